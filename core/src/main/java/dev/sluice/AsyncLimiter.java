@@ -1,0 +1,170 @@
+package dev.sluice;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.LimiterObserver.Act;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.store.StoreException;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Supplier;
+
+/**
+ * A {@link Limiter} seen without blocking: the same verbs, the same limits, the same buckets.
+ *
+ * <p>Thread-safe; no method blocks. Whatever goes wrong arrives in the stage: an {@link
+ * InvalidRequestException} for a name, id, cost or batch that can not be decided on, a {@link
+ * StoreException} if the store could not decide. What is chained to a stage runs on the store's
+ * threads and must not block them.
+ */
+public final class AsyncLimiter {
+
+  private final CurrentLimits limits;
+  private final Engine engine;
+
+  AsyncLimiter(CurrentLimits limits, Engine engine) {
+    this.limits = limits;
+    this.engine = engine;
+  }
+
+  /**
+   * As {@link Limiter#check(String, String, long)}.
+   *
+   * @param limit the limit's name
+   * @param id what is limited
+   * @param cost tokens
+   * @return what a spend would have answered
+   */
+  public CompletionStage<Decision> check(String limit, String id, long cost) {
+    return one(Act.CHECK, limit, id, cost);
+  }
+
+  /**
+   * As {@link Limiter#check(List)}.
+   *
+   * @param transactions no two on one bucket
+   * @return the strictest decision, with each transaction's own
+   */
+  public CompletionStage<Decision> check(List<Transaction> transactions) {
+    return caught(() -> engine.decideAsync(Act.CHECK, transactions));
+  }
+
+  /**
+   * As {@link Limiter#spend(String, String)}.
+   *
+   * @param limit the limit's name
+   * @param id what is limited
+   * @return allowed if it was spent
+   */
+  public CompletionStage<Decision> spend(String limit, String id) {
+    return one(Act.SPEND, limit, id, 1);
+  }
+
+  /**
+   * As {@link Limiter#spend(String, String, long)}.
+   *
+   * @param limit the limit's name
+   * @param id what is limited
+   * @param cost tokens
+   * @return allowed if it was spent
+   */
+  public CompletionStage<Decision> spend(String limit, String id, long cost) {
+    return one(Act.SPEND, limit, id, cost);
+  }
+
+  /**
+   * As {@link Limiter#spend(List)}.
+   *
+   * @param transactions no two on one bucket
+   * @return the strictest decision, with each transaction's own
+   */
+  public CompletionStage<Decision> spend(List<Transaction> transactions) {
+    return caught(() -> engine.decideAsync(Act.SPEND, transactions));
+  }
+
+  /**
+   * As {@link Limiter#refund(String, String, long)}.
+   *
+   * @param limit the limit's name
+   * @param id what is limited
+   * @param cost tokens
+   * @return allowed if something was given back
+   */
+  @CanIgnoreReturnValue
+  public CompletionStage<Decision> refund(String limit, String id, long cost) {
+    return one(Act.REFUND, limit, id, cost);
+  }
+
+  /**
+   * As {@link Limiter#refund(List)}.
+   *
+   * @param transactions no two on one bucket
+   * @return the strictest decision, with each transaction's own
+   */
+  @CanIgnoreReturnValue
+  public CompletionStage<Decision> refund(List<Transaction> transactions) {
+    return caught(() -> engine.decideAsync(Act.REFUND, transactions));
+  }
+
+  /**
+   * As {@link Limiter#reset(String, String)}.
+   *
+   * @param limit the limit's name
+   * @param id what is limited
+   * @return done when the bucket is forgotten
+   */
+  @CanIgnoreReturnValue
+  public CompletionStage<Void> reset(String limit, String id) {
+    return caught(() -> engine.resetAsync(List.of(Transaction.of(limits.get(), limit, id))));
+  }
+
+  /**
+   * As {@link Limiter#reset(List)}.
+   *
+   * @param transactions no two on one bucket
+   * @return done when the buckets are forgotten
+   */
+  @CanIgnoreReturnValue
+  public CompletionStage<Void> reset(List<Transaction> transactions) {
+    return caught(() -> engine.resetAsync(transactions));
+  }
+
+  /**
+   * As {@link Limiter#reserve(String, String, long)}.
+   *
+   * @param limit the limit's name
+   * @param id what is limited
+   * @param cost tokens
+   * @return the reservation, denied if the tokens were not there
+   */
+  public CompletionStage<Reservation> reserve(String limit, String id, long cost) {
+    return caught(
+        () ->
+            engine.reserveAsync(
+                limits, List.of(Transaction.of(limits.get(), limit, id).withCost(cost))));
+  }
+
+  /**
+   * As {@link Limiter#reserve(List)}.
+   *
+   * @param transactions no two on one bucket
+   * @return the reservation, denied if one of the transactions was
+   */
+  public CompletionStage<Reservation> reserve(List<Transaction> transactions) {
+    return caught(() -> engine.reserveAsync(limits, transactions));
+  }
+
+  private CompletionStage<Decision> one(Act act, String limit, String id, long cost) {
+    return caught(
+        () -> engine.decideAsync(act, Transaction.of(limits.get(), limit, id).withCost(cost)));
+  }
+
+  private static <T> CompletionStage<T> caught(Supplier<CompletionStage<T>> call) {
+    try {
+      return call.get();
+    } catch (InvalidRequestException | StoreException e) {
+      return CompletableFuture.failedFuture(e);
+    }
+  }
+}

@@ -1,0 +1,280 @@
+package dev.sluice;
+
+import dev.sluice.gcra.Gcra;
+import dev.sluice.gcra.Quota;
+import dev.sluice.store.Reading;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.ZoneOffset;
+import java.time.format.DateTimeFormatter;
+import java.util.List;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The answer to a transaction: whether it was allowed, what is left, and how long to wait.
+ *
+ * <p>The decision of a batch is its strictest one: a denial before an allowance, then the longer
+ * {@link #retryIn}, then the smaller {@link #remaining}; {@link #parts} has each transaction's own.
+ *
+ * <p>Immutable and thread-safe. Must not be ignored: an unread denial is a limit that does not
+ * limit.
+ */
+public final class Decision {
+
+  private static final DateTimeFormatter SECONDS =
+      DateTimeFormatter.ofPattern("uuuu-MM-dd HH:mm:ss 'UTC'", Locale.ROOT)
+          .withZone(ZoneOffset.UTC);
+  private static final long NANOS_PER_SECOND = 1_000_000_000;
+  private static final double MOST_JITTER = 0.03;
+
+  private final boolean allowed;
+  private final @Nullable Transaction transaction;
+  private final long remaining;
+  private final long retryInNanos;
+  private final long resetInNanos;
+  private final long nowNanos;
+  private final List<Decision> parts;
+
+  private Decision(
+      boolean allowed,
+      @Nullable Transaction transaction,
+      long remaining,
+      long retryInNanos,
+      long resetInNanos,
+      long nowNanos) {
+    this.allowed = allowed;
+    this.transaction = transaction;
+    this.remaining = remaining;
+    this.retryInNanos = retryInNanos;
+    this.resetInNanos = resetInNanos;
+    this.nowNanos = nowNanos;
+    this.parts = List.of();
+  }
+
+  private Decision(Decision strictest, List<Decision> parts) {
+    this.allowed = strictest.allowed;
+    this.transaction = strictest.transaction;
+    this.remaining = strictest.remaining;
+    this.retryInNanos = strictest.retryInNanos;
+    this.resetInNanos = strictest.resetInNanos;
+    this.nowNanos = strictest.nowNanos;
+    this.parts = List.copyOf(parts);
+  }
+
+  /** What a spend, or a check of one, comes to. */
+  static Decision ofSpend(Transaction transaction, Quota quota, Reading reading) {
+    long offset = quota.offsetNanos();
+    long increment = quota.incrementNanos(transaction.cost());
+    long ahead = Gcra.aheadNanos(reading.nowNanos(), reading.tatNanos(), offset);
+    long room = Gcra.roomNanos(ahead, increment, offset);
+    boolean allowed = room >= 0;
+    long aheadAfter = allowed ? ahead + increment : ahead;
+    return new Decision(
+        allowed,
+        transaction,
+        Gcra.remaining(aheadAfter, quota.intervalNanos(), offset),
+        Gcra.retryInNanos(room, increment),
+        aheadAfter,
+        reading.nowNanos());
+  }
+
+  /** What a refund comes to: allowed if something was given back. */
+  static Decision ofRefund(
+      Transaction transaction, Quota quota, long refundNanos, Reading reading) {
+    long offset = quota.offsetNanos();
+    long ahead = Gcra.aheadNanos(reading.nowNanos(), reading.tatNanos(), offset);
+    long aheadAfter = Gcra.aheadAfterRefundNanos(ahead, refundNanos);
+    return new Decision(
+        aheadAfter != ahead,
+        transaction,
+        Gcra.remaining(aheadAfter, quota.intervalNanos(), offset),
+        0,
+        aheadAfter,
+        reading.nowNanos());
+  }
+
+  /** Nothing stood in the way: the limit is disabled, or there was nothing to check. */
+  static Decision unlimited(@Nullable Transaction transaction) {
+    return new Decision(true, transaction, Long.MAX_VALUE, 0, 0, 0);
+  }
+
+  /** The decision of a batch: the strictest of those that count, the first among equals. */
+  static Decision ofBatch(List<Decision> counting, List<Decision> parts) {
+    Decision strictest = unlimited(null);
+    for (Decision decision : counting) {
+      if (decision.isStricterThan(strictest)) {
+        strictest = decision;
+      }
+    }
+    return new Decision(strictest, parts);
+  }
+
+  private boolean isStricterThan(Decision other) {
+    if (allowed != other.allowed) {
+      return !allowed;
+    }
+    if (retryInNanos != other.retryInNanos) {
+      return retryInNanos > other.retryInNanos;
+    }
+    return remaining < other.remaining;
+  }
+
+  /**
+   * Whether the request may pass; for a refund, whether anything was given back.
+   *
+   * @return true if allowed
+   */
+  public boolean allowed() {
+    return allowed;
+  }
+
+  /**
+   * Whether the request must not pass.
+   *
+   * @return true if denied
+   */
+  public boolean denied() {
+    return !allowed;
+  }
+
+  /**
+   * The whole tokens that are left in the bucket.
+   *
+   * @return from 0 to the burst; {@link Long#MAX_VALUE} where no limit applied
+   */
+  public long remaining() {
+    return remaining;
+  }
+
+  /**
+   * How long to wait until the same cost can be spent (again), from the moment of the decision.
+   *
+   * @return zero for at once
+   */
+  public Duration retryIn() {
+    return Duration.ofNanos(retryInNanos);
+  }
+
+  /**
+   * How long it takes until the bucket is full again, from the moment of the decision.
+   *
+   * @return zero for a full bucket
+   */
+  public Duration resetIn() {
+    return Duration.ofNanos(resetInNanos);
+  }
+
+  /**
+   * {@link #retryIn} as a number.
+   *
+   * @return nanoseconds, 0 for at once
+   */
+  public long retryInNanos() {
+    return retryInNanos;
+  }
+
+  /**
+   * {@link #resetIn} as a number.
+   *
+   * @return nanoseconds, 0 for a full bucket
+   */
+  public long resetInNanos() {
+    return resetInNanos;
+  }
+
+  /**
+   * The moment of the decision, by the store's clock.
+   *
+   * @return the moment; the epoch where no limit applied and no store was asked
+   */
+  public Instant decidedAt() {
+    return instant(nowNanos);
+  }
+
+  /**
+   * The theoretical arrival time after the decision: when the bucket will be full again.
+   *
+   * @return {@link #decidedAt} plus {@link #resetIn}
+   */
+  public Instant tat() {
+    return decidedAt().plusNanos(resetInNanos);
+  }
+
+  /**
+   * The transaction that was decided on; for a batch the one with the strictest decision.
+   *
+   * @return the transaction, null for a batch in which nothing was checked
+   */
+  public @Nullable Transaction transaction() {
+    return transaction;
+  }
+
+  /**
+   * The decisions of a batch, one for each transaction, in their order.
+   *
+   * @return the decisions; this one alone if it is not a batch's
+   */
+  public List<Decision> parts() {
+    return parts.isEmpty() && transaction != null ? List.of(this) : parts;
+  }
+
+  /**
+   * What to tell a denied client: which limit, how much it lets through, and when to come back.
+   *
+   * <p>The time is never too early: it is rounded up to a whole second, and up to 3 % of the wait
+   * are added, different from decision to decision, so that clients don't come back together.
+   *
+   * @return the message; empty for an allowance and for a refund
+   */
+  public String message() {
+    Quota quota = transaction == null ? null : transaction.quota();
+    boolean mustWait = !allowed && retryInNanos > 0; // not so for a refund that gave nothing back
+    if (!mustWait || transaction == null || quota == null) {
+      return "";
+    }
+    String help = transaction.name().helpLink();
+    return "%s, retry after %s%s"
+        .formatted(
+            transaction.name().denial(quota, transaction.id()),
+            SECONDS.format(retryAt(jitter())),
+            help == null ? "" : ": see " + help);
+  }
+
+  /** Whole seconds, never before the wait is over. */
+  Instant retryAt(double jitter) {
+    Instant earliest = decidedAt().plusNanos(retryInNanos);
+    long roundedUp = earliest.getEpochSecond() + (earliest.getNano() > 0 ? 1 : 0);
+    return Instant.ofEpochSecond(roundedUp + (long) (jitter * retryInNanos / NANOS_PER_SECOND));
+  }
+
+  /** From 0 to 3 %: the same whenever this decision is asked, another for another decision. */
+  private double jitter() {
+    long mixed = (nowNanos ^ Long.rotateLeft(resetInNanos, 32)) * 0x9E3779B97F4A7C15L;
+    mixed = (mixed ^ (mixed >>> 32)) * 0xD6E8FEB86659FD93L;
+    return (mixed >>> 11) * 0x1.0p-53 * MOST_JITTER;
+  }
+
+  /**
+   * Turns a denial into an exception, for those who prefer one.
+   *
+   * @return this decision, if it allows
+   * @throws DeniedException if it denies
+   */
+  public Decision orThrow() {
+    if (denied()) {
+      throw new DeniedException(this);
+    }
+    return this;
+  }
+
+  private static Instant instant(long nanos) {
+    return Instant.ofEpochSecond(nanos / NANOS_PER_SECOND, nanos % NANOS_PER_SECOND);
+  }
+
+  @Override
+  public String toString() {
+    return "%s, remaining %d, retry in %s, reset in %s, %s"
+        .formatted(allowed ? "allowed" : "denied", remaining, retryIn(), resetIn(), transaction);
+  }
+}

@@ -1,0 +1,283 @@
+package dev.sluice;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.LimiterObserver.Act;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.limit.Limits;
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.StoreException;
+import java.util.List;
+
+/**
+ * Decides whether requests may pass: named limits on one side, a store of buckets on the other.
+ *
+ * <p>Each verb comes in three forms: for one token of one id, at a cost, and for a batch of {@link
+ * Transaction transactions}, which is all or nothing. A cost lies between 0 (reads the bucket) and
+ * the limit's burst.
+ *
+ * <p>Thread-safe. A call blocks as long as the store does: in memory never for long, over a network
+ * for a round trip, up to the store's time-out; {@link #async} is the same without blocking. Every
+ * verb throws an {@link InvalidRequestException} for a name, id, cost or batch that can not be
+ * decided on, and a {@link StoreException} if the store could not decide.
+ */
+public final class Limiter {
+
+  private final CurrentLimits limits;
+  private final Engine engine;
+
+  private Limiter(CurrentLimits limits, Engine engine) {
+    this.limits = limits;
+    this.engine = engine;
+  }
+
+  /**
+   * A limiter with limits that don't change.
+   *
+   * @param limits the limits
+   * @param store where the buckets are kept; not closed by the limiter
+   * @return the limiter
+   */
+  public static Limiter of(Limits limits, BucketStore store) {
+    return of(new CurrentLimits(limits), store);
+  }
+
+  /**
+   * A limiter with limits that can be replaced while it runs.
+   *
+   * @param limits the limits that hold at any moment
+   * @param store where the buckets are kept; not closed by the limiter
+   * @return the limiter
+   */
+  public static Limiter of(CurrentLimits limits, BucketStore store) {
+    return builder(limits, store).build();
+  }
+
+  /**
+   * Starts a limiter with more to say about it.
+   *
+   * @param limits the limits that hold at any moment
+   * @param store where the buckets are kept; not closed by the limiter
+   * @return a builder
+   */
+  public static Builder builder(CurrentLimits limits, BucketStore store) {
+    return new Builder(limits, store);
+  }
+
+  /**
+   * A transaction under the limits that hold now: checks and spends one token.
+   *
+   * @param limit the limit's name
+   * @param id what is limited
+   * @return the transaction
+   */
+  public Transaction transaction(String limit, String id) {
+    return Transaction.of(limits.get(), limit, id);
+  }
+
+  /**
+   * Says whether one token could be spent, and changes nothing.
+   *
+   * @param limit the limit's name
+   * @param id what is limited
+   * @return what a spend would have answered
+   */
+  public Decision check(String limit, String id) {
+    return check(limit, id, 1);
+  }
+
+  /**
+   * Says whether a cost could be spent, and changes nothing.
+   *
+   * @param limit the limit's name
+   * @param id what is limited
+   * @param cost tokens
+   * @return what a spend would have answered
+   */
+  public Decision check(String limit, String id, long cost) {
+    return engine.decide(Act.CHECK, transaction(limit, id).withCost(cost));
+  }
+
+  /**
+   * Says whether a batch could be spent, and changes nothing.
+   *
+   * @param transactions no two on one bucket
+   * @return the strictest decision, with each transaction's own
+   */
+  public Decision check(List<Transaction> transactions) {
+    return engine.decide(Act.CHECK, transactions);
+  }
+
+  /**
+   * Spends one token if it is there.
+   *
+   * @param limit the limit's name
+   * @param id what is limited
+   * @return allowed if it was spent; a denial changes nothing
+   */
+  public Decision spend(String limit, String id) {
+    return spend(limit, id, 1);
+  }
+
+  /**
+   * Spends a cost if it is there.
+   *
+   * @param limit the limit's name
+   * @param id what is limited
+   * @param cost tokens
+   * @return allowed if it was spent; a denial changes nothing
+   */
+  public Decision spend(String limit, String id, long cost) {
+    return engine.decide(Act.SPEND, transaction(limit, id).withCost(cost));
+  }
+
+  /**
+   * Spends a batch: every transaction or none.
+   *
+   * @param transactions no two on one bucket
+   * @return the strictest decision, with each transaction's own; a denial changes no bucket
+   */
+  public Decision spend(List<Transaction> transactions) {
+    return engine.decide(Act.SPEND, transactions);
+  }
+
+  /**
+   * Gives one token back. What is lacking to a full bucket is the most that is given; no bucket is
+   * made.
+   *
+   * @param limit the limit's name
+   * @param id what is limited
+   * @return allowed if something was given back, and the state of the bucket
+   */
+  @CanIgnoreReturnValue
+  public Decision refund(String limit, String id) {
+    return refund(limit, id, 1);
+  }
+
+  /**
+   * Gives a cost back, or as much of it as is lacking to a full bucket; no bucket is made.
+   *
+   * @param limit the limit's name
+   * @param id what is limited
+   * @param cost tokens
+   * @return allowed if something was given back, and the state of the bucket
+   */
+  @CanIgnoreReturnValue
+  public Decision refund(String limit, String id, long cost) {
+    return engine.decide(Act.REFUND, transaction(limit, id).withCost(cost));
+  }
+
+  /**
+   * Gives back what a batch spent. Check-only transactions are never refunded, spend-only ones are.
+   *
+   * @param transactions no two on one bucket
+   * @return the strictest decision, with each transaction's own
+   */
+  @CanIgnoreReturnValue
+  public Decision refund(List<Transaction> transactions) {
+    return engine.decide(Act.REFUND, transactions);
+  }
+
+  /**
+   * Forgets a bucket: it is full again.
+   *
+   * @param limit the limit's name
+   * @param id what is limited
+   */
+  public void reset(String limit, String id) {
+    reset(List.of(transaction(limit, id)));
+  }
+
+  /**
+   * Forgets the buckets of a batch, of whatever kind its transactions are.
+   *
+   * @param transactions no two on one bucket
+   */
+  public void reset(List<Transaction> transactions) {
+    engine.reset(transactions);
+  }
+
+  /**
+   * Spends one token that can be given back if the attempt turns out good.
+   *
+   * @param limit the limit's name
+   * @param id what is limited
+   * @return the reservation, denied if there was no token
+   */
+  public Reservation reserve(String limit, String id) {
+    return reserve(limit, id, 1);
+  }
+
+  /**
+   * Spends a cost that can be given back if the attempt turns out good.
+   *
+   * @param limit the limit's name
+   * @param id what is limited
+   * @param cost tokens
+   * @return the reservation, denied if the tokens were not there
+   */
+  public Reservation reserve(String limit, String id, long cost) {
+    return reserve(List.of(transaction(limit, id).withCost(cost)));
+  }
+
+  /**
+   * Spends a batch, all or nothing, that can be given back if the attempt turns out good.
+   *
+   * @param transactions no two on one bucket
+   * @return the reservation, denied if one of the transactions was
+   */
+  public Reservation reserve(List<Transaction> transactions) {
+    return engine.reserve(limits, transactions);
+  }
+
+  /**
+   * The same limiter, seen without blocking.
+   *
+   * @return a view of this limiter
+   */
+  public AsyncLimiter async() {
+    return new AsyncLimiter(limits, engine);
+  }
+
+  /**
+   * The limits that hold at any moment.
+   *
+   * @return the reference that a reload replaces
+   */
+  public CurrentLimits limits() {
+    return limits;
+  }
+
+  /** Makes a {@link Limiter}. Not thread-safe. */
+  public static final class Builder {
+    private final CurrentLimits limits;
+    private final BucketStore store;
+    private LimiterObserver observer = Engine.NOBODY;
+
+    private Builder(CurrentLimits limits, BucketStore store) {
+      this.limits = limits;
+      this.store = store;
+    }
+
+    /**
+     * Sets who watches.
+     *
+     * @param newObserver counts and times what the limiter does
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder observer(LimiterObserver newObserver) {
+      this.observer = newObserver;
+      return this;
+    }
+
+    /**
+     * Makes the limiter.
+     *
+     * @return the limiter
+     */
+    public Limiter build() {
+      return new Limiter(limits, new Engine(store, observer));
+    }
+  }
+}

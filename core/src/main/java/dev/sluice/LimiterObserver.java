@@ -1,0 +1,43 @@
+package dev.sluice;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Watches a limiter, to count and to time.
+ *
+ * <p>Called on the thread that got the answer, after it is certain: keep it short, and never throw.
+ * Implementations are thread-safe.
+ */
+public interface LimiterObserver {
+
+  /**
+   * A transaction was decided on; called for each transaction of a batch.
+   *
+   * @param act what was asked
+   * @param decision the transaction's own decision
+   * @param elapsedNanos how long the call took, for a batch the whole of it
+   */
+  default void decided(Act act, Decision decision, long elapsedNanos) {}
+
+  /**
+   * The store was called.
+   *
+   * @param act what was asked
+   * @param charges how many buckets the call touched
+   * @param failure what went wrong, null if it answered
+   * @param elapsedNanos how long the call took
+   */
+  default void stored(Act act, int charges, @Nullable Throwable failure, long elapsedNanos) {}
+
+  /** What a limiter is asked to do. */
+  enum Act {
+    /** Look, change nothing. */
+    CHECK,
+    /** Take tokens. */
+    SPEND,
+    /** Give tokens back. */
+    REFUND,
+    /** Forget the bucket. */
+    RESET
+  }
+}

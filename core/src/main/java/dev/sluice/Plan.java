@@ -1,0 +1,127 @@
+package dev.sluice;
+
+import dev.sluice.LimiterObserver.Act;
+import dev.sluice.Transaction.Kind;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.limit.InvalidRequestException.Field;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Reading;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One request on its way: transactions into charges for the store, its readings back into a
+ * decision. The same for the synchronous and the asynchronous way. Immutable.
+ *
+ * @param act what is asked
+ * @param transactions the request, in order
+ * @param charges what the store is to do, in the order of the transactions that need it; empty
+ *     where the store need not be asked
+ */
+record Plan(Act act, List<Transaction> transactions, List<Charge> charges) {
+
+  static Plan of(Act act, List<Transaction> transactions) {
+    List<Charge> charges = new ArrayList<>(transactions.size());
+    Set<String> keys = new HashSet<>();
+    for (Transaction transaction : transactions) {
+      Charge charge = charge(act, transaction);
+      if (charge == null) {
+        continue;
+      }
+      if (!keys.add(charge.key())) {
+        throw new InvalidRequestException(
+            Field.TRANSACTIONS,
+            "found two transactions on the bucket %s (%s), expected each bucket once in a batch"
+                .formatted(charge.key(), transaction.name()));
+      }
+      charges.add(charge);
+    }
+    return new Plan(act, List.copyOf(transactions), charges);
+  }
+
+  private static @Nullable Charge charge(Act act, Transaction transaction) {
+    if (act == Act.RESET) {
+      return new Charge(transaction.bucketKey(), Charge.Act.RESET, 0, 0, Charge.NO_END);
+    }
+    if (transaction.kind() == Kind.RESET_ONLY) {
+      throw new InvalidRequestException(
+          Field.KIND,
+          "found a reset-only transaction on the bucket %s, expected it in a reset alone"
+              .formatted(transaction.bucketKey()));
+    }
+    Quota quota = limiting(transaction);
+    if (quota == null) {
+      return null;
+    }
+    boolean checkOnly = transaction.kind() == Kind.CHECK_ONLY;
+    boolean spendOnly = transaction.kind() == Kind.SPEND_ONLY;
+    Charge.Act chargeAct =
+        switch (act) {
+          case SPEND ->
+              checkOnly ? Charge.Act.CHECK : spendOnly ? Charge.Act.SPEND_ONLY : Charge.Act.SPEND;
+          case REFUND -> checkOnly ? Charge.Act.CHECK : Charge.Act.REFUND;
+          default -> Charge.Act.CHECK;
+        };
+    return new Charge(
+        transaction.bucketKey(),
+        chargeAct,
+        act == Act.REFUND
+            ? refundNanos(transaction, quota)
+            : quota.incrementNanos(transaction.cost()),
+        quota.offsetNanos(),
+        Charge.NO_END);
+  }
+
+  /** What a check-only transaction never took, it never gets back. */
+  private static long refundNanos(Transaction transaction, Quota quota) {
+    return transaction.kind() == Kind.CHECK_ONLY ? 0 : quota.incrementNanos(transaction.cost());
+  }
+
+  /** The quota that a transaction is held to; null where it only allows. */
+  private static @Nullable Quota limiting(Transaction transaction) {
+    return transaction.kind() == Kind.ALLOW_ONLY ? null : transaction.quota();
+  }
+
+  /** The decision of each transaction, in order. */
+  List<Decision> decide(List<Reading> readings) {
+    List<Decision> decisions = new ArrayList<>(transactions.size());
+    int next = 0;
+    for (Transaction transaction : transactions) {
+      Quota quota = limiting(transaction);
+      if (quota == null) {
+        decisions.add(Decision.unlimited(transaction));
+      } else {
+        Reading reading = readings.get(next++);
+        decisions.add(
+            act == Act.REFUND
+                ? Decision.ofRefund(transaction, quota, refundNanos(transaction, quota), reading)
+                : Decision.ofSpend(transaction, quota, reading));
+      }
+    }
+    return decisions;
+  }
+
+  /** The decision of the batch, from those of its transactions. */
+  Decision strictest(List<Decision> decisions) {
+    List<Decision> counting = new ArrayList<>(decisions.size());
+    for (int i = 0; i < decisions.size(); i++) {
+      if (counts(transactions.get(i).kind())) {
+        counting.add(decisions.get(i));
+      }
+    }
+    return Decision.ofBatch(counting, decisions);
+  }
+
+  private boolean counts(Kind kind) {
+    return switch (kind) {
+      case CHECK_AND_SPEND -> true;
+      case CHECK_ONLY -> act != Act.REFUND;
+      case SPEND_ONLY -> act == Act.REFUND;
+      case RESET_ONLY, ALLOW_ONLY -> false;
+    };
+  }
+}

@@ -1,0 +1,212 @@
+package dev.sluice;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.LimiterObserver.Act;
+import dev.sluice.gcra.Gcra;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.LimitName;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Reading;
+import dev.sluice.store.StoreException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+
+/*
+ * What a cancelled reservation gives back.
+ *
+ * The tokens of a bucket come back in the order in which they were spent: on the time line, the
+ * spend took the stretch that ends at the TAT which it left behind (`tatAfter`).
+ *
+ *        before                 tatAfter        TAT
+ *   ───────┼───────────┼───────────┼─────────────┼──────▶ time
+ *          │◀ came back│◀ refund ─▶│◀─ later ───▶│
+ *          │  by itself│           │   spends
+ *                     now
+ *
+ * At `now`, the part of that stretch that lies in the past has come back by itself, and giving it
+ * back once more would take it from those who spent later. So the refund is at most tatAfter − now,
+ * and at most what was taken. This is the most that can be given back safely: had the reservation
+ * never been made, the bucket would be at least as full as it is after the cancellation, whatever
+ * was spent in between and whenever. (Proof: without the reservation the TAT would be lower by its
+ * increment, less the time for which that other bucket would have been full since; which is at most
+ * the time since `before`.)
+ *
+ * Where the limit changed since, the tokens are worth the lesser of the old and the new emission
+ * interval, less what the bucket shrank by: those tokens are gone for everyone. A bucket that was
+ * reset since gives back nothing: the reset gave back all. A full bucket is never overfilled.
+ */
+
+/**
+ * Tokens that were spent, and can be given back once: for limits that count only bad attempts.
+ *
+ * <pre>{@code
+ * try (Reservation attempt = limiter.reserve("FailedLoginsPerIPAddress", ip)) {
+ *   if (attempt.denied()) {
+ *     return tooManyRequests(attempt.decision());
+ *   }
+ *   if (authenticate(user, password)) {
+ *     attempt.cancel(); // a good login costs nothing
+ *   }
+ * }
+ * }</pre>
+ *
+ * <p>What is not cancelled by the time of {@link #close} stays spent. {@link #cancel} gives back
+ * what was taken and has not come back by itself since, never over the bucket's capacity; nothing
+ * if the bucket was reset through this limiter since, or its limit is disabled now. (A reset by
+ * another process is not seen; what is given back stays within the bucket's capacity.)
+ *
+ * <p>Thread-safe. {@link #cancel} blocks as a spend does, {@link #cancelAsync} does not.
+ */
+public final class Reservation implements AutoCloseable {
+
+  private final Engine engine;
+  private final CurrentLimits limits;
+  private final Decision decision;
+  private final List<Taken> taken;
+  private final AtomicBoolean settled = new AtomicBoolean();
+
+  private Reservation(Engine engine, CurrentLimits limits, Decision decision, List<Taken> taken) {
+    this.engine = engine;
+    this.limits = limits;
+    this.decision = decision;
+    this.taken = taken;
+  }
+
+  static Reservation of(
+      Engine engine,
+      CurrentLimits limits,
+      Decision decision,
+      Plan plan,
+      List<Reading> readings,
+      int[] epochs) {
+    List<Taken> taken = new ArrayList<>();
+    int next = 0;
+    for (Decision part : decision.parts()) {
+      Transaction transaction = part.transaction();
+      if (transaction == null || transaction.kind() == Transaction.Kind.ALLOW_ONLY) {
+        continue;
+      }
+      Charge charge = plan.charges().get(next);
+      Reading reading = readings.get(next);
+      Quota quota = transaction.quota();
+      boolean spent = decision.allowed() && charge.act().writes() && part.allowed();
+      if (spent && quota != null && charge.incrementNanos() > 0) {
+        long aheadNanos =
+            Gcra.aheadNanos(reading.nowNanos(), reading.tatNanos(), charge.offsetNanos());
+        long tatAfterNanos = reading.nowNanos() + aheadNanos + charge.incrementNanos();
+        taken.add(
+            new Taken(
+                transaction.name(),
+                transaction.id(),
+                quota,
+                transaction.cost(),
+                tatAfterNanos,
+                epochs[next]));
+      }
+      next++;
+    }
+    return new Reservation(engine, limits, decision, List.copyOf(taken));
+  }
+
+  /**
+   * The decision on the spend.
+   *
+   * @return the decision, for a batch the strictest
+   */
+  public Decision decision() {
+    return decision;
+  }
+
+  /**
+   * Whether the tokens were spent.
+   *
+   * @return true if the request may pass
+   */
+  public boolean allowed() {
+    return decision.allowed();
+  }
+
+  /**
+   * Whether the request must not pass; there is nothing to cancel then.
+   *
+   * @return true if nothing was spent
+   */
+  public boolean denied() {
+    return decision.denied();
+  }
+
+  /**
+   * Gives the tokens back. Only the first call, and only before {@link #close}, does anything.
+   *
+   * @throws StoreException if the store could not be asked; the tokens then stay spent (or were
+   *     given back, if only the answer was lost), and are not given back by another call
+   */
+  public void cancel() {
+    List<Charge> refunds = settle();
+    if (!refunds.isEmpty()) {
+      var unused = engine.charge(Act.REFUND, refunds);
+    }
+  }
+
+  /**
+   * Gives the tokens back without blocking. Only the first call, and only before {@link #close},
+   * does anything.
+   *
+   * @return done when the tokens are back; fails with a {@link StoreException} as {@link #cancel}
+   */
+  @CanIgnoreReturnValue
+  public CompletionStage<Void> cancelAsync() {
+    List<Charge> refunds = settle();
+    return refunds.isEmpty()
+        ? CompletableFuture.completedFuture(null)
+        : engine.chargeAsync(Act.REFUND, refunds).thenAccept(readings -> {});
+  }
+
+  /** Lets the tokens be spent for good, unless they were given back. Blocks never. */
+  @Override
+  public void close() {
+    settled.set(true);
+  }
+
+  private List<Charge> settle() {
+    if (taken.isEmpty() || !settled.compareAndSet(false, true)) {
+      return List.of();
+    }
+    List<Charge> refunds = new ArrayList<>(taken.size());
+    for (Taken one : taken) {
+      Quota now = limits.get().quotaFor(one.name, one.id);
+      Charge refund = one.refund(now, engine.resets());
+      if (refund != null) {
+        refunds.add(refund);
+      }
+    }
+    return refunds;
+  }
+
+  /** What one transaction took from one bucket. */
+  private record Taken(
+      LimitName name, String id, Quota quota, long cost, long tatAfterNanos, int epoch) {
+
+    @Nullable Charge refund(@Nullable Quota now, ResetLog resets) {
+      String key = name.bucketKey(id);
+      if (now == null || resets.epoch(key) != epoch) {
+        return null;
+      }
+      long shrunkNanos = Math.max(quota.offsetNanos() - now.offsetNanos(), 0);
+      long worthNanos = Math.min(quota.intervalNanos(), now.intervalNanos()) * cost - shrunkNanos;
+      return worthNanos <= 0
+          ? null
+          : new Charge(
+              key,
+              Charge.Act.REFUND,
+              Math.min(worthNanos, now.offsetNanos()),
+              now.offsetNanos(),
+              tatAfterNanos);
+    }
+  }
+}

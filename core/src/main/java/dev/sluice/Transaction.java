@@ -1,0 +1,204 @@
+package dev.sluice;
+
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.InvalidIdException;
+import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.limit.InvalidRequestException.Field;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.LimitOverride;
+import dev.sluice.limit.Limits;
+import dev.sluice.limit.Strictness;
+import dev.sluice.limit.UnknownLimitException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Which bucket, under which limit, at what cost, and what is to be done: one line of a request to a
+ * {@link Limiter}.
+ *
+ * <p>Immutable and thread-safe. The limit is read when the transaction is made, so make it for the
+ * request at hand and do not keep it.
+ */
+public final class Transaction {
+
+  private final LimitName name;
+  private final String id;
+  private final @Nullable Quota quota;
+  private final boolean overridden;
+  private final Kind kind;
+  private final long cost;
+
+  private Transaction(
+      LimitName name, String id, @Nullable Quota quota, boolean overridden, Kind kind, long cost) {
+    this.name = name;
+    this.id = id;
+    this.quota = quota;
+    this.overridden = overridden;
+    this.kind = kind;
+    this.cost = cost;
+  }
+
+  /**
+   * A transaction that checks and spends one token; one that allows only where the limit is
+   * disabled for the id.
+   *
+   * @param limits the limits to look the quota up in
+   * @param limit the limit's name
+   * @param id the id, made canonical
+   * @return the transaction
+   * @throws UnknownLimitException if the catalogue has no such name
+   * @throws InvalidIdException if the id has not the name's form
+   */
+  public static Transaction of(Limits limits, String limit, String id) {
+    LimitName name = limits.catalogue().get(limit);
+    String canonicalId = name.id().canonical(id, Strictness.LENIENT);
+    LimitOverride override = limits.overrideFor(name, canonicalId);
+    Quota quota = override == null ? limits.defaultFor(name) : override.quota();
+    Kind kind = quota == null ? Kind.ALLOW_ONLY : Kind.CHECK_AND_SPEND;
+    return new Transaction(name, canonicalId, quota, override != null, kind, 1);
+  }
+
+  /**
+   * This transaction at another price.
+   *
+   * @param newCost tokens, 0 (reads the bucket) to the limit's burst
+   * @return a new transaction
+   * @throws InvalidRequestException if the cost is negative or above the burst
+   */
+  public Transaction withCost(long newCost) {
+    if (newCost < 0) {
+      throw new InvalidRequestException(
+          Field.COST, "invalid cost, must be >= 0: found " + newCost + " for " + name);
+    }
+    if (quota != null && newCost > quota.burst()) {
+      throw new InvalidRequestException(
+          Field.COST,
+          "invalid cost, must be <= limit.Burst: found %d for %s, whose burst is %d"
+              .formatted(newCost, name, quota.burst()));
+    }
+    return new Transaction(name, id, quota, overridden, kind, newCost);
+  }
+
+  /**
+   * This transaction, which checks and never spends (nor is refunded).
+   *
+   * @return a new transaction
+   */
+  public Transaction checkOnly() {
+    return as(Kind.CHECK_ONLY);
+  }
+
+  /**
+   * This transaction, which spends if it fits, as a best effort, and never denies a batch.
+   *
+   * @return a new transaction
+   */
+  public Transaction spendOnly() {
+    return as(Kind.SPEND_ONLY);
+  }
+
+  /**
+   * This transaction, which is good for {@link Limiter#reset} only.
+   *
+   * @return a new transaction
+   */
+  public Transaction resetOnly() {
+    return new Transaction(name, id, quota, overridden, Kind.RESET_ONLY, cost);
+  }
+
+  /**
+   * This transaction, which always allows and stores nothing, whatever its limit says.
+   *
+   * @return a new transaction
+   */
+  public Transaction allowOnly() {
+    return new Transaction(name, id, quota, overridden, Kind.ALLOW_ONLY, cost);
+  }
+
+  private Transaction as(Kind newKind) {
+    // A disabled limit has no bucket to check or spend from.
+    Kind possible = quota == null ? Kind.ALLOW_ONLY : newKind;
+    return new Transaction(name, id, quota, overridden, possible, cost);
+  }
+
+  /**
+   * The limit's name.
+   *
+   * @return the name
+   */
+  public LimitName name() {
+    return name;
+  }
+
+  /**
+   * What is limited, in canonical form.
+   *
+   * @return the id
+   */
+  public String id() {
+    return id;
+  }
+
+  /**
+   * How much may pass.
+   *
+   * @return the quota, null where the limit is disabled for the id
+   */
+  public @Nullable Quota quota() {
+    return quota;
+  }
+
+  /**
+   * Whether the quota is an override of the limit's default.
+   *
+   * @return true for an override
+   */
+  public boolean overridden() {
+    return overridden;
+  }
+
+  /**
+   * What is to be done.
+   *
+   * @return the kind
+   */
+  public Kind kind() {
+    return kind;
+  }
+
+  /**
+   * The price.
+   *
+   * @return tokens, 0 to the limit's burst
+   */
+  public long cost() {
+    return cost;
+  }
+
+  /**
+   * The key of the bucket.
+   *
+   * @return the name's number, ":" and the id
+   */
+  public String bucketKey() {
+    return name.bucketKey(id);
+  }
+
+  @Override
+  public String toString() {
+    return "%s %s, cost %d, %s".formatted(kind, bucketKey(), cost, quota);
+  }
+
+  /** What is done with a bucket. */
+  public enum Kind {
+    /** Checked, spent, and part of the batch's decision. */
+    CHECK_AND_SPEND,
+    /** Checked and part of the batch's decision; never spent, never refunded. */
+    CHECK_ONLY,
+    /** Spent if it fits, as a best effort; no part of the batch's decision. */
+    SPEND_ONLY,
+    /** Forgotten; for resets only. */
+    RESET_ONLY,
+    /** Neither checked nor spent: the limit is disabled. */
+    ALLOW_ONLY
+  }
+}

@@ -1,0 +1,190 @@
+package dev.sluice.gcra;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How much may pass: a bucket of {@code burst} tokens to which {@code count} tokens are added every
+ * {@code period}.
+ *
+ * <p>Immutable and thread-safe. All derived times are whole nanoseconds and fit a signed 64-bit
+ * number; a quota for which they would not is refused when it is made.
+ */
+public final class Quota {
+
+  private final long burst;
+  private final long count;
+  private final long periodNanos;
+  private final long intervalNanos;
+  private final long offsetNanos;
+
+  private Quota(long burst, long count, long periodNanos) {
+    this.burst = burst;
+    this.count = count;
+    this.periodNanos = periodNanos;
+    this.intervalNanos = periodNanos / count;
+    this.offsetNanos = intervalNanos * burst;
+  }
+
+  /**
+   * Makes a quota.
+   *
+   * @param burst capacity of the bucket in tokens, at least 1
+   * @param count tokens added every period, at least 1
+   * @param period the time in which {@code count} tokens are added, 1 ns to about 292 years
+   * @return the quota
+   * @throws IllegalArgumentException naming each field that is out of its range, with its value and
+   *     the rule
+   */
+  public static Quota of(long burst, long count, Duration period) {
+    List<Fault> faults = faults(burst, count, period);
+    if (!faults.isEmpty()) {
+      throw new IllegalArgumentException(
+          String.join("; ", faults.stream().map(f -> f.field() + ": " + f.message()).toList()));
+    }
+    return new Quota(burst, count, period.toNanos());
+  }
+
+  /**
+   * A quota whose bucket can be emptied at once and refills within the period: burst equals count.
+   *
+   * @param count tokens of the bucket, all added every period, at least 1
+   * @param period the time in which an empty bucket fills, 1 ns to about 292 years
+   * @return the quota
+   * @throws IllegalArgumentException as {@link #of}
+   */
+  public static Quota per(long count, Duration period) {
+    return of(count, count, period);
+  }
+
+  /**
+   * All that is wrong with a quota that somebody wrote, for those who report it with a place.
+   *
+   * @param burst as for {@link #of}
+   * @param count as for {@link #of}
+   * @param period as for {@link #of}
+   * @return the faults by field, none for a valid quota
+   */
+  public static List<Fault> faults(long burst, long count, Duration period) {
+    List<Fault> faults = new ArrayList<>();
+    if (burst <= 0) {
+      faults.add(new Fault("burst", "found " + burst + ", expected a whole number > 0"));
+    }
+    if (count <= 0) {
+      faults.add(new Fault("count", "found " + count + ", expected a whole number > 0"));
+    }
+    boolean tooLong = period.compareTo(Duration.ofNanos(Long.MAX_VALUE)) > 0;
+    if (period.isNegative() || period.isZero()) {
+      faults.add(new Fault("period", "found " + period + ", expected a duration > 0"));
+    } else if (tooLong) {
+      faults.add(
+          new Fault(
+              "period",
+              "found " + period + ", expected at most 9223372036854775807 ns (about 292 years)"));
+    }
+    if (!faults.isEmpty()) {
+      return faults;
+    }
+    long intervalNanos = period.toNanos() / count;
+    if (intervalNanos == 0) {
+      faults.add(
+          new Fault(
+              "count",
+              "found %d in %d ns, expected at most one token a nanosecond: the emission interval"
+                      .formatted(count, period.toNanos())
+                  + " (period / count) would round to 0"));
+    } else if (burst > Long.MAX_VALUE / intervalNanos) {
+      faults.add(
+          new Fault(
+              "burst",
+              "found %d, expected at most %d: the time to fill the bucket (burst × period / count)"
+                      .formatted(burst, Long.MAX_VALUE / intervalNanos)
+                  + " overflows 64 bits of nanoseconds (about 292 years)"));
+    }
+    return faults;
+  }
+
+  /**
+   * One thing that is wrong with a quota.
+   *
+   * @param field {@code burst}, {@code count} or {@code period}
+   * @param message what was found and what was expected
+   */
+  public record Fault(String field, String message) {}
+
+  /**
+   * Capacity of the bucket.
+   *
+   * @return tokens, at least 1
+   */
+  public long burst() {
+    return burst;
+  }
+
+  /**
+   * Tokens added every period.
+   *
+   * @return tokens, at least 1
+   */
+  public long count() {
+    return count;
+  }
+
+  /**
+   * The time in which {@link #count} tokens are added.
+   *
+   * @return a positive duration
+   */
+  public Duration period() {
+    return Duration.ofNanos(periodNanos);
+  }
+
+  /**
+   * The emission interval T, the time in which one token is added: period / count, rounded down.
+   *
+   * @return nanoseconds, at least 1
+   */
+  public long intervalNanos() {
+    return intervalNanos;
+  }
+
+  /**
+   * The burst offset, also the tolerance τ: the time in which an empty bucket fills, T × burst.
+   *
+   * @return nanoseconds, at least 1
+   */
+  public long offsetNanos() {
+    return offsetNanos;
+  }
+
+  /**
+   * The cost increment: the time by which a spend pushes the TAT, T × cost.
+   *
+   * @param cost tokens, 0 to {@link #burst}
+   * @return nanoseconds, 0 to {@link #offsetNanos}
+   */
+  public long incrementNanos(long cost) {
+    return intervalNanos * cost;
+  }
+
+  @Override
+  public boolean equals(@Nullable Object other) {
+    return other instanceof Quota that
+        && burst == that.burst
+        && count == that.count
+        && periodNanos == that.periodNanos;
+  }
+
+  @Override
+  public int hashCode() {
+    return Objects.hash(burst, count, periodNanos);
+  }
+
+  @Override
+  public String toString() {
+    return "burst %d, %d per %s".formatted(burst, count, period());
+  }
+}

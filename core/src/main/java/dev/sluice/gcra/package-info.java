@@ -1,0 +1,10 @@
+/**
+ * The law: token buckets kept as one number. Pure functions over longs; no clock, no name, no
+ * allocation.
+ */
+@NullMarked
+@CheckReturnValue
+package dev.sluice.gcra;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,195 @@
+package dev.sluice.limit;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The names that an application knows, each name and each number once.
+ *
+ * <p>Immutable and thread-safe.
+ */
+public final class Catalogue {
+
+  private static final Catalogue SEED =
+      of(
+          LimitName.builder(1, "NewRegistrationsPerIPAddress")
+              .id(IdFormat.ipAddress())
+              .message(
+                  "too many new registrations ({burst}) from this IP address in the last {period}")
+              .helpLink(docs("new-registrations-per-ip-address"))
+              .build(),
+          LimitName.builder(2, "NewRegistrationsPerIPv6Range")
+              .id(IdFormat.ipv6Range(48))
+              .message(
+                  "too many new registrations ({burst}) from this /48 subnet of IPv6 addresses"
+                      + " in the last {period}")
+              .helpLink(docs("new-registrations-per-ipv6-range"))
+              .build(),
+          LimitName.builder(3, "NewOrdersPerAccount")
+              .id(IdFormat.regId())
+              .message("too many new orders ({burst}) from this account in the last {period}")
+              .helpLink(docs("new-orders-per-account"))
+              .build(),
+          LimitName.builder(9, "LimitOverrideRequestsPerIPAddress")
+              .id(IdFormat.ipAddress())
+              .message(
+                  "too many override request form submissions ({burst}) from this IP address"
+                      + " in the last {period}")
+              .helpLink(docs("new-registrations-per-ip-address"))
+              .build());
+
+  private static final Catalogue SAMPLES =
+      of(
+          LimitName.builder(101, "LoginsPerIPAddress")
+              .id(IdFormat.ipAddress())
+              .message("too many logins ({burst}) from this IP address in the last {period}")
+              .build(),
+          LimitName.builder(102, "FailedLoginsPerIPAddress")
+              .id(IdFormat.ipAddress())
+              .message("too many failed logins ({burst}) from this IP address in the last {period}")
+              .build(),
+          LimitName.builder(103, "LoginsPerUserPerIPAddress")
+              .id(IdFormat.joined(IdFormat.ipAddress(), IdFormat.string()))
+              .message(
+                  "too many logins ({burst}) as \"{id.2}\" from this IP address in the last"
+                      + " {period}")
+              .build(),
+          LimitName.builder(104, "ApiCallsPerKey")
+              .id(IdFormat.string())
+              .message("too many API calls ({burst}) with this key in the last {period}")
+              .build(),
+          LimitName.builder(105, "SignUpsPerIPAddress")
+              .id(IdFormat.ipAddress())
+              .message("too many sign-ups ({burst}) from this IP address in the last {period}")
+              .build(),
+          LimitName.builder(106, "SignUpsPerIPv6Range")
+              .id(IdFormat.ipv6Range(64))
+              .message(
+                  "too many sign-ups ({burst}) from this /64 subnet of IPv6 addresses in the last"
+                      + " {period}")
+              .build());
+
+  private final SortedMap<String, LimitName> byName;
+  private final Map<Integer, LimitName> byNumber;
+
+  private Catalogue(Collection<LimitName> names) {
+    SortedMap<String, LimitName> byName = new TreeMap<>();
+    Map<Integer, LimitName> byNumber = new HashMap<>();
+    for (LimitName name : names) {
+      LimitName sameName = byName.put(name.name(), name);
+      LimitName sameNumber = byNumber.put(name.number(), name);
+      if (sameName != null) {
+        throw new IllegalArgumentException(
+            "found the name %s twice (as %d and %d), expected each name once"
+                .formatted(name, sameName.number(), name.number()));
+      }
+      if (sameNumber != null) {
+        throw new IllegalArgumentException(
+            "found the number %d twice (for %s and %s), expected each number once"
+                .formatted(name.number(), sameNumber, name));
+      }
+    }
+    this.byName = Collections.unmodifiableSortedMap(byName);
+    this.byNumber = byNumber;
+  }
+
+  /**
+   * A catalogue of names.
+   *
+   * @param names the names
+   * @return the catalogue
+   * @throws IllegalArgumentException if two have the same name or number
+   */
+  public static Catalogue of(LimitName... names) {
+    return new Catalogue(List.of(names));
+  }
+
+  /**
+   * The names of the seed system, Let's Encrypt's {@code ratelimits} package, whose ids need no
+   * list of public suffixes: 1, 2, 3 and 9.
+   *
+   * @return the catalogue
+   */
+  public static Catalogue seed() {
+    return SEED;
+  }
+
+  /**
+   * A few names that most services need, numbered from 101: logins, API calls, sign-ups.
+   *
+   * @return the catalogue
+   */
+  public static Catalogue samples() {
+    return SAMPLES;
+  }
+
+  /**
+   * This catalogue and another one's names.
+   *
+   * @param other the names to add
+   * @return a new catalogue
+   * @throws IllegalArgumentException if two have the same name or number
+   */
+  public Catalogue plus(Catalogue other) {
+    List<LimitName> names = new ArrayList<>(byName.values());
+    names.addAll(other.byName.values());
+    return new Catalogue(names);
+  }
+
+  /**
+   * The names, in alphabetical order.
+   *
+   * @return the names, unmodifiable
+   */
+  public Collection<LimitName> names() {
+    return byName.values();
+  }
+
+  /**
+   * Finds a name.
+   *
+   * @param name the name
+   * @return the name, null where there is none
+   */
+  public @Nullable LimitName find(String name) {
+    return byName.get(name);
+  }
+
+  /**
+   * Finds a name by its number.
+   *
+   * @param number the number
+   * @return the name, null where there is none
+   */
+  public @Nullable LimitName find(int number) {
+    return byNumber.get(number);
+  }
+
+  /**
+   * Finds a name that must exist.
+   *
+   * @param name the name
+   * @return the name
+   * @throws UnknownLimitException where there is none, with the nearest one that there is
+   */
+  public LimitName get(String name) {
+    LimitName found = find(name);
+    if (found == null) {
+      throw new UnknownLimitException(
+          "no limit has the name %s%s"
+              .formatted(IdTexts.quote(name), Suggestion.didYouMean(name, byName.keySet())));
+    }
+    return found;
+  }
+
+  private static String docs(String anchor) {
+    return "https://letsencrypt.org/docs/rate-limits/#" + anchor;
+  }
+}

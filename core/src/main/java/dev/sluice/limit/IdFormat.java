@@ -1,0 +1,127 @@
+package dev.sluice.limit;
+
+import java.util.List;
+
+/**
+ * The form of the ids of a limit: what is valid, and how the one canonical text of an id is made,
+ * so that two spellings of one thing share a bucket.
+ *
+ * <p>Implementations are immutable, thread-safe, never block (nothing is looked up) and take time
+ * linear in the text. The formats that come with Sluice are made here; an application may add its
+ * own through {@link IdFormats}.
+ */
+public interface IdFormat {
+
+  /** The longest id, in characters, that any format takes. */
+  int MAX_LENGTH = 1024;
+
+  /**
+   * The name of the format as files and messages write it, for example {@code ipAddress}.
+   *
+   * @return the name; the names of the parts joined with ":" for a joined format
+   */
+  String name();
+
+  /**
+   * The canonical text of an id.
+   *
+   * @param text the id as somebody wrote it
+   * @param strictness whether a text that is not canonical already is refused
+   * @return the canonical text, {@code text} itself where it is canonical; its canonical text is
+   *     itself
+   * @throws InvalidIdException if the text is no id of this format, saying what was expected
+   */
+  String canonical(String text, Strictness strictness);
+
+  /**
+   * The parts of which the format consists.
+   *
+   * @return this alone, or the formats that are joined, in order
+   */
+  default List<IdFormat> parts() {
+    return List.of(this);
+  }
+
+  /**
+   * The canonical text of an id that is given part by part, which needs no quoting: this is how
+   * code should build a joined id.
+   *
+   * @param texts the text of each part, in order
+   * @param strictness whether a text that is not canonical already is refused
+   * @return the canonical text of the whole
+   * @throws InvalidIdException if a part is missing, too many, or not of its format
+   */
+  default String join(List<String> texts, Strictness strictness) {
+    if (texts.size() != 1) {
+      throw new InvalidIdException(
+          "invalid id, found %d parts, expected one %s".formatted(texts.size(), name()));
+    }
+    return canonical(texts.get(0), strictness);
+  }
+
+  /**
+   * An IPv4 or IPv6 address, parsed without a look-up; canonical as RFC 5952 writes it.
+   *
+   * @return the format {@code ipAddress}
+   */
+  static IdFormat ipAddress() {
+    return IpAddressFormat.INSTANCE;
+  }
+
+  /**
+   * A range of IPv6 addresses in CIDR notation, with one fixed mask.
+   *
+   * @param prefixLength bits of the mask, 1 to 128
+   * @return the format {@code ipv6RangeCIDR}, with the mask in its name where it is not /48
+   */
+  static IdFormat ipv6Range(int prefixLength) {
+    return new Ipv6RangeFormat(prefixLength);
+  }
+
+  /**
+   * The registration id of an ACME account: an unsigned 64-bit decimal number.
+   *
+   * @return the format {@code regId}
+   */
+  static IdFormat regId() {
+    return NumberFormat.REG_ID;
+  }
+
+  /**
+   * A signed 64-bit decimal number.
+   *
+   * @return the format {@code integer}
+   */
+  static IdFormat integer() {
+    return NumberFormat.INTEGER;
+  }
+
+  /**
+   * A UUID, canonical in lower case.
+   *
+   * @return the format {@code uuid}
+   */
+  static IdFormat uuid() {
+    return UuidFormat.INSTANCE;
+  }
+
+  /**
+   * Any text without control characters, taken as it is.
+   *
+   * @return the format {@code string}
+   */
+  static IdFormat string() {
+    return StringFormat.INSTANCE;
+  }
+
+  /**
+   * Several formats joined with ":". Only the last part may hold a ":" of its own; an IPv6 address
+   * before the last is written in brackets, {@code [2001:db8::1]:alice}.
+   *
+   * @param parts at least two formats, none of them joined
+   * @return the joined format
+   */
+  static IdFormat joined(IdFormat... parts) {
+    return new JoinedFormat(List.of(parts));
+  }
+}

@@ -1,0 +1,16 @@
+package dev.sluice.limit;
+
+/** An id that has not the form that its limit's name asks for. */
+public final class InvalidIdException extends InvalidRequestException {
+
+  private static final long serialVersionUID = 1;
+
+  /**
+   * Makes an exception.
+   *
+   * @param message what was found, what was expected
+   */
+  public InvalidIdException(String message) {
+    super(Field.ID, message);
+  }
+}

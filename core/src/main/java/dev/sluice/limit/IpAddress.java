@@ -1,0 +1,249 @@
+package dev.sluice.limit;
+
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * An IPv4 or IPv6 address, or the range of addresses that share its first bits.
+ *
+ * <p>Immutable and thread-safe. Parsing looks nothing up, and takes no shorthand: an IPv4 address
+ * is four decimal numbers without leading zeros, a zone is refused. An IPv4-mapped IPv6 address
+ * ({@code ::ffff:192.0.2.1}) is the IPv4 address, so that one host has one bucket.
+ */
+public final class IpAddress {
+
+  private final byte[] bytes;
+
+  private IpAddress(byte[] bytes) {
+    this.bytes = bytes;
+  }
+
+  /**
+   * Reads an address.
+   *
+   * @param text RFC 4291 text for IPv6, dotted decimal for IPv4
+   * @return the address, null where the text is none
+   */
+  public static @Nullable IpAddress parse(String text) {
+    byte[] parsed = text.indexOf(':') >= 0 ? parseIpv6(text) : parseIpv4(text, 0);
+    return parsed == null ? null : new IpAddress(unmapped(parsed));
+  }
+
+  /**
+   * Takes an address from its bytes, the most significant first.
+   *
+   * @param bytes 4 or 16 bytes; copied
+   * @return the address
+   * @throws IllegalArgumentException for any other number of bytes
+   */
+  public static IpAddress of(byte[] bytes) {
+    if (bytes.length != 4 && bytes.length != 16) {
+      throw new IllegalArgumentException(
+          "bytes: found " + bytes.length + ", expected 4 (IPv4) or 16 (IPv6)");
+    }
+    return new IpAddress(unmapped(bytes.clone()));
+  }
+
+  /**
+   * Whether this is an IPv4 address (also one that was written as IPv4-mapped IPv6).
+   *
+   * @return false for IPv6
+   */
+  public boolean isIpv4() {
+    return bytes.length == 4;
+  }
+
+  /**
+   * The lowest address of the range that has the same first bits.
+   *
+   * @param length bits to keep, 0 to 32 for IPv4, 0 to 128 for IPv6
+   * @return the address with all other bits clear
+   * @throws IllegalArgumentException for a length out of its range
+   */
+  public IpAddress prefix(int length) {
+    if (length < 0 || length > bytes.length * 8) {
+      throw new IllegalArgumentException(
+          "length: found %d, expected 0 to %d".formatted(length, bytes.length * 8));
+    }
+    byte[] masked = bytes.clone();
+    for (int i = 0; i < masked.length; i++) {
+      int kept = Math.max(0, Math.min(8, length - i * 8));
+      masked[i] &= (byte) (0xff << (8 - kept));
+    }
+    return new IpAddress(masked);
+  }
+
+  /**
+   * The address's bytes, the most significant first.
+   *
+   * @return 4 or 16 bytes, a copy
+   */
+  public byte[] bytes() {
+    return bytes.clone();
+  }
+
+  @Override
+  public boolean equals(@Nullable Object other) {
+    return other instanceof IpAddress that && Arrays.equals(bytes, that.bytes);
+  }
+
+  @Override
+  public int hashCode() {
+    return Arrays.hashCode(bytes);
+  }
+
+  /** The canonical text: dotted decimal, or IPv6 as RFC 5952 section 4 writes it. */
+  @Override
+  public String toString() {
+    StringBuilder text = new StringBuilder(39);
+    if (isIpv4()) {
+      for (byte b : bytes) {
+        text.append(text.isEmpty() ? "" : ".").append(b & 0xff);
+      }
+      return text.toString();
+    }
+    int zerosFrom = longestRunOfZeros();
+    for (int i = 0; i < 8; i++) {
+      if (i == zerosFrom) {
+        text.append("::");
+        while (i < 8 && group(i) == 0) {
+          i++;
+        }
+        i--;
+      } else {
+        boolean colon = i > 0 && text.charAt(text.length() - 1) != ':';
+        text.append(colon ? ":" : "").append(Integer.toHexString(group(i)));
+      }
+    }
+    return text.toString();
+  }
+
+  private int group(int i) {
+    return ((bytes[2 * i] & 0xff) << 8) | (bytes[2 * i + 1] & 0xff);
+  }
+
+  /** The first of the longest runs of two or more zero groups; -1 where there is none. */
+  private int longestRunOfZeros() {
+    int best = -1;
+    int bestLength = 1;
+    for (int start = 0; start < 8; start++) {
+      int end = start;
+      while (end < 8 && group(end) == 0) {
+        end++;
+      }
+      if (end - start > bestLength) {
+        best = start;
+        bestLength = end - start;
+      }
+    }
+    return best;
+  }
+
+  private static byte[] unmapped(byte[] bytes) {
+    boolean mapped = bytes.length == 16 && bytes[10] == -1 && bytes[11] == -1;
+    for (int i = 0; mapped && i < 10; i++) {
+      mapped = bytes[i] == 0;
+    }
+    return mapped ? Arrays.copyOfRange(bytes, 12, 16) : bytes;
+  }
+
+  private static byte @Nullable [] parseIpv4(String text, int start) {
+    byte[] parsed = new byte[4];
+    int at = start;
+    for (int i = 0; i < 4; i++) {
+      if (i > 0 && (at >= text.length() || text.charAt(at++) != '.')) {
+        return null;
+      }
+      int first = at;
+      int value = 0;
+      while (at < text.length() && at < first + 3 && isDigit(text.charAt(at))) {
+        value = value * 10 + text.charAt(at++) - '0';
+      }
+      boolean leadingZero = at > first + 1 && text.charAt(first) == '0';
+      if (at == first || leadingZero || value > 255) {
+        return null;
+      }
+      parsed[i] = (byte) value;
+    }
+    return at == text.length() ? parsed : null;
+  }
+
+  private static byte @Nullable [] parseIpv6(String text) {
+    byte[] parsed = new byte[16];
+    int filled = 0;
+    int gapAt = -1;
+    int at = 0;
+    if (text.startsWith("::")) {
+      gapAt = 0;
+      at = 2;
+    }
+    while (at < text.length()) {
+      int end = text.indexOf(':', at);
+      int groupEnd = end < 0 ? text.length() : end;
+      if (end < 0 && text.indexOf('.', at) >= 0) {
+        byte[] tail = filled <= 12 ? parseIpv4(text, at) : null;
+        if (tail == null) {
+          return null;
+        }
+        System.arraycopy(tail, 0, parsed, filled, 4);
+        filled += 4;
+        break;
+      }
+      int value = parseGroup(text, at, groupEnd);
+      if (value < 0 || filled == 16) {
+        return null;
+      }
+      parsed[filled++] = (byte) (value >> 8);
+      parsed[filled++] = (byte) value;
+      if (end < 0) {
+        break;
+      }
+      at = end + 1;
+      if (at < text.length() && text.charAt(at) == ':') {
+        if (gapAt >= 0) {
+          return null;
+        }
+        gapAt = filled;
+        at++;
+      } else if (at == text.length()) {
+        return null;
+      }
+    }
+    return spread(parsed, filled, gapAt);
+  }
+
+  /** Moves what stood behind the "::" to the end; "::" stands for at least one group. */
+  private static byte @Nullable [] spread(byte[] parsed, int filled, int gapAt) {
+    if (gapAt < 0) {
+      return filled == 16 ? parsed : null;
+    }
+    if (filled > 14) {
+      return null;
+    }
+    int tail = filled - gapAt;
+    byte[] whole = new byte[16];
+    System.arraycopy(parsed, 0, whole, 0, gapAt);
+    System.arraycopy(parsed, gapAt, whole, 16 - tail, tail);
+    return whole;
+  }
+
+  private static int parseGroup(String text, int start, int end) {
+    if (end == start || end > start + 4) {
+      return -1;
+    }
+    int value = 0;
+    for (int i = start; i < end; i++) {
+      char c = text.charAt(i);
+      int digit = c < 128 ? Character.digit(c, 16) : -1;
+      if (digit < 0) {
+        return -1;
+      }
+      value = (value << 4) | digit;
+    }
+    return value;
+  }
+
+  private static boolean isDigit(char c) {
+    return c >= '0' && c <= '9';
+  }
+}

@@ -1,0 +1,314 @@
+package dev.sluice.limit;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.gcra.Quota;
+import java.util.List;
+import java.util.Objects;
+import java.util.regex.MatchResult;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What is limited: a name for people, a number for bucket keys, the form of its ids, and what a
+ * denied client is told.
+ *
+ * <p>Immutable and thread-safe. Two names are equal if number and name are.
+ */
+public final class LimitName {
+
+  private static final Pattern NAME = Pattern.compile("[A-Za-z][A-Za-z0-9_.-]{0,99}");
+  private static final Pattern PLACEHOLDER = Pattern.compile("\\{([^{}]*)}");
+  private static final Pattern KNOWN = Pattern.compile("burst|count|period|id|id\\.[1-9]");
+
+  private final int number;
+  private final String name;
+  private final IdFormat id;
+  private final IdFormat overrideId;
+  private final boolean overridesOnly;
+  private final String message;
+  private final @Nullable String helpLink;
+
+  private LimitName(Builder builder) {
+    this.number = builder.number;
+    this.name = builder.name;
+    this.id = builder.id;
+    this.overrideId = builder.overrideId == null ? builder.id : builder.overrideId;
+    this.overridesOnly = builder.overridesOnly;
+    this.message = builder.message;
+    this.helpLink = builder.helpLink;
+    if (overrideId.parts().size() > id.parts().size()) {
+      throw new IllegalArgumentException(
+          "overrideId: found %s, expected the form of the id (%s) or its first parts"
+              .formatted(overrideId.name(), id.name()));
+    }
+  }
+
+  /**
+   * Starts a name.
+   *
+   * @param number stands in bucket keys and must never change, at least 1
+   * @param name a letter, then up to 99 letters, digits, "_", "." or "-"
+   * @return a builder
+   * @throws IllegalArgumentException for a number or name out of these rules
+   */
+  public static Builder builder(int number, String name) {
+    return new Builder(number, name);
+  }
+
+  /**
+   * The number that stands in bucket keys.
+   *
+   * @return at least 1
+   */
+  public int number() {
+    return number;
+  }
+
+  /**
+   * The name that people use.
+   *
+   * @return the name
+   */
+  public String name() {
+    return name;
+  }
+
+  /**
+   * The form of an id in a transaction.
+   *
+   * @return the format
+   */
+  public IdFormat id() {
+    return id;
+  }
+
+  /**
+   * The form of an id in an override. It may be another spelling of the transaction's, or its first
+   * parts: then an override holds for every id that starts with them.
+   *
+   * @return the format, that of the transaction unless declared otherwise
+   */
+  public IdFormat overrideId() {
+    return overrideId;
+  }
+
+  /**
+   * Whether the name has no default: one in a file is ignored, only overrides count.
+   *
+   * @return false unless declared
+   */
+  public boolean overridesOnly() {
+    return overridesOnly;
+  }
+
+  /**
+   * Where a denied client can read more.
+   *
+   * @return a link, or null
+   */
+  public @Nullable String helpLink() {
+    return helpLink;
+  }
+
+  /**
+   * The key of a bucket.
+   *
+   * @param canonicalId an id that {@link #id} has made canonical
+   * @return number, ":" and id
+   */
+  public String bucketKey(String canonicalId) {
+    return number + ":" + canonicalId;
+  }
+
+  /**
+   * The key for an id as somebody writes it in an override file or on a command line.
+   *
+   * <p>Where an override names only the first parts of an id, both forms are understood.
+   *
+   * @param text the id
+   * @param strictness whether a text that is not canonical already is refused
+   * @return number, ":" and the canonical id
+   * @throws InvalidIdException if the text is of neither form
+   */
+  public String keyOf(String text, Strictness strictness) {
+    boolean whole = overridesByPrefix() && text.indexOf(':') >= 0;
+    return bucketKey((whole ? id : overrideId).canonical(text, strictness));
+  }
+
+  /** The id under which an override for a transaction's id would be filed. */
+  String overrideKey(String canonicalId) {
+    return overridesByPrefix() && id instanceof JoinedFormat joined
+        ? joined.prefix(canonicalId, overrideId.parts().size())
+        : canonicalId;
+  }
+
+  private boolean overridesByPrefix() {
+    return overrideId.parts().size() < id.parts().size();
+  }
+
+  /**
+   * What a denied client is told, without the time to come back.
+   *
+   * @param quota the limit that denied
+   * @param canonicalId the id that was denied
+   * @return the message with its placeholders filled in
+   */
+  public String denial(Quota quota, String canonicalId) {
+    return PLACEHOLDER
+        .matcher(message)
+        .replaceAll(m -> Matcher.quoteReplacement(fill(m, quota, canonicalId)));
+  }
+
+  private String fill(MatchResult placeholder, Quota quota, String canonicalId) {
+    String what = placeholder.group(1);
+    return switch (what) {
+      case "burst" -> Long.toString(quota.burst());
+      case "count" -> Long.toString(quota.count());
+      case "period" -> GoDuration.format(quota.period());
+      case "id" -> canonicalId;
+      default -> part(canonicalId, Integer.parseInt(what.substring("id.".length())));
+    };
+  }
+
+  /** The n-th part of a joined id, from 1; the last one with all that follows. */
+  private String part(String canonicalId, int n) {
+    if (!(id instanceof JoinedFormat joined)) {
+      return canonicalId;
+    }
+    int start = n == 1 ? 0 : joined.prefix(canonicalId, n - 1).length() + 1;
+    int end =
+        n == id.parts().size() ? canonicalId.length() : joined.prefix(canonicalId, n).length();
+    return canonicalId.substring(start, end);
+  }
+
+  @Override
+  public boolean equals(@Nullable Object other) {
+    return other instanceof LimitName that && number == that.number && name.equals(that.name);
+  }
+
+  @Override
+  public int hashCode() {
+    return Objects.hash(number, name);
+  }
+
+  @Override
+  public String toString() {
+    return name;
+  }
+
+  /** Makes a {@link LimitName}. Not thread-safe. */
+  public static final class Builder {
+    private final int number;
+    private final String name;
+    private IdFormat id = IdFormat.string();
+    private @Nullable IdFormat overrideId;
+    private boolean overridesOnly;
+    private String message;
+    private @Nullable String helpLink;
+
+    private Builder(int number, String name) {
+      if (number < 1) {
+        throw new IllegalArgumentException("number: found " + number + ", expected at least 1");
+      }
+      if (!NAME.matcher(name).matches()) {
+        throw new IllegalArgumentException(
+            "name: found %s, expected a letter, then up to 99 letters, digits, \"_\", \".\" or \"-\""
+                .formatted(IdTexts.quote(name)));
+      }
+      this.number = number;
+      this.name = name;
+      this.message = "too many requests ({burst}) for " + name + " in the last {period}";
+    }
+
+    /**
+     * Sets the form of the ids; {@code string} if not called.
+     *
+     * @param format the form
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder id(IdFormat format) {
+      this.id = format;
+      return this;
+    }
+
+    /**
+     * Sets another form for the ids of overrides: another spelling of the same, or the first parts.
+     *
+     * @param format the form
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder overrideId(IdFormat format) {
+      this.overrideId = format;
+      return this;
+    }
+
+    /**
+     * Declares that the limit has overrides only, never a default.
+     *
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder overridesOnly() {
+      this.overridesOnly = true;
+      return this;
+    }
+
+    /**
+     * Sets what a denied client is told.
+     *
+     * @param template the text; {@code {burst}}, {@code {count}}, {@code {period}}, {@code {id}}
+     *     and, for a part of a joined id, {@code {id.1}} to {@code {id.9}} are filled in
+     * @return this
+     * @throws IllegalArgumentException for any other placeholder
+     */
+    @CanIgnoreReturnValue
+    public Builder message(String template) {
+      for (MatchResult placeholder : PLACEHOLDER.matcher(template).results().toList()) {
+        if (!KNOWN.matcher(placeholder.group(1)).matches()) {
+          throw new IllegalArgumentException(
+              "message: found %s, expected one of {burst}, {count}, {period}, {id}, {id.1} …"
+                  .formatted(placeholder.group()));
+        }
+      }
+      this.message = template;
+      return this;
+    }
+
+    /**
+     * Sets where a denied client can read more.
+     *
+     * @param link a link, not empty
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder helpLink(String link) {
+      this.helpLink = link;
+      return this;
+    }
+
+    /**
+     * Makes the name.
+     *
+     * @return the name
+     * @throws IllegalArgumentException if the override's id has more parts than the id, or the
+     *     message asks for a part that the id has not
+     */
+    public LimitName build() {
+      LimitName built = new LimitName(this);
+      List<MatchResult> placeholders = PLACEHOLDER.matcher(message).results().toList();
+      for (MatchResult placeholder : placeholders) {
+        String what = placeholder.group(1);
+        if (what.startsWith("id.")
+            && Integer.parseInt(what.substring("id.".length())) > id.parts().size()) {
+          throw new IllegalArgumentException(
+              "message: found %s, but an id of the form %s has %d part(s)"
+                  .formatted(placeholder.group(), id.name(), id.parts().size()));
+        }
+      }
+      return built;
+    }
+  }
+}

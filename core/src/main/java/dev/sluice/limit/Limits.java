@@ -1,0 +1,186 @@
+package dev.sluice.limit;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.gcra.Quota;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * All limits: the catalogue of names, the default quota of each, and the overrides for single ids.
+ *
+ * <p>Immutable and thread-safe. A name without a default, for an id without an override, is
+ * disabled: always allowed, nothing stored.
+ */
+public final class Limits {
+
+  private final Catalogue catalogue;
+  private final Map<String, Quota> defaults;
+  private final Map<String, Map<String, LimitOverride>> overrides;
+
+  private Limits(Builder builder) {
+    this.catalogue = builder.catalogue;
+    this.defaults = Map.copyOf(builder.defaults);
+    Map<String, Map<String, LimitOverride>> copy = new HashMap<>();
+    builder.overrides.forEach((name, byId) -> copy.put(name, Map.copyOf(byId)));
+    this.overrides = Map.copyOf(copy);
+  }
+
+  /**
+   * Starts a set of limits.
+   *
+   * @param catalogue the names that may be limited
+   * @return a builder
+   */
+  public static Builder builder(Catalogue catalogue) {
+    return new Builder(catalogue);
+  }
+
+  /**
+   * The names that may be limited.
+   *
+   * @return the catalogue
+   */
+  public Catalogue catalogue() {
+    return catalogue;
+  }
+
+  /**
+   * The quota for every id that has no override.
+   *
+   * @param name a name of the catalogue
+   * @return the quota, null where the name has no default
+   */
+  public @Nullable Quota defaultFor(LimitName name) {
+    return defaults.get(name.name());
+  }
+
+  /**
+   * The override for an id.
+   *
+   * @param name a name of the catalogue
+   * @param canonicalId an id in the canonical form of a transaction
+   * @return the override, null where there is none
+   */
+  public @Nullable LimitOverride overrideFor(LimitName name, String canonicalId) {
+    Map<String, LimitOverride> byId = overrides.get(name.name());
+    return byId == null ? null : byId.get(name.overrideKey(canonicalId));
+  }
+
+  /**
+   * The quota for an id: its override, or else the default.
+   *
+   * @param name a name of the catalogue
+   * @param canonicalId an id in the canonical form of a transaction
+   * @return the quota, null where the limit is disabled for the id
+   */
+  public @Nullable Quota quotaFor(LimitName name, String canonicalId) {
+    LimitOverride override = overrideFor(name, canonicalId);
+    return override == null ? defaultFor(name) : override.quota();
+  }
+
+  /**
+   * The overrides of a name.
+   *
+   * @param name a name of the catalogue
+   * @return the overrides in no particular order, none where there are none
+   */
+  public Collection<LimitOverride> overridesOf(LimitName name) {
+    return overrides.getOrDefault(name.name(), Map.of()).values();
+  }
+
+  /** Makes {@link Limits}. Not thread-safe. */
+  public static final class Builder {
+    private final Catalogue catalogue;
+    private final Map<String, Quota> defaults = new HashMap<>();
+    private final Map<String, Map<String, LimitOverride>> overrides = new LinkedHashMap<>();
+
+    private Builder(Catalogue catalogue) {
+      this.catalogue = catalogue;
+    }
+
+    /**
+     * Sets the default of a name. For a name that has {@linkplain LimitName#overridesOnly overrides
+     * only} it is ignored, as the seed system does.
+     *
+     * @param name a name of the catalogue
+     * @param quota how much may pass for each id
+     * @return this
+     * @throws UnknownLimitException if the catalogue has no such name
+     * @throws IllegalArgumentException if the name has a default already
+     */
+    @CanIgnoreReturnValue
+    public Builder limit(String name, Quota quota) {
+      LimitName known = catalogue.get(name);
+      if (!known.overridesOnly() && defaults.putIfAbsent(name, quota) != null) {
+        throw new IllegalArgumentException("found a second default for " + name);
+      }
+      return this;
+    }
+
+    /**
+     * Sets the quota of one id.
+     *
+     * @param name a name of the catalogue
+     * @param id the id as the name's override form has it; made canonical
+     * @param quota how much may pass
+     * @return this
+     * @throws UnknownLimitException if the catalogue has no such name
+     * @throws InvalidIdException if the id has another form
+     * @throws IllegalArgumentException if the id has an override already
+     */
+    @CanIgnoreReturnValue
+    public Builder override(String name, String id, Quota quota) {
+      LimitName known = catalogue.get(name);
+      String canonical = known.overrideId().canonical(id, Strictness.LENIENT);
+      return override(new LimitOverride(known, canonical, quota, ""));
+    }
+
+    /**
+     * Adds an override whose id is canonical already.
+     *
+     * @param override the override
+     * @return this
+     * @throws UnknownLimitException if the catalogue has no such name
+     * @throws IllegalArgumentException if the id has an override already
+     */
+    @CanIgnoreReturnValue
+    public Builder override(LimitOverride override) {
+      LimitName known = catalogue.get(override.name().name());
+      LimitOverride before =
+          overrides
+              .computeIfAbsent(known.name(), n -> new HashMap<>())
+              .putIfAbsent(override.id(), override);
+      if (before != null) {
+        throw new IllegalArgumentException(
+            "found a second override of %s for the id %s"
+                .formatted(known, IdTexts.quote(override.id())));
+      }
+      return this;
+    }
+
+    /**
+     * The overrides so far.
+     *
+     * @return a copy, in no particular order
+     */
+    public List<LimitOverride> overrides() {
+      List<LimitOverride> all = new ArrayList<>();
+      overrides.values().forEach(byId -> all.addAll(byId.values()));
+      return all;
+    }
+
+    /**
+     * Makes the limits.
+     *
+     * @return the limits
+     */
+    public Limits build() {
+      return new Limits(this);
+    }
+  }
+}

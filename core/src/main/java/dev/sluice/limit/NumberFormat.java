@@ -1,0 +1,58 @@
+package dev.sluice.limit;
+
+import java.util.function.UnaryOperator;
+
+/** Whole numbers in decimal digits, canonical without a plus sign or leading zeros. */
+final class NumberFormat implements IdFormat {
+
+  static final NumberFormat REG_ID =
+      new NumberFormat(
+          "regId",
+          "an ACME registration Id, an unsigned 64-bit decimal number",
+          text -> Long.toUnsignedString(Long.parseUnsignedLong(text)));
+
+  static final NumberFormat INTEGER =
+      new NumberFormat(
+          "integer", "a signed 64-bit decimal number", text -> Long.toString(Long.parseLong(text)));
+
+  private final String name;
+  private final String expected;
+  private final UnaryOperator<String> canonicalDigits;
+
+  private NumberFormat(String name, String expected, UnaryOperator<String> canonicalDigits) {
+    this.name = name;
+    this.expected = expected;
+    this.canonicalDigits = canonicalDigits;
+  }
+
+  @Override
+  public String name() {
+    return name;
+  }
+
+  @Override
+  public String canonical(String text, Strictness strictness) {
+    IdTexts.requireLength(text, expected + " (" + name + ")");
+    if (!isAsciiNumber(text)) {
+      throw notANumber(text);
+    }
+    String canonical;
+    try {
+      canonical = canonicalDigits.apply(text);
+    } catch (NumberFormatException e) {
+      throw notANumber(text);
+    }
+    return IdTexts.canonical(text, canonical, name, strictness);
+  }
+
+  /** The JDK's parsers take the digits of every script, and a plus sign; ids are plain ASCII. */
+  private boolean isAsciiNumber(String text) {
+    int first = this == INTEGER && text.charAt(0) == '-' ? 1 : 0;
+    return text.length() > first && text.chars().skip(first).allMatch(c -> c >= '0' && c <= '9');
+  }
+
+  private InvalidIdException notANumber(String text) {
+    return new InvalidIdException(
+        "invalid %s, %s is not %s".formatted(name, IdTexts.quote(text), expected));
+  }
+}

@@ -1,0 +1,30 @@
+package dev.sluice.limit;
+
+import java.util.Locale;
+import java.util.regex.Pattern;
+
+/** A UUID as RFC 9562 writes it: 8-4-4-4-12 hexadecimal digits. */
+final class UuidFormat implements IdFormat {
+
+  static final UuidFormat INSTANCE = new UuidFormat();
+
+  private static final Pattern UUID =
+      Pattern.compile("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}");
+
+  private UuidFormat() {}
+
+  @Override
+  public String name() {
+    return "uuid";
+  }
+
+  @Override
+  public String canonical(String text, Strictness strictness) {
+    IdTexts.requireLength(text, "a UUID");
+    if (!UUID.matcher(text).matches()) {
+      throw new InvalidIdException(
+          "invalid uuid, %s is not 8-4-4-4-12 hexadecimal digits".formatted(IdTexts.quote(text)));
+    }
+    return IdTexts.canonical(text, text.toLowerCase(Locale.ROOT), "uuid", strictness);
+  }
+}

@@ -1,0 +1,10 @@
+/**
+ * The front door: a {@link dev.sluice.Limiter} decides on {@linkplain dev.sluice.Transaction
+ * transactions}, and answers with {@linkplain dev.sluice.Decision decisions}.
+ */
+@NullMarked
+@CheckReturnValue
+package dev.sluice;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import org.jspecify.annotations.NullMarked;

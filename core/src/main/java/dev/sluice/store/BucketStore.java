@@ -1,0 +1,94 @@
+package dev.sluice.store;
+
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+
+/**
+ * Keeps the TATs of buckets, and decides on charges where they are kept.
+ *
+ * <p>One verb: charge a batch. An implementation guarantees:
+ *
+ * <ul>
+ *   <li><b>Atomic.</b> The charges of a batch take effect as one, at one moment between the call
+ *       and its return; no other call sees a part of it. If one that votes does not fit, none is
+ *       made. (A store over several servers may loosen what a concurrent observer can see; it never
+ *       gives out more than the limit allows, and its documentation says what can be seen.)
+ *   <li><b>Its own time.</b> The present is read once for a batch, where the buckets are kept (over
+ *       several servers: once for each), never handed in by a caller.
+ *   <li><b>The law</b> is {@link Charge#passes} and {@link Charge#tatAfterNanos}.
+ *   <li><b>Bounded.</b> Every call ends: with readings, or with a {@link StoreException} by the
+ *       store's time-out. A live bucket is never forgotten silently.
+ * </ul>
+ *
+ * <p>Thread-safe. {@link #charge} may block for a round trip, up to the store's time-out; {@link
+ * #chargeAsync} never blocks.
+ */
+public interface BucketStore extends AutoCloseable {
+
+  /**
+   * Decides on a batch: all of its charges or none.
+   *
+   * @param charges at least one, no two with the same key
+   * @return what was found for each, in the order of the charges
+   * @throws StoreException if the store could not decide
+   */
+  List<Reading> charge(List<Charge> charges);
+
+  /**
+   * Decides on a batch without blocking the caller.
+   *
+   * @param charges at least one, no two with the same key
+   * @return what was found for each, in the order of the charges; fails with a {@link
+   *     StoreException} if the store could not decide
+   */
+  default CompletionStage<List<Reading>> chargeAsync(List<Charge> charges) {
+    try {
+      return CompletableFuture.completedFuture(charge(charges));
+    } catch (StoreException e) {
+      return CompletableFuture.failedFuture(e);
+    }
+  }
+
+  /**
+   * Whether the store can decide just now. May block for a round trip.
+   *
+   * @throws StoreException if it can not, saying why
+   */
+  default void ping() {}
+
+  /** Lets go of what the store holds. Not an error to call twice. */
+  @Override
+  default void close() {}
+
+  /**
+   * A store in this process's memory, on the system's time.
+   *
+   * @return a new, empty store
+   */
+  static BucketStore inMemory() {
+    return inMemory(TimeSource.system());
+  }
+
+  /**
+   * A store in this process's memory on a given clock, for replays and tests.
+   *
+   * @param time the clock
+   * @return a new, empty store
+   */
+  static BucketStore inMemory(TimeSource time) {
+    return new MemoryStore(time, MemoryStore.DEFAULT_MAX_BUCKETS);
+  }
+
+  /**
+   * A store in this process's memory on a given clock with a given bound.
+   *
+   * @param time the clock
+   * @param maxBuckets the most live buckets (those that are not full) that it keeps, at least 1; a
+   *     charge that would make one more is refused with a {@link StoreException}
+   * @return a new, empty store
+   */
+  static BucketStore inMemory(TimeSource time, long maxBuckets) {
+    return new MemoryStore(time, maxBuckets);
+  }
+}

@@ -1,0 +1,10 @@
+package dev.sluice.store;
+
+/**
+ * What a store found when it decided on a charge; everything else follows from it by {@code Gcra}.
+ *
+ * @param nowNanos the store's present at that moment, nanoseconds since the Unix epoch
+ * @param tatNanos the TAT that was kept <em>before</em> the act, unsigned; 0 where there was no
+ *     bucket
+ */
+public record Reading(long nowNanos, long tatNanos) {}

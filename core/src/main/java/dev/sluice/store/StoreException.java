@@ -1,0 +1,31 @@
+package dev.sluice.store;
+
+/**
+ * The store could not decide: it is unreachable, too slow, full or holds something that is no TAT.
+ *
+ * <p>What it means for the request is up to the caller's failure rule. Whether the charge was made
+ * is unknown, unless the message says that it was not.
+ */
+public class StoreException extends RuntimeException {
+
+  private static final long serialVersionUID = 1;
+
+  /**
+   * Makes an exception.
+   *
+   * @param message what was asked, of which store, and what went wrong
+   */
+  public StoreException(String message) {
+    super(message);
+  }
+
+  /**
+   * Makes an exception with its cause.
+   *
+   * @param message what was asked, of which store, and what went wrong
+   * @param cause what the store's client threw
+   */
+  public StoreException(String message, Throwable cause) {
+    super(message, cause);
+  }
+}

@@ -1,0 +1,35 @@
+package dev.sluice.store;
+
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A clock in nanoseconds since the Unix epoch.
+ *
+ * <p>Thread-safe; a reading never blocks. A store reads it once for a batch. Readings lie between 0
+ * and {@link Long#MAX_VALUE} (the year 2262). A source may step back: buckets bear it (a TAT beyond
+ * now + τ counts as an empty bucket), but the system's source never does.
+ */
+@FunctionalInterface
+public interface TimeSource {
+
+  /**
+   * The present.
+   *
+   * @return nanoseconds since the Unix epoch, not negative
+   */
+  long nanos();
+
+  /**
+   * The system's time: monotonic, anchored once to the wall clock when it is made.
+   *
+   * <p>A wall clock that is stepped afterwards neither locks anyone out nor opens the gate; the
+   * price is that the source drifts from it until the process restarts.
+   *
+   * @return a new source, anchored now
+   */
+  static TimeSource system() {
+    long anchorNanos =
+        TimeUnit.MILLISECONDS.toNanos(System.currentTimeMillis()) - System.nanoTime();
+    return () -> anchorNanos + System.nanoTime();
+  }
+}
