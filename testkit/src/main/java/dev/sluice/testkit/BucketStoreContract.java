@@ -19,7 +19,8 @@ public abstract class BucketStoreContract
         StoreRules,
         AsyncRules,
         ConcurrencyRules,
-        PeerRules {
+        PeerRules,
+        HistoryRules {
 
   /** For the test of a store to extend. */
   protected BucketStoreContract() {}
