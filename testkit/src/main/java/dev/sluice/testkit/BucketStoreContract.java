@@ -20,7 +20,8 @@ public abstract class BucketStoreContract
         AsyncRules,
         ConcurrencyRules,
         PeerRules,
-        HistoryRules {
+        HistoryRules,
+        ReservationRules {
 
   /** For the test of a store to extend. */
   protected BucketStoreContract() {}
