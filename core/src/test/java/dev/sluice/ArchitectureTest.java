@@ -61,7 +61,6 @@ class ArchitectureTest {
           "Transaction",
           "UnknownLimitException",
           "HeaderProfile",
-          "Policies",
           "Problem");
 
   private final JavaClasses library =
