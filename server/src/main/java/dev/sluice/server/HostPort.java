@@ -7,7 +7,8 @@ import java.util.regex.Pattern;
 /** Addresses to listen on, as a command line writes them. Pure and thread-safe. */
 public final class HostPort {
 
-  private static final Pattern FORM = Pattern.compile("(?:(\\[[0-9A-Fa-f:.]+]|[^:\\[\\]]*):)?(\\d{1,5})");
+  private static final Pattern FORM =
+      Pattern.compile("(?:(\\[[0-9A-Fa-f:.]+]|[^:\\[\\]]*):)?(\\d{1,5})");
   private static final int MAX_PORT = 65_535;
 
   private HostPort() {}

@@ -64,8 +64,7 @@ final class ActResource extends Resource {
       CompletionStage<Decision> decided, WireRequest wire, HttpStatus denied) {
     return decided.thenApply(
         decision ->
-            Answers.decision(
-                decision, wire.isBatch(), decision.denied() ? denied : HttpStatus.OK));
+            Answers.decision(decision, wire.isBatch(), decision.denied() ? denied : HttpStatus.OK));
   }
 
   private static AggregatedHttpResponse reset() {

@@ -57,6 +57,7 @@ final class BucketResource extends Resource {
     } catch (IllegalArgumentException e) {
       // Falls through to the message that both share.
     }
-    throw new WireException(field, "found no percent-encoded UTF-8, expected the %s in it".formatted(field));
+    throw new WireException(
+        field, "found no percent-encoded UTF-8, expected the %s in it".formatted(field));
   }
 }

@@ -32,15 +32,14 @@ final class Failures implements ServerErrorHandler {
           Fault.ofStatus(HttpStatus.REQUEST_TIMEOUT, "the request took too long to arrive"));
     }
     Fault fault = Fault.of(cause);
-    if (fault.status() == HttpStatus.INTERNAL_SERVER_ERROR) {
+    if (fault.status().equals(HttpStatus.INTERNAL_SERVER_ERROR)) {
       log.error("a request failed", cause);
     }
     return Answers.fault(fault);
   }
 
   @Override
-  public @Nullable HttpResponse onServiceException(
-      ServiceRequestContext context, Throwable cause) {
+  public @Nullable HttpResponse onServiceException(ServiceRequestContext context, Throwable cause) {
     if (cause instanceof HttpStatusException || cause instanceof HttpResponseException) {
       return null; // the library's own, rendered below
     }

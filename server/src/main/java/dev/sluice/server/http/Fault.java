@@ -16,8 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param detail what was found and what was expected in this request
  * @param field the part of the request that is wrong, null where it is not one part
  */
-record Fault(
-    HttpStatus status, String type, String title, String detail, @Nullable String field) {
+record Fault(HttpStatus status, String type, String title, String detail, @Nullable String field) {
 
   /** A name, not an address: nothing has to be looked up to tell one type from another. */
   private static final String TYPES = "tag:sluice.dev,2026:";
@@ -28,7 +27,11 @@ record Fault(
 
   static Fault invalid(@Nullable String field, String detail) {
     return new Fault(
-        HttpStatus.BAD_REQUEST, "invalid-request", "The request can't be decided on", detail, field);
+        HttpStatus.BAD_REQUEST,
+        "invalid-request",
+        "The request can't be decided on",
+        detail,
+        field);
   }
 
   static Fault unknownLimit(@Nullable String field, String detail) {

@@ -13,8 +13,7 @@ final class Values {
   static String text(JsonParser parser, String path) throws IOException {
     if (parser.currentToken() != JsonToken.VALUE_STRING) {
       String hint = parser.currentToken().isNumeric() ? ", in double quotes" : "";
-      throw new WireException(
-          path, "found %s, expected a string%s".formatted(found(parser), hint));
+      throw new WireException(path, "found %s, expected a string%s".formatted(found(parser), hint));
     }
     return parser.getText();
   }
@@ -40,7 +39,8 @@ final class Values {
       case START_OBJECT -> "an object";
       case START_ARRAY -> "a list";
       case VALUE_STRING -> "the string " + Quoted.of(parser.getText());
-      case VALUE_NUMBER_INT, VALUE_NUMBER_FLOAT -> "the number " + Quoted.printable(parser.getText());
+      case VALUE_NUMBER_INT, VALUE_NUMBER_FLOAT ->
+          "the number " + Quoted.printable(parser.getText());
       default -> String.valueOf(parser.getText());
     };
   }

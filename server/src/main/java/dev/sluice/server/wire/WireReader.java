@@ -14,8 +14,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads requests strictly: an unknown or repeated field, a number that is no 64-bit integer, a
- * text where a number belongs, or anything after the object is refused, never guessed at.
+ * Reads requests strictly: an unknown or repeated field, a number that is no 64-bit integer, a text
+ * where a number belongs, or anything after the object is refused, never guessed at.
  *
  * <p>Immutable and thread-safe; never blocks. Takes time linear in the text, and memory in its
  * length; how long that may be is the caller's to bound.
@@ -118,8 +118,7 @@ public final class WireReader {
   private static List<WireTransaction> readTransactions(JsonParser parser) throws IOException {
     if (parser.currentToken() != JsonToken.START_ARRAY) {
       throw new WireException(
-          "transactions",
-          "found %s, expected a list of objects".formatted(Values.found(parser)));
+          "transactions", "found %s, expected a list of objects".formatted(Values.found(parser)));
     }
     List<WireTransaction> transactions = new ArrayList<>();
     while (parser.nextToken() != JsonToken.END_ARRAY) {
@@ -154,17 +153,15 @@ public final class WireReader {
   }
 
   /** The name of the next field; the parser then stands on its value. */
-  private static String field(
-      JsonParser parser, String path, List<String> known, Set<String> seen) throws IOException {
+  private static String field(JsonParser parser, String path, List<String> known, Set<String> seen)
+      throws IOException {
     String name = parser.currentName();
     if (!known.contains(name)) {
       throw new WireException(
           path + Quoted.printable(name),
           "found the unknown field %s, expected %s%s"
               .formatted(
-                  Quoted.of(name),
-                  String.join(", ", known),
-                  Suggestion.didYouMean(name, known)));
+                  Quoted.of(name), String.join(", ", known), Suggestion.didYouMean(name, known)));
     }
     if (!seen.add(name)) {
       throw new WireException(
