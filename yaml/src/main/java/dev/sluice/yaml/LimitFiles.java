@@ -7,6 +7,7 @@ import dev.sluice.limit.IdFormats;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Strictness;
 import java.nio.file.Path;
+import java.time.Clock;
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -61,7 +62,12 @@ public final class LimitFiles {
    * @throws LimitFilesException if there is any mistake, with all mistakes of all files
    */
   public Limits load() {
-    return Limits.builder(catalogue == null ? Catalogue.seed() : catalogue).build();
+    Loading.Outcome outcome = Loading.of(this, read());
+    Limits limits = outcome.limits();
+    if (limits == null) {
+      throw new LimitFilesException(outcome.mistakes());
+    }
+    return limits;
   }
 
   /**
@@ -70,7 +76,7 @@ public final class LimitFiles {
    * @return mistakes and warnings, sorted by file, line and column; none for flawless files
    */
   public List<Problem> lint() {
-    return List.of();
+    return Loading.of(this, read()).problems();
   }
 
   /**
@@ -84,7 +90,15 @@ public final class LimitFiles {
    * @throws IllegalArgumentException if the interval is not positive
    */
   public LimitFilesWatcher watch(CurrentLimits target, Duration interval, ReloadListener listener) {
-    return new LimitFilesWatcher();
+    return LimitFilesWatcher.start(this, target, interval, listener, Clock.systemUTC());
+  }
+
+  Snapshot read() {
+    return new Snapshot(content(names), content(defaults), content(overrides));
+  }
+
+  private static @Nullable FileContent content(@Nullable Path file) {
+    return file == null ? null : FileContent.read(file);
   }
 
   /** Makes {@link LimitFiles}. Not thread-safe. */
