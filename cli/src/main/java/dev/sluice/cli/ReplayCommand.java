@@ -69,8 +69,11 @@ final class ReplayCommand implements Callable<Integer> {
     boolean standardInput = file.equals(STANDARD_INPUT);
     try (BucketStore buckets = open(time);
         InputStream in = standardInput ? console.in() : InputFiles.open(Path.of(file))) {
-      TraceReplay replay = new TraceReplay(Limiter.of(limits, buckets), time, limits);
-      replay.run(new Lines(in), standardInput ? "standard input" : file, console);
+      Limiter limiter = Limiter.of(limits, buckets);
+      String source = standardInput ? "standard input" : file;
+      switch (format) {
+        case trace -> new TraceReplay(limiter, time, limits).run(new Lines(in), source, console);
+      }
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
