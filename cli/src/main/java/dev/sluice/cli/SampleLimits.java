@@ -15,8 +15,8 @@ final class SampleLimits {
         .limit("LoginsPerIPAddress", Quota.per(10, Duration.ofMinutes(1)))
         .limit("FailedLoginsPerIPAddress", Quota.per(30, Duration.ofHours(1)))
         .limit("LoginsPerUserPerIPAddress", Quota.per(5, Duration.ofMinutes(5)))
-        .limit("SignUpsPerIPAddress", Quota.per(3, Duration.ofHours(24)))
-        .limit("SignUpsPerIPv6Range", Quota.per(20, Duration.ofHours(24)))
+        .limit("SignUpsPerIPAddress", Quota.per(3, Duration.ofDays(1)))
+        .limit("SignUpsPerIPv6Range", Quota.per(20, Duration.ofDays(1)))
         .limit("ApiCallsPerKey", Quota.of(100, 50, Duration.ofSeconds(1)))
         .build();
   }

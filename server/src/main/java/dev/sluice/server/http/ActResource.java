@@ -12,6 +12,7 @@ import dev.sluice.Decision;
 import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
+import dev.sluice.limit.Suggestion;
 import dev.sluice.server.wire.WireException;
 import dev.sluice.server.wire.WireReader;
 import dev.sluice.server.wire.WireRequest;
@@ -78,14 +79,23 @@ final class ActResource extends Resource {
   }
 
   /** 200, unless the caller is a proxy that understands nothing but a status. */
-  private static HttpStatus statusOfDenial(ServiceRequestContext context) {
+  private HttpStatus statusOfDenial(ServiceRequestContext context) {
+    List<String> known = act == Act.CHECK || act == Act.SPEND ? List.of(STATUS) : List.of();
+    for (String name : context.queryParams().names()) {
+      if (!known.contains(name)) {
+        throw new WireException(
+            name,
+            "found an unknown query parameter, expected %s%s"
+                .formatted(known.isEmpty() ? "none" : STATUS, Suggestion.didYouMean(name, known)));
+      }
+    }
     String wanted = context.queryParams().get(STATUS, "200");
     return switch (wanted) {
       case "200" -> HttpStatus.OK;
       case "429" -> HttpStatus.TOO_MANY_REQUESTS;
       default ->
           throw new WireException(
-              STATUS, "found status=" + wanted + ", expected 200 or 429, the status of a denial");
+              STATUS, "found another value, expected 200 or 429, the status of a denial");
     };
   }
 }

@@ -24,7 +24,7 @@ final class BucketResource extends Resource {
 
   static final String UNDER = "/v1/limits/";
 
-  private static final Pattern PATH = Pattern.compile(UNDER + "([^/]+)/buckets/(.+)");
+  private static final Pattern PATH = Pattern.compile(UNDER + "([^/]+)/buckets/(.*)");
 
   private final AsyncLimiter limiter;
 

@@ -21,6 +21,8 @@ record Fault(HttpStatus status, String type, String title, String detail, @Nulla
   /** A name, not an address: nothing has to be looked up to tell one type from another. */
   private static final String TYPES = "tag:sluice.dev,2026:";
 
+  private static final int SHOWN = 200;
+
   String typeUri() {
     return TYPES + type;
   }
@@ -44,8 +46,12 @@ record Fault(HttpStatus status, String type, String title, String detail, @Nulla
         HttpStatus.NOT_FOUND,
         "not-found",
         "There is nothing at this path",
-        "found the path " + path + ", expected one of those that / lists",
+        "found the path %s, expected one of those that / lists".formatted(shown(path)),
         null);
+  }
+
+  private static String shown(String path) {
+    return path.length() > SHOWN ? path.substring(0, SHOWN) + "…" : path;
   }
 
   static Fault wrongMethod(String method, String allowed) {
