@@ -103,11 +103,20 @@ public final class Decision {
   static Decision ofBatch(List<Decision> counting, List<Decision> parts) {
     Decision strictest = unlimited(null);
     for (Decision decision : counting) {
-      if (decision.isStricterThan(strictest)) {
-        strictest = decision;
-      }
+      strictest = strictest.stricter(decision);
     }
     return new Decision(strictest, parts);
+  }
+
+  /**
+   * The stricter of two decisions: a denial before an allowance, then the longer {@link #retryIn},
+   * then the smaller {@link #remaining}; this one where they are equal.
+   *
+   * @param other the decision to compare with
+   * @return this or the other
+   */
+  public Decision stricter(Decision other) {
+    return other.isStricterThan(this) ? other : this;
   }
 
   private boolean isStricterThan(Decision other) {
@@ -237,22 +246,34 @@ public final class Decision {
     return "%s, retry after %s%s"
         .formatted(
             transaction.name().denial(quota, transaction.id()),
-            SECONDS.format(retryAt(jitter())),
+            SECONDS.format(retryAt()),
             help == null ? "" : ": see " + help);
   }
 
-  /** Whole seconds, never before the wait is over. */
-  Instant retryAt(double jitter) {
-    Instant earliest = decidedAt().plusNanos(retryInNanos);
-    long roundedUp = earliest.getEpochSecond() + (earliest.getNano() > 0 ? 1 : 0);
-    return Instant.ofEpochSecond(roundedUp + (long) (jitter * retryInNanos / NANOS_PER_SECOND));
+  /**
+   * The value of a {@code Retry-After} header: {@link #retryIn} in whole seconds, rounded up, with
+   * up to 3 % more so that clients don't come back together.
+   *
+   * @return seconds, at least 1 for a denial that can be waited out
+   */
+  public long retryAfterSeconds() {
+    long roundedUp =
+        retryInNanos / NANOS_PER_SECOND + (retryInNanos % NANOS_PER_SECOND > 0 ? 1 : 0);
+    return roundedUp + jitterSeconds();
   }
 
-  /** From 0 to 3 %: the same whenever this decision is asked, another for another decision. */
-  private double jitter() {
+  private Instant retryAt() {
+    Instant earliest = decidedAt().plusNanos(retryInNanos);
+    long roundedUp = earliest.getEpochSecond() + (earliest.getNano() > 0 ? 1 : 0);
+    return Instant.ofEpochSecond(roundedUp + jitterSeconds());
+  }
+
+  /** The same whenever this decision is asked, another for another decision. */
+  private long jitterSeconds() {
     long mixed = (nowNanos ^ Long.rotateLeft(resetInNanos, 32)) * 0x9E3779B97F4A7C15L;
     mixed = (mixed ^ (mixed >>> 32)) * 0xD6E8FEB86659FD93L;
-    return (mixed >>> 11) * 0x1.0p-53 * MOST_JITTER;
+    double share = (mixed >>> 11) * 0x1.0p-53 * MOST_JITTER;
+    return (long) (share * retryInNanos / NANOS_PER_SECOND);
   }
 
   /**

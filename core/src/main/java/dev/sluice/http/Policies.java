@@ -1,0 +1,87 @@
+package dev.sluice.http;
+
+import dev.sluice.Decision;
+import dev.sluice.Transaction;
+import dev.sluice.Transaction.Kind;
+import dev.sluice.gcra.Quota;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The IETF fields: a policy for each limit that had a say, and its state.
+ *
+ * <p>A token bucket in their terms: the quota {@code q} is the burst, the window {@code w} the time
+ * in which an empty bucket fills (τ, rounded up), the available quota {@code r} what remains. The
+ * effective window {@code t} is given where the limit denied: until then nothing can be used.
+ */
+final class Policies {
+
+  private static final long NANOS_PER_SECOND = 1_000_000_000;
+
+  /** The largest Integer of a structured field (RFC 9651, section 3.3.1). */
+  private static final long MAX_INTEGER = 999_999_999_999_999L;
+
+  private Policies() {}
+
+  /** One decision for each limit, the strictest where a limit was asked for several ids. */
+  static List<Decision> of(Decision decision) {
+    Map<String, Decision> byName = new LinkedHashMap<>();
+    for (Decision part : decision.parts()) {
+      Transaction transaction = part.transaction();
+      if (transaction != null && transaction.kind() != Kind.SPEND_ONLY && quotaOf(part) != null) {
+        byName.merge(transaction.name().name(), part, Decision::stricter);
+      }
+    }
+    return new ArrayList<>(byName.values());
+  }
+
+  static @Nullable Quota quotaOf(Decision decision) {
+    Transaction transaction = decision.transaction();
+    return transaction == null || transaction.kind() == Kind.ALLOW_ONLY
+        ? null
+        : transaction.quota();
+  }
+
+  static String policyField(List<Decision> policies) {
+    return policies.stream()
+        .map(
+            policy -> {
+              Quota quota = Objects.requireNonNull(quotaOf(policy));
+              return "%s;q=%d;w=%d"
+                  .formatted(
+                      quotedName(policy),
+                      integer(quota.burst()),
+                      integer(ceilSeconds(quota.offsetNanos())));
+            })
+        .collect(Collectors.joining(", "));
+  }
+
+  static String stateField(List<Decision> policies) {
+    return policies.stream()
+        .map(
+            policy ->
+                quotedName(policy)
+                    + ";r="
+                    + integer(policy.remaining())
+                    + (policy.denied() ? ";t=" + integer(policy.retryAfterSeconds()) : ""))
+        .collect(Collectors.joining(", "));
+  }
+
+  /** A limit's name has no character that would need an escape in a structured field or in JSON. */
+  static String quotedName(Decision policy) {
+    return '"' + Objects.requireNonNull(policy.transaction()).name().name() + '"';
+  }
+
+  static long ceilSeconds(long nanos) {
+    return nanos / NANOS_PER_SECOND + (nanos % NANOS_PER_SECOND > 0 ? 1 : 0);
+  }
+
+  private static long integer(long value) {
+    return Math.min(value, MAX_INTEGER);
+  }
+}
