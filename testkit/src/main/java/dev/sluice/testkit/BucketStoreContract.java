@@ -10,7 +10,17 @@ import dev.sluice.store.TimeSource;
  * rule, to the nanosecond. {@link LiveBucketStoreContract} is its sister for a store on its own
  * clock: a store over a network passes both, driven and live.
  */
-public abstract class BucketStoreContract implements VectorRules {
+public abstract class BucketStoreContract
+    implements VectorRules,
+        SpendRules,
+        RefundRules,
+        BatchRules,
+        TimeRules,
+        StoreRules,
+        AsyncRules,
+        ConcurrencyRules,
+        PeerRules,
+        HistoryRules {
 
   /** For the test of a store to extend. */
   protected BucketStoreContract() {}
