@@ -106,7 +106,7 @@ final class ServeCommand implements Callable<Integer> {
         .printf(
             "listening on http://%s (%s store, %s)%n",
             HostPort.format(server.address()),
-            store,
+            Stores.shown(store),
             watched == null ? "sample limits" : "watching the limit files");
     new CountDownLatch(1).await(); // until a signal ends the process
   }
