@@ -97,10 +97,6 @@ final class ServeCommand implements Callable<Integer> {
             .part(new HttpPart(Limiter.of(limits, buckets), buckets))
             .requestLog(requestLog)
             .start();
-    LimitFilesWatcher watcher =
-        watched == null ? null : watched.watch(limits, LOOK_EVERY, new ReloadLog());
-    Runtime.getRuntime()
-        .addShutdownHook(new Thread(() -> stop(server, watcher, buckets), "sluice-shutdown"));
     console
         .err()
         .printf(
@@ -108,6 +104,10 @@ final class ServeCommand implements Callable<Integer> {
             HostPort.format(server.address()),
             Stores.shown(store),
             watched == null ? "sample limits" : "watching the limit files");
+    LimitFilesWatcher watcher =
+        watched == null ? null : watched.watch(limits, LOOK_EVERY, new ReloadLog());
+    Runtime.getRuntime()
+        .addShutdownHook(new Thread(() -> stop(server, watcher, buckets), "sluice-shutdown"));
     new CountDownLatch(1).await(); // until a signal ends the process
   }
 
