@@ -43,6 +43,7 @@ class ArchitectureTest {
           "GoDuration",
           "IdFormat",
           "IdFormats",
+          "IdTexts",
           "InvalidIdException",
           "InvalidRequestException",
           "IpAddress",
