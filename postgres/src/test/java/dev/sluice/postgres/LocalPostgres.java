@@ -96,7 +96,9 @@ final class LocalPostgres {
           });
       DataSource source =
           PostgresUrl.dataSource("postgresql://postgres@127.0.0.1:" + port + "/postgres");
+      // In this thread: another one would wait for this class to be initialized.
       await()
+          .pollInSameThread()
           .atMost(Duration.ofSeconds(30))
           .ignoreExceptions()
           .until(
