@@ -1,8 +1,10 @@
 package dev.sluice.yaml;
 
 import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.IdTexts;
 import dev.sluice.limit.LimitName;
-import dev.sluice.limit.UnknownLimitException;
+import dev.sluice.limit.Suggestion;
+import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -17,19 +19,23 @@ record KnownNames(Catalogue catalogue, Set<String> broken, boolean complete) {
 
   /** The name, null where there is none, which is reported unless another mistake is the reason. */
   @Nullable LimitName find(Node.Scalar key, Problems problems) {
-    try {
-      return catalogue.get(key.text());
-    } catch (UnknownLimitException e) {
-      if (complete && !broken.contains(key.text())) {
-        problems.mistake(key, String.valueOf(e.getMessage()) + hint(key.text()));
-      }
-      return null;
+    LimitName name = catalogue.find(key.text());
+    if (name == null && complete && !broken.contains(key.text())) {
+      problems.mistake(
+          key, "found the name %s, expected %s".formatted(IdTexts.quote(key.text()), hint(key)));
     }
+    return name;
   }
 
-  private static String hint(String name) {
-    return Catalogue.samples().find(name) == null
-        ? ""
-        : "; it is one of the samples, which are known only as long as no file declares a name";
+  private String hint(Node.Scalar key) {
+    List<String> known = catalogue.names().stream().map(LimitName::name).toList();
+    String expected = "one of the " + known.size() + " that are known";
+    String meant = Suggestion.didYouMean(key.text(), known);
+    if (!meant.isEmpty()) {
+      return expected + meant;
+    }
+    return Catalogue.samples().find(key.text()) == null
+        ? expected + ", or its declaration in a names file"
+        : expected + "; the samples are known only as long as no file declares a name";
   }
 }

@@ -15,6 +15,7 @@ import org.snakeyaml.engine.v2.exceptions.Mark;
 import org.snakeyaml.engine.v2.exceptions.MarkedYamlEngineException;
 import org.snakeyaml.engine.v2.exceptions.ParserException;
 import org.snakeyaml.engine.v2.exceptions.YamlEngineException;
+import org.snakeyaml.engine.v2.exceptions.YamlVersionException;
 import org.snakeyaml.engine.v2.parser.Parser;
 import org.snakeyaml.engine.v2.parser.ParserImpl;
 import org.snakeyaml.engine.v2.scanner.StreamReader;
@@ -56,6 +57,8 @@ final class NodeReader {
     } catch (MarkedYamlEngineException e) {
       Optional<Mark> mark = e.getProblemMark().or(e::getContextMark);
       problems.mistake(line(mark), column(mark), "this is not YAML: " + reason(e));
+    } catch (YamlVersionException e) {
+      problems.mistake("found YAML " + e.getSpecVersion().getRepresentation() + ", expected 1.2");
     } catch (YamlEngineException e) {
       problems.mistake("this is not YAML: " + oneLine(String.valueOf(e.getMessage())));
     }

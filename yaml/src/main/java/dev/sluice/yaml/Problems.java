@@ -3,12 +3,15 @@ package dev.sluice.yaml;
 import dev.sluice.limit.IdTexts;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.regex.Pattern;
 
 /** Collects the problems of one file. Not thread-safe. */
 final class Problems {
 
   /** A file that is wrong throughout should not fill the memory with messages. */
   static final int MOST = 10_000;
+
+  private static final Pattern NUMBER = Pattern.compile("[-+]?[0-9]{1,80}");
 
   private final String file;
   private final List<Problem> found = new ArrayList<>();
@@ -64,7 +67,11 @@ final class Problems {
       if (scalar.isNull()) {
         return scalar.text().isEmpty() ? "nothing" : scalar.text();
       }
-      return (scalar.plain() ? "" : "the text ") + IdTexts.quote(scalar.text());
+      String text = IdTexts.quote(scalar.text());
+      if (scalar.plain()) {
+        return NUMBER.matcher(scalar.text()).matches() ? scalar.text() : text;
+      }
+      return "the text " + text;
     }
     return node instanceof Node.Mapping ? "a map" : "a list";
   }

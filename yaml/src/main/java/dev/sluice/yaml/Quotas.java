@@ -2,7 +2,7 @@ package dev.sluice.yaml;
 
 import dev.sluice.gcra.Quota;
 import java.math.BigDecimal;
-import java.math.RoundingMode;
+import java.math.MathContext;
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -54,11 +54,11 @@ final class Quotas {
     if (lost > (period - lost) / NOTICEABLE) {
       BigDecimal effective =
           BigDecimal.valueOf(period)
-              .divide(BigDecimal.valueOf(quota.intervalNanos()), 1, RoundingMode.HALF_UP);
+              .divide(BigDecimal.valueOf(quota.intervalNanos()), MathContext.DECIMAL32);
       BigDecimal percent =
           BigDecimal.valueOf(lost)
-              .multiply(BigDecimal.valueOf(100))
-              .divide(BigDecimal.valueOf(period - lost), 1, RoundingMode.HALF_UP);
+              .movePointRight(2)
+              .divide(BigDecimal.valueOf(period - lost), new MathContext(2));
       problems.warning(
           count,
           "found %d, but one token every %d ns (period / count, rounded down) lets %s through in a"
