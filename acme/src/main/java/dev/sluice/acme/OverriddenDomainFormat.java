@@ -5,6 +5,7 @@ import dev.sluice.limit.IdTexts;
 import dev.sluice.limit.InvalidIdException;
 import dev.sluice.limit.IpAddress;
 import dev.sluice.limit.Strictness;
+import org.jspecify.annotations.Nullable;
 
 /**
  * How an override names a domain or a range of addresses: a domain, or the one IP address that
@@ -34,6 +35,18 @@ record OverriddenDomainFormat(DomainFormat domain) implements IdFormat {
       throw new IllegalStateException("a canonical address must parse: " + canonical);
     }
     return lowestOf(Identifier.rangeOf(address), canonical);
+  }
+
+  @Override
+  public @Nullable String doubt(String canonicalId) {
+    if (canonicalId.indexOf('/') >= 0) {
+      return null;
+    }
+    String registered = domain.suffixes().get().registeredName(canonicalId);
+    return registered.equals(canonicalId)
+        ? null
+        : "found %s, which no request can match: certificates are counted for %s"
+            .formatted(IdTexts.quote(canonicalId), IdTexts.quote(registered));
   }
 
   /** An override of the whole range must not look like one of a single address in it. */

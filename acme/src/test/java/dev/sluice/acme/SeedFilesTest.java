@@ -117,13 +117,36 @@ class SeedFilesTest {
         .hasMessageContaining("lowest");
   }
 
+  @Test
+  void aDomainThatCanNeverMatch_isAWarningOfLint() throws IOException {
+    var problems =
+        files(
+                Vectors.text("limits/good-seed-defaults.yml"),
+                """
+                - CertificatesPerDomain:
+                    {burst: 4, count: 4, period: 168h, ids: [www.example.com, example.org, 10.0.0.1]}
+                """)
+            .lint();
+    assertThat(problems)
+        .filteredOn(problem -> problem.toString().contains("no request can match"))
+        .singleElement()
+        .satisfies(
+            problem ->
+                assertThat(problem.toString())
+                    .contains("overrides.yml:2:46")
+                    .contains("\"example.com\""));
+  }
+
   private Limits load(String defaults, String overrides) throws IOException {
+    return files(defaults, overrides).load();
+  }
+
+  private LimitFiles files(String defaults, String overrides) throws IOException {
     return LimitFiles.builder()
         .catalogue(AcmeLimits.bundled().catalogue())
         .defaults(Files.writeString(folder.resolve("defaults.yml"), defaults))
         .overrides(Files.writeString(folder.resolve("overrides.yml"), overrides))
-        .build()
-        .load();
+        .build();
   }
 
   private static int allowedAtOnce(Limiter limiter, String limit, String id) {

@@ -11,7 +11,12 @@ import java.util.List;
  */
 public record TableContent(List<LimitOverride> overrides, List<BadRow> bad) {
 
-  /** Takes copies. */
+  /**
+   * Takes copies.
+   *
+   * @param overrides the overrides that hold
+   * @param bad the enabled rows that can't be overrides
+   */
   public TableContent {
     overrides = List.copyOf(overrides);
     bad = List.copyOf(bad);

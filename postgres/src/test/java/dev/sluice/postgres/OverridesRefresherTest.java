@@ -12,6 +12,7 @@ import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
 import dev.sluice.store.BucketStore;
+import dev.sluice.testkit.LocalPostgres;
 import dev.sluice.testkit.ManualTime;
 import java.sql.Connection;
 import java.sql.SQLException;

@@ -10,6 +10,7 @@ import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Strictness;
 import dev.sluice.limit.UnknownLimitException;
+import dev.sluice.testkit.LocalPostgres;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
