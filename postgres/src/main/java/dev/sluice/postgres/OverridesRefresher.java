@@ -54,6 +54,7 @@ public final class OverridesRefresher implements AutoCloseable {
       Executors.newSingleThreadScheduledExecutor(OverridesRefresher::daemon);
 
   private List<LimitOverride> overrides = List.of();
+  private List<BadRow> badLogged = List.of();
   private int failures;
 
   private OverridesRefresher(
@@ -179,7 +180,12 @@ public final class OverridesRefresher implements AutoCloseable {
     target.replace(base.get().withOverrides(overrides));
   }
 
-  private static void logBad(List<BadRow> bad) {
+  /** Once for the same rows, however often they are read. */
+  private void logBad(List<BadRow> bad) {
+    if (bad.equals(badLogged)) {
+      return;
+    }
+    badLogged = bad;
     bad.stream()
         .limit(BAD_ROWS_LOGGED)
         .forEach(
