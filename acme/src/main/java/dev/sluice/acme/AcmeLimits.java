@@ -112,8 +112,6 @@ public final class AcmeLimits {
   private static Catalogue catalogue(
       DomainFormat domain, IdFormat identValue, IdFormat domainOrCidr, IdFormat fqdnSet) {
     IdFormat regId = IdFormat.regId();
-    String failures =
-        "too many failed authorizations ({burst}) for \"{id.2}\" in the last {period}";
     return Catalogue.of(
         name(AcmeLimit.NEW_REGISTRATIONS_PER_IP_ADDRESS)
             .id(IdFormat.ipAddress())
@@ -136,7 +134,7 @@ public final class AcmeLimits {
         name(AcmeLimit.FAILED_AUTHORIZATIONS_PER_DOMAIN_PER_ACCOUNT)
             .id(IdFormat.joined(regId, identValue))
             .overrideId(regId)
-            .message(failures)
+            .message("too many failed authorizations ({burst}) for \"{id.2}\" in the last {period}")
             .helpLink(docs("authorization-failures-per-identifier-per-account"))
             .build(),
         name(AcmeLimit.CERTIFICATES_PER_DOMAIN)
@@ -165,7 +163,9 @@ public final class AcmeLimits {
         name(AcmeLimit.FAILED_AUTHORIZATIONS_FOR_PAUSING_PER_DOMAIN_PER_ACCOUNT)
             .id(IdFormat.joined(regId, identValue))
             .overrideId(regId)
-            .message(failures + ": this account is paused for it")
+            .message(
+                "too many failed authorizations in a row ({burst}) for \"{id.2}\": this account is"
+                    + " paused for it")
             .helpLink(docs("consecutive-authorization-failures-per-identifier-per-account"))
             .build(),
         name(AcmeLimit.LIMIT_OVERRIDE_REQUESTS_PER_IP_ADDRESS)

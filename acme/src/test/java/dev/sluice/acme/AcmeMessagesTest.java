@@ -23,7 +23,7 @@ class AcmeMessagesTest {
         "5|example.com|too many certificates (10) already issued for \"example.com\" in the last 168h0m0s|new-certificates-per-registered-domain",
         "6|7:2001:db8::/64|too many certificates (10) already issued for \"2001:db8::/64\" in the last 168h0m0s|new-certificates-per-registered-domain",
         "7|394e|too many certificates (10) already issued for this exact set of identifiers in the last 168h0m0s|new-certificates-per-exact-set-of-identifiers",
-        "8|7:example.com|too many failed authorizations (10) for \"example.com\" in the last 168h0m0s: this account is paused for it|consecutive-authorization-failures-per-identifier-per-account",
+        "8|7:example.com|too many failed authorizations in a row (10) for \"example.com\": this account is paused for it|consecutive-authorization-failures-per-identifier-per-account",
         "9|10.0.0.1|too many override request form submissions (10) from this IP address in the last 168h0m0s|new-registrations-per-ip-address"
       })
   void denial_namesTheLimitAndWhereToRead(int number, String id, String text, String anchor) {

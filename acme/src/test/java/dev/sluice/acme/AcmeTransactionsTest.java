@@ -131,7 +131,7 @@ class AcmeTransactionsTest {
     Decision pause = limiter.spend(List.of(pausing));
     assertThat(pause.denied()).isTrue();
     assertThat(pause.message())
-        .startsWith("too many failed authorizations (2) for \"example.com\" in the last 1h0m0s");
+        .startsWith("too many failed authorizations in a row (2) for \"example.com\": ");
 
     limiter.reset(List.of(acme.unpause(ACCOUNT, wildcard)));
     assertThat(limiter.spend(List.of(pausing)).allowed()).isTrue();
