@@ -34,18 +34,18 @@ class ParsersFuzzTest {
       String canonical = name.id().canonical(text, strictness);
       assertThat(name.id().canonical(canonical, Strictness.LENIENT)).isEqualTo(canonical);
     } catch (InvalidIdException e) {
-      assertThat(e).hasMessageMatching("[^\\p{Cntrl}]+");
+      requirePrintable(e);
     }
     try {
       String key = name.keyOf(text, strictness);
       assertThat(key).startsWith(name.number() + ":");
     } catch (InvalidIdException e) {
-      assertThat(e).hasMessageMatching("[^\\p{Cntrl}]+");
+      requirePrintable(e);
     }
     try {
       assertThat(name.bucketKey(name.overrideIdOf(text))).isEqualTo(text);
     } catch (InvalidIdException e) {
-      assertThat(e).hasMessageMatching("[^\\p{Cntrl}]+");
+      requirePrintable(e);
     }
   }
 
@@ -58,7 +58,7 @@ class ParsersFuzzTest {
       List<String> covering = AcmeLimits.bundled().covering(List.of(identifier));
       assertThat(covering).hasSize(1).doesNotContain("");
     } catch (InvalidIdException e) {
-      assertThat(e).hasMessageMatching("[^\\p{Cntrl}]+");
+      requirePrintable(e);
     }
   }
 
@@ -68,5 +68,11 @@ class ParsersFuzzTest {
     PublicSuffixes list = PublicSuffixes.bundled();
     String registered = list.registeredName(name);
     assertThat(list.registeredName(registered)).isEqualTo(registered);
+  }
+
+  private static void requirePrintable(InvalidIdException e) {
+    if (e.getMessage().isEmpty() || e.getMessage().chars().anyMatch(Character::isISOControl)) {
+      throw new AssertionError("found the message " + e.getMessage() + ", expected printable text");
+    }
   }
 }
