@@ -1,6 +1,7 @@
 package dev.sluice;
 
 import dev.sluice.LimiterObserver.Act;
+import dev.sluice.Outstanding.Stretch;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
@@ -21,7 +22,7 @@ final class Engine {
 
   private final BucketStore store;
   private final LimiterObserver observer;
-  private final ResetLog resets = new ResetLog();
+  private final Outstanding outstanding = new Outstanding();
 
   Engine(BucketStore store, LimiterObserver observer) {
     this.store = store;
@@ -56,41 +57,50 @@ final class Engine {
 
   void reset(List<Transaction> transactions) {
     Plan plan = Plan.of(Act.RESET, transactions);
-    resets.record(plan.charges());
+    outstanding.lapse(plan.charges());
     var unused = charge(Act.RESET, plan.charges());
-    resets.record(plan.charges());
   }
 
   CompletionStage<Void> resetAsync(List<Transaction> transactions) {
     Plan plan = Plan.of(Act.RESET, transactions);
-    resets.record(plan.charges());
-    return chargeAsync(Act.RESET, plan.charges())
-        .thenAccept(readings -> resets.record(plan.charges()));
+    outstanding.lapse(plan.charges());
+    return chargeAsync(Act.RESET, plan.charges()).thenAccept(readings -> {});
   }
 
   Reservation reserve(CurrentLimits limits, List<Transaction> transactions) {
     Plan plan = Plan.of(Act.SPEND, transactions);
-    int[] epochs = resets.epochs(plan.charges());
-    long start = start();
-    List<Reading> readings = charge(Act.SPEND, plan.charges());
-    Decision decision = plan.strictest(observed(plan, plan.decide(readings), start));
-    return Reservation.of(this, limits, decision, plan, readings, epochs);
+    List<Stretch> stretches = outstanding.open(plan.charges());
+    try {
+      long start = start();
+      List<Reading> readings = charge(Act.SPEND, plan.charges());
+      Decision decision = plan.strictest(observed(plan, plan.decide(readings), start));
+      return Reservation.of(this, limits, decision, plan, readings, stretches);
+    } catch (RuntimeException e) {
+      outstanding.close(stretches);
+      throw e;
+    }
   }
 
   CompletionStage<Reservation> reserveAsync(CurrentLimits limits, List<Transaction> transactions) {
     Plan plan = Plan.of(Act.SPEND, transactions);
-    int[] epochs = resets.epochs(plan.charges());
+    List<Stretch> stretches = outstanding.open(plan.charges());
     long start = start();
     return chargeAsync(Act.SPEND, plan.charges())
         .thenApply(
             readings -> {
               Decision decision = plan.strictest(observed(plan, plan.decide(readings), start));
-              return Reservation.of(this, limits, decision, plan, readings, epochs);
+              return Reservation.of(this, limits, decision, plan, readings, stretches);
+            })
+        .whenComplete(
+            (reservation, failure) -> {
+              if (failure != null) {
+                outstanding.close(stretches);
+              }
             });
   }
 
-  ResetLog resets() {
-    return resets;
+  Outstanding outstanding() {
+    return outstanding;
   }
 
   List<Reading> charge(Act act, List<Charge> charges) {
@@ -100,6 +110,7 @@ final class Engine {
     long start = start();
     try {
       List<Reading> readings = store.charge(charges);
+      lowered(act, charges, readings);
       stored(act, charges, null, start);
       return readings;
     } catch (RuntimeException e) {
@@ -117,10 +128,19 @@ final class Engine {
         .chargeAsync(charges)
         .whenComplete(
             (readings, failure) -> {
+              if (failure == null) {
+                lowered(act, charges, readings);
+              }
               boolean wrapped =
                   failure instanceof CompletionException && failure.getCause() != null;
               stored(act, charges, wrapped ? failure.getCause() : failure, start);
             });
+  }
+
+  private void lowered(Act act, List<Charge> charges, List<Reading> readings) {
+    if (act == Act.REFUND || act == Act.RESET) {
+      outstanding.lowered(charges, readings);
+    }
   }
 
   private void stored(Act act, List<Charge> charges, @Nullable Throwable failure, long start) {

@@ -114,18 +114,18 @@ final class ServeCommand implements Callable<Integer> {
             .part(new HttpPart(Limiter.of(table.limits(), buckets), () -> ready(buckets, table)))
             .requestLog(requestLog)
             .start();
-    LimitFilesWatcher watcher =
-        watched == null ? null : watched.watch(limits, LOOK_EVERY, table.after(new ReloadLog()));
-    Runtime.getRuntime()
-        .addShutdownHook(
-            new Thread(() -> stop(server, watcher, table, buckets), "sluice-shutdown"));
     console
         .err()
         .printf(
             "listening on http://%s (%s store, %s)%n",
             HostPort.format(server.address()),
-            store,
+            Stores.shown(store),
             watched == null ? "sample limits" : "watching the limit files");
+    LimitFilesWatcher watcher =
+        watched == null ? null : watched.watch(limits, LOOK_EVERY, table.after(new ReloadLog()));
+    Runtime.getRuntime()
+        .addShutdownHook(
+            new Thread(() -> stop(server, watcher, table, buckets), "sluice-shutdown"));
     new CountDownLatch(1).await(); // until a signal ends the process
   }
 
