@@ -1,8 +1,6 @@
 package dev.sluice.cli;
 
-import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.Strictness;
-import dev.sluice.yaml.LimitFiles;
 import java.nio.file.Path;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -17,6 +15,8 @@ import picocli.CommandLine.Parameters;
     footerHeading = "%nExamples:%n",
     footer = {
       "  sluice key NewOrdersPerAccount 12345678            3:12345678",
+      "  sluice key CertificatesPerDomain 2001:db8::        5:2001:db8::/64",
+      "  sluice key CertificatesPerFQDNSet example.com,example.org",
       "  sluice key LoginsPerIPAddress 2001:0DB8::1         101:2001:db8::1",
       "  sluice key --names names.yml CallsPerShard -- -5   an id that starts with a hyphen"
     })
@@ -51,15 +51,7 @@ final class KeyCommand implements Callable<Integer> {
   @Override
   public Integer call() {
     Strictness strictness = strict ? Strictness.STRICT : Strictness.LENIENT;
-    console.line(catalogue().get(limit).keyOf(id, strictness));
+    console.line(KnownNames.catalogue(names).get(limit).keyOf(id, strictness));
     return Exit.DONE;
-  }
-
-  private Catalogue catalogue() {
-    if (names == null) {
-      return Catalogue.seed().plus(Catalogue.samples());
-    }
-    InputFiles.require(names);
-    return LimitFiles.builder().names(names).build().load().catalogue();
   }
 }

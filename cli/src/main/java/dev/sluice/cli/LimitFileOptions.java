@@ -44,7 +44,7 @@ final class LimitFileOptions {
   /** The files; at least one must have been named. */
   LimitFiles files(Strictness strictness) {
     Stream.of(limits, overrides, names).filter(Objects::nonNull).forEach(InputFiles::require);
-    LimitFiles.Builder files = LimitFiles.builder().strictness(strictness);
+    LimitFiles.Builder files = KnownNames.files().strictness(strictness);
     if (limits != null) {
       files.defaults(limits);
     }

@@ -50,11 +50,18 @@ public final class Main {
 
   static CommandLine commandLine(Console console) {
     CommandLine overrides = new CommandLine(new OverridesCommand());
-    overrides.addSubcommand(new OverridesDumpCommand(console));
+    overrides
+        .addSubcommand(new OverridesDumpCommand(console))
+        .addSubcommand(new OverridesMigrateCommand(console))
+        .addSubcommand(new OverridesImportCommand(console))
+        .addSubcommand(new OverridesAddCommand(console))
+        .addSubcommand("enable", new OverridesSwitchCommand(console, true))
+        .addSubcommand("disable", new OverridesSwitchCommand(console, false));
     CommandLine root = new CommandLine(new SluiceCommand());
     root.addSubcommand(new ServeCommand(console))
         .addSubcommand(new LintCommand(console))
         .addSubcommand(new KeyCommand(console))
+        .addSubcommand(new CoveringCommand(console))
         .addSubcommand(new ReplayCommand(console))
         .addSubcommand(overrides)
         .addSubcommand(new CompletionCommand(console, root));
@@ -90,7 +97,7 @@ public final class Main {
             || e instanceof InvalidRequestException
             || e instanceof AddressException
             || e instanceof OutputException;
-    if (input || e instanceof StoreException) {
+    if (input || e instanceof StoreException || e instanceof DatabaseException) {
       console.err().println("sluice: " + e.getMessage());
       return input ? Exit.BROKEN_INPUT : Exit.UNREACHABLE;
     }

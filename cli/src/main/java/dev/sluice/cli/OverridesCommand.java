@@ -8,7 +8,11 @@ import picocli.CommandLine.Spec;
 /** {@code sluice overrides}: what can be done with overrides. */
 @Command(
     name = "overrides",
-    description = "Works on overrides.",
+    description = {
+      "Works on overrides, in a file or in a table of a PostgreSQL database.",
+      "",
+      "A server started with --overrides-db keeps reading the table, and applies what it says."
+    },
     synopsisSubcommandLabel = "COMMAND")
 final class OverridesCommand implements Runnable {
 
@@ -16,6 +20,8 @@ final class OverridesCommand implements Runnable {
 
   @Override
   public void run() {
-    throw new ParameterException(spec.commandLine(), "found no command, expected: dump");
+    throw new ParameterException(
+        spec.commandLine(),
+        "found no command, expected one of: dump, import, add, enable, disable, migrate");
   }
 }

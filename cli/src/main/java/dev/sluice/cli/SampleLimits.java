@@ -1,7 +1,6 @@
 package dev.sluice.cli;
 
 import dev.sluice.gcra.Quota;
-import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.Limits;
 import java.time.Duration;
 
@@ -11,7 +10,7 @@ final class SampleLimits {
   private SampleLimits() {}
 
   static Limits make() {
-    return Limits.builder(Catalogue.samples())
+    return Limits.builder(KnownNames.catalogue(null))
         .limit("LoginsPerIPAddress", Quota.per(10, Duration.ofMinutes(1)))
         .limit("FailedLoginsPerIPAddress", Quota.per(30, Duration.ofHours(1)))
         .limit("LoginsPerUserPerIPAddress", Quota.per(5, Duration.ofMinutes(5)))

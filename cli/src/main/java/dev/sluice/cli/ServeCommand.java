@@ -58,6 +58,21 @@ final class ServeCommand implements Callable<Integer> {
       description = "Where to listen, host:port; port 0 is any free one (${DEFAULT-VALUE}).")
   private String http = "127.0.0.1:8080";
 
+  @Option(
+      names = "--overrides-db",
+      paramLabel = "URL",
+      description =
+          "A PostgreSQL database with a table of overrides, which win over those of the file; read"
+              + " again and again.")
+  private @Nullable String overridesDb;
+
+  @Option(
+      names = "--overrides-every",
+      paramLabel = "PERIOD",
+      defaultValue = "30s",
+      description = "How often to read that table (${DEFAULT-VALUE}).")
+  private String overridesEvery = "30s";
+
   @Option(names = "--request-log", description = "Log each request, with the client's address.")
   private boolean requestLog;
 
@@ -82,7 +97,8 @@ final class ServeCommand implements Callable<Integer> {
     } catch (IllegalArgumentException e) {
       throw new InputException("--store: " + e.getMessage());
     }
-    serve(address, limits, buckets, watched);
+    TableOverrides table = TableOverrides.start(overridesDb, overridesEvery, limits);
+    serve(address, limits, buckets, watched, table);
     return Exit.DONE;
   }
 
@@ -90,11 +106,12 @@ final class ServeCommand implements Callable<Integer> {
       InetSocketAddress address,
       CurrentLimits limits,
       BucketStore buckets,
-      @Nullable LimitFiles watched)
+      @Nullable LimitFiles watched,
+      TableOverrides table)
       throws InterruptedException {
     SluiceServer server =
         SluiceServer.builder(address)
-            .part(new HttpPart(Limiter.of(limits, buckets), buckets))
+            .part(new HttpPart(Limiter.of(table.limits(), buckets), () -> ready(buckets, table)))
             .requestLog(requestLog)
             .start();
     console
@@ -105,15 +122,25 @@ final class ServeCommand implements Callable<Integer> {
             Stores.shown(store),
             watched == null ? "sample limits" : "watching the limit files");
     LimitFilesWatcher watcher =
-        watched == null ? null : watched.watch(limits, LOOK_EVERY, new ReloadLog());
+        watched == null ? null : watched.watch(limits, LOOK_EVERY, table.after(new ReloadLog()));
     Runtime.getRuntime()
-        .addShutdownHook(new Thread(() -> stop(server, watcher, buckets), "sluice-shutdown"));
+        .addShutdownHook(
+            new Thread(() -> stop(server, watcher, table, buckets), "sluice-shutdown"));
     new CountDownLatch(1).await(); // until a signal ends the process
   }
 
+  private static void ready(BucketStore buckets, TableOverrides table) {
+    buckets.ping();
+    table.requireReady();
+  }
+
   private static void stop(
-      SluiceServer server, @Nullable LimitFilesWatcher watcher, BucketStore buckets) {
+      SluiceServer server,
+      @Nullable LimitFilesWatcher watcher,
+      TableOverrides table,
+      BucketStore buckets) {
     server.close();
+    table.close();
     if (watcher != null) {
       watcher.close();
     }

@@ -4,8 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import dev.sluice.testkit.LocalPostgres;
 import dev.sluice.yaml.LimitFiles;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -61,6 +63,46 @@ final class ServeCommandTest {
   }
 
   @Test
+  void tableOfOverrides_isFollowed_andServerIsNotReadyWithoutIt() throws Exception {
+    String db = LocalPostgres.newDatabase();
+    try (CliProcess cli =
+            CliProcess.start(
+                "serve",
+                "--http",
+                "127.0.0.1:0",
+                "--overrides-db",
+                db,
+                "--overrides-every",
+                "100ms");
+        BufferedReader err = cli.err()) {
+      String server = untilReady(err);
+      assertThat(get(server + "/readyz")).contains("has not been read yet");
+      assertThat(spend(server)).contains("\"burst\":100");
+
+      assertThat(Cli.run("overrides", "migrate", "--db", db).code()).isEqualTo(Exit.DONE);
+      assertThat(
+              Cli.run(
+                      "overrides",
+                      "add",
+                      "ApiCallsPerKey",
+                      "k",
+                      "--burst",
+                      "7",
+                      "--count",
+                      "1",
+                      "--period",
+                      "1h",
+                      "--db",
+                      db)
+                  .code())
+          .isEqualTo(Exit.DONE);
+
+      await().atMost(PATIENCE).until(() -> spend(server).contains("\"burst\":7"));
+      assertThat(get(server + "/readyz")).contains("\"ready\"");
+    }
+  }
+
+  @Test
   void port_thatIsTaken_isRefused() throws IOException {
     try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       Cli run = Cli.run("serve", "--http", "127.0.0.1:" + taken.getLocalPort());
@@ -95,7 +137,7 @@ final class ServeCommandTest {
   void sampleLimits_areThoseOfTheExample() {
     Limits example = LimitFiles.of(Path.of("../examples/limits/samples.yml")).load();
     Limits sample = SampleLimits.make();
-    for (LimitName name : sample.catalogue().names()) {
+    for (LimitName name : Catalogue.samples().names()) {
       Quota quota = example.defaultFor(example.catalogue().get(name.name()));
       assertThat(sample.defaultFor(name)).as(name.name()).isNotNull().isEqualTo(quota);
     }

@@ -136,6 +136,33 @@ public final class LimitName {
     return bucketKey((whole ? id : overrideId).canonical(text, strictness));
   }
 
+  /**
+   * The id of an override that is kept under a bucket key, as a table of overrides keeps it: the
+   * other way of {@link #bucketKey}.
+   *
+   * @param bucketKey number, ":" and the canonical id of an override
+   * @return the id
+   * @throws InvalidIdException if the key has another number, or an id that is not canonical
+   */
+  public String overrideIdOf(String bucketKey) {
+    String prefix = number + ":";
+    if (!bucketKey.startsWith(prefix)) {
+      throw new InvalidIdException(
+          "found the bucket key %s, expected one of %s, which starts with %s"
+              .formatted(IdTexts.quote(bucketKey), name, IdTexts.quote(prefix)));
+    }
+    String found = bucketKey.substring(prefix.length());
+    // Where an override's id is only spelled differently, its key has the transaction's spelling.
+    IdFormat form = overridesByPrefix() ? overrideId : id;
+    String canonical = form.canonical(found, Strictness.LENIENT);
+    if (!canonical.equals(found)) {
+      throw new InvalidIdException(
+          "found the bucket key %s, expected its canonical form %s"
+              .formatted(IdTexts.quote(bucketKey), IdTexts.quote(bucketKey(canonical))));
+    }
+    return found;
+  }
+
   /** The id under which an override for a transaction's id would be filed. */
   String overrideKey(String canonicalId) {
     return overridesByPrefix() && id instanceof JoinedFormat joined

@@ -5,44 +5,44 @@ import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.server.ServiceRequestContext;
-import dev.sluice.store.BucketStore;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
  * {@code GET /healthz}, whether the process lives, and {@code GET /readyz}, whether it can decide.
- * Limits are loaded before a server exists, so readiness is the store's.
+ * Limits are loaded before a server exists, so readiness is that of what they stand on.
  */
 final class HealthResource extends Resource {
 
   private final String status;
-  private final @Nullable BucketStore store;
+  private final @Nullable Runnable check;
 
-  private HealthResource(String status, @Nullable BucketStore store) {
+  private HealthResource(String status, @Nullable Runnable check) {
     super(HttpMethod.GET);
     this.status = status;
-    this.store = store;
+    this.check = check;
   }
 
   static HealthResource alive() {
     return new HealthResource("alive", null);
   }
 
-  static HealthResource ready(BucketStore store) {
-    return new HealthResource("ready", store);
+  /** Ready unless the check throws; it may block. */
+  static HealthResource ready(Runnable check) {
+    return new HealthResource("ready", check);
   }
 
   @Override
   CompletionStage<AggregatedHttpResponse> answer(
       ServiceRequestContext context, HttpRequest request) {
-    if (store == null) {
+    if (check == null) {
       return CompletableFuture.completedFuture(yes());
     }
     // A ping may wait for a round trip, which an event loop must not.
     return CompletableFuture.supplyAsync(
         () -> {
-          store.ping();
+          check.run();
           return yes();
         },
         context.blockingTaskExecutor());

@@ -11,7 +11,7 @@ import dev.sluice.store.BucketStore;
 public final class HttpPart implements Part {
 
   private final Limiter limiter;
-  private final BucketStore store;
+  private final Runnable ready;
 
   /**
    * Makes the door.
@@ -20,8 +20,19 @@ public final class HttpPart implements Part {
    * @param store the limiter's store, asked whether it is there
    */
   public HttpPart(Limiter limiter, BucketStore store) {
+    this(limiter, store::ping);
+  }
+
+  /**
+   * Makes the door of a server that needs more than its store.
+   *
+   * @param limiter decides
+   * @param ready called to ask whether the server can decide just now; throws a {@link
+   *     dev.sluice.store.StoreException} if not, saying why; may block
+   */
+  public HttpPart(Limiter limiter, Runnable ready) {
     this.limiter = limiter;
-    this.store = store;
+    this.ready = ready;
   }
 
   @Override
@@ -30,7 +41,7 @@ public final class HttpPart implements Part {
         .service("/", new PageResource(MediaType.PLAIN_TEXT_UTF_8, "index.txt"))
         .service("/openapi.json", new PageResource(MediaType.JSON_UTF_8, "openapi.json"))
         .service("/healthz", HealthResource.alive())
-        .service("/readyz", HealthResource.ready(store))
+        .service("/readyz", HealthResource.ready(ready))
         .service("/v1/check", new ActResource(Act.CHECK, limiter))
         .service("/v1/spend", new ActResource(Act.SPEND, limiter))
         .service("/v1/refund", new ActResource(Act.REFUND, limiter))
