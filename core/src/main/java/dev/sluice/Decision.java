@@ -2,6 +2,7 @@ package dev.sluice;
 
 import dev.sluice.gcra.Gcra;
 import dev.sluice.gcra.Quota;
+import dev.sluice.limit.LimitName;
 import dev.sluice.store.Reading;
 import java.time.Duration;
 import java.time.Instant;
@@ -26,7 +27,6 @@ public final class Decision {
       DateTimeFormatter.ofPattern("uuuu-MM-dd HH:mm:ss 'UTC'", Locale.ROOT)
           .withZone(ZoneOffset.UTC);
   private static final long NANOS_PER_SECOND = 1_000_000_000;
-  private static final double MOST_JITTER = 0.03;
 
   private final boolean allowed;
   private final @Nullable Transaction transaction;
@@ -231,8 +231,9 @@ public final class Decision {
   /**
    * What to tell a denied client: which limit, how much it lets through, and when to come back.
    *
-   * <p>The time is never too early: it is rounded up to a whole second, and up to 3 % of the wait
-   * are added, different from decision to decision, so that clients don't come back together.
+   * <p>The time is never too early: it is rounded up to a whole second, and a part of the wait is
+   * added ({@link LimitName#jitter}), different from decision to decision, so that clients don't
+   * come back together.
    *
    * @return the message; empty for an allowance and for a refund
    */
@@ -251,8 +252,8 @@ public final class Decision {
   }
 
   /**
-   * The value of a {@code Retry-After} header: {@link #retryIn} in whole seconds, rounded up, with
-   * up to 3 % more so that clients don't come back together.
+   * The value of a {@code Retry-After} header: {@link #retryIn} in whole seconds, rounded up, and
+   * some more ({@link LimitName#jitter}) so that clients don't come back together.
    *
    * @return seconds, at least 1 for a denial that can be waited out
    */
@@ -270,9 +271,12 @@ public final class Decision {
 
   /** The same whenever this decision is asked, another for another decision. */
   private long jitterSeconds() {
+    if (transaction == null) {
+      return 0;
+    }
     long mixed = (nowNanos ^ Long.rotateLeft(resetInNanos, 32)) * 0x9E3779B97F4A7C15L;
     mixed = (mixed ^ (mixed >>> 32)) * 0xD6E8FEB86659FD93L;
-    double share = (mixed >>> 11) * 0x1.0p-53 * MOST_JITTER;
+    double share = (mixed >>> 11) * 0x1.0p-53 * transaction.name().jitter();
     return (long) (share * retryInNanos / NANOS_PER_SECOND);
   }
 
