@@ -1,5 +1,6 @@
 package dev.sluice.servlet;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import jakarta.servlet.DispatcherType;
 import jakarta.servlet.Filter;
 import jakarta.servlet.http.HttpServlet;
@@ -25,6 +26,7 @@ final class WebServer implements AutoCloseable {
   private final HttpClient client = HttpClient.newHttpClient();
   private int port;
 
+  @CanIgnoreReturnValue
   WebServer filter(Filter filter) {
     FilterHolder holder = new FilterHolder(filter);
     holder.setAsyncSupported(true);
@@ -32,6 +34,7 @@ final class WebServer implements AutoCloseable {
     return this;
   }
 
+  @CanIgnoreReturnValue
   WebServer servlet(String path, HttpServlet servlet) {
     ServletHolder holder = new ServletHolder(servlet);
     holder.setAsyncSupported(true);
@@ -43,6 +46,7 @@ final class WebServer implements AutoCloseable {
     return context;
   }
 
+  @CanIgnoreReturnValue
   WebServer start() throws Exception {
     ServerConnector connector = new ServerConnector(server);
     connector.setHost("127.0.0.1");
