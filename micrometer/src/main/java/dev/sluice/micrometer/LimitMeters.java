@@ -48,9 +48,7 @@ final class LimitMeters {
   void decided(Decision decision, boolean shadow, long elapsedNanos) {
     (decision.allowed() ? allowedLatency : deniedLatency).record(elapsedNanos / NANOS_PER_SECOND);
     Counter counter =
-        decision.allowed()
-            ? shadow ? shadowAllowed : allowed
-            : shadow ? shadowDenied : denied;
+        decision.allowed() ? shadow ? shadowAllowed : allowed : shadow ? shadowDenied : denied;
     counter.increment();
   }
 }

@@ -82,7 +82,9 @@ public final class LimiterMetrics implements LimiterObserver {
 
   /** Every name has its series from the start, so that a rate over the first denial is right. */
   private void bindNames() {
-    limits.get().catalogue().names().forEach(this::meters);
+    for (LimitName name : limits.get().catalogue().names()) {
+      var unused = meters(name);
+    }
   }
 
   private LimitMeters meters(LimitName name) {
@@ -91,8 +93,7 @@ public final class LimiterMetrics implements LimiterObserver {
   }
 
   private LimitMeters bind(LimitName name) {
-    Gauge.builder(
-            "ratelimits.overrides.active", limits, now -> now.get().overridesOf(name).size())
+    Gauge.builder("ratelimits.overrides.active", limits, now -> now.get().overridesOf(name).size())
         .description("Overrides that hold now")
         .tag("limit", name.name())
         .register(registry);

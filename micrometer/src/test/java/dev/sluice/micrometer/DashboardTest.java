@@ -8,7 +8,9 @@ import java.util.TreeSet;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
-/** What can be said of the dashboard without a Prometheus; the rest is in {@link PrometheusTest}. */
+/**
+ * What can be said of the dashboard without a Prometheus; the rest is in {@link PrometheusTest}.
+ */
 class DashboardTest {
 
   private static final Pattern METRIC = Pattern.compile("ratelimits_[a-z_]+");
