@@ -99,11 +99,13 @@ public final class Decision {
     return new Decision(true, transaction, Long.MAX_VALUE, 0, 0, 0);
   }
 
-  /** The decision of a batch: the strictest of those that count, the first among equals. */
+  /**
+   * The decision of a batch: the strictest that counts; of equals the last, as in the seed system.
+   */
   static Decision ofBatch(List<Decision> counting, List<Decision> parts) {
     Decision strictest = unlimited(null);
     for (Decision decision : counting) {
-      strictest = strictest.stricter(decision);
+      strictest = decision.stricter(strictest);
     }
     return new Decision(strictest, parts);
   }
