@@ -66,7 +66,11 @@ final class Connecting {
       return new ClusterSlots(uri.toString(), client, wiring);
     }
     RedisClient client = RedisClient.create(resources);
-    client.setOptions(options().autoReconnect(false).build()); // a Link connects anew by itself
+    client.setOptions(
+        options()
+            .autoReconnect(false) // a Link connects anew by itself
+            .disconnectedBehavior(DisconnectedBehavior.REJECT_COMMANDS)
+            .build());
     if (uri.kind() == Kind.SENTINEL) {
       SingleServer master = new SingleServer(uri.toString(), sentinel(uri), client, wiring);
       return new ServerRing(client, List.of(master), List.of("master"), wiring);
@@ -113,7 +117,6 @@ final class Connecting {
   private ClientOptions.Builder options() {
     ClientOptions.Builder options =
         ClientOptions.builder()
-            .disconnectedBehavior(DisconnectedBehavior.REJECT_COMMANDS)
             .socketOptions(SocketOptions.builder().connectTimeout(timeout).build())
             .replayFilter(command -> true); // what was sent once is not sent again
     if (protocol != null) {

@@ -22,8 +22,9 @@ import org.jspecify.annotations.Nullable;
  *
  * What this process refunds or resets is forgotten before and after: an answer that was on its way
  * meanwhile must not bring it back, so each place carries a stamp which a forgetting moves on, and
- * what was learned under an older stamp does not count. What another process refunds or resets is
- * seen when an entry has reached its greatest age, at the latest.
+ * what was learned under an older stamp does not count. So is, after it, what this process spends
+ * (a smaller cost may still have fitted), since the wait is longer then. What another process does
+ * is seen when an entry has reached its greatest age, at the latest.
  */
 
 /**
@@ -83,9 +84,17 @@ final class DenialMemory {
     return entries.length() == 0 ? 0 : stamps.get(place(key));
   }
 
-  /** Keeps a denial that the store gave. */
+  /** Keeps a denial that the store gave, and forgets one after which there was an allowance. */
   void learn(Charge charge, Reading reading, long sent, int stamp) {
-    if (entries.length() > 0 && !charge.passes(reading.nowNanos(), reading.tatNanos())) {
+    if (entries.length() == 0) {
+      return;
+    }
+    if (charge.passes(reading.nowNanos(), reading.tatNanos())) {
+      Entry entry = entries.get(place(charge.key()));
+      if (charge.act().writes() && entry != null && entry.key.equals(charge.key())) {
+        forget(charge.key());
+      }
+    } else {
       long tatNanos = charge.tatAfterNanos(reading.nowNanos(), reading.tatNanos(), false);
       entries.set(
           place(charge.key()),

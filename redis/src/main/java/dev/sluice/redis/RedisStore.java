@@ -149,9 +149,6 @@ public final class RedisStore implements BucketStore {
       return CompletableFuture.completedFuture(List.of(known));
     }
     Lane lane = shards.laneOf(keys.bytes(charge.key()));
-    if (!charge.act().votes()) {
-      return send(lane, charges, deadline);
-    }
     int stamp = denials.stamp(charge.key());
     long sent = System.nanoTime();
     return send(lane, charges, deadline)
@@ -172,7 +169,9 @@ public final class RedisStore implements BucketStore {
     Request request = new Request(charges, bytes, deadline);
     if (!loosens) {
       lane.submit(request);
-      return request;
+      return charges.size() == 1
+          ? request
+          : request.whenComplete((readings, failure) -> forgetDenials(charges));
     }
     forgetDenials(charges);
     long number = refundNumbers.incrementAndGet();

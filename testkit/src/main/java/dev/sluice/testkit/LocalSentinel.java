@@ -29,7 +29,7 @@ public final class LocalSentinel implements AutoCloseable {
    */
   public static LocalSentinel start(Path binary) {
     LocalRedis first = LocalRedis.start(binary);
-    LocalRedis second = LocalRedis.start(binary, "--replicaof", "127.0.0.1 " + first.port());
+    LocalRedis second = LocalRedis.start(binary, "--replicaof", "127.0.0.1", "" + first.port());
     second.await(
         "is a replica in step",
         () -> info(second, "replication").contains("master_link_status:up"));
