@@ -77,6 +77,10 @@ public final class Reservation implements AutoCloseable {
     this.taken = taken;
   }
 
+  static Reservation ofNothing(Engine engine, CurrentLimits limits, Decision decision) {
+    return new Reservation(engine, limits, decision, List.of());
+  }
+
   static Reservation of(
       Engine engine,
       CurrentLimits limits,
