@@ -14,9 +14,18 @@ record ServerFault(Throwable cause, String code) {
 
   static ServerFault of(@Nullable Throwable failure) {
     Throwable cause = failure == null ? new IllegalStateException("no answer") : failure;
-    String message = String.valueOf(cause.getMessage());
-    boolean fromServer = cause instanceof RedisCommandExecutionException;
-    return new ServerFault(cause, fromServer ? message.split(" ", 2)[0] : "");
+    RedisCommandExecutionException words = among(cause, RedisCommandExecutionException.class);
+    return new ServerFault(
+        cause, words == null ? "" : String.valueOf(words.getMessage()).split(" ", 2)[0]);
+  }
+
+  private static <T extends Throwable> @Nullable T among(Throwable failure, Class<T> wanted) {
+    for (Throwable at = failure; at != null; at = at.getCause()) {
+      if (wanted.isInstance(at)) {
+        return wanted.cast(at);
+      }
+    }
+    return null;
   }
 
   /** The server refused before it did anything, because of one of the keys. */
