@@ -11,7 +11,17 @@ import dev.sluice.store.TimeSource;
  * clock: a store over a network passes both, driven and live.
  */
 public abstract class BucketStoreContract
-    implements VectorRules, SpendRules, RefundRules, BatchRules {
+    implements VectorRules,
+        SpendRules,
+        RefundRules,
+        BatchRules,
+        TimeRules,
+        StoreRules,
+        AsyncRules,
+        ConcurrencyRules,
+        PeerRules,
+        HistoryRules,
+        ReservationRules {
 
   /** For the test of a store to extend. */
   protected BucketStoreContract() {}

@@ -1,6 +1,7 @@
 package dev.sluice.testkit;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.sluice.AsyncLimiter;
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
 import dev.sluice.Transaction;
@@ -10,6 +11,7 @@ import dev.sluice.limit.GoDuration;
 import dev.sluice.limit.Limits;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletionStage;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 
@@ -59,9 +61,7 @@ final class GcraVectors {
   /** What an act of the trace answers, written as the decisions are. */
   static String act(JsonNode act, Limiter limiter) {
     if (act.has("transactions")) {
-      List<Transaction> batch = new ArrayList<>();
-      act.get("transactions").forEach(one -> batch.add(transaction(one, limiter)));
-      return text(limiter.spend(batch));
+      return text(limiter.spend(batch(act, limiter)));
     }
     String limit = act.get("limit").asText();
     String id = act.get("id").asText();
@@ -76,6 +76,30 @@ final class GcraVectors {
       }
       default -> throw new AssertionError("an act that the trace does not have: " + act);
     };
+  }
+
+  /** As {@link #act}, by the other view of the limiter. */
+  static CompletionStage<String> actAsync(JsonNode act, Limiter limiter) {
+    AsyncLimiter async = limiter.async();
+    if (act.has("transactions")) {
+      return async.spend(batch(act, limiter)).thenApply(GcraVectors::text);
+    }
+    String limit = act.get("limit").asText();
+    String id = act.get("id").asText();
+    long cost = act.path("cost").asLong(1);
+    return switch (act.get("op").asText()) {
+      case "check" -> async.check(limit, id, cost).thenApply(GcraVectors::text);
+      case "spend" -> async.spend(limit, id, cost).thenApply(GcraVectors::text);
+      case "refund" -> async.refund(limit, id, cost).thenApply(GcraVectors::text);
+      case "reset" -> async.reset(limit, id).thenApply(done -> "reset");
+      default -> throw new AssertionError("an act that the trace does not have: " + act);
+    };
+  }
+
+  private static List<Transaction> batch(JsonNode act, Limiter limiter) {
+    List<Transaction> batch = new ArrayList<>();
+    act.get("transactions").forEach(one -> batch.add(transaction(one, limiter)));
+    return batch;
   }
 
   private static Transaction transaction(JsonNode one, Limiter limiter) {
