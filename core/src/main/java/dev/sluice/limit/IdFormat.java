@@ -1,6 +1,7 @@
 package dev.sluice.limit;
 
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The form of the ids of a limit: what is valid, and how the one canonical text of an id is made,
@@ -57,6 +58,17 @@ public interface IdFormat {
           "invalid id, found %d parts, expected one %s".formatted(texts.size(), name()));
     }
     return canonical(texts.get(0), strictness);
+  }
+
+  /**
+   * Why an override for a valid id could never act, for those who check limit files: a warning, not
+   * a mistake.
+   *
+   * @param canonicalId an id that {@link #canonical} has returned
+   * @return what is doubtful about it, null where nothing is
+   */
+  default @Nullable String doubt(String canonicalId) {
+    return null;
   }
 
   /**

@@ -1,7 +1,10 @@
 package dev.sluice.limit;
 
-/** What the id formats share: the bound on an id's length, and how one is shown in a message. */
-final class IdTexts {
+/**
+ * What the id formats share: the bound on an id's length, and how a text that somebody wrote is
+ * shown in a message. Pure and thread-safe.
+ */
+public final class IdTexts {
 
   private static final int SHOWN = 80;
 
@@ -18,8 +21,13 @@ final class IdTexts {
     }
   }
 
-  /** The text in quotes, printable and short, so that it can't forge a line of a log. */
-  static String quote(String text) {
+  /**
+   * The text in quotes, printable and short, so that it can't forge a line of a log.
+   *
+   * @param text what somebody wrote
+   * @return its first 80 characters, those that can't be printed as {@code \\u} and four digits
+   */
+  public static String quote(String text) {
     StringBuilder quoted = new StringBuilder(text.length() + 2).append('"');
     for (int i = 0; i < text.length() && i < SHOWN; i++) {
       char c = text.charAt(i);
