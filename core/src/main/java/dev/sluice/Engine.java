@@ -1,6 +1,7 @@
 package dev.sluice;
 
 import dev.sluice.LimiterObserver.Act;
+import dev.sluice.Outstanding.Stretch;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
@@ -23,7 +24,7 @@ final class Engine {
   private final BucketStore store;
   private final LimiterObserver observer;
   private final FailureRules onFailure;
-  private final ResetLog resets = new ResetLog();
+  private final Outstanding outstanding = new Outstanding();
 
   Engine(BucketStore store, LimiterObserver observer, FailureRules onFailure) {
     this.store = store;
@@ -89,44 +90,52 @@ final class Engine {
 
   void reset(List<Transaction> transactions) {
     Plan plan = Plan.of(Act.RESET, transactions);
-    resets.record(plan.charges());
+    outstanding.lapse(plan.charges());
     var unused = charge(Act.RESET, plan.charges());
-    resets.record(plan.charges());
   }
 
   CompletionStage<Void> resetAsync(List<Transaction> transactions) {
     Plan plan = Plan.of(Act.RESET, transactions);
-    resets.record(plan.charges());
-    return chargeAsync(Act.RESET, plan.charges())
-        .thenAccept(readings -> resets.record(plan.charges()));
+    outstanding.lapse(plan.charges());
+    return chargeAsync(Act.RESET, plan.charges()).thenAccept(readings -> {});
   }
 
   Reservation reserve(CurrentLimits limits, List<Transaction> transactions) {
     Plan plan = Plan.of(Act.SPEND, transactions);
-    int[] epochs = resets.epochs(plan.charges());
+    List<Stretch> stretches = outstanding.open(plan.charges());
     long start = start();
-    List<Reading> readings;
     try {
-      readings = charge(Act.SPEND, plan.charges());
+      List<Reading> readings = charge(Act.SPEND, plan.charges());
+      Decision decision = plan.strictest(observed(plan, plan.decide(readings), start));
+      return Reservation.of(this, limits, decision, plan, readings, stretches);
     } catch (StoreException e) {
+      outstanding.close(stretches);
       return degraded(limits, plan, e, start);
+    } catch (RuntimeException e) {
+      outstanding.close(stretches);
+      throw e;
     }
-    Decision decision = plan.strictest(observed(plan, plan.decide(readings), start));
-    return Reservation.of(this, limits, decision, plan, readings, epochs);
   }
 
   CompletionStage<Reservation> reserveAsync(CurrentLimits limits, List<Transaction> transactions) {
     Plan plan = Plan.of(Act.SPEND, transactions);
-    int[] epochs = resets.epochs(plan.charges());
+    List<Stretch> stretches = outstanding.open(plan.charges());
     long start = start();
     return chargeAsync(Act.SPEND, plan.charges())
         .handle(
             (readings, failure) -> {
               if (failure != null) {
+                outstanding.close(stretches);
                 return degraded(limits, plan, storeException(failure), start);
               }
               Decision decision = plan.strictest(observed(plan, plan.decide(readings), start));
-              return Reservation.of(this, limits, decision, plan, readings, epochs);
+              return Reservation.of(this, limits, decision, plan, readings, stretches);
+            })
+        .whenComplete(
+            (reservation, failure) -> {
+              if (failure != null) {
+                outstanding.close(stretches);
+              }
             });
   }
 
@@ -136,8 +145,8 @@ final class Engine {
     return Reservation.ofNothing(this, limits, decision);
   }
 
-  ResetLog resets() {
-    return resets;
+  Outstanding outstanding() {
+    return outstanding;
   }
 
   List<Reading> charge(Act act, List<Charge> charges) {
@@ -147,6 +156,7 @@ final class Engine {
     long start = start();
     try {
       List<Reading> readings = store.charge(charges);
+      lowered(act, charges, readings);
       stored(act, charges, null, start);
       return readings;
     } catch (RuntimeException e) {
@@ -163,8 +173,18 @@ final class Engine {
     return store
         .chargeAsync(charges)
         .whenComplete(
-            (readings, failure) ->
-                stored(act, charges, failure == null ? null : unwrapped(failure), start));
+            (readings, failure) -> {
+              if (failure == null) {
+                lowered(act, charges, readings);
+              }
+              stored(act, charges, failure == null ? null : unwrapped(failure), start);
+            });
+  }
+
+  private void lowered(Act act, List<Charge> charges, List<Reading> readings) {
+    if (act == Act.REFUND || act == Act.RESET) {
+      outstanding.lowered(charges, readings);
+    }
   }
 
   private void stored(Act act, List<Charge> charges, @Nullable Throwable failure, long start) {

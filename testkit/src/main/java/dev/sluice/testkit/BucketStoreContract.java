@@ -21,7 +21,8 @@ public abstract class BucketStoreContract
         ConcurrencyRules,
         PeerRules,
         HistoryRules,
-        ReservationRules {
+        ReservationRules,
+        CancelHistoryRules {
 
   /** For the test of a store to extend. */
   protected BucketStoreContract() {}
