@@ -27,6 +27,7 @@ public final class Decision {
       DateTimeFormatter.ofPattern("uuuu-MM-dd HH:mm:ss 'UTC'", Locale.ROOT)
           .withZone(ZoneOffset.UTC);
   private static final long NANOS_PER_SECOND = 1_000_000_000;
+  private static final long DEGRADED_RETRY_NANOS = NANOS_PER_SECOND;
 
   private final boolean allowed;
   private final @Nullable Transaction transaction;
@@ -34,6 +35,7 @@ public final class Decision {
   private final long retryInNanos;
   private final long resetInNanos;
   private final long nowNanos;
+  private final boolean degraded;
   private final List<Decision> parts;
 
   private Decision(
@@ -42,13 +44,15 @@ public final class Decision {
       long remaining,
       long retryInNanos,
       long resetInNanos,
-      long nowNanos) {
+      long nowNanos,
+      boolean degraded) {
     this.allowed = allowed;
     this.transaction = transaction;
     this.remaining = remaining;
     this.retryInNanos = retryInNanos;
     this.resetInNanos = resetInNanos;
     this.nowNanos = nowNanos;
+    this.degraded = degraded;
     this.parts = List.of();
   }
 
@@ -59,6 +63,7 @@ public final class Decision {
     this.retryInNanos = strictest.retryInNanos;
     this.resetInNanos = strictest.resetInNanos;
     this.nowNanos = strictest.nowNanos;
+    this.degraded = strictest.degraded || parts.stream().anyMatch(part -> part.degraded);
     this.parts = List.copyOf(parts);
   }
 
@@ -76,7 +81,8 @@ public final class Decision {
         Gcra.remaining(aheadAfter, quota.intervalNanos(), offset),
         Gcra.retryInNanos(room, increment),
         aheadAfter,
-        reading.nowNanos());
+        reading.nowNanos(),
+        false);
   }
 
   /** What a refund comes to: allowed if something was given back. */
@@ -91,12 +97,25 @@ public final class Decision {
         Gcra.remaining(aheadAfter, quota.intervalNanos(), offset),
         0,
         aheadAfter,
-        reading.nowNanos());
+        reading.nowNanos(),
+        false);
   }
 
   /** Nothing stood in the way: the limit is disabled, or there was nothing to check. */
   static Decision unlimited(@Nullable Transaction transaction) {
-    return new Decision(true, transaction, Long.MAX_VALUE, 0, 0, 0);
+    return new Decision(true, transaction, Long.MAX_VALUE, 0, 0, 0, false);
+  }
+
+  /** What a failure rule says without any bucket; a denial sends the client away for a second. */
+  static Decision degraded(Transaction transaction, boolean allowed, long nowNanos) {
+    long waitNanos = allowed ? 0 : DEGRADED_RETRY_NANOS;
+    return new Decision(allowed, transaction, 0, waitNanos, waitNanos, nowNanos, true);
+  }
+
+  /** This decision, of a bucket that stands in for the store's. */
+  Decision asDegraded() {
+    return new Decision(
+        allowed, transaction, remaining, retryInNanos, resetInNanos, nowNanos, true);
   }
 
   /**
@@ -147,6 +166,16 @@ public final class Decision {
    */
   public boolean denied() {
     return !allowed;
+  }
+
+  /**
+   * Whether the store could not decide and a {@link FailureRule} did in its place. Unless the rule
+   * is to decide locally, {@link #remaining} is 0 then, and a denial's {@link #retryIn} one second.
+   *
+   * @return true if the store, or for a batch one of its parts, was not asked or did not answer
+   */
+  public boolean degraded() {
+    return degraded;
   }
 
   /**
@@ -245,6 +274,10 @@ public final class Decision {
     if (!mustWait || transaction == null || quota == null) {
       return "";
     }
+    if (degraded) {
+      return "the limit %s can not be decided on at the moment, retry after %s"
+          .formatted(transaction.name(), SECONDS.format(retryAt()));
+    }
     String help = transaction.name().helpLink();
     return "%s, retry after %s%s"
         .formatted(
@@ -301,7 +334,13 @@ public final class Decision {
 
   @Override
   public String toString() {
-    return "%s, remaining %d, retry in %s, reset in %s, %s"
-        .formatted(allowed ? "allowed" : "denied", remaining, retryIn(), resetIn(), transaction);
+    return "%s%s, remaining %d, retry in %s, reset in %s, %s"
+        .formatted(
+            allowed ? "allowed" : "denied",
+            degraded ? " (degraded)" : "",
+            remaining,
+            retryIn(),
+            resetIn(),
+            transaction);
   }
 }

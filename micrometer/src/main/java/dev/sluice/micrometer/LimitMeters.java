@@ -18,6 +18,7 @@ final class LimitMeters {
   private final Counter denied;
   private final Counter shadowAllowed;
   private final Counter shadowDenied;
+  private final Counter degraded;
 
   LimitMeters(MeterRegistry registry, LimitName name) {
     this.allowedLatency = latency(registry, name, "allowed");
@@ -26,6 +27,11 @@ final class LimitMeters {
     this.denied = counter(registry, name, "denied");
     this.shadowAllowed = counter(registry, name, "shadow_allowed");
     this.shadowDenied = counter(registry, name, "shadow_denied");
+    this.degraded =
+        Counter.builder("ratelimits.degraded")
+            .description("Decisions on spends that a failure rule took in the store's place")
+            .tag("limit", name.name())
+            .register(registry);
   }
 
   private static DistributionSummary latency(
@@ -50,5 +56,8 @@ final class LimitMeters {
     Counter counter =
         decision.allowed() ? shadow ? shadowAllowed : allowed : shadow ? shadowDenied : denied;
     counter.increment();
+    if (decision.degraded()) {
+      degraded.increment();
+    }
   }
 }

@@ -4,8 +4,6 @@ import dev.sluice.Decision;
 import dev.sluice.Limiter;
 import dev.sluice.Transaction;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.UnknownLimitException;
-import dev.sluice.store.StoreException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -26,7 +24,6 @@ final class Admission {
   private final Batch enforced = new Batch();
   private final List<Batch> open = new ArrayList<>();
   private final List<Rule> shadows = new ArrayList<>();
-  private boolean denies;
 
   Admission(Limiter limiter, QuietLog log, Visit visit) {
     this.limiter = limiter;
@@ -46,7 +43,6 @@ final class Admission {
     for (Rule rule : rules) {
       if (rule.match(visit) != null) {
         (rule.isShadow() ? shadows : matched).add(rule);
-        denies |= !rule.isShadow() && rule.onStoreFailure() == StoreFailure.DENY;
       }
     }
     for (Rule rule : matched) {
@@ -60,11 +56,6 @@ final class Admission {
   private List<Transaction> transactions(Rule rule) {
     Map<String, String> variables = rule.match(visit);
     return variables == null ? List.of() : rule.transactions(limits, visit, variables);
-  }
-
-  /** Whether a failing store means that the request is refused. */
-  boolean denies() {
-    return denies;
   }
 
   private Decision spend(Batch batch) {
@@ -92,7 +83,7 @@ final class Admission {
             log.shadowDenied(rule, decision.transaction().name());
           }
         }
-      } catch (UnusableRequestException | StoreException | UnknownLimitException e) {
+      } catch (RuntimeException e) {
         log.failed("could not decide for the shadow rule on " + rule, e);
       }
     }

@@ -21,7 +21,9 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Lets requests through as far as their limits do, and answers the others with a 429.
+ * Lets requests through as far as their limits do, and answers the others with a 429. What a
+ * failing store means for a request is the limiter's {@link dev.sluice.FailureRule}: where that
+ * denies, or there is none, the answer is a 503.
  *
  * <p>A request spends from all limits of all rules that are for it, or from none. It is charged
  * once, when it arrives: forwards, includes, error pages and asynchronous dispatches cost nothing
@@ -90,7 +92,7 @@ public final class RateLimitFilter implements Filter {
     try {
       Decision decision = admission.spend(rules);
       if (decision != null && decision.denied()) {
-        Refusal.tooMany(response, decision, headers);
+        Refusal.denied(response, decision, headers);
         return;
       }
       if (decision != null) {
@@ -102,10 +104,8 @@ public final class RateLimitFilter implements Filter {
       return;
     } catch (StoreException | UnknownLimitException e) {
       log.failed("could not decide", e);
-      if (admission.denies()) {
-        Refusal.storeFailed(response);
-        return;
-      }
+      Refusal.storeFailed(response);
+      return;
     }
     pass(request, response, chain, admission.open());
   }
@@ -116,7 +116,9 @@ public final class RateLimitFilter implements Filter {
     Decision strictest =
         stacked ? ((Decision) request.getAttribute(DECISION)).stricter(decision) : decision;
     request.setAttribute(DECISION, strictest);
-    headers.headers(strictest).forEach(response::setHeader);
+    if (!strictest.degraded()) { // what a failing store would have left is not known
+      headers.headers(strictest).forEach(response::setHeader);
+    }
   }
 
   private void pass(

@@ -12,8 +12,13 @@ final class Refusal {
 
   private Refusal() {}
 
-  static void tooMany(HttpServletResponse response, Decision decision, HeaderProfile headers)
+  static void denied(HttpServletResponse response, Decision decision, HeaderProfile headers)
       throws IOException {
+    if (decision.degraded()) {
+      response.setHeader("Retry-After", Long.toString(decision.retryAfterSeconds()));
+      storeFailed(response);
+      return;
+    }
     headers.headers(decision).forEach(response::setHeader);
     write(response, 429, Problem.quotaExceeded(decision));
   }

@@ -35,7 +35,6 @@ public final class Rule {
   private final Cost cost;
   private final @Nullable Set<Integer> countedStatuses;
   private final boolean shadow;
-  private final StoreFailure onStoreFailure;
 
   private Rule(Builder builder) {
     this.paths = builder.paths;
@@ -45,7 +44,6 @@ public final class Rule {
     this.countedStatuses =
         builder.countedStatuses == null ? null : Set.copyOf(builder.countedStatuses);
     this.shadow = builder.shadow;
-    this.onStoreFailure = builder.onStoreFailure;
   }
 
   /**
@@ -99,10 +97,6 @@ public final class Rule {
     return shadow;
   }
 
-  StoreFailure onStoreFailure() {
-    return onStoreFailure;
-  }
-
   /** What in this rule does not fit the limits, one message each. */
   List<String> faults(Limits limits) {
     List<String> faults = new ArrayList<>();
@@ -136,7 +130,6 @@ public final class Rule {
     private Cost cost = new Cost(1, null);
     private @Nullable Set<Integer> countedStatuses;
     private boolean shadow;
-    private StoreFailure onStoreFailure = StoreFailure.DENY;
 
     private Builder(String... paths) {
       if (paths.length == 0) {
@@ -255,19 +248,6 @@ public final class Rule {
     @CanIgnoreReturnValue
     public Builder shadow() {
       this.shadow = true;
-      return this;
-    }
-
-    /**
-     * Sets what a request gets if the store fails; {@link StoreFailure#DENY} if not called. Where a
-     * request has several rules, one that denies is enough.
-     *
-     * @param rule allow or deny
-     * @return this
-     */
-    @CanIgnoreReturnValue
-    public Builder onStoreFailure(StoreFailure rule) {
-      this.onStoreFailure = rule;
       return this;
     }
 

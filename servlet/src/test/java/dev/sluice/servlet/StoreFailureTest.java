@@ -3,7 +3,9 @@ package dev.sluice.servlet;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.sluice.FailureRule;
 import dev.sluice.Limiter;
+import dev.sluice.limit.CurrentLimits;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
@@ -19,7 +21,12 @@ import org.junit.jupiter.api.Test;
 class StoreFailureTest {
 
   private final BreakableStore store = new BreakableStore();
-  private final Limiter limiter = Limiters.on(store);
+  private final Limiter limiter =
+      Limiter.builder(new CurrentLimits(Limiters.limits()), store)
+          .onFailure("PerKey", FailureRule.allow())
+          .onFailure("PerAddress", FailureRule.deny())
+          .onFailure("PerAddressPerUser", FailureRule.local(1))
+          .build();
   private final WebServer web = new WebServer().servlet("/", Pages.status());
 
   @AfterEach
@@ -32,10 +39,11 @@ class StoreFailureTest {
         RateLimitFilter.builder(limiter)
             .rule(Rule.on("/login/**").limit("PerAddress", VaryBy.clientAddress()).build())
             .rule(
-                Rule.on("/**")
-                    .limit("PerKey", VaryBy.constant("all"))
-                    .onStoreFailure(StoreFailure.ALLOW)
+                Rule.on("/local")
+                    .limit("PerAddressPerUser", VaryBy.clientAddress(), VaryBy.constant("a"))
                     .build())
+            .rule(Rule.on("/no-rule").limit("FailedPerAddress", VaryBy.clientAddress()).build())
+            .rule(Rule.on("/**").limit("PerKey", VaryBy.constant("all")).build())
             .rule(
                 Rule.on("/trial")
                     .limit("FailedPerAddress", VaryBy.clientAddress())
@@ -52,12 +60,10 @@ class StoreFailureTest {
     store.broken = true;
 
     for (int i = 0; i < 5; i++) {
-      HttpResponse<String> response = web.get("/trial");
+      HttpResponse<String> response = web.get("/page");
       assertThat(response.statusCode()).isEqualTo(200);
       assertThat(response.headers().map()).doesNotContainKey("RateLimit");
     }
-    // A store that is down is asked once a request, not once more for the trial.
-    assertThat(store.calls.get()).isEqualTo(5);
   }
 
   @Test
@@ -68,9 +74,45 @@ class StoreFailureTest {
     HttpResponse<String> refused = web.get("/login");
 
     assertThat(refused.statusCode()).isEqualTo(503);
+    assertThat(refused.headers().firstValue("Retry-After")).hasValue("1");
+    isReducedCapacity(refused);
+  }
+
+  @Test
+  void ruleThatDecidesLocally_allowsItsShare_thenIsA503() throws Exception {
+    start();
+    store.broken = true;
+    assertThat(web.get("/local").statusCode()).isEqualTo(200);
+    assertThat(web.get("/local").statusCode()).isEqualTo(200);
+
+    HttpResponse<String> refused = web.get("/local");
+
+    assertThat(refused.headers().firstValue("Retry-After")).isPresent();
+    isReducedCapacity(refused);
+  }
+
+  @Test
+  void limitWithoutRule_isA503() throws Exception {
+    start();
+    store.broken = true;
+
+    isReducedCapacity(web.get("/no-rule"));
+  }
+
+  private static void isReducedCapacity(HttpResponse<String> refused) {
+    assertThat(refused.statusCode()).isEqualTo(503);
     assertThat(refused.headers().firstValue("Content-Type")).hasValue("application/problem+json");
     assertThat(refused.headers().firstValue("Cache-Control")).hasValue("no-store");
+    assertThat(refused.headers().firstValue("RateLimit")).isEmpty();
     assertThat(refused.body()).contains("#temporary-reduced-capacity").doesNotContain("broken");
+  }
+
+  @Test
+  void trial_refusesNothing_whateverItsRule() throws Exception {
+    start();
+    store.broken = true;
+
+    assertThat(web.get("/trial").statusCode()).isEqualTo(200);
   }
 
   @Test

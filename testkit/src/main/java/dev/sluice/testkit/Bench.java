@@ -1,5 +1,6 @@
 package dev.sluice.testkit;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
 import dev.sluice.Transaction;
@@ -73,6 +74,7 @@ final class Bench implements AutoCloseable {
     return limiter.check(A, ID, cost);
   }
 
+  @CanIgnoreReturnValue
   Decision refund(long cost) {
     return limiter.refund(A, ID, cost);
   }

@@ -20,7 +20,9 @@ public abstract class BucketStoreContract
         AsyncRules,
         ConcurrencyRules,
         PeerRules,
-        HistoryRules {
+        HistoryRules,
+        ReservationRules,
+        CancelHistoryRules {
 
   /** For the test of a store to extend. */
   protected BucketStoreContract() {}

@@ -1,5 +1,6 @@
 package dev.sluice.examples.servletlogin;
 
+import dev.sluice.FailureRule;
 import dev.sluice.Limiter;
 import dev.sluice.gcra.Quota;
 import dev.sluice.http.HeaderProfile;
@@ -11,7 +12,6 @@ import dev.sluice.servlet.ClientAddress;
 import dev.sluice.servlet.ProxyHeader;
 import dev.sluice.servlet.RateLimitFilter;
 import dev.sluice.servlet.Rule;
-import dev.sluice.servlet.StoreFailure;
 import dev.sluice.servlet.VaryBy;
 import dev.sluice.store.BucketStore;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
@@ -44,7 +44,11 @@ public final class LoginServer implements AutoCloseable {
     PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
     LimiterMetrics metrics = new LimiterMetrics(registry, limits, store);
     metrics.loaded(Instant.now());
-    Limiter limiter = Limiter.builder(limits, store).observer(metrics).build();
+    Limiter limiter =
+        Limiter.builder(limits, store)
+            .observer(metrics)
+            .onFailure("ApiCallsPerKey", FailureRule.allow())
+            .build();
     // end: metrics
 
     ServletContextHandler context = new ServletContextHandler("/");
@@ -94,7 +98,6 @@ public final class LoginServer implements AutoCloseable {
             .rule(
                 Rule.on("/api/{version}/**")
                     .limit("ApiCallsPerKey", VaryBy.header("X-Api-Key").orId("nobody"))
-                    .onStoreFailure(StoreFailure.ALLOW)
                     .build())
             .build();
     // end: filter
