@@ -3,6 +3,7 @@ package dev.sluice.cli;
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
 import dev.sluice.Transaction;
+import dev.sluice.limit.IdTexts;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Suggestion;
@@ -91,7 +92,7 @@ final class TraceReplay {
           "op",
           "found %s, expected one of %s%s"
               .formatted(
-                  op == null ? "none" : "\"" + op + "\"",
+                  op == null ? "none" : IdTexts.quote(op),
                   String.join(", ", OPS),
                   op == null ? "" : Suggestion.didYouMean(op, OPS)));
     }

@@ -3,6 +3,7 @@ package dev.sluice.server.wire;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonParser.NumberType;
 import com.fasterxml.jackson.core.JsonToken;
+import dev.sluice.limit.IdTexts;
 import java.io.IOException;
 
 /** Single values of a request, each of exactly one JSON type. */
@@ -28,7 +29,7 @@ final class Values {
       throw new WireException(
           path,
           "found %s, expected a whole number of at most 64 bits (up to 9223372036854775807)"
-              .formatted(Quoted.printable(parser.getText())));
+              .formatted(parser.getText()));
     }
     return parser.getLongValue();
   }
@@ -38,9 +39,8 @@ final class Values {
     return switch (parser.currentToken()) {
       case START_OBJECT -> "an object";
       case START_ARRAY -> "a list";
-      case VALUE_STRING -> "the string " + Quoted.of(parser.getText());
-      case VALUE_NUMBER_INT, VALUE_NUMBER_FLOAT ->
-          "the number " + Quoted.printable(parser.getText());
+      case VALUE_STRING -> "the string " + IdTexts.quote(parser.getText());
+      case VALUE_NUMBER_INT, VALUE_NUMBER_FLOAT -> "the number " + parser.getText();
       default -> String.valueOf(parser.getText());
     };
   }

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadConstraints;
+import dev.sluice.limit.IdTexts;
 import dev.sluice.limit.Suggestion;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -158,17 +159,25 @@ public final class WireReader {
     String name = parser.currentName();
     if (!known.contains(name)) {
       throw new WireException(
-          path + Quoted.printable(name),
+          path + unquoted(name),
           "found the unknown field %s, expected %s%s"
               .formatted(
-                  Quoted.of(name), String.join(", ", known), Suggestion.didYouMean(name, known)));
+                  IdTexts.quote(name),
+                  String.join(", ", known),
+                  Suggestion.didYouMean(name, known)));
     }
     if (!seen.add(name)) {
       throw new WireException(
-          path + name, "found the field %s twice, expected it once".formatted(Quoted.of(name)));
+          path + name, "found the field %s twice, expected it once".formatted(IdTexts.quote(name)));
     }
     var unused = parser.nextToken();
     return name;
+  }
+
+  /** A name that somebody sent, printable and short. */
+  private static String unquoted(String name) {
+    String quoted = IdTexts.quote(name);
+    return quoted.substring(1, quoted.length() - 1);
   }
 
   private static String located(JsonProcessingException e) {

@@ -1,6 +1,7 @@
 package dev.sluice.server.wire;
 
 import dev.sluice.Transaction;
+import dev.sluice.limit.IdTexts;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Suggestion;
@@ -46,7 +47,7 @@ public record WireTransaction(
               path + "kind",
               "found %s, expected one of %s%s"
                   .formatted(
-                      Quoted.of(kind),
+                      IdTexts.quote(kind),
                       String.join(", ", KINDS),
                       Suggestion.didYouMean(kind, KINDS)));
     };
