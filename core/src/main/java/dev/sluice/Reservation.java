@@ -6,7 +6,6 @@ import dev.sluice.Outstanding.Stretch;
 import dev.sluice.gcra.Gcra;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.CurrentLimits;
-import dev.sluice.limit.LimitName;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
 import dev.sluice.store.StoreException;
@@ -15,6 +14,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /*
@@ -61,13 +61,13 @@ import org.jspecify.annotations.Nullable;
  * }
  * }</pre>
  *
- * <p>What is not cancelled by the time of {@link #close} stays spent. {@link #cancel} gives back
+ * <p>What is not cancelled by the time of {@link #close} stays spent. {@link #cancel()} gives back
  * what was taken and has not come back by itself since, never over the bucket's capacity; nothing
  * if the bucket was reset through this limiter since, or its limit is disabled now. (A reset by
  * another process is not seen, nor a refund; what is given back stays within the bucket's
  * capacity.)
  *
- * <p>Thread-safe. {@link #cancel} blocks as a spend does, {@link #cancelAsync} does not.
+ * <p>Thread-safe. {@link #cancel()} blocks as a spend does, {@link #cancelAsync} does not.
  */
 public final class Reservation implements AutoCloseable {
 
@@ -82,6 +82,10 @@ public final class Reservation implements AutoCloseable {
     this.limits = limits;
     this.decision = decision;
     this.taken = taken;
+  }
+
+  static Reservation ofNothing(Engine engine, CurrentLimits limits, Decision decision) {
+    return new Reservation(engine, limits, decision, List.of());
   }
 
   static Reservation of(
@@ -107,13 +111,7 @@ public final class Reservation implements AutoCloseable {
             Gcra.aheadNanos(reading.nowNanos(), reading.tatNanos(), charge.offsetNanos());
         long tatAfterNanos = reading.nowNanos() + aheadNanos + charge.incrementNanos();
         engine.outstanding().place(stretches.get(next), reading.nowNanos(), tatAfterNanos);
-        taken.add(
-            new Taken(
-                transaction.name(),
-                transaction.id(),
-                quota,
-                transaction.cost(),
-                stretches.get(next)));
+        taken.add(new Taken(transaction, quota, stretches.get(next)));
       } else {
         engine.outstanding().close(stretches.get(next));
       }
@@ -156,7 +154,18 @@ public final class Reservation implements AutoCloseable {
    *     given back, if only the answer was lost), and are not given back by another call
    */
   public void cancel() {
-    List<Charge> refunds = settle();
+    cancel(transaction -> true);
+  }
+
+  /**
+   * Gives a part of a batch back; the rest stays spent for good. Only the first call, and only
+   * before {@link #close}, does anything.
+   *
+   * @param which the transactions to give back
+   * @throws StoreException as {@link #cancel()}
+   */
+  public void cancel(Predicate<Transaction> which) {
+    List<Charge> refunds = settle(which);
     if (!refunds.isEmpty()) {
       var unused = engine.charge(Act.REFUND, refunds);
     }
@@ -166,11 +175,11 @@ public final class Reservation implements AutoCloseable {
    * Gives the tokens back without blocking. Only the first call, and only before {@link #close},
    * does anything.
    *
-   * @return done when the tokens are back; fails with a {@link StoreException} as {@link #cancel}
+   * @return done when the tokens are back; fails with a {@link StoreException} as {@link #cancel()}
    */
   @CanIgnoreReturnValue
   public CompletionStage<Void> cancelAsync() {
-    List<Charge> refunds = settle();
+    List<Charge> refunds = settle(transaction -> true);
     return refunds.isEmpty()
         ? CompletableFuture.completedFuture(null)
         : engine.chargeAsync(Act.REFUND, refunds).thenAccept(readings -> {});
@@ -188,16 +197,18 @@ public final class Reservation implements AutoCloseable {
     taken.forEach(one -> engine.outstanding().close(one.stretch));
   }
 
-  private List<Charge> settle() {
+  private List<Charge> settle(Predicate<Transaction> which) {
     if (taken.isEmpty() || !settled.compareAndSet(false, true)) {
       return List.of();
     }
     List<Charge> refunds = new ArrayList<>(taken.size());
     for (Taken one : taken) {
-      Quota now = limits.get().quotaFor(one.name, one.id);
-      Charge refund = one.refund(now);
-      if (refund != null) {
-        refunds.add(refund);
+      if (which.test(one.transaction)) {
+        Quota now = limits.get().quotaFor(one.transaction.name(), one.transaction.id());
+        Charge refund = one.refund(now);
+        if (refund != null) {
+          refunds.add(refund);
+        }
       }
     }
     forget();
@@ -205,7 +216,7 @@ public final class Reservation implements AutoCloseable {
   }
 
   /** What one transaction took from one bucket. */
-  private record Taken(LimitName name, String id, Quota quota, long cost, Stretch stretch) {
+  private record Taken(Transaction transaction, Quota quota, Stretch stretch) {
 
     @Nullable Charge refund(@Nullable Quota now) {
       long untilNanos = stretch.untilNanos();
@@ -213,11 +224,12 @@ public final class Reservation implements AutoCloseable {
         return null;
       }
       long shrunkNanos = Math.max(quota.offsetNanos() - now.offsetNanos(), 0);
-      long worthNanos = Math.min(quota.intervalNanos(), now.intervalNanos()) * cost - shrunkNanos;
+      long intervalNanos = Math.min(quota.intervalNanos(), now.intervalNanos());
+      long worthNanos = intervalNanos * transaction.cost() - shrunkNanos;
       return worthNanos <= 0
           ? null
           : new Charge(
-              name.bucketKey(id),
+              transaction.bucketKey(),
               Charge.Act.REFUND,
               Math.min(worthNanos, now.offsetNanos()),
               now.offsetNanos(),

@@ -7,12 +7,14 @@ import dev.sluice.server.HostPort;
 import dev.sluice.server.SluiceServer;
 import dev.sluice.server.Stores;
 import dev.sluice.server.http.HttpPart;
+import dev.sluice.server.http.MetricsPart;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.TimeSource;
 import dev.sluice.yaml.LimitFiles;
 import dev.sluice.yaml.LimitFilesWatcher;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import org.jspecify.annotations.Nullable;
@@ -109,9 +111,13 @@ final class ServeCommand implements Callable<Integer> {
       @Nullable LimitFiles watched,
       TableOverrides table)
       throws InterruptedException {
+    MetricsPart metrics = new MetricsPart(table.limits(), buckets);
+    metrics.metrics().loaded(Instant.now());
+    Limiter limiter = Limiter.builder(table.limits(), buckets).observer(metrics.metrics()).build();
     SluiceServer server =
         SluiceServer.builder(address)
-            .part(new HttpPart(Limiter.of(table.limits(), buckets), () -> ready(buckets, table)))
+            .part(new HttpPart(limiter, () -> ready(buckets, table)))
+            .part(metrics)
             .requestLog(requestLog)
             .start();
     console
@@ -122,7 +128,9 @@ final class ServeCommand implements Callable<Integer> {
             Stores.shown(store),
             watched == null ? "sample limits" : "watching the limit files");
     LimitFilesWatcher watcher =
-        watched == null ? null : watched.watch(limits, LOOK_EVERY, table.after(new ReloadLog()));
+        watched == null
+            ? null
+            : watched.watch(limits, LOOK_EVERY, table.after(new ReloadLog(metrics.metrics())));
     Runtime.getRuntime()
         .addShutdownHook(
             new Thread(() -> stop(server, watcher, table, buckets), "sluice-shutdown"));
