@@ -39,6 +39,7 @@ class ArchitectureTest {
           "CurrentLimits",
           "Decision",
           "DeniedException",
+          "FailureRule",
           "Gcra",
           "GoDuration",
           "IdFormat",
