@@ -97,17 +97,17 @@ final class ServeCommand implements Callable<Integer> {
             .part(new HttpPart(Limiter.of(limits, buckets), buckets))
             .requestLog(requestLog)
             .start();
-    LimitFilesWatcher watcher =
-        watched == null ? null : watched.watch(limits, LOOK_EVERY, new ReloadLog());
-    Runtime.getRuntime()
-        .addShutdownHook(new Thread(() -> stop(server, watcher, buckets), "sluice-shutdown"));
     console
         .err()
         .printf(
             "listening on http://%s (%s store, %s)%n",
             HostPort.format(server.address()),
-            store,
+            Stores.shown(store),
             watched == null ? "sample limits" : "watching the limit files");
+    LimitFilesWatcher watcher =
+        watched == null ? null : watched.watch(limits, LOOK_EVERY, new ReloadLog());
+    Runtime.getRuntime()
+        .addShutdownHook(new Thread(() -> stop(server, watcher, buckets), "sluice-shutdown"));
     new CountDownLatch(1).await(); // until a signal ends the process
   }
 

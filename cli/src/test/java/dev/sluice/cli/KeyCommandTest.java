@@ -65,7 +65,8 @@ final class KeyCommandTest {
   void namesFile_declaresLimits(@TempDir Path folder) throws Exception {
     Path names =
         Files.writeString(
-            folder.resolve("names.yml"), "names: [{number: 500, name: CallsPerShard, id: integer}]\n");
+            folder.resolve("names.yml"),
+            "names: [{number: 500, name: CallsPerShard, id: integer}]\n");
     Cli run = Cli.run("key", "--names", names.toString(), "CallsPerShard", "--", "-5");
     assertThat(run).isEqualTo(new Cli(Exit.DONE, "500:-5\n", ""));
   }

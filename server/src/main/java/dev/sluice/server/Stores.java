@@ -37,10 +37,20 @@ public final class Stores {
     if (PLANNED.contains(scheme)) {
       throw new IllegalArgumentException(
           "found the store \"%s\", which this version can't open yet; expected memory"
-              .formatted(address));
+              .formatted(shown(address)));
     }
     throw new IllegalArgumentException(
         "found the store \"%s\", expected memory%s"
-            .formatted(address, Suggestion.didYouMean(scheme, KNOWN)));
+            .formatted(shown(address), Suggestion.didYouMean(scheme, KNOWN)));
+  }
+
+  /**
+   * A store's address for logs and messages.
+   *
+   * @param address as for {@link #open}
+   * @return the address without the user and the password that may stand in it
+   */
+  public static String shown(String address) {
+    return address.replaceAll("//.*@", "//…@");
   }
 }

@@ -27,6 +27,14 @@ final class StoresTest {
         .withMessageContaining("expected memory");
   }
 
+  @Test
+  void plannedStore_isRefused_withoutTellingItsPassword() {
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> open("rediss://user:p/@ss@host:6379/0"))
+        .withMessageContaining("rediss://…@host:6379/0")
+        .withMessageContaining("can't open yet");
+  }
+
   private static void open(String address) {
     Stores.open(address, TimeSource.system()).close();
   }

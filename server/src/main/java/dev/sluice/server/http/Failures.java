@@ -13,6 +13,7 @@ import com.linecorp.armeria.server.ServerErrorHandler;
 import com.linecorp.armeria.server.ServiceConfig;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.server.SluiceServer;
+import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -27,10 +28,6 @@ final class Failures implements ServerErrorHandler {
     if (cause instanceof ContentTooLargeException) {
       return Answers.fault(Fault.tooLarge(SluiceServer.MAX_BODY));
     }
-    if (cause instanceof RequestTimeoutException) {
-      return Answers.fault(
-          Fault.ofStatus(HttpStatus.REQUEST_TIMEOUT, "the request took too long to arrive"));
-    }
     Fault fault = Fault.of(cause);
     if (fault.status().equals(HttpStatus.INTERNAL_SERVER_ERROR)) {
       log.error("a request failed", cause);
@@ -43,7 +40,18 @@ final class Failures implements ServerErrorHandler {
     if (cause instanceof HttpStatusException || cause instanceof HttpResponseException) {
       return null; // the library's own, rendered below
     }
+    if (cause instanceof RequestTimeoutException) {
+      return Answers.fault(timedOut(context)).toHttpResponse();
+    }
     return answer(cause).toHttpResponse();
+  }
+
+  /** Either the client was slow, or, where all that it had to say is here, the store. */
+  private static Fault timedOut(ServiceRequestContext context) {
+    CompletableFuture<Void> arrival = context.request().whenComplete();
+    return arrival.isDone() && !arrival.isCompletedExceptionally()
+        ? Fault.storeUnreachable("the store did not answer in time; it may have charged or not")
+        : Fault.ofStatus(HttpStatus.REQUEST_TIMEOUT, "the request took too long to arrive");
   }
 
   @Override

@@ -12,7 +12,10 @@ import java.io.ByteArrayInputStream;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -204,6 +207,27 @@ final class HttpErrorsTest {
       problem(down.get("/v1/limits/ApiCallsPerKey/buckets/a"), 503);
       problem(down.get("/readyz"), 503);
       assertThat(down.get("/healthz").statusCode()).isEqualTo(200);
+    }
+  }
+
+  @Test
+  void store_thatNeverAnswers_isA503() {
+    BucketStore silent =
+        new BucketStore() {
+          @Override
+          public List<Reading> charge(List<Charge> charges) {
+            throw new AssertionError("an event loop must not block");
+          }
+
+          @Override
+          public CompletionStage<List<Reading>> chargeAsync(List<Charge> charges) {
+            return new CompletableFuture<>();
+          }
+        };
+    Duration brief = Duration.ofMillis(200);
+    try (TestServer slow = new TestServer(SampleFixture.limits(), silent, brief, brief)) {
+      JsonNode problem = problem(slow.post("/v1/spend", LOGIN), 503);
+      assertThat(problem.get("detail").asText()).contains("did not answer in time");
     }
   }
 
