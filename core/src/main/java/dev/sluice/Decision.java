@@ -297,7 +297,8 @@ public final class Decision {
     return roundedUp + jitterSeconds();
   }
 
-  private Instant retryAt() {
+  /** Whole seconds, never before the wait is over. */
+  Instant retryAt() {
     Instant earliest = decidedAt().plusNanos(retryInNanos);
     long roundedUp = earliest.getEpochSecond() + (earliest.getNano() > 0 ? 1 : 0);
     return Instant.ofEpochSecond(roundedUp + jitterSeconds());
