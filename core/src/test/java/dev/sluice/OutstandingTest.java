@@ -13,6 +13,7 @@ import dev.sluice.store.Charge.Act;
 import dev.sluice.store.Reading;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 class OutstandingTest {
@@ -110,7 +111,11 @@ class OutstandingTest {
             .limit("ApiCallsPerKey", Quota.per(3, Duration.ofSeconds(1)))
             .build();
     CurrentLimits limits = new CurrentLimits(samples);
-    Engine engine = new Engine(BucketStore.inMemory(() -> 1), Engine.NOBODY);
+    Engine engine =
+        new Engine(
+            BucketStore.inMemory(() -> 1),
+            Engine.NOBODY,
+            new FailureRules(FailureRule.fail(), Map.of()));
     Transaction two = Transaction.of(samples, "ApiCallsPerKey", "a").withCost(2);
     Reservation cancelled = engine.reserve(limits, List.of(two));
     assertThat(engine.outstanding().size()).isEqualTo(1);
