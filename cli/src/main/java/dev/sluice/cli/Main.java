@@ -1,5 +1,6 @@
 package dev.sluice.cli;
 
+import dev.sluice.LimiterObserver.Act;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.server.AddressException;
 import dev.sluice.store.StoreException;
@@ -63,6 +64,10 @@ public final class Main {
         .addSubcommand(new KeyCommand(console))
         .addSubcommand(new CoveringCommand(console))
         .addSubcommand(new ReplayCommand(console))
+        .addSubcommand("check", new ActCommand(Act.CHECK, console))
+        .addSubcommand("spend", new ActCommand(Act.SPEND, console))
+        .addSubcommand("refund", new ActCommand(Act.REFUND, console))
+        .addSubcommand("reset", new ActCommand(Act.RESET, console))
         .addSubcommand(overrides)
         .addSubcommand(new CompletionCommand(console, root));
     return root.setExpandAtFiles(false) // an id may start with "@"

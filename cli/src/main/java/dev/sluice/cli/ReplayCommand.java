@@ -42,7 +42,7 @@ final class ReplayCommand implements Callable<Integer> {
       names = "--store",
       paramLabel = "STORE",
       defaultValue = "memory",
-      description = "Where the buckets are kept: memory.")
+      description = "Where the buckets are kept: memory, or redis://host:port/db.")
   private String store = "memory";
 
   @Option(

@@ -9,7 +9,6 @@ import dev.sluice.server.Stores;
 import dev.sluice.server.http.HttpPart;
 import dev.sluice.server.http.MetricsPart;
 import dev.sluice.store.BucketStore;
-import dev.sluice.store.TimeSource;
 import dev.sluice.yaml.LimitFiles;
 import dev.sluice.yaml.LimitFilesWatcher;
 import java.net.InetSocketAddress;
@@ -50,7 +49,7 @@ final class ServeCommand implements Callable<Integer> {
       names = "--store",
       paramLabel = "STORE",
       defaultValue = "memory",
-      description = "Where the buckets are kept: memory.")
+      description = "Where the buckets are kept: memory, or redis://host:port/db.")
   private String store = "memory";
 
   @Option(
@@ -95,7 +94,7 @@ final class ServeCommand implements Callable<Integer> {
     CurrentLimits limits =
         new CurrentLimits(watched == null ? SampleLimits.make() : watched.load());
     try {
-      buckets = Stores.open(store, TimeSource.system());
+      buckets = Stores.open(store);
     } catch (IllegalArgumentException e) {
       throw new InputException("--store: " + e.getMessage());
     }

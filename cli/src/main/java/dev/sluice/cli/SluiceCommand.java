@@ -18,7 +18,7 @@ import picocli.CommandLine.Spec;
     exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {
       "0:done",
-      "1:the answer is no: mistakes were found",
+      "1:the answer is no: mistakes were found, an act was denied",
       "2:wrong usage or broken input",
       "3:a store or server could not be reached"
     },

@@ -21,7 +21,7 @@ final class TraceReplay {
 
   private static final List<String> OPS =
       List.of("check", "spend", "refund", "reset", "batchSpend");
-  private static final String RESET = "{\"reset\":true}";
+  static final String RESET = "{\"reset\":true}";
 
   private final WireReader reader = WireReader.ofTrace();
   private final Limiter limiter;
@@ -61,13 +61,13 @@ final class TraceReplay {
     List<Transaction> transactions = act.toTransactions(limits);
     try {
       return switch (op) {
-        case "check" -> text(limiter.check(transactions));
-        case "refund" -> text(limiter.refund(transactions));
+        case "check" -> line(limiter.check(transactions));
+        case "refund" -> line(limiter.refund(transactions));
         case "reset" -> {
           limiter.reset(transactions);
           yield RESET;
         }
-        default -> text(limiter.spend(transactions));
+        default -> line(limiter.spend(transactions));
       };
     } catch (InvalidRequestException e) {
       throw WireException.of(e, "");
@@ -106,7 +106,7 @@ final class TraceReplay {
     return op;
   }
 
-  private static String text(Decision decision) {
+  static String line(Decision decision) {
     return "{\"allowed\":"
         + decision.allowed()
         + ",\"remaining\":"

@@ -149,7 +149,7 @@ final class ReplayCommandTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"redis://localhost", "memroy"})
+  @ValueSource(strings = {"http://localhost", "memroy"})
   void store_thatCanNotBeOpened_isRefused(String store) {
     Cli run = Cli.run("replay", "--limits", limits, "--store", store, "-");
     assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);

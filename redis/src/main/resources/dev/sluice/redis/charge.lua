@@ -122,6 +122,7 @@ while p <= count do
       elseif backS > incS or (backS == incS and backN > incN) then
         backS, backN = incS, incN
       end
+      write = backS > 0 or backN > 0
       aS, aN = aS - backS, aN - backN
       if aN < 0 then
         aS, aN = aS - 1, aN + G
@@ -129,7 +130,6 @@ while p <= count do
       if aS < 0 then
         aS, aN = 0, 0
       end
-      write = true
     elseif act == RESET then
       forget = passes
     end

@@ -1,9 +1,11 @@
 package dev.sluice.server;
 
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatNoException;
 
 import dev.sluice.store.BucketStore;
+import dev.sluice.store.StoreException;
 import dev.sluice.store.TimeSource;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -28,11 +30,22 @@ final class StoresTest {
   }
 
   @Test
-  void plannedStore_isRefused_withoutTellingItsPassword() {
+  void brokenRedisAddress_isRefused_withoutTellingItsPassword() {
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> open("rediss://user:p/@ss@host:6379/0"))
+        .isThrownBy(() -> open("rediss://user:p ss@host:6379/0"))
         .withMessageContaining("rediss://…@host:6379/0")
-        .withMessageContaining("can't open yet");
+        .withMessageContaining("expected a URI");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> open("redis://user:secret@host:6379/zero"))
+        .withMessageContaining("database \"zero\"")
+        .withMessageNotContaining("secret");
+  }
+
+  @Test
+  void redis_isOpenedWithoutWaitingForIt() {
+    BucketStore store = Stores.open("redis://127.0.0.1:1/0?timeout=200ms");
+    assertThatExceptionOfType(StoreException.class).isThrownBy(store::ping);
+    store.close();
   }
 
   private static void open(String address) {

@@ -90,7 +90,7 @@ interface CancelHistoryRules extends DrivenStores {
 
   private void assertNeverMoreAvailable(boolean refundsAndResets) {
     Seeds.run(
-        500,
+        histories(),
         random -> {
           try (Twins twins = new Twins(this, random)) {
             for (int step = 0; step < 60; step++) {
@@ -119,7 +119,7 @@ interface CancelHistoryRules extends DrivenStores {
   @Test
   default void cancel_atTheInstantOfTheSpend_leavesExactlyWhatWasThere() {
     Seeds.run(
-        300,
+        histories(),
         random -> {
           try (Twins twins = new Twins(this, random)) {
             twins.advance();

@@ -7,4 +7,13 @@ import dev.sluice.store.TimeSource;
 interface DrivenStores {
 
   BucketStore newStore(TimeSource time);
+
+  /**
+   * How many random histories each property is tried on.
+   *
+   * @return 0 upwards; a few fresh ones are added
+   */
+  default int histories() {
+    return 300;
+  }
 }

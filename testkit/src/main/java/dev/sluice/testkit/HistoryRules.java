@@ -17,15 +17,6 @@ interface HistoryRules extends DrivenStores {
   int STEPS = 60;
 
   /**
-   * How many random histories each property is tried on.
-   *
-   * @return 0 upwards; a few fresh ones are added
-   */
-  default int histories() {
-    return 300;
-  }
-
-  /**
    * The clock only goes forward here: a store may forget a full bucket or not, and after a step
    * back the one is full and the other owes the step. (Steps back are in the properties that
    * follow.)
