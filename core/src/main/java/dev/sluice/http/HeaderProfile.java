@@ -25,7 +25,7 @@ public enum HeaderProfile {
       List<Decision> policies = Policies.of(decision);
       if (!policies.isEmpty()) {
         headers.put("RateLimit-Policy", Policies.policyField(policies));
-        headers.put("RateLimit", Policies.stateField(policies));
+        headers.put("RateLimit", Policies.stateField(policies, decision));
       }
     }
   },
@@ -78,7 +78,7 @@ public enum HeaderProfile {
    */
   public Map<String, String> headers(Decision decision) {
     Map<String, String> headers = new LinkedHashMap<>();
-    if (decision.denied()) {
+    if (decision.denied() && decision.retryInNanos() > 0) {
       headers.put("Retry-After", Long.toString(decision.retryAfterSeconds()));
     }
     put(decision, headers);

@@ -9,7 +9,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,7 +16,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A token bucket in their terms: the quota {@code q} is the burst, the window {@code w} the time
  * in which an empty bucket fills (τ, rounded up), the available quota {@code r} what remains. The
- * effective window {@code t} is given where the limit denied: until then nothing can be used.
+ * effective window {@code t} is given where the limit denied: until then nothing can be used. It
+ * never ends after the response's {@code Retry-After}, whatever was added to either as jitter.
  */
 final class Policies {
 
@@ -48,28 +48,35 @@ final class Policies {
   }
 
   static String policyField(List<Decision> policies) {
-    return policies.stream()
-        .map(
-            policy -> {
-              Quota quota = Objects.requireNonNull(quotaOf(policy));
-              return "%s;q=%d;w=%d"
-                  .formatted(
-                      quotedName(policy),
-                      integer(quota.burst()),
-                      integer(ceilSeconds(quota.offsetNanos())));
-            })
-        .collect(Collectors.joining(", "));
+    StringBuilder field = new StringBuilder();
+    for (Decision policy : policies) {
+      Quota quota = Objects.requireNonNull(quotaOf(policy));
+      field
+          .append(field.isEmpty() ? "" : ", ")
+          .append(quotedName(policy))
+          .append(";q=")
+          .append(integer(quota.burst()))
+          .append(";w=")
+          .append(integer(ceilSeconds(quota.offsetNanos())));
+    }
+    return field.toString();
   }
 
-  static String stateField(List<Decision> policies) {
-    return policies.stream()
-        .map(
-            policy ->
-                quotedName(policy)
-                    + ";r="
-                    + integer(policy.remaining())
-                    + (policy.denied() ? ";t=" + integer(policy.retryAfterSeconds()) : ""))
-        .collect(Collectors.joining(", "));
+  static String stateField(List<Decision> policies, Decision whole) {
+    long retryAfterSeconds = whole.retryAfterSeconds();
+    StringBuilder field = new StringBuilder();
+    for (Decision policy : policies) {
+      field
+          .append(field.isEmpty() ? "" : ", ")
+          .append(quotedName(policy))
+          .append(";r=")
+          .append(integer(policy.remaining()));
+      if (policy.denied()) {
+        long seconds = Math.min(policy.retryAfterSeconds(), retryAfterSeconds);
+        field.append(";t=").append(integer(seconds));
+      }
+    }
+    return field.toString();
   }
 
   /** A limit's name has no character that would need an escape in a structured field or in JSON. */

@@ -4,8 +4,8 @@ import dev.sluice.Decision;
 import java.util.stream.Collectors;
 
 /**
- * The body of a response that refuses a request: problem details (RFC 9457) of the problem types
- * that the IETF's rate limit draft registers.
+ * The body of a response that refuses a request: problem details (RFC 9457), of the problem types
+ * that the IETF's rate limit draft registers where there is one.
  *
  * <p>Pure, thread-safe, never blocking. A body contains the limit's denial message, which names an
  * id only where the limit's template asks for it.
@@ -32,7 +32,7 @@ public final class Problem {
             .map(Policies::quotedName)
             .collect(Collectors.joining(","));
     return problem(
-        "quota-exceeded",
+        TYPES + "quota-exceeded",
         "Request cannot be satisfied as assigned quota has been exceeded",
         429,
         decision.message(),
@@ -46,16 +46,26 @@ public final class Problem {
    */
   public static String temporaryReducedCapacity() {
     return problem(
-        "temporary-reduced-capacity",
+        TYPES + "temporary-reduced-capacity",
         "Request cannot be satisfied due to temporary server capacity constraints",
         503,
         "the rate limiter could not be asked; try again later",
         "");
   }
 
+  /**
+   * The body of a 400: a request that lacks what a limit needs to know whom it limits.
+   *
+   * @param detail what is missing or unusable, for the client
+   * @return JSON
+   */
+  public static String badRequest(String detail) {
+    return problem("about:blank", "Bad Request", 400, detail, "");
+  }
+
   private static String problem(String type, String title, int status, String detail, String more) {
-    return "{\"type\":\"%s%s\",\"title\":\"%s\",\"status\":%d,\"detail\":\"%s\"%s}"
-        .formatted(TYPES, type, title, status, escaped(detail), more);
+    return "{\"type\":\"%s\",\"title\":\"%s\",\"status\":%d,\"detail\":\"%s\"%s}"
+        .formatted(type, title, status, escaped(detail), more);
   }
 
   private static String escaped(String text) {

@@ -28,8 +28,9 @@ public interface IdFormat {
    *
    * @param text the id as somebody wrote it
    * @param strictness whether a text that is not canonical already is refused
-   * @return the canonical text, {@code text} itself where it is canonical; its canonical text is
-   *     itself
+   * @return the canonical text, {@code text} itself where it is canonical. Its canonical text is
+   *     itself; only a format that spells the ids of overrides differently from those of
+   *     transactions answers with the latter
    * @throws InvalidIdException if the text is no id of this format, saying what was expected
    */
   String canonical(String text, Strictness strictness);

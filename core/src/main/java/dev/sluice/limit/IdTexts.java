@@ -1,8 +1,10 @@
 package dev.sluice.limit;
 
 /**
- * What the id formats share: the bound on an id's length, and how a text that somebody wrote is
- * shown in a message. Pure and thread-safe.
+ * What the id formats share: the bound on an id's length, and how one is shown in a message. For
+ * those who write an {@link IdFormat} of their own.
+ *
+ * <p>Pure and thread-safe.
  */
 public final class IdTexts {
 
@@ -10,7 +12,14 @@ public final class IdTexts {
 
   private IdTexts() {}
 
-  static void requireLength(String text, String expected) {
+  /**
+   * Refuses an id that is empty, or longer than {@link IdFormat#MAX_LENGTH}.
+   *
+   * @param text the id as somebody wrote it
+   * @param expected what it should be, for the message
+   * @throws InvalidIdException if it is
+   */
+  public static void requireLength(String text, String expected) {
     if (text.isEmpty()) {
       throw new InvalidIdException("the id is empty, expected " + expected);
     }
@@ -22,10 +31,10 @@ public final class IdTexts {
   }
 
   /**
-   * The text in quotes, printable and short, so that it can't forge a line of a log.
+   * A text in quotes, printable and short, so that it can't forge a line of a log.
    *
-   * @param text what somebody wrote
-   * @return its first 80 characters, those that can't be printed as {@code \\u} and four digits
+   * @param text anything that came from outside
+   * @return at most the first 80 characters, in quotes, control characters escaped
    */
   public static String quote(String text) {
     StringBuilder quoted = new StringBuilder(text.length() + 2).append('"');
@@ -45,8 +54,18 @@ public final class IdTexts {
     return quoted.append(text.length() > SHOWN ? "…\"" : "\"").toString();
   }
 
-  /** Refuses, in strict mode, a text that was not canonical already. */
-  static String canonical(String text, String canonical, String what, Strictness strictness) {
+  /**
+   * The canonical text; refuses, in strict mode, a text that was not canonical already.
+   *
+   * @param text the id as somebody wrote it
+   * @param canonical its canonical text
+   * @param what the format's name, for the message
+   * @param strictness whether the two may differ
+   * @return {@code canonical}
+   * @throws InvalidIdException if they differ and must not
+   */
+  public static String canonical(
+      String text, String canonical, String what, Strictness strictness) {
     if (canonical.equals(text)) {
       return text;
     }

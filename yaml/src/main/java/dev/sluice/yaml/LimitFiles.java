@@ -24,6 +24,7 @@ public final class LimitFiles {
   final @Nullable Path overrides;
   final @Nullable Path names;
   final @Nullable Catalogue catalogue;
+  final @Nullable Catalogue samples;
   final IdFormats idFormats;
   final Strictness strictness;
 
@@ -32,6 +33,7 @@ public final class LimitFiles {
     this.overrides = builder.overrides;
     this.names = builder.names;
     this.catalogue = builder.catalogue;
+    this.samples = builder.samples;
     this.idFormats = builder.idFormats;
     this.strictness = builder.strictness;
   }
@@ -107,6 +109,7 @@ public final class LimitFiles {
     private @Nullable Path overrides;
     private @Nullable Path names;
     private @Nullable Catalogue catalogue;
+    private @Nullable Catalogue samples;
     private IdFormats idFormats = IdFormats.builtIn();
     private Strictness strictness = Strictness.LENIENT;
 
@@ -158,6 +161,18 @@ public final class LimitFiles {
     @CanIgnoreReturnValue
     public Builder catalogue(Catalogue base) {
       this.catalogue = base;
+      return this;
+    }
+
+    /**
+     * Sets names that are known only as long as no file declares one.
+     *
+     * @param samples the names
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder samples(Catalogue samples) {
+      this.samples = samples;
       return this;
     }
 

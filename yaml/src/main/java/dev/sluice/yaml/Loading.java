@@ -70,10 +70,11 @@ final class Loading {
 
   private KnownNames names(Source names, Source defaults) {
     Node section = DefaultsReader.names(defaults.root);
-    Catalogue base = files.catalogue;
-    if (base == null) {
-      boolean declared = files.names != null || section != null;
-      base = declared ? Catalogue.seed() : Catalogue.seed().plus(Catalogue.samples());
+    Catalogue base = files.catalogue == null ? Catalogue.seed() : files.catalogue;
+    Catalogue samples = files.catalogue == null ? Catalogue.samples() : files.samples;
+    boolean declared = files.names != null || section != null;
+    if (samples != null && !declared) {
+      base = base.plus(samples);
     }
     NamesReader reader = new NamesReader(base, files.idFormats);
     if (names.root != null) {

@@ -33,7 +33,8 @@ class QuickstartTest {
     }
 
     assertThat(quickstart.login())
-        .startsWith("429, retry in 6 s: too many logins (10) from this IP address in the last 1m0s");
+        .startsWith(
+            "429, retry in 6 s: too many logins (10) from this IP address in the last 1m0s");
   }
 
   @Test
@@ -86,8 +87,7 @@ class QuickstartTest {
   void javaApiPage_quotesThisProgram() throws IOException {
     String page = Files.readString(Path.of("../../docs/java-api.md"));
     String source =
-        Files.readString(
-            Path.of("src/main/java/dev/sluice/examples/quickstart/Quickstart.java"));
+        Files.readString(Path.of("src/main/java/dev/sluice/examples/quickstart/Quickstart.java"));
 
     List<MatchResult> quotes =
         Pattern.compile("<!-- from: Quickstart.java#(\\w+) -->\n```java\n(.*?)```", Pattern.DOTALL)
@@ -100,7 +100,8 @@ class QuickstartTest {
       String part = quote.group(1);
       String begin = "// begin: " + part + "\n";
       String quoted =
-          source.substring(source.indexOf(begin) + begin.length(), source.indexOf("// end: " + part));
+          source.substring(
+              source.indexOf(begin) + begin.length(), source.indexOf("// end: " + part));
       assertThat(quoted.stripIndent().strip()).as(part).isEqualTo(quote.group(2).strip());
     }
   }

@@ -1,0 +1,14 @@
+package dev.sluice.redis;
+
+import dev.sluice.redis.RedisStoreBuilder.Protocol;
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.TimeSource;
+import dev.sluice.testkit.BucketStoreContract;
+
+final class SentinelResp2ContractTest extends BucketStoreContract {
+
+  @Override
+  public BucketStore newStore(TimeSource time) {
+    return TestServers.fresh(TestServers.sentinel(), time).protocol(Protocol.RESP2).open();
+  }
+}

@@ -1,0 +1,41 @@
+package dev.sluice.server;
+
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatNoException;
+
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.TimeSource;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+final class StoresTest {
+
+  @Test
+  void memory_isOpened() {
+    try (BucketStore store = Stores.open("memory", TimeSource.system())) {
+      assertThatNoException().isThrownBy(store::ping);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", "memroy", "memory:x", "http://localhost", ":"})
+  void unknownStore_isRefused_namingThoseThereAre(String address) {
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> open(address))
+        .withMessageContaining("found the store \"" + address + "\"")
+        .withMessageContaining("expected memory");
+  }
+
+  @Test
+  void plannedStore_isRefused_withoutTellingItsPassword() {
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> open("rediss://user:p/@ss@host:6379/0"))
+        .withMessageContaining("rediss://…@host:6379/0")
+        .withMessageContaining("can't open yet");
+  }
+
+  private static void open(String address) {
+    Stores.open(address, TimeSource.system()).close();
+  }
+}
