@@ -37,7 +37,7 @@ import org.snakeyaml.engine.v2.scanner.StreamReader;
 final class NodeReader {
 
   static final int MAX_DEPTH = 16;
-  static final int MAX_NODES = 4_000_000;
+  static final int MAX_NODES = 2_000_000;
 
   private final Parser events;
   private final Problems problems;

@@ -67,15 +67,15 @@ class UnreadableFilesTest {
     byte[] list = "-\n".repeat(NodeReader.MAX_NODES + 1).getBytes(UTF_8);
     assertThat(lint(list))
         .containsExactly(
-            "4000000:2: this is not YAML: found more than 4000000 values, expected at most that"
+            "2000000:2: this is not YAML: found more than 2000000 values, expected at most that"
                 + " many");
   }
 
   @Test
   void lint_ofAVeryDeepFile_saysTheBound() throws IOException {
-    assertThat(lint("[".repeat(10_000_000).getBytes(UTF_8)))
+    assertThat(lint("[".repeat(1_000_000).getBytes(UTF_8)))
         .containsExactly("1:17: this is not YAML: found more than 16 levels of nesting");
-    assertThat(lint("- ".repeat(1_000_000).getBytes(UTF_8)))
+    assertThat(lint("- ".repeat(100_000).getBytes(UTF_8)))
         .containsExactly("1:33: this is not YAML: found more than 16 levels of nesting");
   }
 
