@@ -3,9 +3,9 @@ package dev.sluice.yaml;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.AccessDeniedException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
-import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -54,13 +54,14 @@ final class FileContent {
   }
 
   static String explain(Exception e) {
-    if (e instanceof NoSuchFileException || e instanceof NotDirectoryException) {
+    if (e instanceof NoSuchFileException) {
       return "found no such file, expected a file that can be read";
     }
     if (e instanceof AccessDeniedException) {
       return "found a file that may not be read (permission denied), expected one that may";
     }
-    return "found a file that can't be read (" + e.getMessage() + ")";
+    String reason = e instanceof FileSystemException f ? f.getReason() : e.getMessage();
+    return "found a file that can't be read (" + reason + ")";
   }
 
   String file() {

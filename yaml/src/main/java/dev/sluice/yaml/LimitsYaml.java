@@ -78,6 +78,16 @@ public final class LimitsYaml {
     target.append(indent).append("period: ").append(GoDuration.format(quota.period())).append('\n');
   }
 
+  /** Spaces other than the plain one are escaped too: YAML readers differ about them. */
+  private static boolean isSafe(int c) {
+    return c == ' '
+        || (c > ' '
+            && StreamReader.isPrintable(c)
+            && !Character.isISOControl(c)
+            && !Character.isSpaceChar(c)
+            && Character.getType(c) != Character.FORMAT);
+  }
+
   /** In quotes whatever it is, so that nothing can be taken for a number, a null or a map. */
   private static String quoted(String text) {
     StringBuilder quoted = new StringBuilder(text.length() + 2).append('"');
@@ -86,7 +96,7 @@ public final class LimitsYaml {
             c -> {
               if (c == '"' || c == '\\') {
                 quoted.append('\\').appendCodePoint(c);
-              } else if (c >= ' ' && c != 0xfeff && StreamReader.isPrintable(c)) {
+              } else if (isSafe(c)) {
                 quoted.appendCodePoint(c);
               } else {
                 quoted.append(c > 0xffff ? "\\U%08x".formatted(c) : "\\u%04x".formatted(c));

@@ -37,7 +37,7 @@ import org.snakeyaml.engine.v2.scanner.StreamReader;
 final class NodeReader {
 
   static final int MAX_DEPTH = 16;
-  static final int MAX_NODES = 4_000_000;
+  static final int MAX_NODES = 2_000_000;
 
   private final Parser events;
   private final Problems problems;
@@ -60,7 +60,7 @@ final class NodeReader {
     } catch (YamlVersionException e) {
       problems.mistake("found YAML " + e.getSpecVersion().getRepresentation() + ", expected 1.2");
     } catch (YamlEngineException e) {
-      problems.mistake("this is not YAML: " + oneLine(String.valueOf(e.getMessage())));
+      problems.mistake("this is not YAML: " + e.getMessage());
     }
     return null;
   }
@@ -130,7 +130,7 @@ final class NodeReader {
     tag.ifPresent(
         t ->
             problems.mistake(
-                line, column, "found the tag " + oneLine(t) + ", expected a value without a tag"));
+                line, column, "found the tag " + t + ", expected a value without a tag"));
   }
 
   private List<Node> items(int depth) {
@@ -159,11 +159,7 @@ final class NodeReader {
 
   private static String reason(MarkedYamlEngineException e) {
     String problem = String.valueOf(e.getProblem());
-    return oneLine(e.getContext() == null ? problem : e.getContext() + ", " + problem);
-  }
-
-  private static String oneLine(String text) {
-    return text.strip().replaceAll("[\\s\\p{Cntrl}]+", " ");
+    return e.getContext() == null ? problem : e.getContext() + ", " + problem;
   }
 
   private static int line(Optional<Mark> mark) {

@@ -11,6 +11,7 @@ final class Problems {
   /** A file that is wrong throughout should not fill the memory with messages. */
   static final int MOST = 10_000;
 
+  private static final Pattern UNPRINTABLE = Pattern.compile("[\\p{Cc}\\p{Zl}\\p{Zp}]+");
   private static final Pattern NUMBER = Pattern.compile("[-+]?[0-9]{1,80}");
 
   private final String file;
@@ -43,7 +44,9 @@ final class Problems {
     add(node.line(), node.column(), Severity.WARNING, message);
   }
 
-  private void add(int line, int column, Severity severity, String message) {
+  private void add(int line, int column, Severity severity, String text) {
+    // Parsers quote what they found as it is; nothing in a file may forge a line of a log.
+    String message = UNPRINTABLE.matcher(text).replaceAll(" ");
     if (found.size() < MOST) {
       found.add(new Problem(file, line, column, severity, message));
     } else if (found.size() == MOST) {
