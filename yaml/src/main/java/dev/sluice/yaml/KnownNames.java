@@ -29,7 +29,7 @@ record KnownNames(Catalogue catalogue, Set<String> broken, boolean complete) {
 
   private String hint(Node.Scalar key) {
     List<String> known = catalogue.names().stream().map(LimitName::name).toList();
-    String expected = "one of the " + known.size() + " that are known";
+    String expected = "one that is known";
     String meant = Suggestion.didYouMean(key.text(), known);
     if (!meant.isEmpty()) {
       return expected + meant;
