@@ -124,7 +124,7 @@ final class ClusterSlots implements Shards {
   public void close() {
     beforeItIsKnown.close();
     breakers.values().forEach(Breaker::close);
-    client.shutdown();
+    Connecting.close(client);
   }
 
   /** A slot, on whichever master it is. */

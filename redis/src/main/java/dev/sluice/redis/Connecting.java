@@ -3,6 +3,7 @@ package dev.sluice.redis;
 import dev.sluice.redis.RedisStoreBuilder.Protocol;
 import dev.sluice.redis.StoreUri.Host;
 import dev.sluice.redis.StoreUri.Kind;
+import io.lettuce.core.AbstractRedisClient;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.ClientOptions.DisconnectedBehavior;
 import io.lettuce.core.RedisClient;
@@ -134,6 +135,20 @@ final class Connecting {
                 .enablePeriodicRefresh(LOOK_AT_CLUSTER_EVERY)
                 .build())
         .build();
+  }
+
+  /**
+   * Lets go of a client, in bounded time: Lettuce's own shutdown waits for a look at the topology
+   * that is under way, which a lost server can hold up for ever. Its threads end with {@link
+   * #close}.
+   */
+  static void close(AbstractRedisClient client) {
+    var unused =
+        client
+            .shutdownAsync(0, SHUT_DOWN_MILLIS, TimeUnit.MILLISECONDS)
+            .completeOnTimeout(null, SHUT_DOWN_MILLIS, TimeUnit.MILLISECONDS)
+            .exceptionally(failure -> null)
+            .join();
   }
 
   void close() {

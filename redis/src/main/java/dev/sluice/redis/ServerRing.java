@@ -50,6 +50,6 @@ final class ServerRing implements Shards {
   @Override
   public void close() {
     servers.forEach(server -> server.breaker().close());
-    client.shutdown();
+    Connecting.close(client);
   }
 }
