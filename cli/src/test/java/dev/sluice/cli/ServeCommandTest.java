@@ -124,9 +124,9 @@ final class ServeCommandTest {
 
   @Test
   void store_orFile_thatIsWrong_isRefused(@TempDir Path folder) throws IOException {
-    Cli store = Cli.run("serve", "--http", ":0", "--store", "redis://localhost:6379/0");
+    Cli store = Cli.run("serve", "--http", ":0", "--store", "memcached://localhost:11211");
     assertThat(store.code()).isEqualTo(Exit.BROKEN_INPUT);
-    assertThat(store.err()).contains("--store: found the store \"redis://localhost:6379/0\"");
+    assertThat(store.err()).contains("--store: found the store \"memcached://localhost:11211\"");
     Path bad = Files.writeString(folder.resolve("bad.yml"), "Nope:\n  burst: 1\n");
     Cli limits = Cli.run("serve", "--http", ":0", "--limits", bad.toString());
     assertThat(limits.code()).isEqualTo(Exit.BROKEN_INPUT);
