@@ -88,7 +88,7 @@ public interface BucketStore extends AutoCloseable {
    * @return a new, empty store
    */
   static BucketStore inMemory(TimeSource time) {
-    return new MemoryStore(time, MemoryStore.DEFAULT_MAX_BUCKETS);
+    return new MemoryStore(time, 10_000_000);
   }
 
   /**
