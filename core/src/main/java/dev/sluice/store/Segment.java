@@ -109,7 +109,10 @@ final class Segment {
 
   /** Makes room for one more. The caller holds no slot's lock. */
   void grow(long nowNanos) {
-    rebuild(Lines.linesFor(lines.live(nowNanos) + 1), nowNanos);
+    int live = lines.live(nowNanos);
+    boolean crowded = live == lines.tagged(); // without the dead it would be no better
+    int more = crowded ? enlarged(lines.count()) : 0;
+    rebuild(Math.max(more, Lines.linesFor(live + 1)), nowNanos);
   }
 
   /**
@@ -135,13 +138,17 @@ final class Segment {
     return lines.tagged() < before;
   }
 
+  private static int enlarged(int lines) {
+    return lines + 1 + lines / 8;
+  }
+
   private void rebuild(int atLeast, long nowNanos) {
     Lines old = lines;
     long[] tatsNanos = new long[old.slots.length / 2];
     old.lockAll(tatsNanos);
     try {
       Lines fresh = null;
-      for (int count = atLeast; fresh == null; count += 1 + count / 8) {
+      for (int count = atLeast; fresh == null; count = enlarged(count)) {
         fresh = old.copy(tatsNanos, count, nowNanos);
       }
       census.remove(old.tagged() - fresh.tagged());
