@@ -36,6 +36,28 @@ public interface IdFormat {
   String canonical(String text, Strictness strictness);
 
   /**
+   * Whether a text is certainly canonical, found out without making an object: a short cut for the
+   * hot path, whose answer {@link #canonical} need not be asked for.
+   *
+   * @param text the id as somebody wrote it
+   * @return true only if {@link #canonical} would answer with the same characters; false where that
+   *     is not so, or not easily told
+   */
+  default boolean isCanonical(CharSequence text) {
+    return false;
+  }
+
+  /**
+   * The same for an id that is a number, written in decimal digits.
+   *
+   * @param number the id
+   * @return true only if {@link #canonical} would answer with the same digits
+   */
+  default boolean isCanonical(long number) {
+    return isCanonical(Long.toString(number));
+  }
+
+  /**
    * The parts of which the format consists.
    *
    * @return this alone, or the formats that are joined, in order

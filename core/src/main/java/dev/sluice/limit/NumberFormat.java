@@ -15,6 +15,8 @@ final class NumberFormat implements IdFormat {
       new NumberFormat(
           "integer", "a signed 64-bit decimal number", text -> Long.toString(Long.parseLong(text)));
 
+  private static final int DIGITS_OF_LONG = 19;
+
   private final String name;
   private final String expected;
   private final UnaryOperator<String> canonicalDigits;
@@ -54,5 +56,22 @@ final class NumberFormat implements IdFormat {
   private InvalidIdException notANumber(String text) {
     return new InvalidIdException(
         "invalid %s, %s is not %s".formatted(name, IdTexts.quote(text), expected));
+  }
+
+  @Override
+  public boolean isCanonical(CharSequence text) {
+    int length = text.length();
+    for (int i = 0; i < length; i++) {
+      if (text.charAt(i) < '0' || text.charAt(i) > '9') {
+        return false;
+      }
+    }
+    boolean leadingZero = length > 1 && text.charAt(0) == '0';
+    return length > 0 && length < DIGITS_OF_LONG && !leadingZero;
+  }
+
+  @Override
+  public boolean isCanonical(long number) {
+    return number >= 0 || this == INTEGER;
   }
 }

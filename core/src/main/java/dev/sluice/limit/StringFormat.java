@@ -34,4 +34,20 @@ final class StringFormat implements IdFormat {
     }
     return text;
   }
+
+  @Override
+  public boolean isCanonical(CharSequence text) {
+    for (int i = 0; i < text.length(); i++) {
+      char c = text.charAt(i);
+      if (c < ' ' || c >= 0x7f) {
+        return false;
+      }
+    }
+    return !text.isEmpty() && text.length() <= MAX_LENGTH;
+  }
+
+  @Override
+  public boolean isCanonical(long number) {
+    return true;
+  }
 }

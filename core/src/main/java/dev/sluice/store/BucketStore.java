@@ -8,7 +8,8 @@ import java.util.concurrent.CompletionStage;
 /**
  * Keeps the TATs of buckets, and decides on charges where they are kept.
  *
- * <p>One verb: charge a batch. An implementation guarantees:
+ * <p>One verb: charge a batch ({@link #buckets} is the same for a batch of one). An implementation
+ * guarantees:
  *
  * <ul>
  *   <li><b>Atomic.</b> The charges of a batch take effect as one, at one moment between the call
@@ -49,6 +50,16 @@ public interface BucketStore extends AutoCloseable {
     } catch (StoreException e) {
       return CompletableFuture.failedFuture(e);
     }
+  }
+
+  /**
+   * The buckets of one limit, for decisions on one bucket at a time.
+   *
+   * @param prefix what the keys of these buckets start with: the limit's number and a colon
+   * @return a view of this store, to be kept
+   */
+  default Buckets buckets(String prefix) {
+    return new KeyedBuckets(this, prefix);
   }
 
   /**

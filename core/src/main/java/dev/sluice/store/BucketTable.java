@@ -5,6 +5,7 @@ import dev.sluice.store.Charge.Act;
 import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 
 /**
  * All segments, and a decision on one bucket.
@@ -68,17 +69,19 @@ final class BucketTable {
   /**
    * Decides on one bucket. Allocates nothing, except where the lines of a segment are rebuilt.
    *
-   * @param hashTag the first part of the key's hash, place its second part
+   * @param hashTag the first part of the key's hash
+   * @param place its second part
+   * @param id for the outcome
    */
-  <I, R> R charge(
+  <R> R charge(
       long hashTag,
       long place,
       Act act,
       long incrementNanos,
       long offsetNanos,
       long untilNanos,
-      I id,
-      Outcome<? super I, R> outcome) {
+      @Nullable String id,
+      Outcome<R> outcome) {
     long tag = tag(hashTag);
     Segment segment = segments[segmentOf(place)];
     for (int spins = 0; ; spins = Spin.once(spins)) {

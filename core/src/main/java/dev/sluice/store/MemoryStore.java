@@ -32,8 +32,13 @@ final class MemoryStore implements BucketStore {
         charge.incrementNanos(),
         charge.offsetNanos(),
         charge.untilNanos(),
-        charge,
-        (ignored, incrementNanos, nowNanos, tatNanos) -> List.of(new Reading(nowNanos, tatNanos)));
+        charge.key(),
+        (key, incrementNanos, nowNanos, tatNanos) -> List.of(new Reading(nowNanos, tatNanos)));
+  }
+
+  @Override
+  public Buckets buckets(String prefix) {
+    return new TableBuckets(table, prefix);
   }
 
   @Override

@@ -1,25 +1,25 @@
 package dev.sluice.store;
 
+import org.jspecify.annotations.Nullable;
+
 /**
- * Makes an answer of what a store found, so that a store need not make an object for it.
+ * Makes an answer of what a store found, so that the store need not make an object for it.
  *
- * <p>Called once for a decision, on any thread, perhaps with locks held: it must not block, nor
- * call a store.
+ * <p>Called once for a decision, on the thread that asked. It does not block.
  *
- * @param <I> what the decision was asked for
  * @param <R> the answer
  */
 @FunctionalInterface
-public interface Outcome<I, R> {
+public interface Outcome<R> {
 
   /**
    * The answer.
    *
-   * @param id what the decision was asked for, as the caller gave it
+   * @param id the id that was asked for, where it was given as a {@link String}; else null
    * @param incrementNanos the increment that was charged
    * @param nowNanos the store's present, as in {@link Reading}
    * @param tatNanos the TAT before the act, as in {@link Reading}
    * @return the answer
    */
-  R of(I id, long incrementNanos, long nowNanos, long tatNanos);
+  R of(@Nullable String id, long incrementNanos, long nowNanos, long tatNanos);
 }
