@@ -8,6 +8,7 @@ import dev.sluice.limit.LimitName;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Buckets;
 import dev.sluice.store.Charge;
+import dev.sluice.store.IdBytes;
 import dev.sluice.store.Reading;
 import dev.sluice.store.StoreException;
 import java.util.List;
@@ -42,7 +43,7 @@ final class Engine {
   }
 
   /** A spend or a check of one id, on the shortest way. */
-  Decision decide(Act act, Buckets buckets, Terms terms, String id, long cost) {
+  Decision decide(Act act, Buckets buckets, Terms terms, IdBytes bytes, String id, long cost) {
     Quota quota = terms.quota();
     if (isObserved() || quota == null || cost < 0 || cost > quota.burst()) {
       return decide(act, Transaction.of(terms, id).withCost(cost));
@@ -50,7 +51,7 @@ final class Engine {
     Charge.Act chargeAct = act == Act.SPEND ? Charge.Act.SPEND : Charge.Act.CHECK;
     try {
       return buckets.charge(
-          id, chargeAct, quota.incrementNanos(cost), quota.offsetNanos(), terms.decision());
+          bytes, id, chargeAct, quota.incrementNanos(cost), quota.offsetNanos(), terms.decision());
     } catch (StoreException e) {
       return onFailure(act, terms, id, cost, e);
     }

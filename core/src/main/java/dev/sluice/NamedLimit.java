@@ -3,6 +3,7 @@ package dev.sluice;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.InvalidIdException;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.LimitName;
@@ -11,8 +12,9 @@ import dev.sluice.limit.Strictness;
 import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.store.Buckets;
 import dev.sluice.store.Charge;
+import dev.sluice.store.IdBytes;
 import dev.sluice.store.StoreException;
-import java.nio.charset.StandardCharsets;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One limit of a {@link Limiter}, for the path where each nanosecond counts: its name, its quota
@@ -95,22 +97,9 @@ public final class NamedLimit {
    * @throws StoreException if the store could not decide and no failure rule does
    */
   public boolean trySpend(CharSequence id, long cost) {
-    Resolved now = resolved();
-    Quota quota = now.terms().quota();
-    if (quota != null && isPlain(now, quota, cost) && now.name().id().isCanonical(id)) {
-      try {
-        return now.buckets()
-            .charge(
-                id,
-                Charge.Act.SPEND,
-                quota.incrementNanos(cost),
-                quota.offsetNanos(),
-                now.terms().fits());
-      } catch (StoreException e) {
-        return engine.onFailure(Act.SPEND, now.terms(), id.toString(), cost, e).allowed();
-      }
-    }
-    return decide(Act.SPEND, now, id.toString(), cost).allowed();
+    IdBytes bytes = IdBytes.ofThisThread();
+    boolean ascii = bytes.set(id);
+    return trySpend(bytes, ascii, id, cost);
   }
 
   /**
@@ -135,24 +124,9 @@ public final class NamedLimit {
    * @throws StoreException if the store could not decide and no failure rule does
    */
   public boolean trySpend(byte[] utf8Id, long cost) {
-    Resolved now = resolved();
-    Quota quota = now.terms().quota();
-    if (quota != null
-        && isPlain(now, quota, cost)
-        && now.name().id().isCanonical(new AsciiBytes(utf8Id))) {
-      try {
-        return now.buckets()
-            .charge(
-                utf8Id,
-                Charge.Act.SPEND,
-                quota.incrementNanos(cost),
-                quota.offsetNanos(),
-                now.terms().fits());
-      } catch (StoreException e) {
-        return engine.onFailure(Act.SPEND, now.terms(), text(utf8Id), cost, e).allowed();
-      }
-    }
-    return decide(Act.SPEND, now, text(utf8Id), cost).allowed();
+    IdBytes bytes = IdBytes.ofThisThread();
+    boolean ascii = bytes.set(utf8Id);
+    return trySpend(bytes, ascii, null, cost);
   }
 
   /**
@@ -177,22 +151,9 @@ public final class NamedLimit {
    * @throws StoreException if the store could not decide and no failure rule does
    */
   public boolean trySpend(long id, long cost) {
-    Resolved now = resolved();
-    Quota quota = now.terms().quota();
-    if (quota != null && isPlain(now, quota, cost) && now.name().id().isCanonical(id)) {
-      try {
-        return now.buckets()
-            .charge(
-                id,
-                Charge.Act.SPEND,
-                quota.incrementNanos(cost),
-                quota.offsetNanos(),
-                now.terms().fits());
-      } catch (StoreException e) {
-        return engine.onFailure(Act.SPEND, now.terms(), Long.toString(id), cost, e).allowed();
-      }
-    }
-    return decide(Act.SPEND, now, Long.toString(id), cost).allowed();
+    IdBytes bytes = IdBytes.ofThisThread();
+    bytes.set(id);
+    return trySpend(bytes, true, null, cost);
   }
 
   /**
@@ -245,20 +206,41 @@ public final class NamedLimit {
     return decide(Act.CHECK, resolved(), id.toString(), cost);
   }
 
-  /** Whether the default quota holds for every id, and nobody needs a decision to look at. */
-  private boolean isPlain(Resolved now, Quota quota, long cost) {
-    return !now.hasOverrides() && cost >= 0 && cost <= quota.burst() && !engine.isObserved();
+  private boolean trySpend(IdBytes id, boolean ascii, @Nullable CharSequence text, long cost) {
+    Resolved now = resolved();
+    Quota quota = now.terms().quota();
+    boolean plain =
+        ascii && !now.hasOverrides() && now.name().id().isCanonical(id.bytes(), id.length());
+    if (!plain || quota == null || cost < 0 || cost > quota.burst() || engine.isObserved()) {
+      return decide(Act.SPEND, now, text(id, text), cost).allowed();
+    }
+    try {
+      return now.buckets()
+          .charge(
+              id,
+              null,
+              Charge.Act.SPEND,
+              quota.incrementNanos(cost),
+              quota.offsetNanos(),
+              now.terms().fits());
+    } catch (StoreException e) {
+      return engine.onFailure(Act.SPEND, now.terms(), text(id, text), cost, e).allowed();
+    }
   }
 
-  private Decision decide(Act act, Resolved now, String id, long cost) {
-    String canonicalId =
-        now.name().id().isCanonical(id) ? id : now.name().id().canonical(id, Strictness.LENIENT);
-    Terms terms =
-        now.hasOverrides() ? Terms.of(now.limits(), now.name(), canonicalId) : now.terms();
-    return engine.decide(act, now.buckets(), terms, canonicalId, cost);
+  private static String text(IdBytes id, @Nullable CharSequence text) {
+    return text == null ? id.toString() : text.toString();
   }
 
-  private static String text(byte[] utf8Id) {
-    return new String(utf8Id, StandardCharsets.UTF_8);
+  private Decision decide(Act act, Resolved now, String text, long cost) {
+    IdBytes bytes = IdBytes.ofThisThread();
+    IdFormat format = now.name().id();
+    boolean canonical = bytes.set(text) && format.isCanonical(bytes.bytes(), bytes.length());
+    String id = canonical ? text : format.canonical(text, Strictness.LENIENT);
+    if (!canonical) {
+      boolean unused = bytes.set(id);
+    }
+    Terms terms = now.hasOverrides() ? Terms.of(now.limits(), now.name(), id) : now.terms();
+    return engine.decide(act, now.buckets(), terms, bytes, id, cost);
   }
 }

@@ -43,6 +43,7 @@ class ArchitectureTest {
           "FailureRule",
           "Gcra",
           "GoDuration",
+          "IdBytes",
           "IdFormat",
           "IdFormats",
           "IdTexts",
@@ -62,6 +63,7 @@ class ArchitectureTest {
           "StoreException",
           "Strictness",
           "Suggestion",
+          "TickingTime",
           "TimeSource",
           "Transaction",
           "UnknownLimitException",
@@ -140,6 +142,8 @@ class ArchitectureTest {
     noClasses()
         .that()
         .doNotHaveSimpleName("Spin") // waits for a lock's holder, by yielding
+        .and()
+        .doNotHaveSimpleName("TickingTime") // whoever chooses it chooses a thread
         .should()
         .callMethodWhere(JavaCall.Predicates.target(owner(JavaClass.Predicates.type(Thread.class))))
         .check(library);

@@ -39,22 +39,13 @@ public interface IdFormat {
    * Whether a text is certainly canonical, found out without making an object: a short cut for the
    * hot path, whose answer {@link #canonical} need not be asked for.
    *
-   * @param text the id as somebody wrote it
+   * @param ascii the id as somebody wrote it, ASCII characters alone
+   * @param length how many bytes of the array it takes, from the first one
    * @return true only if {@link #canonical} would answer with the same characters; false where that
    *     is not so, or not easily told
    */
-  default boolean isCanonical(CharSequence text) {
+  default boolean isCanonical(byte[] ascii, int length) {
     return false;
-  }
-
-  /**
-   * The same for an id that is a number, written in decimal digits.
-   *
-   * @param number the id
-   * @return true only if {@link #canonical} would answer with the same digits
-   */
-  default boolean isCanonical(long number) {
-    return isCanonical(Long.toString(number));
   }
 
   /**

@@ -29,11 +29,11 @@ final class IpAddressFormat implements IdFormat {
 
   /** Tells of IPv4 only: four numbers up to 255 without leading zeros. */
   @Override
-  public boolean isCanonical(CharSequence text) {
+  public boolean isCanonical(byte[] ascii, int length) {
     int dots = 0;
     int octet = -1; // before its first digit
-    for (int i = 0; i < text.length(); i++) {
-      char c = text.charAt(i);
+    for (int i = 0; i < length; i++) {
+      byte c = ascii[i];
       if (c == '.' && octet >= 0) {
         dots++;
         octet = -1;

@@ -59,19 +59,13 @@ final class NumberFormat implements IdFormat {
   }
 
   @Override
-  public boolean isCanonical(CharSequence text) {
-    int length = text.length();
+  public boolean isCanonical(byte[] ascii, int length) {
     for (int i = 0; i < length; i++) {
-      if (text.charAt(i) < '0' || text.charAt(i) > '9') {
+      if (ascii[i] < '0' || ascii[i] > '9') {
         return false;
       }
     }
-    boolean leadingZero = length > 1 && text.charAt(0) == '0';
+    boolean leadingZero = length > 1 && ascii[0] == '0';
     return length > 0 && length < DIGITS_OF_LONG && !leadingZero;
-  }
-
-  @Override
-  public boolean isCanonical(long number) {
-    return number >= 0 || this == INTEGER;
   }
 }

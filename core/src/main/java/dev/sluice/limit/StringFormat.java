@@ -36,18 +36,13 @@ final class StringFormat implements IdFormat {
   }
 
   @Override
-  public boolean isCanonical(CharSequence text) {
-    for (int i = 0; i < text.length(); i++) {
-      char c = text.charAt(i);
-      if (c < ' ' || c >= 0x7f) {
+  public boolean isCanonical(byte[] ascii, int length) {
+    for (int i = 0; i < length; i++) {
+      byte c = ascii[i];
+      if (c < ' ' || c == 0x7f) {
         return false;
       }
     }
-    return !text.isEmpty() && text.length() <= MAX_LENGTH;
-  }
-
-  @Override
-  public boolean isCanonical(long number) {
-    return true;
+    return length > 0 && length <= MAX_LENGTH;
   }
 }

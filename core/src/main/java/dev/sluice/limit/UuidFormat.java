@@ -29,15 +29,15 @@ final class UuidFormat implements IdFormat {
   }
 
   @Override
-  public boolean isCanonical(CharSequence text) {
-    for (int i = 0; i < text.length(); i++) {
-      char c = text.charAt(i);
+  public boolean isCanonical(byte[] ascii, int length) {
+    for (int i = 0; i < length; i++) {
+      byte c = ascii[i];
       boolean dash = i == 8 || i == 13 || i == 18 || i == 23;
       boolean hex = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
       if (dash ? c != '-' : !hex) {
         return false;
       }
     }
-    return text.length() == 36;
+    return length == 36;
   }
 }

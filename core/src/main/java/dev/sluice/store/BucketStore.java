@@ -4,6 +4,7 @@ import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Keeps the TATs of buckets, and decides on charges where they are kept.
@@ -59,7 +60,21 @@ public interface BucketStore extends AutoCloseable {
    * @return a view of this store, to be kept
    */
   default Buckets buckets(String prefix) {
-    return new KeyedBuckets(this, prefix);
+    return new Buckets() {
+      @Override
+      public <R> R charge(
+          IdBytes id,
+          @Nullable String text,
+          Charge.Act act,
+          long incrementNanos,
+          long offsetNanos,
+          Outcome<R> outcome) {
+        String key = prefix + (text == null ? id : text);
+        Charge charge = new Charge(key, act, incrementNanos, offsetNanos, Charge.NO_END);
+        Reading reading = BucketStore.this.charge(List.of(charge)).get(0);
+        return outcome.of(text, incrementNanos, reading.nowNanos(), reading.tatNanos());
+      }
+    };
   }
 
   /**

@@ -41,9 +41,9 @@ final class BucketTable {
     }
   }
 
-  /** A hash that starts with this table's key. */
-  SipHash hash() {
-    return new SipHash(keyed);
+  /** The start of every hash, to be copied. */
+  SipHash keyedHash() {
+    return keyed;
   }
 
   long nanos() {

@@ -24,16 +24,20 @@ final class MemoryStore implements BucketStore {
       return new TableBatch(table, charges).charge();
     }
     Charge charge = charges.get(0);
-    SipHash hash = table.hash().key(charge.key()).end();
+    IdBytes key = IdBytes.ofThisThread();
+    boolean unused = key.set(charge.key());
+    SipHash hash = key.hash.startFrom(table.keyedHash()).key(key.bytes(), key.length());
+    long tag = hash.first();
+    long place = hash.second();
     return table.charge(
-        hash.first(),
-        hash.second(),
+        tag,
+        place,
         charge.act(),
         charge.incrementNanos(),
         charge.offsetNanos(),
         charge.untilNanos(),
-        charge.key(),
-        (key, incrementNanos, nowNanos, tatNanos) -> List.of(new Reading(nowNanos, tatNanos)));
+        null,
+        (text, incrementNanos, nowNanos, tatNanos) -> List.of(new Reading(nowNanos, tatNanos)));
   }
 
   @Override

@@ -15,7 +15,7 @@ public interface Outcome<R> {
   /**
    * The answer.
    *
-   * @param id the id that was asked for, where it was given as a {@link String}; else null
+   * @param id the id that was asked for, as the caller gave it as text
    * @param incrementNanos the increment that was charged
    * @param nowNanos the store's present, as in {@link Reading}
    * @param tatNanos the TAT before the act, as in {@link Reading}

@@ -1,5 +1,8 @@
 package dev.sluice.store;
 
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
 import java.security.SecureRandom;
 
 /*
@@ -12,20 +15,20 @@ import java.security.SecureRandom;
  * kept state with the id. Two keys never give the same blocks: the first colon marks where the first
  * message ends, and the padding where the second does.
  *
- * Characters beyond ASCII count as their UTF-8 bytes (an unpaired surrogate as three bytes, so that
- * none is lost), for an id given as bytes to meet the same id given as text.
+ * What is hashed are the UTF-8 bytes of a key (IdBytes), so that an id given as bytes meets
+ * the same id given as text.
  */
 
 /**
- * A keyed hash of bucket keys, as a small mutable state. It is made for a moment on one thread: the
- * compiler keeps it in registers, and nothing is allocated.
+ * A keyed hash of bucket keys, as a small mutable state that is used again and again by one thread.
  *
- * <p>Not thread-safe while it is fed; a state that is only {@linkplain #SipHash(SipHash) copied}
- * may be shared.
+ * <p>Not thread-safe while it is fed; a state that is only {@linkplain #startFrom copied} may be
+ * shared.
  */
 final class SipHash {
 
-  private static final int ASCII = 0x80;
+  private static final VarHandle WORD =
+      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 
   private long v0;
   private long v1;
@@ -45,158 +48,99 @@ final class SipHash {
     v3 = key1 ^ 0x7465646279746573L;
   }
 
-  SipHash(SipHash state) {
+  /** Goes on from a kept state. */
+  SipHash startFrom(SipHash state) {
     v0 = state.v0;
     v1 = state.v1;
     v2 = state.v2;
     v3 = state.v3;
+    return this;
   }
 
-  /** A whole bucket key: both messages. */
-  SipHash key(String key) {
-    int end = key.indexOf(':') + 1;
-    if (end == 0) {
-      return message(key, 0, key.length()).message("", 0, 0);
+  /** A whole bucket key, from its first byte: both messages. */
+  SipHash key(byte[] bytes, int length) {
+    int end = 0;
+    while (end < length && bytes[end] != ':') {
+      end++;
     }
-    return message(key, 0, end).message(key, end, key.length());
+    end = Math.min(end + 1, length);
+    return message(bytes, 0, end).message(bytes, end, length);
   }
 
-  /** One message: the characters {@code from} to {@code to} of a text. */
-  SipHash message(CharSequence text, int from, int to) {
-    long start0 = v0;
-    long start1 = v1;
-    long start2 = v2;
-    long start3 = v3;
-    int seen = 0;
-    int at = from;
-    for (; at + 8 <= to; at += 8) {
-      long word = 0;
-      for (int i = 0; i < 8; i++) {
-        char c = text.charAt(at + i);
-        seen |= c;
-        word |= (long) c << (8 * i);
-      }
-      block(word);
-    }
-    long word = (long) (to - from) << 56;
-    for (int i = 0; at + i < to; i++) {
-      char c = text.charAt(at + i);
-      seen |= c;
-      word |= (long) c << (8 * i);
-    }
-    if (seen < ASCII) {
-      block(word);
-      return this;
-    }
-    v0 = start0;
-    v1 = start1;
-    v2 = start2;
-    v3 = start3;
-    byte[] bytes = Utf8.encode(text, from, to);
-    return message(bytes, 0, bytes.length);
-  }
-
-  /** One message: the bytes {@code from} to {@code to} of an array. */
+  /** One message: the bytes {@code from} to {@code to}. */
   SipHash message(byte[] bytes, int from, int to) {
+    long w0 = v0;
+    long w1 = v1;
+    long w2 = v2;
+    long w3 = v3;
     int at = from;
-    for (; at + 8 <= to; at += 8) {
-      block(word(bytes, at, 8));
-    }
-    block(word(bytes, at, to - at) | (long) (to - from) << 56);
+    boolean last;
+    do {
+      last = at + 8 > to;
+      long word =
+          last ? tail(bytes, at, to) | (long) (to - from) << 56 : (long) WORD.get(bytes, at);
+      at += 8;
+      w3 ^= word;
+      w0 += w1;
+      w1 = Long.rotateLeft(w1, 13) ^ w0;
+      w0 = Long.rotateLeft(w0, 32);
+      w2 += w3;
+      w3 = Long.rotateLeft(w3, 16) ^ w2;
+      w0 += w3;
+      w3 = Long.rotateLeft(w3, 21) ^ w0;
+      w2 += w1;
+      w1 = Long.rotateLeft(w1, 17) ^ w2;
+      w2 = Long.rotateLeft(w2, 32);
+      w0 ^= word;
+    } while (!last);
+    v0 = w0;
+    v1 = w1;
+    v2 = w2;
+    v3 = w3;
     return this;
   }
 
-  /** One message: the decimal digits of a number, as text would be. */
-  SipHash message(long number) {
-    if (number < 0) {
-      String text = Long.toString(number);
-      return message(text, 0, text.length());
-    }
-    int length = digits(number);
-    long word = 0;
-    long high = 0; // digits 9 to 16 from the left, then 17 to 19
-    long last = 0;
-    long rest = number;
-    for (int i = length - 1; i >= 0; i--) {
-      long digit = '0' + rest % 10;
-      rest /= 10;
-      if (i < 8) {
-        word |= digit << (8 * i);
-      } else if (i < 16) {
-        high |= digit << (8 * (i - 8));
-      } else {
-        last |= digit << (8 * (i - 16));
-      }
-    }
-    long padding = (long) length << 56;
-    if (length < 8) {
-      block(word | padding);
-    } else if (length < 16) {
-      block(word);
-      block(high | padding);
-    } else {
-      block(word);
-      block(high);
-      block(last | padding);
-    }
-    return this;
-  }
-
-  /** Ends the hash: mixes the state, so that both results can be taken. */
-  SipHash end() {
-    v2 ^= 0xee;
-    round();
-    round();
-    round();
-    return this;
-  }
-
-  /** The first 64 bits of the result; after {@link #end}. */
+  /** The first 64 bits of the result, after the last message. */
   long first() {
-    return v0 ^ v1 ^ v2 ^ v3;
+    v2 ^= 0xee;
+    return mixed();
   }
 
-  /** The second 64 bits of the result; once, after {@link #first}. */
+  /** The second 64 bits of the result, after {@link #first}. */
   long second() {
     v1 ^= 0xdd;
-    round();
-    round();
-    round();
-    return v0 ^ v1 ^ v2 ^ v3;
+    return mixed();
   }
 
-  private static long word(byte[] bytes, int from, int length) {
+  private static long tail(byte[] bytes, int from, int to) {
     long word = 0;
-    for (int i = 0; i < length; i++) {
-      word |= (bytes[from + i] & 0xffL) << (8 * i);
+    for (int at = to - 1; at >= from; at--) {
+      word = word << 8 | (bytes[at] & 0xff);
     }
     return word;
   }
 
-  private static int digits(long number) {
-    int digits = 1;
-    for (long rest = number; rest >= 10; rest /= 10) {
-      digits++;
+  private long mixed() {
+    long w0 = v0;
+    long w1 = v1;
+    long w2 = v2;
+    long w3 = v3;
+    for (int i = 0; i < 3; i++) {
+      w0 += w1;
+      w1 = Long.rotateLeft(w1, 13) ^ w0;
+      w0 = Long.rotateLeft(w0, 32);
+      w2 += w3;
+      w3 = Long.rotateLeft(w3, 16) ^ w2;
+      w0 += w3;
+      w3 = Long.rotateLeft(w3, 21) ^ w0;
+      w2 += w1;
+      w1 = Long.rotateLeft(w1, 17) ^ w2;
+      w2 = Long.rotateLeft(w2, 32);
     }
-    return digits;
-  }
-
-  private void block(long word) {
-    v3 ^= word;
-    round();
-    v0 ^= word;
-  }
-
-  private void round() {
-    v0 += v1;
-    v1 = Long.rotateLeft(v1, 13) ^ v0;
-    v0 = Long.rotateLeft(v0, 32);
-    v2 += v3;
-    v3 = Long.rotateLeft(v3, 16) ^ v2;
-    v0 += v3;
-    v3 = Long.rotateLeft(v3, 21) ^ v0;
-    v2 += v1;
-    v1 = Long.rotateLeft(v1, 17) ^ v2;
-    v2 = Long.rotateLeft(v2, 32);
+    v0 = w0;
+    v1 = w1;
+    v2 = w2;
+    v3 = w3;
+    return w0 ^ w1 ^ w2 ^ w3;
   }
 }

@@ -40,8 +40,10 @@ final class TableBatch {
     this.slotAt = new int[size];
     this.storedNanos = new long[size];
     this.afterNanos = new long[size];
+    IdBytes key = IdBytes.ofThisThread();
     for (int i = 0; i < size; i++) {
-      SipHash hash = table.hash().key(charges.get(i).key()).end();
+      boolean unused = key.set(charges.get(i).key());
+      SipHash hash = key.hash.startFrom(table.keyedHash()).key(key.bytes(), key.length());
       tags[i] = BucketTable.tag(hash.first());
       places[i] = hash.second();
     }

@@ -10,9 +10,9 @@ final class Utf8 {
 
   private Utf8() {}
 
-  static byte[] encode(CharSequence text, int from, int to) {
-    ByteArrayOutputStream bytes = new ByteArrayOutputStream(3 * (to - from));
-    text.subSequence(from, to).codePoints().forEach(point -> encode(point, bytes));
+  static byte[] encode(CharSequence text) {
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream(3 * text.length());
+    text.codePoints().forEach(point -> encode(point, bytes));
     return bytes.toByteArray();
   }
 
