@@ -2,6 +2,7 @@ package dev.sluice;
 
 import dev.sluice.gcra.Gcra;
 import dev.sluice.gcra.Quota;
+import dev.sluice.limit.LimitName;
 import dev.sluice.store.Reading;
 import java.time.Duration;
 import java.time.Instant;
@@ -26,7 +27,7 @@ public final class Decision {
       DateTimeFormatter.ofPattern("uuuu-MM-dd HH:mm:ss 'UTC'", Locale.ROOT)
           .withZone(ZoneOffset.UTC);
   private static final long NANOS_PER_SECOND = 1_000_000_000;
-  private static final double MOST_JITTER = 0.03;
+  private static final long DEGRADED_RETRY_NANOS = NANOS_PER_SECOND;
 
   private final boolean allowed;
   private final @Nullable Transaction transaction;
@@ -34,6 +35,7 @@ public final class Decision {
   private final long retryInNanos;
   private final long resetInNanos;
   private final long nowNanos;
+  private final boolean degraded;
   private final List<Decision> parts;
 
   private Decision(
@@ -42,13 +44,15 @@ public final class Decision {
       long remaining,
       long retryInNanos,
       long resetInNanos,
-      long nowNanos) {
+      long nowNanos,
+      boolean degraded) {
     this.allowed = allowed;
     this.transaction = transaction;
     this.remaining = remaining;
     this.retryInNanos = retryInNanos;
     this.resetInNanos = resetInNanos;
     this.nowNanos = nowNanos;
+    this.degraded = degraded;
     this.parts = List.of();
   }
 
@@ -59,6 +63,7 @@ public final class Decision {
     this.retryInNanos = strictest.retryInNanos;
     this.resetInNanos = strictest.resetInNanos;
     this.nowNanos = strictest.nowNanos;
+    this.degraded = strictest.degraded || parts.stream().anyMatch(part -> part.degraded);
     this.parts = List.copyOf(parts);
   }
 
@@ -76,7 +81,8 @@ public final class Decision {
         Gcra.remaining(aheadAfter, quota.intervalNanos(), offset),
         Gcra.retryInNanos(room, increment),
         aheadAfter,
-        reading.nowNanos());
+        reading.nowNanos(),
+        false);
   }
 
   /** What a refund comes to: allowed if something was given back. */
@@ -91,23 +97,47 @@ public final class Decision {
         Gcra.remaining(aheadAfter, quota.intervalNanos(), offset),
         0,
         aheadAfter,
-        reading.nowNanos());
+        reading.nowNanos(),
+        false);
   }
 
   /** Nothing stood in the way: the limit is disabled, or there was nothing to check. */
   static Decision unlimited(@Nullable Transaction transaction) {
-    return new Decision(true, transaction, Long.MAX_VALUE, 0, 0, 0);
+    return new Decision(true, transaction, Long.MAX_VALUE, 0, 0, 0, false);
   }
 
-  /** The decision of a batch: the strictest of those that count, the first among equals. */
+  /** What a failure rule says without any bucket; a denial sends the client away for a second. */
+  static Decision degraded(Transaction transaction, boolean allowed, long nowNanos) {
+    long waitNanos = allowed ? 0 : DEGRADED_RETRY_NANOS;
+    return new Decision(allowed, transaction, 0, waitNanos, waitNanos, nowNanos, true);
+  }
+
+  /** This decision, of a bucket that stands in for the store's. */
+  Decision asDegraded() {
+    return new Decision(
+        allowed, transaction, remaining, retryInNanos, resetInNanos, nowNanos, true);
+  }
+
+  /**
+   * The decision of a batch: the strictest that counts; of equals the last, as in the seed system.
+   */
   static Decision ofBatch(List<Decision> counting, List<Decision> parts) {
     Decision strictest = unlimited(null);
     for (Decision decision : counting) {
-      if (decision.isStricterThan(strictest)) {
-        strictest = decision;
-      }
+      strictest = decision.stricter(strictest);
     }
     return new Decision(strictest, parts);
+  }
+
+  /**
+   * The stricter of two decisions: a denial before an allowance, then the longer {@link #retryIn},
+   * then the smaller {@link #remaining}; this one where they are equal.
+   *
+   * @param other the decision to compare with
+   * @return this or the other
+   */
+  public Decision stricter(Decision other) {
+    return other.isStricterThan(this) ? other : this;
   }
 
   private boolean isStricterThan(Decision other) {
@@ -136,6 +166,16 @@ public final class Decision {
    */
   public boolean denied() {
     return !allowed;
+  }
+
+  /**
+   * Whether the store could not decide and a {@link FailureRule} did in its place. Unless the rule
+   * is to decide locally, {@link #remaining} is 0 then, and a denial's {@link #retryIn} one second.
+   *
+   * @return true if the store, or for a batch one of its parts, was not asked or did not answer
+   */
+  public boolean degraded() {
+    return degraded;
   }
 
   /**
@@ -222,8 +262,9 @@ public final class Decision {
   /**
    * What to tell a denied client: which limit, how much it lets through, and when to come back.
    *
-   * <p>The time is never too early: it is rounded up to a whole second, and up to 3 % of the wait
-   * are added, different from decision to decision, so that clients don't come back together.
+   * <p>The time is never too early: it is rounded up to a whole second, and a part of the wait is
+   * added ({@link LimitName#jitter}), different from decision to decision, so that clients don't
+   * come back together.
    *
    * @return the message; empty for an allowance and for a refund
    */
@@ -233,26 +274,46 @@ public final class Decision {
     if (!mustWait || transaction == null || quota == null) {
       return "";
     }
+    if (degraded) {
+      return "the limit %s can not be decided on at the moment, retry after %s"
+          .formatted(transaction.name(), SECONDS.format(retryAt()));
+    }
     String help = transaction.name().helpLink();
     return "%s, retry after %s%s"
         .formatted(
             transaction.name().denial(quota, transaction.id()),
-            SECONDS.format(retryAt(jitter())),
+            SECONDS.format(retryAt()),
             help == null ? "" : ": see " + help);
   }
 
-  /** Whole seconds, never before the wait is over. */
-  Instant retryAt(double jitter) {
-    Instant earliest = decidedAt().plusNanos(retryInNanos);
-    long roundedUp = earliest.getEpochSecond() + (earliest.getNano() > 0 ? 1 : 0);
-    return Instant.ofEpochSecond(roundedUp + (long) (jitter * retryInNanos / NANOS_PER_SECOND));
+  /**
+   * The value of a {@code Retry-After} header: {@link #retryIn} in whole seconds, rounded up, and
+   * some more ({@link LimitName#jitter}) so that clients don't come back together.
+   *
+   * @return seconds, at least 1 for a denial that can be waited out
+   */
+  public long retryAfterSeconds() {
+    long roundedUp =
+        retryInNanos / NANOS_PER_SECOND + (retryInNanos % NANOS_PER_SECOND > 0 ? 1 : 0);
+    return roundedUp + jitterSeconds();
   }
 
-  /** From 0 to 3 %: the same whenever this decision is asked, another for another decision. */
-  private double jitter() {
+  /** Whole seconds, never before the wait is over. */
+  Instant retryAt() {
+    Instant earliest = decidedAt().plusNanos(retryInNanos);
+    long roundedUp = earliest.getEpochSecond() + (earliest.getNano() > 0 ? 1 : 0);
+    return Instant.ofEpochSecond(roundedUp + jitterSeconds());
+  }
+
+  /** The same whenever this decision is asked, another for another decision. */
+  private long jitterSeconds() {
+    if (transaction == null) {
+      return 0;
+    }
     long mixed = (nowNanos ^ Long.rotateLeft(resetInNanos, 32)) * 0x9E3779B97F4A7C15L;
     mixed = (mixed ^ (mixed >>> 32)) * 0xD6E8FEB86659FD93L;
-    return (mixed >>> 11) * 0x1.0p-53 * MOST_JITTER;
+    double share = (mixed >>> 11) * 0x1.0p-53 * transaction.name().jitter();
+    return (long) (share * retryInNanos / NANOS_PER_SECOND);
   }
 
   /**
@@ -274,7 +335,13 @@ public final class Decision {
 
   @Override
   public String toString() {
-    return "%s, remaining %d, retry in %s, reset in %s, %s"
-        .formatted(allowed ? "allowed" : "denied", remaining, retryIn(), resetIn(), transaction);
+    return "%s%s, remaining %d, retry in %s, reset in %s, %s"
+        .formatted(
+            allowed ? "allowed" : "denied",
+            degraded ? " (degraded)" : "",
+            remaining,
+            retryIn(),
+            resetIn(),
+            transaction);
   }
 }

@@ -1,10 +1,12 @@
 package dev.sluice;
 
 import dev.sluice.LimiterObserver.Act;
+import dev.sluice.Outstanding.Stretch;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
+import dev.sluice.store.StoreException;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -21,76 +23,130 @@ final class Engine {
 
   private final BucketStore store;
   private final LimiterObserver observer;
-  private final ResetLog resets = new ResetLog();
+  private final FailureRules onFailure;
+  private final Outstanding outstanding = new Outstanding();
 
-  Engine(BucketStore store, LimiterObserver observer) {
+  Engine(BucketStore store, LimiterObserver observer, FailureRules onFailure) {
     this.store = store;
     this.observer = observer;
+    this.onFailure = onFailure;
   }
 
   Decision decide(Act act, Transaction transaction) {
     Plan plan = Plan.of(act, List.of(transaction));
     long start = start();
-    return observed(plan, plan.decide(charge(act, plan.charges())), start).get(0);
+    return observed(plan, decided(plan), start).get(0);
   }
 
   Decision decide(Act act, List<Transaction> transactions) {
     Plan plan = Plan.of(act, transactions);
     long start = start();
-    return plan.strictest(observed(plan, plan.decide(charge(act, plan.charges())), start));
+    return plan.strictest(observed(plan, decided(plan), start));
   }
 
   CompletionStage<Decision> decideAsync(Act act, Transaction transaction) {
     Plan plan = Plan.of(act, List.of(transaction));
     long start = start();
-    return chargeAsync(act, plan.charges())
-        .thenApply(readings -> observed(plan, plan.decide(readings), start).get(0));
+    return decidedAsync(plan).thenApply(decisions -> observed(plan, decisions, start).get(0));
   }
 
   CompletionStage<Decision> decideAsync(Act act, List<Transaction> transactions) {
     Plan plan = Plan.of(act, transactions);
     long start = start();
-    return chargeAsync(act, plan.charges())
-        .thenApply(readings -> plan.strictest(observed(plan, plan.decide(readings), start)));
+    return decidedAsync(plan)
+        .thenApply(decisions -> plan.strictest(observed(plan, decisions, start)));
+  }
+
+  private List<Decision> decided(Plan plan) {
+    try {
+      return plan.decide(charge(plan.act(), plan.charges()));
+    } catch (StoreException e) {
+      return onFailure.decide(plan, e);
+    }
+  }
+
+  private CompletionStage<List<Decision>> decidedAsync(Plan plan) {
+    return chargeAsync(plan.act(), plan.charges())
+        .handle(
+            (readings, failure) ->
+                failure == null
+                    ? plan.decide(readings)
+                    : onFailure.decide(plan, storeException(failure)));
+  }
+
+  /** The store's own failure, for a rule; anything else is a mistake, and is thrown on. */
+  private static StoreException storeException(Throwable failure) {
+    Throwable cause = unwrapped(failure);
+    if (cause instanceof StoreException e) {
+      return e;
+    }
+    throw failure instanceof CompletionException e ? e : new CompletionException(cause);
+  }
+
+  private static Throwable unwrapped(Throwable failure) {
+    Throwable cause = failure.getCause();
+    return failure instanceof CompletionException && cause != null ? cause : failure;
   }
 
   void reset(List<Transaction> transactions) {
     Plan plan = Plan.of(Act.RESET, transactions);
-    resets.record(plan.charges());
+    outstanding.lapse(plan.charges());
     var unused = charge(Act.RESET, plan.charges());
-    resets.record(plan.charges());
   }
 
   CompletionStage<Void> resetAsync(List<Transaction> transactions) {
     Plan plan = Plan.of(Act.RESET, transactions);
-    resets.record(plan.charges());
-    return chargeAsync(Act.RESET, plan.charges())
-        .thenAccept(readings -> resets.record(plan.charges()));
+    outstanding.lapse(plan.charges());
+    return chargeAsync(Act.RESET, plan.charges()).thenAccept(readings -> {});
   }
 
   Reservation reserve(CurrentLimits limits, List<Transaction> transactions) {
     Plan plan = Plan.of(Act.SPEND, transactions);
-    int[] epochs = resets.epochs(plan.charges());
+    List<Stretch> stretches = outstanding.open(plan.charges());
     long start = start();
-    List<Reading> readings = charge(Act.SPEND, plan.charges());
-    Decision decision = plan.strictest(observed(plan, plan.decide(readings), start));
-    return Reservation.of(this, limits, decision, plan, readings, epochs);
+    try {
+      List<Reading> readings = charge(Act.SPEND, plan.charges());
+      Decision decision = plan.strictest(observed(plan, plan.decide(readings), start));
+      return Reservation.of(this, limits, decision, plan, readings, stretches);
+    } catch (StoreException e) {
+      outstanding.close(stretches);
+      return degraded(limits, plan, e, start);
+    } catch (RuntimeException e) {
+      outstanding.close(stretches);
+      throw e;
+    }
   }
 
   CompletionStage<Reservation> reserveAsync(CurrentLimits limits, List<Transaction> transactions) {
     Plan plan = Plan.of(Act.SPEND, transactions);
-    int[] epochs = resets.epochs(plan.charges());
+    List<Stretch> stretches = outstanding.open(plan.charges());
     long start = start();
     return chargeAsync(Act.SPEND, plan.charges())
-        .thenApply(
-            readings -> {
+        .handle(
+            (readings, failure) -> {
+              if (failure != null) {
+                outstanding.close(stretches);
+                return degraded(limits, plan, storeException(failure), start);
+              }
               Decision decision = plan.strictest(observed(plan, plan.decide(readings), start));
-              return Reservation.of(this, limits, decision, plan, readings, epochs);
+              return Reservation.of(this, limits, decision, plan, readings, stretches);
+            })
+        .whenComplete(
+            (reservation, failure) -> {
+              if (failure != null) {
+                outstanding.close(stretches);
+              }
             });
   }
 
-  ResetLog resets() {
-    return resets;
+  /** A reservation that took nothing from the store, and has nothing to give back to it. */
+  private Reservation degraded(CurrentLimits limits, Plan plan, StoreException e, long start) {
+    Decision decision = plan.strictest(observed(plan, onFailure.decide(plan, e), start));
+    return Reservation.ofNothing(this, limits, decision);
+  }
+
+  Outstanding outstanding() {
+    return outstanding;
   }
 
   List<Reading> charge(Act act, List<Charge> charges) {
@@ -100,6 +156,7 @@ final class Engine {
     long start = start();
     try {
       List<Reading> readings = store.charge(charges);
+      lowered(act, charges, readings);
       stored(act, charges, null, start);
       return readings;
     } catch (RuntimeException e) {
@@ -117,10 +174,17 @@ final class Engine {
         .chargeAsync(charges)
         .whenComplete(
             (readings, failure) -> {
-              boolean wrapped =
-                  failure instanceof CompletionException && failure.getCause() != null;
-              stored(act, charges, wrapped ? failure.getCause() : failure, start);
+              if (failure == null) {
+                lowered(act, charges, readings);
+              }
+              stored(act, charges, failure == null ? null : unwrapped(failure), start);
             });
+  }
+
+  private void lowered(Act act, List<Charge> charges, List<Reading> readings) {
+    if (act == Act.REFUND || act == Act.RESET) {
+      outstanding.lowered(charges, readings);
+    }
   }
 
   private void stored(Act act, List<Charge> charges, @Nullable Throwable failure, long start) {

@@ -5,9 +5,12 @@ import dev.sluice.LimiterObserver.Act;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 
 /**
  * Decides whether requests may pass: named limits on one side, a store of buckets on the other.
@@ -19,7 +22,8 @@ import java.util.List;
  * <p>Thread-safe. A call blocks as long as the store does: in memory never for long, over a network
  * for a round trip, up to the store's time-out; {@link #async} is the same without blocking. Every
  * verb throws an {@link InvalidRequestException} for a name, id, cost or batch that can not be
- * decided on, and a {@link StoreException} if the store could not decide.
+ * decided on, and a {@link StoreException} if the store could not decide and no {@link FailureRule}
+ * does in its place.
  */
 public final class Limiter {
 
@@ -253,6 +257,8 @@ public final class Limiter {
     private final CurrentLimits limits;
     private final BucketStore store;
     private LimiterObserver observer = Engine.NOBODY;
+    private FailureRule onFailure = FailureRule.fail();
+    private final Map<String, FailureRule> onFailureByLimit = new HashMap<>();
 
     private Builder(CurrentLimits limits, BucketStore store) {
       this.limits = limits;
@@ -272,12 +278,39 @@ public final class Limiter {
     }
 
     /**
+     * Sets what holds when the store could not decide.
+     *
+     * @param rule for all limits that have no rule of their own
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder onFailure(FailureRule rule) {
+      this.onFailure = rule;
+      return this;
+    }
+
+    /**
+     * Sets what holds for one limit when the store could not decide.
+     *
+     * @param limit the limit's name
+     * @param rule for this limit
+     * @return this
+     * @throws UnknownLimitException if the catalogue has no such name
+     */
+    @CanIgnoreReturnValue
+    public Builder onFailure(String limit, FailureRule rule) {
+      onFailureByLimit.put(limits.get().catalogue().get(limit).name(), rule);
+      return this;
+    }
+
+    /**
      * Makes the limiter.
      *
      * @return the limiter
      */
     public Limiter build() {
-      return new Limiter(limits, new Engine(store, observer));
+      FailureRules rules = new FailureRules(onFailure, onFailureByLimit);
+      return new Limiter(limits, new Engine(store, observer, rules));
     }
   }
 }

@@ -57,23 +57,25 @@ record Plan(Act act, List<Transaction> transactions, List<Charge> charges) {
     if (quota == null) {
       return null;
     }
-    boolean checkOnly = transaction.kind() == Kind.CHECK_ONLY;
-    boolean spendOnly = transaction.kind() == Kind.SPEND_ONLY;
-    Charge.Act chargeAct =
-        switch (act) {
-          case SPEND ->
-              checkOnly ? Charge.Act.CHECK : spendOnly ? Charge.Act.SPEND_ONLY : Charge.Act.SPEND;
-          case REFUND -> checkOnly ? Charge.Act.CHECK : Charge.Act.REFUND;
-          default -> Charge.Act.CHECK;
-        };
     return new Charge(
         transaction.bucketKey(),
-        chargeAct,
+        chargeAct(act, transaction),
         act == Act.REFUND
             ? refundNanos(transaction, quota)
             : quota.incrementNanos(transaction.cost()),
         quota.offsetNanos(),
         Charge.NO_END);
+  }
+
+  static Charge.Act chargeAct(Act act, Transaction transaction) {
+    boolean checkOnly = transaction.kind() == Kind.CHECK_ONLY;
+    boolean spendOnly = transaction.kind() == Kind.SPEND_ONLY;
+    return switch (act) {
+      case SPEND ->
+          checkOnly ? Charge.Act.CHECK : spendOnly ? Charge.Act.SPEND_ONLY : Charge.Act.SPEND;
+      case REFUND -> checkOnly ? Charge.Act.CHECK : Charge.Act.REFUND;
+      default -> Charge.Act.CHECK;
+    };
   }
 
   /** What a check-only transaction never took, it never gets back. */
@@ -82,7 +84,7 @@ record Plan(Act act, List<Transaction> transactions, List<Charge> charges) {
   }
 
   /** The quota that a transaction is held to; null where it only allows. */
-  private static @Nullable Quota limiting(Transaction transaction) {
+  static @Nullable Quota limiting(Transaction transaction) {
     return transaction.kind() == Kind.ALLOW_ONLY ? null : transaction.quota();
   }
 

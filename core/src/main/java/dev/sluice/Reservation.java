@@ -2,10 +2,10 @@ package dev.sluice;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.LimiterObserver.Act;
+import dev.sluice.Outstanding.Stretch;
 import dev.sluice.gcra.Gcra;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.CurrentLimits;
-import dev.sluice.limit.LimitName;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
 import dev.sluice.store.StoreException;
@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /*
@@ -28,13 +29,18 @@ import org.jspecify.annotations.Nullable;
  *          │  by itself│           │   spends
  *                     now
  *
- * At `now`, the part of that stretch that lies in the past has come back by itself, and giving it
- * back once more would take it from those who spent later. So the refund is at most tatAfter − now,
- * and at most what was taken. This is the most that can be given back safely: had the reservation
- * never been made, the bucket would be at least as full as it is after the cancellation, whatever
- * was spent in between and whenever. (Proof: without the reservation the TAT would be lower by its
- * increment, less the time for which that other bucket would have been full since; which is at most
- * the time since `before`.)
+ * It is a queue: time takes the oldest tokens first. At `now`, the part of the stretch that lies in
+ * the past has come back by itself, and giving it back once more would take it from those who spent
+ * later. So the refund is at most tatAfter − now, and at most what was taken.
+ *
+ * Whatever else is given back leaves the queue too, and what stands behind it moves up: where a
+ * reservation is cancelled, the stretches that end later move up by its refund; a plain refund
+ * counts as the oldest tokens, so that all move up. {@link Outstanding} lowers their `tatAfter`.
+ * (Without that, who held many reservations could cancel some early, wait until the bucket was full,
+ * and have the others given back once more.)
+ *
+ * So a cancellation never leaves more in the bucket than if the reservation had never been made:
+ * what is left in the queue then has at most waited longer for its turn than it would have.
  *
  * Where the limit changed since, the tokens are worth the lesser of the old and the new emission
  * interval, less what the bucket shrank by: those tokens are gone for everyone. A bucket that was
@@ -55,12 +61,13 @@ import org.jspecify.annotations.Nullable;
  * }
  * }</pre>
  *
- * <p>What is not cancelled by the time of {@link #close} stays spent. {@link #cancel} gives back
+ * <p>What is not cancelled by the time of {@link #close} stays spent. {@link #cancel()} gives back
  * what was taken and has not come back by itself since, never over the bucket's capacity; nothing
  * if the bucket was reset through this limiter since, or its limit is disabled now. (A reset by
- * another process is not seen; what is given back stays within the bucket's capacity.)
+ * another process is not seen, nor a refund; what is given back stays within the bucket's
+ * capacity.)
  *
- * <p>Thread-safe. {@link #cancel} blocks as a spend does, {@link #cancelAsync} does not.
+ * <p>Thread-safe. {@link #cancel()} blocks as a spend does, {@link #cancelAsync} does not.
  */
 public final class Reservation implements AutoCloseable {
 
@@ -77,13 +84,17 @@ public final class Reservation implements AutoCloseable {
     this.taken = taken;
   }
 
+  static Reservation ofNothing(Engine engine, CurrentLimits limits, Decision decision) {
+    return new Reservation(engine, limits, decision, List.of());
+  }
+
   static Reservation of(
       Engine engine,
       CurrentLimits limits,
       Decision decision,
       Plan plan,
       List<Reading> readings,
-      int[] epochs) {
+      List<Stretch> stretches) {
     List<Taken> taken = new ArrayList<>();
     int next = 0;
     for (Decision part : decision.parts()) {
@@ -99,14 +110,10 @@ public final class Reservation implements AutoCloseable {
         long aheadNanos =
             Gcra.aheadNanos(reading.nowNanos(), reading.tatNanos(), charge.offsetNanos());
         long tatAfterNanos = reading.nowNanos() + aheadNanos + charge.incrementNanos();
-        taken.add(
-            new Taken(
-                transaction.name(),
-                transaction.id(),
-                quota,
-                transaction.cost(),
-                tatAfterNanos,
-                epochs[next]));
+        engine.outstanding().place(stretches.get(next), reading.nowNanos(), tatAfterNanos);
+        taken.add(new Taken(transaction, quota, stretches.get(next)));
+      } else {
+        engine.outstanding().close(stretches.get(next));
       }
       next++;
     }
@@ -147,7 +154,18 @@ public final class Reservation implements AutoCloseable {
    *     given back, if only the answer was lost), and are not given back by another call
    */
   public void cancel() {
-    List<Charge> refunds = settle();
+    cancel(transaction -> true);
+  }
+
+  /**
+   * Gives a part of a batch back; the rest stays spent for good. Only the first call, and only
+   * before {@link #close}, does anything.
+   *
+   * @param which the transactions to give back
+   * @throws StoreException as {@link #cancel()}
+   */
+  public void cancel(Predicate<Transaction> which) {
+    List<Charge> refunds = settle(which);
     if (!refunds.isEmpty()) {
       var unused = engine.charge(Act.REFUND, refunds);
     }
@@ -157,11 +175,11 @@ public final class Reservation implements AutoCloseable {
    * Gives the tokens back without blocking. Only the first call, and only before {@link #close},
    * does anything.
    *
-   * @return done when the tokens are back; fails with a {@link StoreException} as {@link #cancel}
+   * @return done when the tokens are back; fails with a {@link StoreException} as {@link #cancel()}
    */
   @CanIgnoreReturnValue
   public CompletionStage<Void> cancelAsync() {
-    List<Charge> refunds = settle();
+    List<Charge> refunds = settle(transaction -> true);
     return refunds.isEmpty()
         ? CompletableFuture.completedFuture(null)
         : engine.chargeAsync(Act.REFUND, refunds).thenAccept(readings -> {});
@@ -170,43 +188,52 @@ public final class Reservation implements AutoCloseable {
   /** Lets the tokens be spent for good, unless they were given back. Blocks never. */
   @Override
   public void close() {
-    settled.set(true);
+    if (settled.compareAndSet(false, true)) {
+      forget();
+    }
   }
 
-  private List<Charge> settle() {
+  private void forget() {
+    taken.forEach(one -> engine.outstanding().close(one.stretch));
+  }
+
+  private List<Charge> settle(Predicate<Transaction> which) {
     if (taken.isEmpty() || !settled.compareAndSet(false, true)) {
       return List.of();
     }
     List<Charge> refunds = new ArrayList<>(taken.size());
     for (Taken one : taken) {
-      Quota now = limits.get().quotaFor(one.name, one.id);
-      Charge refund = one.refund(now, engine.resets());
-      if (refund != null) {
-        refunds.add(refund);
+      if (which.test(one.transaction)) {
+        Quota now = limits.get().quotaFor(one.transaction.name(), one.transaction.id());
+        Charge refund = one.refund(now);
+        if (refund != null) {
+          refunds.add(refund);
+        }
       }
     }
+    forget();
     return refunds;
   }
 
   /** What one transaction took from one bucket. */
-  private record Taken(
-      LimitName name, String id, Quota quota, long cost, long tatAfterNanos, int epoch) {
+  private record Taken(Transaction transaction, Quota quota, Stretch stretch) {
 
-    @Nullable Charge refund(@Nullable Quota now, ResetLog resets) {
-      String key = name.bucketKey(id);
-      if (now == null || resets.epoch(key) != epoch) {
+    @Nullable Charge refund(@Nullable Quota now) {
+      long untilNanos = stretch.untilNanos();
+      if (now == null || untilNanos == Gcra.NO_TAT) {
         return null;
       }
       long shrunkNanos = Math.max(quota.offsetNanos() - now.offsetNanos(), 0);
-      long worthNanos = Math.min(quota.intervalNanos(), now.intervalNanos()) * cost - shrunkNanos;
+      long intervalNanos = Math.min(quota.intervalNanos(), now.intervalNanos());
+      long worthNanos = intervalNanos * transaction.cost() - shrunkNanos;
       return worthNanos <= 0
           ? null
           : new Charge(
-              key,
+              transaction.bucketKey(),
               Charge.Act.REFUND,
               Math.min(worthNanos, now.offsetNanos()),
               now.offsetNanos(),
-              tatAfterNanos);
+              untilNanos);
     }
   }
 }

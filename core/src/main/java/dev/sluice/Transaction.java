@@ -26,15 +26,23 @@ public final class Transaction {
   private final boolean overridden;
   private final Kind kind;
   private final long cost;
+  private final boolean shadow;
 
   private Transaction(
-      LimitName name, String id, @Nullable Quota quota, boolean overridden, Kind kind, long cost) {
+      LimitName name,
+      String id,
+      @Nullable Quota quota,
+      boolean overridden,
+      Kind kind,
+      long cost,
+      boolean shadow) {
     this.name = name;
     this.id = id;
     this.quota = quota;
     this.overridden = overridden;
     this.kind = kind;
     this.cost = cost;
+    this.shadow = shadow;
   }
 
   /**
@@ -54,7 +62,7 @@ public final class Transaction {
     LimitOverride override = limits.overrideFor(name, canonicalId);
     Quota quota = override == null ? limits.defaultFor(name) : override.quota();
     Kind kind = quota == null ? Kind.ALLOW_ONLY : Kind.CHECK_AND_SPEND;
-    return new Transaction(name, canonicalId, quota, override != null, kind, 1);
+    return new Transaction(name, canonicalId, quota, override != null, kind, 1, false);
   }
 
   /**
@@ -75,7 +83,7 @@ public final class Transaction {
           "invalid cost, must be <= limit.Burst: found %d for %s, whose burst is %d"
               .formatted(newCost, name, quota.burst()));
     }
-    return new Transaction(name, id, quota, overridden, kind, newCost);
+    return new Transaction(name, id, quota, overridden, kind, newCost, shadow);
   }
 
   /**
@@ -102,7 +110,7 @@ public final class Transaction {
    * @return a new transaction
    */
   public Transaction resetOnly() {
-    return new Transaction(name, id, quota, overridden, Kind.RESET_ONLY, cost);
+    return new Transaction(name, id, quota, overridden, Kind.RESET_ONLY, cost, shadow);
   }
 
   /**
@@ -111,13 +119,24 @@ public final class Transaction {
    * @return a new transaction
    */
   public Transaction allowOnly() {
-    return new Transaction(name, id, quota, overridden, Kind.ALLOW_ONLY, cost);
+    return new Transaction(name, id, quota, overridden, Kind.ALLOW_ONLY, cost, shadow);
+  }
+
+  /**
+   * This transaction, marked as a trial whose denial refuses nobody, so that observers count it
+   * apart. The limiter decides on it as on any other; to keep its denial from the others, spend it
+   * in a batch of its own.
+   *
+   * @return a new transaction
+   */
+  public Transaction inShadow() {
+    return new Transaction(name, id, quota, overridden, kind, cost, true);
   }
 
   private Transaction as(Kind newKind) {
     // A disabled limit has no bucket to check or spend from.
     Kind possible = quota == null ? Kind.ALLOW_ONLY : newKind;
-    return new Transaction(name, id, quota, overridden, possible, cost);
+    return new Transaction(name, id, quota, overridden, possible, cost, shadow);
   }
 
   /**
@@ -172,6 +191,15 @@ public final class Transaction {
    */
   public long cost() {
     return cost;
+  }
+
+  /**
+   * Whether a denial refuses nobody.
+   *
+   * @return true for a trial
+   */
+  public boolean isShadow() {
+    return shadow;
   }
 
   /**

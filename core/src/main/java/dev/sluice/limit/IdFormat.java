@@ -1,6 +1,7 @@
 package dev.sluice.limit;
 
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The form of the ids of a limit: what is valid, and how the one canonical text of an id is made,
@@ -27,8 +28,9 @@ public interface IdFormat {
    *
    * @param text the id as somebody wrote it
    * @param strictness whether a text that is not canonical already is refused
-   * @return the canonical text, {@code text} itself where it is canonical; its canonical text is
-   *     itself
+   * @return the canonical text, {@code text} itself where it is canonical. Its canonical text is
+   *     itself; only a format that spells the ids of overrides differently from those of
+   *     transactions answers with the latter
    * @throws InvalidIdException if the text is no id of this format, saying what was expected
    */
   String canonical(String text, Strictness strictness);
@@ -57,6 +59,17 @@ public interface IdFormat {
           "invalid id, found %d parts, expected one %s".formatted(texts.size(), name()));
     }
     return canonical(texts.get(0), strictness);
+  }
+
+  /**
+   * Why an override for a valid id could never act, for those who check limit files: a warning, not
+   * a mistake.
+   *
+   * @param canonicalId an id that {@link #canonical} has returned
+   * @return what is doubtful about it, null where nothing is
+   */
+  default @Nullable String doubt(String canonicalId) {
+    return null;
   }
 
   /**

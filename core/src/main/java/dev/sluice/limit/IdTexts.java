@@ -1,13 +1,25 @@
 package dev.sluice.limit;
 
-/** What the id formats share: the bound on an id's length, and how one is shown in a message. */
-final class IdTexts {
+/**
+ * What the id formats share: the bound on an id's length, and how one is shown in a message. For
+ * those who write an {@link IdFormat} of their own.
+ *
+ * <p>Pure and thread-safe.
+ */
+public final class IdTexts {
 
   private static final int SHOWN = 80;
 
   private IdTexts() {}
 
-  static void requireLength(String text, String expected) {
+  /**
+   * Refuses an id that is empty, or longer than {@link IdFormat#MAX_LENGTH}.
+   *
+   * @param text the id as somebody wrote it
+   * @param expected what it should be, for the message
+   * @throws InvalidIdException if it is
+   */
+  public static void requireLength(String text, String expected) {
     if (text.isEmpty()) {
       throw new InvalidIdException("the id is empty, expected " + expected);
     }
@@ -18,8 +30,13 @@ final class IdTexts {
     }
   }
 
-  /** The text in quotes, printable and short, so that it can't forge a line of a log. */
-  static String quote(String text) {
+  /**
+   * A text in quotes, printable and short, so that it can't forge a line of a log.
+   *
+   * @param text anything that came from outside
+   * @return at most the first 80 characters, in quotes, control characters escaped
+   */
+  public static String quote(String text) {
     StringBuilder quoted = new StringBuilder(text.length() + 2).append('"');
     for (int i = 0; i < text.length() && i < SHOWN; i++) {
       char c = text.charAt(i);
@@ -37,8 +54,18 @@ final class IdTexts {
     return quoted.append(text.length() > SHOWN ? "…\"" : "\"").toString();
   }
 
-  /** Refuses, in strict mode, a text that was not canonical already. */
-  static String canonical(String text, String canonical, String what, Strictness strictness) {
+  /**
+   * The canonical text; refuses, in strict mode, a text that was not canonical already.
+   *
+   * @param text the id as somebody wrote it
+   * @param canonical its canonical text
+   * @param what the format's name, for the message
+   * @param strictness whether the two may differ
+   * @return {@code canonical}
+   * @throws InvalidIdException if they differ and must not
+   */
+  public static String canonical(
+      String text, String canonical, String what, Strictness strictness) {
     if (canonical.equals(text)) {
       return text;
     }

@@ -19,6 +19,7 @@ public final class LimitName {
 
   private static final Pattern NAME = Pattern.compile("[A-Za-z][A-Za-z0-9_.-]{0,99}");
   private static final Pattern PLACEHOLDER = Pattern.compile("\\{([^{}]*)}");
+  private static final double DEFAULT_JITTER = 0.03;
   private static final Pattern KNOWN = Pattern.compile("burst|count|period|id|id\\.[1-9]");
 
   private final int number;
@@ -28,6 +29,7 @@ public final class LimitName {
   private final boolean overridesOnly;
   private final String message;
   private final @Nullable String helpLink;
+  private final double jitter;
 
   private LimitName(Builder builder) {
     this.number = builder.number;
@@ -37,6 +39,7 @@ public final class LimitName {
     this.overridesOnly = builder.overridesOnly;
     this.message = builder.message;
     this.helpLink = builder.helpLink;
+    this.jitter = builder.jitter;
     if (overrideId.parts().size() > id.parts().size()) {
       throw new IllegalArgumentException(
           "overrideId: found %s, expected the form of the id (%s) or its first parts"
@@ -112,6 +115,16 @@ public final class LimitName {
   }
 
   /**
+   * How much of a wait is at most added to it when a client is told, so that clients don't come
+   * back together.
+   *
+   * @return a share from 0 to 1, 0.03 unless declared otherwise
+   */
+  public double jitter() {
+    return jitter;
+  }
+
+  /**
    * The key of a bucket.
    *
    * @param canonicalId an id that {@link #id} has made canonical
@@ -134,6 +147,33 @@ public final class LimitName {
   public String keyOf(String text, Strictness strictness) {
     boolean whole = overridesByPrefix() && text.indexOf(':') >= 0;
     return bucketKey((whole ? id : overrideId).canonical(text, strictness));
+  }
+
+  /**
+   * The id of an override that is kept under a bucket key, as a table of overrides keeps it: the
+   * other way of {@link #bucketKey}.
+   *
+   * @param bucketKey number, ":" and the canonical id of an override
+   * @return the id
+   * @throws InvalidIdException if the key has another number, or an id that is not canonical
+   */
+  public String overrideIdOf(String bucketKey) {
+    String prefix = number + ":";
+    if (!bucketKey.startsWith(prefix)) {
+      throw new InvalidIdException(
+          "found the bucket key %s, expected one of %s, which starts with %s"
+              .formatted(IdTexts.quote(bucketKey), name, IdTexts.quote(prefix)));
+    }
+    String found = bucketKey.substring(prefix.length());
+    // Where an override's id is only spelled differently, its key has the transaction's spelling.
+    IdFormat form = overridesByPrefix() ? overrideId : id;
+    String canonical = form.canonical(found, Strictness.LENIENT);
+    if (!canonical.equals(found)) {
+      throw new InvalidIdException(
+          "found the bucket key %s, expected its canonical form %s"
+              .formatted(IdTexts.quote(bucketKey), IdTexts.quote(bucketKey(canonical))));
+    }
+    return found;
   }
 
   /** The id under which an override for a transaction's id would be filed. */
@@ -206,6 +246,7 @@ public final class LimitName {
     private boolean overridesOnly;
     private String message;
     private @Nullable String helpLink;
+    private double jitter = DEFAULT_JITTER;
 
     private Builder(int number, String name) {
       if (number < 1) {
@@ -286,6 +327,23 @@ public final class LimitName {
     @CanIgnoreReturnValue
     public Builder helpLink(String link) {
       this.helpLink = link;
+      return this;
+    }
+
+    /**
+     * Sets how much of a wait is at most added to it when a client is told; 0.03 if not called.
+     *
+     * @param share from 0 (none) to 1
+     * @return this
+     * @throws IllegalArgumentException for any other share
+     */
+    @CanIgnoreReturnValue
+    public Builder jitter(double share) {
+      if (!(share >= 0 && share <= 1)) {
+        throw new IllegalArgumentException(
+            "jitter: found %s, expected a share from 0 to 1, such as 0.03".formatted(share));
+      }
+      this.jitter = share;
       return this;
     }
 

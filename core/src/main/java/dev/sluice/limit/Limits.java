@@ -93,6 +93,27 @@ public final class Limits {
     return overrides.getOrDefault(name.name(), Map.of()).values();
   }
 
+  /**
+   * These limits with some overrides more, which replace those that there are for the same ids.
+   *
+   * @param more the overrides, of names of this catalogue
+   * @return new limits
+   * @throws UnknownLimitException if the catalogue has not one of the names
+   */
+  public Limits withOverrides(Collection<LimitOverride> more) {
+    Builder builder = builder(catalogue);
+    builder.defaults.putAll(defaults);
+    overrides.forEach((name, byId) -> builder.overrides.put(name, new HashMap<>(byId)));
+    for (LimitOverride override : more) {
+      LimitName known = catalogue.get(override.name().name());
+      builder
+          .overrides
+          .computeIfAbsent(known.name(), n -> new HashMap<>())
+          .put(override.id(), override);
+    }
+    return builder.build();
+  }
+
   /** Makes {@link Limits}. Not thread-safe. */
   public static final class Builder {
     private final Catalogue catalogue;

@@ -1,6 +1,7 @@
 package dev.sluice.store;
 
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
@@ -56,6 +57,16 @@ public interface BucketStore extends AutoCloseable {
    * @throws StoreException if it can not, saying why
    */
   default void ping() {}
+
+  /**
+   * How many live buckets (those that are not full) the store keeps, for metrics. Never blocks.
+   *
+   * @return the number, which may still count some that have filled up; empty where the store does
+   *     not know
+   */
+  default OptionalLong liveBuckets() {
+    return OptionalLong.empty();
+  }
 
   /** Lets go of what the store holds. Not an error to call twice. */
   @Override

@@ -59,7 +59,7 @@ public record Charge(String key, Act act, long incrementNanos, long offsetNanos,
       case REFUND -> {
         long aheadNanos = Gcra.aheadNanos(nowNanos, tatNanos, offsetNanos);
         long refundNanos = refundableNanos(nowNanos);
-        yield batchPasses && aheadNanos > 0
+        yield batchPasses && aheadNanos > 0 && refundNanos > 0
             ? nowNanos + Gcra.aheadAfterRefundNanos(aheadNanos, refundNanos)
             : tatNanos;
       }

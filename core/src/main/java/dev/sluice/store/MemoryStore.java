@@ -6,6 +6,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
@@ -45,6 +46,11 @@ final class MemoryStore implements BucketStore {
     }
     int[] held = charges.stream().mapToInt(c -> stripeOf(c.key())).sorted().distinct().toArray();
     return chargeLocked(charges, held, 0);
+  }
+
+  @Override
+  public OptionalLong liveBuckets() {
+    return OptionalLong.of(buckets.get());
   }
 
   private List<Reading> chargeLocked(List<Charge> charges, int[] stripesToLock, int next) {

@@ -1,0 +1,70 @@
+package dev.sluice.acme;
+
+import dev.sluice.limit.InvalidIdException;
+import dev.sluice.limit.IpAddress;
+import java.util.Collection;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The ids of transactions from typed parts. Refuses a part that is missing, by its name. Pure.
+ *
+ * <p>Nothing needs quoting here: a regId is digits, so the first ":" always ends it, and what
+ * follows is one value to its end.
+ */
+final class AcmeIds {
+
+  private AcmeIds() {}
+
+  static String ipAddress(@Nullable IpAddress address) {
+    return present(address, "ipAddress").toString();
+  }
+
+  /** The /48 that covers an IPv6 address. */
+  static String ipv6Range(@Nullable IpAddress address) {
+    IpAddress present = present(address, "ipAddress");
+    if (present.isIpv4()) {
+      throw new InvalidIdException(
+          "invalid ipv6RangeCIDR, found the IPv4 address %s, expected an IPv6 address"
+              .formatted(present));
+    }
+    return present.prefix(48) + "/48";
+  }
+
+  static String regId(long regId) {
+    if (regId == 0) {
+      throw missing("regId");
+    }
+    return Long.toUnsignedString(regId);
+  }
+
+  static String regIdAnd(long regId, @Nullable String value, String part) {
+    return regId(regId) + ":" + presentText(value, part);
+  }
+
+  static String fqdnSet(@Nullable Collection<Identifier> identifiers) {
+    Collection<Identifier> present = present(identifiers, "identifiers");
+    if (present.isEmpty()) {
+      throw missing("identifiers");
+    }
+    return FqdnSets.hash(present);
+  }
+
+  static String presentText(@Nullable String text, String part) {
+    String present = present(text, part);
+    if (present.isEmpty()) {
+      throw missing(part);
+    }
+    return present;
+  }
+
+  static <T> T present(@Nullable T value, String part) {
+    if (value == null) {
+      throw missing(part);
+    }
+    return value;
+  }
+
+  private static InvalidIdException missing(String part) {
+    return new InvalidIdException("incomplete id: found no " + part + ", expected one");
+  }
+}

@@ -1,0 +1,216 @@
+package dev.sluice.acme;
+
+import dev.sluice.Transaction;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.InvalidIdException;
+import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.limit.InvalidRequestException.Field;
+import dev.sluice.limit.IpAddress;
+import dev.sluice.limit.Limits;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.SortedSet;
+import java.util.TreeSet;
+
+/**
+ * What an ACME front end asks a {@link dev.sluice.Limiter}: for each of its requests, the
+ * transactions to spend, in one batch.
+ *
+ * <p>A limit that is disabled gives a transaction that only allows. An identifier with a wildcard
+ * counts as itself in the set of an order, and as the name below it everywhere else.
+ *
+ * <p>Immutable and thread-safe; nothing blocks. The limits are read once for each request.
+ */
+public final class AcmeTransactions {
+
+  /** The most identifiers of one order, as its transactions are a batch. */
+  public static final int MOST_IDENTIFIERS = FqdnSetFormat.MOST;
+
+  private final AcmeLimits acme;
+  private final CurrentLimits limits;
+
+  AcmeTransactions(AcmeLimits acme, CurrentLimits limits) {
+    this.acme = acme;
+    this.limits = limits;
+  }
+
+  /**
+   * A new account: one from the address, and for IPv6 one from its /48. To spend before the account
+   * is made.
+   *
+   * @param client the client's address
+   * @return the batch
+   */
+  public List<Transaction> newAccount(IpAddress client) {
+    Limits now = limits.get();
+    List<Transaction> batch = new ArrayList<>();
+    batch.add(of(now, AcmeLimit.NEW_REGISTRATIONS_PER_IP_ADDRESS, AcmeIds.ipAddress(client)));
+    if (!client.isIpv4()) {
+      batch.add(of(now, AcmeLimit.NEW_REGISTRATIONS_PER_IPV6_RANGE, AcmeIds.ipv6Range(client)));
+    }
+    return List.copyOf(batch);
+  }
+
+  /**
+   * A new order: one spent from the account, and a look at what could not be issued anyway. To
+   * spend before the order is made. A renewal is not held to the limits on orders and domains.
+   *
+   * @param regId the account's registration id, unsigned, not 0
+   * @param identifiers what the certificate is for, 1 to {@link #MOST_IDENTIFIERS}
+   * @param isRenewal whether the order renews a certificate that there is
+   * @return the batch
+   * @throws InvalidIdException if the account or the identifiers are missing, or one is under no
+   *     public suffix
+   * @throws InvalidRequestException if there are too many identifiers
+   */
+  public List<Transaction> newOrder(
+      long regId, Collection<Identifier> identifiers, boolean isRenewal) {
+    requireNotTooMany(identifiers);
+    Limits now = limits.get();
+    String set = AcmeIds.fqdnSet(identifiers);
+    List<Transaction> batch = new ArrayList<>();
+    if (!isRenewal) {
+      batch.add(of(now, AcmeLimit.NEW_ORDERS_PER_ACCOUNT, AcmeIds.regId(regId)));
+    }
+    for (Identifier identifier : authorized(identifiers)) {
+      batch.add(
+          forIdentifier(
+                  now, AcmeLimit.FAILED_AUTHORIZATIONS_PER_DOMAIN_PER_ACCOUNT, regId, identifier)
+              .checkOnly());
+    }
+    if (!isRenewal) {
+      for (String covering : acme.covering(identifiers)) {
+        Transaction ofAccount = perAccount(now, regId, covering);
+        batch.add((ofAccount.overridden() ? ofAccount : perDomain(now, covering)).checkOnly());
+      }
+    }
+    batch.add(of(now, AcmeLimit.CERTIFICATES_PER_FQDN_SET, set).checkOnly());
+    return List.copyOf(batch);
+  }
+
+  /**
+   * A certificate that was issued: one spent, as far as it fits, for each covering domain and for
+   * the set. An account with an override of its own pays there too. To spend after the issuance.
+   *
+   * @param regId the account's registration id, unsigned, not 0
+   * @param identifiers what the certificate is for, 1 to {@link #MOST_IDENTIFIERS}
+   * @return the batch, which is never denied
+   * @throws InvalidIdException if the account or the identifiers are missing, or one is under no
+   *     public suffix
+   * @throws InvalidRequestException if there are too many identifiers
+   */
+  public List<Transaction> certificateIssued(long regId, Collection<Identifier> identifiers) {
+    requireNotTooMany(identifiers);
+    Limits now = limits.get();
+    String set = AcmeIds.fqdnSet(identifiers);
+    List<Transaction> batch = new ArrayList<>();
+    for (String covering : acme.covering(identifiers)) {
+      Transaction ofAccount = perAccount(now, regId, covering);
+      if (ofAccount.overridden()) {
+        batch.add(ofAccount.spendOnly());
+      }
+      batch.add(perDomain(now, covering).spendOnly());
+    }
+    batch.add(of(now, AcmeLimit.CERTIFICATES_PER_FQDN_SET, set).spendOnly());
+    return List.copyOf(batch);
+  }
+
+  /**
+   * An authorization that failed: one spent, if it fits, from the failures that an account may have
+   * for an identifier. To spend after the failure.
+   *
+   * @param regId the account's registration id, unsigned, not 0
+   * @param identifier what could not be proven
+   * @return the transaction, which is never denied
+   * @throws InvalidIdException if the account is missing, or the identifier is under no public
+   *     suffix
+   */
+  public Transaction failedAuthorization(long regId, Identifier identifier) {
+    return forIdentifier(
+            limits.get(),
+            AcmeLimit.FAILED_AUTHORIZATIONS_PER_DOMAIN_PER_ACCOUNT,
+            regId,
+            identifier.authorized())
+        .spendOnly();
+  }
+
+  /**
+   * An authorization that failed, as it counts for pausing. To spend after the failure; a denial
+   * means: pause the account for this identifier.
+   *
+   * @param regId the account's registration id, unsigned, not 0
+   * @param identifier what could not be proven
+   * @return the transaction
+   * @throws InvalidIdException if the account is missing, or the identifier is under no public
+   *     suffix
+   */
+  public Transaction failedAuthorizationForPausing(long regId, Identifier identifier) {
+    return forIdentifier(
+        limits.get(),
+        AcmeLimit.FAILED_AUTHORIZATIONS_FOR_PAUSING_PER_DOMAIN_PER_ACCOUNT,
+        regId,
+        identifier.authorized());
+  }
+
+  /**
+   * The end of a pause, also a success after failures: the failures are forgotten. To {@linkplain
+   * dev.sluice.Limiter#reset(List) reset}.
+   *
+   * @param regId the account's registration id, unsigned, not 0
+   * @param identifier what the account may try again
+   * @return the transaction, good for a reset only
+   * @throws InvalidIdException if the account is missing, or the identifier is under no public
+   *     suffix
+   */
+  public Transaction unpause(long regId, Identifier identifier) {
+    return failedAuthorizationForPausing(regId, identifier).resetOnly();
+  }
+
+  /**
+   * A request for an override, by its form on the web. To spend before it is taken.
+   *
+   * @param client the client's address
+   * @return the transaction
+   */
+  public Transaction overrideRequest(IpAddress client) {
+    return of(
+        limits.get(), AcmeLimit.LIMIT_OVERRIDE_REQUESTS_PER_IP_ADDRESS, AcmeIds.ipAddress(client));
+  }
+
+  /** What must be proven for an order: its wildcards' names stand for them, each once. */
+  private static SortedSet<Identifier> authorized(Collection<Identifier> identifiers) {
+    SortedSet<Identifier> authorized = new TreeSet<>();
+    identifiers.forEach(identifier -> authorized.add(identifier.authorized()));
+    return authorized;
+  }
+
+  private static Transaction forIdentifier(
+      Limits now, AcmeLimit limit, long regId, Identifier identifier) {
+    return of(now, limit, AcmeIds.regIdAnd(regId, identifier.value(), "identifier"));
+  }
+
+  private static Transaction perDomain(Limits now, String covering) {
+    return of(now, AcmeLimit.CERTIFICATES_PER_DOMAIN, covering);
+  }
+
+  private static Transaction perAccount(Limits now, long regId, String covering) {
+    return of(
+        now,
+        AcmeLimit.CERTIFICATES_PER_DOMAIN_PER_ACCOUNT,
+        AcmeIds.regIdAnd(regId, covering, "domain"));
+  }
+
+  private static Transaction of(Limits now, AcmeLimit limit, String id) {
+    return Transaction.of(now, limit.limitName(), id);
+  }
+
+  private static void requireNotTooMany(Collection<Identifier> identifiers) {
+    if (identifiers.size() > MOST_IDENTIFIERS) {
+      throw new InvalidRequestException(
+          Field.TRANSACTIONS,
+          "found %d identifiers, expected at most %d"
+              .formatted(identifiers.size(), MOST_IDENTIFIERS));
+    }
+  }
+}

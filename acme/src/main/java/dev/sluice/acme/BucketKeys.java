@@ -1,0 +1,139 @@
+package dev.sluice.acme;
+
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.InvalidIdException;
+import dev.sluice.limit.IpAddress;
+import dev.sluice.limit.Strictness;
+import java.util.Collection;
+import java.util.EnumSet;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Bucket keys from typed parts, for those who must find a bucket themselves, for example to look at
+ * it in Redis. Each is the key that a transaction on the same parts has, and that an override for
+ * them is filed under.
+ *
+ * <p>Immutable and thread-safe. A part that is null, empty or 0 is missing, and refused by its name
+ * with an {@link InvalidIdException}; so is one of a wrong form.
+ */
+public final class BucketKeys {
+
+  private static final Set<AcmeLimit> BY_ADDRESS =
+      EnumSet.of(
+          AcmeLimit.NEW_REGISTRATIONS_PER_IP_ADDRESS,
+          AcmeLimit.LIMIT_OVERRIDE_REQUESTS_PER_IP_ADDRESS);
+  private static final Set<AcmeLimit> BY_ACCOUNT_AND_DOMAIN =
+      EnumSet.of(
+          AcmeLimit.FAILED_AUTHORIZATIONS_PER_DOMAIN_PER_ACCOUNT,
+          AcmeLimit.CERTIFICATES_PER_DOMAIN_PER_ACCOUNT,
+          AcmeLimit.FAILED_AUTHORIZATIONS_FOR_PAUSING_PER_DOMAIN_PER_ACCOUNT);
+
+  private final Catalogue catalogue;
+
+  BucketKeys(Catalogue catalogue) {
+    this.catalogue = catalogue;
+  }
+
+  /**
+   * A key {@code number:ipAddress}.
+   *
+   * @param limit 1 or 9
+   * @param address the client's
+   * @return the key
+   * @throws InvalidIdException if the address is missing
+   * @throws IllegalArgumentException for a limit with ids of another form
+   */
+  public String newIpAddressBucketKey(AcmeLimit limit, @Nullable IpAddress address) {
+    requireOneOf(BY_ADDRESS, limit);
+    return key(limit, AcmeIds.ipAddress(address));
+  }
+
+  /**
+   * A key {@code 2:ipv6RangeCIDR}.
+   *
+   * @param address an IPv6 address in the range
+   * @return the key of its /48
+   * @throws InvalidIdException if the address is missing, or IPv4
+   */
+  public String newIpv6RangeBucketKey(@Nullable IpAddress address) {
+    return key(AcmeLimit.NEW_REGISTRATIONS_PER_IPV6_RANGE, AcmeIds.ipv6Range(address));
+  }
+
+  /**
+   * A key {@code number:regId}.
+   *
+   * @param limit 3; or 4, 6 or 8, whose overrides are for a whole account
+   * @param regId the account's registration id, unsigned
+   * @return the key
+   * @throws InvalidIdException if the id is 0
+   * @throws IllegalArgumentException for a limit with ids of another form
+   */
+  public String newRegIdBucketKey(AcmeLimit limit, long regId) {
+    if (limit != AcmeLimit.NEW_ORDERS_PER_ACCOUNT) {
+      requireOneOf(BY_ACCOUNT_AND_DOMAIN, limit);
+    }
+    return key(limit, AcmeIds.regId(regId));
+  }
+
+  /**
+   * A key {@code number:regId:domain}.
+   *
+   * @param limit 4, 6 or 8
+   * @param regId the account's registration id, unsigned
+   * @param domainOrAddress a domain or an IP address; for 6 the address stands for its range
+   * @return the key
+   * @throws InvalidIdException if a part is missing or of a wrong form
+   * @throws IllegalArgumentException for a limit with ids of another form
+   */
+  public String newRegIdDomainBucketKey(
+      AcmeLimit limit, long regId, @Nullable String domainOrAddress) {
+    requireOneOf(BY_ACCOUNT_AND_DOMAIN, limit);
+    String value = AcmeIds.presentText(domainOrAddress, "domain");
+    boolean byRange = limit == AcmeLimit.CERTIFICATES_PER_DOMAIN_PER_ACCOUNT;
+    return key(limit, AcmeIds.regIdAnd(regId, byRange ? range(value) : value, "domain"));
+  }
+
+  /**
+   * A key {@code 5:domain} or {@code 5:CIDR}.
+   *
+   * @param domainOrAddress a registered domain, or an IP address, which stands for its range
+   * @return the key
+   * @throws InvalidIdException if it is missing or of a wrong form
+   */
+  public String newDomainBucketKey(@Nullable String domainOrAddress) {
+    return key(
+        AcmeLimit.CERTIFICATES_PER_DOMAIN, range(AcmeIds.presentText(domainOrAddress, "domain")));
+  }
+
+  /**
+   * A key {@code 7:hash}.
+   *
+   * @param identifiers a set, in any order
+   * @return the key
+   * @throws InvalidIdException if there is none
+   */
+  public String newFqdnSetBucketKey(@Nullable Collection<Identifier> identifiers) {
+    return key(AcmeLimit.CERTIFICATES_PER_FQDN_SET, AcmeIds.fqdnSet(identifiers));
+  }
+
+  private static String range(String domainOrAddress) {
+    IpAddress address = IpAddress.parse(domainOrAddress);
+    return address == null ? domainOrAddress : Identifier.rangeOf(address);
+  }
+
+  /** The key, its id checked and canonical; an account alone is the id of an override. */
+  private String key(AcmeLimit limit, String id) {
+    var name = catalogue.get(limit.limitName());
+    boolean accountOnly = BY_ACCOUNT_AND_DOMAIN.contains(limit) && id.indexOf(':') < 0;
+    return name.bucketKey(
+        (accountOnly ? name.overrideId() : name.id()).canonical(id, Strictness.LENIENT));
+  }
+
+  private static void requireOneOf(Set<AcmeLimit> limits, AcmeLimit found) {
+    if (!limits.contains(found)) {
+      throw new IllegalArgumentException(
+          "limit: found %s, expected one of %s".formatted(found, limits));
+    }
+  }
+}

@@ -1,0 +1,108 @@
+package dev.sluice.acme;
+
+import com.ibm.icu.text.IDNA;
+import dev.sluice.limit.IdTexts;
+import dev.sluice.limit.InvalidIdException;
+import dev.sluice.limit.Strictness;
+import java.util.Locale;
+
+/**
+ * What a DNS name looks like: labels of letters, digits and hyphens, joined with dots. Pure and
+ * thread-safe; takes time linear in the text.
+ */
+final class DnsNames {
+
+  private static final int LONGEST_NAME = 253;
+  private static final int LONGEST_LABEL = 63;
+
+  /*
+   * UTS #46, without its mapping for IDNA2003 (transitional): ß stays ß. The JDK's java.net.IDN is
+   * IDNA2003, on Unicode 3.2; it would take xn--fa-hia (faß) for broken.
+   */
+  private static final IDNA UTS46 = IDNA.getUTS46Instance(IDNA.NONTRANSITIONAL_TO_UNICODE);
+
+  private DnsNames() {}
+
+  /** The name in lower case; refuses what is no name of at least two labels. */
+  static String canonical(String text, String what, Strictness strictness) {
+    if (text.length() > LONGEST_NAME) {
+      throw invalid(what, text, "has %d characters, expected at most 253".formatted(text.length()));
+    }
+    if (text.indexOf('*') >= 0) {
+      throw invalid(what, text, "has a wildcard, expected a name without one");
+    }
+    if (text.endsWith(".")) {
+      throw invalid(what, text, "ends with a dot, expected a name without one at its end");
+    }
+    if (text.indexOf('.') < 0) {
+      throw invalid(what, text, "has no dot, expected at least two labels");
+    }
+    for (String label : text.split("\\.", -1)) {
+      requireLabel(label, text, what);
+    }
+    String lower = text.toLowerCase(Locale.ROOT);
+    return IdTexts.canonical(text, lower, what, strictness);
+  }
+
+  private static void requireLabel(String label, String text, String what) {
+    if (label.isEmpty()) {
+      throw invalid(what, text, "has an empty label, expected 1 to 63 characters between dots");
+    }
+    if (label.length() > LONGEST_LABEL) {
+      throw invalid(
+          what,
+          text,
+          "has a label of %d characters, expected at most 63".formatted(label.length()));
+    }
+    for (int i = 0; i < label.length(); i++) {
+      char c = label.charAt(i);
+      // Before the name is put in lower case, which makes a "k" of the Kelvin sign.
+      boolean letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+      if (!letter && !(c >= '0' && c <= '9') && c != '-') {
+        throw invalid(
+            what,
+            text,
+            "has the character U+%04X, expected letters, digits, hyphens and dots (other scripts as punycode)"
+                .formatted((int) c));
+      }
+    }
+    if (label.startsWith("-") || label.endsWith("-")) {
+      throw invalid(what, text, "has a label with a hyphen at its start or end");
+    }
+    if (label.startsWith("--", 2)) {
+      requireInternational(label.toLowerCase(Locale.ROOT), text, what);
+    }
+  }
+
+  /** Two hyphens in the third place are reserved; only punycode ({@code xn--}) has them. */
+  private static void requireInternational(String label, String text, String what) {
+    if (!label.startsWith("xn--")) {
+      throw invalid(
+          what, text, "has a label with \"--\" in third place that is no punycode (xn--)");
+    }
+    IDNA.Info info = new IDNA.Info();
+    var unused = UTS46.labelToUnicode(label, new StringBuilder(), info);
+    if (info.hasErrors()) {
+      throw invalid(
+          what,
+          text,
+          "has the label %s, which is no punycode of normalized (NFC) text"
+              .formatted(IdTexts.quote(label)));
+    }
+  }
+
+  /** Refuses a name under no suffix that the list has; strictly, also one that is a suffix. */
+  static void requireKnownSuffix(
+      String name, String what, PublicSuffixes suffixes, Strictness strictness) {
+    if (!suffixes.knows(name)) {
+      throw invalid(what, name, "does not end in a known public suffix");
+    }
+    if (strictness == Strictness.STRICT && suffixes.isIcannSuffix(name)) {
+      throw invalid(what, name, "is itself a public suffix, expected a name under one");
+    }
+  }
+
+  private static InvalidIdException invalid(String what, String text, String why) {
+    return new InvalidIdException("invalid %s, %s %s".formatted(what, IdTexts.quote(text), why));
+  }
+}

@@ -1,0 +1,29 @@
+package dev.sluice.acme;
+
+import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.IdTexts;
+import dev.sluice.limit.InvalidIdException;
+import dev.sluice.limit.IpAddress;
+import dev.sluice.limit.Strictness;
+import java.util.function.Supplier;
+
+/** A DNS name of at least two labels under a known public suffix, without a wildcard. */
+record DomainFormat(Supplier<PublicSuffixes> suffixes) implements IdFormat {
+
+  @Override
+  public String name() {
+    return "domain";
+  }
+
+  @Override
+  public String canonical(String text, Strictness strictness) {
+    IdTexts.requireLength(text, "a domain");
+    if (IpAddress.parse(text) != null) {
+      throw new InvalidIdException(
+          "invalid domain, %s is an IP address".formatted(IdTexts.quote(text)));
+    }
+    String name = DnsNames.canonical(text, name(), strictness);
+    DnsNames.requireKnownSuffix(name, name(), suffixes.get(), strictness);
+    return name;
+  }
+}

@@ -1,0 +1,46 @@
+package dev.sluice.acme;
+
+import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.IdTexts;
+import dev.sluice.limit.InvalidIdException;
+import dev.sluice.limit.IpAddress;
+import dev.sluice.limit.Strictness;
+
+/** What covers an identifier: a domain, or the /32 or /64 of an IP address in CIDR form. */
+record DomainOrCidrFormat(DomainFormat domain) implements IdFormat {
+
+  private static final String IPV4_MASK = "/32";
+
+  @Override
+  public String name() {
+    return "domainOrCIDR";
+  }
+
+  @Override
+  public String canonical(String text, Strictness strictness) {
+    IdTexts.requireLength(text, "a domain, or the /32 or /64 of an IP address");
+    if (text.indexOf('/') >= 0) {
+      return range(text, strictness);
+    }
+    IpAddress address = IpAddress.parse(text);
+    if (address != null) {
+      throw new InvalidIdException(
+          "invalid domainOrCIDR, %s is an IP address, expected its range %s"
+              .formatted(IdTexts.quote(text), IdTexts.quote(Identifier.rangeOf(address))));
+    }
+    return domain.canonical(text, strictness);
+  }
+
+  private static String range(String text, Strictness strictness) {
+    if (text.indexOf(':') >= 0) {
+      return IdFormat.ipv6Range(64).canonical(text, strictness);
+    }
+    if (!text.endsWith(IPV4_MASK)) {
+      throw new InvalidIdException(
+          "invalid domainOrCIDR, %s is not an IPv4 address with a /32 mask in CIDR notation"
+              .formatted(IdTexts.quote(text)));
+    }
+    String address = text.substring(0, text.length() - IPV4_MASK.length());
+    return IdFormat.ipAddress().canonical(address, strictness) + IPV4_MASK;
+  }
+}

@@ -1,0 +1,66 @@
+package dev.sluice.acme;
+
+import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.InvalidIdException;
+import dev.sluice.limit.Strictness;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Supplier;
+import java.util.regex.Pattern;
+
+/**
+ * A set of identifiers, comma-separated in any order; canonical as its hash. A hash is taken as it
+ * is: it has no dot, so it is no name.
+ */
+record FqdnSetFormat(Supplier<PublicSuffixes> suffixes) implements IdFormat {
+
+  /** The most identifiers of one order. */
+  static final int MOST = 100;
+
+  private static final int LONGEST = MOST * 256;
+  private static final Pattern HASH = Pattern.compile("[0-9a-f]{64}");
+
+  @Override
+  public String name() {
+    return "fqdnSet";
+  }
+
+  @Override
+  public String canonical(String text, Strictness strictness) {
+    if (HASH.matcher(text).matches()) {
+      return text;
+    }
+    if (text.isEmpty()) {
+      throw new InvalidIdException("the id is empty, expected identifiers joined with \",\"");
+    }
+    // Longer than any other id: the set of a whole order, of which only the hash is kept.
+    if (text.length() > LONGEST) {
+      throw tooMany(text.length() + " characters");
+    }
+    String[] texts = text.split(",", -1);
+    if (texts.length > MOST) {
+      throw tooMany(texts.length + " identifiers");
+    }
+    List<Identifier> identifiers = new ArrayList<>(texts.length);
+    for (String one : texts) {
+      identifiers.add(identifier(one, strictness));
+    }
+    return FqdnSets.hash(identifiers);
+  }
+
+  private Identifier identifier(String text, Strictness strictness) {
+    Identifier identifier = Identifier.parse(text, name(), strictness);
+    if (identifier.type() == Identifier.Type.DNS) {
+      String domain = identifier.authorized().value();
+      DnsNames.requireKnownSuffix(domain, name(), suffixes.get(), strictness);
+    } else {
+      var unused = IdFormat.ipAddress().canonical(text, strictness); // refuses reserved ones
+    }
+    return identifier;
+  }
+
+  private static InvalidIdException tooMany(String found) {
+    return new InvalidIdException(
+        "invalid fqdnSet, found %s, expected at most %d identifiers".formatted(found, MOST));
+  }
+}

@@ -1,0 +1,62 @@
+package dev.sluice.acme;
+
+import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.IdTexts;
+import dev.sluice.limit.InvalidIdException;
+import dev.sluice.limit.IpAddress;
+import dev.sluice.limit.Strictness;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How an override names a domain or a range of addresses: a domain, or the one IP address that
+ * stands for its range. Its canonical text is that of {@link DomainOrCidrFormat}.
+ */
+record OverriddenDomainFormat(DomainFormat domain) implements IdFormat {
+
+  @Override
+  public String name() {
+    return "domainOrIPAddress";
+  }
+
+  @Override
+  public String canonical(String text, Strictness strictness) {
+    IdTexts.requireLength(text, "a domain or an IP address");
+    if (text.indexOf('/') >= 0) {
+      throw new InvalidIdException(
+          "invalid domainOrIPAddress, %s is a range, expected a domain or one IP address"
+              .formatted(IdTexts.quote(text)));
+    }
+    if (!IdentValueFormat.isAddress(text)) {
+      return domain.canonical(text, strictness);
+    }
+    String canonical = IdFormat.ipAddress().canonical(text, strictness);
+    IpAddress address = IpAddress.parse(canonical);
+    if (address == null) {
+      throw new IllegalStateException("a canonical address must parse: " + canonical);
+    }
+    return lowestOf(Identifier.rangeOf(address), canonical);
+  }
+
+  @Override
+  public @Nullable String doubt(String canonicalId) {
+    if (canonicalId.indexOf('/') >= 0) {
+      return null;
+    }
+    String registered = domain.suffixes().get().registeredName(canonicalId);
+    return registered.equals(canonicalId)
+        ? null
+        : "found %s, which no request can match: certificates are counted for %s"
+            .formatted(IdTexts.quote(canonicalId), IdTexts.quote(registered));
+  }
+
+  /** An override of the whole range must not look like one of a single address in it. */
+  private static String lowestOf(String range, String address) {
+    String lowest = range.substring(0, range.indexOf('/'));
+    if (!lowest.equals(address)) {
+      throw new InvalidIdException(
+          "invalid domainOrIPAddress, %s is not the lowest address of its range %s, expected %s"
+              .formatted(IdTexts.quote(address), range, IdTexts.quote(lowest)));
+    }
+    return range;
+  }
+}

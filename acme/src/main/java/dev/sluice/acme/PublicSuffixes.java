@@ -1,0 +1,159 @@
+package dev.sluice.acme;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.StringReader;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.time.LocalDateTime;
+import java.time.ZoneOffset;
+import java.time.format.DateTimeFormatter;
+import java.util.Collection;
+import java.util.List;
+import java.util.Locale;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.apache.hc.client5.http.psl.DomainType;
+import org.apache.hc.client5.http.psl.PublicSuffixListParser;
+import org.apache.hc.client5.http.psl.PublicSuffixMatcher;
+
+/**
+ * The suffixes under which anybody can register a name: the public suffix list, its ICANN part
+ * ({@code com}, {@code co.uk}) and its PRIVATE part ({@code github.io}) alike.
+ *
+ * <p>Immutable and thread-safe. Nothing is looked up on the network: the list is a file with a
+ * date, the one that came with Sluice or a newer one ({@link #load}).
+ */
+public final class PublicSuffixes {
+
+  private static final String BUNDLED = "/org/publicsuffix/list/effective_tld_names.dat";
+  private static final Pattern VERSION =
+      Pattern.compile(
+          "^// VERSION: (\\d{4}-\\d\\d-\\d\\d_\\d\\d-\\d\\d-\\d\\d)_UTC$", Pattern.MULTILINE);
+  private static final DateTimeFormatter VERSION_TIME =
+      DateTimeFormatter.ofPattern("uuuu-MM-dd_HH-mm-ss", Locale.ROOT);
+  private static final String END = "// ===END PRIVATE DOMAINS===";
+
+  private final PublicSuffixMatcher matcher;
+  private final Instant publishedAt;
+
+  private PublicSuffixes(PublicSuffixMatcher matcher, Instant publishedAt) {
+    this.matcher = matcher;
+    this.publishedAt = publishedAt;
+  }
+
+  /**
+   * The list that comes with Sluice, inside Apache HttpClient. Read once, when first asked for.
+   *
+   * @return the list
+   */
+  public static PublicSuffixes bundled() {
+    return Bundled.LIST;
+  }
+
+  /**
+   * Reads a list as <a href="https://publicsuffix.org/list/">publicsuffix.org</a> publishes it.
+   * Blocks on the file system.
+   *
+   * @param file the list
+   * @return the list
+   * @throws IOException if the file can not be read
+   * @throws IllegalArgumentException if it is no whole list with a date, so that a page of some
+   *     proxy, or half a download, never replaces a good one
+   */
+  public static PublicSuffixes load(Path file) throws IOException {
+    return parse(Files.readString(file), file.toString());
+  }
+
+  private static PublicSuffixes parse(String text, String where) throws IOException {
+    Matcher version = VERSION.matcher(text);
+    if (!version.find()) {
+      throw new IllegalArgumentException(
+          where + ": found no line \"// VERSION: …\", expected a list from publicsuffix.org");
+    }
+    if (!text.contains(END)) {
+      throw new IllegalArgumentException(
+          "%s: found no line \"%s\", expected a whole list".formatted(where, END));
+    }
+    PublicSuffixMatcher matcher =
+        new PublicSuffixMatcher(
+            PublicSuffixListParser.INSTANCE.parseByType(new StringReader(text)));
+    Instant publishedAt =
+        LocalDateTime.parse(version.group(1), VERSION_TIME).toInstant(ZoneOffset.UTC);
+    return new PublicSuffixes(matcher, publishedAt);
+  }
+
+  /**
+   * When the list was published.
+   *
+   * @return the date that stands in it
+   */
+  public Instant publishedAt() {
+    return publishedAt;
+  }
+
+  /**
+   * The name that somebody registered: the public suffix and one label (eTLD+1). Under a suffix
+   * that the list does not have, the last label is the suffix.
+   *
+   * @param name a DNS name; a leading {@code *.} is left out
+   * @return the registered name, in lower case; a name that is a suffix itself stays as it is
+   */
+  public String registeredName(String name) {
+    String lower = name.toLowerCase(Locale.ROOT);
+    String plain = lower.startsWith("*.") ? lower.substring(2) : lower;
+    String root = matcher.getDomainRoot(plain);
+    return root == null ? plain : root;
+  }
+
+  /**
+   * The registered names of many names.
+   *
+   * @param names DNS names
+   * @return each registered name once, sorted
+   */
+  public List<String> fqdnsToEtldsPlusOne(Collection<String> names) {
+    TreeSet<String> registered = new TreeSet<>();
+    names.forEach(name -> registered.add(registeredName(name)));
+    return List.copyOf(registered);
+  }
+
+  /** Whether a name in lower case is, or ends in, a suffix that the list has. */
+  boolean knows(String name) {
+    // With one label more, also a name that is itself a suffix has a registered name above it.
+    String below = "x." + name;
+    return matcher.getDomainRoot(below, DomainType.ICANN) != null
+        || matcher.getDomainRoot(below, DomainType.PRIVATE) != null;
+  }
+
+  /** Whether a name in lower case is itself a suffix of the ICANN part, such as {@code co.uk}. */
+  boolean isIcannSuffix(String name) {
+    return matcher.getDomainRoot("x." + name, DomainType.ICANN) != null
+        && matcher.getDomainRoot(name, DomainType.ICANN) == null;
+  }
+
+  @Override
+  public String toString() {
+    return "public suffix list of " + publishedAt;
+  }
+
+  /** Some 14,000 rules: only who asks about names pays for reading them. */
+  private static final class Bundled {
+    static final PublicSuffixes LIST = read();
+
+    private static PublicSuffixes read() {
+      try (InputStream in = PublicSuffixMatcher.class.getResourceAsStream(BUNDLED)) {
+        if (in == null) {
+          throw new IllegalStateException(BUNDLED + " is missing on the class path");
+        }
+        return parse(new String(in.readAllBytes(), StandardCharsets.UTF_8), BUNDLED);
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
+    }
+  }
+}

@@ -1,0 +1,39 @@
+package dev.sluice.acme;
+
+import static com.tngtech.archunit.base.DescribedPredicate.not;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+
+import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.importer.ClassFileImporter;
+import com.tngtech.archunit.core.importer.ImportOption;
+import org.junit.jupiter.api.Test;
+
+/** What the sources may not use. */
+class AcmeRulesTest {
+
+  private static final JavaClasses CLASSES =
+      new ClassFileImporter()
+          .withImportOption(new ImportOption.DoNotIncludeTests())
+          .importPackages("dev.sluice.acme");
+
+  /** A parser that can't name the network can't look anything up there. */
+  @Test
+  void nothing_usesTheNetwork() {
+    noClasses()
+        .should()
+        .dependOnClassesThat()
+        .resideInAnyPackage("java.net..", "javax.naming..", "java.nio.channels..")
+        .check(CLASSES);
+  }
+
+  @Test
+  void ofTheHttpClient_onlyTheSuffixListIsUsed() {
+    noClasses()
+        .should()
+        .dependOnClassesThat(
+            resideInAPackage("org.apache.hc..")
+                .and(not(resideInAPackage("org.apache.hc.client5.http.psl"))))
+        .check(CLASSES);
+  }
+}

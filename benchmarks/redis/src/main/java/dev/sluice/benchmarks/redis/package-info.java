@@ -1,0 +1,7 @@
+/** The Redis store and its peers, side by side in one run. */
+@NullMarked
+@CheckReturnValue
+package dev.sluice.benchmarks.redis;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import org.jspecify.annotations.NullMarked;

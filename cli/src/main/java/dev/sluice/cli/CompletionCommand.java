@@ -1,0 +1,42 @@
+package dev.sluice.cli;
+
+import java.util.concurrent.Callable;
+import picocli.AutoComplete;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Parameters;
+
+/** {@code sluice completion}: a script that completes commands and options. */
+@Command(
+    name = "completion",
+    description = "Prints a script with which a shell completes commands and options.",
+    footerHeading = "%nExamples:%n",
+    footer = {"  source <(sluice completion bash)", "  source <(sluice completion zsh)"})
+final class CompletionCommand implements Callable<Integer> {
+
+  private final Console console;
+  private final CommandLine root;
+
+  @Parameters(
+      paramLabel = "SHELL",
+      description = "One of ${COMPLETION-CANDIDATES}; the script is the same.")
+  private Shell shell = Shell.bash;
+
+  CompletionCommand(Console console, CommandLine root) {
+    this.console = console;
+    this.root = root;
+  }
+
+  @Override
+  public Integer call() {
+    console.line("# Load it with: source <(sluice completion " + shell + ")");
+    console.line(AutoComplete.bash("sluice", root).stripTrailing());
+    return Exit.DONE;
+  }
+
+  /** As people type them. */
+  private enum Shell {
+    bash,
+    zsh
+  }
+}

@@ -1,0 +1,58 @@
+package dev.sluice.cli;
+
+import java.io.BufferedOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.io.OutputStreamWriter;
+import java.io.PrintWriter;
+import java.nio.charset.StandardCharsets;
+
+/**
+ * Where a command reads and writes. Standard output is for results alone, and is buffered; words
+ * for people go to standard error. For one thread.
+ */
+final class Console {
+
+  private static final int BUFFER = 1 << 16;
+
+  private final InputStream in;
+  private final OutputStream out;
+  private final PrintWriter err;
+
+  Console(InputStream in, OutputStream out, OutputStream err) {
+    this.in = in;
+    this.out = new BufferedOutputStream(out, BUFFER);
+    this.err = new PrintWriter(new OutputStreamWriter(err, StandardCharsets.UTF_8), true);
+  }
+
+  InputStream in() {
+    return in;
+  }
+
+  OutputStream out() {
+    return out;
+  }
+
+  PrintWriter err() {
+    return err;
+  }
+
+  void line(String text) {
+    try {
+      out.write((text + "\n").getBytes(StandardCharsets.UTF_8));
+    } catch (IOException e) {
+      throw new OutputException(e);
+    }
+  }
+
+  void flush() {
+    try {
+      out.flush();
+    } catch (IOException e) {
+      throw new OutputException(e);
+    } finally {
+      err.flush();
+    }
+  }
+}

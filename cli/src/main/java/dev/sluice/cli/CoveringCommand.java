@@ -1,0 +1,69 @@
+package dev.sluice.cli;
+
+import dev.sluice.acme.AcmeLimits;
+import dev.sluice.acme.Identifier;
+import dev.sluice.acme.PublicSuffixes;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code sluice covering}: under what a certificate would be counted. */
+@Command(
+    name = "covering",
+    description = {
+      "Prints what covers the identifiers of a certificate, sorted, one a line: the registered"
+          + " domain (eTLD+1) of a name, the /32 or /64 of an IP address.",
+      "",
+      "The public suffixes are those of the ICANN and the PRIVATE part of the list."
+    },
+    footerHeading = "%nExamples:%n",
+    footer = {
+      "  sluice covering www.example.com www.example.co.uk    example.co.uk, example.com",
+      "  sluice covering foo.github.io 2001:db8::1            2001:db8::/64, foo.github.io"
+    })
+final class CoveringCommand implements Callable<Integer> {
+
+  private final Console console;
+
+  @Parameters(
+      arity = "1..*",
+      paramLabel = "IDENTIFIER",
+      description = "A DNS name, with \"*.\" before it or not, or an IP address.")
+  private List<String> identifiers = List.of();
+
+  @Option(
+      names = "--suffixes",
+      paramLabel = "FILE",
+      description = "A public suffix list from publicsuffix.org, instead of the one inside.")
+  private @Nullable Path suffixes;
+
+  CoveringCommand(Console console) {
+    this.console = console;
+  }
+
+  @Override
+  public Integer call() {
+    acme().covering(Identifier.parseAll(identifiers)).forEach(console::line);
+    return Exit.DONE;
+  }
+
+  private AcmeLimits acme() {
+    if (suffixes == null) {
+      return AcmeLimits.bundled();
+    }
+    InputFiles.require(suffixes);
+    try {
+      PublicSuffixes list = PublicSuffixes.load(suffixes);
+      return AcmeLimits.with(() -> list);
+    } catch (IllegalArgumentException e) {
+      throw new InputException(String.valueOf(e.getMessage()));
+    } catch (IOException e) {
+      throw new InputException(suffixes + ": can't be read: " + e.getMessage());
+    }
+  }
+}

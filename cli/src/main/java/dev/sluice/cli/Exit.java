@@ -1,0 +1,15 @@
+package dev.sluice.cli;
+
+/** What the exit codes mean; the same for every command. */
+final class Exit {
+
+  static final int DONE = 0;
+  static final int NO = 1;
+  static final int BROKEN_INPUT = 2;
+  static final int UNREACHABLE = 3;
+
+  /** A mistake of ours; the code that sysexits.h calls EX_SOFTWARE. */
+  static final int BUG = 70;
+
+  private Exit() {}
+}

@@ -1,0 +1,57 @@
+package dev.sluice.cli;
+
+import dev.sluice.limit.Strictness;
+import java.nio.file.Path;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code sluice key}: the key under which a bucket is kept. */
+@Command(
+    name = "key",
+    description = "Prints the bucket key of an id, in canonical form.",
+    footerHeading = "%nExamples:%n",
+    footer = {
+      "  sluice key NewOrdersPerAccount 12345678            3:12345678",
+      "  sluice key CertificatesPerDomain 2001:db8::        5:2001:db8::/64",
+      "  sluice key CertificatesPerFQDNSet example.com,example.org",
+      "  sluice key LoginsPerIPAddress 2001:0DB8::1         101:2001:db8::1",
+      "  sluice key --names names.yml CallsPerShard -- -5   an id that starts with a hyphen"
+    })
+final class KeyCommand implements Callable<Integer> {
+
+  private final Console console;
+
+  @Parameters(index = "0", paramLabel = "LIMIT", description = "The limit's name.")
+  private String limit = "";
+
+  @Parameters(
+      index = "1",
+      paramLabel = "ID",
+      description = "What is limited, as a request or an override file writes it.")
+  private String id = "";
+
+  @Option(
+      names = "--strict",
+      description = "Refuse an id that is not canonical, and special-purpose addresses.")
+  private boolean strict;
+
+  @Option(
+      names = "--names",
+      paramLabel = "FILE",
+      description = "Declares names: number, id format, message.")
+  private @Nullable Path names;
+
+  KeyCommand(Console console) {
+    this.console = console;
+  }
+
+  @Override
+  public Integer call() {
+    Strictness strictness = strict ? Strictness.STRICT : Strictness.LENIENT;
+    console.line(KnownNames.catalogue(names).get(limit).keyOf(id, strictness));
+    return Exit.DONE;
+  }
+}

@@ -1,0 +1,59 @@
+package dev.sluice.cli;
+
+import dev.sluice.limit.Strictness;
+import dev.sluice.yaml.LimitFiles;
+import java.nio.file.Path;
+import java.util.Objects;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Option;
+
+/** The options that name limit files; the same for every command that reads them. */
+final class LimitFileOptions {
+
+  @Option(
+      names = "--limits",
+      paramLabel = "FILE",
+      description = "The defaults: a map from name to burst, count and period.")
+  private @Nullable Path limits;
+
+  @Option(
+      names = "--overrides",
+      paramLabel = "FILE",
+      description = "Quotas of their own for single ids.")
+  private @Nullable Path overrides;
+
+  @Option(
+      names = "--names",
+      paramLabel = "FILE",
+      description = "Declares names: number, id format, message.")
+  private @Nullable Path names;
+
+  boolean none() {
+    return limits == null && overrides == null && names == null;
+  }
+
+  @Nullable Path limits() {
+    return limits;
+  }
+
+  @Nullable Path overrides() {
+    return overrides;
+  }
+
+  /** The files; at least one must have been named. */
+  LimitFiles files(Strictness strictness) {
+    Stream.of(limits, overrides, names).filter(Objects::nonNull).forEach(InputFiles::require);
+    LimitFiles.Builder files = KnownNames.files().strictness(strictness);
+    if (limits != null) {
+      files.defaults(limits);
+    }
+    if (overrides != null) {
+      files.overrides(overrides);
+    }
+    if (names != null) {
+      files.names(names);
+    }
+    return files.build();
+  }
+}

@@ -1,0 +1,60 @@
+package dev.sluice.cli;
+
+import dev.sluice.limit.Strictness;
+import dev.sluice.yaml.Problem;
+import dev.sluice.yaml.Severity;
+import java.util.List;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/** {@code sluice lint}: every mistake of limit files, in one run. */
+@Command(
+    name = "lint",
+    description =
+        "Names every mistake in limit files as file:line:column: message, and what is doubtful as a"
+            + " warning.",
+    exitCodeListHeading = "%nExit codes:%n",
+    exitCodeList = {"0:no mistakes (warnings perhaps)", "1:mistakes", "2:a file can't be read"},
+    footerHeading = "%nExamples:%n",
+    footer = {
+      "  sluice lint --limits limits.yml",
+      "  sluice lint --limits limits.yml --overrides overrides.yml --names names.yml",
+      "  sluice lint --strict --overrides overrides.yml"
+    })
+final class LintCommand implements Callable<Integer> {
+
+  private final Console console;
+
+  @Mixin private LimitFileOptions files = new LimitFileOptions();
+
+  @Option(
+      names = "--strict",
+      description = "Refuse ids that are not canonical, and special-purpose addresses.")
+  private boolean strict;
+
+  LintCommand(Console console) {
+    this.console = console;
+  }
+
+  @Override
+  public Integer call() {
+    if (files.none()) {
+      throw new InputException(
+          "found no file to look at, expected --limits, --overrides or --names");
+    }
+    Strictness strictness = strict ? Strictness.STRICT : Strictness.LENIENT;
+    List<Problem> problems = files.files(strictness).lint();
+    problems.forEach(problem -> console.line(problem.toString()));
+    console.flush();
+    long warnings = problems.stream().filter(p -> p.severity() == Severity.WARNING).count();
+    long mistakes = problems.size() - warnings;
+    console.err().println(counted(mistakes, "mistake") + ", " + counted(warnings, "warning"));
+    return mistakes == 0 ? Exit.DONE : Exit.NO;
+  }
+
+  private static String counted(long n, String noun) {
+    return (n == 0 ? "no" : Long.toString(n)) + " " + noun + (n == 1 ? "" : "s");
+  }
+}

@@ -1,0 +1,40 @@
+package dev.sluice.cli;
+
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.Strictness;
+import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** Which override is meant; the same for every command on one. */
+final class OverrideIdOptions {
+
+  @Parameters(index = "0", paramLabel = "LIMIT", description = "The limit's name.")
+  private String limit = "";
+
+  @Parameters(
+      index = "1",
+      paramLabel = "ID",
+      description = "What has a quota of its own, as an override file writes it.")
+  private String id = "";
+
+  @Option(
+      names = "--names",
+      paramLabel = "FILE",
+      description = "Declares names: number, id format, message.")
+  private @Nullable Path names;
+
+  Catalogue catalogue() {
+    return KnownNames.catalogue(names);
+  }
+
+  String limit() {
+    return limit;
+  }
+
+  /** The id in canonical form; refused if it is none. */
+  String canonical(Catalogue catalogue, Strictness strictness) {
+    return catalogue.get(limit).overrideId().canonical(id, strictness);
+  }
+}

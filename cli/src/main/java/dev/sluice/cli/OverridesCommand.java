@@ -1,0 +1,27 @@
+package dev.sluice.cli;
+
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** {@code sluice overrides}: what can be done with overrides. */
+@Command(
+    name = "overrides",
+    description = {
+      "Works on overrides, in a file or in a table of a PostgreSQL database.",
+      "",
+      "A server started with --overrides-db keeps reading the table, and applies what it says."
+    },
+    synopsisSubcommandLabel = "COMMAND")
+final class OverridesCommand implements Runnable {
+
+  @Spec private CommandSpec spec = CommandSpec.create();
+
+  @Override
+  public void run() {
+    throw new ParameterException(
+        spec.commandLine(),
+        "found no command, expected one of: dump, import, add, enable, disable, migrate");
+  }
+}

@@ -1,0 +1,74 @@
+package dev.sluice.cli;
+
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.Limits;
+import dev.sluice.limit.Strictness;
+import dev.sluice.postgres.OverridesTable;
+import dev.sluice.postgres.TableContent;
+import dev.sluice.yaml.OverridesCsv;
+import java.io.IOException;
+import java.io.OutputStreamWriter;
+import java.io.Writer;
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+
+/** {@code sluice overrides dump}: overrides as CSV. */
+@Command(
+    name = "dump",
+    description = {
+      "Prints overrides as CSV, sorted: name,id,count,burst,period,comment.",
+      "",
+      "From a file, or, with --db, those of a table that hold; rows that can't hold are named on"
+          + " standard error, and the exit code is 1."
+    },
+    footerHeading = "%nExamples:%n",
+    footer = {
+      "  sluice overrides dump --overrides overrides.yml",
+      "  sluice overrides dump --overrides overrides.yml --names names.yml > overrides.csv",
+      "  sluice overrides dump --db postgresql://sluice@db.example.com/limits"
+    })
+final class OverridesDumpCommand implements Callable<Integer> {
+
+  private final Console console;
+
+  @Mixin private LimitFileOptions files = new LimitFileOptions();
+  @Mixin private DatabaseOptions database = new DatabaseOptions();
+
+  OverridesDumpCommand(Console console) {
+    this.console = console;
+  }
+
+  @Override
+  public Integer call() {
+    if (files.overrides() != null) {
+      print(files.files(Strictness.LENIENT).load());
+      return Exit.DONE;
+    }
+    if (database.none()) {
+      throw new InputException(
+          "found no --overrides FILE, expected the file to print, or --db URL");
+    }
+    Catalogue catalogue =
+        files.none()
+            ? KnownNames.catalogue(null)
+            : files.files(Strictness.LENIENT).load().catalogue();
+    TableContent content = database.onTable(catalogue, OverridesTable::load);
+    print(Limits.builder(catalogue).build().withOverrides(content.overrides()));
+    content
+        .bad()
+        .forEach(row -> console.err().println("bad row " + row.bucketKey() + ": " + row.message()));
+    return content.bad().isEmpty() ? Exit.DONE : Exit.NO;
+  }
+
+  private void print(Limits limits) {
+    try {
+      Writer target = new OutputStreamWriter(console.out(), StandardCharsets.UTF_8);
+      OverridesCsv.write(limits, target);
+      target.flush();
+    } catch (IOException e) {
+      throw new OutputException(e);
+    }
+  }
+}

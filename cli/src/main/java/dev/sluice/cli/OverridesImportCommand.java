@@ -1,0 +1,56 @@
+package dev.sluice.cli;
+
+import dev.sluice.limit.LimitOverride;
+import dev.sluice.limit.Limits;
+import dev.sluice.limit.Strictness;
+import java.util.List;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/** {@code sluice overrides import}: a file of overrides into the table. */
+@Command(
+    name = "import",
+    description = {
+      "Writes the overrides of a file into the table: all or, if one is wrong, none.",
+      "",
+      "New ones are enabled. Those that are there get the new quota and comment, and stay disabled"
+          + " if they are. Others are left alone."
+    },
+    footerHeading = "%nExample:%n",
+    footer =
+        "  sluice overrides import --overrides overrides.yml --db postgresql://sluice@db/limits")
+final class OverridesImportCommand implements Callable<Integer> {
+
+  private final Console console;
+
+  @Mixin private LimitFileOptions files = new LimitFileOptions();
+  @Mixin private DatabaseOptions database = new DatabaseOptions();
+
+  @Option(
+      names = "--strict",
+      description = "Refuse ids that are not canonical, and special-purpose addresses.")
+  private boolean strict;
+
+  OverridesImportCommand(Console console) {
+    this.console = console;
+  }
+
+  @Override
+  public Integer call() {
+    if (files.overrides() == null) {
+      throw new InputException("found no --overrides FILE, expected the file to import");
+    }
+    Limits limits = files.files(strict ? Strictness.STRICT : Strictness.LENIENT).load();
+    List<LimitOverride> overrides =
+        limits.catalogue().names().stream()
+            .flatMap(name -> limits.overridesOf(name).stream())
+            .toList();
+    int added = database.onTable(limits.catalogue(), table -> table.put(overrides));
+    console
+        .err()
+        .printf("%d added, %d that were there written again%n", added, overrides.size() - added);
+    return Exit.DONE;
+  }
+}

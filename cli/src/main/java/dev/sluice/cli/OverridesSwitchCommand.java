@@ -1,0 +1,43 @@
+package dev.sluice.cli;
+
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Strictness;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+
+/** {@code sluice overrides enable} and {@code disable}: whether an override holds. */
+@Command(
+    description = "Lets an override of the table hold, or not; it is kept either way.",
+    footerHeading = "%nExample:%n",
+    footer =
+        "  sluice overrides disable NewOrdersPerAccount 12345678 --db postgresql://sluice@db/limits")
+final class OverridesSwitchCommand implements Callable<Integer> {
+
+  private final Console console;
+  private final boolean enabled;
+
+  @Mixin private OverrideIdOptions override = new OverrideIdOptions();
+  @Mixin private DatabaseOptions database = new DatabaseOptions();
+
+  OverridesSwitchCommand(Console console, boolean enabled) {
+    this.console = console;
+    this.enabled = enabled;
+  }
+
+  @Override
+  public Integer call() {
+    Catalogue catalogue = override.catalogue();
+    LimitName name = catalogue.get(override.limit());
+    String id = override.canonical(catalogue, Strictness.LENIENT);
+    boolean found = database.onTable(catalogue, table -> table.setEnabled(name, id, enabled));
+    console
+        .err()
+        .println(
+            found
+                ? (enabled ? "enabled " : "disabled ") + name.bucketKey(id)
+                : "found no override " + name.bucketKey(id) + " in the table");
+    return found ? Exit.DONE : Exit.NO;
+  }
+}

@@ -1,0 +1,22 @@
+package dev.sluice.cli;
+
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Limits;
+import java.time.Duration;
+
+/** What {@code serve} decides by when it is given no files; also in examples/limits/samples.yml. */
+final class SampleLimits {
+
+  private SampleLimits() {}
+
+  static Limits make() {
+    return Limits.builder(KnownNames.catalogue(null))
+        .limit("LoginsPerIPAddress", Quota.per(10, Duration.ofMinutes(1)))
+        .limit("FailedLoginsPerIPAddress", Quota.per(30, Duration.ofHours(1)))
+        .limit("LoginsPerUserPerIPAddress", Quota.per(5, Duration.ofMinutes(5)))
+        .limit("SignUpsPerIPAddress", Quota.per(3, Duration.ofDays(1)))
+        .limit("SignUpsPerIPv6Range", Quota.per(20, Duration.ofDays(1)))
+        .limit("ApiCallsPerKey", Quota.of(100, 50, Duration.ofSeconds(1)))
+        .build();
+  }
+}

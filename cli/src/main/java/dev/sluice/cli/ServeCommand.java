@@ -1,0 +1,156 @@
+package dev.sluice.cli;
+
+import dev.sluice.Limiter;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.Strictness;
+import dev.sluice.server.HostPort;
+import dev.sluice.server.SluiceServer;
+import dev.sluice.server.Stores;
+import dev.sluice.server.http.HttpPart;
+import dev.sluice.server.http.MetricsPart;
+import dev.sluice.store.BucketStore;
+import dev.sluice.yaml.LimitFiles;
+import dev.sluice.yaml.LimitFilesWatcher;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/** {@code sluice serve}: the server, until it is told to stop. */
+@Command(
+    name = "serve",
+    description = {
+      "Answers over HTTP whether requests may pass.",
+      "",
+      "Without files it serves a sample of limits. Files are watched: a good change is applied to"
+          + " live buckets at once, a bad one is reported and ignored."
+    },
+    footerHeading = "%nExamples:%n",
+    footer = {
+      "  sluice serve",
+      "  sluice serve --limits limits.yml --overrides overrides.yml --http 0.0.0.0:8080",
+      "  curl -H 'Content-Type: application/json' http://127.0.0.1:8080/v1/spend \\",
+      "       -d '{\"limit\":\"LoginsPerIPAddress\",\"id\":\"192.0.2.7\"}'"
+    })
+final class ServeCommand implements Callable<Integer> {
+
+  private static final Duration LOOK_EVERY = Duration.ofSeconds(1);
+
+  private final Console console;
+
+  @Mixin private LimitFileOptions files = new LimitFileOptions();
+
+  @Option(
+      names = "--store",
+      paramLabel = "STORE",
+      defaultValue = "memory",
+      description = "Where the buckets are kept: memory, or redis://host:port/db.")
+  private String store = "memory";
+
+  @Option(
+      names = "--http",
+      paramLabel = "ADDR",
+      defaultValue = "127.0.0.1:8080",
+      description = "Where to listen, host:port; port 0 is any free one (${DEFAULT-VALUE}).")
+  private String http = "127.0.0.1:8080";
+
+  @Option(
+      names = "--overrides-db",
+      paramLabel = "URL",
+      description =
+          "A PostgreSQL database with a table of overrides, which win over those of the file; read"
+              + " again and again.")
+  private @Nullable String overridesDb;
+
+  @Option(
+      names = "--overrides-every",
+      paramLabel = "PERIOD",
+      defaultValue = "30s",
+      description = "How often to read that table (${DEFAULT-VALUE}).")
+  private String overridesEvery = "30s";
+
+  @Option(names = "--request-log", description = "Log each request, with the client's address.")
+  private boolean requestLog;
+
+  ServeCommand(Console console) {
+    this.console = console;
+  }
+
+  @Override
+  public Integer call() throws InterruptedException {
+    InetSocketAddress address;
+    BucketStore buckets;
+    try {
+      address = HostPort.parse(http);
+    } catch (IllegalArgumentException e) {
+      throw new InputException("--http: " + e.getMessage());
+    }
+    LimitFiles watched = files.none() ? null : files.files(Strictness.LENIENT);
+    CurrentLimits limits =
+        new CurrentLimits(watched == null ? SampleLimits.make() : watched.load());
+    try {
+      buckets = Stores.open(store);
+    } catch (IllegalArgumentException e) {
+      throw new InputException("--store: " + e.getMessage());
+    }
+    TableOverrides table = TableOverrides.start(overridesDb, overridesEvery, limits);
+    serve(address, limits, buckets, watched, table);
+    return Exit.DONE;
+  }
+
+  private void serve(
+      InetSocketAddress address,
+      CurrentLimits limits,
+      BucketStore buckets,
+      @Nullable LimitFiles watched,
+      TableOverrides table)
+      throws InterruptedException {
+    MetricsPart metrics = new MetricsPart(table.limits(), buckets);
+    metrics.metrics().loaded(Instant.now());
+    Limiter limiter = Limiter.builder(table.limits(), buckets).observer(metrics.metrics()).build();
+    SluiceServer server =
+        SluiceServer.builder(address)
+            .part(new HttpPart(limiter, () -> ready(buckets, table)))
+            .part(metrics)
+            .requestLog(requestLog)
+            .start();
+    console
+        .err()
+        .printf(
+            "listening on http://%s (%s store, %s)%n",
+            HostPort.format(server.address()),
+            Stores.shown(store),
+            watched == null ? "sample limits" : "watching the limit files");
+    LimitFilesWatcher watcher =
+        watched == null
+            ? null
+            : watched.watch(limits, LOOK_EVERY, table.after(new ReloadLog(metrics.metrics())));
+    Runtime.getRuntime()
+        .addShutdownHook(
+            new Thread(() -> stop(server, watcher, table, buckets), "sluice-shutdown"));
+    new CountDownLatch(1).await(); // until a signal ends the process
+  }
+
+  private static void ready(BucketStore buckets, TableOverrides table) {
+    buckets.ping();
+    table.requireReady();
+  }
+
+  private static void stop(
+      SluiceServer server,
+      @Nullable LimitFilesWatcher watcher,
+      TableOverrides table,
+      BucketStore buckets) {
+    server.close();
+    table.close();
+    if (watcher != null) {
+      watcher.close();
+    }
+    buckets.close();
+  }
+}

@@ -1,0 +1,48 @@
+package dev.sluice.cli;
+
+import picocli.CommandLine.Command;
+import picocli.CommandLine.IVersionProvider;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.ScopeType;
+import picocli.CommandLine.Spec;
+
+/** {@code sluice} without a command: says what there is. */
+@Command(
+    name = "sluice",
+    description = "Decides whether a request may pass: named limits, exact answers.",
+    mixinStandardHelpOptions = true,
+    scope = ScopeType.INHERIT,
+    versionProvider = SluiceCommand.Version.class,
+    synopsisSubcommandLabel = "COMMAND",
+    exitCodeListHeading = "%nExit codes:%n",
+    exitCodeList = {
+      "0:done",
+      "1:the answer is no: mistakes were found, an act was denied",
+      "2:wrong usage or broken input",
+      "3:a store or server could not be reached"
+    },
+    footerHeading = "%nA start:%n",
+    footer = {
+      "  sluice serve                                a server with sample limits, on loopback",
+      "  sluice lint --limits limits.yml             every mistake of a limit file",
+      "  sluice COMMAND --help                       more, with examples"
+    })
+final class SluiceCommand implements Runnable {
+
+  @Spec private CommandSpec spec = CommandSpec.create();
+
+  @Override
+  public void run() {
+    throw new ParameterException(spec.commandLine(), "found no command, expected one");
+  }
+
+  /** The version in the manifest of the jar. */
+  static final class Version implements IVersionProvider {
+    @Override
+    public String[] getVersion() {
+      String version = SluiceCommand.class.getPackage().getImplementationVersion();
+      return new String[] {"sluice " + (version == null ? "development" : version)};
+    }
+  }
+}

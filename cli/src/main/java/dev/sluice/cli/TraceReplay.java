@@ -1,0 +1,120 @@
+package dev.sluice.cli;
+
+import dev.sluice.Decision;
+import dev.sluice.Limiter;
+import dev.sluice.Transaction;
+import dev.sluice.limit.IdTexts;
+import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.limit.Limits;
+import dev.sluice.limit.Suggestion;
+import dev.sluice.server.wire.WireException;
+import dev.sluice.server.wire.WireReader;
+import dev.sluice.server.wire.WireRequest;
+import java.io.IOException;
+import java.util.List;
+
+/**
+ * Repeats the acts of a trace and prints what is decided on each. Streams: what it holds at a time
+ * is one line and the buckets. For one thread; blocks as the streams do.
+ */
+final class TraceReplay {
+
+  private static final List<String> OPS =
+      List.of("check", "spend", "refund", "reset", "batchSpend");
+  static final String RESET = "{\"reset\":true}";
+
+  private final WireReader reader = WireReader.ofTrace();
+  private final Limiter limiter;
+  private final ReplayTime time;
+  private final Limits limits;
+
+  TraceReplay(Limiter limiter, ReplayTime time, Limits limits) {
+    this.limiter = limiter;
+    this.time = time;
+    this.limits = limits;
+  }
+
+  /** Replays all lines; those before a broken one have been printed when it is refused. */
+  void run(Lines lines, String source, Console console) throws IOException {
+    try {
+      while (lines.next(console::flush)) {
+        if (!lines.isBlank()) {
+          console.line(replay(lines));
+        }
+      }
+    } catch (WireException e) {
+      console.flush();
+      String field = e.field() == null ? "" : e.field() + ": ";
+      throw new InputException(
+          "%s:%d: %s%s".formatted(source, lines.number(), field, e.getMessage()));
+    } catch (InputException e) {
+      console.flush();
+      throw new InputException(source + ": " + e.getMessage());
+    }
+    console.flush();
+  }
+
+  private String replay(Lines lines) {
+    WireRequest act = reader.read(lines.buffer(), lines.start(), lines.length());
+    String op = op(act);
+    time.set(at(act));
+    List<Transaction> transactions = act.toTransactions(limits);
+    try {
+      return switch (op) {
+        case "check" -> line(limiter.check(transactions));
+        case "refund" -> line(limiter.refund(transactions));
+        case "reset" -> {
+          limiter.reset(transactions);
+          yield RESET;
+        }
+        default -> line(limiter.spend(transactions));
+      };
+    } catch (InvalidRequestException e) {
+      throw WireException.of(e, "");
+    }
+  }
+
+  private static long at(WireRequest act) {
+    Long at = act.at();
+    if (at == null || at < 0) {
+      throw new WireException(
+          "at",
+          "found %s, expected nanoseconds since the epoch, not negative"
+              .formatted(at == null ? "no time" : at));
+    }
+    return at;
+  }
+
+  private static String op(WireRequest act) {
+    String op = act.op();
+    if (op == null || !OPS.contains(op)) {
+      throw new WireException(
+          "op",
+          "found %s, expected one of %s%s"
+              .formatted(
+                  op == null ? "none" : IdTexts.quote(op),
+                  String.join(", ", OPS),
+                  op == null ? "" : Suggestion.didYouMean(op, OPS)));
+    }
+    if (op.equals("batchSpend") != act.isBatch()) {
+      throw new WireException(
+          "transactions",
+          act.isBatch()
+              ? "found a batch with the op " + op + ", expected the op batchSpend"
+              : "found no transactions, expected a list of them with the op batchSpend");
+    }
+    return op;
+  }
+
+  static String line(Decision decision) {
+    return "{\"allowed\":"
+        + decision.allowed()
+        + ",\"remaining\":"
+        + decision.remaining()
+        + ",\"retryInNanos\":"
+        + decision.retryInNanos()
+        + ",\"resetInNanos\":"
+        + decision.resetInNanos()
+        + "}";
+  }
+}

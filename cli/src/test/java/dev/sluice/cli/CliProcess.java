@@ -1,0 +1,51 @@
+package dev.sluice.cli;
+
+import java.io.BufferedReader;
+import java.io.File;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/** The command as a process of its own, as people run it. */
+final class CliProcess implements AutoCloseable {
+
+  private final Process process;
+
+  private CliProcess(Process process) {
+    this.process = process;
+  }
+
+  static CliProcess start(String... args) throws IOException {
+    List<String> command = new ArrayList<>();
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.addAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp"));
+    command.add(System.getProperty("java.class.path"));
+    command.add(Main.class.getName());
+    command.addAll(List.of(args));
+    ProcessBuilder builder = new ProcessBuilder(command);
+    builder.environment().remove("JAVA_TOOL_OPTIONS"); // the JVM would say so on standard error
+    return new CliProcess(builder.redirectInput(new File("/dev/null")).start());
+  }
+
+  BufferedReader out() {
+    return new BufferedReader(
+        new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
+  }
+
+  BufferedReader err() {
+    return new BufferedReader(
+        new InputStreamReader(process.getErrorStream(), StandardCharsets.UTF_8));
+  }
+
+  Process process() {
+    return process;
+  }
+
+  @Override
+  public void close() {
+    process.destroyForcibly();
+  }
+}

@@ -1,0 +1,129 @@
+package dev.sluice.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.testkit.Vectors;
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+final class LintCommandTest {
+
+  @TempDir Path folder;
+
+  @Test
+  void goodFiles_haveNoMistakes() throws IOException {
+    Cli run =
+        Cli.run(
+            "lint",
+            "--limits",
+            write("d.yml", Vectors.text("limits/good-seed-defaults.yml")),
+            "--overrides",
+            write("o.yml", Vectors.text("limits/good-seed-overrides.yml")));
+    assertThat(run.code()).isEqualTo(Exit.DONE);
+    assertThat(run.err()).startsWith("no mistakes");
+  }
+
+  @Test
+  void badFiles_haveEveryMistakeNamed_inOneRun() throws IOException {
+    String defaults = write("d.yml", Vectors.text("limits/bad-defaults.yml"));
+    String overrides = write("o.yml", Vectors.text("limits/bad-overrides.yml"));
+    Cli run = Cli.run("lint", "--limits", defaults, "--overrides", overrides);
+    assertThat(run.code()).isEqualTo(Exit.NO);
+    for (int line : List.of(2, 4, 9, 14)) {
+      assertThat(run.out()).contains(defaults + ":" + line + ":");
+    }
+    for (int line : List.of(2, 8, 16, 19)) {
+      assertThat(run.out()).contains(overrides + ":" + line + ":");
+    }
+    assertThat(run.err()).isEqualTo("9 mistakes, no warnings\n");
+  }
+
+  @Test
+  void strict_refusesWhatIsNotCanonical() throws IOException {
+    String overrides =
+        write(
+            "o.yml",
+            """
+            - NewRegistrationsPerIPAddress:
+                burst: 1
+                count: 1
+                period: 1s
+                ids: ['2602:080a:6000::1']
+            """);
+    assertThat(Cli.run("lint", "--overrides", overrides).code()).isEqualTo(Exit.DONE);
+    Cli strict = Cli.run("lint", "--strict", "--overrides", overrides);
+    assertThat(strict.code()).isEqualTo(Exit.NO);
+    assertThat(strict.out()).contains(":5:", "canonical");
+  }
+
+  @Test
+  void fileThatCanNotBeRead_isRefused() {
+    Cli missing = Cli.run("lint", "--limits", folder.resolve("nope.yml").toString());
+    assertThat(missing.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(missing.err()).contains("nope.yml: there is no such file");
+    Cli directory = Cli.run("lint", "--limits", folder.toString());
+    assertThat(directory.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(directory.err()).contains("found a directory, expected a file");
+    Cli none = Cli.run("lint");
+    assertThat(none.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(none.err()).contains("expected --limits");
+  }
+
+  @Test
+  void badBytes_areMistakes_withAnExitCode() throws IOException {
+    Path junk = folder.resolve("junk.yml");
+    Files.write(junk, new byte[] {0, 1, 2, (byte) 0xff, (byte) 0xfe});
+    Path huge = folder.resolve("huge.yml");
+    try (RandomAccessFile sparse = new RandomAccessFile(huge.toFile(), "rw")) {
+      sparse.setLength(100L << 20);
+    }
+    String bomb =
+        """
+        a: &a [x,x,x,x,x,x,x,x,x]
+        b: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]
+        c: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]
+        d: [*c,*c,*c,*c,*c,*c,*c,*c,*c]
+        """;
+    for (String file :
+        List.of(
+            junk.toString(),
+            huge.toString(),
+            write("empty.yml", ""),
+            write("bomb.yml", bomb),
+            write("deep.yml", "[".repeat(100_000)),
+            write("tabs.yml", "A:\n\tburst: 1\n"))) {
+      Cli run = Cli.run("lint", "--limits", file);
+      assertThat(run.code()).as(file + run.err()).isEqualTo(Exit.NO);
+      assertThat(run.out()).startsWith(file + ":");
+      assertThat(run.err()).contains("mistake");
+    }
+  }
+
+  @Test
+  void dump_printsCsv() throws IOException {
+    String overrides = write("o.yml", Vectors.text("limits/good-seed-overrides.yml"));
+    Cli run = Cli.run("overrides", "dump", "--overrides", overrides);
+    assertThat(run.code()).isEqualTo(Exit.DONE);
+    assertThat(run.out().getBytes(StandardCharsets.UTF_8)).doesNotContain('\r');
+    assertThat(run.out())
+        .isEqualTo(
+            """
+            name,id,count,burst,period,comment
+            NewOrdersPerAccount,12345678,600,300,3h0m0s,
+            NewOrdersPerAccount,87654321,600,300,3h0m0s,
+            NewRegistrationsPerIPAddress,10.0.0.2,40,20,1s,
+            NewRegistrationsPerIPAddress,10.0.0.5,40,20,1s,
+            """);
+    assertThat(Cli.run("overrides", "dump").err()).contains("found no --overrides FILE");
+  }
+
+  private String write(String name, String text) throws IOException {
+    return Files.writeString(folder.resolve(name), text).toString();
+  }
+}

@@ -1,0 +1,194 @@
+package dev.sluice.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.testkit.LocalPostgres;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.DriverManager;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The commands on a table, in a real PostgreSQL. */
+final class OverridesTableCommandsTest {
+
+  private static final String HEADER = "name,id,count,burst,period,comment\n";
+
+  @TempDir Path folder;
+
+  private String db;
+
+  @BeforeEach
+  void aTable() {
+    db = LocalPostgres.newDatabase();
+    assertThat(Cli.run("overrides", "migrate", "--db", db).code()).isEqualTo(Exit.DONE);
+  }
+
+  @Test
+  void add_disable_enable_areSeenByDump() {
+    Cli added = add("CertificatesPerDomain", "Example.com", "--comment", "Ticket 17");
+    assertThat(added).isEqualTo(new Cli(Exit.DONE, "", "added 5:example.com\n"));
+    String row = "CertificatesPerDomain,example.com,600,300,3h0m0s,Ticket 17\n";
+    assertThat(dump()).isEqualTo(new Cli(Exit.DONE, HEADER + row, ""));
+
+    assertThat(on("disable", "CertificatesPerDomain", "example.com").err())
+        .isEqualTo("disabled 5:example.com\n");
+    assertThat(dump().out()).isEqualTo(HEADER);
+
+    assertThat(add("CertificatesPerDomain", "example.com").err())
+        .isEqualTo("written again 5:example.com\n");
+    assertThat(dump().out()).isEqualTo(HEADER);
+
+    assertThat(on("enable", "CertificatesPerDomain", "EXAMPLE.com").code()).isEqualTo(Exit.DONE);
+    assertThat(dump().out()).isEqualTo(HEADER + row.replace("Ticket 17", ""));
+  }
+
+  @Test
+  void enable_ofNone_isANo() {
+    Cli run = on("enable", "NewOrdersPerAccount", "17");
+    assertThat(run).isEqualTo(new Cli(Exit.NO, "", "found no override 3:17 in the table\n"));
+  }
+
+  @Test
+  void import_isTheFile_andTheDumpsAreEqual() throws Exception {
+    Path file =
+        Files.writeString(
+            folder.resolve("overrides.yml"),
+            """
+            - NewOrdersPerAccount: {burst: 300, count: 600, period: 180m, ids: [12345678, {id: 87654321, comment: Foo}]}
+            - CertificatesPerDomain: {burst: 4, count: 4, period: 168h, ids: ["2001:db8::"]}
+            - CertificatesPerFQDNSet: {burst: 4, count: 4, period: 168h, ids: ["b.example.com,a.example.com"]}
+            """);
+    Cli run = Cli.run("overrides", "import", "--overrides", file.toString(), "--db", db);
+    assertThat(run).isEqualTo(new Cli(Exit.DONE, "", "4 added, 0 that were there written again\n"));
+    assertThat(dump().out())
+        .isEqualTo(Cli.run("overrides", "dump", "--overrides", file.toString()).out())
+        .contains("NewOrdersPerAccount,87654321,600,300,3h0m0s,Foo");
+    assertThat(Cli.run("overrides", "import", "--overrides", file.toString(), "--db", db).err())
+        .isEqualTo("0 added, 4 that were there written again\n");
+  }
+
+  @Test
+  void import_ofAFileWithAMistake_writesNothing() throws Exception {
+    Path file =
+        Files.writeString(
+            folder.resolve("overrides.yml"),
+            "- NewOrdersPerAccount: {burst: 3, count: 6, period: 1h, ids: [17, lol]}\n");
+    Cli run = Cli.run("overrides", "import", "--overrides", file.toString(), "--db", db);
+    assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(run.err()).contains("overrides.yml:1:").contains("lol");
+    assertThat(dump().out()).isEqualTo(HEADER);
+  }
+
+  @Test
+  void add_ofSomethingWrong_isRefusedWithTheReason() {
+    assertThat(add("NewOrdersPerAcount", "17").err()).contains("did you mean");
+    assertThat(add("NewOrdersPerAccount", "lol").err()).contains("regId");
+    assertThat(add("NewRegistrationsPerIPAddress", "10.0.0.1", "--strict").err())
+        .contains("reserved");
+    Cli burst =
+        Cli.run(
+            "overrides",
+            "add",
+            "NewOrdersPerAccount",
+            "17",
+            "--burst",
+            "0",
+            "--count",
+            "1",
+            "--period",
+            "1h",
+            "--db",
+            db);
+    assertThat(burst.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(burst.err()).contains("burst");
+    Cli period =
+        Cli.run(
+            "overrides",
+            "add",
+            "NewOrdersPerAccount",
+            "17",
+            "--burst",
+            "1",
+            "--count",
+            "1",
+            "--period",
+            "1 fortnight",
+            "--db",
+            db);
+    assertThat(period.err()).contains("expected a duration");
+    assertThat(dump().out()).isEqualTo(HEADER);
+  }
+
+  @Test
+  void add_ofADomainThatCanNeverMatch_warns() {
+    assertThat(add("CertificatesPerDomain", "www.example.com").err())
+        .startsWith("warning: found \"www.example.com\", which no request can match");
+  }
+
+  @Test
+  void dump_ofABadRow_namesIt_andPrintsTheOthers() throws Exception {
+    assertThat(add("NewOrdersPerAccount", "17").code()).isEqualTo(Exit.DONE);
+    try (var connection =
+            DriverManager.getConnection("jdbc:" + db.replace("postgres@", ""), "postgres", "");
+        var statement = connection.createStatement()) {
+      statement.execute(
+          "INSERT INTO rate_limit_overrides VALUES (3, '3:lol', 1, 1, 1, true, '', now())");
+    }
+    Cli run = dump();
+    assertThat(run.code()).isEqualTo(Exit.NO);
+    assertThat(run.out()).isEqualTo(HEADER + "NewOrdersPerAccount,17,600,300,3h0m0s,\n");
+    assertThat(run.err()).startsWith("bad row 3:lol: ").contains("regId");
+  }
+
+  @Test
+  void aDatabaseThatIsNotThere_isUnreachable() {
+    Cli run = Cli.run("overrides", "dump", "--db", "postgresql://postgres@127.0.0.1:1/none");
+    assertThat(run.code()).isEqualTo(Exit.UNREACHABLE);
+    assertThat(run.err()).startsWith("sluice: the database did not do it: ");
+  }
+
+  @Test
+  void aDatabaseWithoutTheTable_saysHowToMakeIt() {
+    Cli run = Cli.run("overrides", "dump", "--db", LocalPostgres.newDatabase());
+    assertThat(run.code()).isEqualTo(Exit.UNREACHABLE);
+    assertThat(run.err()).contains("sluice overrides migrate");
+  }
+
+  @Test
+  void noDatabase_orNoUrl_isWrongInput() {
+    assertThat(Cli.run("overrides", "migrate").err()).contains("--db URL");
+    Cli run = Cli.run("overrides", "migrate", "--db", "mysql://secret@h/d");
+    assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(run.err()).contains("postgresql://").doesNotContain("secret");
+  }
+
+  private Cli dump() {
+    return Cli.run("overrides", "dump", "--db", db);
+  }
+
+  private Cli on(String command, String limit, String id) {
+    return Cli.run("overrides", command, limit, id, "--db", db);
+  }
+
+  private Cli add(String limit, String id, String... more) {
+    String[] args = {
+      "overrides",
+      "add",
+      limit,
+      id,
+      "--burst",
+      "300",
+      "--count",
+      "600",
+      "--period",
+      "180m",
+      "--db",
+      db
+    };
+    String[] all = java.util.Arrays.copyOf(args, args.length + more.length);
+    System.arraycopy(more, 0, all, args.length, more.length);
+    return Cli.run(all);
+  }
+}

@@ -1,0 +1,187 @@
+package dev.sluice.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.testkit.LocalPostgres;
+import dev.sluice.yaml.LimitFiles;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+final class ServeCommandTest {
+
+  private static final Duration PATIENCE = Duration.ofSeconds(30);
+  private static final Pattern READY = Pattern.compile("listening on (http://\\S+) \\(.*\\)");
+  private static final HttpClient CLIENT = HttpClient.newHttpClient();
+
+  @Test
+  void server_answers_followsItsFiles_andStopsWhenTold(@TempDir Path folder) throws Exception {
+    Path limits = folder.resolve("limits.yml");
+    Files.writeString(limits, limitsOf(3));
+    try (CliProcess cli =
+            CliProcess.start("serve", "--http", "127.0.0.1:0", "--limits", limits.toString());
+        BufferedReader out = cli.out();
+        BufferedReader err = cli.err()) {
+      String server = untilReady(err);
+      assertThat(spend(server)).contains("\"remaining\":2,\"burst\":3");
+
+      Files.writeString(limits, limitsOf(5));
+      await().atMost(PATIENCE).until(() -> spend(server).contains("\"burst\":5"));
+      assertThat(until(err, "1 defaults")).contains("limits loaded");
+
+      Files.writeString(limits, "ApiCallsPerKey:\n  burst: lots\n");
+      assertThat(until(err, "not loaded")).contains("limits.yml:2:10: found \"lots\"");
+      assertThat(spend(server)).contains("\"burst\":5");
+      assertThat(get(server + "/readyz")).contains("ready");
+
+      cli.process().toHandle().destroy(); // SIGTERM; a Process would close its streams
+      assertThat(out.readLine()).as("standard output, to its end").isNull();
+      assertThat(cli.process().waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+    }
+  }
+
+  @Test
+  void tableOfOverrides_isFollowed_andServerIsNotReadyWithoutIt() throws Exception {
+    String db = LocalPostgres.newDatabase();
+    try (CliProcess cli =
+            CliProcess.start(
+                "serve",
+                "--http",
+                "127.0.0.1:0",
+                "--overrides-db",
+                db,
+                "--overrides-every",
+                "100ms");
+        BufferedReader err = cli.err()) {
+      String server = untilReady(err);
+      assertThat(get(server + "/readyz")).contains("has not been read yet");
+      assertThat(spend(server)).contains("\"burst\":100");
+
+      assertThat(Cli.run("overrides", "migrate", "--db", db).code()).isEqualTo(Exit.DONE);
+      assertThat(
+              Cli.run(
+                      "overrides",
+                      "add",
+                      "ApiCallsPerKey",
+                      "k",
+                      "--burst",
+                      "7",
+                      "--count",
+                      "1",
+                      "--period",
+                      "1h",
+                      "--db",
+                      db)
+                  .code())
+          .isEqualTo(Exit.DONE);
+
+      await().atMost(PATIENCE).until(() -> spend(server).contains("\"burst\":7"));
+      assertThat(get(server + "/readyz")).contains("\"ready\"");
+    }
+  }
+
+  @Test
+  void port_thatIsTaken_isRefused() throws IOException {
+    try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      Cli run = Cli.run("serve", "--http", "127.0.0.1:" + taken.getLocalPort());
+      assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+      assertThat(run.err()).contains("can't listen on 127.0.0.1:" + taken.getLocalPort(), "in use");
+      assertThat(run.err().lines()).hasSize(1);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"nonsense", "127.0.0.1:99999", "", "192.0.2.1:0"})
+  void address_thatCanNotBeOpened_isRefused(String address) {
+    Cli run = Cli.run("serve", "--http", address);
+    assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(run.err())
+        .containsAnyOf("expected host:port", "expected an address of this machine");
+    assertThat(run.err().lines()).hasSize(1);
+  }
+
+  @Test
+  void store_orFile_thatIsWrong_isRefused(@TempDir Path folder) throws IOException {
+    Cli store = Cli.run("serve", "--http", ":0", "--store", "memcached://localhost:11211");
+    assertThat(store.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(store.err()).contains("--store: found the store \"memcached://localhost:11211\"");
+    Path bad = Files.writeString(folder.resolve("bad.yml"), "Nope:\n  burst: 1\n");
+    Cli limits = Cli.run("serve", "--http", ":0", "--limits", bad.toString());
+    assertThat(limits.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(limits.err()).contains(bad + ":1:1: ", "found the name \"Nope\"");
+  }
+
+  @Test
+  void sampleLimits_areThoseOfTheExample() {
+    Limits example = LimitFiles.of(Path.of("../examples/limits/samples.yml")).load();
+    Limits sample = SampleLimits.make();
+    for (LimitName name : Catalogue.samples().names()) {
+      Quota quota = example.defaultFor(example.catalogue().get(name.name()));
+      assertThat(sample.defaultFor(name)).as(name.name()).isNotNull().isEqualTo(quota);
+    }
+  }
+
+  private static String limitsOf(int burst) {
+    return "ApiCallsPerKey:\n  burst: " + burst + "\n  count: 1\n  period: 1h\n";
+  }
+
+  private static String untilReady(BufferedReader err) throws IOException {
+    Matcher ready = READY.matcher(until(err, "listening"));
+    assertThat(ready.matches()).isTrue();
+    return ready.group(1);
+  }
+
+  private static String until(BufferedReader lines, String word) throws IOException {
+    String line = lines.readLine();
+    while (line != null && !line.contains(word)) {
+      line = lines.readLine();
+    }
+    assertThat(line).as("a line with " + word).isNotNull();
+    return line;
+  }
+
+  private static String spend(String server) {
+    return send(
+        HttpRequest.newBuilder(URI.create(server + "/v1/spend"))
+            .header("Content-Type", "application/json")
+            .POST(BodyPublishers.ofString("{\"limit\":\"ApiCallsPerKey\",\"id\":\"k\"}"))
+            .build());
+  }
+
+  private static String get(String address) {
+    return send(HttpRequest.newBuilder(URI.create(address)).build());
+  }
+
+  private static String send(HttpRequest request) {
+    try {
+      return CLIENT.send(request, BodyHandlers.ofString()).body();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException(e);
+    }
+  }
+}

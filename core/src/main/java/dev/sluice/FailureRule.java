@@ -1,0 +1,91 @@
+package dev.sluice;
+
+/**
+ * What a check or spend comes to when the store could not decide.
+ *
+ * <p>Such a decision is {@link Decision#degraded}. Refunds and resets have no rule: they fail.
+ * Immutable and thread-safe.
+ *
+ * @see Limiter.Builder#onFailure(FailureRule)
+ */
+public final class FailureRule {
+
+  enum Kind {
+    FAIL,
+    ALLOW,
+    DENY,
+    LOCAL
+  }
+
+  private static final FailureRule FAIL = new FailureRule(Kind.FAIL, 1);
+  private static final FailureRule ALLOW = new FailureRule(Kind.ALLOW, 1);
+  private static final FailureRule DENY = new FailureRule(Kind.DENY, 1);
+
+  private final Kind kind;
+  private final int processes;
+
+  private FailureRule(Kind kind, int processes) {
+    this.kind = kind;
+    this.processes = processes;
+  }
+
+  /**
+   * The caller gets the store's exception: what holds where nothing else is said.
+   *
+   * @return the rule
+   */
+  public static FailureRule fail() {
+    return FAIL;
+  }
+
+  /**
+   * The request passes: for limits that protect convenience.
+   *
+   * @return the rule
+   */
+  public static FailureRule allow() {
+    return ALLOW;
+  }
+
+  /**
+   * The request is denied, to come back in a second: for limits that protect something dear.
+   *
+   * @return the rule
+   */
+  public static FailureRule deny() {
+    return DENY;
+  }
+
+  /**
+   * The request is decided on in this process's memory, which holds a share of each limit: burst
+   * and rate divided by the number of processes. A burst smaller than that still is one token here;
+   * a cost above the share of the burst is denied.
+   *
+   * @param processes how many processes share the limits, at least 1
+   * @return the rule
+   */
+  public static FailureRule local(int processes) {
+    if (processes < 1) {
+      throw new IllegalArgumentException("processes: found " + processes + ", expected at least 1");
+    }
+    return new FailureRule(Kind.LOCAL, processes);
+  }
+
+  Kind kind() {
+    return kind;
+  }
+
+  int processes() {
+    return processes;
+  }
+
+  @Override
+  public String toString() {
+    return switch (kind) {
+      case FAIL -> "fail";
+      case ALLOW -> "allow";
+      case DENY -> "deny";
+      case LOCAL -> "local, a share of 1/" + processes;
+    };
+  }
+}

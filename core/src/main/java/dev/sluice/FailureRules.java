@@ -1,0 +1,122 @@
+package dev.sluice;
+
+import dev.sluice.FailureRule.Kind;
+import dev.sluice.LimiterObserver.Act;
+import dev.sluice.gcra.Quota;
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Reading;
+import dev.sluice.store.StoreException;
+import dev.sluice.store.TimeSource;
+import java.math.BigInteger;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Decides in place of a store that could not, limit by limit. Thread-safe; never blocks for long.
+ *
+ * <p>A batch stays all or nothing: where a rule denies it, nothing is spent locally either.
+ */
+final class FailureRules {
+
+  private static final long MAX_LOCAL_BUCKETS = 1_000_000;
+
+  private final FailureRule otherwise;
+  private final Map<String, FailureRule> byLimit;
+  private final TimeSource time = TimeSource.system();
+  private final BucketStore local = BucketStore.inMemory(time, MAX_LOCAL_BUCKETS);
+
+  FailureRules(FailureRule otherwise, Map<String, FailureRule> byLimit) {
+    this.otherwise = otherwise;
+    this.byLimit = Map.copyOf(byLimit);
+  }
+
+  private FailureRule ruleOf(Transaction transaction) {
+    return byLimit.getOrDefault(transaction.name().name(), otherwise);
+  }
+
+  /** The decision of each transaction; throws the failure where a rule says so. */
+  List<Decision> decide(Plan plan, StoreException failure) {
+    if (plan.act() != Act.CHECK && plan.act() != Act.SPEND) {
+      throw failure;
+    }
+    boolean passes = true;
+    List<Charge> charges = new ArrayList<>();
+    for (Transaction transaction : plan.transactions()) {
+      Quota quota = Plan.limiting(transaction);
+      if (quota == null) {
+        continue;
+      }
+      switch (kindFor(transaction, quota)) {
+        case FAIL -> throw failure;
+        case ALLOW -> {}
+        case DENY -> passes &= transaction.kind() == Transaction.Kind.SPEND_ONLY;
+        case LOCAL -> charges.add(charge(plan, transaction, quota));
+      }
+    }
+    List<Reading> readings = readings(charges, passes);
+    List<Decision> decisions = new ArrayList<>();
+    int next = 0;
+    for (Transaction transaction : plan.transactions()) {
+      Quota quota = Plan.limiting(transaction);
+      if (quota == null) {
+        decisions.add(Decision.unlimited(transaction));
+        continue;
+      }
+      Kind kind = kindFor(transaction, quota);
+      decisions.add(
+          kind == Kind.LOCAL
+              ? Decision.ofSpend(transaction, share(transaction, quota), readings.get(next++))
+                  .asDegraded()
+              : Decision.degraded(transaction, kind == Kind.ALLOW, time.nanos()));
+    }
+    return decisions;
+  }
+
+  /** What fits no share is denied, instead of being decided on. */
+  private Kind kindFor(Transaction transaction, Quota quota) {
+    Kind kind = ruleOf(transaction).kind();
+    return kind == Kind.LOCAL && transaction.cost() > share(transaction, quota).burst()
+        ? Kind.DENY
+        : kind;
+  }
+
+  private Quota share(Transaction transaction, Quota quota) {
+    int processes = ruleOf(transaction).processes();
+    long burst = Math.max(quota.burst() / processes, 1);
+    BigInteger period =
+        BigInteger.valueOf(quota.period().toNanos()).multiply(BigInteger.valueOf(processes));
+    // A bucket that takes centuries to fill: as slow as can be told.
+    BigInteger longest =
+        BigInteger.valueOf(Long.MAX_VALUE)
+            .divide(BigInteger.valueOf(burst))
+            .multiply(BigInteger.valueOf(quota.count()))
+            .min(BigInteger.valueOf(Long.MAX_VALUE));
+    return Quota.of(burst, quota.count(), Duration.ofNanos(period.min(longest).longValueExact()));
+  }
+
+  private Charge charge(Plan plan, Transaction transaction, Quota quota) {
+    Quota share = share(transaction, quota);
+    return new Charge(
+        transaction.bucketKey(),
+        Plan.chargeAct(plan.act(), transaction),
+        share.incrementNanos(transaction.cost()),
+        share.offsetNanos(),
+        Charge.NO_END);
+  }
+
+  private List<Reading> readings(List<Charge> charges, boolean passes) {
+    if (charges.isEmpty()) {
+      return List.of();
+    }
+    List<Charge> asked =
+        passes
+            ? charges
+            : charges.stream()
+                .map(c -> new Charge(c.key(), Charge.Act.CHECK, 0, c.offsetNanos(), c.untilNanos()))
+                .toList();
+    return local.charge(asked);
+  }
+}

@@ -1,0 +1,153 @@
+package dev.sluice;
+
+import static com.tngtech.archunit.core.domain.properties.HasOwner.Predicates.With.owner;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+
+import com.tngtech.archunit.core.domain.JavaCall;
+import com.tngtech.archunit.core.domain.JavaClass;
+import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.domain.JavaModifier;
+import com.tngtech.archunit.core.importer.ClassFileImporter;
+import com.tngtech.archunit.core.importer.ImportOption;
+import dev.sluice.store.TimeSource;
+import java.time.Instant;
+import java.util.Arrays;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.assertj.core.api.Assertions;
+import org.junit.jupiter.api.Test;
+
+/** The arrows inside the library: http → front door → limit → gcra, front door → store → gcra. */
+class ArchitectureTest {
+
+  private static final String GCRA = "dev.sluice.gcra..";
+  private static final String LIMIT = "dev.sluice.limit..";
+  private static final String STORE = "dev.sluice.store..";
+  private static final String HTTP = "dev.sluice.http..";
+  private static final String[] ANNOTATIONS = {"org.jspecify..", "com.google.errorprone.."};
+
+  /** What users and the other modules need; a new public type is a decision, made here. */
+  private static final Set<String> PUBLIC =
+      Set.of(
+          "AsyncLimiter",
+          "Catalogue",
+          "Charge",
+          "BucketStore",
+          "CurrentLimits",
+          "Decision",
+          "DeniedException",
+          "FailureRule",
+          "Gcra",
+          "GoDuration",
+          "IdFormat",
+          "IdFormats",
+          "IdTexts",
+          "InvalidIdException",
+          "InvalidRequestException",
+          "IpAddress",
+          "LimitName",
+          "LimitOverride",
+          "Limiter",
+          "LimiterObserver",
+          "Limits",
+          "Quota",
+          "Reading",
+          "Reservation",
+          "StoreException",
+          "Strictness",
+          "Suggestion",
+          "TimeSource",
+          "Transaction",
+          "UnknownLimitException",
+          "HeaderProfile",
+          "Problem");
+
+  private final JavaClasses library =
+      new ClassFileImporter()
+          .withImportOption(new ImportOption.DoNotIncludeTests())
+          .importPackages("dev.sluice");
+
+  private void mayOnlySee(String room, String... seen) {
+    classes()
+        .that()
+        .resideInAPackage(room)
+        .should()
+        .onlyDependOnClassesThat()
+        .resideInAnyPackage(concat(seen, concat(ANNOTATIONS, room, "java..")))
+        .check(library);
+  }
+
+  private static String[] concat(String[] some, String... more) {
+    return Stream.of(some, more).flatMap(Arrays::stream).toArray(String[]::new);
+  }
+
+  @Test
+  void gcra_seesNothing() {
+    mayOnlySee(GCRA);
+  }
+
+  @Test
+  void limit_seesTheLaw() {
+    mayOnlySee(LIMIT, GCRA);
+  }
+
+  @Test
+  void store_seesTheLawAndNoLimit() {
+    mayOnlySee(STORE, GCRA);
+  }
+
+  @Test
+  void frontDoor_seesNoEdge() {
+    mayOnlySee("dev.sluice", LIMIT, STORE, GCRA);
+  }
+
+  @Test
+  void http_seesTheFrontDoorAndNoStore() {
+    noClasses()
+        .that()
+        .resideInAPackage(HTTP)
+        .should()
+        .dependOnClassesThat()
+        .resideInAPackage(STORE)
+        .check(library);
+  }
+
+  @Test
+  void everything_usesTheLibraryAndTheJdkOnly() {
+    mayOnlySee("dev.sluice..");
+  }
+
+  @Test
+  void nobody_asksAClockButTheTimeSource() {
+    noClasses()
+        .that()
+        .areNotAssignableTo(TimeSource.class)
+        .should()
+        .callMethod(System.class, "currentTimeMillis")
+        .orShould()
+        .callMethod(Instant.class, "now")
+        .check(library);
+  }
+
+  @Test
+  void nobody_sleepsOrStartsThreads() {
+    noClasses()
+        .should()
+        .callMethodWhere(JavaCall.Predicates.target(owner(JavaClass.Predicates.type(Thread.class))))
+        .check(library);
+  }
+
+  @Test
+  void publicTypes_areThoseThatSomebodyNeeds() {
+    Set<String> found =
+        library.stream()
+            .filter(type -> type.isTopLevelClass() && !type.getSimpleName().equals("package-info"))
+            .filter(type -> type.getModifiers().contains(JavaModifier.PUBLIC))
+            .map(JavaClass::getSimpleName)
+            .collect(Collectors.toCollection(TreeSet::new));
+    Assertions.assertThat(found).containsExactlyInAnyOrderElementsOf(PUBLIC);
+  }
+}

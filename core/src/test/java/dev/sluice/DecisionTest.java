@@ -1,0 +1,117 @@
+package dev.sluice;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.Limits;
+import dev.sluice.store.BucketStore;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+class DecisionTest {
+
+  private static final String LIMIT = "NewRegistrationsPerIPAddress";
+  private static final String IP = "192.0.2.7";
+  private static final long NOW = 1_700_000_000_123_456_789L;
+
+  private static Limiter limiter(Quota quota, long nowNanos) {
+    return Limiter.of(
+        Limits.builder(Catalogue.seed()).limit(LIMIT, quota).build(),
+        BucketStore.inMemory(() -> nowNanos));
+  }
+
+  private static Decision denied(Quota quota, long nowNanos) {
+    Limiter limiter = limiter(quota, nowNanos);
+    assertThat(limiter.spend(LIMIT, IP, quota.burst()).allowed()).isTrue();
+    return limiter.spend(LIMIT, IP);
+  }
+
+  @Test
+  void message_denialAtTheEpoch_readsAsTheSeedSystemWritesIt() {
+    assertThat(denied(Quota.of(10, 720, Duration.ofHours(1)), 0).message())
+        .isEqualTo(
+            "too many new registrations (10) from this IP address in the last 1h0m0s,"
+                + " retry after 1970-01-01 00:00:05 UTC: see"
+                + " https://letsencrypt.org/docs/rate-limits/#new-registrations-per-ip-address");
+  }
+
+  @Test
+  void message_allowanceOrRefund_isEmpty() {
+    Limiter limiter = limiter(Quota.per(2, Duration.ofSeconds(1)), NOW);
+    assertThat(limiter.spend(LIMIT, IP).message()).isEmpty();
+    assertThat(limiter.refund(LIMIT, "192.0.2.8").message()).isEmpty();
+    assertThat(limiter.spend(List.of()).message()).isEmpty();
+  }
+
+  @Test
+  void message_askedTwice_isTheSame() {
+    Decision denied = denied(Quota.per(1, Duration.ofDays(365)), NOW);
+    assertThat(denied.message()).isEqualTo(denied.message()).isNotEmpty();
+  }
+
+  @Test
+  void retryAt_anyDenial_isNeverTooEarlyAndAtMostThreePercentLate() {
+    Random random = new Random(19);
+    for (int i = 0; i < 2_000; i++) {
+      long period = 1 + (random.nextLong(Long.MAX_VALUE) >>> 1 >>> random.nextInt(62));
+      Decision denied = denied(Quota.of(1, 1, Duration.ofNanos(period)), random.nextLong(2 * NOW));
+      Instant earliest = denied.decidedAt().plus(denied.retryIn());
+      Duration latest = Duration.ofSeconds(1).plus(denied.retryIn().dividedBy(33));
+      Instant retryAt = denied.retryAt();
+      assertThat(retryAt).isEqualTo(retryAt.truncatedTo(ChronoUnit.SECONDS));
+      assertThat(retryAt).isBetween(earliest, earliest.plus(latest));
+      assertThat(Duration.ofSeconds(denied.retryAfterSeconds()))
+          .isBetween(denied.retryIn(), denied.retryIn().plus(latest));
+    }
+  }
+
+  @Test
+  void retryAt_wholeSeconds_areNotRoundedUp() {
+    Decision exact = denied(Quota.of(1, 1, Duration.ofSeconds(2)), 0);
+    assertThat(exact.retryAt()).isEqualTo(Instant.ofEpochSecond(2));
+    Decision oneMore = denied(Quota.of(1, 1, Duration.ofSeconds(2).plusNanos(1)), 0);
+    assertThat(oneMore.retryAt()).isEqualTo(Instant.ofEpochSecond(3));
+    Decision least = denied(Quota.of(1, 1, Duration.ofNanos(1)), 0);
+    assertThat(least.retryAt()).isEqualTo(Instant.ofEpochSecond(1));
+  }
+
+  @Test
+  void tat_afterASpend_isWhenTheBucketIsFull() {
+    Decision decision = limiter(Quota.per(2, Duration.ofSeconds(1)), NOW).spend(LIMIT, IP);
+    assertThat(decision.decidedAt()).isEqualTo(Instant.ofEpochSecond(1_700_000_000, 123_456_789));
+    assertThat(decision.tat()).isEqualTo(decision.decidedAt().plusMillis(500));
+    assertThat(decision.resetIn()).isEqualTo(Duration.ofMillis(500));
+  }
+
+  @Test
+  void tat_pastTheYear2262_isNotCut() {
+    Decision decision =
+        limiter(Quota.of(1, 1, Duration.ofNanos(Long.MAX_VALUE)), Long.MAX_VALUE).spend(LIMIT, IP);
+    assertThat(decision.tat()).isEqualTo(decision.decidedAt().plus(decision.resetIn()));
+    assertThat(decision.tat()).isAfter(Instant.parse("2554-01-01T00:00:00Z"));
+  }
+
+  @Test
+  void parts_oneTransaction_areTheDecisionItself() {
+    Decision decision = limiter(Quota.per(2, Duration.ofSeconds(1)), NOW).spend(LIMIT, IP);
+    assertThat(decision.parts()).containsExactly(decision);
+  }
+
+  @Test
+  void orThrow_denial_throwsWithItsMessage() {
+    Decision denied = denied(Quota.per(1, Duration.ofSeconds(1)), NOW);
+    assertThatThrownBy(denied::orThrow)
+        .isInstanceOf(DeniedException.class)
+        .hasMessage(denied.message())
+        .extracting(thrown -> ((DeniedException) thrown).decision())
+        .isSameAs(denied);
+    Decision allowed = limiter(Quota.per(1, Duration.ofSeconds(1)), NOW).spend(LIMIT, IP);
+    assertThat(allowed.orThrow()).isSameAs(allowed);
+  }
+}

@@ -1,0 +1,138 @@
+package dev.sluice;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.limit.UnknownLimitException;
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Reading;
+import dev.sluice.store.StoreException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletionException;
+import org.junit.jupiter.api.Test;
+
+final class FailureRuleTest {
+
+  private static final Limits LIMITS =
+      Limits.builder(
+              Catalogue.of(
+                  LimitName.builder(1, "Free").id(IdFormat.string()).build(),
+                  LimitName.builder(2, "Dear").id(IdFormat.string()).build(),
+                  LimitName.builder(3, "Shared").id(IdFormat.string()).build(),
+                  LimitName.builder(4, "Off").id(IdFormat.string()).build(),
+                  LimitName.builder(5, "Ages").id(IdFormat.string()).build()))
+          .limit("Free", Quota.per(10, Duration.ofHours(1)))
+          .limit("Dear", Quota.per(10, Duration.ofHours(1)))
+          .limit("Shared", Quota.per(10, Duration.ofHours(1)))
+          .limit("Ages", Quota.of(3, 1, Duration.ofNanos(Long.MAX_VALUE / 3)))
+          .build();
+
+  /** A store that is never there. */
+  private static final class Gone implements BucketStore {
+    @Override
+    public List<Reading> charge(List<Charge> charges) {
+      throw new StoreException("gone");
+    }
+  }
+
+  private final Limiter limiter =
+      Limiter.builder(new CurrentLimits(LIMITS), new Gone())
+          .onFailure(FailureRule.allow())
+          .onFailure("Dear", FailureRule.deny())
+          .onFailure("Shared", FailureRule.local(3))
+          .onFailure("Ages", FailureRule.local(2))
+          .build();
+
+  private Transaction on(String limit, long cost) {
+    return limiter.transaction(limit, "x").withCost(cost);
+  }
+
+  @Test
+  void spend_noRule_throws() {
+    Limiter bare = Limiter.of(LIMITS, new Gone());
+    assertThatThrownBy(() -> bare.spend("Free", "x"))
+        .isInstanceOf(StoreException.class)
+        .hasMessage("gone");
+    assertThatThrownBy(() -> bare.async().spend("Free", "x").toCompletableFuture().join())
+        .isInstanceOf(CompletionException.class)
+        .hasCauseInstanceOf(StoreException.class);
+  }
+
+  @Test
+  void spend_allow_passesAndIsRecognisable() {
+    Decision decision = limiter.spend("Free", "x");
+    assertThat(decision.allowed()).isTrue();
+    assertThat(decision.degraded()).isTrue();
+    assertThat(decision).asString().contains("allowed (degraded)");
+  }
+
+  @Test
+  void spend_deny_sendsAwayForASecond() {
+    Decision decision = limiter.spend("Dear", "x");
+    assertThat(decision.denied()).isTrue();
+    assertThat(decision.retryIn()).isEqualTo(Duration.ofSeconds(1));
+    assertThat(decision.message())
+        .startsWith("the limit Dear can not be decided on at the moment, retry after ");
+  }
+
+  @Test
+  void spend_local_givesOutItsShareAndNoMore() {
+    assertThat(limiter.check("Shared", "x").remaining()).isEqualTo(2);
+    for (int i = 0; i < 3; i++) {
+      assertThat(limiter.spend("Shared", "x").allowed()).isTrue();
+    }
+    Decision denied = limiter.async().spend("Shared", "x").toCompletableFuture().join();
+    assertThat(denied.denied()).isTrue();
+    assertThat(denied.degraded()).isTrue();
+    assertThat(denied.retryIn()).isGreaterThan(Duration.ofMinutes(17)); // 6 minutes, for three
+    assertThat(limiter.spend("Shared", "x", 4).retryIn()).isEqualTo(Duration.ofSeconds(1));
+  }
+
+  @Test
+  void spend_localShareOfCenturies_doesNotOverflow() {
+    assertThat(limiter.spend("Ages", "x").allowed()).isTrue();
+    assertThat(limiter.spend("Ages", "x").denied()).isTrue();
+  }
+
+  @Test
+  void spendBatch_oneDenied_spendsNothingLocally() {
+    Decision decision = limiter.spend(List.of(on("Shared", 3), on("Dear", 1), on("Off", 1)));
+    assertThat(decision.denied()).isTrue();
+    assertThat(decision.parts()).extracting(Decision::degraded).containsExactly(true, true, false);
+    Decision passes = limiter.spend(List.of(on("Shared", 3), on("Dear", 1).spendOnly()));
+    assertThat(passes.allowed()).isTrue();
+    assertThat(passes.degraded()).isTrue();
+  }
+
+  @Test
+  void reserve_underARule_hasNothingToGiveBack() {
+    try (Reservation reservation = limiter.reserve("Free", "x")) {
+      assertThat(reservation.allowed()).isTrue();
+      reservation.cancel(); // asks no store
+    }
+    assertThat(limiter.async().reserve("Dear", "x", 1).toCompletableFuture().join().denied())
+        .isTrue();
+  }
+
+  @Test
+  void refundAndReset_fail() {
+    assertThatThrownBy(() -> limiter.refund("Free", "x")).isInstanceOf(StoreException.class);
+    assertThatThrownBy(() -> limiter.reset("Free", "x")).isInstanceOf(StoreException.class);
+  }
+
+  @Test
+  void onFailure_unknownLimitOrNoProcess_isRefused() {
+    Limiter.Builder builder = Limiter.builder(new CurrentLimits(LIMITS), new Gone());
+    assertThatThrownBy(() -> builder.onFailure("Fre", FailureRule.allow()))
+        .isInstanceOf(UnknownLimitException.class);
+    assertThatThrownBy(() -> FailureRule.local(0)).hasMessageContaining("expected at least 1");
+  }
+}

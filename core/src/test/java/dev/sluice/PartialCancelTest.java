@@ -1,0 +1,67 @@
+package dev.sluice;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.Limits;
+import dev.sluice.store.BucketStore;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** A reservation of several limits of which some are given back. */
+class PartialCancelTest {
+
+  private static final Limits LIMITS =
+      Limits.builder(Catalogue.samples())
+          .limit("LoginsPerIPAddress", Quota.per(10, Duration.ofMinutes(1)))
+          .limit("FailedLoginsPerIPAddress", Quota.per(30, Duration.ofHours(1)))
+          .build();
+
+  private final Limiter limiter = Limiter.of(LIMITS, BucketStore.inMemory(() -> 1_000));
+
+  @Test
+  void cancel_ofSome_leavesTheOthersSpent() {
+    try (Reservation both = reserveBoth()) {
+      both.cancel(t -> t.name().name().equals("FailedLoginsPerIPAddress"));
+    }
+
+    assertThat(remaining("LoginsPerIPAddress")).isEqualTo(9);
+    assertThat(remaining("FailedLoginsPerIPAddress")).isEqualTo(30);
+  }
+
+  @Test
+  void cancel_ofTheRest_afterwards_doesNothing() {
+    try (Reservation both = reserveBoth()) {
+      both.cancel(t -> t.name().name().equals("FailedLoginsPerIPAddress"));
+      both.cancel();
+    }
+
+    assertThat(remaining("LoginsPerIPAddress")).isEqualTo(9);
+  }
+
+  @Test
+  void shadow_isAMarkThatDecidesNothingAndStaysOn() {
+    Transaction trial =
+        limiter.transaction("LoginsPerIPAddress", "192.0.2.7").inShadow().withCost(10);
+
+    assertThat(limiter.spend(List.of(trial)).allowed()).isTrue();
+    Decision second = limiter.spend(List.of(trial.withCost(1)));
+
+    assertThat(second.denied()).isTrue();
+    assertThat(second.transaction().isShadow()).isTrue();
+    assertThat(limiter.transaction("LoginsPerIPAddress", "192.0.2.7").isShadow()).isFalse();
+  }
+
+  private Reservation reserveBoth() {
+    return limiter.reserve(
+        List.of(
+            limiter.transaction("LoginsPerIPAddress", "192.0.2.7"),
+            limiter.transaction("FailedLoginsPerIPAddress", "192.0.2.7")));
+  }
+
+  private long remaining(String limit) {
+    return limiter.check(limit, "192.0.2.7", 0).remaining();
+  }
+}

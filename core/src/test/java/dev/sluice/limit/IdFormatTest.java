@@ -1,0 +1,168 @@
+package dev.sluice.limit;
+
+import static dev.sluice.limit.Strictness.LENIENT;
+import static dev.sluice.limit.Strictness.STRICT;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class IdFormatTest {
+
+  private static final List<IdFormat> ALL =
+      List.of(
+          IdFormat.ipAddress(),
+          IdFormat.ipv6Range(48),
+          IdFormat.regId(),
+          IdFormat.integer(),
+          IdFormat.uuid(),
+          IdFormat.string());
+
+  private static void assertRefused(IdFormat format, String text, Strictness mode, String message) {
+    assertThatThrownBy(() -> format.canonical(text, mode))
+        .as("%s of \"%s\"", format.name(), text.length() > 100 ? text.length() : text)
+        .isInstanceOf(InvalidIdException.class)
+        .hasMessageContaining(message);
+  }
+
+  @Test
+  void canonical_emptyOrEndless_isRefusedByEveryFormat() {
+    String megabyte = "1".repeat(1 << 20);
+    for (IdFormat format : ALL) {
+      assertRefused(format, "", LENIENT, "the id is empty, expected ");
+      assertRefused(format, megabyte, LENIENT, "the id has 1048576 characters");
+    }
+  }
+
+  @Test
+  void canonical_itsOwnResult_isItself() {
+    for (String text : List.of("2001:DB8::1", "::ffff:1.2.3.4", "10.0.0.1")) {
+      String canonical = IdFormat.ipAddress().canonical(text, LENIENT);
+      assertThat(IdFormat.ipAddress().canonical(canonical, LENIENT)).isSameAs(canonical);
+    }
+  }
+
+  @Test
+  void ipAddress_strict_refusesOtherSpellingsAndReservedBlocks() {
+    IdFormat format = IdFormat.ipAddress();
+    assertRefused(format, "2602:80A:6000::1", STRICT, "not in canonical form");
+    for (String reserved :
+        List.of(
+            "10.1.2.3",
+            "127.0.0.1",
+            "192.168.0.1",
+            "169.254.1.1",
+            "224.0.0.1",
+            "::1",
+            "fe80::1",
+            "fc00::1",
+            "2001:db8::1",
+            "ff02::1",
+            "0.0.0.0",
+            "::")) {
+      assertRefused(format, reserved, STRICT, "reserved address block");
+      assertThat(format.canonical(reserved, LENIENT)).isEqualTo(reserved);
+    }
+    assertThat(format.canonical("64.112.117.1", STRICT)).isEqualTo("64.112.117.1");
+  }
+
+  @Test
+  void ipv6Range_lenient_clearsLowBits() {
+    assertThat(IdFormat.ipv6Range(48).canonical("2001:0db8:1:ffff::1/48", LENIENT))
+        .isEqualTo("2001:db8:1::/48");
+    assertThat(IdFormat.ipv6Range(64).name()).isEqualTo("ipv6RangeCIDR/64");
+    assertThat(IdFormat.ipv6Range(1).canonical("ffff::/1", LENIENT)).isEqualTo("8000::/1");
+  }
+
+  @Test
+  void ipv6Range_anyOtherMask_isRefused() {
+    IdFormat format = IdFormat.ipv6Range(48);
+    for (String mask : List.of("/64", "/0", "/128")) {
+      assertRefused(format, "2001:db8::" + mask, LENIENT, "/48 mask");
+    }
+    for (String mask : List.of("", "/", "/048", "/+48", "/4a", "/48/48", "/ 48", "/4800")) {
+      assertRefused(format, "2001:db8::" + mask, LENIENT, "CIDR");
+    }
+    assertRefused(format, "10.0.0.0/48", LENIENT, "/48 mask");
+    assertThatThrownBy(() -> IdFormat.ipv6Range(129)).hasMessageContaining("found 129");
+    assertThatThrownBy(() -> IdFormat.ipv6Range(0)).hasMessageContaining("found 0");
+  }
+
+  @Test
+  void regId_unsigned64Bits_isTaken() {
+    IdFormat format = IdFormat.regId();
+    assertThat(format.canonical("18446744073709551615", STRICT)).isEqualTo("18446744073709551615");
+    assertThat(format.canonical("000", LENIENT)).isEqualTo("0");
+    assertRefused(format, "0017", STRICT, "canonical");
+    for (String text :
+        List.of("18446744073709551616", "-1", "+1", "1.0", "1e3", " 1", "0x1", "٣", "lol")) {
+      assertRefused(format, text, LENIENT, "regId");
+    }
+  }
+
+  @Test
+  void integer_signed64Bits_isTaken() {
+    IdFormat format = IdFormat.integer();
+    assertThat(format.canonical("-9223372036854775808", STRICT)).startsWith("-922");
+    assertThat(format.canonical("-0", LENIENT)).isEqualTo("0");
+    for (String text : List.of("9223372036854775808", "-", "--1", "+1", "1_000", "")) {
+      assertRefused(format, text, LENIENT, "integer");
+    }
+  }
+
+  @Test
+  void uuid_anyCase_isOneBucket() {
+    IdFormat format = IdFormat.uuid();
+    String lower = "f81d4fae-7dec-11d0-a765-00a0c91e6bf6";
+    assertThat(format.canonical("F81D4FAE-7DEC-11D0-A765-00A0C91E6BF6", LENIENT)).isEqualTo(lower);
+    assertThat(format.canonical(lower, STRICT)).isSameAs(lower);
+    for (String text : List.of(lower + "0", "{" + lower + "}", lower.replace("-", ""), "f81d")) {
+      assertRefused(format, text, LENIENT, "uuid");
+    }
+  }
+
+  @Test
+  void string_textThatCouldBeTwoTexts_isRefused() {
+    IdFormat format = IdFormat.string();
+    assertThat(format.canonical("Ünïcode 😀 \"quoted\"", STRICT))
+        .isEqualTo("Ünïcode 😀 \"quoted\"");
+    assertRefused(format, "a\u0000b", LENIENT, "U+0000 at position 2");
+    assertRefused(format, "a\nb", LENIENT, "U+000A at position 2");
+    assertRefused(format, "\u007f", LENIENT, "U+007F at position 1");
+    for (String lone : List.of("\ud83d", "a\ud83d", "\ud83da", "\ude00", "\ude00\ud83d")) {
+      assertRefused(format, lone, LENIENT, "half of a surrogate pair");
+    }
+    assertThat(format.canonical("x".repeat(1024), LENIENT)).hasSize(1024);
+    assertRefused(format, "x".repeat(1025), LENIENT, "1025 characters");
+  }
+
+  /** A message about a hostile id must stay on its line of a log, and short. */
+  @Test
+  void canonical_hostileText_isQuotedInTheMessage() {
+    assertRefused(
+        IdFormat.ipAddress(), "1\n2\r\u001b[31m", LENIENT, "\"1\\u000a2\\u000d\\u001b[31m\"");
+    assertRefused(IdFormat.ipAddress(), "\u202e\u2028", LENIENT, "\"\\u202e\\u2028\"");
+    assertThatThrownBy(() -> IdFormat.ipAddress().canonical("x".repeat(1000), LENIENT))
+        .extracting(thrown -> thrown.getMessage().length())
+        .satisfies(length -> assertThat((int) length).isLessThan(200));
+  }
+
+  @Test
+  void parse_namesFile_knowsEveryFormat() {
+    IdFormats formats = IdFormats.builtIn();
+    for (IdFormat format : ALL) {
+      assertThat(formats.parse(format.name()).name()).isEqualTo(format.name());
+    }
+    assertThat(formats.parse("ipv6RangeCIDR/64").name()).isEqualTo("ipv6RangeCIDR/64");
+    assertThat(formats.parse("ipAddress:string").name()).isEqualTo("ipAddress:string");
+    assertThatThrownBy(() -> formats.parse("ipAdress"))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("did you mean \"ipAddress\"?");
+    for (String text : List.of("", ":", "string:", "ipv6RangeCIDR/0", "ipv6RangeCIDR/129", "x")) {
+      assertThatThrownBy(() -> formats.parse(text))
+          .as(text)
+          .isInstanceOf(IllegalArgumentException.class);
+    }
+  }
+}

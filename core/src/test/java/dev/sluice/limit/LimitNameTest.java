@@ -1,0 +1,93 @@
+package dev.sluice.limit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.gcra.Quota;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class LimitNameTest {
+
+  private static final Quota QUOTA = Quota.of(10, 5, Duration.ofDays(7));
+
+  private static LimitName joined(String message) {
+    return LimitName.builder(7, "PerUser")
+        .id(IdFormat.joined(IdFormat.ipAddress(), IdFormat.integer(), IdFormat.string()))
+        .message(message)
+        .build();
+  }
+
+  @Test
+  void denial_placeholders_areFilledIn() {
+    assertThat(
+            joined("{burst} {count} {period} {id} {id.1} {id.2} {id.3}")
+                .denial(QUOTA, "[2001:db8::1]:-5:a:b"))
+        .isEqualTo("10 5 168h0m0s [2001:db8::1]:-5:a:b [2001:db8::1] -5 a:b");
+  }
+
+  @Test
+  void denial_idThatLooksLikeATemplate_isNotFilledInAgain() {
+    assertThat(joined("for {id.3}").denial(QUOTA, "192.0.2.1:5:{burst}$1\\"))
+        .isEqualTo("for {burst}$1\\");
+  }
+
+  @Test
+  void denial_noMessageDeclared_namesTheLimit() {
+    assertThat(LimitName.builder(7, "PerUser").build().denial(QUOTA, "bob"))
+        .isEqualTo("too many requests (10) for PerUser in the last 168h0m0s");
+  }
+
+  @Test
+  void message_unknownPlaceholder_isRefused() {
+    for (String template : List.of("{brust}", "{}", "{id.0}", "{id.10}", "{ id }")) {
+      assertThatThrownBy(() -> LimitName.builder(7, "PerUser").message(template))
+          .as(template)
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContainingAll("found " + template, "expected one of {burst}");
+    }
+  }
+
+  @Test
+  void build_partThatTheIdHasNot_isRefused() {
+    assertThatThrownBy(() -> joined("{id.4}")).hasMessageContaining("has 3 part(s)");
+    assertThatThrownBy(() -> LimitName.builder(7, "PerUser").message("{id.2}").build())
+        .hasMessageContaining("has 1 part(s)");
+  }
+
+  @Test
+  void builder_numberOrNameOutOfRange_isRefused() {
+    assertThatThrownBy(() -> LimitName.builder(0, "A")).hasMessageContaining("number: found 0");
+    for (String name : List.of("", "1A", "A B", "A:B", "Ä", "A\n", "a".repeat(101))) {
+      assertThatThrownBy(() -> LimitName.builder(1, name))
+          .as(name)
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("name: found");
+    }
+  }
+
+  @Test
+  void overrideId_longerThanTheId_isRefused() {
+    assertThatThrownBy(
+            () ->
+                LimitName.builder(7, "PerUser")
+                    .overrideId(IdFormat.joined(IdFormat.string(), IdFormat.string()))
+                    .build())
+        .hasMessageContaining("overrideId: found string:string");
+  }
+
+  @Test
+  void keyOf_overrideByPrefix_understandsBothForms() {
+    LimitName name =
+        LimitName.builder(4, "FailedPerAccount")
+            .id(IdFormat.joined(IdFormat.regId(), IdFormat.string()))
+            .overrideId(IdFormat.regId())
+            .build();
+    assertThat(name.keyOf("0017", Strictness.LENIENT)).isEqualTo("4:17");
+    assertThat(name.keyOf("0017:example.com", Strictness.LENIENT)).isEqualTo("4:17:example.com");
+    assertThatThrownBy(() -> name.keyOf("12ea5", Strictness.LENIENT))
+        .isInstanceOf(InvalidIdException.class)
+        .hasMessageContaining("regId");
+  }
+}

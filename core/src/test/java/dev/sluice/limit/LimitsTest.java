@@ -1,0 +1,129 @@
+package dev.sluice.limit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.gcra.Quota;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class LimitsTest {
+
+  private static final Quota SMALL = Quota.per(1, Duration.ofSeconds(1));
+  private static final Quota LARGE = Quota.per(9, Duration.ofSeconds(1));
+  private static final String IP_LIMIT = "NewRegistrationsPerIPAddress";
+
+  private static LimitName named(int number, String name) {
+    return LimitName.builder(number, name).build();
+  }
+
+  @Test
+  void catalogue_sameNameOrNumberTwice_isRefused() {
+    assertThatThrownBy(() -> Catalogue.of(named(1, "A"), named(2, "A")))
+        .hasMessageContaining("found the name A twice (as 1 and 2)");
+    assertThatThrownBy(() -> Catalogue.of(named(1, "A"), named(1, "B")))
+        .hasMessageContaining("found the number 1 twice (for A and B)");
+    assertThatThrownBy(() -> Catalogue.seed().plus(Catalogue.seed()))
+        .isInstanceOf(IllegalArgumentException.class);
+  }
+
+  @Test
+  void catalogue_seedAndSamples_goTogether() {
+    Catalogue both = Catalogue.seed().plus(Catalogue.samples());
+    assertThat(both.find(1)).isEqualTo(both.find(IP_LIMIT)).isNotNull();
+    assertThat(both.find(0)).isNull();
+    assertThat(both.find("Unknown")).isNull();
+    assertThat(both.names()).extracting(LimitName::name).isSorted().hasSize(10);
+  }
+
+  @Test
+  void catalogue_unknownName_isRefusedWithTheNearest() {
+    assertThatThrownBy(() -> Catalogue.seed().get("NewRegistrationPerIpAddress"))
+        .isInstanceOf(UnknownLimitException.class)
+        .hasMessageContaining("no limit has the name \"NewRegistrationPerIpAddress\"")
+        .hasMessageContaining("did you mean \"NewRegistrationsPerIPAddress\"?");
+    assertThatThrownBy(() -> Catalogue.seed().get("\n" + "x".repeat(100_000)))
+        .isInstanceOf(UnknownLimitException.class)
+        .hasMessageNotContaining("\n");
+  }
+
+  @Test
+  void quotaFor_overrideThenDefaultThenNothing_isFound() {
+    Limits limits =
+        Limits.builder(Catalogue.seed())
+            .limit(IP_LIMIT, SMALL)
+            .override(IP_LIMIT, "2001:0DB8::0001", LARGE)
+            .build();
+    LimitName name = limits.catalogue().get(IP_LIMIT);
+    assertThat(limits.quotaFor(name, "2001:db8::1")).isEqualTo(LARGE);
+    assertThat(limits.quotaFor(name, "192.0.2.1")).isEqualTo(SMALL);
+    assertThat(limits.overridesOf(name))
+        .extracting(LimitOverride::id)
+        .containsExactly("2001:db8::1");
+    assertThat(limits.quotaFor(limits.catalogue().get("NewOrdersPerAccount"), "1")).isNull();
+  }
+
+  @Test
+  void quotaFor_overrideByPrefix_holdsForEveryIdThatStartsWithIt() {
+    LimitName name =
+        LimitName.builder(4, "FailedPerAccount")
+            .id(IdFormat.joined(IdFormat.regId(), IdFormat.string()))
+            .overrideId(IdFormat.regId())
+            .build();
+    Limits limits =
+        Limits.builder(Catalogue.of(name))
+            .limit("FailedPerAccount", SMALL)
+            .override("FailedPerAccount", "17", LARGE)
+            .build();
+    assertThat(limits.quotaFor(name, "17:example.com")).isEqualTo(LARGE);
+    assertThat(limits.quotaFor(name, "17:a:b")).isEqualTo(LARGE);
+    assertThat(limits.quotaFor(name, "170:example.com")).isEqualTo(SMALL);
+    assertThat(limits.quotaFor(name, "1:17")).isEqualTo(SMALL);
+  }
+
+  @Test
+  void limit_overridesOnly_ignoresTheDefault() {
+    LimitName name = LimitName.builder(6, "Rare").overridesOnly().build();
+    Limits limits = Limits.builder(Catalogue.of(name)).limit("Rare", SMALL).build();
+    assertThat(limits.defaultFor(name)).isNull();
+  }
+
+  @Test
+  void builder_sameThingTwice_isRefused() {
+    Limits.Builder limits =
+        Limits.builder(Catalogue.seed())
+            .limit(IP_LIMIT, SMALL)
+            .override(IP_LIMIT, "2001:db8::1", SMALL);
+    assertThatThrownBy(() -> limits.limit(IP_LIMIT, LARGE))
+        .hasMessageContaining("found a second default for " + IP_LIMIT);
+    assertThatThrownBy(() -> limits.override(IP_LIMIT, "2001:DB8:0::1", LARGE))
+        .hasMessageContaining("found a second override of " + IP_LIMIT);
+    assertThatThrownBy(() -> limits.override(IP_LIMIT, "lol", LARGE))
+        .isInstanceOf(InvalidIdException.class);
+    assertThatThrownBy(() -> limits.limit("Nobody", LARGE))
+        .isInstanceOf(UnknownLimitException.class);
+  }
+
+  @Test
+  void build_builderUsedAgain_leavesWhatWasBuiltAlone() {
+    Limits.Builder builder = Limits.builder(Catalogue.seed());
+    Limits before = builder.build();
+    Limits after = builder.limit(IP_LIMIT, SMALL).build();
+    LimitName name = before.catalogue().get(IP_LIMIT);
+    assertThat(before.defaultFor(name)).isNull();
+    assertThat(after.defaultFor(name)).isEqualTo(SMALL);
+  }
+
+  @Test
+  void didYouMean_aSlip_isMended() {
+    List<String> known = List.of("burst", "count", "period", "ids");
+    assertThat(Suggestion.didYouMean("perriod", known)).isEqualTo("; did you mean \"period\"?");
+    assertThat(Suggestion.didYouMean("BURST", known)).isEqualTo("; did you mean \"burst\"?");
+    assertThat(Suggestion.didYouMean("cuont", known)).isEqualTo("; did you mean \"count\"?");
+    assertThat(Suggestion.didYouMean("something else", known)).isEmpty();
+    assertThat(Suggestion.didYouMean("", known)).isEmpty();
+    assertThat(Suggestion.didYouMean("x".repeat(1 << 20), known)).isEmpty();
+    assertThat(Suggestion.didYouMean("burst", List.of())).isEmpty();
+  }
+}

@@ -1,0 +1,92 @@
+package dev.sluice.store;
+
+import dev.sluice.store.Charge.Act;
+import java.util.List;
+import org.jetbrains.lincheck.datastructures.IntGen;
+import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
+import org.jetbrains.lincheck.datastructures.Operation;
+import org.jetbrains.lincheck.datastructures.Param;
+import org.jetbrains.lincheck.datastructures.StressOptions;
+import org.junit.jupiter.api.Test;
+
+/**
+ * The store in memory is linearizable: whatever threads do to a few buckets at once, alone, in
+ * batches that overlap, with refunds and resets, some order of the same calls one by one gives the
+ * same readings. On a clock that stands still, so that an order is all that can differ.
+ */
+@Param(name = "key", gen = IntGen.class, conf = "0:2")
+@Param(name = "cost", gen = IntGen.class, conf = "1:3")
+public class MemoryStoreLincheckTest {
+
+  private static final long NOW = 1_000_000;
+  private static final long OFFSET = 4;
+
+  private final BucketStore store = BucketStore.inMemory(() -> NOW);
+
+  private static Charge charge(Act act, int key, long incrementNanos) {
+    long offsetNanos = act == Act.RESET ? 0 : OFFSET;
+    return new Charge("1:" + key, act, incrementNanos, offsetNanos, Charge.NO_END);
+  }
+
+  private List<Long> tatsBefore(Charge... charges) {
+    return store.charge(List.of(charges)).stream().map(Reading::tatNanos).toList();
+  }
+
+  @Operation
+  public List<Long> spend(@Param(name = "key") int key, @Param(name = "cost") int cost) {
+    return tatsBefore(charge(Act.SPEND, key, cost));
+  }
+
+  @Operation
+  public List<Long> check(@Param(name = "key") int key) {
+    return tatsBefore(charge(Act.CHECK, key, 1));
+  }
+
+  @Operation
+  public List<Long> refund(@Param(name = "key") int key, @Param(name = "cost") int cost) {
+    return tatsBefore(charge(Act.REFUND, key, cost));
+  }
+
+  @Operation
+  public List<Long> reset(@Param(name = "key") int key) {
+    return tatsBefore(charge(Act.RESET, key, 0));
+  }
+
+  /** Two of three keys: any two such batches overlap. */
+  @Operation
+  public List<Long> spendBoth(@Param(name = "key") int key, @Param(name = "cost") int cost) {
+    return tatsBefore(charge(Act.SPEND, key, cost), charge(Act.SPEND, (key + 1) % 3, cost));
+  }
+
+  @Operation
+  public List<Long> spendIfOtherFits(@Param(name = "key") int key, @Param(name = "cost") int cost) {
+    return tatsBefore(
+        charge(Act.SPEND_ONLY, key, 1),
+        charge(Act.CHECK, (key + 1) % 3, cost),
+        charge(Act.REFUND, (key + 2) % 3, cost));
+  }
+
+  @Test
+  void everyInterleavingOfAFew_isLinearizable() {
+    new ModelCheckingOptions()
+        .threads(2)
+        .actorsPerThread(2)
+        .actorsBefore(1)
+        .actorsAfter(1)
+        .iterations(4)
+        .invocationsPerIteration(40)
+        .check(MemoryStoreLincheckTest.class);
+  }
+
+  @Test
+  void underStress_isLinearizable() {
+    new StressOptions()
+        .threads(3)
+        .actorsPerThread(3)
+        .actorsBefore(1)
+        .actorsAfter(1)
+        .iterations(5)
+        .invocationsPerIteration(200)
+        .check(MemoryStoreLincheckTest.class);
+  }
+}

@@ -1,0 +1,7 @@
+/** A toy ACME front end, and a tour of the limits that it meets. */
+@NullMarked
+@CheckReturnValue
+package dev.sluice.examples.acme;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import org.jspecify.annotations.NullMarked;

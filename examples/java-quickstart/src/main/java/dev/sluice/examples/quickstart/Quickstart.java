@@ -1,0 +1,118 @@
+package dev.sluice.examples.quickstart;
+
+import dev.sluice.Decision;
+import dev.sluice.Limiter;
+import dev.sluice.Reservation;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.limit.Strictness;
+import dev.sluice.store.BucketStore;
+import dev.sluice.yaml.LimitFiles;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+
+/** What docs/java-api.md shows, as a program; run it in this folder. */
+public final class Quickstart {
+
+  private final Limiter limiter;
+
+  Quickstart(Limiter limiter) {
+    this.limiter = limiter;
+  }
+
+  /**
+   * Logs in 12 times from one address, under a limit of 10 at once.
+   *
+   * @param args none
+   */
+  public static void main(String[] args) {
+    // begin: files
+    Limiter limiter =
+        Limiter.of(LimitFiles.of(Path.of("limits.yml")).load(), BucketStore.inMemory());
+    // end: files
+    Quickstart quickstart = new Quickstart(limiter);
+    for (int i = 1; i <= 12; i++) {
+      System.out.println(i + ": " + quickstart.login());
+    }
+  }
+
+  static Limiter limiterInCode() {
+    // begin: code
+    Catalogue names =
+        Catalogue.of(
+            LimitName.builder(1001, "ExportsPerTenantPerUser")
+                .id(IdFormat.joined(IdFormat.uuid(), IdFormat.string()))
+                .message("too many exports ({burst}) by {id.2} in the last {period}")
+                .helpLink("https://example.com/limits#exports")
+                .build());
+    Limits limits =
+        Limits.builder(names)
+            .limit("ExportsPerTenantPerUser", Quota.of(10, 5, Duration.ofMinutes(1)))
+            .build();
+    Limiter limiter = Limiter.of(limits, BucketStore.inMemory());
+    // end: code
+    return limiter;
+  }
+
+  String login() {
+    // begin: spend
+    Decision login = limiter.spend("LoginsPerIPAddress", "192.0.2.7");
+    if (login.denied()) {
+      return "429, retry in " + login.retryAfterSeconds() + " s: " + login.message();
+    }
+    // end: spend
+    return "200, " + login.remaining() + " left";
+  }
+
+  Decision signUp() {
+    // begin: batch
+    Decision signUp =
+        limiter.spend(
+            List.of(
+                limiter.transaction("SignUpsPerIPAddress", "2001:db8::7"),
+                limiter.transaction("SignUpsPerIPv6Range", "2001:db8::/64")));
+    // end: batch
+    return signUp;
+  }
+
+  String loginWithPassword(String ip, String user, String password) {
+    // begin: reserve
+    try (Reservation attempt = limiter.reserve("FailedLoginsPerIPAddress", ip)) {
+      if (attempt.denied()) {
+        return "429, retry in " + attempt.decision().retryAfterSeconds() + " s";
+      }
+      if (authenticate(user, password)) {
+        attempt.cancel(); // a good login costs nothing
+        return "200";
+      }
+      return "401";
+    }
+    // end: reserve
+  }
+
+  private static boolean authenticate(String user, String password) {
+    return password.equals("the password of " + user);
+  }
+
+  String joinedId() {
+    // begin: joined
+    IdFormat format = limiter.limits().get().catalogue().get("LoginsPerUserPerIPAddress").id();
+    String id = format.join(List.of("2001:db8::1", "alice"), Strictness.LENIENT);
+    // end: joined
+    return id;
+  }
+
+  static Decision replaced(Limits limits, Limits newLimits) {
+    // begin: replace
+    CurrentLimits current = new CurrentLimits(limits);
+    Limiter limiter = Limiter.of(current, BucketStore.inMemory());
+    current.replace(newLimits); // the next request is decided by these, on the same buckets
+    // end: replace
+    return limiter.spend("LoginsPerIPAddress", "192.0.2.7");
+  }
+}

@@ -1,0 +1,114 @@
+package dev.sluice.examples.quickstart;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.Decision;
+import dev.sluice.Limiter;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.Limits;
+import dev.sluice.store.BucketStore;
+import dev.sluice.testkit.ManualTime;
+import dev.sluice.yaml.LimitFiles;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+
+class QuickstartTest {
+
+  private final Limiter limiter =
+      Limiter.of(
+          LimitFiles.of(Path.of("limits.yml")).load(), BucketStore.inMemory(new ManualTime()));
+  private final Quickstart quickstart = new Quickstart(limiter);
+
+  @Test
+  void login_moreThanTheBurst_isRefusedWithItsWait() {
+    for (int i = 0; i < 10; i++) {
+      assertThat(quickstart.login()).startsWith("200");
+    }
+
+    assertThat(quickstart.login())
+        .startsWith(
+            "429, retry in 6 s: too many logins (10) from this IP address in the last 1m0s");
+  }
+
+  @Test
+  void loginWithPassword_goodOnes_costNothing() {
+    for (int i = 0; i < 1000; i++) {
+      assertThat(quickstart.loginWithPassword("192.0.2.7", "ann", "the password of ann"))
+          .isEqualTo("200");
+    }
+
+    for (int i = 0; i < 30; i++) {
+      assertThat(quickstart.loginWithPassword("192.0.2.7", "ann", "guess")).isEqualTo("401");
+    }
+    assertThat(quickstart.loginWithPassword("192.0.2.7", "ann", "the password of ann"))
+        .startsWith("429");
+  }
+
+  @Test
+  void signUp_isAllOrNothing() {
+    for (int i = 0; i < 3; i++) {
+      assertThat(quickstart.signUp().allowed()).isTrue();
+    }
+    Decision fourth = quickstart.signUp();
+
+    assertThat(fourth.denied()).isTrue();
+    assertThat(fourth.parts()).hasSize(2);
+    assertThat(limiter.check("SignUpsPerIPv6Range", "2001:db8::/64", 0).remaining()).isEqualTo(17);
+  }
+
+  @Test
+  void limiterInCode_knowsItsOwnName() {
+    Decision export =
+        Quickstart.limiterInCode()
+            .spend("ExportsPerTenantPerUser", "123e4567-e89b-12d3-a456-426614174000:ann");
+
+    assertThat(export.remaining()).isEqualTo(9);
+  }
+
+  @Test
+  void joinedId_bracketsAnIpv6Address() {
+    assertThat(quickstart.joinedId()).isEqualTo("[2001:db8::1]:alice");
+  }
+
+  @Test
+  void replacedLimits_holdForTheNextRequest() {
+    assertThat(Quickstart.replaced(logins(10), logins(3)).remaining()).isEqualTo(2);
+  }
+
+  /** Every snippet of the page that names this program stands in it, word for word. */
+  @Test
+  void javaApiPage_quotesThisProgram() throws IOException {
+    String page = Files.readString(Path.of("../../docs/java-api.md"));
+    String source =
+        Files.readString(Path.of("src/main/java/dev/sluice/examples/quickstart/Quickstart.java"));
+
+    List<MatchResult> quotes =
+        Pattern.compile("<!-- from: Quickstart.java#(\\w+) -->\n```java\n(.*?)```", Pattern.DOTALL)
+            .matcher(page)
+            .results()
+            .toList();
+
+    assertThat(quotes).hasSize(7);
+    for (MatchResult quote : quotes) {
+      String part = quote.group(1);
+      String begin = "// begin: " + part + "\n";
+      String quoted =
+          source.substring(
+              source.indexOf(begin) + begin.length(), source.indexOf("// end: " + part));
+      assertThat(quoted.stripIndent().strip()).as(part).isEqualTo(quote.group(2).strip());
+    }
+  }
+
+  private static Limits logins(long count) {
+    return Limits.builder(Catalogue.samples())
+        .limit("LoginsPerIPAddress", Quota.per(count, Duration.ofMinutes(1)))
+        .build();
+  }
+}

@@ -1,0 +1,135 @@
+package dev.sluice.examples.servletlogin;
+
+import dev.sluice.FailureRule;
+import dev.sluice.Limiter;
+import dev.sluice.gcra.Quota;
+import dev.sluice.http.HeaderProfile;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.Limits;
+import dev.sluice.micrometer.LimiterMetrics;
+import dev.sluice.servlet.ClientAddress;
+import dev.sluice.servlet.ProxyHeader;
+import dev.sluice.servlet.RateLimitFilter;
+import dev.sluice.servlet.Rule;
+import dev.sluice.servlet.VaryBy;
+import dev.sluice.store.BucketStore;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import jakarta.servlet.DispatcherType;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.EnumSet;
+import org.eclipse.jetty.ee10.servlet.FilterHolder;
+import org.eclipse.jetty.ee10.servlet.ServletContextHandler;
+import org.eclipse.jetty.ee10.servlet.ServletHolder;
+import org.eclipse.jetty.server.Server;
+import org.eclipse.jetty.server.ServerConnector;
+
+/** A login on Jetty: 30 failed attempts an hour from an address, any number of good ones. */
+public final class LoginServer implements AutoCloseable {
+
+  private final Server server = new Server();
+  private final ServerConnector connector = new ServerConnector(server);
+
+  /**
+   * Builds the server.
+   *
+   * @param store where the buckets are kept
+   * @param port the port on the loopback interface, 0 for a free one
+   */
+  public LoginServer(BucketStore store, int port) {
+    // begin: metrics
+    CurrentLimits limits = new CurrentLimits(limits());
+    PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+    LimiterMetrics metrics = new LimiterMetrics(registry, limits, store);
+    metrics.loaded(Instant.now());
+    Limiter limiter =
+        Limiter.builder(limits, store)
+            .observer(metrics)
+            .onFailure("ApiCallsPerKey", FailureRule.allow())
+            .build();
+    // end: metrics
+
+    ServletContextHandler context = new ServletContextHandler("/");
+    // begin: register
+    FilterHolder holder = new FilterHolder(filter(limiter));
+    holder.setAsyncSupported(true);
+    context.addFilter(holder, "/*", EnumSet.of(DispatcherType.REQUEST));
+    // end: register
+    context.addServlet(new ServletHolder(new LoginServlet()), "/login");
+    context.addServlet(new ServletHolder(new MetricsServlet(registry)), "/metrics");
+    server.setHandler(context);
+    connector.setHost("127.0.0.1");
+    connector.setPort(port);
+    server.addConnector(connector);
+  }
+
+  private static Limits limits() {
+    return Limits.builder(Catalogue.samples())
+        .limit("FailedLoginsPerIPAddress", Quota.per(30, Duration.ofHours(1)))
+        .limit("LoginsPerUserPerIPAddress", Quota.per(5, Duration.ofMinutes(5)))
+        .limit("ApiCallsPerKey", Quota.of(100, 50, Duration.ofSeconds(1)))
+        .build();
+  }
+
+  private static RateLimitFilter filter(Limiter limiter) {
+    // begin: filter
+    RateLimitFilter filter =
+        RateLimitFilter.builder(limiter)
+            .clientAddress(
+                ClientAddress.behind(ProxyHeader.X_FORWARDED_FOR, "127.0.0.1", "10.0.0.0/8"))
+            .headers(HeaderProfile.IETF)
+            .rule(
+                Rule.on("/login")
+                    .methods("POST")
+                    .limit("FailedLoginsPerIPAddress", VaryBy.clientAddress())
+                    .countOnly(401)
+                    .build())
+            .rule(
+                Rule.on("/login") // on trial: counted and logged, refuses nobody
+                    .methods("POST")
+                    .limit(
+                        "LoginsPerUserPerIPAddress",
+                        VaryBy.clientAddress(),
+                        VaryBy.queryParameter("user"))
+                    .shadow()
+                    .build())
+            .rule(
+                Rule.on("/api/{version}/**")
+                    .limit("ApiCallsPerKey", VaryBy.header("X-Api-Key").orId("nobody"))
+                    .build())
+            .build();
+    // end: filter
+    return filter;
+  }
+
+  /**
+   * Starts the server.
+   *
+   * @return the port that it listens on
+   * @throws Exception if it can not start
+   */
+  public int start() throws Exception {
+    server.start();
+    return connector.getLocalPort();
+  }
+
+  @Override
+  public void close() throws Exception {
+    server.stop();
+  }
+
+  /**
+   * Runs until it is stopped.
+   *
+   * @param args none
+   * @throws Exception if it can not start
+   */
+  public static void main(String[] args) throws Exception {
+    try (LoginServer login = new LoginServer(BucketStore.inMemory(), 8080)) {
+      System.out.println("listening on http://127.0.0.1:" + login.start());
+      login.server.join();
+    }
+  }
+}

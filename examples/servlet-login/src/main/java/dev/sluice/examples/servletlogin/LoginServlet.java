@@ -1,0 +1,24 @@
+package dev.sluice.examples.servletlogin;
+
+import jakarta.servlet.http.HttpServlet;
+import jakarta.servlet.http.HttpServletRequest;
+import jakarta.servlet.http.HttpServletResponse;
+import java.io.IOException;
+
+/** Knows nothing of limits: 200 for a good password, 401 for any other. */
+final class LoginServlet extends HttpServlet {
+
+  private static final long serialVersionUID = 1;
+
+  @Override
+  protected void doPost(HttpServletRequest request, HttpServletResponse response)
+      throws IOException {
+    String user = request.getParameter("user");
+    String password = request.getParameter("password");
+    if (("the password of " + user).equals(password)) {
+      response.getWriter().println("welcome");
+    } else {
+      response.sendError(HttpServletResponse.SC_UNAUTHORIZED);
+    }
+  }
+}

@@ -1,0 +1,63 @@
+package dev.sluice.micrometer;
+
+import dev.sluice.Decision;
+import dev.sluice.limit.LimitName;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.DistributionSummary;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.util.concurrent.TimeUnit;
+
+/** The meters of one limit's spends. Thread-safe. */
+final class LimitMeters {
+
+  private static final double NANOS_PER_SECOND = TimeUnit.SECONDS.toNanos(1);
+
+  private final DistributionSummary allowedLatency;
+  private final DistributionSummary deniedLatency;
+  private final Counter allowed;
+  private final Counter denied;
+  private final Counter shadowAllowed;
+  private final Counter shadowDenied;
+  private final Counter degraded;
+
+  LimitMeters(MeterRegistry registry, LimitName name) {
+    this.allowedLatency = latency(registry, name, "allowed");
+    this.deniedLatency = latency(registry, name, "denied");
+    this.allowed = counter(registry, name, "allowed");
+    this.denied = counter(registry, name, "denied");
+    this.shadowAllowed = counter(registry, name, "shadow_allowed");
+    this.shadowDenied = counter(registry, name, "shadow_denied");
+    this.degraded =
+        Counter.builder("ratelimits.degraded")
+            .description("Decisions on spends that a failure rule took in the store's place")
+            .tag("limit", name.name())
+            .register(registry);
+  }
+
+  private static DistributionSummary latency(
+      MeterRegistry registry, LimitName name, String decision) {
+    return Latency.builder("ratelimits.spend.latency")
+        .description("How long spends took, in seconds")
+        .tag("limit", name.name())
+        .tag("decision", decision)
+        .register(registry);
+  }
+
+  private static Counter counter(MeterRegistry registry, LimitName name, String decision) {
+    return Counter.builder("ratelimits.decisions")
+        .description("Decisions on spends; those of shadow rules refuse nobody")
+        .tag("limit", name.name())
+        .tag("decision", decision)
+        .register(registry);
+  }
+
+  void decided(Decision decision, boolean shadow, long elapsedNanos) {
+    (decision.allowed() ? allowedLatency : deniedLatency).record(elapsedNanos / NANOS_PER_SECOND);
+    Counter counter =
+        decision.allowed() ? shadow ? shadowAllowed : allowed : shadow ? shadowDenied : denied;
+    counter.increment();
+    if (decision.degraded()) {
+      degraded.increment();
+    }
+  }
+}

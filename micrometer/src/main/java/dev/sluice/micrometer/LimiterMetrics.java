@@ -1,0 +1,147 @@
+package dev.sluice.micrometer;
+
+import dev.sluice.Decision;
+import dev.sluice.LimiterObserver;
+import dev.sluice.Transaction;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.LimitName;
+import dev.sluice.store.BucketStore;
+import io.micrometer.core.instrument.Clock;
+import io.micrometer.core.instrument.DistributionSummary;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.time.Instant;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Counts and times a limiter. Prometheus sees, under the seed system's names:
+ *
+ * <ul>
+ *   <li>{@code ratelimits_spend_latency{limit,decision}}, a histogram in seconds
+ *   <li>{@code ratelimits_latency{call,result}}, a histogram of store calls in seconds
+ *   <li>{@code ratelimits_overrides_timestamp_seconds}, {@code ratelimits_overrides_errors}, {@code
+ *       ratelimits_overrides_active{limit}}
+ * </ul>
+ *
+ * <p>and besides {@code ratelimits_decisions_total{limit,decision}} with shadow rules apart, {@code
+ * ratelimits_overrides_age_seconds} and {@code ratelimits_live_buckets}.
+ *
+ * <p>A label is a limit's name from the catalogue or a word of a closed set, never an id; so there
+ * are at most as many series as the catalogue allows.
+ *
+ * <p>Thread-safe; no method blocks.
+ */
+public final class LimiterMetrics implements LimiterObserver {
+
+  private final MeterRegistry registry;
+  private final CurrentLimits limits;
+  private final Map<LimitName, LimitMeters> byLimit = new ConcurrentHashMap<>();
+  private final Map<Act, DistributionSummary> successes = new ConcurrentHashMap<>();
+  private final Map<Act, DistributionSummary> errors = new ConcurrentHashMap<>();
+  private volatile double loadedAtSeconds = Double.NaN;
+  private volatile double loadErrors;
+
+  /**
+   * Binds the meters.
+   *
+   * @param registry where they go
+   * @param limits the limits of the limiter that is watched, whose names become labels
+   * @param store the store of that limiter
+   */
+  public LimiterMetrics(MeterRegistry registry, CurrentLimits limits, BucketStore store) {
+    this.registry = registry;
+    this.limits = limits;
+    bindNames();
+    bindGauges(store);
+  }
+
+  private void bindGauges(BucketStore store) {
+    Clock clock = registry.config().clock();
+    Gauge.builder("ratelimits.overrides.timestamp.seconds", this, m -> m.loadedAtSeconds)
+        .description("When the overrides were last loaded, in seconds since the epoch")
+        .register(registry);
+    Gauge.builder(
+            "ratelimits.overrides.age.seconds",
+            this,
+            m -> clock.wallTime() / 1e3 - m.loadedAtSeconds)
+        .description("How long ago the overrides were last loaded")
+        .register(registry);
+    Gauge.builder("ratelimits.overrides.errors", this, m -> m.loadErrors)
+        .description("Mistakes found by the last attempt to load the overrides; should be 0")
+        .register(registry);
+    if (store.liveBuckets().isPresent()) {
+      Gauge.builder("ratelimits.live.buckets", store, s -> s.liveBuckets().orElse(0))
+          .description("Buckets that are not full, as far as the store knows")
+          .register(registry);
+    }
+  }
+
+  /** Every name has its series from the start, so that a rate over the first denial is right. */
+  private void bindNames() {
+    for (LimitName name : limits.get().catalogue().names()) {
+      var unused = meters(name);
+    }
+  }
+
+  private LimitMeters meters(LimitName name) {
+    LimitMeters known = byLimit.get(name);
+    return known == null ? byLimit.computeIfAbsent(name, this::bind) : known;
+  }
+
+  private LimitMeters bind(LimitName name) {
+    Gauge.builder("ratelimits.overrides.active", limits, now -> now.get().overridesOf(name).size())
+        .description("Overrides that hold now")
+        .tag("limit", name.name())
+        .register(registry);
+    return new LimitMeters(registry, name);
+  }
+
+  @Override
+  public void decided(Act act, Decision decision, long elapsedNanos) {
+    Transaction transaction = decision.transaction();
+    if (act == Act.SPEND && transaction != null) {
+      meters(transaction.name()).decided(decision, transaction.isShadow(), elapsedNanos);
+    }
+  }
+
+  @Override
+  public void stored(Act act, int charges, @Nullable Throwable failure, long elapsedNanos) {
+    Map<Act, DistributionSummary> calls = failure == null ? successes : errors;
+    String result = failure == null ? "success" : "error";
+    calls
+        .computeIfAbsent(act, a -> calls(a, result))
+        .record(elapsedNanos / (double) TimeUnit.SECONDS.toNanos(1));
+  }
+
+  private DistributionSummary calls(Act act, String result) {
+    return Latency.builder("ratelimits.latency")
+        .description("How long calls of the store took, in seconds")
+        .tag("call", act.name().toLowerCase(Locale.ROOT))
+        .tag("result", result)
+        .register(registry);
+  }
+
+  /**
+   * Limits were loaded and hold now; call it after each load, the first one too.
+   *
+   * @param at when
+   */
+  public void loaded(Instant at) {
+    loadedAtSeconds = at.toEpochMilli() / 1e3;
+    loadErrors = 0;
+    bindNames();
+  }
+
+  /**
+   * Limits could not be loaded; those that held before still hold.
+   *
+   * @param mistakes how many mistakes were found, at least 1
+   */
+  public void loadFailed(int mistakes) {
+    loadErrors = mistakes;
+  }
+}

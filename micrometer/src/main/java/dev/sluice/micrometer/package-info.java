@@ -1,0 +1,7 @@
+/** What a limiter does, as Micrometer meters; ids never become labels. */
+@NullMarked
+@CheckReturnValue
+package dev.sluice.micrometer;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,37 @@
+package dev.sluice.micrometer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+
+/**
+ * What can be said of the dashboard without a Prometheus; the rest is in {@link PrometheusTest}.
+ */
+class DashboardTest {
+
+  private static final Pattern METRIC = Pattern.compile("ratelimits_[a-z_]+");
+
+  @Test
+  void everyMetric_thatAQueryNames_isExposed() throws IOException {
+    Watched watched = new Watched();
+    watched.everything();
+    Set<String> exposed = names(watched.registry.scrape());
+    Set<String> asked = new TreeSet<>();
+    for (Dashboard.Query query : Dashboard.queries("1m")) {
+      asked.addAll(names(query.promql()));
+    }
+
+    assertThat(asked).hasSizeGreaterThan(7);
+    assertThat(exposed).containsAll(asked);
+  }
+
+  private static Set<String> names(String text) {
+    Set<String> names = new TreeSet<>();
+    METRIC.matcher(text).results().forEach(found -> names.add(found.group()));
+    return names;
+  }
+}

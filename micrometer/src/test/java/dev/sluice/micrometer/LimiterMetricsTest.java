@@ -1,0 +1,136 @@
+package dev.sluice.micrometer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Reading;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class LimiterMetricsTest {
+
+  private final Watched watched = new Watched();
+
+  private List<String> exposition() {
+    return watched.registry.scrape().lines().toList();
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "# TYPE ratelimits_spend_latency histogram",
+        "ratelimits_spend_latency_count{decision=\"allowed\",limit=\"LoginsPerIPAddress\"} 2",
+        "ratelimits_spend_latency_count{decision=\"denied\",limit=\"LoginsPerIPAddress\"} 1",
+        "# TYPE ratelimits_latency histogram",
+        "ratelimits_latency_count{call=\"spend\",result=\"success\"} 5",
+        "ratelimits_latency_count{call=\"check\",result=\"error\"} 1",
+        "# TYPE ratelimits_overrides_timestamp_seconds gauge",
+        "ratelimits_overrides_timestamp_seconds 1.7000000005E9",
+        "# TYPE ratelimits_overrides_errors gauge",
+        "ratelimits_overrides_errors 0.0",
+        "# TYPE ratelimits_overrides_active gauge",
+        "ratelimits_overrides_active{limit=\"LoginsPerIPAddress\"} 1.0",
+        "ratelimits_overrides_active{limit=\"ApiCallsPerKey\"} 0.0",
+        "ratelimits_decisions_total{decision=\"allowed\",limit=\"LoginsPerIPAddress\"} 2.0",
+        "ratelimits_decisions_total{decision=\"denied\",limit=\"LoginsPerIPAddress\"} 1.0",
+        "ratelimits_decisions_total{decision=\"shadow_allowed\",limit=\"ApiCallsPerKey\"} 1.0",
+        "ratelimits_decisions_total{decision=\"shadow_denied\",limit=\"ApiCallsPerKey\"} 1.0",
+        "ratelimits_decisions_total{decision=\"denied\",limit=\"ApiCallsPerKey\"} 0.0",
+        "ratelimits_live_buckets 2.0"
+      })
+  void exposition_hasTheLine(String line) {
+    watched.metrics.loaded(Instant.ofEpochMilli(1_700_000_000_500L));
+    watched.everything();
+
+    assertThat(exposition()).contains(line);
+  }
+
+  @Test
+  void latency_isInSeconds() {
+    watched.everything();
+
+    double sum = Double.parseDouble(value("ratelimits_latency_sum{call=\"spend\""));
+    assertThat(sum).isPositive().isLessThan(1);
+  }
+
+  @Test
+  void ids_areNeverLabels() {
+    watched.everything();
+
+    assertThat(watched.registry.scrape())
+        .doesNotContain("192.0.2.7")
+        .doesNotContain("192.0.2.9")
+        .doesNotContain("key-of-ann");
+  }
+
+  @Test
+  void series_areBoundedByTheCatalogue_howeverManyIdsAsk() {
+    watched.everything();
+    long before = exposition().size();
+
+    for (int i = 0; i < 1000; i++) {
+      var unused = watched.limiter.spend("ApiCallsPerKey", "key " + i);
+    }
+
+    assertThat(exposition()).hasSize((int) before);
+  }
+
+  @Test
+  void failedLoad_showsItsMistakes_andKeepsTheTimeOfTheGoodOne() {
+    watched.metrics.loaded(Instant.ofEpochSecond(1_700_000_000));
+    watched.metrics.loadFailed(3);
+
+    assertThat(value("ratelimits_overrides_errors")).isEqualTo("3.0");
+    assertThat(value("ratelimits_overrides_timestamp_seconds")).isEqualTo("1.7E9");
+    assertThat(Double.parseDouble(value("ratelimits_overrides_age_seconds"))).isGreaterThan(1e7);
+
+    watched.metrics.loaded(Instant.now());
+    assertThat(value("ratelimits_overrides_errors")).isEqualTo("0.0");
+    assertThat(Double.parseDouble(value("ratelimits_overrides_age_seconds"))).isLessThan(60);
+  }
+
+  @Test
+  void replacedLimits_showTheirOverridesAtOnce_andNewNamesAfterTheLoad() {
+    Catalogue names = Catalogue.samples().plus(Catalogue.of(LimitName.builder(1, "New").build()));
+    watched.limits.replace(
+        Limits.builder(names).override("New", "a", Quota.per(1, Duration.ofSeconds(1))).build());
+
+    assertThat(value("ratelimits_overrides_active{limit=\"LoginsPerIPAddress\"}")).isEqualTo("0.0");
+    watched.metrics.loaded(Instant.now());
+    assertThat(value("ratelimits_overrides_active{limit=\"New\"}")).isEqualTo("1.0");
+  }
+
+  @Test
+  void storeThatDoesNotKnowItsBuckets_hasNoSuchGauge() {
+    BucketStore silent =
+        new BucketStore() {
+          @Override
+          public List<Reading> charge(List<Charge> charges) {
+            return List.of();
+          }
+        };
+    PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+    var unused = new LimiterMetrics(registry, watched.limits, silent);
+
+    assertThat(registry.scrape()).doesNotContain("ratelimits_live_buckets");
+  }
+
+  private String value(String series) {
+    return exposition().stream()
+        .filter(line -> line.startsWith(series))
+        .map(line -> line.substring(line.lastIndexOf(' ') + 1))
+        .findFirst()
+        .orElseThrow();
+  }
+}

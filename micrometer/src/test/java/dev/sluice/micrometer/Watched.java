@@ -1,0 +1,69 @@
+package dev.sluice.micrometer;
+
+import dev.sluice.Limiter;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.Limits;
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Reading;
+import dev.sluice.store.StoreException;
+import dev.sluice.testkit.ManualTime;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import java.time.Duration;
+import java.util.List;
+import java.util.OptionalLong;
+
+/** A limiter that is watched, and what it does for a test. */
+final class Watched {
+
+  final PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+  final CurrentLimits limits =
+      new CurrentLimits(
+          Limits.builder(Catalogue.samples())
+              .limit("LoginsPerIPAddress", Quota.per(2, Duration.ofMinutes(1)))
+              .limit("ApiCallsPerKey", Quota.per(1, Duration.ofMinutes(1)))
+              .override("LoginsPerIPAddress", "192.0.2.9", Quota.per(9, Duration.ofMinutes(1)))
+              .build());
+  final BreakableStore store = new BreakableStore();
+  final LimiterMetrics metrics = new LimiterMetrics(registry, limits, store);
+  final Limiter limiter = Limiter.builder(limits, store).observer(metrics).build();
+
+  /** Three logins of which one is denied, two trials of which one is, a failing store. */
+  void everything() {
+    for (int i = 0; i < 3; i++) {
+      var unused = limiter.spend("LoginsPerIPAddress", "192.0.2.7");
+    }
+    for (int i = 0; i < 2; i++) {
+      var unused =
+          limiter.spend(List.of(limiter.transaction("ApiCallsPerKey", "key-of-ann").inShadow()));
+    }
+    store.broken = true;
+    try {
+      var unused = limiter.check("LoginsPerIPAddress", "192.0.2.7");
+    } catch (StoreException e) {
+      store.broken = false;
+    }
+  }
+
+  /** The store in memory, which can be told to fail as a store is allowed to. */
+  static final class BreakableStore implements BucketStore {
+    private final BucketStore memory = BucketStore.inMemory(new ManualTime());
+    private volatile boolean broken;
+
+    @Override
+    public List<Reading> charge(List<Charge> charges) {
+      if (broken) {
+        throw new StoreException("the store is broken, as the test wants");
+      }
+      return memory.charge(charges);
+    }
+
+    @Override
+    public OptionalLong liveBuckets() {
+      return memory.liveBuckets();
+    }
+  }
+}

@@ -1,0 +1,9 @@
+package dev.sluice.postgres;
+
+/**
+ * A row that can't be an override, and is left out.
+ *
+ * @param bucketKey the row's key, as it stands there
+ * @param message what was found, what was expected
+ */
+public record BadRow(String bucketKey, String message) {}

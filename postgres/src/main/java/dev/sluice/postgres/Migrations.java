@@ -1,0 +1,81 @@
+package dev.sluice.postgres;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.List;
+
+/**
+ * Brings a database to the schema of this version: applies the files in {@code migrations/} that it
+ * has not seen, in order, in the connection's transaction. A lock lets one process do it at a time.
+ *
+ * <p>A file that was released is never changed; a change of the schema is a new file at the end.
+ */
+final class Migrations {
+
+  private static final List<String> FILES = List.of("001-rate-limit-overrides.sql");
+
+  /** "sluice" in ASCII: a number that nobody else takes for a lock by chance. */
+  private static final long LOCK = 0x736c75696365L;
+
+  private Migrations() {}
+
+  /** The number of files that were applied. */
+  static int apply(Connection connection) throws SQLException {
+    try (Statement statement = connection.createStatement()) {
+      statement.execute("SELECT pg_advisory_xact_lock(" + LOCK + ")");
+      statement.execute(
+          """
+          CREATE TABLE IF NOT EXISTS sluice_migrations (
+            file text PRIMARY KEY,
+            applied_at timestamptz NOT NULL DEFAULT now()
+          )""");
+    }
+    int applied = 0;
+    for (String file : FILES) {
+      if (!isApplied(connection, file)) {
+        try (Statement statement = connection.createStatement()) {
+          statement.execute(read(file));
+        }
+        remember(connection, file);
+        applied++;
+      }
+    }
+    return applied;
+  }
+
+  private static boolean isApplied(Connection connection, String file) throws SQLException {
+    try (PreparedStatement query =
+        connection.prepareStatement("SELECT 1 FROM sluice_migrations WHERE file = ?")) {
+      query.setString(1, file);
+      try (ResultSet found = query.executeQuery()) {
+        return found.next();
+      }
+    }
+  }
+
+  private static void remember(Connection connection, String file) throws SQLException {
+    try (PreparedStatement insert =
+        connection.prepareStatement("INSERT INTO sluice_migrations (file) VALUES (?)")) {
+      insert.setString(1, file);
+      insert.executeUpdate();
+    }
+  }
+
+  private static String read(String file) {
+    try (InputStream in = Migrations.class.getResourceAsStream("migrations/" + file)) {
+      if (in == null) {
+        throw new IllegalStateException("migrations/" + file + " is missing on the class path");
+      }
+      return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

@@ -1,0 +1,49 @@
+package dev.sluice.postgres;
+
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.LimitOverride;
+import java.time.Duration;
+import java.time.Instant;
+
+/**
+ * A row of the table as it stands there, not checked: others may write it too.
+ *
+ * @param limitNumber the number of the limit's name
+ * @param bucketKey the number, ":" and the canonical id
+ * @param burst capacity of the bucket
+ * @param count tokens added every period
+ * @param periodNanos the period
+ * @param enabled whether the override holds
+ * @param comment what a person noted beside it
+ * @param updatedAt when the row was written last
+ */
+public record OverrideRow(
+    int limitNumber,
+    String bucketKey,
+    long burst,
+    long count,
+    long periodNanos,
+    boolean enabled,
+    String comment,
+    Instant updatedAt) {
+
+  /**
+   * Checks the row.
+   *
+   * @param catalogue the names that there are
+   * @return the override
+   * @throws IllegalArgumentException if it can't be one, saying what was found and expected
+   */
+  public LimitOverride check(Catalogue catalogue) {
+    LimitName name = catalogue.find(limitNumber);
+    if (name == null) {
+      throw new IllegalArgumentException(
+          "limit_number: found %d, expected the number of a known limit".formatted(limitNumber));
+    }
+    String id = name.overrideIdOf(bucketKey);
+    return new LimitOverride(
+        name, id, Quota.of(burst, count, Duration.ofNanos(periodNanos)), comment);
+  }
+}

@@ -1,0 +1,216 @@
+package dev.sluice.postgres;
+
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.LimitOverride;
+import dev.sluice.limit.Limits;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+
+/*
+ * Two sources make one set of limits: the files (the base) and the table, whose overrides win where
+ * both have one for an id. The files are what was deployed, the table is what an operator said
+ * since. Were it a mistake to have both, one row could stop a reload of the files, or a file every
+ * refresh.
+ *
+ * Whichever source changed last, the merge is made of the newest of each, under one lock, so that
+ * a refresh and a reload at once can't undo each other.
+ *
+ * An empty table never clears what holds. It is far more often a wrong database, or a table that is
+ * just being filled, than a wish; who means it disables the rows one by one, and restarts for the
+ * last.
+ */
+/**
+ * Keeps overrides from a table in the limits that hold, while the limiter runs.
+ *
+ * <p>Thread-safe. One daemon thread reads the table at an interval; after a failure it tries again
+ * soon, then less and less often up to the interval. No other method waits for the database.
+ */
+public final class OverridesRefresher implements AutoCloseable {
+
+  private static final Logger LOG = System.getLogger(OverridesRefresher.class.getName());
+  private static final Duration FIRST_RETRY = Duration.ofMillis(250);
+  private static final int BAD_ROWS_LOGGED = 10;
+
+  private final OverridesTable table;
+  private final Supplier<Limits> base;
+  private final CurrentLimits target;
+  private final Duration interval;
+  private final RefreshListener listener;
+  private final Backoff backoff;
+  private final CompletableFuture<Void> firstLoad = new CompletableFuture<>();
+  private final ScheduledExecutorService thread =
+      Executors.newSingleThreadScheduledExecutor(OverridesRefresher::daemon);
+
+  private List<LimitOverride> overrides = List.of();
+  private List<BadRow> badLogged = List.of();
+  private int failures;
+
+  private OverridesRefresher(
+      OverridesTable table,
+      Supplier<Limits> base,
+      CurrentLimits target,
+      Duration interval,
+      RefreshListener listener) {
+    if (interval.isNegative() || interval.isZero()) {
+      throw new IllegalArgumentException(
+          "interval: found " + interval + ", expected a duration > 0");
+    }
+    this.table = table;
+    this.base = base;
+    this.target = target;
+    this.interval = interval;
+    this.listener = listener;
+    Duration firstRetry = interval.compareTo(FIRST_RETRY) < 0 ? interval : FIRST_RETRY;
+    this.backoff =
+        new Backoff(firstRetry, interval, () -> ThreadLocalRandom.current().nextDouble());
+  }
+
+  /**
+   * Starts reading, at once and then at an interval. Does not wait for the first answer: see {@link
+   * #firstLoad} and {@link #ready}.
+   *
+   * @param table the table
+   * @param base the limits of the files; called on each change, must not block
+   * @param target what is replaced by the base with the table's overrides over it
+   * @param interval from the end of a read to the next; made up to half as long at random, so that
+   *     a fleet does not read at once
+   * @param listener told of every read
+   * @return the refresher, to be closed
+   * @throws IllegalArgumentException if the interval is not positive
+   */
+  public static OverridesRefresher start(
+      OverridesTable table,
+      Supplier<Limits> base,
+      CurrentLimits target,
+      Duration interval,
+      RefreshListener listener) {
+    OverridesRefresher refresher = new OverridesRefresher(table, base, target, interval, listener);
+    refresher.schedule(Duration.ZERO);
+    return refresher;
+  }
+
+  /**
+   * Whether the table has been read once. Before that, what it overrides is held to the files'
+   * limits: a server should not take traffic yet.
+   *
+   * @return true from the first successful read on, however later ones go
+   */
+  public boolean ready() {
+    return firstLoad.isDone();
+  }
+
+  /**
+   * The first successful read.
+   *
+   * @return done from then on; never fails
+   */
+  public CompletionStage<Void> firstLoad() {
+    return firstLoad.minimalCompletionStage();
+  }
+
+  /** To be called when the base has changed: puts the table's overrides over it. */
+  public synchronized void baseChanged() {
+    merge();
+  }
+
+  /** Stops reading; the limits stay. A read that is under way changes nothing any more. */
+  @Override
+  public synchronized void close() {
+    thread.shutdownNow();
+  }
+
+  private void refresh() {
+    Duration next;
+    try {
+      TableContent content = table.load();
+      next = loaded(content);
+    } catch (SQLException e) {
+      next = failed(e);
+    } catch (RuntimeException e) {
+      next = failed(new SQLException(e));
+    }
+    schedule(next);
+  }
+
+  private synchronized Duration loaded(TableContent content) {
+    failures = 0;
+    if (thread.isShutdown()) {
+      return interval;
+    }
+    logBad(content.bad());
+    if (content.overrides().isEmpty()) {
+      LOG.log(Level.WARNING, "the table of overrides has none that holds; those from before stay");
+      listener.empty(Instant.now(), content.bad());
+    } else {
+      overrides = content.overrides();
+      merge();
+      listener.refreshed(Instant.now(), target.get(), content.bad());
+    }
+    firstLoad.complete(null);
+    return backoff.jittered(interval);
+  }
+
+  private synchronized Duration failed(SQLException failure) {
+    failures++;
+    Duration retryIn = backoff.afterFailures(failures);
+    if (!thread.isShutdown()) {
+      LOG.log(
+          Level.WARNING,
+          "could not read the table of overrides, those from before stay; next try in {0}: {1}",
+          retryIn,
+          failure.getMessage());
+      listener.failed(Instant.now(), failure, retryIn);
+    }
+    return retryIn;
+  }
+
+  private void merge() {
+    target.replace(base.get().withOverrides(overrides));
+  }
+
+  /** Once for the same rows, however often they are read. */
+  private void logBad(List<BadRow> bad) {
+    if (bad.equals(badLogged)) {
+      return;
+    }
+    badLogged = bad;
+    bad.stream()
+        .limit(BAD_ROWS_LOGGED)
+        .forEach(
+            row ->
+                LOG.log(
+                    Level.WARNING,
+                    "left out a row of the table of overrides, {0}: {1}",
+                    row.bucketKey(),
+                    row.message()));
+    if (bad.size() > BAD_ROWS_LOGGED) {
+      LOG.log(Level.WARNING, "… and {0} rows more", bad.size() - BAD_ROWS_LOGGED);
+    }
+  }
+
+  private void schedule(Duration wait) {
+    try {
+      var unused = thread.schedule(this::refresh, wait.toNanos(), TimeUnit.NANOSECONDS);
+    } catch (RejectedExecutionException e) {
+      // Closed in the meantime.
+    }
+  }
+
+  private static Thread daemon(Runnable task) {
+    Thread thread = new Thread(task, "sluice-overrides-table");
+    thread.setDaemon(true);
+    return thread;
+  }
+}

@@ -1,0 +1,207 @@
+package dev.sluice.postgres;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.LimitOverride;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import javax.sql.DataSource;
+
+/**
+ * The table {@code rate_limit_overrides}: read whole, written row by row.
+ *
+ * <p>Thread-safe. Every method takes a connection of its own and one transaction, and blocks on the
+ * database, up to the source's time-outs; it throws an {@link SQLException} if the database can't
+ * be reached or has not the table (see {@link #migrate}). What is written is checked before.
+ */
+public final class OverridesTable {
+
+  private static final int ROWS_A_FETCH = 1_000;
+  private static final String COLUMNS =
+      "limit_number, bucket_key, burst, count, period_ns, enabled, comment, updated_at";
+
+  private final DataSource source;
+  private final Catalogue catalogue;
+
+  /**
+   * A table in a database.
+   *
+   * @param source gives connections; {@link PostgresUrl#dataSource} makes one that is enough
+   * @param catalogue the names that may be overridden
+   */
+  public OverridesTable(DataSource source, Catalogue catalogue) {
+    this.source = source;
+    this.catalogue = catalogue;
+  }
+
+  /**
+   * Brings the database to the schema of this version. Not an error to call twice, or at once.
+   *
+   * @return how many files of the schema were new to it
+   * @throws SQLException if the database did not do it; then nothing of it is done
+   */
+  @CanIgnoreReturnValue
+  public int migrate() throws SQLException {
+    return inTransaction(Migrations::apply);
+  }
+
+  /**
+   * All rows, enabled or not, good or bad.
+   *
+   * @return the rows, by key
+   * @throws SQLException if the database did not answer
+   */
+  public List<OverrideRow> rows() throws SQLException {
+    return select("SELECT " + COLUMNS + " FROM rate_limit_overrides ORDER BY 1, 2");
+  }
+
+  /**
+   * The overrides that hold, and the rows that can't.
+   *
+   * @return what the table says now
+   * @throws SQLException if the database did not answer
+   */
+  public TableContent load() throws SQLException {
+    List<LimitOverride> overrides = new ArrayList<>();
+    List<BadRow> bad = new ArrayList<>();
+    for (OverrideRow row :
+        select("SELECT " + COLUMNS + " FROM rate_limit_overrides WHERE enabled ORDER BY 1, 2")) {
+      try {
+        overrides.add(row.check(catalogue));
+      } catch (IllegalArgumentException e) {
+        bad.add(new BadRow(row.bucketKey(), String.valueOf(e.getMessage())));
+      }
+    }
+    return new TableContent(overrides, bad);
+  }
+
+  /**
+   * Writes overrides: all or none. A new one is enabled; one that is there gets the new quota and
+   * comment, and stays enabled or disabled as it is.
+   *
+   * @param overrides of names of the catalogue
+   * @return how many were new
+   * @throws SQLException if the database did not do it; then nothing is written
+   * @throws IllegalArgumentException if one is of a name that the catalogue has not
+   */
+  @CanIgnoreReturnValue
+  public int put(Collection<LimitOverride> overrides) throws SQLException {
+    for (LimitOverride override : overrides) {
+      var unused = catalogue.get(override.name().name());
+    }
+    return inTransaction(
+        connection -> {
+          int added = 0;
+          // xmax is 0 in a row that no update has touched: so an upsert says what it did.
+          try (PreparedStatement upsert =
+              connection.prepareStatement(
+                  """
+                  INSERT INTO rate_limit_overrides AS o
+                    (limit_number, bucket_key, burst, count, period_ns, comment)
+                  VALUES (?, ?, ?, ?, ?, ?)
+                  ON CONFLICT (limit_number, bucket_key) DO UPDATE
+                    SET burst = excluded.burst, count = excluded.count,
+                        period_ns = excluded.period_ns, comment = excluded.comment,
+                        updated_at = now()
+                  RETURNING o.xmax = 0""")) {
+            for (LimitOverride override : overrides) {
+              added += put(upsert, override) ? 1 : 0;
+            }
+          }
+          return added;
+        });
+  }
+
+  private static boolean put(PreparedStatement upsert, LimitOverride override) throws SQLException {
+    Quota quota = override.quota();
+    upsert.setInt(1, override.name().number());
+    upsert.setString(2, override.name().bucketKey(override.id()));
+    upsert.setLong(3, quota.burst());
+    upsert.setLong(4, quota.count());
+    upsert.setLong(5, quota.period().toNanos());
+    upsert.setString(6, override.comment());
+    try (ResultSet inserted = upsert.executeQuery()) {
+      return inserted.next() && inserted.getBoolean(1);
+    }
+  }
+
+  /**
+   * Enables or disables an override.
+   *
+   * @param name the limit's name
+   * @param overrideId the id, canonical
+   * @param enabled whether it shall hold
+   * @return false if there is no such override
+   * @throws SQLException if the database did not do it
+   */
+  public boolean setEnabled(LimitName name, String overrideId, boolean enabled)
+      throws SQLException {
+    return inTransaction(
+        connection -> {
+          try (PreparedStatement update =
+              connection.prepareStatement(
+                  """
+                  UPDATE rate_limit_overrides SET enabled = ?, updated_at = now()
+                  WHERE limit_number = ? AND bucket_key = ?""")) {
+            update.setBoolean(1, enabled);
+            update.setInt(2, name.number());
+            update.setString(3, name.bucketKey(overrideId));
+            return update.executeUpdate() == 1;
+          }
+        });
+  }
+
+  private List<OverrideRow> select(String sql) throws SQLException {
+    return inTransaction(
+        connection -> {
+          try (PreparedStatement query = connection.prepareStatement(sql)) {
+            query.setFetchSize(ROWS_A_FETCH);
+            try (ResultSet result = query.executeQuery()) {
+              List<OverrideRow> rows = new ArrayList<>();
+              while (result.next()) {
+                rows.add(row(result));
+              }
+              return rows;
+            }
+          }
+        });
+  }
+
+  private static OverrideRow row(ResultSet result) throws SQLException {
+    return new OverrideRow(
+        result.getInt("limit_number"),
+        String.valueOf(result.getString("bucket_key")),
+        result.getLong("burst"),
+        result.getLong("count"),
+        result.getLong("period_ns"),
+        result.getBoolean("enabled"),
+        result.getString("comment") == null ? "" : result.getString("comment"),
+        result.getTimestamp("updated_at").toInstant());
+  }
+
+  private <T> T inTransaction(Work<T> work) throws SQLException {
+    try (Connection connection = source.getConnection()) {
+      connection.setAutoCommit(false);
+      try {
+        T result = work.on(connection);
+        connection.commit();
+        return result;
+      } catch (SQLException | RuntimeException e) {
+        connection.rollback();
+        throw e;
+      }
+    }
+  }
+
+  /** What is done on a connection. */
+  private interface Work<T> {
+    T on(Connection connection) throws SQLException;
+  }
+}

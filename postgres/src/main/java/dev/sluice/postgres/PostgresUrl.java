@@ -1,0 +1,74 @@
+package dev.sluice.postgres;
+
+import java.net.URI;
+import java.net.URISyntaxException;
+import java.net.URLDecoder;
+import java.nio.charset.StandardCharsets;
+import javax.sql.DataSource;
+import org.postgresql.ds.PGSimpleDataSource;
+
+/**
+ * A database as somebody names it on a command line: {@code postgresql://user:password@host/db}, as
+ * PostgreSQL's own tools take it, or a JDBC URL.
+ */
+public final class PostgresUrl {
+
+  private static final String JDBC = "jdbc:postgresql:";
+  private static final int CONNECT_SECONDS = 5;
+  private static final int ANSWER_SECONDS = 30;
+
+  private PostgresUrl() {}
+
+  /**
+   * A source that opens a connection for each use: overrides are read once in a while, so a pool
+   * would only hold connections open. Nothing waits for ever: 5 s for a connection and 30 s for an
+   * answer, unless the URL says otherwise.
+   *
+   * @param url the database; a password may also stand in {@code ~/.pgpass}
+   * @return the source; nothing is opened yet
+   * @throws IllegalArgumentException if the URL is none
+   */
+  public static DataSource dataSource(String url) {
+    PGSimpleDataSource source = new PGSimpleDataSource();
+    source.setConnectTimeout(CONNECT_SECONDS);
+    source.setLoginTimeout(CONNECT_SECONDS);
+    source.setSocketTimeout(ANSWER_SECONDS);
+    source.setApplicationName("sluice");
+    try {
+      if (url.startsWith(JDBC)) {
+        source.setUrl(url);
+      } else {
+        setParts(source, url);
+      }
+    } catch (IllegalArgumentException | URISyntaxException e) {
+      // Without the text, which may hold a password.
+      throw new IllegalArgumentException(
+          "found no URL of a PostgreSQL database, expected postgresql://user@host:port/database or"
+              + " jdbc:postgresql://host/database?user=…");
+    }
+    return source;
+  }
+
+  private static void setParts(PGSimpleDataSource source, String url) throws URISyntaxException {
+    URI uri = new URI(url);
+    boolean known = "postgresql".equals(uri.getScheme()) || "postgres".equals(uri.getScheme());
+    if (!known || uri.getHost() == null) {
+      throw new IllegalArgumentException(uri.getScheme());
+    }
+    String port = uri.getPort() < 0 ? "" : ":" + uri.getPort();
+    String query = uri.getRawQuery() == null ? "" : "?" + uri.getRawQuery();
+    source.setUrl("jdbc:postgresql://" + uri.getHost() + port + uri.getRawPath() + query);
+    String user = uri.getRawUserInfo();
+    if (user != null) {
+      int colon = user.indexOf(':');
+      source.setUser(decode(colon < 0 ? user : user.substring(0, colon)));
+      if (colon >= 0) {
+        source.setPassword(decode(user.substring(colon + 1)));
+      }
+    }
+  }
+
+  private static String decode(String text) {
+    return URLDecoder.decode(text.replace("+", "%2B"), StandardCharsets.UTF_8);
+  }
+}

@@ -1,0 +1,41 @@
+package dev.sluice.postgres;
+
+import dev.sluice.limit.Limits;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+
+/**
+ * Is told how each refresh went, for metrics; the log is written anyway.
+ *
+ * <p>Called by one thread at a time, after the limits were replaced or kept.
+ */
+public interface RefreshListener {
+
+  /**
+   * The table was read, and its overrides hold now.
+   *
+   * @param at when
+   * @param limits the limits that hold now
+   * @param bad the rows that were left out
+   */
+  default void refreshed(Instant at, Limits limits, List<BadRow> bad) {}
+
+  /**
+   * The table was read and had no override that could hold; those from before still do.
+   *
+   * @param at when
+   * @param bad the rows that were left out
+   */
+  default void empty(Instant at, List<BadRow> bad) {}
+
+  /**
+   * The table could not be read; the overrides from before still hold.
+   *
+   * @param at when
+   * @param failure what the database said
+   * @param retryIn when it is tried again
+   */
+  default void failed(Instant at, SQLException failure, Duration retryIn) {}
+}

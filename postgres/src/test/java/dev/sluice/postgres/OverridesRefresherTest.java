@@ -1,0 +1,231 @@
+package dev.sluice.postgres;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.Limiter;
+import dev.sluice.acme.AcmeLimits;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.LimitOverride;
+import dev.sluice.limit.Limits;
+import dev.sluice.store.BucketStore;
+import dev.sluice.testkit.LocalPostgres;
+import dev.sluice.testkit.ManualTime;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicReference;
+import javax.sql.DataSource;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Overrides that change in a real PostgreSQL while a limiter runs. */
+class OverridesRefresherTest {
+
+  private static final Duration OFTEN = Duration.ofMillis(20);
+  private static final LimitName ORDERS =
+      AcmeLimits.bundled().catalogue().get("NewOrdersPerAccount");
+
+  private final AtomicReference<Limits> files = new AtomicReference<>(files(10, 20));
+  private final CurrentLimits limits = new CurrentLimits(files.get());
+  private final Recorder recorder = new Recorder();
+
+  private DataSource source;
+  private OverridesTable table;
+  private OverridesRefresher refresher;
+
+  @BeforeEach
+  void aTable() throws SQLException {
+    source = PostgresUrl.dataSource(LocalPostgres.newDatabase());
+    table = new OverridesTable(source, AcmeLimits.bundled().catalogue());
+    table.migrate();
+  }
+
+  @AfterEach
+  void close() {
+    if (refresher != null) {
+      refresher.close();
+    }
+  }
+
+  @Test
+  void aRow_holdsAtTheNextRefresh_inALiveLimiter_andWinsOverTheFile() throws SQLException {
+    Limiter limiter = Limiter.of(limits, BucketStore.inMemory(new ManualTime()));
+    start(table);
+    put("1", 30); // no override in the files
+    put("2", 40); // 20 there
+    await().until(() -> burst("2") == 40);
+    assertThat(burst("1")).isEqualTo(30);
+    assertThat(burst("3")).isEqualTo(10);
+    assertThat(limiter.spend("NewOrdersPerAccount", "1", 30).allowed()).isTrue();
+
+    assertThat(table.setEnabled(ORDERS, "2", false)).isTrue();
+    await().until(() -> burst("2") == 20);
+    assertThat(burst("1")).isEqualTo(30);
+  }
+
+  @Test
+  void aBadRow_isLeftOutAndCounted() throws SQLException {
+    put("1", 30);
+    sql("INSERT INTO rate_limit_overrides VALUES (77, '77:x', 1, 1, 1, true, '', now())");
+    sql("INSERT INTO rate_limit_overrides VALUES (3, '3:lol', 1, 1, 1, true, '', now())");
+    start(table);
+    await().until(() -> burst("1") == 30);
+    assertThat(recorder.bad).hasSize(2);
+  }
+
+  @Test
+  void aFailedRefresh_keepsWhatIsThere_andTriesAgain() throws SQLException {
+    put("1", 30);
+    start(table);
+    await().until(() -> burst("1") == 30);
+
+    sql("ALTER TABLE rate_limit_overrides RENAME TO gone");
+    await().until(() -> recorder.failures.size() >= 3);
+    assertThat(burst("1")).isEqualTo(30);
+    assertThat(refresher.ready()).isTrue();
+
+    sql("ALTER TABLE gone RENAME TO rate_limit_overrides");
+    put("1", 31);
+    await().until(() -> burst("1") == 31);
+  }
+
+  @Test
+  void anEmptyRefresh_keepsWhatIsThere() throws SQLException {
+    put("1", 30);
+    start(table);
+    await().until(() -> burst("1") == 30);
+
+    sql("DELETE FROM rate_limit_overrides");
+    await().until(() -> recorder.empties >= 2);
+    assertThat(burst("1")).isEqualTo(30);
+  }
+
+  @Test
+  void ready_isFalseUntilTheFirstReadSucceeds() throws SQLException {
+    sql("ALTER TABLE rate_limit_overrides RENAME TO gone");
+    start(table);
+    await().until(() -> recorder.failures.size() >= 2);
+    assertThat(refresher.ready()).isFalse();
+    assertThat(burst("2")).isEqualTo(20);
+
+    sql("ALTER TABLE gone RENAME TO rate_limit_overrides");
+    await().until(refresher::ready);
+    assertThat(refresher.firstLoad().toCompletableFuture()).isDone();
+  }
+
+  @Test
+  void aDatabaseThatIsNotThere_isAFailureLikeAnyOther() {
+    start(
+        new OverridesTable(
+            PostgresUrl.dataSource("postgresql://postgres@127.0.0.1:1/none"),
+            AcmeLimits.bundled().catalogue()));
+    await().until(() -> recorder.failures.size() >= 2);
+    assertThat(refresher.ready()).isFalse();
+    assertThat(burst("2")).isEqualTo(20);
+  }
+
+  @Test
+  void aReloadOfTheFiles_keepsTheTablesOverrides() throws SQLException {
+    put("1", 30);
+    start(table);
+    await().until(() -> burst("1") == 30);
+    files.set(files(11, 21));
+    refresher.baseChanged();
+    assertThat(burst("1")).isEqualTo(30);
+    assertThat(burst("2")).isEqualTo(21);
+    assertThat(burst("3")).isEqualTo(11);
+  }
+
+  @Test
+  void afterClose_nothingChangesAnyMore() throws SQLException {
+    put("1", 30);
+    start(table);
+    await().until(() -> burst("1") == 30);
+    refresher.close();
+    refresher.close();
+    put("1", 31);
+    assertThat(burst("1")).isEqualTo(30);
+  }
+
+  @Test
+  void anIntervalOfNothing_isRefused() {
+    assertThatThrownBy(
+            () -> OverridesRefresher.start(table, files::get, limits, Duration.ZERO, recorder))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("interval");
+  }
+
+  @Test
+  void backoff_doublesUpToTheBound_inTheUpperHalf() {
+    Backoff earliest = new Backoff(Duration.ofMillis(250), Duration.ofSeconds(2), () -> 0);
+    Backoff latest = new Backoff(Duration.ofMillis(250), Duration.ofSeconds(2), () -> 1);
+    assertThat(List.of(1, 2, 3, 4, 5, 1_000_000).stream().map(latest::afterFailures))
+        .containsExactly(
+            Duration.ofMillis(250),
+            Duration.ofMillis(500),
+            Duration.ofMillis(1000),
+            Duration.ofMillis(2000),
+            Duration.ofMillis(2000),
+            Duration.ofMillis(2000));
+    assertThat(earliest.afterFailures(3)).isEqualTo(Duration.ofMillis(500));
+  }
+
+  private void start(OverridesTable from) {
+    refresher = OverridesRefresher.start(from, files::get, limits, OFTEN, recorder);
+  }
+
+  private long burst(String account) {
+    return limits.get().quotaFor(ORDERS, account).burst();
+  }
+
+  private void put(String account, long burst) throws SQLException {
+    table.put(
+        List.of(new LimitOverride(ORDERS, account, Quota.per(burst, Duration.ofHours(3)), "test")));
+  }
+
+  /** A default, and an override for account 2. */
+  private static Limits files(long burst, long burstOfTwo) {
+    return Limits.builder(AcmeLimits.bundled().catalogue())
+        .limit("NewOrdersPerAccount", Quota.per(burst, Duration.ofHours(3)))
+        .override("NewOrdersPerAccount", "2", Quota.per(burstOfTwo, Duration.ofHours(3)))
+        .build();
+  }
+
+  private void sql(String statement) throws SQLException {
+    try (Connection connection = source.getConnection();
+        Statement work = connection.createStatement()) {
+      work.execute(statement);
+    }
+  }
+
+  private static final class Recorder implements RefreshListener {
+    private final List<SQLException> failures = new CopyOnWriteArrayList<>();
+    private volatile List<BadRow> bad = List.of();
+    private volatile int empties;
+
+    @Override
+    public void refreshed(Instant at, Limits limits, List<BadRow> bad) {
+      this.bad = bad;
+    }
+
+    @Override
+    @SuppressWarnings("NonAtomicVolatileUpdate") // one thread at a time, as promised
+    public void empty(Instant at, List<BadRow> bad) {
+      empties++;
+    }
+
+    @Override
+    public void failed(Instant at, SQLException failure, Duration retryIn) {
+      failures.add(failure);
+    }
+  }
+}

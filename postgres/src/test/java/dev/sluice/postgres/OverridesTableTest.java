@@ -1,0 +1,224 @@
+package dev.sluice.postgres;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.acme.AcmeLimits;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.LimitOverride;
+import dev.sluice.limit.Strictness;
+import dev.sluice.limit.UnknownLimitException;
+import dev.sluice.testkit.LocalPostgres;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import javax.sql.DataSource;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** The table, in a real PostgreSQL. */
+class OverridesTableTest {
+
+  private static final Catalogue CATALOGUE = AcmeLimits.bundled().catalogue();
+
+  private DataSource source;
+  private OverridesTable table;
+
+  @BeforeEach
+  void aDatabase() throws SQLException {
+    source = PostgresUrl.dataSource(LocalPostgres.newDatabase());
+    table = new OverridesTable(source, CATALOGUE);
+  }
+
+  @Test
+  void put_thenLoad_bringsBackTheSame_forAllNineNames() throws SQLException {
+    table.migrate();
+    List<LimitOverride> all =
+        List.of(
+            override("NewRegistrationsPerIPAddress", "10.0.0.2", "Foo, \"quoted\""),
+            override("NewRegistrationsPerIPv6Range", "2001:0db8::/48", ""),
+            override("NewOrdersPerAccount", "18446744073709551615", ""),
+            override("FailedAuthorizationsPerDomainPerAccount", "17", ""),
+            override("CertificatesPerDomain", "Example.com", ""),
+            override("CertificatesPerDomain", "2001:db8::", ""),
+            override("CertificatesPerDomainPerAccount", "17", ""),
+            override("CertificatesPerFQDNSet", "b.example.com,a.example.com", ""),
+            override("FailedAuthorizationsForPausingPerDomainPerAccount", "17", "Bär"),
+            override("LimitOverrideRequestsPerIPAddress", "10.0.0.2", ""));
+
+    assertThat(table.put(all)).isEqualTo(10);
+
+    TableContent content = table.load();
+    assertThat(content.bad()).isEmpty();
+    assertThat(content.overrides()).containsExactlyInAnyOrderElementsOf(all);
+    assertThat(table.rows())
+        .extracting(OverrideRow::bucketKey)
+        .contains("3:18446744073709551615", "5:example.com", "5:2001:db8::/64", "6:17");
+  }
+
+  @Test
+  void put_again_changesTheQuota_andKeepsItDisabled() throws SQLException {
+    table.migrate();
+    assertThat(table.put(List.of(override("NewOrdersPerAccount", "17", "old")))).isEqualTo(1);
+    assertThat(table.setEnabled(CATALOGUE.get("NewOrdersPerAccount"), "17", false)).isTrue();
+    assertThat(table.load().overrides()).isEmpty();
+
+    LimitOverride changed =
+        new LimitOverride(
+            CATALOGUE.get("NewOrdersPerAccount"), "17", Quota.per(9, Duration.ofHours(1)), "new");
+    assertThat(table.put(List.of(changed))).isZero();
+
+    assertThat(table.load().overrides()).isEmpty();
+    assertThat(table.rows())
+        .singleElement()
+        .satisfies(
+            row -> {
+              assertThat(row.enabled()).isFalse();
+              assertThat(row.comment()).isEqualTo("new");
+              assertThat(row.burst()).isEqualTo(9);
+              assertThat(row.periodNanos()).isEqualTo(3_600_000_000_000L);
+              assertThat(row.updatedAt()).isNotNull();
+            });
+    assertThat(table.setEnabled(CATALOGUE.get("NewOrdersPerAccount"), "17", true)).isTrue();
+    assertThat(table.load().overrides()).containsExactly(changed);
+  }
+
+  @Test
+  void setEnabled_ofNoSuchOverride_saysSo() throws SQLException {
+    table.migrate();
+    assertThat(table.setEnabled(CATALOGUE.get("NewOrdersPerAccount"), "17", true)).isFalse();
+  }
+
+  @Test
+  void put_ofAnUnknownName_writesNothing() throws SQLException {
+    table.migrate();
+    LimitOverride unknown =
+        new LimitOverride(
+            LimitName.builder(77, "Other").build(), "x", Quota.per(1, Duration.ofHours(1)), "");
+    assertThatThrownBy(() -> table.put(List.of(override("NewOrdersPerAccount", "17", ""), unknown)))
+        .isInstanceOf(UnknownLimitException.class);
+    assertThat(table.rows()).isEmpty();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "77, 77:17, 1, 1, known limit",
+    "3, 3:lol, 1, 1, regId",
+    "3, 3:017, 1, 1, canonical",
+    "3, 4:17, 1, 1, starts with",
+    "5, 5:www, 1, 1, dot",
+    "5, '5:2001:db8::', 1, 1, range",
+    "7, '7:example.com,example.org', 1, 1, canonical",
+    "3, 3:17, 0, 1, burst",
+    "3, 3:17, 1, 0, count",
+    "3, 3:17, 9223372036854775807, 1, overflows",
+    "3, 3:17, 1, 9223372036854775807, round to 0"
+  })
+  void load_leavesABadRowOut_andKeepsTheOthers(
+      int number, String key, long burst, long count, String reason) throws SQLException {
+    table.migrate();
+    table.put(List.of(override("NewOrdersPerAccount", "1", "")));
+    // As somebody may have made the table without our checks.
+    sql("CREATE TABLE unchecked AS TABLE rate_limit_overrides");
+    sql("DROP TABLE rate_limit_overrides");
+    sql("ALTER TABLE unchecked RENAME TO rate_limit_overrides");
+    sql(
+        "INSERT INTO rate_limit_overrides VALUES (%d, '%s', %d, %d, 3600000000000, true, '', now())"
+            .formatted(number, key, burst, count));
+
+    TableContent content = table.load();
+
+    assertThat(content.overrides()).hasSize(1);
+    assertThat(content.bad())
+        .singleElement()
+        .satisfies(
+            bad -> {
+              assertThat(bad.bucketKey()).isEqualTo(key);
+              assertThat(bad.message()).contains(reason);
+            });
+  }
+
+  @Test
+  void theSchema_refusesWhatCanNeverHold() throws SQLException {
+    table.migrate();
+    for (String values :
+        List.of(
+            "(3, '4:17', 1, 1, 1)",
+            "(3, '3:', 1, 1, 1)",
+            "(3, '3:17', 0, 1, 1)",
+            "(3, '3:17', 1, -1, 1)",
+            "(3, '3:17', 1, 1, 0)")) {
+      assertThatThrownBy(
+              () ->
+                  sql(
+                      "INSERT INTO rate_limit_overrides"
+                          + " (limit_number, bucket_key, burst, count, period_ns) VALUES "
+                          + values))
+          .isInstanceOf(SQLException.class)
+          .hasMessageContaining("check constraint");
+    }
+  }
+
+  @Test
+  void migrate_isDoneOnce_alsoByManyAtOnce() throws Exception {
+    List<CompletableFuture<Integer>> all =
+        List.of(migrating(), migrating(), migrating(), migrating());
+    int applied = 0;
+    for (CompletableFuture<Integer> one : all) {
+      applied += one.get();
+    }
+    assertThat(applied).isEqualTo(1);
+    assertThat(table.migrate()).isZero();
+  }
+
+  private CompletableFuture<Integer> migrating() {
+    return CompletableFuture.supplyAsync(
+        () -> {
+          try {
+            return table.migrate();
+          } catch (SQLException e) {
+            throw new IllegalStateException(e);
+          }
+        });
+  }
+
+  @Test
+  void load_withoutTheTable_saysSo() {
+    assertThatThrownBy(() -> table.load())
+        .isInstanceOf(SQLException.class)
+        .hasMessageContaining("rate_limit_overrides");
+  }
+
+  @Test
+  void url_ofNoDatabase_isRefusedWithoutItsPassword() {
+    for (String url : List.of("mysql://u:secret@h/d", "postgresql:secret", "p:secret/ /", "")) {
+      assertThatThrownBy(() -> PostgresUrl.dataSource(url))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("expected postgresql://")
+          .hasMessageNotContaining("secret");
+    }
+  }
+
+  private void sql(String statement) throws SQLException {
+    try (Connection connection = source.getConnection();
+        Statement work = connection.createStatement()) {
+      work.execute(statement);
+    }
+  }
+
+  private static LimitOverride override(String limit, String id, String comment) {
+    LimitName name = CATALOGUE.get(limit);
+    return new LimitOverride(
+        name,
+        name.overrideId().canonical(id, Strictness.LENIENT),
+        Quota.of(20, 40, Duration.ofHours(3)),
+        comment);
+  }
+}

@@ -1,0 +1,111 @@
+package dev.sluice.redis;
+
+import dev.sluice.redis.RedisObserver.State;
+import dev.sluice.store.StoreException;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
+
+/**
+ * Stops asking a server that does not answer, and probes for its return.
+ *
+ * <p>After some failed calls in a row the server is given up: callers are refused at once instead
+ * of waiting for a time-out each. From then on one probe at a time is sent, not at a caller's cost;
+ * the first that is answered lets callers through again. Each change is one line in the log.
+ * Thread-safe; no method blocks.
+ */
+final class Breaker {
+
+  private static final Logger LOG = System.getLogger("dev.sluice.redis");
+
+  private final String server;
+  private final int maxFailures;
+  private final long probeEveryNanos;
+  private final Supplier<CompletionStage<?>> probe;
+  private final ScheduledExecutorService timer;
+  private final RedisObserver observer;
+
+  private final AtomicInteger failures = new AtomicInteger();
+  private final AtomicReference<String> givenUpFor = new AtomicReference<>(); // null: it is asked
+  private volatile boolean closed;
+
+  Breaker(
+      String server,
+      int maxFailures,
+      long probeEveryNanos,
+      Supplier<CompletionStage<?>> probe,
+      ScheduledExecutorService timer,
+      RedisObserver observer) {
+    this.server = server;
+    this.maxFailures = maxFailures;
+    this.probeEveryNanos = probeEveryNanos;
+    this.probe = probe;
+    this.timer = timer;
+    this.observer = observer;
+  }
+
+  /** Refuses, in place of a server that was given up. */
+  void requireAsked() {
+    String reason = givenUpFor.get();
+    if (reason != null) {
+      throw new StoreException(
+          server + " was given up and not asked (" + reason + "); nothing was charged");
+    }
+  }
+
+  void answered() {
+    if (failures.get() != 0) {
+      failures.set(0);
+    }
+  }
+
+  void failed(String reason) {
+    if (failures.incrementAndGet() >= maxFailures && givenUpFor.compareAndSet(null, reason)) {
+      LOG.log(
+          Level.WARNING,
+          "gave up {0} after {1} failures in a row: {2}",
+          server,
+          maxFailures,
+          reason);
+      observer.changed(server, State.GIVEN_UP, reason);
+      probeLater();
+    }
+  }
+
+  private void probeLater() {
+    if (!closed) {
+      var unused = timer.schedule(this::probe, probeEveryNanos, TimeUnit.NANOSECONDS);
+    }
+  }
+
+  private void probe() {
+    var unused =
+        probe
+            .get()
+            .whenComplete(
+                (answer, failure) -> {
+                  if (failure == null) {
+                    comeBack();
+                  } else {
+                    probeLater();
+                  }
+                });
+  }
+
+  private void comeBack() {
+    failures.set(0);
+    if (givenUpFor.getAndSet(null) != null) {
+      LOG.log(Level.INFO, "{0} answers again and is asked again", server);
+      observer.changed(server, State.ASKED, "it answered a probe");
+    }
+  }
+
+  void close() {
+    closed = true;
+  }
+}

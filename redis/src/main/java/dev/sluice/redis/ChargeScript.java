@@ -1,0 +1,177 @@
+package dev.sluice.redis;
+
+import dev.sluice.gcra.Gcra;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Reading;
+import dev.sluice.store.StoreException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.ArrayList;
+import java.util.HexFormat;
+import java.util.List;
+
+/**
+ * The script that decides inside Redis, and the way to it and back: batches of charges into its one
+ * argument, its answer into readings. Stateless, thread-safe.
+ */
+final class ChargeScript {
+
+  static final String SOURCE = source();
+  static final String DIGEST = digest(SOURCE);
+
+  /** Instead of a client's clock: the script asks the server's. */
+  static final long SERVER_CLOCK = -1;
+
+  private static final long NANOS_PER_SECOND = 1_000_000_000;
+  private static final int MAX_DIGITS = 20;
+
+  private ChargeScript() {}
+
+  /** The argument of a call that decides on batches, one after the other. */
+  static byte[] argument(long nowNanos, long slackMillis, List<List<Charge>> batches) {
+    int numbers = 3;
+    for (List<Charge> batch : batches) {
+      numbers++;
+      for (Charge charge : batch) {
+        numbers += charge.act() == Charge.Act.REFUND ? 7 : 5;
+      }
+    }
+    MessagePackArray array = new MessagePackArray(numbers);
+    if (nowNanos == SERVER_CLOCK) {
+      array.addMinusOne();
+      array.add(0);
+    } else {
+      addTime(array, nowNanos);
+    }
+    array.add(slackMillis);
+    for (List<Charge> batch : batches) {
+      array.add(batch.size());
+      for (Charge charge : batch) {
+        array.add(number(charge.act()));
+        addTime(array, charge.incrementNanos());
+        addTime(array, charge.offsetNanos());
+        if (charge.act() == Charge.Act.REFUND) {
+          addTime(array, charge.untilNanos());
+        }
+      }
+    }
+    return array.bytes();
+  }
+
+  /** How the script calls an act. */
+  private static int number(Charge.Act act) {
+    return switch (act) {
+      case CHECK -> 0;
+      case SPEND -> 1;
+      case SPEND_ONLY -> 2;
+      case REFUND -> 3;
+      case RESET -> 4;
+    };
+  }
+
+  /** Two numbers that a double holds, for one that it does not; unsigned. */
+  private static void addTime(MessagePackArray array, long nanos) {
+    array.add(Long.divideUnsigned(nanos, NANOS_PER_SECOND));
+    array.add(Long.remainderUnsigned(nanos, NANOS_PER_SECOND));
+  }
+
+  /** The present of an answer. */
+  static long nowNanos(List<Object> answer) {
+    return (Long) answer.get(0) * NANOS_PER_SECOND + (Long) answer.get(1);
+  }
+
+  /**
+   * The readings of one batch.
+   *
+   * @param first where the batch's first charge stands among all charges of the call
+   * @throws StoreException if the batch could not be decided on; nothing was charged then
+   */
+  static List<Reading> readings(List<Object> answer, int first, List<Charge> batch, String server) {
+    long nowNanos = nowNanos(answer);
+    List<Reading> readings = new ArrayList<>(batch.size());
+    for (int i = 0; i < batch.size(); i++) {
+      Object found = answer.get(2 + first + i);
+      long tatNanos = Gcra.NO_TAT;
+      if (found instanceof byte[] text) {
+        if (text.length > 0 && text[0] == '!') {
+          throw refused(
+              new String(text, 1, text.length - 1, StandardCharsets.UTF_8), batch, server);
+        }
+        tatNanos = parse(text);
+      }
+      readings.add(new Reading(nowNanos, tatNanos));
+    }
+    return readings;
+  }
+
+  private static long parse(byte[] digits) {
+    if (digits.length == 0 || digits.length > MAX_DIGITS) {
+      throw new IllegalStateException("the script let a TAT of " + digits.length + " digits pass");
+    }
+    long nanos = 0;
+    for (byte digit : digits) {
+      nanos = nanos * 10 + (digit - '0'); // the script saw to it that this fits 64 bits, unsigned
+    }
+    return nanos;
+  }
+
+  private static StoreException refused(String reason, List<Charge> batch, String server) {
+    List<String> keys = batch.stream().map(Charge::key).toList();
+    if (reason.startsWith("GARBAGE ")) {
+      return new StoreException(
+          "the bucket of %s on %s holds \"%s\", expected a TAT in decimal nanoseconds; delete the key"
+                  .formatted(keys, server, reason.substring("GARBAGE ".length()))
+              + " or find out who writes it; nothing was charged");
+    }
+    if (reason.startsWith("WRONGTYPE")) {
+      return new StoreException(
+          "the bucket of %s on %s is no string; delete the key or find out who writes it;"
+                  .formatted(keys, server)
+              + " nothing was charged");
+    }
+    return new Refusal(
+        "%s refused to charge %s: %s; nothing was charged".formatted(server, keys, reason), reason);
+  }
+
+  /** The server does not take writes; its own words say why. */
+  static final class Refusal extends StoreException {
+    private static final long serialVersionUID = 1;
+
+    private final String reason;
+
+    Refusal(String message, String reason) {
+      super(message);
+      this.reason = reason;
+    }
+
+    /** Whether it is not the master (any more). */
+    boolean byReplica() {
+      return reason.startsWith("READONLY") || reason.startsWith("-READONLY");
+    }
+  }
+
+  private static String source() {
+    try (InputStream in = ChargeScript.class.getResourceAsStream("charge.lua")) {
+      if (in == null) {
+        throw new IllegalStateException("charge.lua is missing beside " + ChargeScript.class);
+      }
+      return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static String digest(String source) {
+    try {
+      byte[] sha1 =
+          MessageDigest.getInstance("SHA-1").digest(source.getBytes(StandardCharsets.UTF_8));
+      return HexFormat.of().formatHex(sha1);
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException("every JVM has SHA-1", e);
+    }
+  }
+}

@@ -1,0 +1,160 @@
+package dev.sluice.redis;
+
+import io.lettuce.core.cluster.RedisClusterClient;
+import io.lettuce.core.cluster.SlotHash;
+import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
+import io.lettuce.core.cluster.models.partitions.Partitions;
+import io.lettuce.core.cluster.models.partitions.RedisClusterNode;
+import io.lettuce.core.codec.ByteArrayCodec;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A Cluster: one lane for each slot, since a script may only touch keys of one; one breaker for
+ * each master, since that is what fails. Redirections are followed by the client. Thread-safe.
+ */
+final class ClusterSlots implements Shards {
+
+  private final String name;
+  private final RedisClusterClient client;
+  private final Link<StatefulRedisClusterConnection<byte[], byte[]>> link;
+  private final Wiring wiring;
+  private final AtomicReferenceArray<@Nullable Lane> lanes =
+      new AtomicReferenceArray<>(SlotHash.SLOT_COUNT);
+  private final Map<String, Breaker> breakers = new ConcurrentHashMap<>();
+  private final Breaker beforeItIsKnown;
+
+  ClusterSlots(String name, RedisClusterClient client, Wiring wiring) {
+    this.name = name;
+    this.client = client;
+    this.wiring = wiring;
+    this.link =
+        new Link<>(
+            () ->
+                client
+                    .refreshPartitionsAsync()
+                    .thenCompose(known -> client.connectAsync(ByteArrayCodec.INSTANCE)),
+            StatefulRedisClusterConnection::async);
+    this.beforeItIsKnown =
+        wiring.breaker(name, () -> link.connection().thenCompose(c -> c.async().ping()));
+  }
+
+  @Override
+  public Lane laneOf(byte[] key) {
+    int slot = SlotHash.getSlot(key);
+    Lane lane = lanes.get(slot);
+    if (lane == null) {
+      Lane fresh = wiring.lane(new Slot(slot));
+      lane = lanes.compareAndSet(slot, null, fresh) ? fresh : lanes.get(slot);
+    }
+    return lane == null ? laneOf(key) : lane;
+  }
+
+  private @Nullable RedisClusterNode masterOf(int slot) {
+    CompletableFuture<StatefulRedisClusterConnection<byte[], byte[]>> connection =
+        link.connection();
+    return connection.isDone() && !connection.isCompletedExceptionally()
+        ? connection.join().getPartitions().getPartitionBySlot(slot)
+        : null;
+  }
+
+  private static String address(RedisClusterNode node) {
+    return node.getUri().getHost() + ":" + node.getUri().getPort();
+  }
+
+  private Breaker breakerOf(RedisClusterNode node) {
+    Breaker breaker = breakers.get(node.getNodeId()); // seldom missing, and get takes no lock
+    return breaker != null
+        ? breaker
+        : breakers.computeIfAbsent(
+            node.getNodeId(), id -> wiring.breaker(address(node), () -> probe(id)));
+  }
+
+  /** Looks at the map anew, then asks the master itself, if it still is one. */
+  private CompletionStage<?> probe(String nodeId) {
+    return within(
+        client
+            .refreshPartitionsAsync()
+            .thenCompose(known -> link.connection())
+            .thenCompose(
+                connection -> {
+                  Partitions partitions = connection.getPartitions();
+                  RedisClusterNode node = partitions.getPartitionByNodeId(nodeId);
+                  return node == null
+                      ? CompletableFuture.completedFuture("gone")
+                      : connection
+                          .getConnectionAsync(nodeId)
+                          .thenCompose(toNode -> toNode.async().ping());
+                }));
+  }
+
+  private <T> CompletableFuture<T> within(CompletionStage<T> stage) {
+    return stage
+        .toCompletableFuture()
+        .copy()
+        .orTimeout(wiring.timeoutNanos(), TimeUnit.NANOSECONDS);
+  }
+
+  @Override
+  public CompletionStage<Void> ping() {
+    return Failures.named(
+        name,
+        within(
+            link.connection()
+                .thenCompose(
+                    connection ->
+                        CompletableFuture.allOf(
+                            connection.getPartitions().stream()
+                                .filter(node -> !node.getSlots().isEmpty())
+                                .map(
+                                    node ->
+                                        connection
+                                            .getConnectionAsync(node.getNodeId())
+                                            .thenCompose(toNode -> toNode.async().ping()))
+                                .toArray(CompletableFuture[]::new)))));
+  }
+
+  @Override
+  public void close() {
+    beforeItIsKnown.close();
+    breakers.values().forEach(Breaker::close);
+    Connecting.close(client);
+  }
+
+  /** A slot, on whichever master it is. */
+  private final class Slot implements Server {
+    private final int slot;
+
+    Slot(int slot) {
+      this.slot = slot;
+    }
+
+    @Override
+    public String name() {
+      RedisClusterNode master = masterOf(slot);
+      return master == null ? name : address(master);
+    }
+
+    @Override
+    public Breaker breaker() {
+      RedisClusterNode master = masterOf(slot);
+      return master == null ? beforeItIsKnown : breakerOf(master);
+    }
+
+    @Override
+    public CompletionStage<List<Object>> call(byte[][] keys, byte[] argument) {
+      return link.call(keys, argument);
+    }
+
+    @Override
+    public void renew() {
+      var unused = client.refreshPartitionsAsync();
+    }
+  }
+}

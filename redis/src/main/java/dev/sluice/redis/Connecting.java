@@ -1,0 +1,162 @@
+package dev.sluice.redis;
+
+import dev.sluice.redis.RedisStoreBuilder.Protocol;
+import dev.sluice.redis.StoreUri.Host;
+import dev.sluice.redis.StoreUri.Kind;
+import io.lettuce.core.AbstractRedisClient;
+import io.lettuce.core.ClientOptions;
+import io.lettuce.core.ClientOptions.DisconnectedBehavior;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.SocketOptions;
+import io.lettuce.core.SslVerifyMode;
+import io.lettuce.core.cluster.ClusterClientOptions;
+import io.lettuce.core.cluster.ClusterTopologyRefreshOptions;
+import io.lettuce.core.cluster.RedisClusterClient;
+import io.lettuce.core.metrics.CommandLatencyRecorder;
+import io.lettuce.core.protocol.ProtocolVersion;
+import io.lettuce.core.resource.ClientResources;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/** How the client connects: from a store's address to its servers. Not thread-safe. */
+final class Connecting {
+
+  /** How much of a server's certificate must be right. */
+  enum Verify {
+    FULL(SslVerifyMode.FULL),
+    CA(SslVerifyMode.CA),
+    NONE(SslVerifyMode.NONE);
+
+    private final SslVerifyMode mode;
+
+    Verify(SslVerifyMode mode) {
+      this.mode = mode;
+    }
+  }
+
+  private static final Duration LOOK_AT_CLUSTER_EVERY = Duration.ofSeconds(10);
+  private static final Duration LOOK_AT_CLUSTER_AT_MOST_EVERY = Duration.ofMillis(500);
+  private static final long SHUT_DOWN_MILLIS = 2000;
+
+  Duration timeout = Duration.ofSeconds(2);
+  boolean tls;
+  Verify verify = Verify.FULL;
+  @Nullable String clientName;
+  @Nullable Protocol protocol;
+  @Nullable String user;
+  @Nullable String password;
+
+  private final List<ClientResources> opened = new ArrayList<>();
+
+  Shards shards(StoreUri uri, List<String> names, Wiring wiring) {
+    ClientResources resources =
+        ClientResources.builder()
+            .threadFactoryProvider(StoreThread::factory)
+            .commandLatencyRecorder(CommandLatencyRecorder.disabled())
+            .build();
+    opened.add(resources);
+    if (uri.kind() == Kind.CLUSTER) {
+      RedisClusterClient client =
+          RedisClusterClient.create(
+              resources, uri.hosts().stream().map(host -> server(uri, host)).toList());
+      client.setOptions(clusterOptions());
+      return new ClusterSlots(uri.toString(), client, wiring);
+    }
+    RedisClient client = RedisClient.create(resources);
+    client.setOptions(
+        options()
+            .autoReconnect(false) // a Link connects anew by itself
+            .disconnectedBehavior(DisconnectedBehavior.REJECT_COMMANDS)
+            .build());
+    if (uri.kind() == Kind.SENTINEL) {
+      SingleServer master = new SingleServer(uri.toString(), sentinel(uri), client, wiring);
+      return new ServerRing(client, List.of(master), List.of("master"), wiring);
+    }
+    List<SingleServer> servers =
+        uri.hosts().stream()
+            .map(host -> new SingleServer(host.toString(), server(uri, host), client, wiring))
+            .toList();
+    List<String> placement =
+        names.isEmpty() ? servers.stream().map(SingleServer::name).toList() : names;
+    return new ServerRing(client, servers, placement, wiring);
+  }
+
+  private RedisURI server(StoreUri uri, Host host) {
+    RedisURI.Builder server =
+        RedisURI.builder().withHost(host.name()).withPort(host.port()).withDatabase(uri.database());
+    return finish(server, uri);
+  }
+
+  private RedisURI sentinel(StoreUri uri) {
+    RedisURI.Builder sentinel =
+        RedisURI.builder()
+            .withSentinelMasterId(String.valueOf(uri.master()))
+            .withDatabase(uri.database());
+    uri.hosts().forEach(host -> sentinel.withSentinel(host.name(), host.port()));
+    return finish(sentinel, uri);
+  }
+
+  private RedisURI finish(RedisURI.Builder builder, StoreUri from) {
+    builder.withTimeout(timeout).withSsl(tls).withVerifyPeer(verify.mode);
+    String as = user == null ? from.user() : user;
+    String with = password == null ? from.password() : password;
+    if (with != null && as != null) {
+      builder.withAuthentication(as, with);
+    } else if (with != null) {
+      builder.withPassword(with.toCharArray());
+    }
+    if (clientName != null) {
+      builder.withClientName(clientName);
+    }
+    return builder.build();
+  }
+
+  private ClientOptions.Builder options() {
+    ClientOptions.Builder options =
+        ClientOptions.builder()
+            .socketOptions(SocketOptions.builder().connectTimeout(timeout).build())
+            .replayFilter(command -> true); // what was sent once is not sent again
+    if (protocol != null) {
+      options.protocolVersion(
+          protocol == Protocol.RESP2 ? ProtocolVersion.RESP2 : ProtocolVersion.RESP3);
+    }
+    return options;
+  }
+
+  private ClusterClientOptions clusterOptions() {
+    return ClusterClientOptions.builder(options().build())
+        .topologyRefreshOptions(
+            ClusterTopologyRefreshOptions.builder()
+                .adaptiveRefreshTriggersTimeout(LOOK_AT_CLUSTER_AT_MOST_EVERY)
+                .enablePeriodicRefresh(LOOK_AT_CLUSTER_EVERY)
+                .build())
+        .build();
+  }
+
+  /**
+   * Lets go of a client, in bounded time: Lettuce's own shutdown waits for a look at the topology
+   * that is under way, which a lost server can hold up for ever. Its threads end with {@link
+   * #close}.
+   */
+  static void close(AbstractRedisClient client) {
+    var unused =
+        client
+            .shutdownAsync(0, SHUT_DOWN_MILLIS, TimeUnit.MILLISECONDS)
+            .completeOnTimeout(null, SHUT_DOWN_MILLIS, TimeUnit.MILLISECONDS)
+            .exceptionally(failure -> null)
+            .join();
+  }
+
+  void close() {
+    for (ClientResources resources : opened) {
+      var unused =
+          resources
+              .shutdown(0, SHUT_DOWN_MILLIS, TimeUnit.MILLISECONDS)
+              .awaitUninterruptibly(SHUT_DOWN_MILLIS);
+    }
+  }
+}

@@ -1,0 +1,31 @@
+package dev.sluice.redis;
+
+import dev.sluice.store.StoreException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeoutException;
+
+/** What goes wrong, said as a {@link StoreException}. Stateless. */
+final class Failures {
+
+  private Failures() {}
+
+  /** A stage that fails with a {@link StoreException} which names the server. */
+  static <T> CompletableFuture<T> named(String server, CompletionStage<T> stage) {
+    return stage
+        .handle(
+            (value, failure) -> {
+              if (failure == null) {
+                return CompletableFuture.completedFuture(value);
+              }
+              Throwable cause = Link.cause(failure);
+              StoreException exception =
+                  cause instanceof TimeoutException
+                      ? new StoreException("timed out on " + server, cause)
+                      : ServerFault.of(cause).exception(server);
+              return CompletableFuture.<T>failedFuture(exception);
+            })
+        .thenCompose(result -> result)
+        .toCompletableFuture();
+  }
+}

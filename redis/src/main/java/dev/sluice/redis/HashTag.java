@@ -1,0 +1,43 @@
+package dev.sluice.redis;
+
+/**
+ * Which part of a bucket key decides on its server, in a Cluster and on a ring.
+ *
+ * <p>A batch whose keys have one tag stays on one server, and is decided on at one moment there.
+ * The price: the tag stands in braces in the key, so that the seed system, which writes none,
+ * doesn't find the bucket; and what has one tag can not be spread.
+ */
+public enum HashTag {
+
+  /** The whole key; keys are written as they are, and are shared with the seed system. */
+  NONE,
+
+  /** The id: {@code 3:1000} becomes <code>3:{1000}</code>; all limits of one id are together. */
+  ID,
+
+  /**
+   * The id up to its first colon: {@code 4:1000:example.com} becomes <code>4:{1000}:example.com
+   * </code>; all limits of one account are together. Not for limits whose ids are IPv6 addresses:
+   * they would gather by their first 16 bits.
+   */
+  ACCOUNT;
+
+  String apply(String key) {
+    return switch (this) {
+      case NONE -> key;
+      case ID -> braced(key, key.length());
+      case ACCOUNT -> {
+        int end = key.indexOf(':', key.indexOf(':') + 1);
+        yield braced(key, end < 0 ? key.length() : end);
+      }
+    };
+  }
+
+  /** Two keys never become one: the first colon is left of the braces, where there is no other. */
+  private static String braced(String key, int end) {
+    int start = key.indexOf(':') + 1;
+    return start == 0 || end == start
+        ? key
+        : key.substring(0, start) + "{" + key.substring(start, end) + "}" + key.substring(end);
+  }
+}

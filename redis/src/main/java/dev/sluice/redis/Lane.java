@@ -1,0 +1,338 @@
+package dev.sluice.redis;
+
+import dev.sluice.store.Charge;
+import dev.sluice.store.Reading;
+import dev.sluice.store.StoreException;
+import dev.sluice.store.TimeSource;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import org.jspecify.annotations.Nullable;
+
+/*
+ * Coalescing.
+ *
+ *   callers ──▶ waiting ──▶ drain ──▶ call ──▶ server
+ *                             ▲        │
+ *                             └────────┘  a call that ends lets the next one leave
+ *
+ * A call of the script leaves whenever fewer than two are under way, with all that waits (up to a
+ * bound): an idle caller waits for nobody, and a busy moment batches itself. No timer holds anything
+ * back. Two calls and not one, so that the server works while an answer travels.
+ *
+ * Order. Requests leave in the order in which they came: there is one queue, only one thread at a
+ * time drains it (`wip` counts what came meanwhile), and a connection keeps the order of its calls.
+ *
+ * Neighbours. Each request is its own all-or-nothing batch in the script and answered for itself. A
+ * call that the server refuses whole for the sake of one request (a key that its ACL forbids, a slot
+ * that is just moving) was not begun, and is repeated request by request.
+ *
+ * Deadlines. All requests have the same time-out, so the oldest is due first: one timer a lane,
+ * armed only while something is outstanding, ends what is overdue wherever it is. A call whose
+ * requests are all done no longer counts as under way, answered or not.
+ */
+
+/** The queue in front of one server, or of one slot of a Cluster. Thread-safe, never blocking. */
+final class Lane {
+
+  private static final int CALLS = 2;
+  private static final long SWEEP_AT_LEAST_NANOS = 1_000_000;
+  private static final long RETRY_NANOS = 10_000_000;
+
+  private final Server server;
+  private final Options options;
+  private final ScheduledExecutorService timer;
+  private final RedisObserver observer;
+
+  private final Queue<Request> waiting = new ConcurrentLinkedQueue<>();
+  private final AtomicInteger waitingCount = new AtomicInteger();
+  private final AtomicReferenceArray<@Nullable Call> calls = new AtomicReferenceArray<>(CALLS);
+  private final AtomicInteger wip = new AtomicInteger();
+  private final AtomicBoolean sweepArmed = new AtomicBoolean();
+
+  Lane(Server server, Options options, ScheduledExecutorService timer, RedisObserver observer) {
+    this.server = server;
+    this.options = options;
+    this.timer = timer;
+    this.observer = observer;
+  }
+
+  /**
+   * What holds for all lanes of a store.
+   *
+   * @param clock the client's, null for the server's
+   */
+  record Options(
+      int maxWaiting, int maxChargesPerCall, @Nullable TimeSource clock, long slackMillis) {}
+
+  /** Sends a request when its turn comes. Refuses at once where the queue is full. */
+  void submit(Request request) {
+    try {
+      server.breaker().requireAsked();
+    } catch (StoreException e) {
+      request.completeExceptionally(e);
+      return;
+    }
+    if (waitingCount.incrementAndGet() > options.maxWaiting) {
+      waitingCount.decrementAndGet();
+      request.completeExceptionally(
+          new StoreException(
+              "%d requests wait for %s, which is as many as may; nothing was charged"
+                  .formatted(options.maxWaiting, server.name())));
+      return;
+    }
+    waiting.add(request);
+    armSweep(request.deadline);
+    drain();
+  }
+
+  private void drain() {
+    if (wip.getAndIncrement() != 0) {
+      return; // whoever drains sees it
+    }
+    int missed = 1;
+    do {
+      for (int slot = freeSlot(); slot >= 0 && !waiting.isEmpty(); slot = freeSlot()) {
+        send(slot);
+      }
+      missed = wip.addAndGet(-missed);
+    } while (missed != 0);
+  }
+
+  private int freeSlot() {
+    for (int i = 0; i < CALLS; i++) {
+      if (calls.get(i) == null) {
+        return i;
+      }
+    }
+    return -1;
+  }
+
+  private void send(int slot) {
+    List<Request> requests = new ArrayList<>();
+    int charges = 0;
+    for (Request next = waiting.peek(); next != null; next = waiting.peek()) {
+      if (charges > 0 && charges + next.charges.size() > options.maxChargesPerCall) {
+        break;
+      }
+      if (!waiting.remove(next)) {
+        continue; // overdue, and swept away this moment
+      }
+      waitingCount.decrementAndGet();
+      if (!next.isDone()) { // its caller may have given up
+        requests.add(next);
+        charges += next.charges.size();
+      }
+    }
+    if (requests.isEmpty()) {
+      return;
+    }
+    Call call = new Call(slot, requests, charges);
+    calls.set(slot, call);
+    call.start();
+  }
+
+  private void armSweep(long deadline) {
+    if (sweepArmed.compareAndSet(false, true)) {
+      long delay = Math.max(deadline - System.nanoTime(), SWEEP_AT_LEAST_NANOS);
+      var unused = timer.schedule(this::sweep, delay, TimeUnit.NANOSECONDS);
+    }
+  }
+
+  /** Ends what is overdue, and comes again for the next that will be. */
+  private void sweep() {
+    long now = System.nanoTime();
+    for (int i = 0; i < CALLS; i++) {
+      Call call = calls.get(i);
+      if (call != null) {
+        call.endOverdue(now);
+      }
+    }
+    for (Request next = waiting.peek(); next != null && next.overdue(now); next = waiting.peek()) {
+      if (waiting.remove(next)) {
+        waitingCount.decrementAndGet();
+        next.completeExceptionally(timeOut("while waiting for its turn; nothing was charged"));
+      }
+    }
+    sweepArmed.set(false);
+    Request oldest = oldest();
+    if (oldest != null) {
+      armSweep(oldest.deadline);
+    }
+    drain();
+  }
+
+  private @Nullable Request oldest() {
+    Request oldest = waiting.peek();
+    for (int i = 0; i < CALLS; i++) {
+      Call call = calls.get(i);
+      Request first = call == null ? null : call.firstOpen();
+      if (first != null && (oldest == null || first.deadline - oldest.deadline < 0)) {
+        oldest = first;
+      }
+    }
+    return oldest;
+  }
+
+  private StoreException timeOut(String where) {
+    return new StoreException("timed out on " + server.name() + " " + where);
+  }
+
+  /** One call of the script, with the requests that share it. */
+  private final class Call {
+    private final int slot;
+    private final List<Request> requests;
+    private final int charges;
+    private final Breaker breaker = server.breaker();
+    private final long start = System.nanoTime();
+    private final AtomicBoolean ended = new AtomicBoolean();
+
+    Call(int slot, List<Request> requests, int charges) {
+      this.slot = slot;
+      this.requests = requests;
+      this.charges = charges;
+    }
+
+    void start() {
+      var unused =
+          ask(requests)
+              .whenComplete(
+                  (answer, failure) -> {
+                    if (answer != null) {
+                      end(null);
+                      answer(answer, requests);
+                    } else {
+                      failed(Link.cause(failure));
+                    }
+                    drain();
+                  });
+    }
+
+    private CompletionStage<List<Object>> ask(List<Request> some) {
+      List<byte[]> keys = new ArrayList<>(charges);
+      List<List<Charge>> batches = new ArrayList<>(some.size());
+      for (Request request : some) {
+        keys.addAll(request.keys);
+        batches.add(request.charges);
+      }
+      TimeSource clock = options.clock;
+      long now = clock == null ? ChargeScript.SERVER_CLOCK : clock.nanos();
+      byte[] argument = ChargeScript.argument(now, options.slackMillis, batches);
+      return server.call(keys.toArray(new byte[0][]), argument);
+    }
+
+    private void answer(List<Object> answer, List<Request> some) {
+      int first = 0;
+      for (Request request : some) {
+        try {
+          List<Reading> readings =
+              ChargeScript.readings(answer, first, request.charges, server.name());
+          request.complete(readings);
+        } catch (ChargeScript.Refusal e) {
+          if (e.byReplica()) {
+            server.renew();
+          }
+          request.completeExceptionally(e);
+        } catch (StoreException e) {
+          request.completeExceptionally(e);
+        }
+        first += request.charges.size();
+      }
+    }
+
+    private void failed(@Nullable Throwable failure) {
+      ServerFault fault = ServerFault.of(failure);
+      if (fault.wasNotBegun() && (fault.passes() || requests.size() > 1)) {
+        apart(0);
+        return;
+      }
+      StoreException exception = fault.exception(server.name());
+      end(exception, fault.isOutage());
+      requests.forEach(request -> request.completeExceptionally(exception));
+    }
+
+    /** Asks for each request alone, in order, and again where the fault passes by itself. */
+    private void apart(int next) {
+      if (next == requests.size()) {
+        end(null);
+        drain();
+        return;
+      }
+      Request request = requests.get(next);
+      if (request.isDone()) {
+        apart(next + 1);
+        return;
+      }
+      var unused =
+          ask(List.of(request))
+              .whenComplete(
+                  (answer, failure) -> {
+                    if (answer != null) {
+                      answer(answer, List.of(request));
+                      apart(next + 1);
+                      return;
+                    }
+                    ServerFault fault = ServerFault.of(Link.cause(failure));
+                    if (fault.passes() && !request.overdue(System.nanoTime() + RETRY_NANOS)) {
+                      apartLater(next);
+                    } else {
+                      request.completeExceptionally(fault.exception(server.name()));
+                      apart(next + 1);
+                    }
+                  });
+    }
+
+    private void apartLater(int next) {
+      var unused = timer.schedule(() -> apart(next), RETRY_NANOS, TimeUnit.NANOSECONDS);
+    }
+
+    @Nullable Request firstOpen() {
+      for (Request request : requests) {
+        if (!request.isDone()) {
+          return request;
+        }
+      }
+      return null;
+    }
+
+    void endOverdue(long now) {
+      boolean open = false;
+      for (Request request : requests) {
+        if (request.overdue(now)) {
+          request.completeExceptionally(
+              timeOut("while waiting for its answer; whether anything was charged is unknown"));
+        } else {
+          open |= !request.isDone();
+        }
+      }
+      if (!open) {
+        end(timeOut("for all callers of a call"));
+      }
+    }
+
+    private void end(@Nullable StoreException failure) {
+      end(failure, failure != null);
+    }
+
+    /** Once: frees the place of this call, and tells what became of it. */
+    private void end(@Nullable StoreException failure, boolean outage) {
+      if (!ended.compareAndSet(false, true)) {
+        return;
+      }
+      calls.compareAndSet(slot, this, null);
+      if (outage) {
+        breaker.failed(failure == null ? "no answer" : String.valueOf(failure.getMessage()));
+      } else {
+        breaker.answered();
+      }
+      observer.called(server.name(), requests.size(), charges, failure, System.nanoTime() - start);
+    }
+  }
+}

@@ -1,0 +1,46 @@
+package dev.sluice.redis;
+
+import java.nio.ByteBuffer;
+
+/**
+ * An array of whole numbers in MessagePack, which every Redis unpacks in C: some times faster than
+ * as many arguments of digits. Not thread-safe.
+ *
+ * @see <a href="https://github.com/msgpack/msgpack/blob/master/spec.md">the format</a>
+ */
+final class MessagePackArray {
+
+  private static final int LONGEST = 9;
+  private static final byte ARRAY_32 = (byte) 0xdd;
+  private static final byte UINT_32 = (byte) 0xce;
+  private static final byte UINT_64 = (byte) 0xcf;
+
+  private final ByteBuffer out;
+
+  MessagePackArray(int size) {
+    out = ByteBuffer.allocate(1 + Integer.BYTES + size * LONGEST);
+    out.put(ARRAY_32).putInt(size);
+  }
+
+  /** Adds a number, not negative. */
+  void add(long number) {
+    if (number < 0x80) {
+      out.put((byte) number);
+    } else if (number <= 0xffff_ffffL) {
+      out.put(UINT_32).putInt((int) number);
+    } else {
+      out.put(UINT_64).putLong(number);
+    }
+  }
+
+  void addMinusOne() {
+    out.put((byte) -1);
+  }
+
+  byte[] bytes() {
+    byte[] bytes = new byte[out.position()];
+    out.flip();
+    out.get(bytes);
+    return bytes;
+  }
+}

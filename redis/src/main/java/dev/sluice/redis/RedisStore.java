@@ -1,0 +1,232 @@
+package dev.sluice.redis;
+
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Charge.Act;
+import dev.sluice.store.Reading;
+import dev.sluice.store.StoreException;
+import java.net.URI;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * Buckets in Redis or Valkey, decided on inside the server, by the server's clock, in one round
+ * trip: the store for more than one process.
+ *
+ * <pre>{@code
+ * try (BucketStore store = RedisStore.open(URI.create("redis://localhost:6379/0"))) {
+ *   Limiter limiter = Limiter.of(limits, store);
+ *   …
+ * }
+ * }</pre>
+ *
+ * <p>A batch whose keys are on one server is decided on at one moment. One over several servers is
+ * all or nothing as well, but while it is decided a concurrent observer may see tokens missing that
+ * come back a moment later; it never sees a token too many. Callers who come together share calls.
+ * A charge is sent at most once: one whose answer was lost fails, and may have been made.
+ *
+ * <p>Opening does not wait for a server; one that is not there makes charges fail. Every charge
+ * ends by the time-out. Thread-safe; {@link #charge} blocks for a round trip, {@link #chargeAsync}
+ * never.
+ */
+public final class RedisStore implements BucketStore {
+
+  private static final long GRACE_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+  private final String name;
+  private final Shards shards;
+  private final Keys keys;
+  private final Wiring wiring;
+  private final DenialMemory denials;
+  private final Runnable release;
+  private final Map<Long, Request> refundsUnderWay = new ConcurrentHashMap<>();
+  private final AtomicLong refundNumbers = new AtomicLong();
+  private volatile boolean closed;
+
+  RedisStore(
+      String name,
+      Shards shards,
+      Keys keys,
+      Wiring wiring,
+      DenialMemory denials,
+      Runnable release) {
+    this.name = name;
+    this.shards = shards;
+    this.keys = keys;
+    this.wiring = wiring;
+    this.denials = denials;
+    this.release = release;
+  }
+
+  /**
+   * Opens a store.
+   *
+   * @param uri {@code redis://host:port/db}, {@code rediss://} for TLS, {@code
+   *     redis-sentinel://h:p,h:p/db#master}, {@code redis-cluster://h:p,h:p} or {@code
+   *     redis-ring://h:p,h:p}; with {@code user:password@} and with options, see {@link
+   *     RedisStoreBuilder}
+   * @return the store
+   * @throws IllegalArgumentException saying what is wrong with the address
+   */
+  public static RedisStore open(URI uri) {
+    return builder(uri).open();
+  }
+
+  /**
+   * Starts a store with more to say about it.
+   *
+   * @param uri as for {@link #open}
+   * @return a builder, with what the URI says
+   * @throws IllegalArgumentException saying what is wrong with the address
+   */
+  public static RedisStoreBuilder builder(URI uri) {
+    return new RedisStoreBuilder(StoreUri.parse(uri));
+  }
+
+  @Override
+  public List<Reading> charge(List<Charge> charges) {
+    if (Thread.currentThread() instanceof StoreThread) {
+      throw new IllegalStateException(
+          "charge() was called on a thread of the store, which would wait for itself: call"
+              + " chargeAsync() in what is chained to a stage");
+    }
+    CompletableFuture<List<Reading>> answer = chargeAsync(charges).toCompletableFuture();
+    try {
+      return answer.get(wiring.timeoutNanos() + GRACE_NANOS, TimeUnit.NANOSECONDS);
+    } catch (ExecutionException e) {
+      throw failure(e.getCause() == null ? e : e.getCause());
+    } catch (TimeoutException e) {
+      throw new StoreException("timed out on " + name, e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new StoreException(
+          "interrupted while waiting for %s; whether anything was charged is unknown"
+              .formatted(name),
+          e);
+    }
+  }
+
+  /** A new exception, so that the trace shows who asked as well as who failed. */
+  private StoreException failure(Throwable cause) {
+    return cause instanceof StoreException
+        ? new StoreException(String.valueOf(cause.getMessage()), cause)
+        : new StoreException(name + ": " + cause, cause);
+  }
+
+  @Override
+  public CompletionStage<List<Reading>> chargeAsync(List<Charge> charges) {
+    if (closed) {
+      return CompletableFuture.failedFuture(new StoreException("the store " + name + " is closed"));
+    }
+    long deadline = System.nanoTime() + wiring.timeoutNanos();
+    if (charges.size() == 1) {
+      return one(charges, deadline);
+    }
+    List<Lane> lanes = new ArrayList<>(charges.size());
+    boolean together = true;
+    for (Charge charge : charges) {
+      lanes.add(shards.laneOf(keys.bytes(charge.key())));
+      together &= lanes.get(0) == lanes.get(lanes.size() - 1);
+    }
+    return together
+        ? send(lanes.get(0), charges, deadline)
+        : new Spread(charges, (lane, part) -> send(lane, part, deadline)).charge(lanes);
+  }
+
+  private CompletableFuture<List<Reading>> one(List<Charge> charges, long deadline) {
+    Charge charge = charges.get(0);
+    Reading known = denials.denial(charge);
+    if (known != null) {
+      wiring.observer().deniedFromMemory();
+      return CompletableFuture.completedFuture(List.of(known));
+    }
+    Lane lane = shards.laneOf(keys.bytes(charge.key()));
+    int stamp = denials.stamp(charge.key());
+    long sent = System.nanoTime();
+    return send(lane, charges, deadline)
+        .thenApply(
+            readings -> {
+              denials.learn(charge, readings.get(0), sent, stamp);
+              return readings;
+            });
+  }
+
+  private CompletableFuture<List<Reading>> send(Lane lane, List<Charge> charges, long deadline) {
+    List<byte[]> bytes = new ArrayList<>(charges.size());
+    boolean loosens = false;
+    for (Charge charge : charges) {
+      bytes.add(keys.bytes(charge.key()));
+      loosens |= charge.act() == Act.REFUND || charge.act() == Act.RESET;
+    }
+    Request request = new Request(charges, bytes, deadline);
+    if (!loosens) {
+      lane.submit(request);
+      return charges.size() == 1
+          ? request
+          : request.whenComplete((readings, failure) -> forgetDenials(charges));
+    }
+    forgetDenials(charges);
+    long number = refundNumbers.incrementAndGet();
+    refundsUnderWay.put(number, request);
+    lane.submit(request);
+    return request.whenComplete(
+        (readings, failure) -> {
+          forgetDenials(charges);
+          var unused = refundsUnderWay.remove(number);
+        });
+  }
+
+  private void forgetDenials(List<Charge> charges) {
+    charges.forEach(charge -> denials.forget(charge.key()));
+  }
+
+  @Override
+  public void ping() {
+    try {
+      shards
+          .ping()
+          .toCompletableFuture()
+          .get(wiring.timeoutNanos() + GRACE_NANOS, TimeUnit.NANOSECONDS);
+    } catch (ExecutionException e) {
+      Throwable cause = Link.cause(e.getCause());
+      throw failure(cause == null ? e : cause);
+    } catch (TimeoutException e) {
+      throw new StoreException("timed out on " + name, e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new StoreException("interrupted while waiting for " + name, e);
+    }
+  }
+
+  /** Lets refunds that are under way arrive, up to the time-out, then closes the connections. */
+  @Override
+  public void close() {
+    if (closed) {
+      return;
+    }
+    closed = true;
+    try {
+      CompletableFuture.allOf(refundsUnderWay.values().toArray(CompletableFuture[]::new))
+          .get(wiring.timeoutNanos(), TimeUnit.NANOSECONDS);
+    } catch (ExecutionException | TimeoutException e) {
+      // They are lost, on the strict side; whoever sent them was told.
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    shards.close();
+    release.run();
+  }
+
+  @Override
+  public String toString() {
+    return name;
+  }
+}

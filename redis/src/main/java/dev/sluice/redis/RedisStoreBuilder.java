@@ -1,0 +1,361 @@
+package dev.sluice.redis;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.limit.GoDuration;
+import dev.sluice.limit.Suggestion;
+import dev.sluice.redis.StoreUri.Kind;
+import dev.sluice.store.TimeSource;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What can be said about a {@link RedisStore}; each also as an option of its URI, {@code
+ * redis://host:port/0?timeout=200ms&prefix=rl:}.
+ *
+ * <p>Options, with what holds without them: {@code timeout} (500ms), {@code connectTimeout} (2s),
+ * {@code clientName} (none), {@code protocol} ({@code resp2} or {@code resp3}; the newest that the
+ * server speaks), {@code tls} (true or false; false but for {@code rediss}), {@code verify} (of the
+ * server's certificate: {@code full}, {@code ca}, {@code none}; full), {@code prefix} (none),
+ * {@code tag} ({@code none}, {@code id}, {@code account}; none), {@code clock} ({@code server},
+ * {@code client}; server), {@code denials} (how long a denial is remembered, or {@code off}; 1s),
+ * {@code queue} (how many requests may wait for a server; 16384), {@code failures} (calls in a row
+ * after which a server is given up; 5), {@code probe} (how often it is probed then; 500ms), {@code
+ * names} (of the servers of a ring, by which keys are placed; their addresses).
+ *
+ * <p>Not thread-safe.
+ */
+public final class RedisStoreBuilder {
+
+  private static final int DENIALS = 16_384;
+  private static final int MAX_CHARGES_PER_CALL = 128;
+
+  /** By a client's clock a bucket is kept longer than its debt, for clients that are behind. */
+  private static final long CLIENT_CLOCK_SLACK_MILLIS = 600_000;
+
+  private final StoreUri uri;
+  private final Connecting connecting = new Connecting();
+  private Duration timeout = Duration.ofMillis(500);
+  private String prefix = "";
+  private HashTag tag = HashTag.NONE;
+  private @Nullable TimeSource clock;
+  private Duration denials = Duration.ofSeconds(1);
+  private int maxWaiting = 16_384;
+  private int maxFailures = 5;
+  private Duration probeEvery = Duration.ofMillis(500);
+  private List<String> names = List.of();
+  private RedisObserver observer = new RedisObserver() {};
+
+  RedisStoreBuilder(StoreUri uri) {
+    this.uri = uri;
+    connecting.tls = uri.kind() == Kind.SINGLE_TLS;
+    Map<String, Consumer<String>> known = known();
+    uri.options()
+        .forEach(
+            (name, value) -> {
+              Consumer<String> option = known.get(name);
+              if (option == null) {
+                throw new IllegalArgumentException(
+                    "store %s: found option \"%s\", expected one of %s%s"
+                        .formatted(
+                            uri,
+                            name,
+                            known.keySet().stream().sorted().toList(),
+                            Suggestion.didYouMean(name, known.keySet())));
+              }
+              try {
+                option.accept(value);
+              } catch (IllegalArgumentException e) {
+                throw new IllegalArgumentException(
+                    "store %s: option %s: %s".formatted(uri, name, e.getMessage()), e);
+              }
+            });
+  }
+
+  private Map<String, Consumer<String>> known() {
+    return Map.ofEntries(
+        Map.entry("timeout", v -> timeout(GoDuration.parse(v))),
+        Map.entry("connectTimeout", v -> connectTimeout(GoDuration.parse(v))),
+        Map.entry("clientName", this::clientName),
+        Map.entry("protocol", v -> protocol(choice(v, Protocol.values()))),
+        Map.entry("tls", v -> connecting.tls = choice(v, Truth.values()) == Truth.TRUE),
+        Map.entry("verify", v -> connecting.verify = choice(v, Connecting.Verify.values())),
+        Map.entry("prefix", this::keyPrefix),
+        Map.entry("tag", v -> hashTag(choice(v, HashTag.values()))),
+        Map.entry(
+            "clock",
+            v -> clock = choice(v, Clock.values()) == Clock.CLIENT ? TimeSource.system() : null),
+        Map.entry(
+            "denials", v -> rememberDenials(v.equals("off") ? Duration.ZERO : GoDuration.parse(v))),
+        Map.entry("queue", v -> maxWaiting(number(v))),
+        Map.entry("failures", v -> giveUpAfter(number(v), probeEvery)),
+        Map.entry("probe", v -> giveUpAfter(maxFailures, GoDuration.parse(v))),
+        Map.entry("names", v -> ringNames(List.of(v.split(",", -1)))));
+  }
+
+  private enum Truth {
+    TRUE,
+    FALSE
+  }
+
+  private enum Clock {
+    SERVER,
+    CLIENT
+  }
+
+  /** The protocol between client and server. */
+  public enum Protocol {
+    /** The old one, which every server and proxy speaks. */
+    RESP2,
+    /** The one since Redis 6. */
+    RESP3
+  }
+
+  private static <E extends Enum<E>> E choice(String found, E[] values) {
+    for (E value : values) {
+      if (value.name().toLowerCase(Locale.ROOT).equals(found)) {
+        return value;
+      }
+    }
+    throw new IllegalArgumentException(
+        "found \"%s\", expected one of %s"
+            .formatted(found, Arrays.toString(values).toLowerCase(Locale.ROOT)));
+  }
+
+  private static int number(String found) {
+    try {
+      return Integer.parseInt(found);
+    } catch (NumberFormatException e) {
+      throw new IllegalArgumentException("found \"" + found + "\", expected a whole number", e);
+    }
+  }
+
+  /**
+   * Sets by when every charge ends.
+   *
+   * @param newTimeout from 1 ms to an hour
+   * @return this
+   */
+  @CanIgnoreReturnValue
+  public RedisStoreBuilder timeout(Duration newTimeout) {
+    this.timeout = within(newTimeout, Duration.ofMillis(1), Duration.ofHours(1));
+    return this;
+  }
+
+  /**
+   * Sets how long connecting may take, greetings and log-in included. A charge does not wait longer
+   * for it than for anything else.
+   *
+   * @param newTimeout from 1 ms to an hour
+   * @return this
+   */
+  @CanIgnoreReturnValue
+  public RedisStoreBuilder connectTimeout(Duration newTimeout) {
+    connecting.timeout = within(newTimeout, Duration.ofMillis(1), Duration.ofHours(1));
+    return this;
+  }
+
+  /**
+   * Sets who logs in, instead of what the URI says.
+   *
+   * @param user the ACL user, {@code default} for servers that have only a password
+   * @param password its password
+   * @return this
+   */
+  @CanIgnoreReturnValue
+  public RedisStoreBuilder credentials(String user, String password) {
+    connecting.user = user;
+    connecting.password = password;
+    return this;
+  }
+
+  /**
+   * Sets the name under which the server lists the connections.
+   *
+   * @param name without spaces
+   * @return this
+   */
+  @CanIgnoreReturnValue
+  public RedisStoreBuilder clientName(String name) {
+    if (name.isEmpty() || name.chars().anyMatch(c -> c <= ' ' || c > '~')) {
+      throw new IllegalArgumentException(
+          "found \"" + name + "\", expected printable ASCII without spaces");
+    }
+    connecting.clientName = name;
+    return this;
+  }
+
+  /**
+   * Sets the protocol, for a proxy that speaks only one.
+   *
+   * @param protocol without it the newest that the server speaks
+   * @return this
+   */
+  @CanIgnoreReturnValue
+  public RedisStoreBuilder protocol(Protocol protocol) {
+    connecting.protocol = protocol;
+    return this;
+  }
+
+  /**
+   * Sets what stands before every bucket key.
+   *
+   * @param newPrefix may be empty; with one, buckets are not shared with the seed system
+   * @return this
+   */
+  @CanIgnoreReturnValue
+  public RedisStoreBuilder keyPrefix(String newPrefix) {
+    this.prefix = newPrefix;
+    return this;
+  }
+
+  /**
+   * Sets which part of a key decides on its server.
+   *
+   * @param newTag the rule
+   * @return this
+   */
+  @CanIgnoreReturnValue
+  public RedisStoreBuilder hashTag(HashTag newTag) {
+    this.tag = newTag;
+    return this;
+  }
+
+  /**
+   * Goes by a clock of this process instead of the server's: for replays, for tests, and where
+   * other processes on the same buckets go by theirs. Clocks that differ then differ in what they
+   * grant.
+   *
+   * @param newClock the clock
+   * @return this
+   */
+  @CanIgnoreReturnValue
+  public RedisStoreBuilder clientClock(TimeSource newClock) {
+    this.clock = newClock;
+    return this;
+  }
+
+  /**
+   * Sets for how long a denial may be answered from memory before the server is asked again: by
+   * then at the latest, a refund or reset by another process is seen.
+   *
+   * @param atMost up to an hour; zero to always ask
+   * @return this
+   */
+  @CanIgnoreReturnValue
+  public RedisStoreBuilder rememberDenials(Duration atMost) {
+    this.denials = within(atMost, Duration.ZERO, Duration.ofHours(1));
+    return this;
+  }
+
+  /**
+   * Sets how many requests may wait for a server (in a Cluster: for a slot); more are refused.
+   *
+   * @param requests at least 1
+   * @return this
+   */
+  @CanIgnoreReturnValue
+  public RedisStoreBuilder maxWaiting(int requests) {
+    this.maxWaiting = atLeastOne(requests);
+    return this;
+  }
+
+  /**
+   * Sets when a server is given up, and how often one that was given up is probed.
+   *
+   * @param failures calls that fail in a row, at least 1
+   * @param newProbeEvery from 1 ms to an hour
+   * @return this
+   */
+  @CanIgnoreReturnValue
+  public RedisStoreBuilder giveUpAfter(int failures, Duration newProbeEvery) {
+    this.maxFailures = atLeastOne(failures);
+    this.probeEvery = within(newProbeEvery, Duration.ofMillis(1), Duration.ofHours(1));
+    return this;
+  }
+
+  /**
+   * Sets the names by which a ring places keys, in the order of the hosts: with the same names as
+   * the seed system's configuration, and only then, both find a bucket on the same server. A server
+   * that moves to another address keeps its keys by keeping its name.
+   *
+   * @param newNames one for each host
+   * @return this
+   */
+  @CanIgnoreReturnValue
+  public RedisStoreBuilder ringNames(List<String> newNames) {
+    boolean distinct = newNames.stream().distinct().count() == newNames.size();
+    if (uri.kind() != Kind.RING || newNames.size() != uri.hosts().size() || !distinct) {
+      throw new IllegalArgumentException(
+          "found %s, expected for a redis-ring one name for each of the %d hosts, all different"
+              .formatted(newNames, uri.hosts().size()));
+    }
+    this.names = List.copyOf(newNames);
+    return this;
+  }
+
+  /**
+   * Sets who watches.
+   *
+   * @param newObserver counts and times what the store does
+   * @return this
+   */
+  @CanIgnoreReturnValue
+  public RedisStoreBuilder observer(RedisObserver newObserver) {
+    this.observer = newObserver;
+    return this;
+  }
+
+  private static Duration within(Duration found, Duration least, Duration most) {
+    if (found.compareTo(least) < 0 || found.compareTo(most) > 0) {
+      throw new IllegalArgumentException(
+          "found %s, expected from %s to %s"
+              .formatted(
+                  GoDuration.format(found), GoDuration.format(least), GoDuration.format(most)));
+    }
+    return found;
+  }
+
+  private static int atLeastOne(int found) {
+    if (found < 1) {
+      throw new IllegalArgumentException("found " + found + ", expected at least 1");
+    }
+    return found;
+  }
+
+  /**
+   * Opens the store. Connections are made when they are first needed.
+   *
+   * @return the store, to be closed by whoever opened it
+   */
+  public RedisStore open() {
+    ScheduledThreadPoolExecutor timer =
+        new ScheduledThreadPoolExecutor(1, StoreThread.factory("timer"));
+    timer.setRemoveOnCancelPolicy(true);
+    timer.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
+    long slackMillis = clock == null ? 0 : CLIENT_CLOCK_SLACK_MILLIS;
+    Wiring wiring =
+        new Wiring(
+            new Lane.Options(maxWaiting, MAX_CHARGES_PER_CALL, clock, slackMillis),
+            timeout.toNanos(),
+            maxFailures,
+            probeEvery.toNanos(),
+            timer,
+            observer);
+    return new RedisStore(
+        uri.toString(),
+        connecting.shards(uri, names, wiring),
+        new Keys(prefix, tag),
+        wiring,
+        new DenialMemory(denials.isZero() ? 0 : DENIALS, denials.toNanos(), clock),
+        () -> {
+          connecting.close();
+          timer.shutdownNow();
+        });
+  }
+}

@@ -1,0 +1,33 @@
+package dev.sluice.redis;
+
+import dev.sluice.store.Charge;
+import dev.sluice.store.Reading;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * One caller's batch for one lane, on its way: completed once, by whoever comes first, the answer
+ * or the deadline. Thread-safe.
+ */
+final class Request extends CompletableFuture<List<Reading>> {
+
+  final List<Charge> charges;
+  final List<byte[]> keys;
+  final long deadline;
+
+  /**
+   * A request.
+   *
+   * @param keys of the charges, as they stand in Redis
+   * @param deadline a {@link System#nanoTime}
+   */
+  Request(List<Charge> charges, List<byte[]> keys, long deadline) {
+    this.charges = charges;
+    this.keys = keys;
+    this.deadline = deadline;
+  }
+
+  boolean overdue(long nanoTime) {
+    return nanoTime - deadline >= 0;
+  }
+}

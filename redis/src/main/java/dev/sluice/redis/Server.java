@@ -1,0 +1,19 @@
+package dev.sluice.redis;
+
+import java.util.List;
+import java.util.concurrent.CompletionStage;
+
+/** A server as a {@link Lane} sees it. Thread-safe; no method blocks. */
+interface Server {
+
+  /** Host and port, for messages; never with a password. */
+  String name();
+
+  Breaker breaker();
+
+  /** Runs the script on keys that are all its own. */
+  CompletionStage<List<Object>> call(byte[][] keys, byte[] argument);
+
+  /** What answered is no master: look again for the one that is. */
+  void renew();
+}

@@ -1,0 +1,64 @@
+package dev.sluice.redis;
+
+import dev.sluice.store.StoreException;
+import io.lettuce.core.RedisCommandExecutionException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a failed call means. Immutable.
+ *
+ * @param cause what the client threw
+ * @param code the first word of the server's own message, empty where the server said nothing
+ */
+record ServerFault(Throwable cause, String code) {
+
+  static ServerFault of(@Nullable Throwable failure) {
+    Throwable cause = failure == null ? new IllegalStateException("no answer") : failure;
+    RedisCommandExecutionException words = among(cause, RedisCommandExecutionException.class);
+    return new ServerFault(
+        cause, words == null ? "" : String.valueOf(words.getMessage()).split(" ", 2)[0]);
+  }
+
+  private static <T extends Throwable> @Nullable T among(Throwable failure, Class<T> wanted) {
+    for (Throwable at = failure; at != null; at = at.getCause()) {
+      if (wanted.isInstance(at)) {
+        return wanted.cast(at);
+      }
+    }
+    return null;
+  }
+
+  /** The server refused before it did anything, because of one of the keys. */
+  boolean wasNotBegun() {
+    return code.equals("TRYAGAIN") || code.equals("NOPERM");
+  }
+
+  /** It is over in a moment: a slot is on its way from one master to another. */
+  boolean passes() {
+    return code.equals("TRYAGAIN");
+  }
+
+  /** The server is not there, or not for us: asking again at once is of no use. */
+  boolean isOutage() {
+    return switch (code) {
+      case "", "LOADING", "BUSY", "MASTERDOWN", "CLUSTERDOWN", "NOAUTH", "WRONGPASS" -> true;
+      default -> false;
+    };
+  }
+
+  StoreException exception(String server) {
+    String unknown =
+        code.isEmpty() ? "whether anything was charged is unknown" : "nothing was charged";
+    return new StoreException("%s: %s; %s".formatted(server, rootMessage(), unknown), cause);
+  }
+
+  /** The innermost message says most: "Connection refused", "WRONGPASS …". */
+  private String rootMessage() {
+    Throwable root = cause;
+    while (root.getCause() != null) {
+      root = root.getCause();
+    }
+    String message = root.getMessage();
+    return message == null ? root.getClass().getSimpleName() : message;
+  }
+}

@@ -1,0 +1,55 @@
+package dev.sluice.redis;
+
+import io.lettuce.core.RedisClient;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+
+/**
+ * Independent servers, each with its share of the keys; one server is a ring of one.
+ *
+ * <p>A server that is down keeps its share: its keys fail until it is back. Were they moved to
+ * another server, their buckets would be full there, and full once more when the server returns.
+ * Thread-safe.
+ */
+final class ServerRing implements Shards {
+
+  private final RedisClient client;
+  private final List<SingleServer> servers;
+  private final Rendezvous placement;
+  private final long timeoutNanos;
+
+  /**
+   * A ring.
+   *
+   * @param placementNames by which the servers are told apart in the placement of keys
+   */
+  ServerRing(
+      RedisClient client, List<SingleServer> servers, List<String> placementNames, Wiring wiring) {
+    this.client = client;
+    this.servers = List.copyOf(servers);
+    this.placement = new Rendezvous(placementNames);
+    this.timeoutNanos = wiring.timeoutNanos();
+  }
+
+  @Override
+  public Lane laneOf(byte[] key) {
+    return servers.size() == 1
+        ? servers.get(0).lane()
+        : servers.get(placement.serverOf(key)).lane();
+  }
+
+  @Override
+  public CompletionStage<Void> ping() {
+    return CompletableFuture.allOf(
+        servers.stream()
+            .map(server -> Failures.named(server.name(), server.ping(timeoutNanos)))
+            .toArray(CompletableFuture[]::new));
+  }
+
+  @Override
+  public void close() {
+    servers.forEach(server -> server.breaker().close());
+    Connecting.close(client);
+  }
+}

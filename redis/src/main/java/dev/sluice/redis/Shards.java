@@ -1,0 +1,16 @@
+package dev.sluice.redis;
+
+import java.util.concurrent.CompletionStage;
+
+/** Where the buckets are: which lane leads to a key. Thread-safe; no method blocks but close. */
+interface Shards extends AutoCloseable {
+
+  /** The lane of a key; a script call takes keys of one lane only. */
+  Lane laneOf(byte[] key);
+
+  /** Asks every server whether it is there; fails if one is not. */
+  CompletionStage<Void> ping();
+
+  @Override
+  void close();
+}

@@ -1,0 +1,184 @@
+package dev.sluice.redis;
+
+import dev.sluice.gcra.Gcra;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Charge.Act;
+import dev.sluice.store.Reading;
+import dev.sluice.store.StoreException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.BiFunction;
+import org.jspecify.annotations.Nullable;
+
+/*
+ * A batch over several servers, all or nothing without a lock.
+ *
+ * Each server decides on its part at one moment, and takes what it grants. If all grant, that was
+ * it: one round trip, side by side. If one denies or fails, what the others took is given back, at
+ * most what has not come back by itself since (Charge.untilNanos), so a bucket never gets more than
+ * was taken. Between the two a concurrent observer may see tokens missing that come back a moment
+ * later, and be denied for it; it never sees a token too many. If giving back fails too, the tokens
+ * stay spent: the error is on the strict side.
+ *
+ * What can not be taken back (refunds, resets) waits for the verdict of those that vote, where the
+ * batch has both: it is a check at first, and charged in a second round.
+ */
+
+/** One batch over several lanes. Used once, by one thread after the other. */
+final class Spread {
+
+  private final List<Charge> charges;
+  private final BiFunction<Lane, List<Charge>, CompletableFuture<List<Reading>>> send;
+  private final List<Part> parts = new ArrayList<>();
+  private final Reading[] readings;
+  private final CompletableFuture<List<Reading>> verdict = new CompletableFuture<>();
+
+  /** The charges of one lane, by their places in the batch. */
+  private record Part(
+      Lane lane,
+      List<Integer> places,
+      List<Charge> asked,
+      CompletableFuture<List<Reading>> answer) {}
+
+  /**
+   * A batch.
+   *
+   * @param send how a part gets to its lane
+   */
+  Spread(
+      List<Charge> charges, BiFunction<Lane, List<Charge>, CompletableFuture<List<Reading>>> send) {
+    this.charges = charges;
+    this.send = send;
+    this.readings = new Reading[charges.size()];
+  }
+
+  /** Sends each lane its part; fails with the first part's failure, after giving back. */
+  CompletableFuture<List<Reading>> charge(List<Lane> lanes) {
+    Map<Lane, List<Integer>> places = new LinkedHashMap<>();
+    for (int i = 0; i < charges.size(); i++) {
+      places.computeIfAbsent(lanes.get(i), lane -> new ArrayList<>()).add(i);
+    }
+    boolean votes = charges.stream().anyMatch(c -> c.act().votes() && c.incrementNanos() > 0);
+    places.forEach(
+        (lane, at) -> {
+          List<Charge> asked =
+              at.stream().map(charges::get).map(c -> votes ? undoable(c) : c).toList();
+          parts.add(new Part(lane, at, asked, send.apply(lane, asked)));
+        });
+    var unused = all(parts).whenComplete((done, failure) -> settle(Link.cause(failure)));
+    return verdict;
+  }
+
+  private static Charge undoable(Charge charge) {
+    return charge.act() == Act.REFUND || charge.act() == Act.RESET
+        ? new Charge(charge.key(), Act.CHECK, 0, charge.offsetNanos(), Charge.NO_END)
+        : charge;
+  }
+
+  private static CompletableFuture<Void> all(List<Part> parts) {
+    return CompletableFuture.allOf(
+        parts.stream().map(Part::answer).toArray(CompletableFuture[]::new));
+  }
+
+  private void settle(@Nullable Throwable failure) {
+    boolean passes = failure == null;
+    for (Part part : parts) {
+      passes &= passes(part);
+    }
+    if (!passes) {
+      parts.forEach(this::giveBack);
+    }
+    if (failure != null) {
+      verdict.completeExceptionally(failure);
+      return;
+    }
+    parts.forEach(this::read);
+    if (passes) {
+      second();
+    } else {
+      verdict.complete(List.of(readings));
+    }
+  }
+
+  private void read(Part part) {
+    List<Reading> answer = part.answer.join();
+    for (int i = 0; i < answer.size(); i++) {
+      readings[part.places.get(i)] = answer.get(i);
+    }
+  }
+
+  private static boolean passes(Part part) {
+    if (part.answer.isCompletedExceptionally()) {
+      return false;
+    }
+    List<Reading> answer = part.answer.join();
+    for (int i = 0; i < answer.size(); i++) {
+      if (!part.asked.get(i).passes(answer.get(i).nowNanos(), answer.get(i).tatNanos())) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /**
+   * Nobody waits for it: it stands in the lane's queue before whatever this process sends next, so
+   * a denied batch leaves no trace for those who come after it here.
+   */
+  private void giveBack(Part part) {
+    if (!passes(part)) {
+      return; // a part that denied took nothing; of one that failed nobody knows
+    }
+    List<Reading> answer = part.answer.join();
+    List<Charge> refunds = new ArrayList<>();
+    for (int i = 0; i < answer.size(); i++) {
+      Charge taken = part.asked.get(i);
+      Reading found = answer.get(i);
+      boolean spends = taken.act() == Act.SPEND || taken.act() == Act.SPEND_ONLY;
+      long ahead = Gcra.aheadNanos(found.nowNanos(), found.tatNanos(), taken.offsetNanos());
+      boolean fits = Gcra.roomNanos(ahead, taken.incrementNanos(), taken.offsetNanos()) >= 0;
+      if (spends && fits && taken.incrementNanos() > 0) {
+        long untilNanos = found.nowNanos() + ahead + taken.incrementNanos();
+        refunds.add(
+            new Charge(
+                taken.key(), Act.REFUND, taken.incrementNanos(), taken.offsetNanos(), untilNanos));
+      }
+    }
+    if (!refunds.isEmpty()) {
+      var unused = send.apply(part.lane, refunds);
+    }
+  }
+
+  /** Charges what had to wait, and reads again what was found there. */
+  private void second() {
+    List<Part> late = new ArrayList<>();
+    for (Part part : parts) {
+      List<Integer> places = new ArrayList<>();
+      for (int i = 0; i < part.places.size(); i++) {
+        if (!part.asked.get(i).equals(charges.get(part.places.get(i)))) {
+          places.add(part.places.get(i));
+        }
+      }
+      if (!places.isEmpty()) {
+        List<Charge> rest = places.stream().map(charges::get).toList();
+        late.add(new Part(part.lane, places, rest, send.apply(part.lane, rest)));
+      }
+    }
+    var unused =
+        all(late)
+            .whenComplete(
+                (done, failure) -> {
+                  if (failure == null) {
+                    late.forEach(this::read);
+                    verdict.complete(List.of(readings));
+                  } else {
+                    verdict.completeExceptionally(
+                        new StoreException(
+                            "the batch was spent, but a part of its refunds or resets failed",
+                            failure));
+                  }
+                });
+  }
+}

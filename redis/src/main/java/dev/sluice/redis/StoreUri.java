@@ -1,0 +1,192 @@
+package dev.sluice.redis;
+
+import dev.sluice.limit.Suggestion;
+import java.net.URI;
+import java.net.URLDecoder;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The address of a store, taken apart. Immutable; never shows its password.
+ *
+ * @param kind one server or which many
+ * @param hosts at least one, for {@link Kind#SINGLE} exactly one
+ * @param database the number of the logical database
+ * @param master the name under which Sentinel knows the master, for {@link Kind#SENTINEL} only
+ * @param options what stands behind "?"
+ */
+record StoreUri(
+    Kind kind,
+    List<Host> hosts,
+    @Nullable String user,
+    @Nullable String password,
+    int database,
+    @Nullable String master,
+    Map<String, String> options) {
+
+  enum Kind {
+    SINGLE("redis"),
+    SINGLE_TLS("rediss"),
+    SENTINEL("redis-sentinel"),
+    CLUSTER("redis-cluster"),
+    RING("redis-ring");
+
+    private final String scheme;
+
+    Kind(String scheme) {
+      this.scheme = scheme;
+    }
+  }
+
+  record Host(String name, int port) {
+    @Override
+    public String toString() {
+      return (name.contains(":") ? "[" + name + "]" : name) + ":" + port;
+    }
+  }
+
+  private static final int REDIS_PORT = 6379;
+  private static final int SENTINEL_PORT = 26379;
+
+  static StoreUri parse(URI uri) {
+    Kind kind = kind(uri);
+    String authority = uri.getRawAuthority();
+    if (authority == null) {
+      throw bad(uri, "no host", "%s://host:port".formatted(kind.scheme));
+    }
+    int at = authority.lastIndexOf('@');
+    String[] credentials = at < 0 ? new String[0] : authority.substring(0, at).split(":", 2);
+    String user = credentials.length == 2 ? decoded(credentials[0]) : null;
+    String password = credentials.length == 0 ? null : decoded(credentials[credentials.length - 1]);
+    List<Host> hosts = new ArrayList<>();
+    for (String host : authority.substring(at + 1).split(",", -1)) {
+      hosts.add(host(uri, kind, host));
+    }
+    if ((kind == Kind.SINGLE || kind == Kind.SINGLE_TLS) && hosts.size() > 1) {
+      throw bad(
+          uri,
+          hosts.size() + " hosts",
+          "one (for more: redis-sentinel, redis-cluster, redis-ring)");
+    }
+    String master = uri.getFragment();
+    if (kind == Kind.SENTINEL && (master == null || master.isEmpty())) {
+      throw bad(uri, "no master's name", "it at the end, redis-sentinel://host:port/0#mymaster");
+    }
+    if (kind != Kind.SENTINEL && master != null) {
+      throw bad(uri, "#" + master, "no fragment; only redis-sentinel has one");
+    }
+    int database = database(uri);
+    if (kind == Kind.CLUSTER && database != 0) {
+      throw bad(uri, "database " + database, "0: a Cluster has no other");
+    }
+    return new StoreUri(
+        kind,
+        List.copyOf(hosts),
+        user == null || user.isEmpty() ? null : user,
+        password,
+        database,
+        master,
+        options(uri));
+  }
+
+  private static Kind kind(URI uri) {
+    String scheme = String.valueOf(uri.getScheme()).toLowerCase(Locale.ROOT);
+    for (Kind kind : Kind.values()) {
+      if (kind.scheme.equals(scheme)) {
+        return kind;
+      }
+    }
+    List<String> known = Stream.of(Kind.values()).map(kind -> kind.scheme).toList();
+    throw bad(
+        uri, "scheme \"" + scheme + "\"", "one of " + known + Suggestion.didYouMean(scheme, known));
+  }
+
+  private static Host host(URI uri, Kind kind, String text) {
+    int colon = text.lastIndexOf(':');
+    boolean hasPort = colon > text.lastIndexOf(']');
+    String name = hasPort ? text.substring(0, colon) : text;
+    if (name.startsWith("[") && name.endsWith("]")) {
+      name = name.substring(1, name.length() - 1);
+    }
+    if (name.isEmpty()) {
+      throw bad(uri, "an empty host", "host:port, separated by commas");
+    }
+    int port = kind == Kind.SENTINEL ? SENTINEL_PORT : REDIS_PORT;
+    if (hasPort) {
+      port = number(uri, "port", text.substring(colon + 1), 65535);
+    }
+    if (port == 0) {
+      throw bad(uri, "port 0", "a port from 1 to 65535");
+    }
+    return new Host(name, port);
+  }
+
+  private static int database(URI uri) {
+    String path = uri.getPath();
+    return path == null || path.isEmpty() || path.equals("/")
+        ? 0
+        : number(uri, "database", path.substring(1), Integer.MAX_VALUE);
+  }
+
+  private static int number(URI uri, String what, String text, int most) {
+    try {
+      int number = Integer.parseInt(text);
+      if (number >= 0 && number <= most) {
+        return number;
+      }
+    } catch (NumberFormatException e) {
+      // said below
+    }
+    throw bad(uri, what + " \"" + text + "\"", "a whole number from 0 to " + most);
+  }
+
+  private static Map<String, String> options(URI uri) {
+    Map<String, String> options = new LinkedHashMap<>();
+    String query = uri.getRawQuery();
+    if (query == null || query.isEmpty()) {
+      return options;
+    }
+    for (String pair : query.split("&", -1)) {
+      String[] sides = pair.split("=", 2);
+      if (sides.length < 2) {
+        throw bad(uri, "\"" + pair + "\" behind the question mark", "name=value");
+      }
+      if (options.put(decoded(sides[0]), decoded(sides[1])) != null) {
+        throw bad(uri, "option " + sides[0] + " twice", "it once");
+      }
+    }
+    return options;
+  }
+
+  private static String decoded(String text) {
+    return URLDecoder.decode(text.replace("+", "%2B"), StandardCharsets.UTF_8);
+  }
+
+  private static IllegalArgumentException bad(URI uri, String found, String expected) {
+    return new IllegalArgumentException(
+        "store %s: found %s, expected %s".formatted(withoutPassword(uri), found, expected));
+  }
+
+  private static String withoutPassword(URI uri) {
+    String text = uri.toString();
+    int start = text.indexOf("://");
+    int at = text.lastIndexOf('@');
+    return start < 0 || at < start ? text : text.substring(0, start + 3) + "…" + text.substring(at);
+  }
+
+  String hostList() {
+    return String.join(",", hosts.stream().map(Host::toString).toList());
+  }
+
+  /** Without user, password and options. */
+  @Override
+  public String toString() {
+    return kind.scheme + "://" + hostList() + "/" + database + (master == null ? "" : "#" + master);
+  }
+}

@@ -1,0 +1,25 @@
+package dev.sluice.redis;
+
+import dev.sluice.store.Charge;
+import dev.sluice.store.Charge.Act;
+import java.util.List;
+
+/** Charges of one token of {@link Spending#LIMIT}. */
+final class Charges {
+
+  private static final long INTERVAL_NANOS = 3_600_000_000_000L;
+
+  private Charges() {}
+
+  static List<Charge> spend(String key) {
+    return List.of(of(key, Act.SPEND));
+  }
+
+  static List<Charge> check(String key) {
+    return List.of(of(key, Act.CHECK));
+  }
+
+  private static Charge of(String key, Act act) {
+    return new Charge(key, act, INTERVAL_NANOS, Spending.BURST * INTERVAL_NANOS, Charge.NO_END);
+  }
+}

@@ -1,0 +1,12 @@
+package dev.sluice.redis;
+
+import dev.sluice.store.BucketStore;
+import dev.sluice.testkit.LiveBucketStoreContract;
+
+final class ClusterLiveContractTest extends LiveBucketStoreContract {
+
+  @Override
+  protected BucketStore newStore() {
+    return TestServers.fresh(TestServers.cluster()).open();
+  }
+}

@@ -1,0 +1,162 @@
+package dev.sluice.redis;
+
+import static dev.sluice.redis.Spending.LIMIT;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.Decision;
+import dev.sluice.Limiter;
+import dev.sluice.testkit.LocalRedis;
+import dev.sluice.testkit.RedisBinary;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Callers who come together share calls, and don't hurt each other. */
+final class CoalescingTest {
+
+  private final LocalRedis redis = LocalRedis.start(RedisBinary.bundled());
+  private final List<Integer> callsOf = new CopyOnWriteArrayList<>();
+
+  private RedisStoreBuilder builder() {
+    return RedisStore.builder(redis.uri())
+        .timeout(Duration.ofSeconds(10))
+        .rememberDenials(Duration.ZERO)
+        .observer(
+            new RedisObserver() {
+              @Override
+              public void called(
+                  String server,
+                  int batches,
+                  int charges,
+                  @Nullable Throwable failure,
+                  long nanos) {
+                callsOf.add(batches);
+              }
+            });
+  }
+
+  @AfterEach
+  void stop() {
+    redis.close();
+  }
+
+  @Test
+  void callersWhileTwoCallsAreUnderWay_shareTheNext() {
+    try (RedisStore store = builder().open()) {
+      store.ping();
+      Limiter limiter = Limiter.of(Spending.LIMITS, store);
+      redis.freeze();
+      List<CompletableFuture<Decision>> calls = new ArrayList<>();
+      for (int i = 0; i < 110; i++) {
+        calls.add(limiter.async().spend(LIMIT, "a").toCompletableFuture());
+      }
+      redis.thaw();
+      // In the order in which they came: the first hundred got a token, the last ten did not.
+      for (int i = 0; i < 110; i++) {
+        assertThat(calls.get(i).join().remaining()).isEqualTo(Math.max(99 - i, 0));
+        assertThat(calls.get(i).join().allowed()).isEqualTo(i < 100);
+      }
+      await().until(() -> callsOf.stream().mapToInt(Integer::intValue).sum() == 110);
+      assertThat(callsOf).containsExactly(1, 1, 108);
+    }
+  }
+
+  @Test
+  void oneCaller_waitsForNobody() {
+    try (RedisStore store = builder().open()) {
+      Limiter limiter = Limiter.of(Spending.LIMITS, store);
+      assertThat(Spending.granted(limiter, "a", 5)).isEqualTo(5);
+      await().until(() -> callsOf.equals(List.of(1, 1, 1, 1, 1)));
+    }
+  }
+
+  @Test
+  void moreThanMayWait_areRefusedAtOnce() {
+    try (RedisStore store = builder().maxWaiting(10).open()) {
+      store.ping();
+      Limiter limiter = Limiter.of(Spending.LIMITS, store);
+      redis.freeze();
+      List<CompletableFuture<Decision>> calls = new ArrayList<>();
+      for (int i = 0; i < 20; i++) {
+        calls.add(limiter.async().spend(LIMIT, "a").toCompletableFuture());
+      }
+      // Two are under way, ten wait.
+      assertThat(calls.subList(12, 20))
+          .allSatisfy(
+              call ->
+                  assertThatThrownBy(call::join)
+                      .hasMessageContaining("10 requests wait for")
+                      .hasMessageContaining("nothing was charged"));
+      redis.thaw();
+      assertThat(calls.subList(0, 12))
+          .allSatisfy(call -> assertThat(call.join().allowed()).isTrue());
+    }
+  }
+
+  @Test
+  void badBucketInACall_hurtsNoNeighbour() {
+    redis.command("LPUSH", "1:bad", "x");
+    try (RedisStore store = builder().open()) {
+      Limiter limiter = Limiter.of(Spending.LIMITS, store);
+      List<CompletableFuture<Decision>> bad = new ArrayList<>();
+      List<CompletableFuture<Decision>> good = new ArrayList<>();
+      for (int i = 0; i < 50; i++) {
+        bad.add(limiter.async().spend(LIMIT, "bad").toCompletableFuture());
+        good.add(limiter.async().spend(LIMIT, "good").toCompletableFuture());
+      }
+      assertThat(good).allSatisfy(call -> assertThat(call.join().allowed()).isTrue());
+      assertThat(bad)
+          .allSatisfy(call -> assertThatThrownBy(call::join).hasMessageContaining("is no string"));
+    }
+  }
+
+  @Test
+  void callerWhoGaveUpWhileWaiting_isNotCharged() {
+    try (RedisStore store = builder().open()) {
+      store.ping();
+      Limiter limiter = Limiter.of(Spending.LIMITS, store);
+      redis.freeze();
+      var first = store.chargeAsync(Charges.spend("1:a")).toCompletableFuture();
+      var second = store.chargeAsync(Charges.spend("1:a")).toCompletableFuture();
+      var third = store.chargeAsync(Charges.check("1:a")).toCompletableFuture();
+      assertThat(third.cancel(false)).isTrue();
+      redis.thaw();
+      first.join();
+      second.join();
+      assertThat(limiter.check(LIMIT, "a", 0).remaining()).isEqualTo(Spending.BURST - 2);
+    }
+  }
+
+  @Test
+  void blockingCallOnAThreadOfTheStore_isRefusedInsteadOfWaitingForItself() {
+    try (RedisStore store = builder().open()) {
+      Limiter limiter = Limiter.of(Spending.LIMITS, store);
+      redis.freeze(); // or the answer could be there before something is chained to it
+      var chained =
+          limiter
+              .async()
+              .spend(LIMIT, "a")
+              .thenApply(d -> limiter.spend(LIMIT, "a"))
+              .toCompletableFuture();
+      redis.thaw();
+      assertThatThrownBy(chained::join)
+          .hasCauseInstanceOf(IllegalStateException.class)
+          .hasMessageContaining("chargeAsync()");
+    }
+  }
+
+  @Test
+  void closedStore_refuses() {
+    RedisStore store = builder().open();
+    store.close();
+    store.close();
+    assertThatThrownBy(() -> store.charge(Charges.check("1:a"))).hasMessageContaining("is closed");
+  }
+}

@@ -1,0 +1,80 @@
+package dev.sluice.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.testkit.LocalRedis;
+import dev.sluice.testkit.RedisBinary;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Eight processes on one bucket: the race between reading a bucket and writing it back, which the
+ * seed system's scheme loses.
+ */
+final class ContentionTest {
+
+  private static final int PROCESSES = 8;
+  private static final int SPENDS = 10_000;
+
+  @Test
+  void eightProcesses_tenThousandSpendsEach_getExactlyWhatTheLimitAllows() throws Exception {
+    try (LocalRedis redis = LocalRedis.start(RedisBinary.bundled())) {
+      long ours = grantedTo("sluice", redis);
+      long seeds = grantedTo("seed", redis);
+      System.out.printf(
+          "%d processes x %d spends: ours gave out %d from a bucket of %d, the seed system's scheme"
+              + " %d from %d buckets of %d%n",
+          PROCESSES,
+          SPENDS,
+          ours,
+          SpendingProcess.BURST,
+          seeds,
+          SpendingProcess.SEED_BUCKETS,
+          SpendingProcess.BURST / SpendingProcess.SEED_BUCKETS);
+      assertThat(ours).isEqualTo(SpendingProcess.BURST);
+      assertThat(seeds).isGreaterThan(SpendingProcess.BURST);
+    }
+  }
+
+  private static long grantedTo(String scheme, LocalRedis redis) throws Exception {
+    List<Process> processes = new ArrayList<>();
+    try {
+      for (int i = 0; i < PROCESSES; i++) {
+        processes.add(start(scheme, redis));
+      }
+      for (Process process : processes) {
+        process.getInputStream().read(); // it is connected
+      }
+      redis.command("SET", "go", "1");
+      long granted = 0;
+      for (Process process : processes) {
+        String told = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertThat(process.waitFor()).isZero();
+        granted += Long.parseLong(told.strip());
+      }
+      redis.command("DEL", "go");
+      return granted;
+    } finally {
+      processes.forEach(Process::destroyForcibly);
+    }
+  }
+
+  private static Process start(String scheme, LocalRedis redis) throws IOException {
+    return new ProcessBuilder(
+            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+            "-XX:TieredStopAtLevel=1",
+            "-XX:+UseSerialGC",
+            "-cp",
+            System.getProperty("java.class.path"),
+            SpendingProcess.class.getName(),
+            scheme,
+            redis.uri().toString(),
+            "" + SPENDS)
+        .redirectError(ProcessBuilder.Redirect.DISCARD)
+        .start();
+  }
+}

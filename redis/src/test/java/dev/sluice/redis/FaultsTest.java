@@ -1,0 +1,286 @@
+package dev.sluice.redis;
+
+import static dev.sluice.redis.Spending.LIMIT;
+import static dev.sluice.redis.Spending.within;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.Decision;
+import dev.sluice.FailureRule;
+import dev.sluice.Limiter;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.redis.RedisObserver.State;
+import dev.sluice.store.StoreException;
+import dev.sluice.testkit.LocalRedis;
+import dev.sluice.testkit.RedisBinary;
+import java.net.URI;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** One server that breaks: nobody gets too much, every call ends, and it works again by itself. */
+final class FaultsTest {
+
+  private static final Duration TIMEOUT = Duration.ofMillis(400);
+
+  private final List<State> states = new CopyOnWriteArrayList<>();
+  private LocalRedis redis;
+  private RedisStore store;
+  private Limiter limiter;
+
+  @BeforeEach
+  void start() {
+    redis =
+        LocalRedis.start(RedisBinary.bundled(), "--appendonly", "yes", "--appendfsync", "always");
+    store = open(redis.uri());
+    limiter = Limiter.of(Spending.LIMITS, store);
+  }
+
+  private RedisStore open(URI uri) {
+    return RedisStore.builder(uri)
+        .timeout(TIMEOUT)
+        .giveUpAfter(3, Duration.ofMillis(50))
+        .rememberDenials(Duration.ZERO)
+        .observer(
+            new RedisObserver() {
+              @Override
+              public void changed(String server, State state, String reason) {
+                states.add(state);
+              }
+            })
+        .open();
+  }
+
+  @AfterEach
+  void stop() {
+    store.close();
+    redis.close();
+  }
+
+  private void awaitDecisions() {
+    await()
+        .atMost(Duration.ofSeconds(20))
+        .ignoreExceptions()
+        .until(
+            () -> {
+              assertThat(limiter.check(LIMIT, "probe").allowed()).isTrue();
+              return true;
+            });
+  }
+
+  @Test
+  void killed_withItsData_failsAndThenGoesOnWhereItWas() {
+    assertThat(Spending.granted(limiter, "a", 60)).isEqualTo(60);
+    redis.kill();
+    for (int i = 0; i < 5; i++) {
+      within(
+          TIMEOUT,
+          () ->
+              assertThatThrownBy(() -> limiter.spend(LIMIT, "a"))
+                  .isInstanceOf(StoreException.class));
+    }
+    assertThatThrownBy(() -> limiter.spend(LIMIT, "a"))
+        .hasMessageContaining("was given up and not asked")
+        .hasMessageContaining("nothing was charged");
+    assertThatThrownBy(store::ping).isInstanceOf(StoreException.class);
+    redis.startAgain();
+    awaitDecisions();
+    assertThat(Spending.granted(limiter, "a", 100)).isEqualTo(40);
+    assertThat(states).containsExactly(State.GIVEN_UP, State.ASKED);
+  }
+
+  @Test
+  void killed_withoutItsData_givesOutTheLimitOnceMoreAndNoMore() {
+    assertThat(Spending.granted(limiter, "a", 60)).isEqualTo(60);
+    redis.kill();
+    assertThatThrownBy(() -> limiter.spend(LIMIT, "a")).isInstanceOf(StoreException.class);
+    redis.startAgain();
+    redis.command("FLUSHALL");
+    awaitDecisions();
+    assertThat(Spending.granted(limiter, "a", 300)).isEqualTo(Spending.BURST);
+  }
+
+  @Test
+  void frozen_callsEndAndNothingIsGivenOutTwice() {
+    assertThat(Spending.granted(limiter, "a", 50)).isEqualTo(50);
+    redis.freeze();
+    int unknown = 0;
+    for (int i = 0; i < 10; i++) {
+      int[] told = {0};
+      within(
+          TIMEOUT,
+          () ->
+              assertThatThrownBy(() -> limiter.spend(LIMIT, "a"))
+                  .isInstanceOf(StoreException.class)
+                  .satisfies(e -> told[0] = e.getMessage().contains("unknown") ? 1 : 0));
+      unknown += told[0];
+    }
+    redis.thaw();
+    awaitDecisions();
+    // What was on its way may have been charged; it was never handed out.
+    assertThat(Spending.granted(limiter, "a", 200)).isBetween(50 - unknown, 50);
+    assertThat(states).containsExactly(State.GIVEN_UP, State.ASKED);
+  }
+
+  @Test
+  void paused_asynchronousCallersAllEnd() {
+    redis.command("CLIENT", "PAUSE", "1500");
+    List<CompletableFuture<Decision>> calls = new ArrayList<>();
+    for (int i = 0; i < 500; i++) {
+      calls.add(limiter.async().spend(LIMIT, "a").toCompletableFuture());
+    }
+    within(
+        TIMEOUT,
+        () ->
+            assertThat(calls)
+                .allSatisfy(
+                    call ->
+                        assertThatThrownBy(call::join).hasCauseInstanceOf(StoreException.class)));
+    awaitDecisions();
+    assertThat(Spending.granted(limiter, "a", 300)).isLessThanOrEqualTo(Spending.BURST);
+  }
+
+  @Test
+  void busy_withSomeoneElsesScript_callsEnd() {
+    redis.command("CONFIG", "SET", "lua-time-limit", "50");
+    CompletableFuture<Void> script =
+        CompletableFuture.runAsync(
+            () ->
+                assertThatThrownBy(
+                        () -> redis.command("EVAL", "while true do redis.call('PING') end", "0"))
+                    .hasMessageContaining("killed"));
+    await().until(() -> isBusy());
+    within(
+        TIMEOUT,
+        () ->
+            assertThatThrownBy(() -> limiter.spend(LIMIT, "a")).isInstanceOf(StoreException.class));
+    redis.command("SCRIPT", "KILL");
+    script.join();
+    awaitDecisions();
+    assertThat(Spending.granted(limiter, "a", 300)).isBetween(Spending.BURST - 1, Spending.BURST);
+  }
+
+  private boolean isBusy() {
+    try {
+      redis.command("GET", "x");
+      return false;
+    } catch (IllegalStateException e) {
+      return e.getMessage().startsWith("BUSY");
+    }
+  }
+
+  @Test
+  void scriptsFlushed_whileInUse_nobodyNotices() {
+    List<CompletableFuture<Decision>> calls = new ArrayList<>();
+    for (int i = 0; i < 2_000; i++) {
+      if (i % 100 == 0) {
+        redis.command("SCRIPT", "FLUSH");
+      }
+      calls.add(limiter.async().spend(LIMIT, "a").toCompletableFuture());
+    }
+    long granted = calls.stream().map(CompletableFuture::join).filter(Decision::allowed).count();
+    assertThat(granted).isEqualTo(Spending.BURST);
+  }
+
+  @Test
+  void outOfMemory_isRefusedAndChecksGoOn() {
+    assertThat(Spending.granted(limiter, "a", 10)).isEqualTo(10);
+    redis.command("CONFIG", "SET", "maxmemory", "1");
+    assertThatThrownBy(() -> limiter.spend(LIMIT, "a"))
+        .hasMessageContaining("OOM")
+        .hasMessageContaining("nothing was charged");
+    assertThat(limiter.check(LIMIT, "a").remaining()).isEqualTo(Spending.BURST - 11);
+    redis.command("CONFIG", "SET", "maxmemory", "0");
+    assertThat(Spending.granted(limiter, "a", 300)).isEqualTo(Spending.BURST - 10);
+  }
+
+  @Test
+  void readOnly_isRefusedAndTheServerLookedUpAnew() {
+    redis.command("REPLICAOF", "127.0.0.1", "1");
+    assertThatThrownBy(() -> limiter.spend(LIMIT, "a"))
+        .hasMessageContaining("READONLY")
+        .hasMessageContaining("nothing was charged");
+    redis.command("REPLICAOF", "NO", "ONE");
+    awaitDecisions();
+    assertThat(Spending.granted(limiter, "a", 300)).isEqualTo(Spending.BURST);
+  }
+
+  @Test
+  void noMoreClients_fails_andWorksWhenThereIsRoom() {
+    store.close();
+    redis.command("CONFIG", "SET", "maxclients", "1");
+    store = open(redis.uri());
+    limiter = Limiter.of(Spending.LIMITS, store);
+    try (RedisStore other = open(redis.uri())) {
+      other.ping();
+      within(
+          Duration.ofSeconds(2),
+          () ->
+              assertThatThrownBy(() -> limiter.spend(LIMIT, "a"))
+                  .isInstanceOf(StoreException.class));
+    }
+    awaitDecisions();
+  }
+
+  @Test
+  void wrongPassword_fails_andSaysSo() {
+    redis.command("CONFIG", "SET", "requirepass", "right");
+    URI wrong = URI.create("redis://:wrong@" + redis.address());
+    try (RedisStore refused = open(wrong)) {
+      assertThatThrownBy(refused::ping)
+          .isInstanceOf(StoreException.class)
+          .hasMessageContaining("WRONGPASS")
+          .hasMessageNotContaining("wrong@");
+      assertThatThrownBy(() -> Limiter.of(Spending.LIMITS, refused).spend(LIMIT, "a"))
+          .hasMessageContaining("nothing was charged");
+    }
+    try (RedisStore admitted =
+        RedisStore.builder(URI.create("redis://" + redis.address()))
+            .credentials("default", "right")
+            .open()) {
+      assertThat(Limiter.of(Spending.LIMITS, admitted).spend(LIMIT, "a").allowed()).isTrue();
+    }
+  }
+
+  @Test
+  void forbiddenKey_hurtsNoNeighbour() {
+    redis.command("ACL", "SETUSER", "app", "on", ">pw", "+@all", "~1:open*");
+    try (RedisStore ours = open(URI.create("redis://app:pw@" + redis.address()))) {
+      Limiter ourLimiter = Limiter.of(Spending.LIMITS, ours);
+      List<CompletableFuture<Decision>> good = new ArrayList<>();
+      List<CompletableFuture<Decision>> bad = new ArrayList<>();
+      for (int i = 0; i < 90; i++) {
+        good.add(ourLimiter.async().spend(LIMIT, "open").toCompletableFuture());
+        bad.add(ourLimiter.async().spend(LIMIT, "secret").toCompletableFuture());
+      }
+      assertThat(good).allSatisfy(call -> assertThat(call.join().allowed()).isTrue());
+      assertThat(bad)
+          .allSatisfy(
+              call -> assertThatThrownBy(call::join).hasMessageContaining("nothing was charged"));
+    }
+  }
+
+  @Test
+  void failureRules_decideWhileItIsGone() {
+    Limiter ruled =
+        Limiter.builder(new CurrentLimits(Spending.LIMITS), store)
+            .onFailure(FailureRule.local(4))
+            .onFailure("Other", FailureRule.deny())
+            .build();
+    assertThat(ruled.spend(LIMIT, "a").degraded()).isFalse();
+    redis.kill();
+    assertThat(Spending.granted(ruled, "a", 100)).isEqualTo(Spending.BURST / 4);
+    Decision denied = ruled.spend("Other", "a");
+    assertThat(denied.allowed()).isFalse();
+    assertThat(denied.degraded()).isTrue();
+    assertThat(denied.retryIn()).isEqualTo(Duration.ofSeconds(1));
+    redis.startAgain();
+    await().atMost(Duration.ofSeconds(20)).until(() -> !ruled.check(LIMIT, "a").degraded());
+  }
+}

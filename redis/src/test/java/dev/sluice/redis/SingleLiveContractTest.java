@@ -1,0 +1,12 @@
+package dev.sluice.redis;
+
+import dev.sluice.store.BucketStore;
+import dev.sluice.testkit.LiveBucketStoreContract;
+
+final class SingleLiveContractTest extends LiveBucketStoreContract {
+
+  @Override
+  protected BucketStore newStore() {
+    return TestServers.fresh(TestServers.single()).open();
+  }
+}

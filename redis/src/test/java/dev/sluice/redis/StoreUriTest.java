@@ -1,0 +1,88 @@
+package dev.sluice.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.redis.StoreUri.Host;
+import dev.sluice.redis.StoreUri.Kind;
+import java.net.URI;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+final class StoreUriTest {
+
+  private static StoreUri parse(String text) {
+    return StoreUri.parse(URI.create(text));
+  }
+
+  @Test
+  void parse_single_takesItApart() {
+    StoreUri uri = parse("rediss://us%3Aer:p%40ss+1@[::1]:7000/3?timeout=200ms&prefix=a%26b");
+    assertThat(uri.kind()).isEqualTo(Kind.SINGLE_TLS);
+    assertThat(uri.hosts()).containsExactly(new Host("::1", 7000));
+    assertThat(uri.user()).isEqualTo("us:er");
+    assertThat(uri.password()).isEqualTo("p@ss+1");
+    assertThat(uri.database()).isEqualTo(3);
+    assertThat(uri.options()).containsEntry("timeout", "200ms").containsEntry("prefix", "a&b");
+    assertThat(uri).hasToString("rediss://[::1]:7000/3");
+  }
+
+  @Test
+  void parse_passwordOnly_hasNoUser() {
+    assertThat(parse("redis://:secret@h").password()).isEqualTo("secret");
+    assertThat(parse("redis://:secret@h").user()).isNull();
+    assertThat(parse("redis://secret@h").password()).isEqualTo("secret");
+  }
+
+  @Test
+  void parse_many_knowsAllHostsAndTheirUsualPorts() {
+    assertThat(parse("redis-sentinel://a,b:5/2#mine").hosts())
+        .containsExactly(new Host("a", 26379), new Host("b", 5));
+    assertThat(parse("redis-sentinel://a,b:5/2#mine").master()).isEqualTo("mine");
+    assertThat(parse("redis-cluster://a:1,b:2").kind()).isEqualTo(Kind.CLUSTER);
+    assertThat(parse("redis-ring://a:1,b").hosts())
+        .containsExactly(new Host("a", 1), new Host("b", 6379));
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "http://h | scheme \"http\"",
+        "reddis://h | did you mean \"redis\"?",
+        "redis:h | no host",
+        "redis://a,b | 2 hosts",
+        "redis://a:x | port \"x\"",
+        "redis://a:70000 | port \"70000\"",
+        "redis://a:0 | port 0",
+        "redis-ring://a,,b | an empty host",
+        "redis://a/x | database \"x\"",
+        "redis://a/-1 | database \"-1\"",
+        "redis://a#m | #m",
+        "redis-sentinel://a | no master's name",
+        "redis-cluster://a/1 | database 1",
+        "redis://a?timeout | name=value",
+        "redis://a?prefix=a&prefix=b | option prefix twice",
+        "redis://a?timeuot=1s | did you mean \"timeout\"?",
+        "redis://a?timeout=soon | option timeout",
+        "redis://a?timeout=0s | expected from 1ms",
+        "redis://a?protocol=resp4 | found \"resp4\", expected one of [resp2, resp3]",
+        "redis://a?queue=0 | expected at least 1",
+        "redis://a?names=x | expected for a redis-ring",
+        "redis-ring://a,b?names=x,x | all different",
+        "redis://a?clientName=a%20b | without spaces",
+      })
+  void open_badAddress_saysWhatWasFoundAndExpected(String uri, String expected) {
+    assertThatThrownBy(() -> RedisStore.builder(URI.create(uri)))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining(expected);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"redis://user:secret@a:x", "redis://user:secret@a?no=1"})
+  void open_badAddress_neverShowsThePassword(String uri) {
+    assertThatThrownBy(() -> RedisStore.builder(URI.create(uri))).hasMessageNotContaining("secret");
+  }
+}

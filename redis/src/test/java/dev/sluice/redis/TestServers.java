@@ -1,0 +1,82 @@
+package dev.sluice.redis;
+
+import dev.sluice.store.TimeSource;
+import dev.sluice.testkit.LocalCluster;
+import dev.sluice.testkit.LocalRedis;
+import dev.sluice.testkit.LocalSentinel;
+import dev.sluice.testkit.RedisBinary;
+import java.net.URI;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Stream;
+
+/** Servers that all tests share, since none of them breaks them; each started when first needed. */
+final class TestServers {
+
+  private static final AtomicLong PREFIXES = new AtomicLong();
+
+  private TestServers() {}
+
+  static URI single() {
+    return Single.SERVER.uri();
+  }
+
+  static LocalRedis singleServer() {
+    return Single.SERVER;
+  }
+
+  static URI newestSingle() {
+    return NewestSingle.SERVER.uri();
+  }
+
+  static URI sentinel() {
+    return Sentinel.GROUP.uri();
+  }
+
+  static URI cluster() {
+    return Cluster.CLUSTER.uri();
+  }
+
+  static URI ring() {
+    return URI.create(
+        "redis-ring://"
+            + String.join(",", Ring.SERVERS.stream().map(LocalRedis::address).toList()));
+  }
+
+  static List<LocalRedis> ringServers() {
+    return Ring.SERVERS;
+  }
+
+  /** A store without buckets: its keys have a prefix that no other has. */
+  static RedisStoreBuilder fresh(URI uri) {
+    return RedisStore.builder(uri)
+        .timeout(Duration.ofSeconds(10)) // the machine may be busy; no test waits for it
+        .keyPrefix("t" + PREFIXES.incrementAndGet() + "-");
+  }
+
+  static RedisStoreBuilder fresh(URI uri, TimeSource time) {
+    return fresh(uri).clientClock(time);
+  }
+
+  private static final class Single {
+    static final LocalRedis SERVER = LocalRedis.start(RedisBinary.bundled());
+  }
+
+  private static final class NewestSingle {
+    static final LocalRedis SERVER = LocalRedis.start(RedisBinary.newest());
+  }
+
+  private static final class Sentinel {
+    static final LocalSentinel GROUP = LocalSentinel.start(RedisBinary.bundled());
+  }
+
+  private static final class Cluster {
+    static final LocalCluster CLUSTER = LocalCluster.start(RedisBinary.bundled(), false);
+  }
+
+  private static final class Ring {
+    static final List<LocalRedis> SERVERS =
+        Stream.generate(() -> LocalRedis.start(RedisBinary.bundled())).limit(3).toList();
+  }
+}

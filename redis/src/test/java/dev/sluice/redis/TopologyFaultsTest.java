@@ -1,0 +1,209 @@
+package dev.sluice.redis;
+
+import static dev.sluice.redis.Spending.LIMIT;
+import static dev.sluice.redis.Spending.within;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.Decision;
+import dev.sluice.Limiter;
+import dev.sluice.store.StoreException;
+import dev.sluice.testkit.LocalCluster;
+import dev.sluice.testkit.LocalRedis;
+import dev.sluice.testkit.LocalSentinel;
+import dev.sluice.testkit.RedisBinary;
+import io.lettuce.core.cluster.SlotHash;
+import java.net.URI;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.BooleanSupplier;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+
+/** Several servers of which one breaks, or hands over. */
+final class TopologyFaultsTest {
+
+  private static final Duration TIMEOUT = Duration.ofMillis(500);
+
+  private static RedisStoreBuilder builder(URI uri) {
+    return RedisStore.builder(uri)
+        .timeout(TIMEOUT)
+        .giveUpAfter(3, Duration.ofMillis(100))
+        .rememberDenials(Duration.ZERO);
+  }
+
+  private static boolean decides(Limiter limiter, String id) {
+    try {
+      return limiter.check(LIMIT, id).remaining() >= 0;
+    } catch (StoreException e) {
+      return false;
+    }
+  }
+
+  private static void awaitTrue(BooleanSupplier condition) {
+    await().atMost(Duration.ofSeconds(30)).until(condition::getAsBoolean);
+  }
+
+  @Test
+  void sentinel_masterFrozen_itsSuccessorTakesOverAndTheOldOneGivesOutNothing() {
+    try (LocalSentinel group = LocalSentinel.start(RedisBinary.bundled());
+        RedisStore store = builder(group.uri()).open()) {
+      Limiter limiter = Limiter.of(Spending.LIMITS, store);
+      assertThat(Spending.granted(limiter, "a", 30)).isEqualTo(30);
+      assertThat(group.first().command("WAIT", "1", "5000")).isEqualTo(1L);
+      group.first().freeze();
+      within(TIMEOUT, () -> assertThat(decides(limiter, "a")).isFalse());
+      group.awaitFailover();
+      awaitTrue(() -> decides(limiter, "a"));
+      assertThat(Spending.granted(limiter, "a", 200))
+          .isBetween(Spending.BURST - 31, Spending.BURST - 30);
+      group.first().thaw();
+      assertThat(Spending.granted(limiter, "a", 50)).isZero();
+    }
+  }
+
+  @Test
+  void cluster_masterLost_itsReplicaGoesOnWhereItWas() {
+    try (LocalCluster cluster = LocalCluster.start(RedisBinary.bundled(), true);
+        RedisStore store = builder(cluster.uri()).open()) {
+      Limiter limiter = Limiter.of(Spending.LIMITS, store);
+      String id = idOn(0);
+      assertThat(Spending.granted(limiter, id, 30)).isEqualTo(30);
+      LocalRedis master = cluster.servers().get(0);
+      await().until(() -> cluster.servers().get(3).command("DBSIZE").equals(1L));
+      master.kill();
+      within(TIMEOUT, () -> assertThat(decides(limiter, id)).isFalse());
+      cluster.awaitFailover(0);
+      awaitTrue(() -> decides(limiter, id));
+      assertThat(Spending.granted(limiter, id, 200))
+          .isBetween(Spending.BURST - 31, Spending.BURST - 30);
+      assertThat(Spending.granted(limiter, idOn(1), 10)).isEqualTo(10);
+    }
+  }
+
+  /** An id whose bucket is on a master, by its number. */
+  private static String idOn(int master) {
+    return IntStream.range(0, 10_000)
+        .mapToObj(i -> "id" + i)
+        .filter(id -> SlotHash.getSlot("1:" + id) * 3 / SlotHash.SLOT_COUNT == master)
+        .findFirst()
+        .orElseThrow();
+  }
+
+  @Test
+  void cluster_slotMovedWhileInUse_givesOutTheLimit() {
+    try (LocalCluster cluster = LocalCluster.start(RedisBinary.bundled(), false);
+        RedisStore store =
+            builder(cluster.uri()).timeout(Duration.ofSeconds(10)).hashTag(HashTag.ID).open()) {
+      Limiter limiter = Limiter.of(Spending.LIMITS, store);
+      String id = "moved";
+      int slot = SlotHash.getSlot("1:{" + id + "}");
+      LocalRedis from = cluster.servers().get(slot * 3 / SlotHash.SLOT_COUNT);
+      LocalRedis to = cluster.servers().get((slot * 3 / SlotHash.SLOT_COUNT + 1) % 3);
+      assertThat(spendBoth(limiter, id).allowed()).isTrue();
+      to.command("CLUSTER", "SETSLOT", "" + slot, "IMPORTING", cluster.id(from));
+      from.command("CLUSTER", "SETSLOT", "" + slot, "MIGRATING", cluster.id(to));
+      assertThat(spendBoth(limiter, id).allowed()).isTrue(); // both keys are still here
+      migrate(from, to, "1:{" + id + "}");
+      assertThat(limiter.spend(LIMIT, id).allowed()).isTrue(); // ASK: it is over there
+      // One key here, one there: TRYAGAIN until the other one is moved as well.
+      CompletableFuture<Decision> split =
+          limiter
+              .async()
+              .spend(List.of(limiter.transaction(LIMIT, id), limiter.transaction("Other", id)))
+              .toCompletableFuture();
+      migrate(from, to, "2:{" + id + "}");
+      assertThat(split.join().allowed()).isTrue();
+      for (LocalRedis server : cluster.servers()) {
+        server.command("CLUSTER", "SETSLOT", "" + slot, "NODE", cluster.id(to));
+      }
+      // MOVED from here on. Four were spent.
+      assertThat(Spending.granted(limiter, id, 200)).isEqualTo(Spending.BURST - 4);
+    }
+  }
+
+  private static Decision spendBoth(Limiter limiter, String id) {
+    return limiter.spend(List.of(limiter.transaction(LIMIT, id), limiter.transaction("Other", id)));
+  }
+
+  private static void migrate(LocalRedis from, LocalRedis to, String key) {
+    from.command("MIGRATE", "127.0.0.1", "" + to.port(), key, "0", "5000");
+  }
+
+  @Test
+  void ring_serverLostAndBack_itsKeysFailAndTheOthersDont() {
+    List<LocalRedis> servers =
+        Stream.generate(
+                () ->
+                    LocalRedis.start(
+                        RedisBinary.bundled(), "--appendonly", "yes", "--appendfsync", "always"))
+            .limit(3)
+            .toList();
+    URI uri =
+        URI.create(
+            "redis-ring://" + String.join(",", servers.stream().map(LocalRedis::address).toList()));
+    try (RedisStore store = builder(uri).open()) {
+      Limiter limiter = Limiter.of(Spending.LIMITS, store);
+      List<String> ids = IntStream.range(0, 60).mapToObj(i -> "id" + i).toList();
+      ids.forEach(id -> assertThat(Spending.granted(limiter, id, 1)).isEqualTo(1));
+      servers.get(0).kill();
+      List<String> lost = new ArrayList<>();
+      for (String id : ids) {
+        within(
+            TIMEOUT,
+            () -> {
+              if (!decides(limiter, id)) {
+                lost.add(id);
+              }
+            });
+      }
+      assertThat(lost).hasSizeBetween(5, 40);
+      assertThatThrownBy(store::ping).hasMessageContaining(servers.get(0).address());
+      // A batch over a lost and a sound server takes nothing that it does not give back.
+      String sound = ids.stream().filter(id -> !lost.contains(id)).findFirst().orElseThrow();
+      assertThatThrownBy(
+              () ->
+                  limiter.spend(
+                      List.of(
+                          limiter.transaction(LIMIT, sound).withCost(50),
+                          limiter.transaction(LIMIT, lost.get(0)))))
+          .isInstanceOf(StoreException.class);
+      assertThat(limiter.check(LIMIT, sound, 0).remaining()).isEqualTo(Spending.BURST - 1);
+      servers.get(0).startAgain();
+      awaitTrue(() -> lost.stream().allMatch(id -> decides(limiter, id)));
+      ids.forEach(
+          id -> assertThat(limiter.check(LIMIT, id, 0).remaining()).isEqualTo(Spending.BURST - 1));
+    } finally {
+      servers.forEach(LocalRedis::close);
+    }
+  }
+
+  @Test
+  void clientClocks_oneHourApart_neitherLockOutNorGiveTwice() {
+    long hour = Duration.ofHours(1).toNanos();
+    long now = System.currentTimeMillis() * 1_000_000;
+    URI uri = TestServers.single();
+    try (RedisStore right =
+            builder(uri)
+                .timeout(Duration.ofSeconds(10))
+                .keyPrefix("hour-")
+                .clientClock(() -> now)
+                .open();
+        RedisStore ahead =
+            builder(uri)
+                .timeout(Duration.ofSeconds(10))
+                .keyPrefix("hour-")
+                .clientClock(() -> now + hour)
+                .open()) {
+      assertThat(Spending.granted(Limiter.of(Spending.LIMITS, ahead), "a", 200))
+          .isEqualTo(Spending.BURST);
+      Decision denied = Limiter.of(Spending.LIMITS, right).spend(LIMIT, "a");
+      assertThat(denied.allowed()).isFalse();
+      assertThat(denied.retryIn()).isEqualTo(Duration.ofHours(1)); // as if emptied now, no debt
+    }
+  }
+}

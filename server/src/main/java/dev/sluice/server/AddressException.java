@@ -1,0 +1,32 @@
+package dev.sluice.server;
+
+import java.net.InetSocketAddress;
+
+/** An address on which the server can't listen: the port is taken, or not this machine's. */
+public final class AddressException extends RuntimeException {
+
+  private static final long serialVersionUID = 1;
+
+  private AddressException(String message, Throwable cause) {
+    super(message, cause);
+  }
+
+  static AddressException of(InetSocketAddress address, Throwable failure) {
+    Throwable cause = failure;
+    while (cause.getCause() != null) {
+      cause = cause.getCause();
+    }
+    String why = String.valueOf(cause.getMessage());
+    return new AddressException(
+        "can't listen on %s: %s%s".formatted(HostPort.format(address), why, advice(why)), failure);
+  }
+
+  private static String advice(String why) {
+    if (why.contains("in use")) {
+      return "; another process has the port: stop it, or choose another one (port 0 is any free one)";
+    }
+    return why.contains("ermission")
+        ? "; ports below 1024 are reserved: choose a higher one"
+        : "; expected an address of this machine";
+  }
+}

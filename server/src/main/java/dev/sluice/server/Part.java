@@ -1,0 +1,20 @@
+package dev.sluice.server;
+
+import com.linecorp.armeria.server.ServerBuilder;
+
+/**
+ * Something that answers on the server's port, or lives as long as the server does.
+ *
+ * <p>A part that has something to start and stop adds a server listener; one that only answers adds
+ * routes. Parts don't know each other.
+ */
+@FunctionalInterface
+public interface Part {
+
+  /**
+   * Adds the part to a server that is being built. Must not block.
+   *
+   * @param server takes routes and listeners
+   */
+  void addTo(ServerBuilder server);
+}

@@ -1,0 +1,103 @@
+package dev.sluice.server;
+
+import dev.sluice.limit.Suggestion;
+import dev.sluice.redis.RedisStore;
+import dev.sluice.redis.RedisStoreBuilder;
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.TimeSource;
+import java.net.URI;
+import java.net.URISyntaxException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+
+/**
+ * Opens stores by their address. The one place that knows every kind of store.
+ *
+ * <p>Stateless and thread-safe. Opening does not wait for a network.
+ */
+public final class Stores {
+
+  private static final String MEMORY = "memory";
+  private static final List<String> REDIS =
+      List.of("redis", "rediss", "redis-sentinel", "redis-cluster", "redis-ring");
+  private static final List<String> KNOWN =
+      List.of(MEMORY, "redis", "rediss", "redis-sentinel", "redis-cluster", "redis-ring");
+
+  private static final Duration COLD_START = Duration.ofSeconds(5);
+
+  private Stores() {}
+
+  /**
+   * Opens a store that goes by its own clock.
+   *
+   * @param address {@code memory}, or the URI of a {@link RedisStore}
+   * @return the store, to be closed
+   * @throws IllegalArgumentException if there is no such kind of store, naming those that there
+   *     are, or if the address has a mistake
+   */
+  public static BucketStore open(String address) {
+    return address.equals(MEMORY) ? BucketStore.inMemory() : RedisStore.open(redis(address));
+  }
+
+  /**
+   * Opens a store for a single act of a process that has only just started: unless the address says
+   * otherwise, its calls may take as long as a cold start does.
+   *
+   * @param address as for {@link #open(String)}
+   * @return the store, to be closed
+   * @throws IllegalArgumentException as {@link #open(String)}
+   */
+  public static BucketStore openForOneAct(String address) {
+    return address.equals(MEMORY) ? BucketStore.inMemory() : patient(address).open();
+  }
+
+  /**
+   * Opens a store that goes by a given clock, for replays; as patient as {@link #openForOneAct}.
+   *
+   * @param address as for {@link #open(String)}
+   * @param time the clock
+   * @return the store, to be closed
+   * @throws IllegalArgumentException as {@link #open(String)}
+   */
+  public static BucketStore open(String address, TimeSource time) {
+    return address.equals(MEMORY)
+        ? BucketStore.inMemory(time)
+        : patient(address).clientClock(time).open();
+  }
+
+  private static RedisStoreBuilder patient(String address) {
+    RedisStoreBuilder builder = RedisStore.builder(redis(address));
+    return address.contains("timeout=") ? builder : builder.timeout(COLD_START);
+  }
+
+  private static URI redis(String address) {
+    int end = address.indexOf(':');
+    String scheme = (end < 0 ? address : address.substring(0, end)).toLowerCase(Locale.ROOT);
+    if (!REDIS.contains(scheme)) {
+      throw new IllegalArgumentException(
+          "found the store \"%s\", expected memory or a URI with one of the schemes %s%s"
+              .formatted(shown(address), REDIS, Suggestion.didYouMean(scheme, KNOWN)));
+    }
+    try {
+      return new URI(address);
+    } catch (URISyntaxException e) {
+      // Its own message would show the password.
+      throw new IllegalArgumentException(
+          "found the store \"%s\", expected a URI: %s at character %d; user and password are"
+                  .formatted(shown(address), e.getReason(), e.getIndex() + 1)
+              + " written with percent signs",
+          e);
+    }
+  }
+
+  /**
+   * A store's address for logs and messages.
+   *
+   * @param address as for {@link #open(String)}
+   * @return the address without the user and the password that may stand in it
+   */
+  public static String shown(String address) {
+    return address.replaceAll("//.*@", "//…@");
+  }
+}

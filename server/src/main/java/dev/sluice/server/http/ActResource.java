@@ -1,0 +1,101 @@
+package dev.sluice.server.http;
+
+import com.linecorp.armeria.common.AggregatedHttpRequest;
+import com.linecorp.armeria.common.AggregatedHttpResponse;
+import com.linecorp.armeria.common.HttpMethod;
+import com.linecorp.armeria.common.HttpRequest;
+import com.linecorp.armeria.common.HttpStatus;
+import com.linecorp.armeria.common.MediaType;
+import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.AsyncLimiter;
+import dev.sluice.Decision;
+import dev.sluice.Limiter;
+import dev.sluice.LimiterObserver.Act;
+import dev.sluice.Transaction;
+import dev.sluice.limit.Suggestion;
+import dev.sluice.server.wire.WireException;
+import dev.sluice.server.wire.WireReader;
+import dev.sluice.server.wire.WireRequest;
+import java.util.List;
+import java.util.concurrent.CompletionStage;
+
+/** {@code POST /v1/check}, {@code spend}, {@code refund} and {@code reset}: one act, as JSON. */
+final class ActResource extends Resource {
+
+  private static final String STATUS = "status";
+  private static final WireReader READER = WireReader.ofHttp();
+
+  private final Act act;
+  private final Limiter limiter;
+  private final AsyncLimiter async;
+
+  ActResource(Act act, Limiter limiter) {
+    super(HttpMethod.POST);
+    this.act = act;
+    this.limiter = limiter;
+    this.async = limiter.async();
+  }
+
+  @Override
+  CompletionStage<AggregatedHttpResponse> answer(
+      ServiceRequestContext context, HttpRequest request) {
+    MediaType type = request.contentType();
+    if (type == null || !type.is(MediaType.JSON.withoutParameters())) {
+      String found = request.headers().get("content-type");
+      return request.aggregate().thenApply(body -> Answers.fault(Fault.wrongMediaType(found)));
+    }
+    return request.aggregate().thenCompose(body -> decide(context, body));
+  }
+
+  private CompletionStage<AggregatedHttpResponse> decide(
+      ServiceRequestContext context, AggregatedHttpRequest request) {
+    HttpStatus denied = statusOfDenial(context);
+    byte[] json = request.content().array();
+    WireRequest wire = READER.read(json, 0, json.length);
+    List<Transaction> transactions = wire.toTransactions(limiter.limits().get());
+    return switch (act) {
+      case CHECK -> answered(async.check(transactions), wire, denied);
+      case SPEND -> answered(async.spend(transactions), wire, denied);
+      case REFUND -> answered(async.refund(transactions), wire, HttpStatus.OK);
+      case RESET -> async.reset(transactions).thenApply(nothing -> reset());
+    };
+  }
+
+  private static CompletionStage<AggregatedHttpResponse> answered(
+      CompletionStage<Decision> decided, WireRequest wire, HttpStatus denied) {
+    return decided.thenApply(
+        decision ->
+            Answers.decision(decision, wire.isBatch(), decision.denied() ? denied : HttpStatus.OK));
+  }
+
+  private static AggregatedHttpResponse reset() {
+    return Answers.json(
+        HttpStatus.OK,
+        json -> {
+          json.writeStartObject();
+          json.writeBooleanField("reset", true);
+          json.writeEndObject();
+        });
+  }
+
+  /** 200, unless the caller is a proxy that understands nothing but a status. */
+  private HttpStatus statusOfDenial(ServiceRequestContext context) {
+    List<String> known = act == Act.CHECK || act == Act.SPEND ? List.of(STATUS) : List.of();
+    for (String name : context.queryParams().names()) {
+      if (!known.contains(name)) {
+        throw new WireException(
+            name,
+            "found an unknown query parameter, expected %s%s"
+                .formatted(known.isEmpty() ? "none" : STATUS, Suggestion.didYouMean(name, known)));
+      }
+    }
+    String wanted = context.queryParams().get(STATUS, "200");
+    return switch (wanted) {
+      case "200" -> HttpStatus.OK;
+      case "429" -> HttpStatus.TOO_MANY_REQUESTS;
+      default ->
+          throw new WireException(
+              STATUS, "found another value, expected 200 or 429, the status of a denial");
+    };
+  }
+}

@@ -1,0 +1,63 @@
+package dev.sluice.server.http;
+
+import com.linecorp.armeria.common.AggregatedHttpResponse;
+import com.linecorp.armeria.common.HttpMethod;
+import com.linecorp.armeria.common.HttpRequest;
+import com.linecorp.armeria.common.HttpStatus;
+import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.AsyncLimiter;
+import dev.sluice.server.wire.WireException;
+import java.net.URLDecoder;
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * {@code GET /v1/limits/{name}/buckets/{id}}: the state of a bucket, which spends nothing.
+ *
+ * <p>The path is taken apart here, as the client sent it: an id may hold anything that is
+ * percent-encoded, slashes and semicolons too.
+ */
+final class BucketResource extends Resource {
+
+  static final String UNDER = "/v1/limits/";
+
+  private static final Pattern PATH = Pattern.compile(UNDER + "([^/]+)/buckets/(.*)");
+
+  private final AsyncLimiter limiter;
+
+  BucketResource(AsyncLimiter limiter) {
+    super(HttpMethod.GET);
+    this.limiter = limiter;
+  }
+
+  @Override
+  CompletionStage<AggregatedHttpResponse> answer(
+      ServiceRequestContext context, HttpRequest request) {
+    String rawPath = String.valueOf(context.routingContext().requestTarget().rawPath());
+    Matcher path = PATH.matcher(rawPath);
+    if (!path.matches()) {
+      return CompletableFuture.completedFuture(Answers.fault(Fault.notFound(rawPath)));
+    }
+    return limiter
+        .check(decoded(path.group(1), "limit"), decoded(path.group(2), "id"), 0)
+        .thenApply(decision -> Answers.decision(decision, false, HttpStatus.OK));
+  }
+
+  /** In a path a "+" is itself; the decoder is one of forms, where it is a space. */
+  private static String decoded(String encoded, String field) {
+    try {
+      String text = URLDecoder.decode(encoded.replace("+", "%2B"), StandardCharsets.UTF_8);
+      // The decoder puts U+FFFD where the bytes are no UTF-8: two such ids would share a bucket.
+      if (text.indexOf('\uFFFD') < 0) {
+        return text;
+      }
+    } catch (IllegalArgumentException e) {
+      // Falls through to the message that both share.
+    }
+    throw new WireException(
+        field, "found no percent-encoded UTF-8, expected the %s in it".formatted(field));
+  }
+}

@@ -1,0 +1,57 @@
+package dev.sluice.server.http;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.linecorp.armeria.common.AggregatedHttpResponse;
+import com.linecorp.armeria.common.HttpMethod;
+import com.linecorp.armeria.common.HttpRequest;
+import com.linecorp.armeria.common.HttpStatus;
+import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.server.wire.DecisionWriter;
+import java.io.IOException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+
+/** {@code GET /v1/limits}: the names that there are, with their defaults. */
+final class LimitsResource extends Resource {
+
+  private final CurrentLimits current;
+
+  LimitsResource(CurrentLimits current) {
+    super(HttpMethod.GET);
+    this.current = current;
+  }
+
+  @Override
+  CompletionStage<AggregatedHttpResponse> answer(
+      ServiceRequestContext context, HttpRequest request) {
+    Limits limits = current.get();
+    return CompletableFuture.completedFuture(
+        Answers.json(
+            HttpStatus.OK,
+            json -> {
+              json.writeStartObject();
+              json.writeArrayFieldStart("limits");
+              for (LimitName name : limits.catalogue().names()) {
+                write(name, limits, json);
+              }
+              json.writeEndArray();
+              json.writeEndObject();
+            }));
+  }
+
+  private static void write(LimitName name, Limits limits, JsonGenerator json) throws IOException {
+    Quota quota = limits.defaultFor(name);
+    json.writeStartObject();
+    json.writeStringField("name", name.name());
+    json.writeNumberField("number", name.number());
+    json.writeStringField("id", name.id().name());
+    DecisionWriter.writeQuota(quota, json);
+    json.writeNumberField("overrides", limits.overridesOf(name).size());
+    json.writeStringField("helpLink", name.helpLink());
+    json.writeEndObject();
+  }
+}

@@ -1,0 +1,41 @@
+package dev.sluice.server.http;
+
+import com.linecorp.armeria.server.ServerBuilder;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.micrometer.LimiterMetrics;
+import dev.sluice.server.Part;
+import dev.sluice.store.BucketStore;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+
+/** {@code GET /metrics}: what the limiter does, for Prometheus. Immutable and thread-safe. */
+public final class MetricsPart implements Part {
+
+  private final PrometheusMeterRegistry registry =
+      new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+  private final LimiterMetrics metrics;
+
+  /**
+   * Makes the part.
+   *
+   * @param limits the limits of the limiter that is watched
+   * @param store that limiter's store
+   */
+  public MetricsPart(CurrentLimits limits, BucketStore store) {
+    this.metrics = new LimiterMetrics(registry, limits, store);
+  }
+
+  /**
+   * Who must watch the limiter, and be told when limits are loaded.
+   *
+   * @return the meters behind the page
+   */
+  public LimiterMetrics metrics() {
+    return metrics;
+  }
+
+  @Override
+  public void addTo(ServerBuilder server) {
+    server.service("/metrics", new MetricsResource(registry));
+  }
+}

@@ -1,0 +1,59 @@
+package dev.sluice.server.http;
+
+import com.linecorp.armeria.common.AggregatedHttpResponse;
+import com.linecorp.armeria.common.HttpMethod;
+import com.linecorp.armeria.common.HttpRequest;
+import com.linecorp.armeria.common.HttpResponse;
+import com.linecorp.armeria.server.HttpService;
+import com.linecorp.armeria.server.ServiceRequestContext;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+
+/**
+ * A path with one method of its own. What all paths have in common: {@code OPTIONS} lists the
+ * methods, {@code HEAD} is {@code GET} without its body, any other one is refused, and whatever
+ * fails becomes a problem. Thread-safe; runs on event loops, so nothing in it may block.
+ */
+abstract class Resource implements HttpService {
+
+  private final HttpMethod method;
+  private final String allowed;
+
+  Resource(HttpMethod method) {
+    this.method = method;
+    this.allowed = method == HttpMethod.GET ? "GET, HEAD, OPTIONS" : method + ", OPTIONS";
+  }
+
+  /** Answers a request of the resource's method; may throw, or fail later. */
+  abstract CompletionStage<AggregatedHttpResponse> answer(
+      ServiceRequestContext context, HttpRequest request);
+
+  @Override
+  public final HttpResponse serve(ServiceRequestContext context, HttpRequest request) {
+    HttpMethod asked = request.method();
+    if (asked == HttpMethod.OPTIONS) {
+      return Answers.methods(allowed).toHttpResponse();
+    }
+    boolean head = asked == HttpMethod.HEAD && method == HttpMethod.GET;
+    if (asked != method && !head) {
+      Fault fault = Fault.wrongMethod(asked.name(), allowed);
+      return Answers.wrongMethod(fault, allowed).toHttpResponse();
+    }
+    return HttpResponse.of(
+        caught(context, request)
+            .handle(
+                (answer, failure) ->
+                    failure == null
+                        ? answer.toHttpResponse()
+                        : Failures.answer(failure).toHttpResponse()));
+  }
+
+  private CompletionStage<AggregatedHttpResponse> caught(
+      ServiceRequestContext context, HttpRequest request) {
+    try {
+      return answer(context, request);
+    } catch (RuntimeException e) {
+      return CompletableFuture.failedFuture(e);
+    }
+  }
+}

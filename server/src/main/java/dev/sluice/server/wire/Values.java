@@ -1,0 +1,47 @@
+package dev.sluice.server.wire;
+
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonParser.NumberType;
+import com.fasterxml.jackson.core.JsonToken;
+import dev.sluice.limit.IdTexts;
+import java.io.IOException;
+
+/** Single values of a request, each of exactly one JSON type. */
+final class Values {
+
+  private Values() {}
+
+  static String text(JsonParser parser, String path) throws IOException {
+    if (parser.currentToken() != JsonToken.VALUE_STRING) {
+      String hint = parser.currentToken().isNumeric() ? ", in double quotes" : "";
+      throw new WireException(path, "found %s, expected a string%s".formatted(found(parser), hint));
+    }
+    return parser.getText();
+  }
+
+  static long integer(JsonParser parser, String path) throws IOException {
+    if (parser.currentToken() != JsonToken.VALUE_NUMBER_INT) {
+      String hint = parser.currentToken() == JsonToken.VALUE_STRING ? ", without quotes" : "";
+      throw new WireException(
+          path, "found %s, expected a whole number%s".formatted(found(parser), hint));
+    }
+    if (parser.getNumberType() == NumberType.BIG_INTEGER) {
+      throw new WireException(
+          path,
+          "found %s, expected a whole number of at most 64 bits (up to 9223372036854775807)"
+              .formatted(parser.getText()));
+    }
+    return parser.getLongValue();
+  }
+
+  /** What stands there, for a message. */
+  static String found(JsonParser parser) throws IOException {
+    return switch (parser.currentToken()) {
+      case START_OBJECT -> "an object";
+      case START_ARRAY -> "a list";
+      case VALUE_STRING -> "the string " + IdTexts.quote(parser.getText());
+      case VALUE_NUMBER_INT, VALUE_NUMBER_FLOAT -> "the number " + parser.getText();
+      default -> String.valueOf(parser.getText());
+    };
+  }
+}

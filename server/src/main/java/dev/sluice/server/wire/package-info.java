@@ -1,0 +1,9 @@
+/**
+ * Requests and decisions as JSON writes them: what HTTP bodies and recorded traces have in common.
+ */
+@NullMarked
+@CheckReturnValue
+package dev.sluice.server.wire;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,201 @@
+package dev.sluice.server.http;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.sluice.store.BucketStore;
+import dev.sluice.testkit.ManualTime;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+final class HttpAnswersTest {
+
+  private static final String LOGIN = "{\"limit\":\"LoginsPerIPAddress\",\"id\":\"192.0.2.7\"}";
+  private static final String SLOW_2 = "{\"limit\":\"ApiCallsPerKey\",\"id\":\"slow\",\"cost\":2}";
+
+  private static final ManualTime time = new ManualTime();
+  private static BucketStore store;
+  private static TestServer server;
+
+  @BeforeAll
+  static void start() {
+    store = BucketStore.inMemory(time);
+    server = new TestServer(SampleFixture.limits(), store);
+  }
+
+  @BeforeEach
+  void fillAllBuckets() {
+    time.advance(Duration.ofDays(2));
+  }
+
+  @AfterAll
+  static void stop() {
+    server.close();
+    store.close();
+  }
+
+  @Test
+  void spend_thatFits_answersTheWholeDecision() {
+    HttpResponse<String> answer = server.post("/v1/spend", LOGIN);
+
+    assertThat(answer.statusCode()).isEqualTo(200);
+    assertThat(answer.body())
+        .isEqualTo(
+            "{\"allowed\":true,\"limit\":\"LoginsPerIPAddress\",\"id\":\"192.0.2.7\","
+                + "\"bucketKey\":\"101:192.0.2.7\",\"remaining\":9,\"burst\":10,\"count\":10,"
+                + "\"period\":\"1m0s\",\"retryInNanos\":0,\"resetInNanos\":6000000000}");
+    assertThat(answer.headers().firstValue("Cache-Control")).hasValue("no-store");
+    assertThat(answer.headers().firstValue("Retry-After")).isEmpty();
+  }
+
+  @Test
+  void spend_thatIsDenied_is200WithMessageAndRetryAfterRoundedUp() {
+    assertThat(server.post("/v1/spend", SLOW_2).statusCode()).isEqualTo(200);
+    HttpResponse<String> denied = server.post("/v1/spend", SLOW_2);
+
+    assertThat(denied.statusCode()).isEqualTo(200);
+    JsonNode decision = TestServer.json(denied);
+    assertThat(decision.get("allowed").asBoolean()).isFalse();
+    assertThat(decision.get("retryInNanos").asLong()).isEqualTo(3_000_000_000L);
+    assertThat(decision.get("message").asText()).contains("API calls (2)", "retry after");
+    assertThat(denied.headers().firstValue("Retry-After")).hasValue("3");
+
+    time.advanceNanos(1);
+    assertThat(server.post("/v1/spend", SLOW_2).headers().firstValue("Retry-After")).hasValue("3");
+  }
+
+  @Test
+  void denial_isA429_whereTheCallerAsksForIt() {
+    assertThat(server.post("/v1/spend?status=429", SLOW_2).statusCode()).isEqualTo(200);
+    assertThat(server.post("/v1/spend?status=429", SLOW_2).statusCode()).isEqualTo(429);
+    assertThat(server.post("/v1/check?status=429", SLOW_2).statusCode()).isEqualTo(429);
+    assertThat(server.post("/v1/check?status=200", SLOW_2).statusCode()).isEqualTo(200);
+  }
+
+  @Test
+  void check_changesNothing() {
+    for (int i = 0; i < 3; i++) {
+      JsonNode decision = TestServer.json(server.post("/v1/check", LOGIN));
+      assertThat(decision.get("remaining").asLong()).isEqualTo(9);
+    }
+  }
+
+  @Test
+  void refund_givesBack_andSaysSoWhenThereIsNothing() {
+    server.post("/v1/spend", LOGIN);
+    JsonNode refunded = TestServer.json(server.post("/v1/refund", LOGIN));
+    assertThat(refunded.get("allowed").asBoolean()).isTrue();
+    assertThat(refunded.get("remaining").asLong()).isEqualTo(10);
+
+    HttpResponse<String> nothing = server.post("/v1/refund", LOGIN);
+    assertThat(TestServer.json(nothing).get("allowed").asBoolean()).isFalse();
+    assertThat(TestServer.json(nothing).has("message")).isFalse();
+    assertThat(nothing.headers().firstValue("Retry-After")).isEmpty();
+  }
+
+  @Test
+  void reset_answersThatItWasReset() {
+    server.post("/v1/spend", SLOW_2);
+    assertThat(server.post("/v1/reset", SLOW_2).body()).isEqualTo("{\"reset\":true}");
+    assertThat(TestServer.json(server.post("/v1/spend", SLOW_2)).get("allowed").asBoolean())
+        .isTrue();
+  }
+
+  @Test
+  void batch_answersTheStrictestAndEachOwn() {
+    String batch =
+        "{\"transactions\":[{\"limit\":\"LoginsPerIPAddress\",\"id\":\"192.0.2.7\"},"
+            + "{\"limit\":\"ApiCallsPerKey\",\"id\":\"slow\",\"cost\":2,\"kind\":\"checkOnly\"},"
+            + "{\"limit\":\"ApiCallsPerKey\",\"id\":\"k\",\"kind\":\"spendOnly\"}]}";
+    server.post("/v1/spend", SLOW_2);
+
+    JsonNode denied = TestServer.json(server.post("/v1/spend", batch));
+    assertThat(denied.get("allowed").asBoolean()).isFalse();
+    assertThat(denied.get("id").asText()).isEqualTo("slow");
+    assertThat(denied.get("decisions")).hasSize(3);
+    assertThat(denied.at("/decisions/0/allowed").asBoolean()).isTrue();
+    assertThat(denied.at("/decisions/1/message").asText()).isNotEmpty();
+
+    JsonNode untouched =
+        TestServer.json(server.get("/v1/limits/LoginsPerIPAddress/buckets/192.0.2.7"));
+    assertThat(untouched.get("remaining").asLong()).as("all or nothing").isEqualTo(10);
+  }
+
+  @Test
+  void batch_inWhichNothingIsChecked_hasNoStrictest() {
+    String batch =
+        "{\"transactions\":[{\"limit\":\"ApiCallsPerKey\",\"id\":\"k\",\"kind\":\"spendOnly\"}]}";
+    JsonNode allowed = TestServer.json(server.post("/v1/spend", batch));
+    assertThat(allowed.get("limit").isNull()).isTrue();
+    assertThat(allowed.get("remaining").asLong()).isEqualTo(Long.MAX_VALUE);
+    assertThat(allowed.at("/decisions/0/remaining").asLong()).isEqualTo(99);
+  }
+
+  @Test
+  void disabledLimit_isAllowedWithoutAQuota() {
+    JsonNode allowed =
+        TestServer.json(
+            server.post("/v1/spend", "{\"limit\":\"SignUpsPerIPAddress\",\"id\":\"192.0.2.7\"}"));
+    assertThat(allowed.get("allowed").asBoolean()).isTrue();
+    assertThat(allowed.get("remaining").longValue()).isEqualTo(Long.MAX_VALUE);
+    assertThat(allowed.get("burst").isNull()).isTrue();
+    assertThat(allowed.get("count").isNull()).isTrue();
+    assertThat(allowed.get("period").isNull()).isTrue();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "SignUpsPerIPv6Range, 2001:db8::%2F64, 2001:db8::/64",
+    "SignUpsPerIPv6Range, 2001%3Adb8%3A%3A%2F64, 2001:db8::/64",
+    "SignUpsPerIPv6Range, 2001:0DB8::/64, 2001:db8::/64",
+    "ApiCallsPerKey, a%3Bb;c%2Fd%25+e%20f%3Fg, a;b;c/d%+e f?g",
+    "ApiCallsPerKey, %C3%BC, ü",
+    "ApiCallsPerKey, %E2%82%AC//x, €//x",
+  })
+  void bucket_ofAnyId_isFoundByItsEncodedPath(String limit, String encoded, String id) {
+    HttpResponse<String> answer = server.get("/v1/limits/" + limit + "/buckets/" + encoded);
+    assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
+    assertThat(TestServer.json(answer).get("id").asText()).isEqualTo(id);
+  }
+
+  @Test
+  void limits_areListedWithTheirDefaults() {
+    JsonNode limits = TestServer.json(server.get("/v1/limits")).get("limits");
+    assertThat(limits).hasSize(6);
+    assertThat(limits.get(0).toString())
+        .isEqualTo(
+            "{\"name\":\"ApiCallsPerKey\",\"number\":104,\"id\":\"string\",\"burst\":100,"
+                + "\"count\":50,\"period\":\"1s\",\"overrides\":1,\"helpLink\":null}");
+    assertThat(limits.findValuesAsText("name"))
+        .contains("LoginsPerIPAddress", "SignUpsPerIPAddress");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"/", "/healthz", "/readyz", "/openapi.json", "/v1/limits"})
+  void head_isGetWithoutItsBody(String path) {
+    HttpResponse<String> get = server.get(path);
+    HttpResponse<String> head = server.send("HEAD", path, BodyPublishers.noBody(), null);
+    assertThat(get.statusCode()).isEqualTo(200);
+    assertThat(head.statusCode()).isEqualTo(200);
+    assertThat(head.body()).isEmpty();
+    assertThat(head.headers().firstValue("Content-Length"))
+        .isEqualTo(get.headers().firstValue("Content-Length"));
+  }
+
+  @Test
+  void options_listsTheMethods() {
+    HttpResponse<String> post = server.send("OPTIONS", "/v1/spend", BodyPublishers.noBody(), null);
+    assertThat(post.statusCode()).isEqualTo(204);
+    assertThat(post.headers().firstValue("Allow")).hasValue("POST, OPTIONS");
+    HttpResponse<String> get = server.send("OPTIONS", "/healthz", BodyPublishers.noBody(), null);
+    assertThat(get.headers().firstValue("Allow")).hasValue("GET, HEAD, OPTIONS");
+  }
+}

@@ -1,0 +1,74 @@
+package dev.sluice.server.http;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.Limiter;
+import dev.sluice.server.AddressException;
+import dev.sluice.server.SluiceServer;
+import dev.sluice.store.BucketStore;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Clients that take their time, and ports that are taken. */
+final class HttpBoundsTest {
+
+  private static final Duration SHORT = Duration.ofMillis(300);
+  private static final int PATIENCE_MILLIS = 20_000;
+
+  private static BucketStore store;
+  private static TestServer server;
+
+  @BeforeAll
+  static void start() {
+    store = BucketStore.inMemory();
+    server = new TestServer(SampleFixture.limits(), store, SHORT, SHORT);
+  }
+
+  @AfterAll
+  static void stop() {
+    server.close();
+    store.close();
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "",
+        "GET /hea",
+        "GET /healthz HTTP/1.1\r\nHost: x\r\n",
+        "POST /v1/spend HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+            + "Content-Length: 100\r\n\r\n{"
+      })
+  void client_thatNeverFinishes_isHungUpOn(String beginning) throws IOException {
+    try (Socket client = new Socket(server.address().getAddress(), server.address().getPort())) {
+      client.setSoTimeout(PATIENCE_MILLIS);
+      client.getOutputStream().write(beginning.getBytes(StandardCharsets.US_ASCII));
+      InputStream in = client.getInputStream();
+      String last = new String(in.readAllBytes(), StandardCharsets.UTF_8); // to the end of stream
+      if (beginning.startsWith("POST")) {
+        assertThat(last).startsWith("HTTP/1.1 408");
+      }
+    }
+  }
+
+  @Test
+  void port_thatIsTaken_isRefusedInPlainWords() {
+    Limiter limiter = Limiter.of(SampleFixture.limits(), store);
+    SluiceServer.Builder second =
+        SluiceServer.builder(server.address()).part(new HttpPart(limiter, store));
+    assertThatThrownBy(second::start)
+        .isInstanceOf(AddressException.class)
+        .hasMessageContaining("can't listen on 127.0.0.1:" + server.address().getPort())
+        .hasMessageContaining("in use")
+        .hasMessageContaining("another process has the port");
+  }
+}

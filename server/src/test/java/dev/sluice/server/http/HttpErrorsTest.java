@@ -1,0 +1,269 @@
+package dev.sluice.server.http;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Reading;
+import dev.sluice.store.StoreException;
+import java.io.ByteArrayInputStream;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Every way to be refused, by a real request; each answer is a problem that says what to do. */
+final class HttpErrorsTest {
+
+  private static final String LOGIN = "{\"limit\":\"LoginsPerIPAddress\",\"id\":\"192.0.2.7\"}";
+  private static final int MIB = 1 << 20;
+
+  private static BucketStore store;
+  private static TestServer server;
+
+  @BeforeAll
+  static void start() {
+    store = BucketStore.inMemory();
+    server = new TestServer(SampleFixture.limits(), store);
+  }
+
+  @AfterAll
+  static void stop() {
+    server.close();
+    store.close();
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '`',
+      value = {
+        // the body | status | field | what the detail says
+        "{'limit':'Nope','id':'1'} | 404 | limit | no limit has the name",
+        "{'limit':'LoginsPerIPAdress','id':'1'} | 404 | limit | did you mean \"LoginsPerIPAddress\"",
+        "{'id':'1'} | 400 | limit | found no limit",
+        "{'limit':7,'id':'1'} | 400 | limit | found the number 7, expected a string",
+        "{'limit':null,'id':'1'} | 400 | limit | found null, expected a string",
+        "{'limit':'LoginsPerIPAddress'} | 400 | id | found no id",
+        "{'limit':'LoginsPerIPAddress','id':''} | 400 | id | empty",
+        "{'limit':'LoginsPerIPAddress','id':'lol'} | 400 | id | is not an IP address",
+        "{'limit':'LoginsPerIPAddress','id':17} | 400 | id | expected a string, in double quotes",
+        "{'limit':'LoginsPerIPAddress','id':'192.0.2.7','cost':-1} | 400 | cost | must be >= 0",
+        "{'limit':'LoginsPerIPAddress','id':'192.0.2.7','cost':11} | 400 | cost | whose burst is 10",
+        "{'limit':'LoginsPerIPAddress','id':'192.0.2.7','cost':1.0} | 400 | cost | found the number 1.0",
+        "{'limit':'LoginsPerIPAddress','id':'192.0.2.7','cost':1e2} | 400 | cost | whole number",
+        "{'limit':'LoginsPerIPAddress','id':'192.0.2.7','cost':'1'} | 400 | cost | without quotes",
+        "{'limit':'LoginsPerIPAddress','id':'192.0.2.7','cost':true} | 400 | cost | found true",
+        "{'limit':'LoginsPerIPAddress','id':'192.0.2.7','cost':9223372036854775808} | 400 | cost | at most 64 bits",
+        "{'limit':'LoginsPerIPAddress','id':'192.0.2.7','cots':1} | 400 | cots | did you mean \"cost\"",
+        "{'limit':'LoginsPerIPAddress','id':'192.0.2.7','kind':'checkOnly'} | 400 | kind | unknown field",
+        "{'limit':'LoginsPerIPAddress','id':'192.0.2.7','id':'192.0.2.8'} | 400 | id | twice",
+        "{'transactions':[]} | 400 | transactions | found 0 transactions, expected 1 to 1000",
+        "{'transactions':{}} | 400 | transactions | found an object, expected a list",
+        "{'transactions':[1]} | 400 | transactions[0] | found the number 1, expected a JSON object",
+        "{'transactions':[{'limit':'ApiCallsPerKey','id':'a'},{'limit':'ApiCallsPerKey','id':'a'}]} | 400 | transactions | found two transactions on the bucket 104:a",
+        "{'transactions':[{'limit':'ApiCallsPerKey','id':'a'},{'limit':'Nope','id':'a'}]} | 404 | transactions[1].limit | no limit",
+        "{'transactions':[{'limit':'ApiCallsPerKey','id':'a','kind':'spendonly'}]} | 400 | transactions[0].kind | did you mean \"spendOnly\"",
+        "{'transactions':[{'limit':'ApiCallsPerKey','id':'a','cost':101}]} | 400 | transactions[0].cost | burst is 100",
+        "{'transactions':[{'limit':'ApiCallsPerKey','id':'a'}],'id':'a'} | 400 | transactions | a batch and a single",
+        "[] | 400 | - | found a list, expected a JSON object",
+        "'x' | 400 | - | found the string \"x\", expected a JSON object",
+        "{'limit':'A' | 400 | - | no valid JSON",
+        "{'limit':'A'} x | 400 | - | no valid JSON",
+        "{'limit':'A','id':'1'}{} | 400 | - | more text after the JSON object",
+        "{limit:'A'} | 400 | - | no valid JSON",
+        "{'transactions':[[[[[[[[]]]]]]]]} | 400 | transactions[0] | expected a JSON object",
+        "`` | 400 | - | found nothing, expected a JSON object",
+      })
+  void request_thatCanNotBeDecided_isRefusedWithItsField(
+      String body, int status, String field, String detail) {
+    for (String act : List.of("check", "spend", "refund", "reset")) {
+      HttpResponse<String> answer = server.post("/v1/" + act, body.replace('\'', '"'));
+      JsonNode problem = problem(answer, status);
+      assertThat(problem.path("field").asText("-")).isEqualTo(field);
+      assertThat(problem.get("detail").asText()).contains(detail);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"\u0000\u0001\u0002", "ÿþ", "\uFEFF", "NaN", "0", "/* x */ {}"})
+  void junk_isRefused(String junk) {
+    problem(server.post("/v1/spend", junk), 400);
+  }
+
+  @Test
+  void batch_ofMoreThan1000_isRefused() {
+    assertThat(server.post("/v1/spend", batchOf(1000)).statusCode()).isEqualTo(200);
+    JsonNode problem = problem(server.post("/v1/spend", batchOf(1001)), 400);
+    assertThat(problem.get("detail").asText()).contains("expected 1 to 1000");
+  }
+
+  private static String batchOf(int size) {
+    return IntStream.range(0, size)
+        .mapToObj(i -> "{\"limit\":\"ApiCallsPerKey\",\"id\":\"batch" + i + "\"}")
+        .collect(Collectors.joining(",", "{\"transactions\":[", "]}"));
+  }
+
+  @Test
+  void body_overTheBound_isRefused() {
+    String padded = LOGIN + " ".repeat(MIB - LOGIN.length());
+    assertThat(server.post("/v1/spend", padded).statusCode()).isEqualTo(200);
+    JsonNode problem = problem(server.post("/v1/spend", padded + " "), 413);
+    assertThat(problem.get("detail").asText()).contains("1048576 bytes");
+  }
+
+  @Test
+  void body_overTheBound_inChunks_isRefused() {
+    byte[] spaces = " ".repeat(MIB + 1).getBytes(StandardCharsets.UTF_8);
+    var chunks = BodyPublishers.ofInputStream(() -> new ByteArrayInputStream(spaces));
+    problem(server.send("POST", "/v1/spend", chunks, "application/json"), 413);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "GET, /v1/spend, 'POST, OPTIONS'",
+    "PUT, /v1/check, 'POST, OPTIONS'",
+    "DELETE, /v1/limits, 'GET, HEAD, OPTIONS'",
+    "POST, /healthz, 'GET, HEAD, OPTIONS'",
+    "POST, /v1/limits/ApiCallsPerKey/buckets/a, 'GET, HEAD, OPTIONS'",
+    "PATCH, /, 'GET, HEAD, OPTIONS'",
+  })
+  void wrongMethod_isRefusedWithThoseThereAre(String method, String path, String allowed) {
+    HttpResponse<String> answer =
+        server.send(method, path, BodyPublishers.ofString(LOGIN), "application/json");
+    problem(answer, 405);
+    assertThat(answer.headers().firstValue("Allow")).hasValue(allowed);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"text/plain", "application/x-www-form-urlencoded", "nonsense"})
+  void wrongMediaType_isRefused(String type) {
+    HttpResponse<String> answer =
+        server.send("POST", "/v1/spend", BodyPublishers.ofString(LOGIN), type);
+    assertThat(problem(answer, 415).get("detail").asText()).contains("application/json");
+  }
+
+  @Test
+  void mediaType_thatIsMissing_isRefused_andOneWithACharset_isNot() {
+    problem(server.send("POST", "/v1/spend", BodyPublishers.ofString(LOGIN), null), 415);
+    HttpResponse<String> charset =
+        server.send(
+            "POST", "/v1/check", BodyPublishers.ofString(LOGIN), "application/json; charset=utf-8");
+    assertThat(charset.statusCode()).isEqualTo(200);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "/nope, 404, -",
+    "/v1/, 404, -",
+    "/v1/spend/, 404, -",
+    "/v1/limits/, 404, -",
+    "/v1/limits/ApiCallsPerKey, 404, -",
+    "/v1/limits/Nope/buckets/a, 404, limit",
+    "/v1/limits/LoginsPerIPAddress/buckets/lol, 400, id",
+    "/v1/limits/ApiCallsPerKey/buckets/, 400, id",
+    "/v1/limits/ApiCallsPerKey/buckets/%FF, 400, id",
+  })
+  void path_thatLeadsNowhere_isRefused(String path, int status, String field) {
+    assertThat(problem(server.get(path), status).path("field").asText("-")).isEqualTo(field);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "/v1/spend?status=500, status",
+    "/v1/spend?stats=429, stats",
+    "/v1/refund?status=429, status",
+  })
+  void query_thatIsUnknown_isRefused(String path, String field) {
+    assertThat(problem(server.post(path, LOGIN), 400).get("field").asText()).isEqualTo(field);
+  }
+
+  @Test
+  void requestLineOrHeaders_overTheBound_areRefused() {
+    problem(server.get("/" + "a".repeat(20_000)), 414);
+  }
+
+  @Test
+  void store_thatIsUnreachable_isA503() {
+    BucketStore broken =
+        new FailingStore(() -> new StoreException("the store at x:1 did not answer within 1 s"));
+    try (TestServer down = new TestServer(SampleFixture.limits(), broken)) {
+      JsonNode problem = problem(down.post("/v1/spend", LOGIN), 503);
+      assertThat(problem.get("detail").asText()).contains("did not answer");
+      problem(down.get("/v1/limits/ApiCallsPerKey/buckets/a"), 503);
+      problem(down.get("/readyz"), 503);
+      assertThat(down.get("/healthz").statusCode()).isEqualTo(200);
+    }
+  }
+
+  @Test
+  void store_thatNeverAnswers_isA503() {
+    BucketStore silent =
+        new BucketStore() {
+          @Override
+          public List<Reading> charge(List<Charge> charges) {
+            throw new AssertionError("an event loop must not block");
+          }
+
+          @Override
+          public CompletionStage<List<Reading>> chargeAsync(List<Charge> charges) {
+            return new CompletableFuture<>();
+          }
+        };
+    Duration brief = Duration.ofMillis(200);
+    try (TestServer slow = new TestServer(SampleFixture.limits(), silent, brief, brief)) {
+      JsonNode problem = problem(slow.post("/v1/spend", LOGIN), 503);
+      assertThat(problem.get("detail").asText()).contains("did not answer in time");
+    }
+  }
+
+  @Test
+  void mistakeOfOurs_isA500_thatTellsNothing() {
+    BucketStore broken = new FailingStore(() -> new IllegalStateException("secret"));
+    try (TestServer failing = new TestServer(SampleFixture.limits(), broken)) {
+      HttpResponse<String> answer = failing.post("/v1/spend", LOGIN);
+      problem(answer, 500);
+      assertThat(answer.body()).doesNotContain("secret", "Exception", "at dev.");
+    }
+  }
+
+  @CanIgnoreReturnValue
+  private static JsonNode problem(HttpResponse<String> answer, int status) {
+    assertThat(answer.statusCode()).as(answer.body()).isEqualTo(status);
+    assertThat(answer.headers().firstValue("Content-Type")).hasValue("application/problem+json");
+    assertThat(answer.headers().firstValue("Cache-Control")).hasValue("no-store");
+    JsonNode problem = TestServer.json(answer);
+    assertThat(problem.get("status").asInt()).isEqualTo(status);
+    assertThat(problem.get("type").asText()).startsWith("tag:sluice.dev,2026:");
+    assertThat(problem.get("title").asText()).isNotEmpty();
+    assertThat(problem.get("detail").asText()).isNotEmpty();
+    return problem;
+  }
+
+  /** A store whose every call ends badly. */
+  private record FailingStore(Supplier<RuntimeException> failure) implements BucketStore {
+    @Override
+    public List<Reading> charge(List<Charge> charges) {
+      throw failure.get();
+    }
+
+    @Override
+    public void ping() {
+      throw failure.get();
+    }
+  }
+}

@@ -1,0 +1,130 @@
+package dev.sluice.server.http;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.sluice.store.BucketStore;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** The OpenAPI document, held against the answers that the server really gives. */
+final class OpenApiTest {
+
+  private static final Pattern ROUTE =
+      Pattern.compile("^(?:POST|GET ) +(/\\S*)(?:  (/\\S+))?", Pattern.MULTILINE);
+
+  private static BucketStore store;
+  private static TestServer server;
+  private static JsonNode document;
+
+  @BeforeAll
+  static void start() {
+    store = BucketStore.inMemory();
+    server = new TestServer(SampleFixture.limits(), store);
+    document = TestServer.json(server.get("/openapi.json"));
+  }
+
+  @AfterAll
+  static void stop() {
+    server.close();
+    store.close();
+  }
+
+  @Test
+  void document_isOpenApi31_andEveryReferenceLeadsSomewhere() {
+    assertThat(document.get("openapi").asText()).isEqualTo("3.1.0");
+    assertThat(document.at("/info/title").asText()).isNotEmpty();
+    for (JsonNode reference : document.findValues("$ref")) {
+      assertThat(document.at(reference.asText().substring(1)).isMissingNode())
+          .as(reference.asText())
+          .isFalse();
+    }
+  }
+
+  @Test
+  void index_andDocument_listTheSamePaths() {
+    TreeSet<String> listed = new TreeSet<>();
+    Matcher route = ROUTE.matcher(server.get("/").body());
+    while (route.find()) {
+      listed.add(route.group(1));
+      if (route.group(2) != null) {
+        listed.add(route.group(2));
+      }
+    }
+    TreeSet<String> described = new TreeSet<>();
+    document
+        .get("paths")
+        .fieldNames()
+        .forEachRemaining(
+            path -> described.add(path.replace("{name}", "NAME").replace("{id}", "ID")));
+    described.remove("/"); // the index itself
+    assertThat(listed).isEqualTo(described);
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '`',
+      value = {
+        "GET | / | / |",
+        "GET | /healthz | /healthz |",
+        "GET | /readyz | /readyz |",
+        "GET | /openapi.json | /openapi.json |",
+        "GET | /v1/limits | /v1/limits |",
+        "GET | /v1/limits/{name}/buckets/{id} | /v1/limits/ApiCallsPerKey/buckets/a |",
+        "GET | /v1/limits/{name}/buckets/{id} | /v1/limits/Nope/buckets/a |",
+        "GET | /v1/limits/{name}/buckets/{id} | /v1/limits/LoginsPerIPAddress/buckets/a |",
+        "POST | /healthz | /healthz |",
+        "POST | /v1/check | /v1/check | {'limit':'ApiCallsPerKey','id':'a'}",
+        "POST | /v1/spend | /v1/spend | {'limit':'ApiCallsPerKey','id':'a','cost':0}",
+        "POST | /v1/spend | /v1/spend | {'limit':'SignUpsPerIPAddress','id':'192.0.2.7'}",
+        "POST | /v1/spend | /v1/spend | {'limit':'ApiCallsPerKey','id':'slow','cost':2}",
+        "POST | /v1/spend | /v1/spend?status=429 | {'limit':'ApiCallsPerKey','id':'slow','cost':2}",
+        "POST | /v1/spend | /v1/spend | {'limit':'ApiCallsPerKey','id':'slow','cost':2}",
+        "POST | /v1/spend | /v1/spend | {'transactions':[{'limit':'ApiCallsPerKey','id':'slow','cost':2},{'limit':'LoginsPerIPAddress','id':'::1','kind':'checkOnly'}]}",
+        "POST | /v1/spend | /v1/spend | {'transactions':[{'limit':'ApiCallsPerKey','id':'a','kind':'spendOnly'}]}",
+        "POST | /v1/refund | /v1/refund | {'limit':'ApiCallsPerKey','id':'slow','cost':2}",
+        "POST | /v1/reset | /v1/reset | {'limit':'ApiCallsPerKey','id':'a'}",
+        "POST | /v1/reset | /v1/reset | {'limit':'ApiCallsPerKey','id':''}",
+        "POST | /v1/spend | /v1/spend | {'limit':'ApiCallsPerKey'}",
+        "POST | /v1/spend | /v1/spend | {'limit':'Nope','id':'a'}",
+        "PUT | /v1/spend | /v1/spend | {}",
+      })
+  void answer_isAsTheDocumentSays(String method, String path, String request, String body) {
+    HttpResponse<String> answer =
+        body == null
+            ? server.send(method, request, BodyPublishers.noBody(), null)
+            : server.send(
+                method,
+                request,
+                BodyPublishers.ofString(body.replace('\'', '"')),
+                "application/json");
+
+    JsonNode item = document.get("paths").get(path);
+    assertThat(item).as("the path %s", path).isNotNull();
+    JsonNode operation = item.elements().next(); // each path has one method of its own
+    JsonNode responses = operation.get("responses");
+    JsonNode response = responses.get(Integer.toString(answer.statusCode()));
+    assertThat(response).as("the status %d of %s", answer.statusCode(), path).isNotNull();
+    if (response.has("$ref")) {
+      response = document.at(response.get("$ref").asText().substring(1));
+    }
+    String type = answer.headers().firstValue("Content-Type").orElseThrow();
+    JsonNode content = response.get("content").get(type.replaceFirst(";.*", ""));
+    assertThat(content).as("the type %s of %s", type, path).isNotNull();
+    if (type.contains("json")) {
+      SchemaCheck check = new SchemaCheck(document);
+      assertThat(check.faults(content.get("schema"), TestServer.json(answer)))
+          .as(answer.body())
+          .isEmpty();
+    }
+  }
+}

@@ -1,0 +1,21 @@
+package dev.sluice.server.http;
+
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.Limits;
+import java.time.Duration;
+
+/** Limits that the tests of the door share: some that limit, one that is disabled. */
+final class SampleFixture {
+
+  private SampleFixture() {}
+
+  static Limits limits() {
+    return Limits.builder(Catalogue.samples())
+        .limit("LoginsPerIPAddress", Quota.per(10, Duration.ofMinutes(1)))
+        .limit("ApiCallsPerKey", Quota.of(100, 50, Duration.ofSeconds(1)))
+        .limit("SignUpsPerIPv6Range", Quota.per(20, Duration.ofDays(1)))
+        .override("ApiCallsPerKey", "slow", Quota.of(2, 1, Duration.ofMillis(1500)))
+        .build();
+  }
+}

@@ -1,0 +1,93 @@
+package dev.sluice.server.http;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.Limiter;
+import dev.sluice.limit.Limits;
+import dev.sluice.server.HostPort;
+import dev.sluice.server.SluiceServer;
+import dev.sluice.store.BucketStore;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublisher;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+
+/** A server on a free port of loopback, and a client for it. Thread-safe. */
+final class TestServer implements AutoCloseable {
+
+  static final ObjectMapper JSON = new ObjectMapper();
+
+  private static final Duration PATIENCE = Duration.ofSeconds(20);
+  private static final HttpClient CLIENT =
+      HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+
+  private final SluiceServer server;
+
+  TestServer(Limits limits, BucketStore store) {
+    this(limits, store, SluiceServer.IDLE_TIMEOUT, SluiceServer.REQUEST_TIMEOUT);
+  }
+
+  TestServer(Limits limits, BucketStore store, Duration idle, Duration request) {
+    this.server =
+        SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
+            .part(new HttpPart(Limiter.of(limits, store), store))
+            .idleTimeout(idle)
+            .requestTimeout(request)
+            .start();
+  }
+
+  InetSocketAddress address() {
+    return server.address();
+  }
+
+  @CanIgnoreReturnValue
+  HttpResponse<String> post(String path, String json) {
+    return send("POST", path, BodyPublishers.ofString(json), "application/json");
+  }
+
+  HttpResponse<String> get(String path) {
+    return send("GET", path, BodyPublishers.noBody(), null);
+  }
+
+  HttpResponse<String> send(String method, String path, BodyPublisher body, String contentType) {
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder(URI.create("http://" + HostPort.format(address()) + path))
+            .timeout(PATIENCE)
+            .method(method, body);
+    if (contentType != null) {
+      request.header("Content-Type", contentType);
+    }
+    try {
+      return CLIENT.send(request.build(), BodyHandlers.ofString());
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException(e);
+    }
+  }
+
+  static JsonNode json(HttpResponse<String> response) {
+    try {
+      return JSON.readTree(response.body());
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** Does not wait: the library's acceptor takes two seconds to be sure that nobody comes. */
+  @Override
+  public void close() {
+    var unused = CompletableFuture.runAsync(server::close);
+  }
+}

@@ -1,0 +1,22 @@
+package dev.sluice.servlet;
+
+import dev.sluice.Transaction;
+import dev.sluice.limit.InvalidRequestException;
+import jakarta.servlet.http.HttpServletRequest;
+import java.util.function.ToLongFunction;
+import org.jspecify.annotations.Nullable;
+
+/** What a request costs: the same each time, or what a function says. Immutable. */
+record Cost(long fixed, @Nullable ToLongFunction<HttpServletRequest> ofRequest) {
+
+  Transaction charge(Transaction transaction, HttpServletRequest request) {
+    long tokens = ofRequest == null ? fixed : ofRequest.applyAsLong(request);
+    try {
+      return transaction.withCost(tokens);
+    } catch (InvalidRequestException e) {
+      throw new UnusableRequestException(
+          "the request costs %d, which the limit %s never lets pass"
+              .formatted(tokens, transaction.name()));
+    }
+  }
+}

@@ -1,0 +1,165 @@
+package dev.sluice.servlet;
+
+import static dev.sluice.servlet.Limiters.remaining;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.Limiter;
+import dev.sluice.testkit.ManualTime;
+import jakarta.servlet.http.HttpServlet;
+import jakarta.servlet.http.HttpServletRequest;
+import jakarta.servlet.http.HttpServletResponse;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Rules that count some outcomes only: 30 failed logins an hour, and any number of good ones. */
+class ConditionalRuleTest {
+
+  private static final String LOCAL = "127.0.0.1";
+
+  private final ManualTime time = new ManualTime();
+  private final Limiter limiter = Limiters.on(time);
+  private final WebServer web =
+      new WebServer().servlet("/", Pages.status()).servlet("/async", new AsyncStatus());
+
+  private final Rule failedLogins =
+      Rule.on("/**").limit("FailedPerAddress", VaryBy.clientAddress()).countOnly(401).build();
+
+  @AfterEach
+  void stop() throws Exception {
+    web.close();
+  }
+
+  private void start(Rule... rules) throws Exception {
+    RateLimitFilter.Builder filter = RateLimitFilter.builder(limiter);
+    for (Rule rule : rules) {
+      filter.rule(rule);
+    }
+    web.filter(filter.build()).start();
+  }
+
+  @Test
+  void goodLogins_100ASecond_costNothing_andBadOnesAreLimitedTo30AnHour() throws Exception {
+    start(failedLogins);
+    for (int i = 0; i < 500; i++) {
+      assertThat(web.post("/login", "").statusCode()).isEqualTo(200);
+      time.advance(Duration.ofMillis(10));
+    }
+    assertThat(remaining(limiter, "FailedPerAddress", LOCAL)).isEqualTo(30);
+
+    for (int i = 0; i < 30; i++) {
+      assertThat(web.post("/login?status=401", "").statusCode()).isEqualTo(401);
+    }
+    HttpResponse<String> refused = web.post("/login", "");
+
+    assertThat(refused.statusCode()).isEqualTo(429);
+    assertThat(refused.headers().firstValue("Retry-After")).hasValue("120");
+    time.advance(Duration.ofMinutes(2));
+    assertThat(web.post("/login", "").statusCode()).isEqualTo(200);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"/login", "/login?status=403", "/async", "/async?status=403"})
+  void statusThatDoesNotCount_givesTheTokenBack(String path) throws Exception {
+    start(failedLogins);
+
+    var unused = web.get(path);
+
+    await().until(() -> remaining(limiter, "FailedPerAddress", LOCAL) == 30);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"/login?status=401", "/login?status=401&sendError=1", "/async?status=401"})
+  void statusThatCounts_leavesTheTokenSpent(String path) throws Exception {
+    start(failedLogins);
+    for (int i = 0; i < 30; i++) {
+      assertThat(web.get(path).statusCode()).isEqualTo(401);
+    }
+
+    assertThat(web.get(path).statusCode()).isEqualTo(429);
+  }
+
+  @Test
+  void exception_isA500() throws Exception {
+    start(
+        Rule.on("/crash").limit("PerKey", VaryBy.constant("a")).countOnly(500).build(),
+        Rule.on("/crash").limit("PerAddress", VaryBy.clientAddress()).countOnly(401).build());
+    web.context().addServlet(Crash.class, "/crash");
+
+    assertThat(web.get("/crash").statusCode()).isEqualTo(500);
+
+    await().until(() -> remaining(limiter, "PerAddress", LOCAL) == 3);
+    assertThat(remaining(limiter, "PerKey", "a")).isEqualTo(1);
+  }
+
+  @Test
+  void conditionalAndPlainLimits_areAllOrNothing_andOnlyTheFirstComeBack() throws Exception {
+    start(failedLogins, Rule.on("/login").limit("PerAddress", VaryBy.clientAddress()).build());
+    for (int i = 0; i < 3; i++) {
+      assertThat(web.get("/login").statusCode()).isEqualTo(200);
+    }
+
+    assertThat(web.get("/login?status=401").statusCode()).isEqualTo(429);
+
+    await().until(() -> remaining(limiter, "FailedPerAddress", LOCAL) == 30);
+    assertThat(remaining(limiter, "PerAddress", LOCAL)).isZero();
+  }
+
+  @Test
+  void bucketOfTwoRules_comesBackOnlyIfNeitherCounts() throws Exception {
+    start(
+        Rule.on("/login").limit("PerAddress", VaryBy.clientAddress()).countOnly(401).build(),
+        Rule.on("/login").limit("PerAddress", VaryBy.clientAddress()).countOnly(403).build());
+
+    for (String status : new String[] {"200", "401", "403"}) {
+      assertThat(web.get("/login?status=" + status).statusCode()).isNotEqualTo(429);
+    }
+
+    await().until(() -> remaining(limiter, "PerAddress", LOCAL) == 1);
+  }
+
+  @Test
+  void countOnly_ofNoStatus_isRefused() {
+    assertThatThrownBy(() -> Rule.on("/a").countOnly())
+        .hasMessage("countOnly: found [], expected statuses from 100 to 599");
+    assertThatThrownBy(() -> Rule.on("/a").countOnly(99))
+        .hasMessage("countOnly: found [99], expected statuses from 100 to 599");
+  }
+
+  /** Answers from another thread, after a dispatch that starts anew. */
+  private static final class AsyncStatus extends HttpServlet {
+    private static final long serialVersionUID = 1;
+
+    @Override
+    protected void doGet(HttpServletRequest request, HttpServletResponse response) {
+      var context = request.startAsync();
+      if (request.getAttribute("again") == null) {
+        request.setAttribute("again", true);
+        context.dispatch();
+        return;
+      }
+      String status = request.getParameter("status");
+      context.start(
+          () -> {
+            response.setStatus(status == null ? 200 : Integer.parseInt(status));
+            context.complete();
+          });
+    }
+  }
+
+  /** Throws. */
+  public static final class Crash extends HttpServlet {
+    private static final long serialVersionUID = 1;
+
+    @Override
+    protected void doGet(HttpServletRequest request, HttpServletResponse response) {
+      throw new IllegalStateException("crashed, as the test wants");
+    }
+  }
+}

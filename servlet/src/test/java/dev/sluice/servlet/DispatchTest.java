@@ -1,0 +1,98 @@
+package dev.sluice.servlet;
+
+import static dev.sluice.servlet.Limiters.remaining;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.Limiter;
+import dev.sluice.http.HeaderProfile;
+import dev.sluice.testkit.ManualTime;
+import jakarta.servlet.ServletException;
+import jakarta.servlet.http.HttpServlet;
+import jakarta.servlet.http.HttpServletRequest;
+import jakarta.servlet.http.HttpServletResponse;
+import java.io.IOException;
+import java.net.http.HttpResponse;
+import java.util.List;
+import org.eclipse.jetty.ee10.servlet.ErrorPageErrorHandler;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A request is charged once, however the container sends it around; filters that stack agree. */
+class DispatchTest {
+
+  private final Limiter limiter = Limiters.on(new ManualTime());
+  private final WebServer web =
+      new WebServer().servlet("/", Pages.status()).servlet("/go/*", new Dispatching());
+
+  @AfterEach
+  void stop() throws Exception {
+    web.close();
+  }
+
+  private RateLimitFilter filter(HeaderProfile headers, long cost, String limit) {
+    return RateLimitFilter.builder(limiter)
+        .headers(headers)
+        .rule(Rule.on("/**").cost(cost).limit(limit, VaryBy.clientAddress()).build())
+        .build();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"/go/forward", "/go/include", "/go/async", "/go/error", "/page"})
+  void request_isCharged_once(String path) throws Exception {
+    ErrorPageErrorHandler errors = new ErrorPageErrorHandler();
+    errors.addErrorPage(404, "/page");
+    web.context().setErrorHandler(errors);
+    RateLimitFilter filter = filter(HeaderProfile.IETF, 1, "PerAddress");
+    // The same filter mapped twice is one filter.
+    web.filter(filter).filter(filter).start();
+
+    HttpResponse<String> response = web.get(path);
+
+    assertThat(response.body()).contains("page");
+    assertThat(response.headers().allValues("RateLimit")).hasSizeLessThanOrEqualTo(1);
+    assertThat(remaining(limiter, "PerAddress", "127.0.0.1")).isEqualTo(2);
+  }
+
+  @Test
+  void stackedFilters_setTheStricterState_once() throws Exception {
+    web.filter(filter(HeaderProfile.LEGACY, 1, "PerAddress"))
+        .filter(filter(HeaderProfile.LEGACY, 1, "FailedPerAddress"))
+        .start();
+
+    HttpResponse<String> response = web.get("/page");
+
+    assertThat(response.headers().allValues("X-RateLimit-Remaining")).isEqualTo(List.of("2"));
+  }
+
+  @Test
+  void stackedFilters_refusal_hasEachHeaderOnce() throws Exception {
+    web.filter(filter(HeaderProfile.IETF, 1, "FailedPerAddress"))
+        .filter(filter(HeaderProfile.IETF, 3, "PerAddress"))
+        .start();
+    assertThat(web.get("/page").statusCode()).isEqualTo(200);
+
+    HttpResponse<String> refused = web.get("/page");
+
+    assertThat(refused.statusCode()).isEqualTo(429);
+    assertThat(refused.headers().allValues("RateLimit"))
+        .isEqualTo(List.of("\"PerAddress\";r=0;t=30"));
+    assertThat(refused.headers().allValues("Retry-After")).isEqualTo(List.of("30"));
+  }
+
+  private static final class Dispatching extends HttpServlet {
+    private static final long serialVersionUID = 1;
+
+    @Override
+    protected void doGet(HttpServletRequest request, HttpServletResponse response)
+        throws ServletException, IOException {
+      switch (request.getPathInfo()) {
+        case "/forward" -> request.getRequestDispatcher("/page").forward(request, response);
+        case "/include" -> request.getRequestDispatcher("/page").include(request, response);
+        case "/async" -> request.startAsync().dispatch("/page");
+        default -> response.sendError(404);
+      }
+    }
+  }
+}

@@ -1,0 +1,50 @@
+package dev.sluice.servlet;
+
+import dev.sluice.Limiter;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.store.BucketStore;
+import dev.sluice.testkit.ManualTime;
+import java.time.Duration;
+
+/** The limits of this package's tests. */
+final class Limiters {
+
+  private Limiters() {}
+
+  static Limits limits() {
+    Catalogue names =
+        Catalogue.of(
+            LimitName.builder(1001, "PerAddress").id(IdFormat.ipAddress()).jitter(0).build(),
+            LimitName.builder(1002, "PerRange").id(IdFormat.ipv6Range(48)).build(),
+            LimitName.builder(1003, "PerKey").jitter(0).build(),
+            LimitName.builder(1004, "PerAddressPerUser")
+                .id(IdFormat.joined(IdFormat.ipAddress(), IdFormat.string()))
+                .build(),
+            LimitName.builder(1005, "FailedPerAddress").id(IdFormat.ipAddress()).jitter(0).build(),
+            LimitName.builder(1006, "Disabled").build());
+    return Limits.builder(names)
+        .limit("PerAddress", Quota.per(3, Duration.ofSeconds(30)))
+        .limit("PerRange", Quota.per(5, Duration.ofMinutes(1)))
+        .limit("PerKey", Quota.per(2, Duration.ofMinutes(1)))
+        .limit("PerAddressPerUser", Quota.per(2, Duration.ofMinutes(1)))
+        .limit("FailedPerAddress", Quota.per(30, Duration.ofHours(1)))
+        .build();
+  }
+
+  static Limiter on(ManualTime time) {
+    return on(BucketStore.inMemory(time));
+  }
+
+  static Limiter on(BucketStore store) {
+    return Limiter.of(new CurrentLimits(limits()), store);
+  }
+
+  static long remaining(Limiter limiter, String limit, String id) {
+    return limiter.check(limit, id, 0).remaining();
+  }
+}

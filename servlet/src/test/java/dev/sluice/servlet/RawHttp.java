@@ -1,0 +1,25 @@
+package dev.sluice.servlet;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+
+/** Sends bytes as they are: what a polite client refuses to send, an attacker sends. */
+final class RawHttp {
+
+  private RawHttp() {}
+
+  /** The whole response to a GET, with its status line. */
+  static String get(int port, String target, String... headerLines) throws IOException {
+    StringBuilder request = new StringBuilder("GET " + target + " HTTP/1.1\r\nHost: x\r\n");
+    for (String line : headerLines) {
+      request.append(line).append("\r\n");
+    }
+    request.append("Connection: close\r\n\r\n");
+    try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
+      socket.getOutputStream().write(request.toString().getBytes(StandardCharsets.ISO_8859_1));
+      return new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    }
+  }
+}

@@ -1,0 +1,112 @@
+package dev.sluice.servlet;
+
+import static dev.sluice.servlet.Limiters.remaining;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.Decision;
+import dev.sluice.Limiter;
+import dev.sluice.LimiterObserver;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.store.BucketStore;
+import dev.sluice.testkit.ManualTime;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Rules on trial: they spend and count, and nobody notices. */
+class ShadowRuleTest {
+
+  private final List<String> seen = Collections.synchronizedList(new ArrayList<>());
+  private final Limiter limiter =
+      Limiter.builder(new CurrentLimits(Limiters.limits()), BucketStore.inMemory(new ManualTime()))
+          .observer(
+              new LimiterObserver() {
+                @Override
+                public void decided(Act act, Decision decision, long elapsedNanos) {
+                  if (act == Act.SPEND && decision.transaction().isShadow()) {
+                    seen.add(decision.transaction().name() + " " + decision.allowed());
+                  }
+                }
+              })
+          .build();
+  private final WebServer web = new WebServer().servlet("/", Pages.status());
+
+  @AfterEach
+  void stop() throws Exception {
+    web.close();
+  }
+
+  private void start(Rule... rules) throws Exception {
+    RateLimitFilter.Builder filter = RateLimitFilter.builder(limiter);
+    for (Rule rule : rules) {
+      filter.rule(rule);
+    }
+    web.filter(filter.build()).start();
+  }
+
+  @Test
+  void shadowRule_isDecidedAndCounted_andNeverRefuses() throws Exception {
+    start(Rule.on("/page").limit("PerKey", VaryBy.constant("a")).shadow().build());
+
+    for (int i = 0; i < 4; i++) {
+      assertThat(web.get("/page").statusCode()).isEqualTo(200);
+      assertThat(web.get("/page").headers().map()).doesNotContainKey("RateLimit");
+    }
+
+    assertThat(seen.subList(0, 3)).containsExactly("PerKey true", "PerKey true", "PerKey false");
+    assertThat(seen).hasSize(8);
+    assertThat(remaining(limiter, "PerKey", "a")).isZero();
+  }
+
+  @Test
+  void shadowRule_thatDenies_leavesTheOthersAsTheyAre() throws Exception {
+    start(
+        Rule.on("/page").limit("PerKey", VaryBy.constant("a")).cost(2).shadow().build(),
+        Rule.on("/page").limit("PerAddress", VaryBy.clientAddress()).build());
+
+    for (int left = 2; left >= 0; left--) {
+      assertThat(web.get("/page").headers().firstValue("RateLimit"))
+          .hasValue("\"PerAddress\";r=" + left);
+    }
+
+    assertThat(web.get("/page").statusCode()).isEqualTo(429);
+    // Only what was let through is put to the trial.
+    assertThat(seen).containsExactly("PerKey true", "PerKey false", "PerKey false");
+  }
+
+  @Test
+  void shadowRule_ofSeveralLimits_isAllOrNothingAsItWouldBe() throws Exception {
+    start(
+        Rule.on("/page")
+            .limit("PerKey", VaryBy.constant("a"))
+            .limit("PerAddress", VaryBy.clientAddress())
+            .shadow()
+            .build());
+
+    for (int i = 0; i < 3; i++) {
+      assertThat(web.get("/page").statusCode()).isEqualTo(200);
+    }
+
+    assertThat(remaining(limiter, "PerAddress", "127.0.0.1")).isEqualTo(1);
+  }
+
+  @Test
+  void shadowRule_onABucketThatIsCharged_doesNotChargeItAgain() throws Exception {
+    start(
+        Rule.on("/page").limit("PerAddress", VaryBy.clientAddress()).build(),
+        Rule.on("/**").limit("PerAddress", VaryBy.clientAddress()).shadow().build());
+
+    assertThat(web.get("/page").statusCode()).isEqualTo(200);
+
+    assertThat(remaining(limiter, "PerAddress", "127.0.0.1")).isEqualTo(2);
+  }
+
+  @Test
+  void shadowRule_thatCanNotBeApplied_refusesNothing() throws Exception {
+    start(Rule.on("/page").limit("PerKey", VaryBy.header("X-Api-Key")).shadow().build());
+
+    assertThat(web.get("/page").statusCode()).isEqualTo(200);
+  }
+}

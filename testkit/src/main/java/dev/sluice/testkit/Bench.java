@@ -1,0 +1,95 @@
+package dev.sluice.testkit;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.Decision;
+import dev.sluice.Limiter;
+import dev.sluice.Transaction;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.store.BucketStore;
+import java.time.Duration;
+
+/**
+ * A limiter on a store under test, with its clock and with limits that can be changed: {@link #A},
+ * {@link #B} and {@link #C} have one quota, {@link #OFF} is disabled. Ids are plain text.
+ *
+ * <p>As thread-safe as the store.
+ */
+final class Bench implements AutoCloseable {
+
+  static final String A = "A";
+  static final String B = "B";
+  static final String C = "C";
+  static final String OFF = "Off";
+  static final String ID = "someone";
+
+  static final Catalogue CATALOGUE =
+      Catalogue.of(named(1, A), named(2, B), named(3, C), named(4, OFF));
+
+  final ManualTime time = new ManualTime();
+  final BucketStore store;
+  final CurrentLimits limits;
+  final Limiter limiter;
+
+  private Bench(DrivenStores stores, Quota quota) {
+    this.store = stores.newStore(time);
+    this.limits = new CurrentLimits(limits(quota));
+    this.limiter = Limiter.of(limits, store);
+  }
+
+  static Bench of(DrivenStores stores, Quota quota) {
+    return new Bench(stores, quota);
+  }
+
+  /** Ten tokens, ten a second: an emission interval of 100 ms. */
+  static Bench tenPerSecond(DrivenStores stores) {
+    return new Bench(stores, Quota.per(10, Duration.ofSeconds(1)));
+  }
+
+  private static LimitName named(int number, String name) {
+    return LimitName.builder(number, name).id(IdFormat.string()).build();
+  }
+
+  static Limits limits(Quota quota) {
+    return Limits.builder(CATALOGUE).limit(A, quota).limit(B, quota).limit(C, quota).build();
+  }
+
+  void changeLimits(Quota quota) {
+    limits.replace(limits(quota));
+  }
+
+  Transaction on(String limit, long cost) {
+    return limiter.transaction(limit, ID).withCost(cost);
+  }
+
+  Decision spend(long cost) {
+    return limiter.spend(A, ID, cost);
+  }
+
+  Decision check(long cost) {
+    return limiter.check(A, ID, cost);
+  }
+
+  @CanIgnoreReturnValue
+  Decision refund(long cost) {
+    return limiter.refund(A, ID, cost);
+  }
+
+  /** The state of a bucket; looks at it without spending. */
+  Decision state(String limit) {
+    return limiter.check(limit, ID, 0);
+  }
+
+  Decision state() {
+    return state(A);
+  }
+
+  @Override
+  public void close() {
+    store.close();
+  }
+}

@@ -1,0 +1,138 @@
+package dev.sluice.testkit;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.sluice.AsyncLimiter;
+import dev.sluice.Decision;
+import dev.sluice.Limiter;
+import dev.sluice.Transaction;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.GoDuration;
+import dev.sluice.limit.Limits;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletionStage;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
+
+/**
+ * The trace of {@code vectors/gcra}, read and acted on a limiter.
+ *
+ * <p>Stateless, thread-safe.
+ */
+final class GcraVectors {
+
+  // The two files are ours and regular: a YAML library would be a dependency for two patterns.
+  private static final String QUOTA = "burst: (\\d+)\\s+count: (\\d+)\\s+period: (\\w+)";
+  private static final Pattern DEFAULT = Pattern.compile("(\\w+):\\s+" + QUOTA);
+  private static final Pattern OVERRIDE =
+      Pattern.compile("- " + DEFAULT.pattern() + "\\s+ids:\\s+- id: \"(\\d+)\"");
+
+  private GcraVectors() {}
+
+  static Limits limits() {
+    Limits.Builder limits = Limits.builder(Catalogue.seed());
+    DEFAULT
+        .matcher(Vectors.text("gcra/defaults.yml"))
+        .results()
+        .forEach(found -> limits.limit(found.group(1), quota(found)));
+    OVERRIDE
+        .matcher(Vectors.text("gcra/overrides.yml"))
+        .results()
+        .forEach(found -> limits.override(found.group(1), found.group(5), quota(found)));
+    return limits.build();
+  }
+
+  private static Quota quota(MatchResult found) {
+    return Quota.of(
+        Long.parseLong(found.group(2)),
+        Long.parseLong(found.group(3)),
+        GoDuration.parse(found.group(4)));
+  }
+
+  static List<JsonNode> trace() {
+    return Vectors.jsonLines("gcra/trace.jsonl");
+  }
+
+  static List<JsonNode> decisions() {
+    return Vectors.jsonLines("gcra/decisions.jsonl");
+  }
+
+  /** What an act of the trace answers, written as the decisions are. */
+  static String act(JsonNode act, Limiter limiter) {
+    if (act.has("transactions")) {
+      return text(limiter.spend(batch(act, limiter)));
+    }
+    String limit = act.get("limit").asText();
+    String id = act.get("id").asText();
+    long cost = act.path("cost").asLong(1);
+    return switch (act.get("op").asText()) {
+      case "check" -> text(limiter.check(limit, id, cost));
+      case "spend" -> text(limiter.spend(limit, id, cost));
+      case "refund" -> text(limiter.refund(limit, id, cost));
+      case "reset" -> {
+        limiter.reset(limit, id);
+        yield "reset";
+      }
+      default -> throw new AssertionError("an act that the trace does not have: " + act);
+    };
+  }
+
+  /** As {@link #act}, by the other view of the limiter. */
+  static CompletionStage<String> actAsync(JsonNode act, Limiter limiter) {
+    AsyncLimiter async = limiter.async();
+    if (act.has("transactions")) {
+      return async.spend(batch(act, limiter)).thenApply(GcraVectors::text);
+    }
+    String limit = act.get("limit").asText();
+    String id = act.get("id").asText();
+    long cost = act.path("cost").asLong(1);
+    return switch (act.get("op").asText()) {
+      case "check" -> async.check(limit, id, cost).thenApply(GcraVectors::text);
+      case "spend" -> async.spend(limit, id, cost).thenApply(GcraVectors::text);
+      case "refund" -> async.refund(limit, id, cost).thenApply(GcraVectors::text);
+      case "reset" -> async.reset(limit, id).thenApply(done -> "reset");
+      default -> throw new AssertionError("an act that the trace does not have: " + act);
+    };
+  }
+
+  private static List<Transaction> batch(JsonNode act, Limiter limiter) {
+    List<Transaction> batch = new ArrayList<>();
+    act.get("transactions").forEach(one -> batch.add(transaction(one, limiter)));
+    return batch;
+  }
+
+  private static Transaction transaction(JsonNode one, Limiter limiter) {
+    Transaction transaction =
+        limiter
+            .transaction(one.get("limit").asText(), one.get("id").asText())
+            .withCost(one.get("cost").asLong());
+    return switch (one.get("kind").asText()) {
+      case "checkAndSpend" -> transaction;
+      case "checkOnly" -> transaction.checkOnly();
+      case "spendOnly" -> transaction.spendOnly();
+      default -> throw new AssertionError("a kind that the trace does not have: " + one);
+    };
+  }
+
+  /** A recorded decision, as {@link #act} writes its answers. */
+  static String text(JsonNode decision) {
+    return decision.has("reset")
+        ? "reset"
+        : text(
+            decision.get("allowed").asBoolean(),
+            decision.get("remaining").asLong(),
+            decision.get("retryInNanos").asLong(),
+            decision.get("resetInNanos").asLong());
+  }
+
+  private static String text(Decision decision) {
+    return text(
+        decision.allowed(), decision.remaining(), decision.retryInNanos(), decision.resetInNanos());
+  }
+
+  private static String text(boolean allowed, long remaining, long retryIn, long resetIn) {
+    return "%s remaining %d retryIn %d resetIn %d"
+        .formatted(allowed ? "allowed" : "denied", remaining, retryIn, resetIn);
+  }
+}

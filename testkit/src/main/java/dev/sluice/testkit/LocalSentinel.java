@@ -1,0 +1,91 @@
+package dev.sluice.testkit;
+
+import java.net.URI;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+
+/**
+ * A master, its replica and a Sentinel that watches them, for tests. Not thread-safe; methods block
+ * as those of {@link LocalRedis} do.
+ */
+public final class LocalSentinel implements AutoCloseable {
+
+  private final LocalRedis first;
+  private final LocalRedis second;
+  private final LocalRedis sentinel;
+
+  private LocalSentinel(LocalRedis first, LocalRedis second, LocalRedis sentinel) {
+    this.first = first;
+    this.second = second;
+    this.sentinel = sentinel;
+  }
+
+  /**
+   * Starts the three.
+   *
+   * @param binary of {@link RedisBinary}
+   * @return the group, in step with each other
+   */
+  public static LocalSentinel start(Path binary) {
+    LocalRedis first = LocalRedis.start(binary);
+    LocalRedis second = LocalRedis.start(binary, "--replicaof", "127.0.0.1", "" + first.port());
+    second.await(
+        "is a replica in step",
+        () -> info(second, "replication").contains("master_link_status:up"));
+    LocalRedis sentinel =
+        LocalRedis.startSentinel(
+            binary,
+            List.of(
+                "sentinel monitor mymaster 127.0.0.1 " + first.port() + " 1",
+                "sentinel down-after-milliseconds mymaster 500",
+                "sentinel failover-timeout mymaster 3000"));
+    sentinel.await(
+        "knows the replica",
+        () ->
+            info(sentinel, "sentinel")
+                .contains("status=ok,address=127.0.0.1:%d,slaves=1".formatted(first.port())));
+    return new LocalSentinel(first, second, sentinel);
+  }
+
+  private static String info(LocalRedis redis, String section) {
+    return String.valueOf(redis.command("INFO", section));
+  }
+
+  /**
+   * The server that was the master at the start.
+   *
+   * @return the server
+   */
+  public LocalRedis first() {
+    return first;
+  }
+
+  /**
+   * The server that was the replica at the start.
+   *
+   * @return the server
+   */
+  public LocalRedis second() {
+    return second;
+  }
+
+  /** Waits until the second server is the master. */
+  public void awaitFailover() {
+    second.await("is the master", () -> info(second, "replication").contains("role:master"));
+  }
+
+  /**
+   * The address of the group.
+   *
+   * @return {@code redis-sentinel://127.0.0.1:port/0#mymaster}
+   */
+  public URI uri() {
+    return URI.create("redis-sentinel://" + sentinel.address() + "/0#mymaster");
+  }
+
+  @Override
+  public void close() {
+    Stream.of(sentinel, second, first).forEach(LocalRedis::close);
+  }
+}

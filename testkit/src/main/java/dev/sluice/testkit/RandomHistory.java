@@ -1,0 +1,85 @@
+package dev.sluice.testkit;
+
+import dev.sluice.Transaction;
+import dev.sluice.gcra.Quota;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
+
+/**
+ * The choices of a random history on a {@link Bench}: quotas, times and transactions that lean to
+ * the edges, where the mistakes are.
+ */
+final class RandomHistory {
+
+  private static final List<String> LIMITS = List.of(Bench.A, Bench.B, Bench.C, Bench.OFF);
+
+  private final Random random;
+
+  RandomHistory(Random random) {
+    this.random = random;
+  }
+
+  Quota quota() {
+    long interval = oneOf(1, 2, 7, 1_000, 333_333_333, 100_000_000, 3_600_000_000_000L);
+    long burst = oneOf(1, 2, 3, 10, 17, 1_000);
+    // A remainder that the division of period by count drops.
+    long count = oneOf(1, 3, 7, 1_000);
+    return Quota.of(burst, count, Duration.ofNanos(interval * count + random.nextLong(count)));
+  }
+
+  /** A step of the clock: often none, often to the very instant at which something changes. */
+  long stepNanos(Quota quota) {
+    long interval = quota.intervalNanos();
+    return switch (random.nextInt(8)) {
+      case 0, 1 -> 0;
+      case 2 -> 1;
+      case 3 -> interval;
+      case 4 -> Math.max(interval * random.nextLong(quota.burst() + 1) + random.nextInt(3) - 1, 0);
+      case 5 -> random.nextLong(interval + 1);
+      case 6 -> random.nextLong(2 * quota.offsetNanos() + 1);
+      default -> interval / 2;
+    };
+  }
+
+  /** As {@link #stepNanos}, now and then backwards. */
+  long anyStepNanos(Quota quota) {
+    long step = stepNanos(quota);
+    return chance(5) ? -step : step;
+  }
+
+  long cost(Quota quota) {
+    return oneOf(0, 1, 1, 1, quota.burst(), quota.burst() - 1, random.nextLong(quota.burst() + 1));
+  }
+
+  /** One to four transactions, each on a bucket of its own. */
+  List<Transaction> batch(Bench bench, Quota quota) {
+    List<String> limits = new ArrayList<>(LIMITS);
+    Collections.shuffle(limits, random);
+    List<Transaction> batch = new ArrayList<>();
+    for (String limit : limits.subList(0, 1 + random.nextInt(limits.size()))) {
+      Transaction transaction = bench.on(limit, cost(quota));
+      batch.add(
+          switch (random.nextInt(6)) {
+            case 0 -> transaction.checkOnly();
+            case 1 -> transaction.spendOnly();
+            default -> transaction;
+          });
+    }
+    return batch;
+  }
+
+  boolean chance(int oneIn) {
+    return random.nextInt(oneIn) == 0;
+  }
+
+  int oneOutOf(int choices) {
+    return random.nextInt(choices);
+  }
+
+  private long oneOf(long... choices) {
+    return choices[random.nextInt(choices.length)];
+  }
+}

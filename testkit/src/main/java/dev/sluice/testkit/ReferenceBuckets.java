@@ -1,0 +1,194 @@
+package dev.sluice.testkit;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.Decision;
+import dev.sluice.Transaction;
+import dev.sluice.Transaction.Kind;
+import dev.sluice.gcra.Quota;
+import dev.sluice.store.TimeSource;
+import java.math.BigInteger;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/*
+ * The model. A bucket lacks some fill, counted in nanoseconds (a token is worth an emission interval
+ * T, a full bucket lacks 0, an empty one T × burst), and what it lacks shrinks by one nanosecond a
+ * nanosecond. Where the clock stepped back, it grows again. This says nothing of arrival times and
+ * can not overflow: it shares neither an idea nor a line with the arithmetic that it judges.
+ */
+
+/**
+ * Token buckets as a textbook has them, in whole numbers of any size: slow, exact, an oracle for
+ * tests.
+ *
+ * <p>Not thread-safe; never blocks.
+ */
+public final class ReferenceBuckets {
+
+  private final TimeSource time;
+  private final Map<String, Bucket> buckets = new HashMap<>();
+
+  /**
+   * Makes full buckets.
+   *
+   * @param time the clock; the one that drives the store under test
+   */
+  public ReferenceBuckets(TimeSource time) {
+    this.time = time;
+  }
+
+  /**
+   * What a limiter's check must answer.
+   *
+   * @param transactions the batch
+   * @return an answer for each
+   */
+  public List<Answer> check(List<Transaction> transactions) {
+    return transactions.stream().map(this::spendAnswer).toList();
+  }
+
+  /**
+   * What a limiter's spend must answer; spends.
+   *
+   * @param transactions the batch
+   * @return an answer for each
+   */
+  @CanIgnoreReturnValue
+  public List<Answer> spend(List<Transaction> transactions) {
+    List<Answer> answers = check(transactions);
+    boolean passes = true;
+    for (int i = 0; i < answers.size(); i++) {
+      boolean votes = transactions.get(i).kind() != Kind.SPEND_ONLY;
+      passes &= !votes || answers.get(i).allowed();
+    }
+    for (int i = 0; i < answers.size(); i++) {
+      Transaction transaction = transactions.get(i);
+      Quota quota = transaction.quota();
+      if (quota == null || !spends(transaction.kind())) {
+        continue;
+      }
+      BigInteger lacking = lacking(transaction.bucketKey(), quota);
+      if (passes && answers.get(i).allowed()) {
+        put(transaction.bucketKey(), lacking.add(worth(transaction, quota)));
+      } else if (lacking.equals(size(quota))) {
+        put(transaction.bucketKey(), lacking); // an empty bucket, whatever it lacked before
+      }
+    }
+    return answers;
+  }
+
+  /**
+   * What a limiter's refund must answer; refunds.
+   *
+   * @param transactions the batch
+   * @return an answer for each
+   */
+  @CanIgnoreReturnValue
+  public List<Answer> refund(List<Transaction> transactions) {
+    List<Answer> answers = new ArrayList<>();
+    for (Transaction transaction : transactions) {
+      Quota quota = transaction.quota();
+      if (quota == null || transaction.kind() == Kind.ALLOW_ONLY) {
+        answers.add(Answer.UNLIMITED);
+        continue;
+      }
+      BigInteger lacking = lacking(transaction.bucketKey(), quota);
+      BigInteger given =
+          transaction.kind() == Kind.CHECK_ONLY
+              ? BigInteger.ZERO
+              : worth(transaction, quota).min(lacking);
+      if (given.signum() > 0) {
+        put(transaction.bucketKey(), lacking.subtract(given));
+      }
+      BigInteger left = lacking.subtract(given);
+      answers.add(new Answer(given.signum() > 0, remaining(quota, left), 0, left.longValueExact()));
+    }
+    return answers;
+  }
+
+  /**
+   * Fills the buckets.
+   *
+   * @param transactions the batch
+   */
+  public void reset(List<Transaction> transactions) {
+    transactions.forEach(transaction -> buckets.remove(transaction.bucketKey()));
+  }
+
+  private static boolean spends(Kind kind) {
+    return kind == Kind.CHECK_AND_SPEND || kind == Kind.SPEND_ONLY;
+  }
+
+  private Answer spendAnswer(Transaction transaction) {
+    Quota quota = transaction.quota();
+    if (quota == null || transaction.kind() == Kind.ALLOW_ONLY) {
+      return Answer.UNLIMITED;
+    }
+    BigInteger worth = worth(transaction, quota);
+    BigInteger lacking = lacking(transaction.bucketKey(), quota);
+    boolean fits = lacking.add(worth).compareTo(size(quota)) <= 0;
+    BigInteger after = fits ? lacking.add(worth) : lacking;
+    BigInteger wait = after.add(worth).subtract(size(quota)).max(BigInteger.ZERO);
+    return new Answer(fits, remaining(quota, after), wait.longValueExact(), after.longValueExact());
+  }
+
+  private BigInteger lacking(String key, Quota quota) {
+    Bucket bucket = buckets.get(key);
+    if (bucket == null) {
+      return BigInteger.ZERO;
+    }
+    BigInteger elapsed = BigInteger.valueOf(time.nanos()).subtract(bucket.atNanos());
+    return bucket.lackingNanos().subtract(elapsed).max(BigInteger.ZERO).min(size(quota));
+  }
+
+  private void put(String key, BigInteger lackingNanos) {
+    buckets.put(key, new Bucket(lackingNanos, BigInteger.valueOf(time.nanos())));
+  }
+
+  private static BigInteger interval(Quota quota) {
+    return BigInteger.valueOf(quota.period().toNanos()).divide(BigInteger.valueOf(quota.count()));
+  }
+
+  private static BigInteger size(Quota quota) {
+    return interval(quota).multiply(BigInteger.valueOf(quota.burst()));
+  }
+
+  private static BigInteger worth(Transaction transaction, Quota quota) {
+    return interval(quota).multiply(BigInteger.valueOf(transaction.cost()));
+  }
+
+  private static long remaining(Quota quota, BigInteger lacking) {
+    return size(quota).subtract(lacking).divide(interval(quota)).longValueExact();
+  }
+
+  private record Bucket(BigInteger lackingNanos, BigInteger atNanos) {}
+
+  /**
+   * What must be answered to one transaction.
+   *
+   * @param allowed as {@link Decision#allowed}
+   * @param remaining as {@link Decision#remaining}
+   * @param retryInNanos as {@link Decision#retryInNanos}
+   * @param resetInNanos as {@link Decision#resetInNanos}
+   */
+  public record Answer(boolean allowed, long remaining, long retryInNanos, long resetInNanos) {
+
+    private static final Answer UNLIMITED = new Answer(true, Long.MAX_VALUE, 0, 0);
+
+    /**
+     * A decision, to be compared with an answer.
+     *
+     * @param decision the decision
+     * @return the same in the form of an answer
+     */
+    public static Answer of(Decision decision) {
+      return new Answer(
+          decision.allowed(),
+          decision.remaining(),
+          decision.retryInNanos(),
+          decision.resetInNanos());
+    }
+  }
+}

@@ -1,0 +1,51 @@
+package dev.sluice.testkit;
+
+import java.util.List;
+import java.util.Random;
+import java.util.SplittableRandom;
+import java.util.function.Consumer;
+import java.util.stream.LongStream;
+
+/**
+ * Runs a property over many random histories, each from a seed of its own that a failure names.
+ *
+ * <p>The seeds are a fixed run of numbers, so that a build is repeatable, and a few that no run had
+ * before. {@code -Dsluice.seed=N} runs one alone. Stateless, thread-safe.
+ */
+public final class Seeds {
+
+  private static final String PROPERTY = "sluice.seed";
+  private static final int FRESH = 10;
+
+  private Seeds() {}
+
+  /**
+   * Runs a property.
+   *
+   * @param histories how many fixed seeds to run it from, 0 upwards
+   * @param property gets the source of all its randomness; throws if it does not hold
+   */
+  public static void run(int histories, Consumer<Random> property) {
+    for (long seed : seeds(histories)) {
+      try {
+        property.accept(new Random(seed));
+      } catch (RuntimeException | AssertionError e) {
+        throw new AssertionError(
+            "%s%nThe history has the seed %d; -D%s=%d runs it alone."
+                .formatted(e.getMessage(), seed, PROPERTY, seed),
+            e);
+      }
+    }
+  }
+
+  private static List<Long> seeds(int histories) {
+    Long given = Long.getLong(PROPERTY);
+    if (given != null) {
+      return List.of(given);
+    }
+    return LongStream.concat(
+            LongStream.range(0, histories), new SplittableRandom().longs(FRESH, 0, Long.MAX_VALUE))
+        .boxed()
+        .toList();
+  }
+}

@@ -1,0 +1,161 @@
+package dev.sluice.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
+
+import dev.sluice.gcra.Gcra;
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Charge.Act;
+import dev.sluice.store.Reading;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** The store's own interface: readings, keys of any kind, and its end. */
+interface StoreRules extends DrivenStores {
+
+  private static Charge spend(String key, long incrementNanos) {
+    return new Charge(key, Act.SPEND, incrementNanos, 1_000, Charge.NO_END);
+  }
+
+  private static Charge of(String key, Act act, long incrementNanos) {
+    return new Charge(key, act, incrementNanos, act == Act.RESET ? 0 : 1_000, Charge.NO_END);
+  }
+
+  @Test
+  default void charge_batch_readsOneTimeAndTheTatsBefore() {
+    ManualTime time = new ManualTime();
+    try (BucketStore store = newStore(time)) {
+      long start = time.nanos();
+      assertThat(store.charge(List.of(spend("1:b", 100), spend("1:a", 200), spend("1:c", 300))))
+          .containsExactly(
+              new Reading(start, Gcra.NO_TAT),
+              new Reading(start, Gcra.NO_TAT),
+              new Reading(start, Gcra.NO_TAT));
+      time.advanceNanos(7);
+      assertThat(store.charge(List.of(spend("1:c", 1), spend("1:b", 1), spend("1:a", 1))))
+          .containsExactly(
+              new Reading(start + 7, start + 300),
+              new Reading(start + 7, start + 100),
+              new Reading(start + 7, start + 200));
+    }
+  }
+
+  @Test
+  default void charge_mixedActs_takeEffectTogetherOrNotAtAll() {
+    ManualTime time = new ManualTime();
+    try (BucketStore store = newStore(time)) {
+      long start = time.nanos();
+      List<String> keys = List.of("1:spend", "1:check", "1:best", "1:refund", "1:reset");
+      var unused = store.charge(keys.stream().map(key -> spend(key, 400)).toList());
+      List<Charge> denied = mixed(700);
+      assertThat(store.charge(denied)).hasSize(5);
+      assertThat(tats(store, keys)).as("after a denial").containsOnly(start + 400);
+      assertThat(store.charge(mixed(600))).hasSize(5);
+      assertThat(tats(store, keys))
+          .as("after an allowance")
+          .containsExactly(start + 500, start + 400, start + 500, start + 300, Gcra.NO_TAT);
+    }
+  }
+
+  private static List<Charge> mixed(long checkedNanos) {
+    return List.of(
+        of("1:spend", Act.SPEND, 100),
+        of("1:check", Act.CHECK, checkedNanos),
+        of("1:best", Act.SPEND_ONLY, 100),
+        of("1:refund", Act.REFUND, 100),
+        of("1:reset", Act.RESET, 0));
+  }
+
+  private static List<Long> tats(BucketStore store, List<String> keys) {
+    return store.charge(keys.stream().map(key -> of(key, Act.CHECK, 0)).toList()).stream()
+        .map(Reading::tatNanos)
+        .toList();
+  }
+
+  @Test
+  default void charge_refundWithAnEnd_givesBackUpToIt() {
+    ManualTime time = new ManualTime();
+    try (BucketStore store = newStore(time)) {
+      long start = time.nanos();
+      var unused = store.charge(List.of(spend("1:a", 800)));
+      assertThat(store.charge(List.of(new Charge("1:a", Act.REFUND, 500, 1_000, start + 200))))
+          .hasSize(1);
+      assertThat(tats(store, List.of("1:a"))).containsExactly(start + 600);
+      assertThat(store.charge(List.of(new Charge("1:a", Act.REFUND, 500, 1_000, start))))
+          .hasSize(1);
+      assertThat(tats(store, List.of("1:a"))).containsExactly(start + 600);
+    }
+  }
+
+  /** Keys are opaque: separators can't be forged, nothing is trimmed, folded or cut. */
+  @Test
+  default void charge_keysOfAnyKind_areDifferentBuckets() {
+    List<String> keys = new ArrayList<>();
+    for (String id :
+        List.of(
+            "a",
+            "A",
+            " a",
+            "a ",
+            "á",
+            "a\u0301",
+            "\u0430",
+            "a:b",
+            "a:b:",
+            ":",
+            "::",
+            "{a}",
+            "{a}b",
+            "a\u0000",
+            "a\u0000b",
+            "a\nb",
+            "a\r\nb",
+            "\"a\"",
+            "'a'",
+            "a,b",
+            "*",
+            "a*",
+            "\\",
+            "%61",
+            "$a",
+            "😀",
+            "😁",
+            "nil",
+            "null",
+            "0",
+            "00",
+            "1e3",
+            "a".repeat(1_023),
+            "a".repeat(1_024))) {
+      keys.add("1:" + id);
+      keys.add("11:" + id);
+    }
+    try (BucketStore store = newStore(new ManualTime())) {
+      for (int i = 0; i < keys.size(); i++) {
+        assertThat(store.charge(List.of(spend(keys.get(i), i + 1))).get(0).tatNanos())
+            .as("the bucket of key %d is fresh", i)
+            .isEqualTo(Gcra.NO_TAT);
+      }
+      List<Long> tats = tats(store, keys);
+      for (int i = 0; i < keys.size(); i++) {
+        assertThat(tats.get(i)).isEqualTo(ManualTime.START_NANOS + i + 1);
+      }
+    }
+  }
+
+  @Test
+  default void ping_aStoreThatDecides_isSilent() {
+    try (BucketStore store = newStore(new ManualTime())) {
+      assertThatCode(store::ping).doesNotThrowAnyException();
+    }
+  }
+
+  @Test
+  default void close_twice_isNoError() {
+    BucketStore store = newStore(new ManualTime());
+    store.close();
+    assertThatCode(store::close).doesNotThrowAnyException();
+  }
+}

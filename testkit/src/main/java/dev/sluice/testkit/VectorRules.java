@@ -1,0 +1,31 @@
+package dev.sluice.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.sluice.Limiter;
+import dev.sluice.store.BucketStore;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** The recorded decisions, repeated to the nanosecond. */
+interface VectorRules extends DrivenStores {
+
+  @Test
+  default void trace_replayed_givesTheRecordedDecisions() {
+    ManualTime time = new ManualTime();
+    try (BucketStore store = newStore(time)) {
+      Limiter limiter = Limiter.of(GcraVectors.limits(), store);
+      List<JsonNode> trace = GcraVectors.trace();
+      List<JsonNode> decisions = GcraVectors.decisions();
+      assertThat(trace).hasSize(2760).hasSameSizeAs(decisions);
+      for (int i = 0; i < trace.size(); i++) {
+        JsonNode act = trace.get(i);
+        time.set(act.get("at").asLong());
+        assertThat(GcraVectors.act(act, limiter))
+            .as("line %d, %s", i + 1, act)
+            .isEqualTo(GcraVectors.text(decisions.get(i)));
+      }
+    }
+  }
+}

@@ -1,0 +1,75 @@
+package dev.sluice.testkit;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+
+/**
+ * The recorded cases that every implementation must repeat, resources in {@code vectors/} beside
+ * this class:
+ *
+ * <ul>
+ *   <li>{@code gcra/}: limits, a trace on them, and its decisions, exact to the nanosecond;
+ *   <li>{@code ids.json}, {@code covering.json}: ids and their bucket keys, covering domains;
+ *   <li>{@code limits/}: limit files that load, and some that must be refused;
+ *   <li>{@code peers/}: what other rate limiters assert in their own tests.
+ * </ul>
+ *
+ * <p>Stateless, thread-safe; reads from the class path.
+ */
+public final class Vectors {
+
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  private Vectors() {}
+
+  /**
+   * A resource as text.
+   *
+   * @param name below {@code vectors/}, for example {@code gcra/trace.jsonl}
+   * @return its content
+   */
+  public static String text(String name) {
+    try (InputStream in = Vectors.class.getResourceAsStream("vectors/" + name)) {
+      if (in == null) {
+        throw new IllegalArgumentException("name: found " + name + ", which is no vector");
+      }
+      return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /**
+   * A resource as lines.
+   *
+   * @param name below {@code vectors/}
+   * @return its lines
+   */
+  public static List<String> lines(String name) {
+    return text(name).lines().toList();
+  }
+
+  /** A resource that is one JSON document. */
+  static JsonNode json(String name) {
+    return parse(text(name));
+  }
+
+  /** A resource that is one JSON document a line. */
+  static List<JsonNode> jsonLines(String name) {
+    return lines(name).stream().map(Vectors::parse).toList();
+  }
+
+  private static JsonNode parse(String json) {
+    try {
+      return JSON.readTree(json);
+    } catch (JsonProcessingException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

@@ -1,0 +1,46 @@
+package dev.sluice.yaml;
+
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** Finds out whether a reload would drop all defaults, or all overrides, that a file held. */
+final class Emptied {
+
+  private Emptied() {}
+
+  static List<Problem> problems(Limits before, Limits after, Snapshot files) {
+    List<Problem> problems = new ArrayList<>();
+    report(files.defaults(), "defaults", defaults(before), defaults(after), problems);
+    report(files.overrides(), "overrides", overrides(before), overrides(after), problems);
+    return problems;
+  }
+
+  private static void report(
+      @Nullable FileContent file, String what, long before, long after, List<Problem> problems) {
+    if (file != null && before > 0 && after == 0) {
+      problems.add(
+          new Problem(
+              file.file(),
+              1,
+              1,
+              Severity.MISTAKE,
+              "found no %s, kept the limits as they are, with %d; restart to do without them"
+                  .formatted(what, before)));
+    }
+  }
+
+  private static long defaults(Limits limits) {
+    return limits.catalogue().names().stream().filter(n -> limits.defaultFor(n) != null).count();
+  }
+
+  private static long overrides(Limits limits) {
+    long count = 0;
+    for (LimitName name : limits.catalogue().names()) {
+      count += limits.overridesOf(name).size();
+    }
+    return count;
+  }
+}

@@ -1,0 +1,90 @@
+package dev.sluice.yaml;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HexFormat;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What was read from a file, or why it could not be read. Immutable as long as nobody writes to the
+ * bytes.
+ */
+final class FileContent {
+
+  /** Half a million overrides. A larger file is a mistake, not a reason to run out of memory. */
+  static final int MAX_BYTES = 16 << 20;
+
+  private final String file;
+  private final byte[] bytes;
+  private final @Nullable String fault;
+
+  private FileContent(String file, byte[] bytes, @Nullable String fault) {
+    this.file = file;
+    this.bytes = bytes;
+    this.fault = fault;
+  }
+
+  /** Reads a file; blocks, and never throws for what the file system does. */
+  static FileContent read(Path path) {
+    String file = path.toString();
+    if (Files.isDirectory(path)) {
+      return new FileContent(file, new byte[0], "found a directory, expected a file");
+    }
+    // Reads one byte more than allowed, and does not trust the size: /dev/zero has none.
+    try (InputStream in = Files.newInputStream(path)) {
+      byte[] bytes = in.readNBytes(MAX_BYTES + 1);
+      if (bytes.length > MAX_BYTES) {
+        return new FileContent(
+            file,
+            new byte[0],
+            "found a file of more than %d MiB, expected at most that much"
+                .formatted(MAX_BYTES >> 20));
+      }
+      return new FileContent(file, bytes, null);
+    } catch (IOException | SecurityException e) {
+      return new FileContent(file, new byte[0], explain(e));
+    }
+  }
+
+  static String explain(Exception e) {
+    if (e instanceof NoSuchFileException) {
+      return "found no such file, expected a file that can be read";
+    }
+    if (e instanceof AccessDeniedException) {
+      return "found a file that may not be read (permission denied), expected one that may";
+    }
+    String reason = e instanceof FileSystemException f ? f.getReason() : e.getMessage();
+    return "found a file that can't be read (" + reason + ")";
+  }
+
+  String file() {
+    return file;
+  }
+
+  byte[] bytes() {
+    return bytes;
+  }
+
+  @Nullable String fault() {
+    return fault;
+  }
+
+  /** Equal for equal contents, and for equal faults. */
+  String fingerprint() {
+    if (fault != null) {
+      return fault;
+    }
+    try {
+      return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(bytes));
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException("every JVM has SHA-256", e);
+    }
+  }
+}

@@ -1,0 +1,41 @@
+package dev.sluice.yaml;
+
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.IdTexts;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Suggestion;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The names that a file may use.
+ *
+ * @param catalogue the names
+ * @param broken names whose declaration is wrong: reported there, so not again where they are used
+ * @param complete false where a file that may declare names could not be read
+ */
+record KnownNames(Catalogue catalogue, Set<String> broken, boolean complete) {
+
+  /** The name, null where there is none, which is reported unless another mistake is the reason. */
+  @Nullable LimitName find(Node.Scalar key, Problems problems) {
+    LimitName name = catalogue.find(key.text());
+    if (name == null && complete && !broken.contains(key.text())) {
+      problems.mistake(
+          key, "found the name %s, expected %s".formatted(IdTexts.quote(key.text()), hint(key)));
+    }
+    return name;
+  }
+
+  private String hint(Node.Scalar key) {
+    List<String> known = catalogue.names().stream().map(LimitName::name).toList();
+    String expected = "one that is known";
+    String meant = Suggestion.didYouMean(key.text(), known);
+    if (!meant.isEmpty()) {
+      return expected + meant;
+    }
+    return Catalogue.samples().find(key.text()) == null
+        ? expected + ", or its declaration in a names file"
+        : expected + "; the samples are known only as long as no file declares a name";
+  }
+}

@@ -1,0 +1,216 @@
+package dev.sluice.yaml;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.IdFormats;
+import dev.sluice.limit.Limits;
+import dev.sluice.limit.Strictness;
+import java.nio.file.Path;
+import java.time.Clock;
+import java.time.Duration;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Which files hold the limits: defaults, overrides and names, each of which may be absent.
+ *
+ * <p>Immutable and thread-safe. Nothing is read before {@link #load}, {@link #lint} or {@link
+ * #watch}, which block on the file system.
+ */
+public final class LimitFiles {
+
+  final @Nullable Path defaults;
+  final @Nullable Path overrides;
+  final @Nullable Path names;
+  final @Nullable Catalogue catalogue;
+  final @Nullable Catalogue samples;
+  final IdFormats idFormats;
+  final Strictness strictness;
+
+  private LimitFiles(Builder builder) {
+    this.defaults = builder.defaults;
+    this.overrides = builder.overrides;
+    this.names = builder.names;
+    this.catalogue = builder.catalogue;
+    this.samples = builder.samples;
+    this.idFormats = builder.idFormats;
+    this.strictness = builder.strictness;
+  }
+
+  /**
+   * A file of defaults alone.
+   *
+   * @param defaults the file
+   * @return the files
+   */
+  public static LimitFiles of(Path defaults) {
+    return builder().defaults(defaults).build();
+  }
+
+  /**
+   * Starts a description of files.
+   *
+   * @return a builder
+   */
+  public static Builder builder() {
+    return new Builder();
+  }
+
+  /**
+   * Reads the files.
+   *
+   * @return the limits
+   * @throws LimitFilesException if there is any mistake, with all mistakes of all files
+   */
+  public Limits load() {
+    Loading.Outcome outcome = Loading.of(this, read());
+    Limits limits = outcome.limits();
+    if (limits == null) {
+      throw new LimitFilesException(outcome.mistakes());
+    }
+    return limits;
+  }
+
+  /**
+   * Reads the files, and says all that is wrong or doubtful.
+   *
+   * @return mistakes and warnings, sorted by file, line and column; none for flawless files
+   */
+  public List<Problem> lint() {
+    return Loading.of(this, read()).problems();
+  }
+
+  /**
+   * Reads the files now, then keeps looking at them, and applies every good change. A bad one
+   * leaves the limits as they are.
+   *
+   * @param target what is replaced
+   * @param interval how often to look
+   * @param listener told of every load
+   * @return the watcher, to be closed
+   * @throws IllegalArgumentException if the interval is not positive
+   */
+  public LimitFilesWatcher watch(CurrentLimits target, Duration interval, ReloadListener listener) {
+    return LimitFilesWatcher.start(this, target, interval, listener, Clock.systemUTC());
+  }
+
+  Snapshot read() {
+    return new Snapshot(content(names), content(defaults), content(overrides));
+  }
+
+  private static @Nullable FileContent content(@Nullable Path file) {
+    return file == null ? null : FileContent.read(file);
+  }
+
+  /** Makes {@link LimitFiles}. Not thread-safe. */
+  public static final class Builder {
+    private @Nullable Path defaults;
+    private @Nullable Path overrides;
+    private @Nullable Path names;
+    private @Nullable Catalogue catalogue;
+    private @Nullable Catalogue samples;
+    private IdFormats idFormats = IdFormats.builtIn();
+    private Strictness strictness = Strictness.LENIENT;
+
+    private Builder() {}
+
+    /**
+     * Sets the file of defaults, which may have a {@code names:} section.
+     *
+     * @param file the file
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder defaults(Path file) {
+      this.defaults = file;
+      return this;
+    }
+
+    /**
+     * Sets the file of overrides.
+     *
+     * @param file the file
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder overrides(Path file) {
+      this.overrides = file;
+      return this;
+    }
+
+    /**
+     * Sets the file that declares names.
+     *
+     * @param file the file
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder names(Path file) {
+      this.names = file;
+      return this;
+    }
+
+    /**
+     * Sets the names that are known without being declared in a file. If not called: the seed
+     * system's, and the samples as long as no file declares a name.
+     *
+     * @param base the names
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder catalogue(Catalogue base) {
+      this.catalogue = base;
+      return this;
+    }
+
+    /**
+     * Sets names that are known only as long as no file declares one.
+     *
+     * @param samples the names
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder samples(Catalogue samples) {
+      this.samples = samples;
+      return this;
+    }
+
+    /**
+     * Sets the id formats that a names file may use; the built-in ones if not called.
+     *
+     * @param formats the formats
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder idFormats(IdFormats formats) {
+      this.idFormats = formats;
+      return this;
+    }
+
+    /**
+     * Sets how ids are checked; leniently if not called.
+     *
+     * @param strictness how
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder strictness(Strictness strictness) {
+      this.strictness = strictness;
+      return this;
+    }
+
+    /**
+     * Makes the description.
+     *
+     * @return the files
+     * @throws IllegalStateException if no file was set
+     */
+    public LimitFiles build() {
+      if (defaults == null && overrides == null && names == null) {
+        throw new IllegalStateException("found no file, expected defaults, overrides or names");
+      }
+      return new LimitFiles(this);
+    }
+  }
+}

@@ -1,0 +1,26 @@
+package dev.sluice.yaml;
+
+import java.util.List;
+import java.util.stream.Collectors;
+
+/** Limit files that can't be loaded, with every mistake of all of them. For the operator. */
+public final class LimitFilesException extends RuntimeException {
+
+  private static final long serialVersionUID = 1;
+
+  private final transient List<Problem> problems;
+
+  LimitFilesException(List<Problem> problems) {
+    super(problems.stream().map(Problem::toString).collect(Collectors.joining("\n")));
+    this.problems = List.copyOf(problems);
+  }
+
+  /**
+   * The mistakes.
+   *
+   * @return at least one, sorted by file, line and column
+   */
+  public List<Problem> problems() {
+    return problems;
+  }
+}

@@ -1,0 +1,107 @@
+package dev.sluice.yaml;
+
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.GoDuration;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.LimitOverride;
+import dev.sluice.limit.Limits;
+import java.io.IOException;
+import org.jspecify.annotations.Nullable;
+import org.snakeyaml.engine.v2.scanner.StreamReader;
+
+/**
+ * Writes limits as the files from which {@link LimitFiles} loads them again. Pure and thread-safe;
+ * blocks as its target does.
+ */
+public final class LimitsYaml {
+
+  private LimitsYaml() {}
+
+  /**
+   * Writes a file of defaults, by name.
+   *
+   * @param limits the limits
+   * @param target where the text goes
+   * @throws IOException if the target throws it
+   */
+  public static void writeDefaults(Limits limits, Appendable target) throws IOException {
+    boolean none = true;
+    for (LimitName name : limits.catalogue().names()) {
+      Quota quota = limits.defaultFor(name);
+      if (quota != null) {
+        none = false;
+        target.append(name.name()).append(":\n");
+        writeQuota(quota, "  ", target);
+      }
+    }
+    if (none) {
+      target.append("{}\n");
+    }
+  }
+
+  /**
+   * Writes a file of overrides, those with the same quota in one entry, in the order of {@link
+   * OverridesCsv}.
+   *
+   * @param limits the limits
+   * @param target where the text goes
+   * @throws IOException if the target throws it
+   */
+  public static void writeOverrides(Limits limits, Appendable target) throws IOException {
+    LimitOverride last = null;
+    for (LimitOverride override : OverrideOrder.sorted(limits)) {
+      if (!sharesEntry(last, override)) {
+        target.append("- ").append(override.name().name()).append(":\n");
+        writeQuota(override.quota(), "    ", target);
+        target.append("    ids:\n");
+      }
+      last = override;
+      if (override.comment().isEmpty()) {
+        target.append("      - ").append(quoted(override.id())).append('\n');
+      } else {
+        target.append("      - id: ").append(quoted(override.id())).append('\n');
+        target.append("        comment: ").append(quoted(override.comment())).append('\n');
+      }
+    }
+    if (last == null) {
+      target.append("[]\n");
+    }
+  }
+
+  private static boolean sharesEntry(@Nullable LimitOverride last, LimitOverride next) {
+    return last != null && last.name().equals(next.name()) && last.quota().equals(next.quota());
+  }
+
+  private static void writeQuota(Quota quota, String indent, Appendable target) throws IOException {
+    target.append(indent).append("burst: ").append(Long.toString(quota.burst())).append('\n');
+    target.append(indent).append("count: ").append(Long.toString(quota.count())).append('\n');
+    target.append(indent).append("period: ").append(GoDuration.format(quota.period())).append('\n');
+  }
+
+  /** Spaces other than the plain one are escaped too: YAML readers differ about them. */
+  private static boolean isSafe(int c) {
+    return c == ' '
+        || (c > ' '
+            && StreamReader.isPrintable(c)
+            && !Character.isISOControl(c)
+            && !Character.isSpaceChar(c)
+            && Character.getType(c) != Character.FORMAT);
+  }
+
+  /** In quotes whatever it is, so that nothing can be taken for a number, a null or a map. */
+  private static String quoted(String text) {
+    StringBuilder quoted = new StringBuilder(text.length() + 2).append('"');
+    text.codePoints()
+        .forEach(
+            c -> {
+              if (c == '"' || c == '\\') {
+                quoted.append('\\').appendCodePoint(c);
+              } else if (isSafe(c)) {
+                quoted.appendCodePoint(c);
+              } else {
+                quoted.append(c > 0xffff ? "\\U%08x".formatted(c) : "\\u%04x".formatted(c));
+              }
+            });
+    return quoted.append('"').toString();
+  }
+}

@@ -1,0 +1,53 @@
+package dev.sluice.yaml;
+
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.LimitOverride;
+import dev.sluice.limit.Limits;
+import java.util.Comparator;
+import java.util.List;
+
+/**
+ * The order in which overrides are written: by name, the most generous quota first, then by comment
+ * and id. Texts are compared by code point, as a comparison of their UTF-8 would.
+ */
+final class OverrideOrder {
+
+  private static final Comparator<LimitOverride> ORDER =
+      Comparator.comparing((LimitOverride o) -> o.name().name(), OverrideOrder::byCodePoint)
+          .thenComparing(LimitOverride::quota, OverrideOrder::byQuota)
+          .thenComparing(LimitOverride::comment, OverrideOrder::byCodePoint)
+          .thenComparing(LimitOverride::id, OverrideOrder::byCodePoint);
+
+  private OverrideOrder() {}
+
+  /** All overrides, sorted. */
+  static List<LimitOverride> sorted(Limits limits) {
+    return limits.catalogue().names().stream()
+        .flatMap(name -> limits.overridesOf(name).stream())
+        .sorted(ORDER)
+        .toList();
+  }
+
+  private static int byQuota(Quota a, Quota b) {
+    int count = Long.compare(b.count(), a.count());
+    int burst = Long.compare(b.burst(), a.burst());
+    return count != 0 ? count : burst != 0 ? burst : a.period().compareTo(b.period());
+  }
+
+  /** Differs from String's own order where surrogates meet characters from U+E000 on. */
+  static int byCodePoint(String a, String b) {
+    int end = Math.min(a.length(), b.length());
+    for (int i = 0; i < end; i++) {
+      char x = a.charAt(i);
+      char y = b.charAt(i);
+      if (x != y) {
+        boolean surrogate = Character.isSurrogate(x);
+        if (surrogate != Character.isSurrogate(y)) {
+          return surrogate ? 1 : -1;
+        }
+        return Character.compare(x, y);
+      }
+    }
+    return Integer.compare(a.length(), b.length());
+  }
+}

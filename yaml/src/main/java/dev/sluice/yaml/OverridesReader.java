@@ -1,0 +1,195 @@
+package dev.sluice.yaml;
+
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.IdTexts;
+import dev.sluice.limit.InvalidIdException;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.LimitOverride;
+import dev.sluice.limit.Strictness;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * An overrides file: a list of single-key maps name → {burst, count, period, ids}. Not thread-safe;
+ * for one file.
+ */
+final class OverridesReader {
+
+  private static final List<String> FIELDS = List.of("burst", "count", "period", "ids");
+  private static final List<String> ID_FIELDS = List.of("id", "comment");
+  private static final String EXPECTED = "a list of name → {burst, count, period, ids}";
+
+  private final KnownNames names;
+  private final Strictness strictness;
+  private final @Nullable Map<LimitName, Quota> defaults;
+  private final Problems problems;
+  private final List<LimitOverride> overrides = new ArrayList<>();
+  private final Map<LimitName, Map<String, Integer>> lines = new HashMap<>();
+  private final Set<LimitName> warned = new HashSet<>();
+
+  /**
+   * A reader.
+   *
+   * @param defaults to compare with, null where they are not known
+   */
+  OverridesReader(
+      KnownNames names,
+      Strictness strictness,
+      @Nullable Map<LimitName, Quota> defaults,
+      Problems problems) {
+    this.names = names;
+    this.strictness = strictness;
+    this.defaults = defaults;
+    this.problems = problems;
+  }
+
+  /** The overrides that have no mistake. */
+  List<LimitOverride> read(Node root) {
+    if (root instanceof Node.Sequence list) {
+      list.items().forEach(this::entry);
+    } else if (!(root instanceof Node.Broken)) {
+      problems.wrong(
+          root, EXPECTED + (root instanceof Node.Mapping ? "; is it a file of defaults?" : ""));
+    }
+    return overrides;
+  }
+
+  private void entry(Node item) {
+    if (item instanceof Node.Broken) {
+      return;
+    }
+    if (!(item instanceof Node.Mapping map) || map.entries().isEmpty()) {
+      problems.wrong(item, "name → {burst, count, period, ids}");
+      return;
+    }
+    if (looksUnindented(map)) {
+      problems.mistake(
+          map.entries().get(1).key(),
+          "found the field %s beside the name, expected it below: indent it further than the name"
+              .formatted(map.entries().get(1).key().text()));
+      return;
+    }
+    if (map.entries().size() > 1) {
+      problems.mistake(
+          map.entries().get(1).key(),
+          "found %d names in one entry, expected one: begin each entry with \"- \""
+              .formatted(map.entries().size()));
+    }
+    map.entries().forEach(this::override);
+  }
+
+  private static boolean looksUnindented(Node.Mapping map) {
+    return map.entries().size() > 1
+        && map.entries().get(0).value() instanceof Node.Scalar scalar
+        && scalar.isNull()
+        && FIELDS.contains(map.entries().get(1).key().text());
+  }
+
+  private void override(Node.Entry entry) {
+    LimitName name = names.find(entry.key(), problems);
+    if (!(entry.value() instanceof Node.Mapping map)) {
+      if (!(entry.value() instanceof Node.Broken)) {
+        problems.wrong(entry.value(), "{burst, count, period, ids}");
+      }
+      return;
+    }
+    Fields fields = Fields.of(map, entry.key(), FIELDS, problems);
+    Quota quota = Quotas.read(fields, problems);
+    if (name != null && quota != null) {
+      compareWithDefault(entry.key(), name, quota);
+    }
+    Node ids = fields.require("ids");
+    if (ids instanceof Node.Sequence list && !list.items().isEmpty()) {
+      list.items().forEach(id -> id(id, name, quota));
+    } else if (ids instanceof Node.Sequence) {
+      problems.mistake(ids, "found an empty list, expected at least one id");
+    } else if (ids != null && !(ids instanceof Node.Broken)) {
+      problems.wrong(ids, "a list of ids");
+    }
+  }
+
+  private void compareWithDefault(Node key, LimitName name, Quota quota) {
+    if (defaults == null || name.overridesOnly()) {
+      return;
+    }
+    Quota other = defaults.get(name);
+    if (quota.equals(other)) {
+      problems.warning(key, "found an override that equals the default of " + name);
+    } else if (other == null && warned.add(name)) {
+      problems.warning(
+          key,
+          "found overrides of %s, which has no default: other ids are not limited".formatted(name));
+    }
+  }
+
+  /** An id as it stands there, or {id, comment}. */
+  private void id(Node item, @Nullable LimitName name, @Nullable Quota quota) {
+    Node idNode = item;
+    String comment = "";
+    if (item instanceof Node.Mapping map) {
+      if (looksUnquoted(map)) {
+        problems.mistake(
+            item,
+            "found %s read as a map because it ends with \":\", expected an id in quotes"
+                .formatted(IdTexts.quote(map.entries().get(0).key().text() + ":")));
+        return;
+      }
+      Fields fields = Fields.of(map, item, ID_FIELDS, problems);
+      idNode = fields.require("id");
+      comment = comment(fields.find("comment"));
+    }
+    String text = Values.text(idNode, "an id, or {id, comment}", problems);
+    if (text == null || idNode == null || name == null) {
+      return;
+    }
+    try {
+      String canonical = name.overrideId().canonical(text, strictness);
+      if (isFirst(canonical, idNode, name) && quota != null) {
+        overrides.add(new LimitOverride(name, canonical, quota, comment));
+      }
+      String doubt = name.overrideId().doubt(canonical);
+      if (doubt != null) {
+        problems.warning(idNode, doubt);
+      }
+    } catch (InvalidIdException e) {
+      problems.mistake(idNode, String.valueOf(e.getMessage()));
+    }
+  }
+
+  private static boolean looksUnquoted(Node.Mapping map) {
+    return map.entries().size() == 1
+        && !ID_FIELDS.contains(map.entries().get(0).key().text())
+        && map.entries().get(0).value() instanceof Node.Scalar scalar
+        && scalar.isNull();
+  }
+
+  private String comment(@Nullable Node node) {
+    if (node == null || (node instanceof Node.Scalar scalar && scalar.isNull())) {
+      return "";
+    }
+    if (node instanceof Node.Scalar scalar) {
+      return scalar.text();
+    }
+    if (!(node instanceof Node.Broken)) {
+      problems.wrong(node, "a text");
+    }
+    return "";
+  }
+
+  private boolean isFirst(String canonical, Node node, LimitName name) {
+    Integer first =
+        lines.computeIfAbsent(name, n -> new HashMap<>()).putIfAbsent(canonical, node.line());
+    if (first != null) {
+      problems.mistake(
+          node,
+          "found %s again for %s, expected each id once; it is on line %d too"
+              .formatted(IdTexts.quote(canonical), name, first));
+    }
+    return first == null;
+  }
+}

@@ -1,0 +1,70 @@
+package dev.sluice.yaml;
+
+import dev.sluice.gcra.Quota;
+import java.math.BigDecimal;
+import java.math.MathContext;
+import java.time.Duration;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** Burst, count and period of an entry. */
+final class Quotas {
+
+  static final List<String> FIELDS = List.of("burst", "count", "period");
+
+  /** A rate that rounding changes by more than one in so many deserves a word. */
+  private static final long NOTICEABLE = 1000;
+
+  private Quotas() {}
+
+  /** The quota, null after a problem has been reported. */
+  static @Nullable Quota read(Fields fields, Problems problems) {
+    Long burst = Values.wholeNumber(fields.require("burst"), problems);
+    Long count = Values.wholeNumber(fields.require("count"), problems);
+    Duration period = Values.duration(fields.require("period"), problems);
+    if (burst == null || count == null || period == null) {
+      // What is there is judged by itself, beside values that are right with any other.
+      report(Quota.faults(burst == null ? 1 : burst, 1, Duration.ofNanos(1)), fields, problems);
+      report(
+          Quota.faults(1, count == null ? 1 : count, Duration.ofNanos(Long.MAX_VALUE)),
+          fields,
+          problems);
+      return null;
+    }
+    List<Quota.Fault> faults = Quota.faults(burst, count, period);
+    report(faults, fields, problems);
+    if (!faults.isEmpty()) {
+      return null;
+    }
+    Quota quota = Quota.of(burst, count, period);
+    warnOfRounding(quota, fields.at("count"), problems);
+    return quota;
+  }
+
+  private static void report(List<Quota.Fault> faults, Fields fields, Problems problems) {
+    for (Quota.Fault fault : faults) {
+      problems.mistake(fields.at(fault.field()), fault.message());
+    }
+  }
+
+  /** T is whole nanoseconds, so a high rate is a little higher than it was written. */
+  private static void warnOfRounding(Quota quota, Node count, Problems problems) {
+    long period = quota.period().toNanos();
+    long lost = period % quota.count();
+    if (lost > (period - lost) / NOTICEABLE) {
+      BigDecimal effective =
+          BigDecimal.valueOf(period)
+              .divide(BigDecimal.valueOf(quota.intervalNanos()), MathContext.DECIMAL32);
+      BigDecimal percent =
+          BigDecimal.valueOf(lost)
+              .movePointRight(2)
+              .divide(BigDecimal.valueOf(period - lost), new MathContext(2));
+      problems.warning(
+          count,
+          "found %d, but one token every %d ns (period / count, rounded down) lets %s through in a"
+                  .formatted(quota.count(), quota.intervalNanos(), effective.toPlainString())
+              + " period, %s %% more; expected a count that divides the period's nanoseconds better"
+                  .formatted(percent.toPlainString()));
+    }
+  }
+}

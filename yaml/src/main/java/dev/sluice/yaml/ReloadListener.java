@@ -1,0 +1,32 @@
+package dev.sluice.yaml;
+
+import dev.sluice.limit.Limits;
+import java.time.Instant;
+import java.util.List;
+
+/**
+ * Is told how each load of watched limit files went, for logs and metrics.
+ *
+ * <p>Called by one thread at a time, after the limits were replaced or kept. What it throws goes to
+ * the thread's uncaught exception handler and stops nothing.
+ */
+public interface ReloadListener {
+
+  /**
+   * The files were good, and their limits hold now.
+   *
+   * @param at when they were applied
+   * @param limits the limits that hold now
+   * @param warnings what is doubtful in the files, sorted
+   */
+  void loaded(Instant at, Limits limits, List<Problem> warnings);
+
+  /**
+   * The files were bad; the limits that held before still hold. Told once for one content of the
+   * files, however often they are looked at.
+   *
+   * @param at when they were looked at
+   * @param problems what is wrong, sorted
+   */
+  void failed(Instant at, List<Problem> problems);
+}

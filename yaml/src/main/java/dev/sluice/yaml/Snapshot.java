@@ -1,0 +1,17 @@
+package dev.sluice.yaml;
+
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/** The contents of all files at one moment; null for a file that is not part of them. */
+record Snapshot(
+    @Nullable FileContent names, @Nullable FileContent defaults, @Nullable FileContent overrides) {
+
+  /** Equal as long as no content changes. */
+  String fingerprint() {
+    return Stream.of(names, defaults, overrides)
+        .map(content -> content == null ? "" : content.fingerprint())
+        .collect(Collectors.joining("\n"));
+  }
+}

@@ -1,0 +1,98 @@
+package dev.sluice.yaml;
+
+import dev.sluice.limit.GoDuration;
+import java.time.Duration;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Single values, taken only as what they are beyond doubt: YAML readers differ about {@code no},
+ * {@code 010} and {@code 1_000}, so these are no numbers here. Each method answers null for null,
+ * for a node that has been reported, and after reporting one.
+ */
+final class Values {
+
+  private static final Pattern WHOLE = Pattern.compile("[-+]?(?:0|[1-9][0-9]*)");
+  private static final Pattern LEADING_ZEROS = Pattern.compile("[-+]?0[0-9]+");
+
+  private Values() {}
+
+  static @Nullable Long wholeNumber(@Nullable Node node, Problems problems) {
+    if (node == null || node instanceof Node.Broken) {
+      return null;
+    }
+    if (!(node instanceof Node.Scalar scalar)
+        || !scalar.plain()
+        || !WHOLE.matcher(scalar.text()).matches()) {
+      problems.wrong(node, "a whole number" + hint(node));
+      return null;
+    }
+    try {
+      return Long.parseLong(scalar.text());
+    } catch (NumberFormatException e) {
+      problems.wrong(node, "a whole number of at most 9223372036854775807 (64 bits)");
+      return null;
+    }
+  }
+
+  private static String hint(Node node) {
+    if (node instanceof Node.Scalar scalar) {
+      if (!scalar.plain() && WHOLE.matcher(scalar.text()).matches()) {
+        return " without quotes";
+      }
+      if (LEADING_ZEROS.matcher(scalar.text()).matches()) {
+        return " without leading zeros";
+      }
+    }
+    return " in digits, such as 20";
+  }
+
+  static @Nullable Duration duration(@Nullable Node node, Problems problems) {
+    if (node == null || node instanceof Node.Broken) {
+      return null;
+    }
+    if (!(node instanceof Node.Scalar scalar) || scalar.isNull()) {
+      problems.wrong(node, "a duration such as 1s, 180m, 1h30m, 250ms or PT3H");
+      return null;
+    }
+    try {
+      Duration duration = GoDuration.parse(scalar.text());
+      if (duration.isZero()) {
+        problems.wrong(node, "a duration > 0");
+        return null;
+      }
+      return duration;
+    } catch (IllegalArgumentException e) {
+      problems.mistake(node, String.valueOf(e.getMessage()));
+      return null;
+    }
+  }
+
+  /** Text as it stands there, whatever else YAML might take it for; not empty. */
+  static @Nullable String text(@Nullable Node node, String expected, Problems problems) {
+    if (node == null || node instanceof Node.Broken) {
+      return null;
+    }
+    if (!(node instanceof Node.Scalar scalar) || scalar.isNull() || scalar.text().isEmpty()) {
+      problems.wrong(node, expected);
+      return null;
+    }
+    return scalar.text();
+  }
+
+  static @Nullable Boolean bool(@Nullable Node node, Problems problems) {
+    if (node == null || node instanceof Node.Broken) {
+      return null;
+    }
+    if (node instanceof Node.Scalar scalar && scalar.plain()) {
+      if (scalar.text().equals("true")) {
+        return true;
+      }
+      if (scalar.text().equals("false")) {
+        return false;
+      }
+    }
+    problems.wrong(node, "true or false");
+    return null;
+  }
+}

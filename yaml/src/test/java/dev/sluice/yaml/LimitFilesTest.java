@@ -1,0 +1,355 @@
+package dev.sluice.yaml;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.IdFormats;
+import dev.sluice.limit.InvalidIdException;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.LimitOverride;
+import dev.sluice.limit.Limits;
+import dev.sluice.limit.Strictness;
+import java.nio.file.Path;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class LimitFilesTest {
+
+  private static final Path VECTORS = TestFiles.folder("vectors");
+
+  @TempDir Path folder;
+
+  @Test
+  void load_ofTheSeedsFiles_givesTheirLimits() {
+    Limits limits =
+        LimitFiles.builder()
+            .defaults(VECTORS.resolve("good-seed-defaults.yml"))
+            .overrides(VECTORS.resolve("good-seed-overrides.yml"))
+            .build()
+            .load();
+    LimitName orders = limits.catalogue().get("NewOrdersPerAccount");
+    assertThat(limits.defaultFor(orders)).isEqualTo(Quota.of(300, 300, Duration.ofHours(3)));
+    assertThat(limits.quotaFor(orders, "12345678"))
+        .isEqualTo(Quota.of(300, 600, Duration.ofHours(3)));
+    LimitName registrations = limits.catalogue().get("NewRegistrationsPerIPAddress");
+    assertThat(limits.quotaFor(registrations, "10.0.0.5"))
+        .isEqualTo(Quota.of(20, 40, Duration.ofSeconds(1)));
+    assertThat(limits.overridesOf(registrations)).hasSize(2);
+    assertThat(limits.defaultFor(limits.catalogue().get("NewRegistrationsPerIPv6Range"))).isNull();
+  }
+
+  @Test
+  void lint_ofTheSeedsFiles_findsNothing() {
+    assertThat(
+            LimitFiles.builder()
+                .defaults(VECTORS.resolve("good-seed-defaults.yml"))
+                .overrides(VECTORS.resolve("good-seed-overrides.yml"))
+                .build()
+                .lint())
+        .isEmpty();
+  }
+
+  @Test
+  void load_ofTheTracesFiles_givesAnOverrideForEachAccount() {
+    Limits limits =
+        LimitFiles.builder()
+            .defaults(VECTORS.resolve("good-gcra-defaults.yml"))
+            .overrides(VECTORS.resolve("good-gcra-overrides.yml"))
+            .build()
+            .load();
+    LimitName orders = limits.catalogue().get("NewOrdersPerAccount");
+    assertThat(limits.overridesOf(orders)).hasSize(63);
+    LimitOverride one = limits.overrideFor(orders, "1002");
+    assertThat(one).isNotNull();
+    assertThat(one.quota()).isEqualTo(Quota.of(59375, 1500, Duration.ofNanos(1_482_000)));
+    assertThat(one.comment()).isEqualTo("vector 1002");
+  }
+
+  @Test
+  void load_ofMixedIds_takesPlainOnesAndOnesWithAComment() {
+    Limits limits =
+        overrides(
+                """
+                - NewOrdersPerAccount:
+                    burst: 1
+                    count: 1
+                    period: PT3H
+                    ids:
+                      - 18446744073709551615
+                      - "17"
+                      - {id: 18, comment: 2026-11-20}
+                      - {id: '19'}
+                      - {id: 20, comment: }
+                """)
+            .load();
+    assertThat(limits.overridesOf(limits.catalogue().get("NewOrdersPerAccount")))
+        .extracting(o -> o.id() + "|" + o.comment())
+        .containsExactlyInAnyOrder("18446744073709551615|", "17|", "18|2026-11-20", "19|", "20|");
+  }
+
+  @Test
+  void load_ofIdsThatYamlTakesForSomethingElse_keepsTheirText() {
+    Limits limits =
+        overrides(
+                """
+                - ApiCallsPerKey:
+                    burst: 1
+                    count: 1
+                    period: 1s
+                    ids: [no, 010, 1.0, 1_000, 0x1F, true, 2026-11-20, 1e3, .5, "null", x]
+                """)
+            .load();
+    assertThat(limits.overridesOf(limits.catalogue().get("ApiCallsPerKey")))
+        .extracting(LimitOverride::id)
+        .containsExactlyInAnyOrder(
+            "no", "010", "1.0", "1_000", "0x1F", "true", "2026-11-20", "1e3", ".5", "null", "x");
+  }
+
+  @Test
+  void load_makesIdsCanonical() {
+    Limits limits =
+        overrides(
+                """
+                - NewRegistrationsPerIPAddress:
+                    burst: 1
+                    count: 1
+                    period: 1s
+                    ids:
+                      - 2001:0DB8:0000::8329
+                      - ::1
+                - NewRegistrationsPerIPv6Range:
+                    {burst: 1, count: 1, period: 1s, ids: [2001:0db8:0000:1::/48]}
+                """)
+            .load();
+    Catalogue catalogue = limits.catalogue();
+    assertThat(limits.overridesOf(catalogue.get("NewRegistrationsPerIPAddress")))
+        .extracting(LimitOverride::id)
+        .containsExactlyInAnyOrder("2001:db8::8329", "::1");
+    assertThat(limits.overridesOf(catalogue.get("NewRegistrationsPerIPv6Range")))
+        .extracting(LimitOverride::id)
+        .containsExactly("2001:db8::/48");
+  }
+
+  @Test
+  void lint_strict_refusesIdsThatAreNotCanonicalOrReserved() {
+    Path file =
+        TestFiles.write(
+            folder.resolve("overrides.yml"),
+            """
+            - NewRegistrationsPerIPAddress:
+                burst: 1
+                count: 1
+                period: 1s
+                ids: [64.112.117.1, 10.0.0.1, "2602:080a:6000::1"]
+            """);
+    LimitFiles.Builder files = LimitFiles.builder().overrides(file);
+    assertThat(files.build().lint()).isEmpty();
+    assertThat(files.strictness(Strictness.STRICT).build().lint())
+        .extracting(Problem::column)
+        .containsExactly(25, 35);
+  }
+
+  @Test
+  void load_ofANamesFile_knowsTheSeedsNamesAndItsOwn() {
+    Path names =
+        TestFiles.write(
+            folder.resolve("names.yml"),
+            """
+            names:
+              - number: 101
+                name: WidgetsPerUser
+                id: string:ipAddress
+                overrideId: string
+                message: too many widgets ({burst}) for {id.1}
+                help: https://example.com/limits#widgets
+              - {number: 102, name: GadgetsPerRange, id: ipv6RangeCIDR/56, overridesOnly: true}
+            """);
+    Path overrides =
+        TestFiles.write(
+            folder.resolve("overrides.yml"),
+            """
+            - WidgetsPerUser: {burst: 2, count: 1, period: 1s, ids: [alice]}
+            - GadgetsPerRange: {burst: 2, count: 1, period: 1s, ids: ["2001:db8::/56"]}
+            - NewOrdersPerAccount: {burst: 2, count: 1, period: 1s, ids: [1]}
+            """);
+    Limits limits = LimitFiles.builder().names(names).overrides(overrides).build().load();
+    LimitName widgets = limits.catalogue().get("WidgetsPerUser");
+    assertThat(widgets.number()).isEqualTo(101);
+    assertThat(widgets.helpLink()).isEqualTo("https://example.com/limits#widgets");
+    assertThat(widgets.denial(Quota.per(2, Duration.ofSeconds(1)), "alice:192.0.2.1"))
+        .isEqualTo("too many widgets (2) for alice");
+    assertThat(limits.quotaFor(widgets, "alice:192.0.2.1")).isNotNull();
+    assertThat(limits.catalogue().get("GadgetsPerRange").overridesOnly()).isTrue();
+    assertThat(limits.catalogue().find("LoginsPerIPAddress")).isNull();
+  }
+
+  @Test
+  void load_ofASectionOfNames_knowsThemInTheOverridesToo() {
+    Path defaults =
+        TestFiles.write(
+            folder.resolve("defaults.yml"),
+            """
+            names:
+              - {number: 1001, name: WidgetsPerUser, id: uuid}
+            WidgetsPerUser: {burst: 2, count: 1, period: 1s}
+            """);
+    Path overrides =
+        TestFiles.write(
+            folder.resolve("overrides.yml"),
+            """
+            - WidgetsPerUser:
+                burst: 2
+                count: 2
+                period: 1s
+                ids: [123E4567-e89b-12d3-a456-426614174000]
+            """);
+    Limits limits = LimitFiles.builder().defaults(defaults).overrides(overrides).build().load();
+    LimitName widgets = limits.catalogue().get("WidgetsPerUser");
+    assertThat(limits.overrideFor(widgets, "123e4567-e89b-12d3-a456-426614174000")).isNotNull();
+  }
+
+  @Test
+  void load_withAnApplicationsCatalogueAndFormats_usesThem() {
+    Catalogue base = Catalogue.of(LimitName.builder(7, "Sevens").build());
+    IdFormat even = new EvenFormat();
+    Path names =
+        TestFiles.write(
+            folder.resolve("names.yml"), "names: [{number: 8, name: Eights, id: even}]\n");
+    Path overrides =
+        TestFiles.write(
+            folder.resolve("overrides.yml"),
+            "- Eights: {burst: 1, count: 1, period: 1s, ids: [xx, yyyyyy, zzz]}\n");
+    LimitFiles files =
+        LimitFiles.builder()
+            .names(names)
+            .overrides(overrides)
+            .catalogue(base)
+            .idFormats(IdFormats.builtIn().with(even))
+            .build();
+    assertThat(TestFiles.lines(files.lint()))
+        .containsExactly(
+            "1:54: warning: found six letters, which no client has", "1:62: found an odd id");
+  }
+
+  /** A format whose ids have an even length, and six letters never match. */
+  private static final class EvenFormat implements IdFormat {
+    @Override
+    public String name() {
+      return "even";
+    }
+
+    @Override
+    public String canonical(String text, Strictness strictness) {
+      if (text.length() % 2 != 0) {
+        throw new InvalidIdException("found an odd id");
+      }
+      return text;
+    }
+
+    @Override
+    public String doubt(String canonicalId) {
+      return canonicalId.length() == 6 ? "found six letters, which no client has" : null;
+    }
+  }
+
+  @Test
+  void lint_whereTheNamesFileIsBroken_doesNotBlameWhoUsesTheNames() {
+    Path defaults =
+        TestFiles.write(
+            folder.resolve("defaults.yml"), "WidgetsPerUser: {burst: 2, count: 1, period: 1s}\n");
+    Path names = TestFiles.write(folder.resolve("names.yml"), "names: [{\n");
+    LimitFiles files = LimitFiles.builder().defaults(defaults).names(names).build();
+    assertThat(files.lint()).extracting(Problem::file).containsOnly(names.toString());
+    TestFiles.write(names, "names: [{number: 1, name: WidgetsPerUser, id: string}]\n");
+    assertThat(files.lint()).extracting(Problem::file).containsOnly(names.toString());
+  }
+
+  @Test
+  void lint_ofSeveralFiles_namesTheMistakesOfAllOfThem() {
+    Path defaults = TestFiles.write(folder.resolve("b.yml"), "NewOrdersPerAccount: 1\n");
+    Path overrides = TestFiles.write(folder.resolve("a.yml"), "- {}\n- {}\n");
+    Path names = folder.resolve("c.yml");
+    LimitFiles files =
+        LimitFiles.builder().defaults(defaults).overrides(overrides).names(names).build();
+    assertThat(files.lint())
+        .extracting(p -> p.file().replace(folder + "/", "") + ":" + p.line())
+        .containsExactly("a.yml:1", "a.yml:2", "b.yml:1", "c.yml:1");
+    assertThatThrownBy(files::load)
+        .isInstanceOf(LimitFilesException.class)
+        .hasMessageContaining(
+            "a.yml:1:3: found a map, expected name → {burst, count, period, ids}\n");
+  }
+
+  @Test
+  void lint_ofARateThatRoundingChanges_saysTheEffectiveRate() {
+    Path file =
+        TestFiles.write(
+            folder.resolve("defaults.yml"),
+            "NewOrdersPerAccount: {burst: 1, count: 300000000, period: 1s}\n");
+    assertThat(TestFiles.lines(LimitFiles.of(file).lint()))
+        .containsExactly(
+            "1:40: warning: found 300000000, but one token every 3 ns (period / count, rounded"
+                + " down) lets 333333300 through in a period, 11 % more; expected a count that"
+                + " divides the period's nanoseconds better");
+    assertThat(LimitFiles.of(file).load()).isNotNull();
+  }
+
+  @Test
+  void lint_ofDoubtfulOverrides_warns() {
+    Path defaults =
+        TestFiles.write(
+            folder.resolve("defaults.yml"),
+            """
+            names:
+              - {number: 1001, name: WidgetsPerUser, id: string, overridesOnly: true}
+            NewOrdersPerAccount: {burst: 2, count: 1, period: 1s}
+            WidgetsPerUser: {burst: 2, count: 1, period: 1s}
+            """);
+    Path overrides =
+        TestFiles.write(
+            folder.resolve("overrides.yml"),
+            """
+            - NewOrdersPerAccount: {burst: 2, count: 1, period: 1000ms, ids: [1]}
+            - NewRegistrationsPerIPAddress: {burst: 2, count: 1, period: 1s, ids: [10.0.0.1]}
+            - NewRegistrationsPerIPAddress: {burst: 3, count: 1, period: 1s, ids: [10.0.0.2]}
+            - WidgetsPerUser: {burst: 2, count: 1, period: 1s, ids: [alice]}
+            """);
+    LimitFiles files = LimitFiles.builder().defaults(defaults).overrides(overrides).build();
+    assertThat(TestFiles.lines(files.lint()))
+        .containsExactly(
+            "4:1: warning: found a default for WidgetsPerUser, which has overrides only: it is"
+                + " ignored",
+            "1:3: warning: found an override that equals the default of NewOrdersPerAccount",
+            "2:3: warning: found overrides of NewRegistrationsPerIPAddress, which has no default:"
+                + " other ids are not limited");
+    Limits limits = files.load();
+    assertThat(limits.defaultFor(limits.catalogue().get("WidgetsPerUser"))).isNull();
+  }
+
+  @Test
+  void load_ofExplicitlyNothing_isFine() {
+    Path defaults = TestFiles.write(folder.resolve("defaults.yml"), "{}");
+    Path overrides = TestFiles.write(folder.resolve("overrides.yml"), "[]");
+    Path names = TestFiles.write(folder.resolve("names.yml"), "names: []");
+    LimitFiles files =
+        LimitFiles.builder().defaults(defaults).overrides(overrides).names(names).build();
+    assertThat(files.lint()).isEmpty();
+    assertThat(files.load().catalogue().names()).isNotEmpty();
+  }
+
+  @Test
+  void build_withoutAnyFile_isRefused() {
+    assertThatThrownBy(() -> LimitFiles.builder().build())
+        .isInstanceOf(IllegalStateException.class);
+  }
+
+  private LimitFiles overrides(String text) {
+    return LimitFiles.builder()
+        .overrides(TestFiles.write(folder.resolve("overrides.yml"), text))
+        .build();
+  }
+}

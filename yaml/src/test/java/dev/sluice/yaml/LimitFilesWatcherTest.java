@@ -1,0 +1,349 @@
+package dev.sluice.yaml;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.Limits;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.FileTime;
+import java.time.Clock;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.ZoneOffset;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The polls are driven by the tests, but for the one test that is about the thread. */
+class LimitFilesWatcherTest {
+
+  private static final Duration NEVER = Duration.ofDays(1000);
+  private static final Instant NOW = Instant.parse("2026-11-20T12:00:00Z");
+
+  @TempDir Path folder;
+
+  private final CurrentLimits current = new CurrentLimits(Limits.builder(Catalogue.seed()).build());
+  private final Events events = new Events();
+  private Path defaults;
+  private Path overrides;
+  private LimitFilesWatcher watcher;
+
+  @BeforeEach
+  void start() {
+    defaults = TestFiles.write(folder.resolve("defaults.yml"), defaults(1));
+    overrides = TestFiles.write(folder.resolve("overrides.yml"), overrides(1));
+    watcher =
+        LimitFilesWatcher.start(files(), current, NEVER, events, Clock.fixed(NOW, ZoneOffset.UTC));
+    assertThat(events.take()).containsExactly("loaded 2026-11-20T12:00:00Z 0 warnings");
+  }
+
+  @AfterEach
+  void close() {
+    watcher.close();
+  }
+
+  @Test
+  void watch_appliesTheFilesBeforeItReturns() {
+    assertThat(defaultBurst()).isEqualTo(1);
+    assertThat(overrideBurst()).isEqualTo(1);
+  }
+
+  @Test
+  void poll_ofUnchangedFiles_tellsNothing() {
+    Limits before = current.get();
+    poll(5);
+    assertThat(events.take()).isEmpty();
+    assertThat(current.get()).isSameAs(before);
+  }
+
+  @Test
+  void poll_ofATouchedFileWithTheSameContent_tellsNothing() throws IOException {
+    Files.setLastModifiedTime(defaults, FileTime.from(NOW.plusSeconds(99)));
+    poll(5);
+    assertThat(events.take()).isEmpty();
+  }
+
+  @Test
+  void poll_ofAChangedFile_appliesItOnceTwoLooksAgree() {
+    TestFiles.write(defaults, defaults(2));
+    poll(1);
+    assertThat(defaultBurst()).isEqualTo(1);
+    poll(5);
+    assertThat(defaultBurst()).isEqualTo(2);
+    assertThat(events.take()).containsExactly("loaded 2026-11-20T12:00:00Z 0 warnings");
+  }
+
+  @Test
+  void poll_ofAFileThatIsBeingWritten_waitsForItsEnd() {
+    TestFiles.write(overrides, overrides(7).substring(0, 30));
+    poll(1);
+    TestFiles.write(overrides, overrides(7).substring(0, 60));
+    poll(1);
+    TestFiles.write(overrides, overrides(7));
+    poll(2);
+    assertThat(events.take()).containsExactly("loaded 2026-11-20T12:00:00Z 0 warnings");
+    assertThat(overrideBurst()).isEqualTo(7);
+  }
+
+  @Test
+  void poll_ofABadFile_keepsAllLimitsAndSaysSoOnce() {
+    Limits before = current.get();
+    TestFiles.write(overrides, overrides(2));
+    TestFiles.write(defaults, "NewOrdersPerAccount: 1\n");
+    poll(10);
+    assertThat(current.get()).isSameAs(before);
+    assertThat(events.take())
+        .containsExactly(
+            "failed 2026-11-20T12:00:00Z [%s:1:22: found 1, expected {burst, count, period}]"
+                .formatted(defaults));
+  }
+
+  @Test
+  void poll_ofAnotherMistake_saysSoAgain_andAGoodFileEndsIt() {
+    TestFiles.write(defaults, "NewOrdersPerAccount: 1\n");
+    poll(5);
+    TestFiles.write(defaults, "NewOrdersPerAccount: 2\n");
+    poll(5);
+    assertThat(events.take()).hasSize(2).allMatch(e -> e.startsWith("failed"));
+    TestFiles.write(defaults, defaults(1));
+    poll(5);
+    assertThat(events.take()).containsExactly("loaded 2026-11-20T12:00:00Z 0 warnings");
+  }
+
+  @Test
+  void poll_ofAFileThatVanishesForAMoment_tellsNothing() throws IOException {
+    Files.delete(overrides);
+    poll(1);
+    TestFiles.write(overrides, overrides(1));
+    poll(5);
+    assertThat(events.take()).isEmpty();
+  }
+
+  @Test
+  void poll_ofAFileThatStaysAway_keepsTheLimitsAndSaysSo() throws IOException {
+    Files.delete(overrides);
+    poll(5);
+    assertThat(events.take())
+        .containsExactly(
+            "failed 2026-11-20T12:00:00Z [%s:1:1: found no such file, expected a file that can be read]"
+                .formatted(overrides));
+    assertThat(overrideBurst()).isEqualTo(1);
+  }
+
+  @Test
+  void poll_ofAFileThatBecameEmpty_keepsTheLimitsAndSaysSo() {
+    TestFiles.write(overrides, "");
+    poll(5);
+    TestFiles.write(overrides, "[]\n");
+    poll(5);
+    TestFiles.write(overrides, overrides(1));
+    poll(5);
+    TestFiles.write(defaults, "{}\n");
+    poll(5);
+    assertThat(events.take())
+        .containsExactly(
+            "failed 2026-11-20T12:00:00Z [%s:1:1: found an empty file, expected a list of name → {burst, count, period, ids}; write [] for none]"
+                .formatted(overrides),
+            "failed 2026-11-20T12:00:00Z [%s:1:1: found no overrides, kept the limits as they are, with 1; restart to do without them]"
+                .formatted(overrides),
+            "loaded 2026-11-20T12:00:00Z 0 warnings",
+            "failed 2026-11-20T12:00:00Z [%s:1:1: found no defaults, kept the limits as they are, with 1; restart to do without them]"
+                .formatted(defaults));
+    assertThat(overrideBurst()).isEqualTo(1);
+    assertThat(defaultBurst()).isEqualTo(1);
+  }
+
+  @Test
+  void poll_ofARenamedFile_seesTheNewOne() throws IOException {
+    Path next = TestFiles.write(folder.resolve("defaults.yml.tmp"), defaults(2));
+    // Same size, same time: only the file's identity tells.
+    Files.setLastModifiedTime(next, Files.getLastModifiedTime(defaults));
+    Files.move(next, defaults, StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.ATOMIC_MOVE);
+    poll(2);
+    assertThat(defaultBurst()).isEqualTo(2);
+  }
+
+  @Test
+  void poll_ofAMountedConfigMap_followsTheTurnedLink() throws IOException {
+    Path mount = Files.createDirectory(folder.resolve("mount"));
+    for (int version = 1; version <= 2; version++) {
+      Path data = Files.createDirectory(mount.resolve("..data" + version));
+      TestFiles.write(data.resolve("defaults.yml"), defaults(version));
+    }
+    Files.createSymbolicLink(mount.resolve("..data"), Path.of("..data1"));
+    Path mounted = mount.resolve("defaults.yml");
+    Files.createSymbolicLink(mounted, Path.of("..data", "defaults.yml"));
+    try (LimitFilesWatcher mountWatcher =
+        LimitFilesWatcher.start(
+            LimitFiles.of(mounted), current, NEVER, events, Clock.systemUTC())) {
+      assertThat(defaultBurst()).isEqualTo(1);
+      Path turned = mount.resolve("..data_tmp");
+      Files.createSymbolicLink(turned, Path.of("..data2"));
+      Files.move(turned, mount.resolve("..data"), StandardCopyOption.ATOMIC_MOVE);
+      mountWatcher.poll();
+      mountWatcher.poll();
+      assertThat(defaultBurst()).isEqualTo(2);
+    }
+  }
+
+  @Test
+  void look_atAFileThatWasYoungWhenRead_readsItAgain() throws IOException {
+    Path file = TestFiles.write(folder.resolve("young.yml"), "a");
+    FileTime modified = Files.getLastModifiedTime(file);
+    WatchedFile watched = new WatchedFile(file);
+    Instant soon = modified.toInstant().plusMillis(1);
+    String first = watched.look(soon).fingerprint();
+    TestFiles.write(file, "b");
+    Files.setLastModifiedTime(file, modified);
+    assertThat(watched.look(soon).fingerprint()).isNotEqualTo(first);
+  }
+
+  @Test
+  void look_atAnOldUnchangedFile_doesNotReadIt() throws IOException {
+    Path file = TestFiles.write(folder.resolve("old.yml"), "a");
+    WatchedFile watched = new WatchedFile(file);
+    Instant later = Files.getLastModifiedTime(file).toInstant().plusSeconds(60);
+    assertThat(watched.look(later)).isSameAs(watched.look(later));
+  }
+
+  @Test
+  void reloadNow_appliesAtOnce_andTellsEvenWithoutAChange() {
+    assertThat(watcher.reloadNow()).isTrue();
+    TestFiles.write(defaults, defaults(2));
+    assertThat(watcher.reloadNow()).isTrue();
+    assertThat(defaultBurst()).isEqualTo(2);
+    TestFiles.write(defaults, "-");
+    assertThat(watcher.reloadNow()).isFalse();
+    assertThat(watcher.reloadNow()).isFalse();
+    poll(5);
+    assertThat(defaultBurst()).isEqualTo(2);
+    assertThat(events.take().stream().map(e -> e.substring(0, 6)))
+        .containsExactly("loaded", "loaded", "failed", "failed");
+  }
+
+  @Test
+  void loaded_tellsTheWarnings() {
+    TestFiles.write(overrides, overrides(1).replace("count: 2", "count: 1"));
+    assertThat(watcher.reloadNow()).isTrue();
+    assertThat(events.take()).containsExactly("loaded 2026-11-20T12:00:00Z 1 warnings");
+  }
+
+  @Test
+  void reloadNow_afterClose_doesNothing() {
+    watcher.close();
+    TestFiles.write(defaults, defaults(2));
+    assertThat(watcher.reloadNow()).isFalse();
+    poll(5);
+    assertThat(defaultBurst()).isEqualTo(1);
+    assertThat(events.take()).isEmpty();
+  }
+
+  @Test
+  void watch_withAListenerThatThrows_goesOn() {
+    List<Throwable> uncaught = new ArrayList<>();
+    Thread.currentThread().setUncaughtExceptionHandler((thread, e) -> uncaught.add(e));
+    try {
+      events.failure = new IllegalStateException("listener");
+      TestFiles.write(defaults, defaults(2));
+      assertThat(watcher.reloadNow()).isTrue();
+      TestFiles.write(defaults, "-");
+      assertThat(watcher.reloadNow()).isFalse();
+      assertThat(uncaught).hasSize(2).containsOnly(events.failure);
+      assertThat(defaultBurst()).isEqualTo(2);
+    } finally {
+      Thread.currentThread().setUncaughtExceptionHandler(null);
+    }
+  }
+
+  @Test
+  void watch_withItsThread_appliesAChange_keepsOnABadOne_andStops() {
+    CurrentLimits target = new CurrentLimits(current.get());
+    Events told = new Events();
+    LimitFilesWatcher threaded = files().watch(target, Duration.ofMillis(5), told);
+    try (threaded) {
+      TestFiles.write(defaults, defaults(3));
+      await().until(() -> burst(target.get()) == 3);
+      TestFiles.write(defaults, "junk");
+      await().until(() -> told.list.stream().anyMatch(e -> e.startsWith("failed")));
+      assertThat(burst(target.get())).isEqualTo(3);
+    }
+    assertThat(threaded.reloadNow()).isFalse();
+  }
+
+  @Test
+  void watch_withoutAPositiveInterval_isRefused() {
+    assertThatThrownBy(() -> files().watch(current, Duration.ZERO, events).close())
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage("interval: found PT0S, expected a duration > 0");
+  }
+
+  private void poll(int times) {
+    for (int i = 0; i < times; i++) {
+      watcher.poll();
+    }
+  }
+
+  private LimitFiles files() {
+    return LimitFiles.builder().defaults(defaults).overrides(overrides).build();
+  }
+
+  private static String defaults(int burst) {
+    return "NewOrdersPerAccount: {burst: %d, count: 1, period: 1s}\n".formatted(burst);
+  }
+
+  private static String overrides(int burst) {
+    return "- NewOrdersPerAccount: {burst: %d, count: 2, period: 1s, ids: [17]}\n".formatted(burst);
+  }
+
+  private long defaultBurst() {
+    return burst(current.get());
+  }
+
+  private static long burst(Limits limits) {
+    return limits.defaultFor(limits.catalogue().get("NewOrdersPerAccount")).burst();
+  }
+
+  private long overrideBurst() {
+    Limits limits = current.get();
+    return limits.quotaFor(limits.catalogue().get("NewOrdersPerAccount"), "17").burst();
+  }
+
+  /** Remembers what it is told, and throws where it is asked to. */
+  private static final class Events implements ReloadListener {
+    final List<String> list = new CopyOnWriteArrayList<>();
+    volatile RuntimeException failure;
+
+    @Override
+    public void loaded(Instant at, Limits limits, List<Problem> warnings) {
+      add("loaded " + at + " " + warnings.size() + " warnings");
+    }
+
+    @Override
+    public void failed(Instant at, List<Problem> problems) {
+      add("failed " + at + " " + problems);
+    }
+
+    private void add(String event) {
+      list.add(event);
+      if (failure != null) {
+        throw failure;
+      }
+    }
+
+    List<String> take() {
+      List<String> taken = List.copyOf(list);
+      list.clear();
+      return taken;
+    }
+  }
+}

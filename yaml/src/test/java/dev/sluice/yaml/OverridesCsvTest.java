@@ -1,0 +1,106 @@
+package dev.sluice.yaml;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.LimitOverride;
+import dev.sluice.limit.Limits;
+import java.io.IOException;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+class OverridesCsvTest {
+
+  private static final Catalogue NAMES = Catalogue.seed().plus(Catalogue.samples());
+
+  private final Limits.Builder limits = Limits.builder(NAMES);
+
+  @Test
+  void write_ofNoOverrides_writesTheHeader() throws IOException {
+    assertThat(csv()).isEqualTo("name,id,count,burst,period,comment\n");
+  }
+
+  @Test
+  void write_ofAnOverridesFile_needsNoDefaults() throws IOException {
+    StringBuilder csv = new StringBuilder();
+    OverridesCsv.write(
+        LimitFiles.builder()
+            .overrides(TestFiles.folder("vectors").resolve("good-seed-overrides.yml"))
+            .build()
+            .load(),
+        csv);
+    assertThat(csv.toString())
+        .isEqualTo(
+            """
+            name,id,count,burst,period,comment
+            NewOrdersPerAccount,12345678,600,300,3h0m0s,
+            NewOrdersPerAccount,87654321,600,300,3h0m0s,
+            NewRegistrationsPerIPAddress,10.0.0.2,40,20,1s,
+            NewRegistrationsPerIPAddress,10.0.0.5,40,20,1s,
+            """);
+  }
+
+  @Test
+  void write_sortsByEachColumnInItsTurn() throws IOException {
+    add("NewRegistrationsPerIPAddress", "10.0.0.1", 1, 1, Duration.ofDays(7), "");
+    add("NewOrdersPerAccount", "1", 2, 2, Duration.ofSeconds(2), "b");
+    add("NewOrdersPerAccount", "2", 2, 2, Duration.ofSeconds(2), "a");
+    add("NewOrdersPerAccount", "10", 2, 2, Duration.ofSeconds(2), "a");
+    add("NewOrdersPerAccount", "3", 2, 2, Duration.ofMillis(1500), "z");
+    add("NewOrdersPerAccount", "4", 3, 2, Duration.ofSeconds(9), "z");
+    add("NewOrdersPerAccount", "5", 1, 10, Duration.ofNanos(136_608_372), "z");
+    assertThat(csv())
+        .isEqualTo(
+            """
+            name,id,count,burst,period,comment
+            NewOrdersPerAccount,5,10,1,136.608372ms,z
+            NewOrdersPerAccount,4,2,3,9s,z
+            NewOrdersPerAccount,3,2,2,1.5s,z
+            NewOrdersPerAccount,10,2,2,2s,a
+            NewOrdersPerAccount,2,2,2,2s,a
+            NewOrdersPerAccount,1,2,2,2s,b
+            NewRegistrationsPerIPAddress,10.0.0.1,1,1,168h0m0s,
+            """);
+  }
+
+  @Test
+  void write_sortsTextsAsTheirUtf8Does() throws IOException {
+    add("ApiCallsPerKey", "\uff5e", 1, 1, Duration.ofSeconds(1), "");
+    add("ApiCallsPerKey", "😀", 1, 1, Duration.ofSeconds(1), "");
+    add("ApiCallsPerKey", "😁", 1, 1, Duration.ofSeconds(1), "");
+    add("ApiCallsPerKey", "é", 1, 1, Duration.ofSeconds(1), "");
+    assertThat(csv().lines().map(l -> l.split(",", -1)[1]))
+        .containsExactly("id", "é", "\uff5e", "😀", "😁");
+  }
+
+  @Test
+  void write_quotesWhatWouldBreakALine_andLeavesTheRestAsItIs() throws IOException {
+    add("ApiCallsPerKey", "a,b", 1, 1, Duration.ofSeconds(1), "said \"hi\"");
+    add("ApiCallsPerKey", "=1+1", 1, 1, Duration.ofSeconds(1), "two\nlines");
+    add("ApiCallsPerKey", "-5", 1, 1, Duration.ofSeconds(1), "@x \r");
+    add("ApiCallsPerKey", "+", 1, 1, Duration.ofSeconds(1), "=HYPERLINK(1)");
+    assertThat(csv())
+        .isEqualTo(
+            """
+            name,id,count,burst,period,comment
+            ApiCallsPerKey,+,1,1,1s,=HYPERLINK(1)
+            ApiCallsPerKey,-5,1,1,1s,"@x \r"
+            ApiCallsPerKey,"a,b",1,1,1s,"said ""hi""\"
+            ApiCallsPerKey,=1+1,1,1,1s,"two
+            lines"
+            """);
+  }
+
+  private void add(
+      String name, String id, long burst, long count, Duration period, String comment) {
+    limits.override(
+        new LimitOverride(NAMES.get(name), id, Quota.of(burst, count, period), comment));
+  }
+
+  private String csv() throws IOException {
+    StringBuilder csv = new StringBuilder();
+    OverridesCsv.write(limits.build(), csv);
+    return csv.toString();
+  }
+}

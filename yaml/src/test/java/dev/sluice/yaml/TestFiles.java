@@ -1,0 +1,68 @@
+package dev.sluice.yaml;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URISyntaxException;
+import java.net.URL;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Objects;
+import java.util.stream.Stream;
+
+/** Limit files of the test resources, and how the name of one says what it is. */
+final class TestFiles {
+
+  private TestFiles() {}
+
+  /** The folder of resources beside this class. */
+  static Path folder(String name) {
+    URL url = Objects.requireNonNull(TestFiles.class.getResource(name), name);
+    try {
+      return Path.of(url.toURI());
+    } catch (URISyntaxException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  static List<Path> yaml(String folder) {
+    try (Stream<Path> files = Files.list(folder(folder))) {
+      return files.filter(f -> f.toString().endsWith(".yml")).sorted().toList();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** A file by itself, as what its name says: defaults, overrides or names. */
+  static LimitFiles alone(Path file) {
+    String name = file.getFileName().toString();
+    LimitFiles.Builder files = LimitFiles.builder();
+    if (name.contains("overrides")) {
+      return files.overrides(file).build();
+    }
+    return (name.contains("defaults") ? files.defaults(file) : files.names(file)).build();
+  }
+
+  /** The problems as lines, without the file's name. */
+  static List<String> lines(List<Problem> problems) {
+    return problems.stream().map(p -> p.toString().substring(p.file().length() + 1)).toList();
+  }
+
+  static String read(Path file) {
+    try {
+      return Files.readString(file);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  @CanIgnoreReturnValue
+  static Path write(Path file, String text) {
+    try {
+      return Files.writeString(file, text);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

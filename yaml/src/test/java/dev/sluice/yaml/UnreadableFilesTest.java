@@ -1,0 +1,150 @@
+package dev.sluice.yaml;
+
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static java.nio.charset.StandardCharsets.UTF_16;
+import static java.nio.charset.StandardCharsets.UTF_16LE;
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.nio.charset.Charset;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Files that are no limit files at all. */
+class UnreadableFilesTest {
+
+  private static final String GOOD =
+      "NewOrdersPerAccount: {burst: 300, count: 300, period: 180m}\n";
+
+  @TempDir Path folder;
+
+  @Test
+  void lint_ofAMissingFile_saysSo() {
+    assertThat(lint(folder.resolve("none.yml")))
+        .containsExactly("1:1: found no such file, expected a file that can be read");
+  }
+
+  @Test
+  void lint_ofAFileBelowAFile_saysSo() throws IOException {
+    Path file = Files.writeString(folder.resolve("limits.yml"), GOOD);
+    assertThat(lint(file.resolve("limits.yml")))
+        .containsExactly("1:1: found a file that can't be read (Not a directory)");
+  }
+
+  @Test
+  void lint_ofADirectory_saysSo() {
+    assertThat(lint(folder)).containsExactly("1:1: found a directory, expected a file");
+  }
+
+  @Test
+  void lint_ofAFileThatMayNotBeRead_saysSo() {
+    // Permissions do not stop a test that runs as root, so the translation alone is tested.
+    assertThat(FileContent.explain(new AccessDeniedException("limits.yml")))
+        .isEqualTo("found a file that may not be read (permission denied), expected one that may");
+    assertThat(FileContent.explain(new IOException("Input/output error")))
+        .isEqualTo("found a file that can't be read (Input/output error)");
+  }
+
+  @Test
+  void lint_ofAFileOf100Megabytes_saysTheBound() throws IOException {
+    Path file = folder.resolve("limits.yml");
+    try (RandomAccessFile large = new RandomAccessFile(file.toFile(), "rw")) {
+      large.setLength(100 << 20);
+    }
+    assertThat(lint(file))
+        .containsExactly("1:1: found a file of more than 16 MiB, expected at most that much");
+  }
+
+  @Test
+  void lint_ofMoreValuesThanTheBound_saysTheBound() throws IOException {
+    byte[] list = "-\n".repeat(NodeReader.MAX_NODES + 1).getBytes(UTF_8);
+    assertThat(lint(list))
+        .containsExactly(
+            "2000000:2: this is not YAML: found more than 2000000 values, expected at most that"
+                + " many");
+  }
+
+  @Test
+  void lint_ofAVeryDeepFile_saysTheBound() throws IOException {
+    assertThat(lint("[".repeat(1_000_000).getBytes(UTF_8)))
+        .containsExactly("1:17: this is not YAML: found more than 16 levels of nesting");
+    assertThat(lint("- ".repeat(100_000).getBytes(UTF_8)))
+        .containsExactly("1:33: this is not YAML: found more than 16 levels of nesting");
+  }
+
+  @Test
+  void lint_ofBinaryJunk_saysWhereItBegins() throws IOException {
+    assertThat(lint(new byte[] {'a', ':', ' ', 'b', '\n', 'c', 7, 8}))
+        .containsExactly("2:2: found the control character U+0007, expected text");
+    assertThat(lint(new byte[] {0x7f, 'E', 'L', 'F', 2, 1, 1, 0}))
+        .containsExactly("1:5: found the control character U+0002, expected text");
+    assertThat(lint(new byte[] {0x1f, (byte) 0x8b, 8, 0}))
+        .containsExactly("1:1: found the control character U+001F, expected text");
+    assertThat(lint(new byte[4096]))
+        .containsExactly("1:1: found the control character U+0000, expected text");
+  }
+
+  @Test
+  void lint_ofInvalidUtf8_saysWhereItIs() throws IOException {
+    assertThat(lint((GOOD + "# Überläufe").getBytes(ISO_8859_1)))
+        .containsExactly("2:3: found the byte 0xdc, expected text in UTF-8");
+    assertThat(lint("# Überläufe é".getBytes(UTF_8), 15))
+        .containsExactly("1:13: found the byte 0xc3, expected text in UTF-8");
+    // Half of a surrogate pair, which no text has.
+    assertThat(lint(new byte[] {'#', (byte) 0xed, (byte) 0xa0, (byte) 0x80}))
+        .containsExactly("1:2: found the byte 0xed, expected text in UTF-8");
+  }
+
+  @Test
+  void lint_ofUtf16_saysSo() throws IOException {
+    for (Charset charset : List.of(UTF_16, UTF_16LE, Charset.forName("UTF-32"))) {
+      assertThat(lint(GOOD.getBytes(charset)))
+          .containsExactly("1:1: found UTF-16 or UTF-32, expected UTF-8");
+    }
+  }
+
+  @Test
+  void lint_ofAByteOrderMark_acceptsIt_andCountsColumnsWithoutIt() throws IOException {
+    assertThat(lint(("\ufeff" + GOOD).getBytes(UTF_8))).isEmpty();
+    assertThat(lint("\ufeffFoo: {}\n".getBytes(UTF_8)).get(0)).startsWith("1:1: ");
+    assertThat(lint("\ufeff".getBytes(UTF_8)).get(0)).startsWith("1:1: found an empty file");
+  }
+
+  @Test
+  void lint_ofCarriageReturns_acceptsThem_andCountsTheSameLines() throws IOException {
+    assertThat(lint(GOOD.replace("\n", "\r\n").getBytes(UTF_8))).isEmpty();
+    assertThat(lint("# one\r\n# two\r\nFoo: {burst: x}\r\n".getBytes(UTF_8)).get(0))
+        .startsWith("3:1: ");
+  }
+
+  @Test
+  void lint_countsColumnsInCharacters_notInUtf16() throws IOException {
+    assertThat(lint("{\"😀\": 1, Foo: 1}".getBytes(UTF_8)).get(2)).startsWith("1:10: ");
+  }
+
+  @Test
+  void lint_ofMistakesWithoutEnd_stopsListingThem() throws IOException {
+    List<String> lines = lint("NewOrdersPerAccount: 1\n".repeat(20_000).getBytes(UTF_8));
+    assertThat(lines).hasSize(Problems.MOST + 1);
+    assertThat(lines.get(Problems.MOST)).endsWith("found more problems, which are not listed");
+  }
+
+  private List<String> lint(byte[] bytes, int length) throws IOException {
+    return lint(Arrays.copyOf(bytes, length));
+  }
+
+  private List<String> lint(byte[] bytes) throws IOException {
+    return lint(Files.write(folder.resolve("limits.yml"), bytes));
+  }
+
+  private static List<String> lint(Path file) {
+    return TestFiles.lines(LimitFiles.of(file).lint());
+  }
+}
