@@ -10,6 +10,7 @@ import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
 import java.util.List;
 import java.util.Locale;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,7 +31,10 @@ public final class Decision {
   private static final long DEGRADED_RETRY_NANOS = NANOS_PER_SECOND;
 
   private final boolean allowed;
-  private final @Nullable Transaction transaction;
+  private final @Nullable Terms terms; // with id and cost, for a decision on one spend or check
+  private final @Nullable String id;
+  private final long cost;
+  private @Nullable Transaction transaction; // made of those when it is asked for
   private final long remaining;
   private final long retryInNanos;
   private final long resetInNanos;
@@ -47,6 +51,9 @@ public final class Decision {
       long nowNanos,
       boolean degraded) {
     this.allowed = allowed;
+    this.terms = null;
+    this.id = null;
+    this.cost = 0;
     this.transaction = transaction;
     this.remaining = remaining;
     this.retryInNanos = retryInNanos;
@@ -56,8 +63,33 @@ public final class Decision {
     this.parts = List.of();
   }
 
+  /** On one spend or check, without a transaction: the hot path makes this object and no other. */
+  private Decision(
+      Terms terms,
+      Quota quota,
+      String id,
+      long cost,
+      long aheadNanos,
+      long roomNanos,
+      long nowNanos) {
+    long incrementNanos = quota.incrementNanos(cost);
+    this.allowed = roomNanos >= 0;
+    this.terms = terms;
+    this.id = id;
+    this.cost = cost;
+    this.resetInNanos = allowed ? aheadNanos + incrementNanos : aheadNanos;
+    this.remaining = Gcra.remaining(resetInNanos, quota.intervalNanos(), quota.offsetNanos());
+    this.retryInNanos = Gcra.retryInNanos(roomNanos, incrementNanos);
+    this.nowNanos = nowNanos;
+    this.degraded = false;
+    this.parts = List.of();
+  }
+
   private Decision(Decision strictest, List<Decision> parts) {
     this.allowed = strictest.allowed;
+    this.terms = strictest.terms;
+    this.id = strictest.id;
+    this.cost = strictest.cost;
     this.transaction = strictest.transaction;
     this.remaining = strictest.remaining;
     this.retryInNanos = strictest.retryInNanos;
@@ -83,6 +115,16 @@ public final class Decision {
         aheadAfter,
         reading.nowNanos(),
         false);
+  }
+
+  /** The same for a spend or check of an id under the terms that hold for it. */
+  static Decision ofSpend(
+      Terms terms, String id, long incrementNanos, long nowNanos, long tatNanos) {
+    Quota quota = Objects.requireNonNull(terms.quota());
+    long ahead = Gcra.aheadNanos(nowNanos, tatNanos, quota.offsetNanos());
+    long room = Gcra.roomNanos(ahead, incrementNanos, quota.offsetNanos());
+    long cost = incrementNanos / quota.intervalNanos();
+    return new Decision(terms, quota, id, cost, ahead, room, nowNanos);
   }
 
   /** What a refund comes to: allowed if something was given back. */
@@ -115,7 +157,7 @@ public final class Decision {
   /** This decision, of a bucket that stands in for the store's. */
   Decision asDegraded() {
     return new Decision(
-        allowed, transaction, remaining, retryInNanos, resetInNanos, nowNanos, true);
+        allowed, transaction(), remaining, retryInNanos, resetInNanos, nowNanos, true);
   }
 
   /**
@@ -247,6 +289,9 @@ public final class Decision {
    * @return the transaction, null for a batch in which nothing was checked
    */
   public @Nullable Transaction transaction() {
+    if (transaction == null && terms != null && id != null) {
+      transaction = Transaction.of(terms, id).withCost(cost);
+    }
     return transaction;
   }
 
@@ -256,7 +301,7 @@ public final class Decision {
    * @return the decisions; this one alone if it is not a batch's
    */
   public List<Decision> parts() {
-    return parts.isEmpty() && transaction != null ? List.of(this) : parts;
+    return parts.isEmpty() && transaction() != null ? List.of(this) : parts;
   }
 
   /**
@@ -269,6 +314,7 @@ public final class Decision {
    * @return the message; empty for an allowance and for a refund
    */
   public String message() {
+    Transaction transaction = transaction();
     Quota quota = transaction == null ? null : transaction.quota();
     boolean mustWait = !allowed && retryInNanos > 0; // not so for a refund that gave nothing back
     if (!mustWait || transaction == null || quota == null) {
@@ -307,6 +353,7 @@ public final class Decision {
 
   /** The same whenever this decision is asked, another for another decision. */
   private long jitterSeconds() {
+    Transaction transaction = transaction();
     if (transaction == null) {
       return 0;
     }
@@ -342,6 +389,6 @@ public final class Decision {
             remaining,
             retryIn(),
             resetIn(),
-            transaction);
+            transaction());
   }
 }

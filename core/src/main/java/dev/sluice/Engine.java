@@ -2,9 +2,13 @@ package dev.sluice;
 
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Outstanding.Stretch;
+import dev.sluice.gcra.Quota;
 import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.LimitName;
 import dev.sluice.store.BucketStore;
+import dev.sluice.store.Buckets;
 import dev.sluice.store.Charge;
+import dev.sluice.store.IdBytes;
 import dev.sluice.store.Reading;
 import dev.sluice.store.StoreException;
 import java.util.List;
@@ -36,6 +40,34 @@ final class Engine {
     Plan plan = Plan.of(act, List.of(transaction));
     long start = start();
     return observed(plan, decided(plan), start).get(0);
+  }
+
+  /** A spend or a check of one id, on the shortest way. */
+  Decision decide(Act act, Buckets buckets, Terms terms, IdBytes bytes, String id, long cost) {
+    Quota quota = terms.quota();
+    if (isObserved() || quota == null || cost < 0 || cost > quota.burst()) {
+      return decide(act, Transaction.of(terms, id).withCost(cost));
+    }
+    Charge.Act chargeAct = act == Act.SPEND ? Charge.Act.SPEND : Charge.Act.CHECK;
+    try {
+      return buckets.charge(
+          bytes, id, chargeAct, quota.incrementNanos(cost), quota.offsetNanos(), terms.decision());
+    } catch (StoreException e) {
+      return onFailure(act, terms, id, cost, e);
+    }
+  }
+
+  Decision onFailure(Act act, Terms terms, String id, long cost, StoreException failure) {
+    Plan plan = Plan.of(act, List.of(Transaction.of(terms, id).withCost(cost)));
+    return onFailure.decide(plan, failure).get(0);
+  }
+
+  Buckets buckets(LimitName name) {
+    return store.buckets(name.number() + ":");
+  }
+
+  boolean isObserved() {
+    return observer != NOBODY;
   }
 
   Decision decide(Act act, List<Transaction> transactions) {

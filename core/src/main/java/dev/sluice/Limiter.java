@@ -11,6 +11,7 @@ import dev.sluice.store.StoreException;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * Decides whether requests may pass: named limits on one side, a store of buckets on the other.
@@ -29,6 +30,7 @@ public final class Limiter {
 
   private final CurrentLimits limits;
   private final Engine engine;
+  private final Map<String, NamedLimit> named = new ConcurrentHashMap<>();
 
   private Limiter(CurrentLimits limits, Engine engine) {
     this.limits = limits;
@@ -69,6 +71,22 @@ public final class Limiter {
   }
 
   /**
+   * One limit, for the path where each nanosecond counts; keep it.
+   *
+   * @param name the limit's name
+   * @return a view of this limiter
+   * @throws UnknownLimitException if the catalogue has no such name
+   */
+  public NamedLimit limit(String name) {
+    NamedLimit known = named.get(name);
+    if (known == null) {
+      known = new NamedLimit(engine, limits, name);
+      named.put(name, known); // of two that were made at once, either is good
+    }
+    return known;
+  }
+
+  /**
    * A transaction under the limits that hold now: checks and spends one token.
    *
    * @param limit the limit's name
@@ -99,7 +117,7 @@ public final class Limiter {
    * @return what a spend would have answered
    */
   public Decision check(String limit, String id, long cost) {
-    return engine.decide(Act.CHECK, transaction(limit, id).withCost(cost));
+    return limit(limit).check(id, cost);
   }
 
   /**
@@ -132,7 +150,7 @@ public final class Limiter {
    * @return allowed if it was spent; a denial changes nothing
    */
   public Decision spend(String limit, String id, long cost) {
-    return engine.decide(Act.SPEND, transaction(limit, id).withCost(cost));
+    return limit(limit).spend(id, cost);
   }
 
   /**

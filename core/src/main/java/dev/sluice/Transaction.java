@@ -5,7 +5,6 @@ import dev.sluice.limit.InvalidIdException;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.InvalidRequestException.Field;
 import dev.sluice.limit.LimitName;
-import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Strictness;
 import dev.sluice.limit.UnknownLimitException;
@@ -20,26 +19,15 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Transaction {
 
-  private final LimitName name;
+  private final Terms terms;
   private final String id;
-  private final @Nullable Quota quota;
-  private final boolean overridden;
   private final Kind kind;
   private final long cost;
   private final boolean shadow;
 
-  private Transaction(
-      LimitName name,
-      String id,
-      @Nullable Quota quota,
-      boolean overridden,
-      Kind kind,
-      long cost,
-      boolean shadow) {
-    this.name = name;
+  Transaction(Terms terms, String id, Kind kind, long cost, boolean shadow) {
+    this.terms = terms;
     this.id = id;
-    this.quota = quota;
-    this.overridden = overridden;
     this.kind = kind;
     this.cost = cost;
     this.shadow = shadow;
@@ -59,10 +47,12 @@ public final class Transaction {
   public static Transaction of(Limits limits, String limit, String id) {
     LimitName name = limits.catalogue().get(limit);
     String canonicalId = name.id().canonical(id, Strictness.LENIENT);
-    LimitOverride override = limits.overrideFor(name, canonicalId);
-    Quota quota = override == null ? limits.defaultFor(name) : override.quota();
-    Kind kind = quota == null ? Kind.ALLOW_ONLY : Kind.CHECK_AND_SPEND;
-    return new Transaction(name, canonicalId, quota, override != null, kind, 1, false);
+    return of(Terms.of(limits, name, canonicalId), canonicalId);
+  }
+
+  static Transaction of(Terms terms, String canonicalId) {
+    Kind kind = terms.quota() == null ? Kind.ALLOW_ONLY : Kind.CHECK_AND_SPEND;
+    return new Transaction(terms, canonicalId, kind, 1, false);
   }
 
   /**
@@ -75,15 +65,16 @@ public final class Transaction {
   public Transaction withCost(long newCost) {
     if (newCost < 0) {
       throw new InvalidRequestException(
-          Field.COST, "invalid cost, must be >= 0: found " + newCost + " for " + name);
+          Field.COST, "invalid cost, must be >= 0: found " + newCost + " for " + name());
     }
+    Quota quota = terms.quota();
     if (quota != null && newCost > quota.burst()) {
       throw new InvalidRequestException(
           Field.COST,
           "invalid cost, must be <= limit.Burst: found %d for %s, whose burst is %d"
-              .formatted(newCost, name, quota.burst()));
+              .formatted(newCost, name(), quota.burst()));
     }
-    return new Transaction(name, id, quota, overridden, kind, newCost, shadow);
+    return new Transaction(terms, id, kind, newCost, shadow);
   }
 
   /**
@@ -110,7 +101,7 @@ public final class Transaction {
    * @return a new transaction
    */
   public Transaction resetOnly() {
-    return new Transaction(name, id, quota, overridden, Kind.RESET_ONLY, cost, shadow);
+    return new Transaction(terms, id, Kind.RESET_ONLY, cost, shadow);
   }
 
   /**
@@ -119,7 +110,7 @@ public final class Transaction {
    * @return a new transaction
    */
   public Transaction allowOnly() {
-    return new Transaction(name, id, quota, overridden, Kind.ALLOW_ONLY, cost, shadow);
+    return new Transaction(terms, id, Kind.ALLOW_ONLY, cost, shadow);
   }
 
   /**
@@ -130,13 +121,13 @@ public final class Transaction {
    * @return a new transaction
    */
   public Transaction inShadow() {
-    return new Transaction(name, id, quota, overridden, kind, cost, true);
+    return new Transaction(terms, id, kind, cost, true);
   }
 
   private Transaction as(Kind newKind) {
     // A disabled limit has no bucket to check or spend from.
-    Kind possible = quota == null ? Kind.ALLOW_ONLY : newKind;
-    return new Transaction(name, id, quota, overridden, possible, cost, shadow);
+    Kind possible = quota() == null ? Kind.ALLOW_ONLY : newKind;
+    return new Transaction(terms, id, possible, cost, shadow);
   }
 
   /**
@@ -145,7 +136,7 @@ public final class Transaction {
    * @return the name
    */
   public LimitName name() {
-    return name;
+    return terms.name();
   }
 
   /**
@@ -163,7 +154,7 @@ public final class Transaction {
    * @return the quota, null where the limit is disabled for the id
    */
   public @Nullable Quota quota() {
-    return quota;
+    return terms.quota();
   }
 
   /**
@@ -172,7 +163,7 @@ public final class Transaction {
    * @return true for an override
    */
   public boolean overridden() {
-    return overridden;
+    return terms.overridden();
   }
 
   /**
@@ -208,12 +199,12 @@ public final class Transaction {
    * @return the name's number, ":" and the id
    */
   public String bucketKey() {
-    return name.bucketKey(id);
+    return name().bucketKey(id);
   }
 
   @Override
   public String toString() {
-    return "%s %s, cost %d, %s".formatted(kind, bucketKey(), cost, quota);
+    return "%s %s, cost %d, %s".formatted(kind, bucketKey(), cost, quota());
   }
 
   /** What is done with a bucket. */

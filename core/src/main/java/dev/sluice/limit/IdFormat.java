@@ -36,6 +36,19 @@ public interface IdFormat {
   String canonical(String text, Strictness strictness);
 
   /**
+   * Whether a text is certainly canonical, found out without making an object: a short cut for the
+   * hot path, whose answer {@link #canonical} need not be asked for.
+   *
+   * @param ascii the id as somebody wrote it, ASCII characters alone
+   * @param length how many bytes of the array it takes, from the first one
+   * @return true only if {@link #canonical} would answer with the same characters; false where that
+   *     is not so, or not easily told
+   */
+  default boolean isCanonical(byte[] ascii, int length) {
+    return false;
+  }
+
+  /**
    * The parts of which the format consists.
    *
    * @return this alone, or the formats that are joined, in order

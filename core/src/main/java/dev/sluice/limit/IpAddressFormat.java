@@ -26,4 +26,26 @@ final class IpAddressFormat implements IdFormat {
     }
     return canonical;
   }
+
+  /** Tells of IPv4 only: four numbers up to 255 without leading zeros. */
+  @Override
+  public boolean isCanonical(byte[] ascii, int length) {
+    int dots = 0;
+    int octet = -1; // before its first digit
+    for (int i = 0; i < length; i++) {
+      byte c = ascii[i];
+      if (c == '.' && octet >= 0) {
+        dots++;
+        octet = -1;
+      } else if (c >= '0' && c <= '9' && octet != 0) {
+        octet = Math.max(octet, 0) * 10 + (c - '0');
+        if (octet > 255) {
+          return false;
+        }
+      } else {
+        return false;
+      }
+    }
+    return dots == 3 && octet >= 0;
+  }
 }

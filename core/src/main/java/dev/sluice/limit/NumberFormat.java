@@ -15,6 +15,8 @@ final class NumberFormat implements IdFormat {
       new NumberFormat(
           "integer", "a signed 64-bit decimal number", text -> Long.toString(Long.parseLong(text)));
 
+  private static final int DIGITS_OF_LONG = 19;
+
   private final String name;
   private final String expected;
   private final UnaryOperator<String> canonicalDigits;
@@ -54,5 +56,16 @@ final class NumberFormat implements IdFormat {
   private InvalidIdException notANumber(String text) {
     return new InvalidIdException(
         "invalid %s, %s is not %s".formatted(name, IdTexts.quote(text), expected));
+  }
+
+  @Override
+  public boolean isCanonical(byte[] ascii, int length) {
+    for (int i = 0; i < length; i++) {
+      if (ascii[i] < '0' || ascii[i] > '9') {
+        return false;
+      }
+    }
+    boolean leadingZero = length > 1 && ascii[0] == '0';
+    return length > 0 && length < DIGITS_OF_LONG && !leadingZero;
   }
 }

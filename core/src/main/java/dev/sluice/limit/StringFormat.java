@@ -34,4 +34,15 @@ final class StringFormat implements IdFormat {
     }
     return text;
   }
+
+  @Override
+  public boolean isCanonical(byte[] ascii, int length) {
+    for (int i = 0; i < length; i++) {
+      byte c = ascii[i];
+      if (c < ' ' || c == 0x7f) {
+        return false;
+      }
+    }
+    return length > 0 && length <= MAX_LENGTH;
+  }
 }

@@ -27,4 +27,17 @@ final class UuidFormat implements IdFormat {
     }
     return IdTexts.canonical(text, text.toLowerCase(Locale.ROOT), "uuid", strictness);
   }
+
+  @Override
+  public boolean isCanonical(byte[] ascii, int length) {
+    for (int i = 0; i < length; i++) {
+      byte c = ascii[i];
+      boolean dash = i == 8 || i == 13 || i == 18 || i == 23;
+      boolean hex = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+      if (dash ? c != '-' : !hex) {
+        return false;
+      }
+    }
+    return length == 36;
+  }
 }

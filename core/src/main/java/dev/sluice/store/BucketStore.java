@@ -4,11 +4,13 @@ import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Keeps the TATs of buckets, and decides on charges where they are kept.
  *
- * <p>One verb: charge a batch. An implementation guarantees:
+ * <p>One verb: charge a batch ({@link #buckets} is the same for a batch of one). An implementation
+ * guarantees:
  *
  * <ul>
  *   <li><b>Atomic.</b> The charges of a batch take effect as one, at one moment between the call
@@ -52,6 +54,30 @@ public interface BucketStore extends AutoCloseable {
   }
 
   /**
+   * The buckets of one limit, for decisions on one bucket at a time.
+   *
+   * @param prefix what the keys of these buckets start with: the limit's number and a colon
+   * @return a view of this store, to be kept
+   */
+  default Buckets buckets(String prefix) {
+    return new Buckets() {
+      @Override
+      public <R> R charge(
+          IdBytes id,
+          @Nullable String text,
+          Charge.Act act,
+          long incrementNanos,
+          long offsetNanos,
+          Outcome<R> outcome) {
+        String key = prefix + (text == null ? id : text);
+        Charge charge = new Charge(key, act, incrementNanos, offsetNanos, Charge.NO_END);
+        Reading reading = BucketStore.this.charge(List.of(charge)).get(0);
+        return outcome.of(text, incrementNanos, reading.nowNanos(), reading.tatNanos());
+      }
+    };
+  }
+
+  /**
    * Whether the store can decide just now. May block for a round trip.
    *
    * @throws StoreException if it can not, saying why
@@ -88,7 +114,7 @@ public interface BucketStore extends AutoCloseable {
    * @return a new, empty store
    */
   static BucketStore inMemory(TimeSource time) {
-    return new MemoryStore(time, MemoryStore.DEFAULT_MAX_BUCKETS);
+    return new MemoryStore(time, 10_000_000);
   }
 
   /**

@@ -29,7 +29,7 @@ public record Charge(String key, Act act, long incrementNanos, long offsetNanos,
    * @return false only where the act votes and does not fit
    */
   public boolean passes(long nowNanos, long tatNanos) {
-    return !act.votes() || fits(nowNanos, tatNanos);
+    return Law.passes(act, incrementNanos, offsetNanos, nowNanos, tatNanos);
   }
 
   /**
@@ -42,41 +42,8 @@ public record Charge(String key, Act act, long incrementNanos, long offsetNanos,
    *     Gcra#NO_TAT} (or any instant that is not after now) where the bucket is to be forgotten
    */
   public long tatAfterNanos(long nowNanos, long tatNanos, boolean batchPasses) {
-    return switch (act) {
-      case CHECK -> tatNanos;
-      case RESET -> batchPasses ? Gcra.NO_TAT : tatNanos;
-      case SPEND, SPEND_ONLY -> {
-        long aheadNanos = Gcra.aheadNanos(nowNanos, tatNanos, offsetNanos);
-        if (batchPasses && fits(nowNanos, tatNanos)) {
-          yield incrementNanos == 0 && aheadNanos == 0
-              ? tatNanos // a full bucket stays unwritten
-              : nowNanos + aheadNanos + incrementNanos;
-        }
-        // A denied spend changes nothing but a TAT beyond now + τ. That counts as an empty bucket,
-        // and is made one, or the promised wait would start anew with every attempt.
-        yield aheadNanos == offsetNanos ? nowNanos + offsetNanos : tatNanos;
-      }
-      case REFUND -> {
-        long aheadNanos = Gcra.aheadNanos(nowNanos, tatNanos, offsetNanos);
-        long refundNanos = refundableNanos(nowNanos);
-        yield batchPasses && aheadNanos > 0 && refundNanos > 0
-            ? nowNanos + Gcra.aheadAfterRefundNanos(aheadNanos, refundNanos)
-            : tatNanos;
-      }
-    };
-  }
-
-  private boolean fits(long nowNanos, long tatNanos) {
-    long aheadNanos = Gcra.aheadNanos(nowNanos, tatNanos, offsetNanos);
-    return Gcra.roomNanos(aheadNanos, incrementNanos, offsetNanos) >= 0;
-  }
-
-  private long refundableNanos(long nowNanos) {
-    if (Long.compareUnsigned(untilNanos, nowNanos) <= 0) {
-      return 0;
-    }
-    long leftNanos = untilNanos - nowNanos;
-    return Long.compareUnsigned(leftNanos, incrementNanos) < 0 ? leftNanos : incrementNanos;
+    return Law.tatAfterNanos(
+        act, incrementNanos, offsetNanos, untilNanos, nowNanos, tatNanos, batchPasses);
   }
 
   /** What a charge does. */

@@ -1,0 +1,171 @@
+package dev.sluice.benchmarks.memory;
+
+import com.google.common.util.concurrent.RateLimiter;
+import dev.failsafe.RateLimiterConfig;
+import dev.sluice.Limiter;
+import dev.sluice.NamedLimit;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.TickingTime;
+import dev.sluice.store.TimeSource;
+import io.github.bucket4j.Bucket;
+import io.github.resilience4j.ratelimiter.RateLimiterRegistry;
+import java.time.Duration;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * The subjects, each as its documentation shows it for limits by key, with the same limit: {@code
+ * burst} tokens that come back one every {@code interval}.
+ */
+enum Subjects {
+  /** The handle of a limit. */
+  SLUICE {
+    @Override
+    Subject make(long burst, Duration interval) {
+      NamedLimit limit = limiter(burst, interval, TimeSource.system()).limit(NAME);
+      return limit::trySpend;
+    }
+  },
+  /** The same on a clock that ticks every millisecond. */
+  SLUICE_TICKING {
+    @Override
+    Subject make(long burst, Duration interval) {
+      TimeSource ticking = TickingTime.every(Duration.ofMillis(1));
+      NamedLimit limit = limiter(burst, interval, ticking).limit(NAME);
+      return limit::trySpend;
+    }
+  },
+  /** The ordinary API: limit and id as strings, a decision as the answer. */
+  SLUICE_BY_NAME {
+    @Override
+    Subject make(long burst, Duration interval) {
+      Limiter limiter = limiter(burst, interval, TimeSource.system());
+      return key -> limiter.spend(NAME, key).allowed();
+    }
+  },
+  BUCKET4J {
+    @Override
+    Subject make(long burst, Duration interval) {
+      ConcurrentHashMap<String, Bucket> buckets = new ConcurrentHashMap<>();
+      return key -> {
+        Bucket bucket = buckets.get(key);
+        if (bucket == null) {
+          bucket =
+              buckets.computeIfAbsent(
+                  key,
+                  k ->
+                      Bucket.builder()
+                          .addLimit(limit -> limit.capacity(burst).refillGreedy(1, interval))
+                          .build());
+        }
+        return bucket.tryConsume(1);
+      };
+    }
+  },
+  RESILIENCE4J {
+    @Override
+    Subject make(long burst, Duration interval) {
+      RateLimiterRegistry registry =
+          RateLimiterRegistry.of(
+              io.github.resilience4j.ratelimiter.RateLimiterConfig.custom()
+                  .limitForPeriod((int) Math.min(burst, Integer.MAX_VALUE))
+                  .limitRefreshPeriod(interval)
+                  .timeoutDuration(Duration.ZERO)
+                  .build());
+      return key -> registry.rateLimiter(key).acquirePermission();
+    }
+  },
+  GUAVA {
+    @Override
+    Subject make(long burst, Duration interval) {
+      double perSecond = Math.max(1e9 / interval.toNanos(), 1e-6) * burst;
+      ConcurrentHashMap<String, RateLimiter> limiters = new ConcurrentHashMap<>();
+      return key -> {
+        RateLimiter limiter = limiters.get(key);
+        if (limiter == null) {
+          limiter = limiters.computeIfAbsent(key, k -> RateLimiter.create(perSecond));
+        }
+        return limiter.tryAcquire();
+      };
+    }
+  },
+  FAILSAFE {
+    @Override
+    Subject make(long burst, Duration interval) {
+      ConcurrentHashMap<String, dev.failsafe.RateLimiter<Object>> limiters =
+          new ConcurrentHashMap<>();
+      RateLimiterConfig<Object> config =
+          dev.failsafe.RateLimiter.burstyBuilder(burst, interval).build().getConfig();
+      return key -> {
+        dev.failsafe.RateLimiter<Object> limiter = limiters.get(key);
+        if (limiter == null) {
+          limiter =
+              limiters.computeIfAbsent(key, k -> dev.failsafe.RateLimiter.builder(config).build());
+        }
+        return limiter.tryAcquirePermit();
+      };
+    }
+  },
+  /** What one would write by hand: a map of TATs that only ever grows. */
+  MAP_GCRA {
+    @Override
+    Subject make(long burst, Duration interval) {
+      ConcurrentHashMap<String, AtomicLong> tats = new ConcurrentHashMap<>();
+      long intervalNanos = interval.toNanos();
+      long offsetNanos = intervalNanos * burst;
+      return key -> {
+        AtomicLong tat = tats.get(key);
+        if (tat == null) {
+          tat = tats.computeIfAbsent(key, k -> new AtomicLong(Long.MIN_VALUE));
+        }
+        while (true) {
+          long nowNanos = System.nanoTime();
+          long seenNanos = tat.get();
+          long afterNanos = Math.max(seenNanos, nowNanos) + intervalNanos;
+          if (afterNanos - nowNanos > offsetNanos) {
+            return false;
+          }
+          if (tat.compareAndSet(seenNanos, afterNanos)) {
+            return true;
+          }
+        }
+      };
+    }
+  },
+  /** A bound, no limiter: the look-up alone. */
+  MAP_GET {
+    @Override
+    Subject make(long burst, Duration interval) {
+      ConcurrentHashMap<String, AtomicLong> map = new ConcurrentHashMap<>();
+      return key -> {
+        AtomicLong found = map.get(key);
+        if (found == null) {
+          found = map.computeIfAbsent(key, k -> new AtomicLong(1));
+        }
+        return found.getPlain() != 0;
+      };
+    }
+  };
+
+  private static final String NAME = "CallsPerKey";
+
+  abstract Subject make(long burst, Duration interval);
+
+  /** As tables write it. */
+  String title() {
+    return name().toLowerCase(java.util.Locale.ROOT).replace('_', '-');
+  }
+
+  private static Limiter limiter(long burst, Duration interval, TimeSource time) {
+    Limits limits =
+        Limits.builder(Catalogue.of(LimitName.builder(1, NAME).id(IdFormat.string()).build()))
+            .limit(NAME, Quota.of(burst, 1, interval))
+            .build();
+    return Limiter.of(limits, BucketStore.inMemory(time, 100_000_000));
+  }
+}

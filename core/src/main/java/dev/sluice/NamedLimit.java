@@ -1,0 +1,246 @@
+package dev.sluice;
+
+import dev.sluice.LimiterObserver.Act;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.InvalidIdException;
+import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.limit.Strictness;
+import dev.sluice.limit.UnknownLimitException;
+import dev.sluice.store.Buckets;
+import dev.sluice.store.Charge;
+import dev.sluice.store.IdBytes;
+import dev.sluice.store.StoreException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One limit of a {@link Limiter}, for the path where each nanosecond counts: its name, its quota
+ * and whether it has overrides are looked up once, and again when the limits are replaced.
+ *
+ * <p>Decides as the limiter does, on the same buckets. {@code trySpend} makes no object (with the
+ * store in memory, nobody watching, and an id that is canonical already: IPv4 addresses, numbers,
+ * UUIDs, ASCII texts); {@code spend} and {@code check} make one, the decision. Overrides are found
+ * by the id as text: a limit that has some makes a text of bytes and numbers.
+ *
+ * <p>Thread-safe; blocks as the limiter's verbs do, and throws what they throw.
+ */
+public final class NamedLimit {
+
+  private final Engine engine;
+  private final CurrentLimits limits;
+  private final String name;
+  private volatile Resolved resolved;
+
+  NamedLimit(Engine engine, CurrentLimits limits, String name) {
+    this.engine = engine;
+    this.limits = limits;
+    this.name = name;
+    this.resolved = resolve(limits.get());
+  }
+
+  /** All that follows from the limits and the name. */
+  private record Resolved(
+      Limits limits, LimitName name, Terms terms, boolean hasOverrides, Buckets buckets) {}
+
+  private Resolved resolve(Limits now) {
+    LimitName known = now.catalogue().get(name);
+    return new Resolved(
+        now,
+        known,
+        Terms.ofDefault(now, known),
+        !now.overridesOf(known).isEmpty(),
+        engine.buckets(known));
+  }
+
+  private Resolved resolved() {
+    Resolved last = resolved;
+    Limits now = limits.get();
+    if (last.limits() != now) {
+      last = resolve(now);
+      resolved = last;
+    }
+    return last;
+  }
+
+  /**
+   * The limit's name, as it is now.
+   *
+   * @return the name
+   * @throws UnknownLimitException if the limits were replaced and their catalogue has it no more
+   */
+  public LimitName name() {
+    return resolved().name();
+  }
+
+  /**
+   * Spends one token if it is there.
+   *
+   * @param id what is limited
+   * @return true if it was spent
+   * @throws InvalidIdException if the id has not the name's form
+   * @throws StoreException if the store could not decide and no failure rule does
+   */
+  public boolean trySpend(CharSequence id) {
+    return trySpend(id, 1);
+  }
+
+  /**
+   * Spends a cost if it is there.
+   *
+   * @param id what is limited
+   * @param cost tokens, 0 to the limit's burst
+   * @return true if it was spent
+   * @throws InvalidRequestException if the id has not the name's form, or the cost is out of range
+   * @throws StoreException if the store could not decide and no failure rule does
+   */
+  public boolean trySpend(CharSequence id, long cost) {
+    IdBytes bytes = IdBytes.ofThisThread();
+    boolean ascii = bytes.set(id);
+    return trySpend(bytes, ascii, id, cost);
+  }
+
+  /**
+   * Spends one token if it is there.
+   *
+   * @param utf8Id what is limited, as UTF-8; not kept
+   * @return true if it was spent
+   * @throws InvalidIdException if the id has not the name's form
+   * @throws StoreException if the store could not decide and no failure rule does
+   */
+  public boolean trySpend(byte[] utf8Id) {
+    return trySpend(utf8Id, 1);
+  }
+
+  /**
+   * Spends a cost if it is there.
+   *
+   * @param utf8Id what is limited, as UTF-8; not kept
+   * @param cost tokens, 0 to the limit's burst
+   * @return true if it was spent
+   * @throws InvalidRequestException if the id has not the name's form, or the cost is out of range
+   * @throws StoreException if the store could not decide and no failure rule does
+   */
+  public boolean trySpend(byte[] utf8Id, long cost) {
+    IdBytes bytes = IdBytes.ofThisThread();
+    boolean ascii = bytes.set(utf8Id);
+    return trySpend(bytes, ascii, null, cost);
+  }
+
+  /**
+   * Spends one token if it is there.
+   *
+   * @param id what is limited, a number
+   * @return true if it was spent
+   * @throws InvalidIdException if the id has not the name's form
+   * @throws StoreException if the store could not decide and no failure rule does
+   */
+  public boolean trySpend(long id) {
+    return trySpend(id, 1);
+  }
+
+  /**
+   * Spends a cost if it is there.
+   *
+   * @param id what is limited, a number
+   * @param cost tokens, 0 to the limit's burst
+   * @return true if it was spent
+   * @throws InvalidRequestException if the id has not the name's form, or the cost is out of range
+   * @throws StoreException if the store could not decide and no failure rule does
+   */
+  public boolean trySpend(long id, long cost) {
+    IdBytes bytes = IdBytes.ofThisThread();
+    bytes.set(id);
+    return trySpend(bytes, true, null, cost);
+  }
+
+  /**
+   * Spends one token if it is there.
+   *
+   * @param id what is limited
+   * @return allowed if it was spent; a denial changes nothing
+   * @throws InvalidIdException if the id has not the name's form
+   * @throws StoreException if the store could not decide and no failure rule does
+   */
+  public Decision spend(CharSequence id) {
+    return spend(id, 1);
+  }
+
+  /**
+   * Spends a cost if it is there.
+   *
+   * @param id what is limited
+   * @param cost tokens, 0 to the limit's burst
+   * @return allowed if it was spent; a denial changes nothing
+   * @throws InvalidRequestException if the id has not the name's form, or the cost is out of range
+   * @throws StoreException if the store could not decide and no failure rule does
+   */
+  public Decision spend(CharSequence id, long cost) {
+    return decide(Act.SPEND, resolved(), id.toString(), cost);
+  }
+
+  /**
+   * Says whether one token could be spent, and changes nothing.
+   *
+   * @param id what is limited
+   * @return what a spend would have answered
+   * @throws InvalidIdException if the id has not the name's form
+   * @throws StoreException if the store could not decide and no failure rule does
+   */
+  public Decision check(CharSequence id) {
+    return check(id, 1);
+  }
+
+  /**
+   * Says whether a cost could be spent, and changes nothing.
+   *
+   * @param id what is limited
+   * @param cost tokens, 0 to the limit's burst
+   * @return what a spend would have answered
+   * @throws InvalidRequestException if the id has not the name's form, or the cost is out of range
+   * @throws StoreException if the store could not decide and no failure rule does
+   */
+  public Decision check(CharSequence id, long cost) {
+    return decide(Act.CHECK, resolved(), id.toString(), cost);
+  }
+
+  private boolean trySpend(IdBytes id, boolean ascii, @Nullable CharSequence text, long cost) {
+    Resolved now = resolved();
+    Quota quota = now.terms().quota();
+    boolean plain =
+        ascii && !now.hasOverrides() && now.name().id().isCanonical(id.bytes(), id.length());
+    if (!plain || quota == null || cost < 0 || cost > quota.burst() || engine.isObserved()) {
+      return decide(Act.SPEND, now, text(id, text), cost).allowed();
+    }
+    try {
+      return now.buckets()
+          .charge(
+              id,
+              null,
+              Charge.Act.SPEND,
+              quota.incrementNanos(cost),
+              quota.offsetNanos(),
+              now.terms().fits());
+    } catch (StoreException e) {
+      return engine.onFailure(Act.SPEND, now.terms(), text(id, text), cost, e).allowed();
+    }
+  }
+
+  private static String text(IdBytes id, @Nullable CharSequence text) {
+    return text == null ? id.toString() : text.toString();
+  }
+
+  private Decision decide(Act act, Resolved now, String text, long cost) {
+    IdBytes bytes = IdBytes.ofThisThread();
+    IdFormat format = now.name().id();
+    boolean canonical = bytes.set(text) && format.isCanonical(bytes.bytes(), bytes.length());
+    String id = canonical ? text : format.canonical(text, Strictness.LENIENT);
+    if (!canonical) {
+      boolean unused = bytes.set(id);
+    }
+    Terms terms = now.hasOverrides() ? Terms.of(now.limits(), now.name(), id) : now.terms();
+    return engine.decide(act, now.buckets(), terms, bytes, id, cost);
+  }
+}

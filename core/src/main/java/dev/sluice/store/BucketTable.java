@@ -1,0 +1,244 @@
+package dev.sluice.store;
+
+import dev.sluice.gcra.Gcra;
+import dev.sluice.store.Charge.Act;
+import java.util.Arrays;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * All segments, and a decision on one bucket.
+ *
+ * <p>The clock is read after the TAT that it decides on: so time never runs backwards on a bucket,
+ * whatever its readers' threads are delayed by.
+ *
+ * <p>Thread-safe.
+ */
+final class BucketTable {
+
+  static final int SEGMENTS = 1024;
+
+  private static final long EXISTS = -1;
+  private static final int SEGMENT_SHIFT = 64 - 10;
+  private static final long TIDY_EVERY_NANOS = 1_000_000;
+  private static final long TIDY_NANOS_PER_LONG = 50; // going through it takes about 1: 2 % at most
+
+  private final TimeSource time;
+  private final Census census;
+  private final FirstDeath firstDeath = new FirstDeath();
+  private final SipHash keyed = SipHash.randomlyKeyed();
+  private final Segment[] segments = new Segment[SEGMENTS];
+  private final AtomicLong tidiedNanos = new AtomicLong();
+  private final AtomicInteger toTidy = new AtomicInteger();
+  private volatile long tidyEveryNanos = TIDY_EVERY_NANOS;
+
+  BucketTable(TimeSource time, long bound) {
+    this.time = time;
+    this.census = new Census(bound);
+    for (int i = 0; i < SEGMENTS; i++) {
+      segments[i] = new Segment(census);
+    }
+  }
+
+  /** The start of every hash, to be copied. */
+  SipHash keyedHash() {
+    return keyed;
+  }
+
+  long nanos() {
+    return time.nanos();
+  }
+
+  long tagged() {
+    return census.tagged();
+  }
+
+  long slots() {
+    return Arrays.stream(segments).mapToLong(segment -> segment.slots().length / 2).sum();
+  }
+
+  static int segmentOf(long place) {
+    return (int) (place >>> SEGMENT_SHIFT);
+  }
+
+  Segment segment(int index) {
+    return segments[index];
+  }
+
+  /**
+   * Decides on one bucket. Allocates nothing, except where the lines of a segment are rebuilt.
+   *
+   * @param hashTag the first part of the key's hash
+   * @param place its second part
+   * @param id for the outcome
+   */
+  <R> R charge(
+      long hashTag,
+      long place,
+      Act act,
+      long incrementNanos,
+      long offsetNanos,
+      long untilNanos,
+      @Nullable String id,
+      Outcome<R> outcome) {
+    long tag = tag(hashTag);
+    Segment segment = segments[segmentOf(place)];
+    for (int spins = 0; ; spins = Spin.once(spins)) {
+      long version = segment.version();
+      long[] slots = segment.slots();
+      int at = Lines.find(slots, tag, place);
+      long storedNanos = at < 0 ? Gcra.NO_TAT : Lines.tatNanos(slots, at);
+      if (storedNanos == Lines.LOCKED) {
+        continue;
+      }
+      long nowNanos = time.nanos();
+      long tatNanos = Lines.isDead(storedNanos, nowNanos) ? Gcra.NO_TAT : storedNanos;
+      long afterNanos =
+          Law.tatAfterNanos(
+              act,
+              incrementNanos,
+              offsetNanos,
+              untilNanos,
+              nowNanos,
+              tatNanos,
+              Law.passes(act, incrementNanos, offsetNanos, nowNanos, tatNanos));
+      if (afterNanos == tatNanos && segment.isStill(version)) {
+        return outcome.of(id, incrementNanos, nowNanos, tatNanos);
+      }
+      if (at >= 0 && Lines.lock(slots, at, storedNanos)) {
+        if (Lines.tag(slots, at) == tag) {
+          Lines.unlock(slots, at, afterNanos);
+          wrote(segment, nowNanos, tatNanos, afterNanos);
+          return outcome.of(id, incrementNanos, nowNanos, tatNanos);
+        }
+        Lines.unlock(slots, at, storedNanos);
+      } else if (at < 0) {
+        nowNanos = insert(segment, tag, place, act, incrementNanos, offsetNanos);
+        if (nowNanos != EXISTS) {
+          return outcome.of(id, incrementNanos, nowNanos, Gcra.NO_TAT);
+        }
+      }
+    }
+  }
+
+  /**
+   * Decides on a bucket that does not exist, and makes it where that is the act's effect.
+   *
+   * @return the moment of the decision, {@link #EXISTS} if there is a bucket by now
+   */
+  private long insert(
+      Segment segment, long tag, long place, Act act, long incrementNanos, long offsetNanos) {
+    while (true) {
+      long nowNanos;
+      segment.lock();
+      try {
+        if (Lines.find(segment.slots(), tag, place) >= 0) {
+          return EXISTS;
+        }
+        nowNanos = time.nanos();
+        long afterNanos =
+            Law.tatAfterNanos(
+                act,
+                incrementNanos,
+                offsetNanos,
+                Charge.NO_END,
+                nowNanos,
+                Gcra.NO_TAT,
+                Law.passes(act, incrementNanos, offsetNanos, nowNanos, Gcra.NO_TAT));
+        if (afterNanos == Gcra.NO_TAT || claimed(segment, tag, place, nowNanos, afterNanos)) {
+          return nowNanos;
+        }
+        if (!segment.isRefused()) {
+          segment.grow(nowNanos);
+          continue;
+        }
+      } finally {
+        segment.unlock();
+      }
+      makeRoom(nowNanos);
+    }
+  }
+
+  private boolean claimed(Segment segment, long tag, long place, long nowNanos, long afterNanos) {
+    int at = segment.claim(tag, place, nowNanos);
+    if (at < 0) {
+      return false;
+    }
+    Lines.unlock(segment.slots(), at, afterNanos);
+    wrote(segment, nowNanos, Gcra.NO_TAT, afterNanos);
+    return true;
+  }
+
+  /** What a batch or a decision tells of each TAT that it has written. */
+  void wrote(Segment segment, long nowNanos, long tatNanos, long afterNanos) {
+    if (afterNanos == tatNanos) {
+      return;
+    }
+    if (tatNanos == Gcra.NO_TAT || Long.compareUnsigned(afterNanos, tatNanos) < 0) {
+      segment.firstDeath().tell(afterNanos);
+      firstDeath.tell(afterNanos);
+    }
+    long sinceNanos = nowNanos - tidiedNanos.getPlain();
+    if (sinceNanos >= tidyEveryNanos || sinceNanos < 0) {
+      tidy(nowNanos);
+    }
+  }
+
+  /** A little upkeep by one caller now and then: one segment of all, in turn. */
+  private void tidy(long nowNanos) {
+    long thenNanos = tidiedNanos.get();
+    if (!tidiedNanos.compareAndSet(thenNanos, nowNanos)) {
+      return;
+    }
+    Segment segment = segments[toTidy.getAndIncrement() & (SEGMENTS - 1)];
+    if (segment.tryLock()) {
+      try {
+        segment.tidy(nowNanos);
+        tidyEveryNanos = Math.max(TIDY_EVERY_NANOS, TIDY_NANOS_PER_LONG * segment.slots().length);
+      } finally {
+        segment.unlock();
+      }
+    }
+  }
+
+  /**
+   * Empties slots of buckets that have filled up, at least one; the caller holds no lock.
+   *
+   * @throws StoreException if there is none: the table is full
+   */
+  void makeRoom(long nowNanos) {
+    if (firstDeath.mayBeBy(nowNanos)) {
+      firstDeath.startOver();
+      boolean found = false;
+      for (Segment segment : segments) {
+        found |= !found && clearDead(segment, nowNanos);
+        firstDeath.tell(segment.firstDeath().nanos());
+      }
+      if (found) {
+        return;
+      }
+    }
+    throw new StoreException(
+        "the memory store is full: it keeps %d live buckets at most, and none is forgotten to"
+                .formatted(census.bound())
+            + " make room; nothing was charged");
+  }
+
+  private static boolean clearDead(Segment segment, long nowNanos) {
+    if (!segment.firstDeath().mayBeBy(nowNanos)) {
+      return false;
+    }
+    segment.lock();
+    try {
+      return segment.clearDead(nowNanos);
+    } finally {
+      segment.unlock();
+    }
+  }
+
+  /** A tag is never 0, which stands for an empty slot. */
+  static long tag(long hash) {
+    return hash == 0 ? 1 : hash;
+  }
+}

@@ -1,0 +1,37 @@
+package dev.sluice.store;
+
+import dev.sluice.store.Charge.Act;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The buckets whose keys start with the same prefix: those of one limit.
+ *
+ * <p>For decisions on one bucket at a time that should cost nothing but themselves: what can be
+ * known of the prefix is worked out once, and no {@link Charge} is made.
+ *
+ * <p>Thread-safe; blocks as {@link BucketStore#charge} does, and fails as it does.
+ */
+@FunctionalInterface
+public interface Buckets {
+
+  /**
+   * Decides on one bucket: that of the prefix and the id.
+   *
+   * @param <R> the answer
+   * @param id the id, canonical, not empty; not kept
+   * @param text the same id as text, for the outcome; null if that does not ask for it
+   * @param act what is to be done, not a reset; a refund does not expire
+   * @param incrementNanos as in {@link Charge}
+   * @param offsetNanos as in {@link Charge}
+   * @param outcome makes the answer
+   * @return the answer
+   * @throws StoreException if the store could not decide
+   */
+  <R> R charge(
+      IdBytes id,
+      @Nullable String text,
+      Act act,
+      long incrementNanos,
+      long offsetNanos,
+      Outcome<R> outcome);
+}

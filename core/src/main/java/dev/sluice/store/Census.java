@@ -1,0 +1,43 @@
+package dev.sluice.store;
+
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * How many slots bear a tag, in the whole table, and how many may: the bound on live buckets.
+ *
+ * <p>A tagged slot holds a live bucket or one that has filled up and was not cleared yet; so the
+ * count is never below the number of live buckets. It changes only where an empty slot is tagged or
+ * a tag is cleared: a table in steady use does not touch it.
+ *
+ * <p>Thread-safe and lock-free.
+ */
+final class Census {
+
+  private final long bound;
+  private final AtomicLong tagged = new AtomicLong();
+
+  Census(long bound) {
+    this.bound = bound;
+  }
+
+  long bound() {
+    return bound;
+  }
+
+  long tagged() {
+    return tagged.get();
+  }
+
+  /** Counts one more, or refuses because that would be over the bound. */
+  boolean tryAdd() {
+    if (tagged.incrementAndGet() <= bound) {
+      return true;
+    }
+    tagged.decrementAndGet();
+    return false;
+  }
+
+  void remove(int slots) {
+    tagged.addAndGet(-slots);
+  }
+}

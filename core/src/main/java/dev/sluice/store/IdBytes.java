@@ -1,0 +1,124 @@
+package dev.sluice.store;
+
+import java.nio.charset.StandardCharsets;
+
+/**
+ * An id as UTF-8 bytes, in an array that is used again for the next one: how a text, bytes or a
+ * number gets to a store without an object being made.
+ *
+ * <p>Not thread-safe: each thread has {@linkplain #ofThisThread its own}, good until the thread's
+ * next call to Sluice.
+ */
+public final class IdBytes {
+
+  private static final ThreadLocal<IdBytes> OWN = ThreadLocal.withInitial(IdBytes::new);
+  private static final int FIRST_CAPACITY = 64;
+  private static final int MOST_DIGITS = 20;
+
+  final SipHash hash = new SipHash(0, 0);
+  private byte[] bytes = new byte[FIRST_CAPACITY];
+  private int length;
+
+  IdBytes() {}
+
+  /**
+   * The one of this thread.
+   *
+   * @return with whatever was set last
+   */
+  public static IdBytes ofThisThread() {
+    return OWN.get();
+  }
+
+  /**
+   * Sets a text.
+   *
+   * @param text the id
+   * @return whether all of it is ASCII
+   */
+  public boolean set(CharSequence text) {
+    int to = text.length();
+    byte[] target = room(to);
+    int seen = 0;
+    for (int i = 0; i < to; i++) {
+      char c = text.charAt(i);
+      target[i] = (byte) c;
+      seen |= c;
+    }
+    length = to;
+    if (seen < 0x80) {
+      return true;
+    }
+    bytes = Utf8.encode(text);
+    length = bytes.length;
+    return false;
+  }
+
+  /**
+   * Sets bytes.
+   *
+   * @param utf8 the id, copied
+   * @return whether all of it is ASCII
+   */
+  public boolean set(byte[] utf8) {
+    System.arraycopy(utf8, 0, room(utf8.length), 0, utf8.length);
+    length = utf8.length;
+    int seen = 0;
+    for (byte b : utf8) {
+      seen |= b;
+    }
+    return seen >= 0;
+  }
+
+  /**
+   * Sets a number, as its decimal digits.
+   *
+   * @param number the id
+   */
+  public void set(long number) {
+    byte[] target = room(MOST_DIGITS);
+    int digits = number < 0 ? 1 : 0;
+    for (long rest = number / 10; rest != 0; rest /= 10) {
+      digits++;
+    }
+    length = digits + 1;
+    long rest = number;
+    for (int at = length - 1; at >= 0; at--) {
+      target[at] = (byte) ('0' + Math.abs(rest % 10));
+      rest /= 10;
+    }
+    if (number < 0) {
+      target[0] = '-';
+    }
+  }
+
+  /**
+   * The bytes, from the first one.
+   *
+   * @return the array itself, which may be longer than the id
+   */
+  public byte[] bytes() {
+    return bytes;
+  }
+
+  /**
+   * How many bytes the id has.
+   *
+   * @return a number from 0
+   */
+  public int length() {
+    return length;
+  }
+
+  private byte[] room(int needed) {
+    if (bytes.length < needed) {
+      bytes = new byte[Math.max(needed, 2 * bytes.length)];
+    }
+    return bytes;
+  }
+
+  @Override
+  public String toString() {
+    return new String(bytes, 0, length, StandardCharsets.UTF_8);
+  }
+}

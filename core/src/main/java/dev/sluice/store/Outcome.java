@@ -1,0 +1,25 @@
+package dev.sluice.store;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Makes an answer of what a store found, so that the store need not make an object for it.
+ *
+ * <p>Called once for a decision, on the thread that asked. It does not block.
+ *
+ * @param <R> the answer
+ */
+@FunctionalInterface
+public interface Outcome<R> {
+
+  /**
+   * The answer.
+   *
+   * @param id the id that was asked for, as the caller gave it as text
+   * @param incrementNanos the increment that was charged
+   * @param nowNanos the store's present, as in {@link Reading}
+   * @param tatNanos the TAT before the act, as in {@link Reading}
+   * @return the answer
+   */
+  R of(@Nullable String id, long incrementNanos, long nowNanos, long tatNanos);
+}

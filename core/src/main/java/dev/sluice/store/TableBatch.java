@@ -1,0 +1,155 @@
+package dev.sluice.store;
+
+import dev.sluice.gcra.Gcra;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * A batch over several buckets of a table: all or nothing, at one moment.
+ *
+ * <p>It locks the segments of its keys in ascending order, then the slots of those buckets that
+ * exist; so neither can change, nor can a missing one appear. Then it reads the clock once,
+ * decides, finds slots for the new buckets, and only then writes. Until the first write everything
+ * can be let go of unchanged: that is done where a slot is missing because lines are crowded or the
+ * bound is reached, and the batch starts again with more room. A reader that meets a batch halfway
+ * finds locked slots, and waits; so it sees all of it or nothing.
+ *
+ * <p>For one thread, once.
+ */
+final class TableBatch {
+
+  private static final int ALL = -1;
+
+  private final BucketTable table;
+  private final List<Charge> charges;
+  private final long[] tags;
+  private final long[] places;
+  private final int[] slotAt; // of each charge, -1 for none
+  private final long[] storedNanos; // in that slot, 0 for none
+  private final long[] afterNanos;
+  private final int[] segments; // ascending
+  private long nowNanos;
+
+  TableBatch(BucketTable table, List<Charge> charges) {
+    this.table = table;
+    this.charges = charges;
+    int size = charges.size();
+    this.tags = new long[size];
+    this.places = new long[size];
+    this.slotAt = new int[size];
+    this.storedNanos = new long[size];
+    this.afterNanos = new long[size];
+    IdBytes key = IdBytes.ofThisThread();
+    for (int i = 0; i < size; i++) {
+      boolean unused = key.set(charges.get(i).key());
+      SipHash hash = key.hash.startFrom(table.keyedHash()).key(key.bytes(), key.length());
+      tags[i] = BucketTable.tag(hash.first());
+      places[i] = hash.second();
+    }
+    this.segments =
+        Arrays.stream(places).mapToInt(BucketTable::segmentOf).sorted().distinct().toArray();
+  }
+
+  List<Reading> charge() {
+    while (true) {
+      lockSegments();
+      try {
+        int failed = attempt();
+        if (failed == ALL) {
+          return readings();
+        }
+        if (!segment(failed).isRefused()) {
+          segment(failed).grow(nowNanos);
+          continue;
+        }
+      } finally {
+        unlockSegments();
+      }
+      table.makeRoom(nowNanos);
+    }
+  }
+
+  private void lockSegments() {
+    for (int index : segments) {
+      table.segment(index).lock();
+    }
+  }
+
+  private void unlockSegments() {
+    for (int index : segments) {
+      table.segment(index).unlock();
+    }
+  }
+
+  /**
+   * Returns {@link #ALL}, or the charge for whose bucket there is no slot; then nothing changed.
+   */
+  private int attempt() {
+    Arrays.fill(slotAt, -1);
+    int failed = ALL;
+    boolean written = false;
+    try {
+      lockSlots();
+      nowNanos = table.nanos();
+      decide();
+      failed = claimSlots();
+      written = failed == ALL;
+    } finally {
+      for (int i = 0; i < slotAt.length; i++) {
+        if (slotAt[i] >= 0) {
+          Lines.unlock(segment(i).slots(), slotAt[i], written ? afterNanos[i] : storedNanos[i]);
+        }
+      }
+    }
+    return failed;
+  }
+
+  private void lockSlots() {
+    for (int i = 0; i < slotAt.length; i++) {
+      long[] slots = segment(i).slots();
+      int at = Lines.find(slots, tags[i], places[i]);
+      storedNanos[i] = at < 0 ? Gcra.NO_TAT : Lines.lock(slots, at);
+      slotAt[i] = at;
+    }
+  }
+
+  private void decide() {
+    boolean passes = true;
+    for (int i = 0; i < slotAt.length; i++) {
+      passes &= charges.get(i).passes(nowNanos, tatNanos(i));
+    }
+    for (int i = 0; i < slotAt.length; i++) {
+      afterNanos[i] = charges.get(i).tatAfterNanos(nowNanos, tatNanos(i), passes);
+    }
+  }
+
+  private int claimSlots() {
+    for (int i = 0; i < slotAt.length; i++) {
+      if (slotAt[i] < 0 && afterNanos[i] != Gcra.NO_TAT) {
+        slotAt[i] = segment(i).claim(tags[i], places[i], nowNanos);
+        if (slotAt[i] < 0) {
+          return i;
+        }
+      }
+    }
+    return ALL;
+  }
+
+  private List<Reading> readings() {
+    List<Reading> readings = new ArrayList<>(slotAt.length);
+    for (int i = 0; i < slotAt.length; i++) {
+      readings.add(new Reading(nowNanos, tatNanos(i)));
+      table.wrote(segment(i), nowNanos, tatNanos(i), afterNanos[i]);
+    }
+    return readings;
+  }
+
+  private long tatNanos(int i) {
+    return Lines.isDead(storedNanos[i], nowNanos) ? Gcra.NO_TAT : storedNanos[i];
+  }
+
+  private Segment segment(int i) {
+    return table.segment(BucketTable.segmentOf(places[i]));
+  }
+}

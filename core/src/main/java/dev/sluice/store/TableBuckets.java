@@ -1,0 +1,33 @@
+package dev.sluice.store;
+
+import dev.sluice.store.Charge.Act;
+import java.nio.charset.StandardCharsets;
+import org.jspecify.annotations.Nullable;
+
+/** The buckets of one limit in a table: the hash of the prefix is kept. Thread-safe. */
+final class TableBuckets implements Buckets {
+
+  private final BucketTable table;
+  private final SipHash prefixHash;
+
+  TableBuckets(BucketTable table, String prefix) {
+    byte[] bytes = prefix.getBytes(StandardCharsets.UTF_8);
+    this.table = table;
+    this.prefixHash =
+        new SipHash(0, 0).startFrom(table.keyedHash()).message(bytes, 0, bytes.length);
+  }
+
+  @Override
+  public <R> R charge(
+      IdBytes id,
+      @Nullable String text,
+      Act act,
+      long incrementNanos,
+      long offsetNanos,
+      Outcome<R> outcome) {
+    SipHash hash = id.hash.startFrom(prefixHash).message(id.bytes(), 0, id.length());
+    long tag = hash.first();
+    long place = hash.second();
+    return table.charge(tag, place, act, incrementNanos, offsetNanos, Charge.NO_END, text, outcome);
+  }
+}

@@ -1,0 +1,220 @@
+package dev.sluice;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.sun.management.ThreadMXBean;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.limit.Strictness;
+import dev.sluice.limit.UnknownLimitException;
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.StoreException;
+import java.lang.management.ManagementFactory;
+import java.nio.CharBuffer;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Test;
+
+class NamedLimitTest {
+
+  private static final Catalogue CATALOGUE =
+      Catalogue.of(
+          LimitName.builder(1, "CallsPerText").id(IdFormat.string()).build(),
+          LimitName.builder(2, "CallsPerAddress").id(IdFormat.ipAddress()).build(),
+          LimitName.builder(3, "CallsPerNumber").id(IdFormat.integer()).build(),
+          LimitName.builder(4, "Disabled").id(IdFormat.string()).build());
+  private static final Limits LIMITS = limits(3).build();
+
+  private final AtomicLong nowNanos = new AtomicLong(1_000_000_000_000L);
+  private final CurrentLimits current = new CurrentLimits(LIMITS);
+  private final BucketStore store = BucketStore.inMemory(nowNanos::get);
+  private final Limiter limiter = Limiter.of(current, store);
+
+  private static Limits.Builder limits(int burst) {
+    Quota quota = Quota.of(burst, 1, Duration.ofSeconds(1));
+    return Limits.builder(CATALOGUE)
+        .limit("CallsPerText", quota)
+        .limit("CallsPerAddress", quota)
+        .limit("CallsPerNumber", quota);
+  }
+
+  @Test
+  void text_bytesAndNumber_shareABucket() {
+    NamedLimit limit = limiter.limit("CallsPerText");
+    assertThat(limit.trySpend("42")).isTrue();
+    assertThat(limit.trySpend(42)).isTrue();
+    assertThat(limit.trySpend("42".getBytes(StandardCharsets.UTF_8))).isTrue();
+    assertThat(limit.trySpend(CharBuffer.wrap("42"))).isFalse();
+    assertThat(limit.trySpend(42)).isFalse();
+    assertThat(limiter.spend("CallsPerText", "42").allowed()).isFalse();
+    assertThat(limiter.spend(List.of(limiter.transaction("CallsPerText", "42"))).allowed())
+        .isFalse();
+    limiter.reset("CallsPerText", "42");
+    assertThat(limit.trySpend(42)).isTrue();
+    assertThat(limit.trySpend("ä€".getBytes(StandardCharsets.UTF_8), 3)).isTrue();
+    assertThat(limit.trySpend("ä€")).isFalse();
+  }
+
+  @Test
+  void id_inAnotherSpelling_meetsItsBucket() {
+    NamedLimit limit = limiter.limit("CallsPerAddress");
+    assertThat(limit.trySpend("::ffff:10.0.0.1", 2)).isTrue();
+    assertThat(limit.trySpend("10.0.0.1", 2)).isFalse();
+    assertThat(limit.trySpend("10.0.0.1".getBytes(StandardCharsets.UTF_8), 1)).isTrue();
+    assertThat(limit.trySpend("2001:DB8::0:1", 3)).isTrue();
+    assertThat(limit.trySpend("2001:db8::1")).isFalse();
+    assertThat(limiter.limit("CallsPerNumber").trySpend("007", 3)).isTrue();
+    assertThat(limiter.limit("CallsPerNumber").trySpend(7)).isFalse();
+  }
+
+  @Test
+  void bad_requests_areRefusedAsTheLimiterDoes() {
+    NamedLimit limit = limiter.limit("CallsPerAddress");
+    for (String id : List.of("", "10.0.0", "10.0.0.256", "1.2.3.04", "10.0.0.1 ", "nobody")) {
+      assertThatThrownBy(() -> limit.trySpend(id))
+          .as(id)
+          .isInstanceOf(InvalidRequestException.class);
+      assertThatThrownBy(() -> limit.trySpend(id.getBytes(StandardCharsets.UTF_8)))
+          .isInstanceOf(InvalidRequestException.class);
+    }
+    assertThatThrownBy(() -> limit.trySpend(5)).isInstanceOf(InvalidRequestException.class);
+    assertThatThrownBy(() -> limit.trySpend("10.0.0.1", 4))
+        .hasMessageContaining("invalid cost, must be <= limit.Burst");
+    assertThatThrownBy(() -> limit.trySpend("10.0.0.1", -1))
+        .hasMessageContaining("invalid cost, must be >= 0");
+    assertThatThrownBy(() -> limiter.limit("Nobody")).isInstanceOf(UnknownLimitException.class);
+  }
+
+  @Test
+  void replaced_limits_holdAtOnce() {
+    NamedLimit limit = limiter.limit("CallsPerText");
+    assertThat(limit.trySpend("a", 3)).isTrue();
+    current.replace(
+        limits(5).override("CallsPerText", "b", Quota.per(9, Duration.ofDays(1))).build());
+    assertThat(limit.trySpend("a", 2)).isTrue();
+    assertThat(limit.trySpend("a")).isFalse();
+    assertThat(limit.trySpend("b", 9)).isTrue();
+    assertThat(limit.spend("b").transaction().overridden()).isTrue();
+    current.replace(Limits.builder(CATALOGUE).build());
+    assertThat(limit.trySpend("a", 100)).as("disabled").isTrue();
+    current.replace(Limits.builder(Catalogue.of()).build());
+    assertThatThrownBy(() -> limit.trySpend("a")).isInstanceOf(UnknownLimitException.class);
+  }
+
+  @Test
+  void decisions_equalThoseOfABatchOfOne() {
+    Limiter other = Limiter.of(current, BucketStore.inMemory(nowNanos::get));
+    Random random = new Random(11);
+    for (int i = 0; i < 5_000; i++) {
+      nowNanos.addAndGet(random.nextInt(700_000_000));
+      String id = Integer.toString(random.nextInt(5));
+      long cost = random.nextInt(4);
+      boolean check = random.nextInt(3) == 0;
+      NamedLimit limit = limiter.limit("CallsPerText");
+      Decision found = check ? limit.check(id, cost) : limit.spend(id, cost);
+      List<Transaction> batch = List.of(other.transaction("CallsPerText", id).withCost(cost));
+      Decision expected = check ? other.check(batch) : other.spend(batch);
+      assertThat(found).hasToString(expected.toString());
+      assertThat(found.tat()).isEqualTo(expected.tat());
+      assertThat(found.message()).isEqualTo(expected.message());
+      assertThat(found.retryAfterSeconds()).isEqualTo(expected.retryAfterSeconds());
+    }
+  }
+
+  @Test
+  void store_thatFails_leavesItToTheRule() {
+    BucketStore full = BucketStore.inMemory(nowNanos::get, 1);
+    Limiter failing = Limiter.of(current, full);
+    assertThat(failing.limit("CallsPerText").trySpend("a")).isTrue();
+    assertThatThrownBy(() -> failing.limit("CallsPerText").trySpend("b"))
+        .isInstanceOf(StoreException.class);
+    Limiter denying = Limiter.builder(current, full).onFailure(FailureRule.deny()).build();
+    NamedLimit limit = denying.limit("CallsPerText");
+    assertThat(limit.trySpend("b")).isFalse();
+    assertThat(limit.trySpend(7)).isFalse();
+    assertThat(limit.trySpend(new byte[] {'b'})).isFalse();
+    assertThat(limit.spend("b").degraded()).isTrue();
+    assertThat(limit.trySpend("a")).isTrue();
+  }
+
+  @Test
+  void formats_callCanonicalOnlyWhatIs() {
+    Random random = new Random(3);
+    String alphabet = "0123456789abcdefABCDEF.:-/ é\u0001";
+    for (var format :
+        List.of(
+            IdFormat.string(),
+            IdFormat.ipAddress(),
+            IdFormat.integer(),
+            IdFormat.regId(),
+            IdFormat.uuid())) {
+      for (int i = 0; i < 20_000; i++) {
+        String text = text(random, alphabet);
+        byte[] ascii = text.getBytes(StandardCharsets.US_ASCII);
+        boolean isAscii = text.chars().allMatch(c -> c < 0x80);
+        if (isAscii && format.isCanonical(ascii, ascii.length)) {
+          assertThat(format.canonical(text, Strictness.LENIENT)).isEqualTo(text);
+        }
+      }
+    }
+  }
+
+  private static String text(Random random, String alphabet) {
+    StringBuilder text = new StringBuilder();
+    int length = random.nextInt(22);
+    switch (random.nextInt(3)) {
+      case 0 -> {
+        for (int i = 0; i < length; i++) {
+          text.append(alphabet.charAt(random.nextInt(alphabet.length())));
+        }
+      }
+      case 1 -> text.append(random.nextLong() >> random.nextInt(64));
+      default -> {
+        for (int i = 0; i < 3 + random.nextInt(3); i++) {
+          text.append(i == 0 ? "" : ".").append(random.nextInt(300));
+        }
+      }
+    }
+    return text.toString();
+  }
+
+  @Test
+  void try_spend_makesNoObject() {
+    NamedLimit limit = limiter.limit("CallsPerText");
+    String[] ids = new String[1_000];
+    byte[][] bytes = new byte[ids.length][];
+    for (int i = 0; i < ids.length; i++) {
+      ids[i] = "user-" + (1_000_000_000L + i);
+      bytes[i] = ids[i].getBytes(StandardCharsets.UTF_8);
+    }
+    // Allowed, denied, inserted and reused; as bytes, text and number.
+    Runnable everything =
+        () -> {
+          for (int i = 0; i < ids.length; i++) {
+            boolean unused =
+                limit.trySpend(ids[i]) && limit.trySpend(bytes[i]) && limit.trySpend(i);
+          }
+          nowNanos.addAndGet(500_000_000);
+        };
+    for (int i = 0; i < 300; i++) {
+      everything.run();
+    }
+    var threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+    long best = Long.MAX_VALUE;
+    for (int i = 0; i < 20_000 && best > 0; i++) {
+      long before = threads.getCurrentThreadAllocatedBytes();
+      everything.run();
+      best = Math.min(best, threads.getCurrentThreadAllocatedBytes() - before);
+    }
+    assertThat(best).isZero();
+  }
+}

@@ -1,0 +1,239 @@
+package dev.sluice.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.store.Charge.Act;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongConsumer;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The table where it is most itself: many buckets that come, go, and come back. */
+class BucketTableTest {
+
+  private static final long SECOND = 1_000_000_000;
+  private static final int BURST = 3;
+  private static final List<Act> ACTS = List.of(Act.values());
+
+  private final AtomicLong nowNanos = new AtomicLong(1_700_000_000 * SECOND);
+
+  private MemoryStore store(long bound) {
+    return new MemoryStore(nowNanos::get, bound);
+  }
+
+  /** A limit of {@link #BURST} tokens that come back one a second. */
+  private static Charge charge(Act act, long id) {
+    return new Charge("1:" + id, act, SECOND, BURST * SECOND, Charge.NO_END);
+  }
+
+  private static boolean spend(BucketStore store, long id) {
+    Charge charge = charge(Act.SPEND, id);
+    Reading reading = store.charge(List.of(charge)).get(0);
+    return charge.passes(reading.nowNanos(), reading.tatNanos());
+  }
+
+  private static void onThreads(int threads, LongConsumer work) throws Exception {
+    ExecutorService executor = Executors.newFixedThreadPool(threads);
+    try {
+      List<Future<?>> all = new ArrayList<>();
+      for (int i = 0; i < threads; i++) {
+        long thread = i;
+        all.add(executor.submit(() -> work.accept(thread)));
+      }
+      for (Future<?> one : all) {
+        one.get(2, TimeUnit.MINUTES);
+      }
+    } finally {
+      executor.shutdownNow();
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {2, 16})
+  void million_keysThatDieAndComeBack_giveOutExactlyTheirBurst(int threads) throws Exception {
+    int keys = 1_000_000;
+    MemoryStore store = store(2_000_000);
+    for (int life = 0; life < 2; life++) {
+      AtomicLong allowed = new AtomicLong();
+      // Each key is asked for burst + 1 times, by different threads and in different orders.
+      onThreads(
+          threads,
+          thread -> {
+            long mine = 0;
+            for (long n = thread; n < (BURST + 1L) * keys; n += threads) {
+              long id = (n % keys) * 7919 % keys; // a permutation
+              mine += spend(store, id) ? 1 : 0;
+            }
+            allowed.addAndGet(mine);
+          });
+      assertThat(allowed.get()).isEqualTo((long) BURST * keys);
+      nowNanos.addAndGet(BURST * SECOND); // every bucket is full again
+    }
+  }
+
+  @Test
+  void growing_underLoad_losesAndDoublesNothing() throws Exception {
+    MemoryStore store = store(10_000_000);
+    AtomicLong allowed = new AtomicLong();
+    int keys = 300_000;
+    onThreads(
+        4,
+        thread -> {
+          Random random = new Random(thread);
+          long mine = 0;
+          for (long id = 0; id < keys; id++) { // all insert the same keys at about the same time
+            mine += spend(store, id) ? 1 : 0;
+            mine += spend(store, random.nextLong(id + 1)) ? 1 : 0;
+          }
+          for (long id = 0; id < keys; id++) {
+            while (spend(store, id)) {
+              mine++;
+            }
+          }
+          allowed.addAndGet(mine);
+        });
+    assertThat(allowed.get()).isEqualTo((long) BURST * keys);
+    assertThat(store.liveBuckets()).hasValue(keys);
+  }
+
+  @Test
+  void random_actsAndTimes_answerAsAMapWould() {
+    for (long seed = 0; seed < 30; seed++) {
+      Random random = new Random(seed);
+      MemoryStore store = store(10_000_000);
+      Map<String, Long> map = new HashMap<>();
+      int keys = 1 + random.nextInt(20_000);
+      for (int i = 0; i < 20_000; i++) {
+        if (random.nextInt(1_000) == 0) {
+          nowNanos.addAndGet(random.nextLong(2 * SECOND));
+        }
+        List<Charge> batch = new ArrayList<>();
+        int first = random.nextInt(keys);
+        int size = random.nextInt(4) == 0 ? 1 + random.nextInt(5) : 1;
+        for (int b = 0; b < Math.min(size, keys); b++) {
+          Act act = ACTS.get(random.nextInt(ACTS.size()));
+          batch.add(charge(act, (first + b * 31L) % keys));
+        }
+        if (batch.stream().map(Charge::key).distinct().count() < batch.size()) {
+          continue;
+        }
+        assertThat(store.charge(batch)).as("seed %d", seed).isEqualTo(onMap(map, batch));
+      }
+    }
+  }
+
+  private List<Reading> onMap(Map<String, Long> map, List<Charge> batch) {
+    long now = nowNanos.get();
+    List<Reading> readings = new ArrayList<>();
+    boolean passes = true;
+    for (Charge charge : batch) {
+      long tat = map.getOrDefault(charge.key(), 0L);
+      readings.add(new Reading(now, tat > now ? tat : 0));
+      passes &= charge.passes(now, tat > now ? tat : 0);
+    }
+    for (int i = 0; i < batch.size(); i++) {
+      long after = batch.get(i).tatAfterNanos(now, readings.get(i).tatNanos(), passes);
+      map.put(batch.get(i).key(), after);
+    }
+    return readings;
+  }
+
+  @Test
+  void at_theBound_newBucketsAreRefusedAndLiveOnesKept() {
+    MemoryStore store = store(1_000);
+    for (long id = 0; id < 1_000; id++) {
+      assertThat(spend(store, id)).isTrue();
+    }
+    for (long id = 1_000; id < 1_100; id++) {
+      long refused = id;
+      assertThatThrownBy(() -> spend(store, refused))
+          .isInstanceOf(StoreException.class)
+          .hasMessageContaining("1000 live buckets at most");
+    }
+    assertThatThrownBy(() -> store.charge(List.of(charge(Act.SPEND, 1), charge(Act.SPEND, 5_000))))
+        .isInstanceOf(StoreException.class);
+    // Nothing of the refused batch was charged, and a check makes no bucket.
+    Reading unchanged = store.charge(List.of(charge(Act.CHECK, 1), charge(Act.CHECK, 9))).get(0);
+    assertThat(unchanged.tatNanos() - unchanged.nowNanos()).isEqualTo(SECOND);
+    assertThat(store.charge(List.of(charge(Act.CHECK, 5_000))).get(0).tatNanos()).isZero();
+
+    // One is given back: there is room for exactly one.
+    assertThat(store.charge(List.of(charge(Act.RESET, 17)))).hasSize(1);
+    assertThat(spend(store, 2_000)).isTrue();
+    assertThatThrownBy(() -> spend(store, 2_001)).isInstanceOf(StoreException.class);
+
+    nowNanos.addAndGet(SECOND);
+    for (long id = 3_000; id < 4_000; id++) {
+      assertThat(spend(store, id)).isTrue();
+    }
+  }
+
+  @Test
+  void at_theBound_withThreads_neverMoreLiveBucketsThanIt() throws Exception {
+    int bound = 5_000;
+    MemoryStore store = store(bound);
+    AtomicLong made = new AtomicLong();
+    onThreads(
+        8,
+        thread -> {
+          for (long id = thread; id < 4L * bound; id += 8) {
+            try {
+              made.addAndGet(spend(store, id) ? 1 : 0);
+            } catch (StoreException full) {
+              // counted below by what is missing
+            }
+          }
+        });
+    assertThat(made.get()).isEqualTo(bound);
+    assertThat(store.liveBuckets()).hasValue(bound);
+  }
+
+  @Test
+  void idle_tableShrinks() {
+    MemoryStore store = store(10_000_000);
+    for (long id = 0; id < 200_000; id++) {
+      assertThat(spend(store, id)).isTrue();
+    }
+    assertThat(store.liveBuckets()).hasValue(200_000);
+    long slots = store.slots();
+    for (int i = 0; i < 2 * BucketTable.SEGMENTS; i++) { // one segment is tidied with each
+      nowNanos.addAndGet(2 * SECOND);
+      assertThat(spend(store, 1)).isTrue();
+    }
+    assertThat(store.liveBuckets().orElseThrow()).isLessThanOrEqualTo(2);
+    assertThat(store.slots()).isLessThan(slots / 20);
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 10, 1_000, 100_000, 1_000_000})
+  void slots_areFewEnoughForTheMemoryGoal(int keys) {
+    MemoryStore store = store(10_000_000);
+    for (long id = 0; id < keys; id++) {
+      assertThat(spend(store, id)).isTrue();
+    }
+    double bytes = 18.0 * store.slots();
+    assertThat(bytes).isLessThan(24.0 * keys + 18 * 8.0 * BucketTable.SEGMENTS);
+  }
+
+  @Test
+  void clock_thatStepsBack_isBorne() {
+    MemoryStore store = store(1_000);
+    assertThat(spend(store, 1)).isTrue();
+    nowNanos.addAndGet(-3_600 * SECOND);
+    // A TAT beyond now + τ is an empty bucket: the wait is T, and then it is over.
+    assertThat(spend(store, 1)).isFalse();
+    nowNanos.addAndGet(SECOND);
+    assertThat(spend(store, 1)).isTrue();
+  }
+}

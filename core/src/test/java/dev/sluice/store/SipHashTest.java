@@ -1,0 +1,112 @@
+package dev.sluice.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.charset.StandardCharsets;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Random;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+class SipHashTest {
+
+  private static final SipHash STATE = new SipHash(0x0706050403020100L, 0x0f0e0d0c0b0a0908L);
+
+  private static String hex(SipHash hash) {
+    return Long.toHexString(hash.first()) + " " + Long.toHexString(hash.second());
+  }
+
+  private static SipHash copy(SipHash state) {
+    return new SipHash(0, 0).startFrom(state);
+  }
+
+  private static SipHash limit(String prefix) {
+    byte[] bytes = prefix.getBytes(StandardCharsets.UTF_8);
+    return copy(STATE).message(bytes, 0, bytes.length);
+  }
+
+  private static SipHash key(String key) {
+    IdBytes bytes = new IdBytes();
+    boolean ascii = bytes.set(key);
+    assertThat(ascii).isEqualTo(key.chars().allMatch(c -> c < 0x80));
+    return copy(STATE).key(bytes.bytes(), bytes.length());
+  }
+
+  @Test
+  void kept_stateOfALimitWithAnId_meetsTheWholeKey() {
+    for (String id : List.of("", "1", "10.0.0.1", "abcdefg", "abcdefgh", "ä€𝄞", "a:b:c")) {
+      byte[] bytes = id.getBytes(StandardCharsets.UTF_8);
+      assertThat(hex(limit("12:").message(bytes, 0, bytes.length)))
+          .as(id)
+          .isEqualTo(hex(key("12:" + id)));
+    }
+  }
+
+  @Test
+  void numbers_areTheirDigits() {
+    IdBytes bytes = new IdBytes();
+    long[] edges = {0, 9, 10, 99, 100, Long.MAX_VALUE, Long.MIN_VALUE, -1, -10, 1L << 62};
+    Random random = new Random(7);
+    for (int i = 0; i < 1_000 + edges.length; i++) {
+      long number = i < edges.length ? edges[i] : random.nextLong() >> random.nextInt(64);
+      bytes.set(number);
+      assertThat(bytes).hasToString(Long.toString(number));
+    }
+  }
+
+  @Test
+  void different_keys_hashDifferently() {
+    Set<String> hashes = new HashSet<>();
+    String[] keys = {
+      "",
+      ":",
+      "1",
+      "1:",
+      ":1",
+      "1:\0",
+      "1:\0\0",
+      "\0:1",
+      "1:2",
+      "12:",
+      "1\0:",
+      "1:\uD800",
+      "1:?",
+      "1:\uDC00",
+      "1:é",
+      "1:e\u0301",
+      "1:Ã©",
+      "aaaaaaaa:",
+      "aaaaaaaa",
+      "aaaaaaa:a",
+      "aaaaaaa:"
+    };
+    for (String key : keys) {
+      assertThat(hashes.add(hex(key(key)))).as(key).isTrue();
+    }
+  }
+
+  @Test
+  void another_processHashesOtherwise() {
+    byte[] key = {'1', ':', 'a'};
+    assertThat(hex(SipHash.randomlyKeyed().key(key, 3)))
+        .isNotEqualTo(hex(SipHash.randomlyKeyed().key(key, 3)));
+  }
+
+  @Test
+  void each_bitOfAKey_changesHalfOfTheResult() {
+    Random random = new Random(5);
+    double flipped = 0;
+    int trials = 2_000;
+    for (int i = 0; i < trials; i++) {
+      byte[] id = new byte[1 + random.nextInt(40)];
+      random.nextBytes(id);
+      SipHash before = limit("1:").message(id, 0, id.length);
+      id[random.nextInt(id.length)] ^= (byte) (1 << random.nextInt(8));
+      SipHash after = limit("1:").message(id, 0, id.length);
+      flipped += Long.bitCount(before.first() ^ after.first());
+      flipped += Long.bitCount(before.second() ^ after.second());
+    }
+    assertThat(flipped / trials).isBetween(63.0, 65.0);
+  }
+}

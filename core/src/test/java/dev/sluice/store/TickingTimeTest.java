@@ -1,0 +1,50 @@
+package dev.sluice.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.time.Duration;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.Test;
+
+class TickingTimeTest {
+
+  @Test
+  void readings_goOnAndNeverRunAhead() {
+    try (TickingTime time = TickingTime.every(Duration.ofMillis(1))) {
+      TimeSource exact = TimeSource.system();
+      long first = time.nanos();
+      long last = first;
+      while (last - first < 20_000_000) {
+        long now = time.nanos();
+        assertThat(now).isGreaterThanOrEqualTo(last).isLessThanOrEqualTo(exact.nanos() + 2_000_000);
+        last = now;
+        LockSupport.parkNanos(100_000);
+      }
+    }
+  }
+
+  @Test
+  void closed_clockStandsStill() {
+    TickingTime time = TickingTime.every(Duration.ofMillis(1));
+    time.close();
+    Thread thread =
+        Thread.getAllStackTraces().keySet().stream()
+            .filter(t -> t.getName().equals("sluice-ticking-time"))
+            .findFirst()
+            .orElse(null);
+    while (thread != null && thread.isAlive()) {
+      LockSupport.parkNanos(100_000);
+    }
+    assertThat(time.nanos()).isEqualTo(time.nanos());
+  }
+
+  @Test
+  void ticks_outOfRange_areRefused() {
+    for (Duration tick : new Duration[] {Duration.ZERO, Duration.ofSeconds(2)}) {
+      assertThatThrownBy(() -> TickingTime.every(tick))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("expected 100 microseconds to 1 second");
+    }
+  }
+}
