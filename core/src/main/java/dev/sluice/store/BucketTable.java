@@ -5,6 +5,7 @@ import dev.sluice.store.Charge.Act;
 import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,14 +28,21 @@ final class BucketTable {
   private final TimeSource time;
   private final Census census;
   private final FirstDeath firstDeath = new FirstDeath();
-  private final SipHash keyed = SipHash.randomlyKeyed();
+  private final ReentrantLock makingRoom = new ReentrantLock();
+  private final SipHash keyed;
   private final Segment[] segments = new Segment[SEGMENTS];
   private final AtomicLong tidiedNanos = new AtomicLong();
   private final AtomicInteger toTidy = new AtomicInteger();
   private volatile long tidyEveryNanos = TIDY_EVERY_NANOS;
 
   BucketTable(TimeSource time, long bound) {
+    this(time, bound, SipHash.randomlyKeyed());
+  }
+
+  /** With a key that is known, for tests that choose where a bucket goes. */
+  BucketTable(TimeSource time, long bound, SipHash keyed) {
     this.time = time;
+    this.keyed = keyed;
     this.census = new Census(bound);
     for (int i = 0; i < SEGMENTS; i++) {
       segments[i] = new Segment(census);
@@ -205,24 +213,34 @@ final class BucketTable {
   /**
    * Empties slots of buckets that have filled up, at least one; the caller holds no lock.
    *
+   * <p>One at a time: who looks meanwhile at a first death that is being found anew would refuse
+   * though there is room.
+   *
    * @throws StoreException if there is none: the table is full
    */
   void makeRoom(long nowNanos) {
-    if (firstDeath.mayBeBy(nowNanos)) {
-      firstDeath.startOver();
-      boolean found = false;
-      for (Segment segment : segments) {
-        found |= !found && clearDead(segment, nowNanos);
-        firstDeath.tell(segment.firstDeath().nanos());
-      }
-      if (found) {
+    makingRoom.lock();
+    try {
+      if (firstDeath.mayBeBy(nowNanos) && foundRoom(nowNanos)) {
         return;
       }
+    } finally {
+      makingRoom.unlock();
     }
     throw new StoreException(
         "the memory store is full: it keeps %d live buckets at most, and none is forgotten to"
                 .formatted(census.bound())
             + " make room; nothing was charged");
+  }
+
+  private boolean foundRoom(long nowNanos) {
+    boolean found = false;
+    firstDeath.startOver();
+    for (Segment segment : segments) {
+      found |= !found && clearDead(segment, nowNanos);
+      firstDeath.tell(segment.firstDeath().nanos());
+    }
+    return found;
   }
 
   private static boolean clearDead(Segment segment, long nowNanos) {

@@ -199,6 +199,37 @@ class BucketTableTest {
     assertThat(store.liveBuckets()).hasValue(bound);
   }
 
+  /** Several threads look for room at once: none is told that there is none while another looks. */
+  @Test
+  void at_theBound_bucketsThatDieMakeRoomForAsManyNewOnes() throws Exception {
+    int bound = 4_000;
+    MemoryStore store = store(bound);
+    for (int life = 0; life < 10; life++) {
+      long first = (long) life * bound;
+      onThreads(
+          8,
+          thread -> {
+            for (long id = thread; id < bound; id += 8) {
+              assertThat(spend(store, first + id)).isTrue();
+            }
+          });
+      assertThatThrownBy(() -> spend(store, -1)).isInstanceOf(StoreException.class);
+      nowNanos.addAndGet(SECOND);
+    }
+  }
+
+  @Test
+  void bound_isAQuarterOfTheHeapOrWhatIsSaid() {
+    assertThat(MemoryStore.boundFor(1L << 30)).isBetween(11_000_000L, 12_000_000L);
+    assertThat(MemoryStore.boundFor(1)).isOne();
+    assertThat(MemoryStore.boundFor(Long.MAX_VALUE)).isEqualTo(MemoryStore.MOST_BUCKETS);
+    for (long bad : new long[] {Long.MIN_VALUE, -1, 0, 200_000_001, Long.MAX_VALUE}) {
+      assertThatThrownBy(() -> store(bad))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessage("maxBuckets: found " + bad + ", expected 1 to 200000000");
+    }
+  }
+
   @Test
   void idle_tableShrinks() {
     MemoryStore store = store(10_000_000);
