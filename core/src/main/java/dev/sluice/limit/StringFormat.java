@@ -38,8 +38,7 @@ final class StringFormat implements IdFormat {
   @Override
   public boolean isCanonical(byte[] ascii, int length) {
     for (int i = 0; i < length; i++) {
-      byte c = ascii[i];
-      if (c < ' ' || c == 0x7f) {
+      if (ascii[i] < ' ' || ascii[i] == 0x7f) {
         return false;
       }
     }

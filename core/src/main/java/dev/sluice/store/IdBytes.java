@@ -14,6 +14,7 @@ public final class IdBytes {
   private static final ThreadLocal<IdBytes> OWN = ThreadLocal.withInitial(IdBytes::new);
   private static final int FIRST_CAPACITY = 64;
   private static final int MOST_DIGITS = 20;
+  private static final int PADDING = 8; // for the hash, which reads whole words
 
   final SipHash hash = new SipHash(0, 0);
   private byte[] bytes = new byte[FIRST_CAPACITY];
@@ -49,8 +50,8 @@ public final class IdBytes {
     if (seen < 0x80) {
       return true;
     }
-    bytes = Utf8.encode(text);
-    length = bytes.length;
+    byte[] utf8 = Utf8.encode(text);
+    boolean unused = set(utf8);
     return false;
   }
 
@@ -111,8 +112,8 @@ public final class IdBytes {
   }
 
   private byte[] room(int needed) {
-    if (bytes.length < needed) {
-      bytes = new byte[Math.max(needed, 2 * bytes.length)];
+    if (bytes.length < needed + PADDING) {
+      bytes = new byte[needed + PADDING + FIRST_CAPACITY];
     }
     return bytes;
   }

@@ -42,6 +42,7 @@ final class MemoryStore implements BucketStore {
     IdBytes key = IdBytes.ofThisThread();
     boolean unused = key.set(charge.key());
     SipHash hash = key.hash.startFrom(table.keyedHash()).key(key.bytes(), key.length());
+    hash.end();
     long tag = hash.first();
     long place = hash.second();
     return table.charge(

@@ -6,8 +6,10 @@ import java.nio.ByteOrder;
 import java.security.SecureRandom;
 
 /*
- * SipHash-1-3 with 128 bits of result (J.-P. Aumasson, D. J. Bernstein: SipHash, a fast short-input
- * PRF; the 128-bit form and the 1-3 rounds as in the authors' reference code), over a bucket key.
+ * SipHash-1-3 (J.-P. Aumasson, D. J. Bernstein: SipHash, a fast short-input PRF; one round a word and
+ * three at the end, as several languages hash their maps' keys), over a bucket key. Two folds of the
+ * final state are taken: the usual one, and another that is linearly independent of it. Nobody outside
+ * ever sees either, so what a second fold would tell of the state is told to no one.
  *
  * A key is hashed as two messages, each padded with its length as SipHash pads one: the part up to
  * and with the first colon (the number of a limit), then the rest (the id). So a limit's own part
@@ -43,7 +45,7 @@ final class SipHash {
 
   SipHash(long key0, long key1) {
     v0 = key0 ^ 0x736f6d6570736575L;
-    v1 = key1 ^ 0x646f72616e646f6dL ^ 0xee;
+    v1 = key1 ^ 0x646f72616e646f6dL;
     v2 = key0 ^ 0x6c7967656e657261L;
     v3 = key1 ^ 0x7465646279746573L;
   }
@@ -67,7 +69,9 @@ final class SipHash {
     return message(bytes, 0, end).message(bytes, end, length);
   }
 
-  /** One message: the bytes {@code from} to {@code to}. */
+  /**
+   * One message: the bytes {@code from} to {@code to}, after which the array goes on for 7 more.
+   */
   SipHash message(byte[] bytes, int from, int to) {
     long w0 = v0;
     long w1 = v1;
@@ -77,8 +81,10 @@ final class SipHash {
     boolean last;
     do {
       last = at + 8 > to;
-      long word =
-          last ? tail(bytes, at, to) | (long) (to - from) << 56 : (long) WORD.get(bytes, at);
+      long word = (long) WORD.get(bytes, at);
+      if (last) {
+        word = (word & ((1L << (8 * (to - at))) - 1)) | (long) (to - from) << 56;
+      }
       at += 8;
       w3 ^= word;
       w0 += w1;
@@ -100,30 +106,11 @@ final class SipHash {
     return this;
   }
 
-  /** The first 64 bits of the result, after the last message. */
-  long first() {
-    v2 ^= 0xee;
-    return mixed();
-  }
-
-  /** The second 64 bits of the result, after {@link #first}. */
-  long second() {
-    v1 ^= 0xdd;
-    return mixed();
-  }
-
-  private static long tail(byte[] bytes, int from, int to) {
-    long word = 0;
-    for (int at = to - 1; at >= from; at--) {
-      word = word << 8 | (bytes[at] & 0xff);
-    }
-    return word;
-  }
-
-  private long mixed() {
+  /** Ends the hash, after the last message. */
+  void end() {
     long w0 = v0;
     long w1 = v1;
-    long w2 = v2;
+    long w2 = v2 ^ 0xff;
     long w3 = v3;
     for (int i = 0; i < 3; i++) {
       w0 += w1;
@@ -141,6 +128,15 @@ final class SipHash {
     v1 = w1;
     v2 = w2;
     v3 = w3;
-    return w0 ^ w1 ^ w2 ^ w3;
+  }
+
+  /** The result of SipHash, after {@link #end}. */
+  long first() {
+    return v0 ^ v1 ^ v2 ^ v3;
+  }
+
+  /** 64 bits more, after {@link #end}. */
+  long second() {
+    return v1 ^ v2;
   }
 }

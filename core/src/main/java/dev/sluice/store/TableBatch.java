@@ -44,6 +44,7 @@ final class TableBatch {
     for (int i = 0; i < size; i++) {
       boolean unused = key.set(charges.get(i).key());
       SipHash hash = key.hash.startFrom(table.keyedHash()).key(key.bytes(), key.length());
+      hash.end();
       tags[i] = BucketTable.tag(hash.first());
       places[i] = hash.second();
     }

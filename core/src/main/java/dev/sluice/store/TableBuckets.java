@@ -1,7 +1,6 @@
 package dev.sluice.store;
 
 import dev.sluice.store.Charge.Act;
-import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /** The buckets of one limit in a table: the hash of the prefix is kept. Thread-safe. */
@@ -11,10 +10,11 @@ final class TableBuckets implements Buckets {
   private final SipHash prefixHash;
 
   TableBuckets(BucketTable table, String prefix) {
-    byte[] bytes = prefix.getBytes(StandardCharsets.UTF_8);
+    IdBytes bytes = new IdBytes();
+    boolean unused = bytes.set(prefix);
     this.table = table;
     this.prefixHash =
-        new SipHash(0, 0).startFrom(table.keyedHash()).message(bytes, 0, bytes.length);
+        bytes.hash.startFrom(table.keyedHash()).message(bytes.bytes(), 0, bytes.length());
   }
 
   @Override
@@ -26,6 +26,7 @@ final class TableBuckets implements Buckets {
       long offsetNanos,
       Outcome<R> outcome) {
     SipHash hash = id.hash.startFrom(prefixHash).message(id.bytes(), 0, id.length());
+    hash.end();
     long tag = hash.first();
     long place = hash.second();
     return table.charge(tag, place, act, incrementNanos, offsetNanos, Charge.NO_END, text, outcome);

@@ -34,19 +34,18 @@ public class DecisionBenchmark {
   @Param({"allow"})
   public String answers = "";
 
-  private String[] texts = {};
-  private int[] order = {};
+  private String[] requests = {};
   private Subject decider = key -> false;
 
   /** Makes the keys, and a bucket for each. */
   @Setup
   public void setUp() {
-    texts = Keys.make(keys);
-    order = Keys.order(keys, distribution.equals("zipf"), 42);
+    String[] texts = Keys.make(keys);
     decider = decider();
     for (String text : texts) {
       boolean unused = decider.trySpend(text);
     }
+    requests = Keys.requests(texts, distribution.equals("zipf"), 42);
   }
 
   private Subject decider() {
@@ -80,7 +79,6 @@ public class DecisionBenchmark {
    */
   @Benchmark
   public boolean decide(Position position) {
-    int index = order[position.next++ & (order.length - 1)];
-    return decider.trySpend(texts[index]);
+    return decider.trySpend(requests[position.next++ & (requests.length - 1)]);
   }
 }

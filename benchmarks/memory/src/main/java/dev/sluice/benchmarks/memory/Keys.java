@@ -2,10 +2,15 @@ package dev.sluice.benchmarks.memory;
 
 import java.util.Random;
 
-/** Keys of 20 characters, and the order in which they are asked for: the same in each run. */
+/**
+ * Keys of 20 characters, and the requests for them, the same in each run.
+ *
+ * <p>A request brings its id as a text of its own, as a server reads one from the network: equal to
+ * the key, not the same object, and near in memory. Whoever keeps keys must compare them.
+ */
 final class Keys {
 
-  private static final int ORDER = 1 << 22; // a power of two: its end is found by a mask
+  private static final int ORDER = 1 << 21; // a power of two: its end is found by a mask
 
   private Keys() {}
 
@@ -17,8 +22,18 @@ final class Keys {
     return keys;
   }
 
+  /** As many ids as a power of two, in the order in which they are asked for. */
+  static String[] requests(String[] keys, boolean zipf, long seed) {
+    int[] order = order(keys.length, zipf, seed);
+    String[] requests = new String[order.length];
+    for (int i = 0; i < order.length; i++) {
+      requests[i] = new String(keys[order[i]].toCharArray());
+    }
+    return requests;
+  }
+
   /** Indexes of keys, uniform or after Zipf's law with the exponent 0.99 (key 0 is the hottest). */
-  static int[] order(int count, boolean zipf, long seed) {
+  private static int[] order(int count, boolean zipf, long seed) {
     Random random = new Random(seed);
     int[] order = new int[ORDER];
     double[] cumulated = zipf ? cumulated(count) : new double[0];
