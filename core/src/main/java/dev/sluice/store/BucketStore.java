@@ -99,8 +99,7 @@ public interface BucketStore extends AutoCloseable {
   default void close() {}
 
   /**
-   * A store in this process's memory, on the system's time, with as many live buckets at most as
-   * fit in a quarter of the heap: 11 million for each GiB of it.
+   * A store in this process's memory, on the system's time.
    *
    * @return a new, empty store
    */
@@ -109,24 +108,22 @@ public interface BucketStore extends AutoCloseable {
   }
 
   /**
-   * A store in this process's memory on a given clock: a ticking one, or one for replays and tests.
-   * Bounded as {@link #inMemory()} is.
+   * A store in this process's memory on a given clock, for replays and tests.
    *
    * @param time the clock
    * @return a new, empty store
    */
   static BucketStore inMemory(TimeSource time) {
-    return new MemoryStore(time, MemoryStore.boundFor(Runtime.getRuntime().maxMemory()));
+    return new MemoryStore(time, 10_000_000);
   }
 
   /**
    * A store in this process's memory on a given clock with a given bound.
    *
    * @param time the clock
-   * @param maxBuckets the most live buckets (those that are not full) that it keeps, 1 to 200
-   *     million; a charge that would make one more is refused with a {@link StoreException}
+   * @param maxBuckets the most live buckets (those that are not full) that it keeps, at least 1; a
+   *     charge that would make one more is refused with a {@link StoreException}
    * @return a new, empty store
-   * @throws IllegalArgumentException for a bound out of its range
    */
   static BucketStore inMemory(TimeSource time, long maxBuckets) {
     return new MemoryStore(time, maxBuckets);

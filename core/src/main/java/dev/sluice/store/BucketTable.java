@@ -29,20 +29,14 @@ final class BucketTable {
   private final Census census;
   private final FirstDeath firstDeath = new FirstDeath();
   private final ReentrantLock makingRoom = new ReentrantLock();
-  private final SipHash keyed;
+  private final SipHash keyed = SipHash.randomlyKeyed();
   private final Segment[] segments = new Segment[SEGMENTS];
   private final AtomicLong tidiedNanos = new AtomicLong();
   private final AtomicInteger toTidy = new AtomicInteger();
   private volatile long tidyEveryNanos = TIDY_EVERY_NANOS;
 
   BucketTable(TimeSource time, long bound) {
-    this(time, bound, SipHash.randomlyKeyed());
-  }
-
-  /** With a key that is known, for tests that choose where a bucket goes. */
-  BucketTable(TimeSource time, long bound, SipHash keyed) {
     this.time = time;
-    this.keyed = keyed;
     this.census = new Census(bound);
     for (int i = 0; i < SEGMENTS; i++) {
       segments[i] = new Segment(census);

@@ -12,25 +12,10 @@ import java.util.OptionalLong;
  */
 final class MemoryStore implements BucketStore {
 
-  /** What a table can address at a load that is still easy: 2^10 segments of 2^16 lines of four. */
-  static final long MOST_BUCKETS = 200_000_000;
-
-  private static final int BYTES_A_BUCKET = 24;
-  private static final int SHARE_OF_HEAP = 4;
-
   private final BucketTable table;
 
   MemoryStore(TimeSource time, long maxBuckets) {
-    if (maxBuckets < 1 || maxBuckets > MOST_BUCKETS) {
-      throw new IllegalArgumentException(
-          "maxBuckets: found %d, expected 1 to %d".formatted(maxBuckets, MOST_BUCKETS));
-    }
     this.table = new BucketTable(time, maxBuckets);
-  }
-
-  /** As many live buckets as fit in a quarter of the heap. */
-  static long boundFor(long heapBytes) {
-    return Math.min(Math.max(heapBytes / SHARE_OF_HEAP / BYTES_A_BUCKET, 1), MOST_BUCKETS);
   }
 
   @Override

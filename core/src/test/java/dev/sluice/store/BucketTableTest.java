@@ -219,18 +219,6 @@ class BucketTableTest {
   }
 
   @Test
-  void bound_isAQuarterOfTheHeapOrWhatIsSaid() {
-    assertThat(MemoryStore.boundFor(1L << 30)).isBetween(11_000_000L, 12_000_000L);
-    assertThat(MemoryStore.boundFor(1)).isOne();
-    assertThat(MemoryStore.boundFor(Long.MAX_VALUE)).isEqualTo(MemoryStore.MOST_BUCKETS);
-    for (long bad : new long[] {Long.MIN_VALUE, -1, 0, 200_000_001, Long.MAX_VALUE}) {
-      assertThatThrownBy(() -> store(bad))
-          .isInstanceOf(IllegalArgumentException.class)
-          .hasMessage("maxBuckets: found " + bad + ", expected 1 to 200000000");
-    }
-  }
-
-  @Test
   void idle_tableShrinks() {
     MemoryStore store = store(10_000_000);
     for (long id = 0; id < 200_000; id++) {
