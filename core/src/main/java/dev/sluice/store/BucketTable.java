@@ -6,6 +6,7 @@ import java.security.SecureRandom;
 import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,6 +29,7 @@ final class BucketTable {
   private final TimeSource time;
   private final Census census;
   private final FirstDeath firstDeath = new FirstDeath();
+  private final ReentrantLock makingRoom = new ReentrantLock();
   private final long key0;
   private final long key1;
   private final SipHash keyed;
@@ -270,19 +272,19 @@ final class BucketTable {
   /**
    * Empties slots of buckets that have filled up, at least one; the caller holds no lock.
    *
+   * <p>One at a time: who looks meanwhile at a first death that is being found anew would refuse
+   * though there is room.
+   *
    * @throws StoreException if there is none: the table is full
    */
   void makeRoom(long nowNanos) {
-    if (firstDeath.mayBeBy(nowNanos)) {
-      firstDeath.startOver();
-      boolean found = false;
-      for (Segment segment : segments) {
-        found |= !found && clearDead(segment, nowNanos);
-        firstDeath.tell(segment.firstDeath().nanos());
-      }
-      if (found) {
+    makingRoom.lock();
+    try {
+      if (firstDeath.mayBeBy(nowNanos) && foundRoom(nowNanos)) {
         return;
       }
+    } finally {
+      makingRoom.unlock();
     }
     throw full();
   }
@@ -292,6 +294,16 @@ final class BucketTable {
         "the memory store is full: it keeps %d live buckets at most, and none is forgotten to"
                 .formatted(census.bound())
             + " make room; nothing was charged");
+  }
+
+  private boolean foundRoom(long nowNanos) {
+    boolean found = false;
+    firstDeath.startOver();
+    for (Segment segment : segments) {
+      found |= !found && clearDead(segment, nowNanos);
+      firstDeath.tell(segment.firstDeath().nanos());
+    }
+    return found;
   }
 
   private static boolean clearDead(Segment segment, long nowNanos) {

@@ -199,6 +199,25 @@ class BucketTableTest {
     assertThat(store.liveBuckets()).hasValue(bound);
   }
 
+  /** Several threads look for room at once: none is told that there is none while another looks. */
+  @Test
+  void at_theBound_bucketsThatDieMakeRoomForAsManyNewOnes() throws Exception {
+    int bound = 4_000;
+    MemoryStore store = store(bound);
+    for (int life = 0; life < 10; life++) {
+      long first = (long) life * bound;
+      onThreads(
+          8,
+          thread -> {
+            for (long id = thread; id < bound; id += 8) {
+              assertThat(spend(store, first + id)).isTrue();
+            }
+          });
+      assertThatThrownBy(() -> spend(store, -1)).isInstanceOf(StoreException.class);
+      nowNanos.addAndGet(SECOND);
+    }
+  }
+
   @Test
   void idle_tableShrinks() {
     MemoryStore store = store(10_000_000);

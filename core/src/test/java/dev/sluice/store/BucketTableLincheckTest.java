@@ -1,0 +1,110 @@
+package dev.sluice.store;
+
+import dev.sluice.store.Charge.Act;
+import org.jetbrains.lincheck.datastructures.IntGen;
+import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
+import org.jetbrains.lincheck.datastructures.Operation;
+import org.jetbrains.lincheck.datastructures.Param;
+import org.jetbrains.lincheck.datastructures.StressOptions;
+import org.junit.jupiter.api.Test;
+
+/**
+ * The table is linearizable while slots change hands: all keys live in one segment, of one full
+ * line at first, so few calls make it look up, insert, reuse the slot of a dead bucket, move
+ * buckets, grow, and shrink. On a clock that stands still a bucket dies by a reset. Keys spend one
+ * or two nanoseconds: some TATs tell whose they are, and some meet by chance.
+ */
+@Param(name = "key", gen = IntGen.class, conf = "0:5")
+public class BucketTableLincheckTest {
+
+  private static final long NOW = 1_000_000;
+  private static final long OFFSET = 4;
+  private static final int BEFORE = 4; // slots in a line
+
+  private final BucketTable table = new BucketTable(() -> NOW, 1_000);
+
+  public BucketTableLincheckTest() {
+    for (int key = 0; key < BEFORE; key++) {
+      long unused = spend(key);
+    }
+  }
+
+  private long charge(Act act, int key) {
+    long tag = (key + 1) * 0x9e3779b97f4a7c15L;
+    long place = (key * 0x6487L) & 0xffff; // the upper bits choose the segment: the first one
+    long offsetNanos = act == Act.RESET ? 0 : OFFSET;
+    long incrementNanos = act == Act.RESET ? 0 : 1 + key % 2;
+    return table.<Long>charge(
+        tag,
+        place,
+        act,
+        incrementNanos,
+        offsetNanos,
+        Charge.NO_END,
+        null,
+        (id, increment, nowNanos, tatNanos) -> tatNanos);
+  }
+
+  @Operation
+  public long spend(@Param(name = "key") int key) {
+    return charge(Act.SPEND, key);
+  }
+
+  @Operation
+  public long check(@Param(name = "key") int key) {
+    return charge(Act.CHECK, key);
+  }
+
+  @Operation
+  public long reset(@Param(name = "key") int key) {
+    return charge(Act.RESET, key);
+  }
+
+  /** As when lines are crowded. */
+  @Operation
+  public void rebuild() {
+    Segment segment = table.segment(0);
+    segment.lock();
+    try {
+      segment.grow(NOW);
+    } finally {
+      segment.unlock();
+    }
+  }
+
+  /** As the upkeep does: the dead go, and so do lines that are not used. */
+  @Operation
+  public void tidy() {
+    Segment segment = table.segment(0);
+    segment.lock();
+    try {
+      segment.tidy(NOW);
+    } finally {
+      segment.unlock();
+    }
+  }
+
+  @Test
+  void everyInterleavingOfAFew_isLinearizable() {
+    new ModelCheckingOptions()
+        .threads(2)
+        .actorsPerThread(2)
+        .actorsBefore(0)
+        .actorsAfter(3)
+        .iterations(15)
+        .invocationsPerIteration(100)
+        .check(BucketTableLincheckTest.class);
+  }
+
+  @Test
+  void underStress_isLinearizable() {
+    new StressOptions()
+        .threads(3)
+        .actorsPerThread(4)
+        .actorsBefore(2)
+        .actorsAfter(4)
+        .iterations(8)
+        .invocationsPerIteration(400)
+        .check(BucketTableLincheckTest.class);
+  }
+}

@@ -1,0 +1,86 @@
+package dev.sluice.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.LongPredicate;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Whoever may choose ids, and knows the code, still cannot crowd them: where a key goes depends on
+ * a random number of the process. What is written down here for one table, keys that all go to one
+ * segment, or to one line, is spread over another one as by chance.
+ */
+class HostileKeysTest {
+
+  private static final int CHOSEN = 20_000;
+
+  private final BucketTable theirs = new BucketTable(() -> 0, 1);
+  private final BucketTable ours = new BucketTable(() -> 0, 1);
+
+  private static long place(BucketTable table, long id) {
+    IdBytes key = new IdBytes();
+    boolean unused = key.set("1:" + id);
+    SipHash hash = key.hash.startFrom(table.keyedHash()).key(key.bytes(), key.length());
+    hash.end();
+    return hash.second();
+  }
+
+  private static long[] chosen(LongPredicate wanted) {
+    return LongStream.iterate(0, id -> id + 1).filter(wanted).limit(CHOSEN).toArray();
+  }
+
+  /** How many keys each of 1024 segments gets, by the keys' places. */
+  private static int[] perSegment(List<Long> places) {
+    int[] counts = new int[BucketTable.SEGMENTS];
+    places.forEach(place -> counts[BucketTable.segmentOf(place)]++);
+    return counts;
+  }
+
+  private List<Long> places(BucketTable table, long[] ids) {
+    List<Long> places = new ArrayList<>();
+    for (long id : ids) {
+      places.add(place(table, id));
+    }
+    return places;
+  }
+
+  /** Pearson's chi-square over the counts: for chance, its mean is their number less one. */
+  private static double chiSquare(int[] counts, int keys) {
+    double expected = (double) keys / counts.length;
+    double sum = 0;
+    for (int count : counts) {
+      sum += (count - expected) * (count - expected) / expected;
+    }
+    return sum;
+  }
+
+  /** Ten standard deviations: chance alone does not get there, a flood is far beyond. */
+  private static void assertByChance(int[] counts, int keys) {
+    double freedom = counts.length - 1;
+    assertThat(chiSquare(counts, keys)).isLessThan(freedom + 10 * Math.sqrt(2 * freedom));
+  }
+
+  @Test
+  void keys_thatFloodSegmentsOfOneTable_areSpreadOverAnother() {
+    long[] ids = chosen(id -> BucketTable.segmentOf(place(theirs, id)) < 16);
+    assertThat(perSegment(places(theirs, ids))).endsWith(new int[BucketTable.SEGMENTS - 16]);
+    assertByChance(perSegment(places(ours, ids)), CHOSEN);
+  }
+
+  @Test
+  void keys_thatFloodLinesOfOneTable_areSpreadOverAnother() {
+    long[] ids = chosen(id -> (place(theirs, id) & 0xffff) < 1 << 10);
+    int[] lines = new int[64];
+    places(ours, ids).forEach(place -> lines[(int) (place & 0xffff) >> 10]++);
+    assertByChance(lines, CHOSEN);
+  }
+
+  @Test
+  void keys_inSequence_areSpread() {
+    long[] ids = LongStream.range(0, CHOSEN).toArray();
+    assertByChance(perSegment(places(ours, ids)), CHOSEN);
+  }
+}
