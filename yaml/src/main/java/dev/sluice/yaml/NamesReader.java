@@ -24,7 +24,7 @@ final class NamesReader {
   static final String SECTION = "names";
 
   private static final List<String> FIELDS =
-      List.of("number", "name", "id", "overrideId", "overridesOnly", "message", "help");
+      List.of("number", "name", "id", "overrideId", "overridesOnly", "message", "help", "jitter");
 
   private final Catalogue base;
   private final IdFormats idFormats;
@@ -88,6 +88,7 @@ final class NamesReader {
     Boolean overridesOnly = Values.bool(fields.find("overridesOnly"), problems);
     String message = Values.text(fields.find("message"), "a text", problems);
     String help = help(fields.find("help"), problems);
+    Double jitter = Values.share(fields.find("jitter"), problems);
     boolean inRange = number != null && number >= 1 && number <= Integer.MAX_VALUE;
     if (number != null && !inRange) {
       problems.wrong(
@@ -115,6 +116,9 @@ final class NamesReader {
       }
       if (help != null) {
         builder.helpLink(help);
+      }
+      if (jitter != null) {
+        builder.jitter(jitter);
       }
       LimitName built = builder.build();
       return inRange ? built : null;

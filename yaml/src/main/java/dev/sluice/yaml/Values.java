@@ -13,6 +13,7 @@ import org.jspecify.annotations.Nullable;
 final class Values {
 
   private static final Pattern WHOLE = Pattern.compile("[-+]?(?:0|[1-9][0-9]*)");
+  private static final Pattern SHARE = Pattern.compile("0|1|0\\.[0-9]{1,9}|1\\.0{1,9}");
   private static final Pattern LEADING_ZEROS = Pattern.compile("[-+]?0[0-9]+");
 
   private Values() {}
@@ -93,6 +94,18 @@ final class Values {
       }
     }
     problems.wrong(node, "true or false");
+    return null;
+  }
+
+  /** A part of a whole, from 0 to 1. */
+  static @Nullable Double share(@Nullable Node node, Problems problems) {
+    if (node == null || node instanceof Node.Broken) {
+      return null;
+    }
+    if (node instanceof Node.Scalar scalar && SHARE.matcher(scalar.text()).matches()) {
+      return Double.valueOf(scalar.text());
+    }
+    problems.wrong(node, "a share from 0 to 1, such as 0.03");
     return null;
   }
 }

@@ -78,6 +78,8 @@ final class OpenApiTest {
         "GET | /healthz | /healthz |",
         "GET | /readyz | /readyz |",
         "GET | /openapi.json | /openapi.json |",
+        "GET | /metrics | /metrics |",
+        "POST | /metrics | /metrics |",
         "GET | /v1/limits | /v1/limits |",
         "GET | /v1/limits/{name}/buckets/{id} | /v1/limits/ApiCallsPerKey/buckets/a |",
         "GET | /v1/limits/{name}/buckets/{id} | /v1/limits/Nope/buckets/a |",

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.Limiter;
+import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.HostPort;
 import dev.sluice.server.SluiceServer;
@@ -41,6 +42,7 @@ final class TestServer implements AutoCloseable {
     this.server =
         SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
             .part(new HttpPart(Limiter.of(limits, store), store))
+            .part(new MetricsPart(new CurrentLimits(limits), store))
             .idleTimeout(idle)
             .requestTimeout(request)
             .start();
