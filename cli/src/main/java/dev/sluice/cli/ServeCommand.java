@@ -12,6 +12,7 @@ import dev.sluice.store.BucketStore;
 import dev.sluice.yaml.LimitFiles;
 import dev.sluice.yaml.LimitFilesWatcher;
 import java.net.InetSocketAddress;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.concurrent.Callable;
@@ -51,6 +52,21 @@ final class ServeCommand implements Callable<Integer> {
       defaultValue = "memory",
       description = "Where the buckets are kept: memory, or redis://host:port/db.")
   private String store = "memory";
+
+  @Option(
+      names = "--snapshot",
+      paramLabel = "FILE",
+      description =
+          "Keep the buckets of the memory store over restarts: read from this file, written to it"
+              + " again and again and at the end. A crash loses what was charged since then.")
+  private @Nullable Path snapshot;
+
+  @Option(
+      names = "--snapshot-every",
+      paramLabel = "PERIOD",
+      defaultValue = "1m",
+      description = "How often to write it (${DEFAULT-VALUE}).")
+  private String snapshotEvery = "1m";
 
   @Option(
       names = "--http",
@@ -93,25 +109,41 @@ final class ServeCommand implements Callable<Integer> {
     LimitFiles watched = files.none() ? null : files.files(Strictness.LENIENT);
     CurrentLimits limits =
         new CurrentLimits(watched == null ? SampleLimits.make() : watched.load());
+    TableOverrides table = TableOverrides.of(overridesDb, overridesEvery, limits);
+    KeptBuckets kept = kept();
     try {
-      buckets = Stores.open(store);
+      buckets = kept == null ? Stores.open(store) : kept.store();
     } catch (IllegalArgumentException e) {
       throw new InputException("--store: " + e.getMessage());
     }
-    TableOverrides table = TableOverrides.start(overridesDb, overridesEvery, limits);
-    serve(address, limits, buckets, watched, table);
+    serve(address, limits, buckets, kept, watched, table);
     return Exit.DONE;
+  }
+
+  private @Nullable KeptBuckets kept() {
+    Duration every = Periods.positive("--snapshot-every", snapshotEvery);
+    if (snapshot == null) {
+      return null;
+    }
+    if (!store.equals("memory")) {
+      throw new InputException(
+          "--snapshot: found it with the store %s, expected the memory store: others keep their buckets themselves"
+              .formatted(Stores.shown(store)));
+    }
+    return KeptBuckets.open(snapshot, every);
   }
 
   private void serve(
       InetSocketAddress address,
       CurrentLimits limits,
       BucketStore buckets,
+      @Nullable KeptBuckets kept,
       @Nullable LimitFiles watched,
       TableOverrides table)
       throws InterruptedException {
     MetricsPart metrics = new MetricsPart(table.limits(), buckets);
     metrics.metrics().loaded(Instant.now());
+    table.start(metrics.metrics());
     Limiter limiter = Limiter.builder(table.limits(), buckets).observer(metrics.metrics()).build();
     SluiceServer server =
         SluiceServer.builder(address)
@@ -132,7 +164,7 @@ final class ServeCommand implements Callable<Integer> {
             : watched.watch(limits, LOOK_EVERY, table.after(new ReloadLog(metrics.metrics())));
     Runtime.getRuntime()
         .addShutdownHook(
-            new Thread(() -> stop(server, watcher, table, buckets), "sluice-shutdown"));
+            new Thread(() -> stop(server, watcher, table, kept, buckets), "sluice-shutdown"));
     new CountDownLatch(1).await(); // until a signal ends the process
   }
 
@@ -145,9 +177,13 @@ final class ServeCommand implements Callable<Integer> {
       SluiceServer server,
       @Nullable LimitFilesWatcher watcher,
       TableOverrides table,
+      @Nullable KeptBuckets kept,
       BucketStore buckets) {
     server.close();
     table.close();
+    if (kept != null) {
+      kept.close();
+    }
     if (watcher != null) {
       watcher.close();
     }

@@ -1,13 +1,15 @@
 package dev.sluice.cli;
 
 import dev.sluice.limit.CurrentLimits;
-import dev.sluice.limit.GoDuration;
 import dev.sluice.limit.Limits;
+import dev.sluice.micrometer.LimiterMetrics;
+import dev.sluice.postgres.BadRow;
 import dev.sluice.postgres.OverridesRefresher;
 import dev.sluice.postgres.RefreshListener;
 import dev.sluice.store.StoreException;
 import dev.sluice.yaml.Problem;
 import dev.sluice.yaml.ReloadListener;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -15,47 +17,60 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The limits of the files with the overrides of a table over them, if there is a table.
- * Thread-safe.
- *
- * @param limits what the limiter decides by
- * @param refresher null where there is no table
+ * Thread-safe, once started.
  */
-record TableOverrides(CurrentLimits limits, @Nullable OverridesRefresher refresher) {
+final class TableOverrides {
 
-  /** Starts reading the table, where there is a URL. */
-  static TableOverrides start(@Nullable String url, String every, CurrentLimits files) {
-    if (url == null) {
-      return new TableOverrides(files, null);
+  private final @Nullable String url;
+  private final Duration interval;
+  private final CurrentLimits files;
+  private final CurrentLimits limits;
+  private volatile @Nullable OverridesRefresher refresher;
+
+  private TableOverrides(@Nullable String url, Duration interval, CurrentLimits files) {
+    this.url = url;
+    this.interval = interval;
+    this.files = files;
+    this.limits = url == null ? files : new CurrentLimits(files.get());
+  }
+
+  /**
+   * Checks the options.
+   *
+   * @param url of the database, null for none
+   */
+  static TableOverrides of(@Nullable String url, String every, CurrentLimits files) {
+    return new TableOverrides(url, Periods.positive("--overrides-every", every), files);
+  }
+
+  /** What the limiter decides by. */
+  CurrentLimits limits() {
+    return limits;
+  }
+
+  /** Starts to read the table, where there is one. */
+  void start(LimiterMetrics metrics) {
+    if (url != null) {
+      refresher =
+          OverridesRefresher.start(
+              DatabaseOptions.table(url, files.get().catalogue()),
+              files::get,
+              limits,
+              interval,
+              new Meters(metrics));
     }
-    Duration interval;
-    try {
-      interval = GoDuration.parse(every);
-    } catch (IllegalArgumentException e) {
-      throw new InputException("--overrides-every: " + e.getMessage());
-    }
-    if (interval.isZero()) {
-      throw new InputException("--overrides-every: found 0, expected a duration > 0");
-    }
-    CurrentLimits merged = new CurrentLimits(files.get());
-    return new TableOverrides(
-        merged,
-        OverridesRefresher.start(
-            DatabaseOptions.table(url, files.get().catalogue()),
-            files::get,
-            merged,
-            interval,
-            new RefreshListener() {}));
   }
 
   /** A listener that also puts the table's overrides over files that were loaded. */
   ReloadListener after(ReloadListener listener) {
-    if (refresher == null) {
+    OverridesRefresher started = refresher;
+    if (started == null) {
       return listener;
     }
     return new ReloadListener() {
       @Override
       public void loaded(Instant at, Limits loaded, List<Problem> warnings) {
-        refresher.baseChanged();
+        started.baseChanged();
         listener.loaded(at, loaded, warnings);
       }
 
@@ -67,14 +82,40 @@ record TableOverrides(CurrentLimits limits, @Nullable OverridesRefresher refresh
   }
 
   void requireReady() {
-    if (refresher != null && !refresher.ready()) {
+    OverridesRefresher started = refresher;
+    if (started != null && !started.ready()) {
       throw new StoreException("the table of overrides has not been read yet; nothing was charged");
     }
   }
 
   void close() {
-    if (refresher != null) {
-      refresher.close();
+    OverridesRefresher started = refresher;
+    if (started != null) {
+      started.close();
+    }
+  }
+
+  /** Rows that are bad and a table that can't be read count as mistakes of the last load. */
+  private record Meters(LimiterMetrics metrics) implements RefreshListener {
+
+    @Override
+    public void refreshed(Instant at, Limits now, List<BadRow> bad) {
+      metrics.loaded(at);
+      if (!bad.isEmpty()) {
+        metrics.loadFailed(bad.size());
+      }
+    }
+
+    @Override
+    public void empty(Instant at, List<BadRow> bad) {
+      if (!bad.isEmpty()) {
+        metrics.loadFailed(bad.size());
+      }
+    }
+
+    @Override
+    public void failed(Instant at, SQLException failure, Duration retryIn) {
+      metrics.loadFailed(1);
     }
   }
 }

@@ -103,6 +103,42 @@ final class ServeCommandTest {
   }
 
   @Test
+  void snapshot_keepsBucketsOverARestart(@TempDir Path folder) throws Exception {
+    Path file = folder.resolve("buckets");
+    Path limits = Files.writeString(folder.resolve("limits.yml"), limitsOf(100));
+    String[] serve = {
+      "serve", "--http", "127.0.0.1:0", "--limits", limits.toString(), "--snapshot", file.toString()
+    };
+    try (CliProcess cli = CliProcess.start(serve);
+        BufferedReader err = cli.err()) {
+      assertThat(spend(untilReady(err))).contains("\"remaining\":99");
+      cli.process().toHandle().destroy();
+      assertThat(cli.process().waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+    }
+    try (CliProcess cli = CliProcess.start(serve);
+        BufferedReader err = cli.err()) {
+      assertThat(spend(untilReady(err))).contains("\"remaining\":98");
+    }
+    Files.writeString(file, "SLUICE");
+    Cli torn = Cli.run("serve", "--http", ":0", "--snapshot", file.toString());
+    assertThat(torn.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(torn.err()).contains("--snapshot: " + file, "not written whole", "move it away");
+  }
+
+  @Test
+  void snapshot_thatCanNotBe_isRefused(@TempDir Path folder) {
+    Cli redis =
+        Cli.run("serve", "--http", ":0", "--store", "redis://127.0.0.1", "--snapshot", "buckets");
+    assertThat(redis.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(redis.err()).contains("--snapshot: ", "expected the memory store");
+    Cli missing = Cli.run("serve", "--http", ":0", "--snapshot", folder + "/no/buckets");
+    assertThat(missing.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(missing.err()).contains("found no directory");
+    Cli period = Cli.run("serve", "--http", ":0", "--snapshot-every", "0s");
+    assertThat(period.err()).contains("--snapshot-every: found 0s, expected a duration > 0");
+  }
+
+  @Test
   void port_thatIsTaken_isRefused() throws IOException {
     try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       Cli run = Cli.run("serve", "--http", "127.0.0.1:" + taken.getLocalPort());

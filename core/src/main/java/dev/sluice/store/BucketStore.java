@@ -104,7 +104,7 @@ public interface BucketStore extends AutoCloseable {
    * @return a new, empty store
    */
   static BucketStore inMemory() {
-    return inMemory(TimeSource.system());
+    return MemoryStore.builder().build();
   }
 
   /**
@@ -114,18 +114,18 @@ public interface BucketStore extends AutoCloseable {
    * @return a new, empty store
    */
   static BucketStore inMemory(TimeSource time) {
-    return new MemoryStore(time, 10_000_000);
+    return MemoryStore.builder().time(time).build();
   }
 
   /**
    * A store in this process's memory on a given clock with a given bound.
    *
    * @param time the clock
-   * @param maxBuckets the most live buckets (those that are not full) that it keeps, at least 1; a
-   *     charge that would make one more is refused with a {@link StoreException}
+   * @param maxBuckets the most live buckets (those that are not full) that it keeps, 1 to
+   *     200,000,000; a charge that would make one more is refused with a {@link StoreException}
    * @return a new, empty store
    */
   static BucketStore inMemory(TimeSource time, long maxBuckets) {
-    return new MemoryStore(time, maxBuckets);
+    return MemoryStore.builder().time(time).maxBuckets(maxBuckets).build();
   }
 }

@@ -2,6 +2,7 @@ package dev.sluice.store;
 
 import dev.sluice.gcra.Gcra;
 import dev.sluice.store.Charge.Act;
+import java.security.SecureRandom;
 import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -29,14 +30,29 @@ final class BucketTable {
   private final Census census;
   private final FirstDeath firstDeath = new FirstDeath();
   private final ReentrantLock makingRoom = new ReentrantLock();
-  private final SipHash keyed = SipHash.randomlyKeyed();
+  private final long key0;
+  private final long key1;
+  private final SipHash keyed;
   private final Segment[] segments = new Segment[SEGMENTS];
   private final AtomicLong tidiedNanos = new AtomicLong();
   private final AtomicInteger toTidy = new AtomicInteger();
   private volatile long tidyEveryNanos = TIDY_EVERY_NANOS;
 
+  /** A table with a hash of its own: nobody can know which keys come near each other. */
   BucketTable(TimeSource time, long bound) {
+    this(time, bound, new SecureRandom());
+  }
+
+  private BucketTable(TimeSource time, long bound, SecureRandom random) {
+    this(time, bound, random.nextLong(), random.nextLong());
+  }
+
+  /** A table with the hash of another. */
+  BucketTable(TimeSource time, long bound, long key0, long key1) {
     this.time = time;
+    this.key0 = key0;
+    this.key1 = key1;
+    this.keyed = new SipHash(key0, key1);
     this.census = new Census(bound);
     for (int i = 0; i < SEGMENTS; i++) {
       segments[i] = new Segment(census);
@@ -46,6 +62,55 @@ final class BucketTable {
   /** The start of every hash, to be copied. */
   SipHash keyedHash() {
     return keyed;
+  }
+
+  long key0() {
+    return key0;
+  }
+
+  long key1() {
+    return key1;
+  }
+
+  /** Place, tag and TAT of every live bucket, each as it was at some moment of the call. */
+  long[] live() {
+    long nowNanos = time.nanos();
+    long[] live = new long[0];
+    int length = 0;
+    for (int i = 0; i < SEGMENTS; i++) {
+      segments[i].lock();
+      try {
+        long[] part = segments[i].live((long) i << SEGMENT_SHIFT, nowNanos);
+        if (length + part.length > live.length) {
+          live = Arrays.copyOf(live, length + Math.max(part.length, length));
+        }
+        System.arraycopy(part, 0, live, length, part.length);
+        length += part.length;
+      } finally {
+        segments[i].unlock();
+      }
+    }
+    return Arrays.copyOf(live, length);
+  }
+
+  /** Puts a bucket of a snapshot in its place, unless it has filled up. */
+  void restore(long place, long tag, long tatNanos) {
+    long nowNanos = time.nanos();
+    if (tag == 0 || tatNanos == Lines.LOCKED || Lines.isDead(tatNanos, nowNanos)) {
+      return;
+    }
+    Segment segment = segments[segmentOf(place)];
+    segment.lock();
+    try {
+      while (!claimed(segment, tag, place, nowNanos, tatNanos)) {
+        if (segment.isRefused()) {
+          throw full();
+        }
+        segment.grow(nowNanos);
+      }
+    } finally {
+      segment.unlock();
+    }
   }
 
   long nanos() {
@@ -221,7 +286,11 @@ final class BucketTable {
     } finally {
       makingRoom.unlock();
     }
-    throw new StoreException(
+    throw full();
+  }
+
+  private StoreException full() {
+    return new StoreException(
         "the memory store is full: it keeps %d live buckets at most, and none is forgotten to"
                 .formatted(census.bound())
             + " make room; nothing was charged");

@@ -2,6 +2,7 @@ package dev.sluice.store;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /*
@@ -247,12 +248,30 @@ final class Lines {
     }
   }
 
-  int live(long nowNanos) {
+  int countLive(long nowNanos) {
     int live = 0;
     for (int at = 0; at < slots.length; at += 2) {
       live += tag(slots, at) != 0 && !isDead(tatNanos(slots, at), nowNanos) ? 1 : 0;
     }
     return live;
+  }
+
+  /** Place, tag and TAT of each live bucket; the caller completes the places. */
+  long[] live(long segmentBits, long nowNanos) {
+    long[] live = new long[3 * tagged];
+    int length = 0;
+    for (int at = 0; at < slots.length; at += 2) {
+      long tatNanos = tatNanos(slots, at);
+      for (int spins = 0; tatNanos == LOCKED; tatNanos = tatNanos(slots, at)) {
+        spins = Spin.once(spins);
+      }
+      if (tag(slots, at) != 0 && !isDead(tatNanos, nowNanos)) {
+        live[length++] = segmentBits | places[at >> 1];
+        live[length++] = tag(slots, at);
+        live[length++] = tatNanos;
+      }
+    }
+    return Arrays.copyOf(live, length);
   }
 
   /**

@@ -1,5 +1,8 @@
 package dev.sluice.store;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import java.io.IOException;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.OptionalLong;
 
@@ -7,15 +10,32 @@ import java.util.OptionalLong;
  * Buckets in this process's memory: a table of TATs without keys, 18 bytes a slot.
  *
  * <p>Lock-free for a bucket that exists, a short lock of a thousandth of the table for one that
- * does not, no thread in the background. {@link Segment} says why it is right, {@link Lines} how it
- * is laid out.
+ * does not, no thread in the background. ({@code Segment} says why it is right, {@code Lines} how
+ * it is laid out.)
+ *
+ * <p>Thread-safe. Deciding never blocks for long; {@link #save} writes a file.
  */
-final class MemoryStore implements BucketStore {
+public final class MemoryStore implements BucketStore {
+
+  /** What one live bucket takes at most, in bytes, in a table that is not small. */
+  private static final int BYTES_A_BUCKET = 24;
+
+  private static final int SHARE_OF_HEAP = 4;
+  private static final long MOST_BUCKETS = 200_000_000;
 
   private final BucketTable table;
 
-  MemoryStore(TimeSource time, long maxBuckets) {
-    this.table = new BucketTable(time, maxBuckets);
+  private MemoryStore(BucketTable table) {
+    this.table = table;
+  }
+
+  /**
+   * Starts a store's description.
+   *
+   * @return a builder
+   */
+  public static Builder builder() {
+    return new Builder();
   }
 
   @Override
@@ -51,8 +71,84 @@ final class MemoryStore implements BucketStore {
     return OptionalLong.of(table.tagged());
   }
 
+  /**
+   * Writes all live buckets to a file, which replaces the one of this name as a whole: there is
+   * always a complete snapshot or none. Deciding goes on meanwhile; each bucket is as it was at
+   * some moment of the call.
+   *
+   * <p>The file holds no ids, but a secret with which they could be tested: it is readable by its
+   * owner alone.
+   *
+   * @param file the snapshot
+   * @throws IOException if it could not be written; the former one is still there
+   */
+  public void save(Path file) throws IOException {
+    Snapshot.write(table, file);
+  }
+
   /** How many slots there are, free or not. For tests. */
   long slots() {
     return table.slots();
+  }
+
+  /** Makes a {@link MemoryStore}. Not thread-safe. */
+  public static final class Builder {
+    private TimeSource time = TimeSource.system();
+    private long maxBuckets =
+        Math.min(Runtime.getRuntime().maxMemory() / SHARE_OF_HEAP / BYTES_A_BUCKET, MOST_BUCKETS);
+
+    private Builder() {}
+
+    /**
+     * Sets the clock; {@link TimeSource#system} if not called.
+     *
+     * @param newTime the clock
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder time(TimeSource newTime) {
+      this.time = newTime;
+      return this;
+    }
+
+    /**
+     * Sets the most live buckets (those that are not full) that are kept; a quarter of the largest
+     * heap, at 24 bytes a bucket, if not called. A charge that would make one more is refused with
+     * a {@link StoreException}; a live bucket is never forgotten to make room.
+     *
+     * @param newMaxBuckets 1 to 200,000,000
+     * @return this
+     * @throws IllegalArgumentException for a number out of its range
+     */
+    @CanIgnoreReturnValue
+    public Builder maxBuckets(long newMaxBuckets) {
+      if (newMaxBuckets < 1 || newMaxBuckets > MOST_BUCKETS) {
+        throw new IllegalArgumentException(
+            "maxBuckets: found " + newMaxBuckets + ", expected 1 to " + MOST_BUCKETS);
+      }
+      this.maxBuckets = newMaxBuckets;
+      return this;
+    }
+
+    /**
+     * Makes the store, with the buckets of a snapshot that are still live.
+     *
+     * @param snapshot a file that {@link MemoryStore#save} has written
+     * @return the store
+     * @throws SnapshotException if the file is torn, changed, or no snapshot
+     * @throws IOException if it could not be read
+     */
+    public MemoryStore restore(Path snapshot) throws IOException {
+      return new MemoryStore(Snapshot.read(snapshot, time, maxBuckets));
+    }
+
+    /**
+     * Makes the store.
+     *
+     * @return the store, empty
+     */
+    public MemoryStore build() {
+      return new MemoryStore(new BucketTable(time, maxBuckets));
+    }
   }
 }

@@ -109,7 +109,7 @@ final class Segment {
 
   /** Makes room for one more. The caller holds no slot's lock. */
   void grow(long nowNanos) {
-    int live = lines.live(nowNanos);
+    int live = lines.countLive(nowNanos);
     boolean crowded = live == lines.tagged(); // without the dead it would be no better
     int more = crowded ? enlarged(lines.count()) : 0;
     rebuild(Math.max(more, Lines.linesFor(live + 1)), nowNanos);
@@ -136,6 +136,11 @@ final class Segment {
     firstDeath.startOver();
     firstDeath.tell(lines.clearDead(nowNanos, census));
     return lines.tagged() < before;
+  }
+
+  /** Place, tag and TAT of each live bucket. */
+  long[] live(long segmentBits, long nowNanos) {
+    return lines.live(segmentBits, nowNanos);
   }
 
   private static int enlarged(int lines) {

@@ -3,7 +3,6 @@ package dev.sluice.store;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
-import java.security.SecureRandom;
 
 /*
  * SipHash-1-3 (J.-P. Aumasson, D. J. Bernstein: SipHash, a fast short-input PRF; one round a word and
@@ -36,12 +35,6 @@ final class SipHash {
   private long v1;
   private long v2;
   private long v3;
-
-  /** A state with a new random key. */
-  static SipHash randomlyKeyed() {
-    SecureRandom random = new SecureRandom();
-    return new SipHash(random.nextLong(), random.nextLong());
-  }
 
   SipHash(long key0, long key1) {
     v0 = key0 ^ 0x736f6d6570736575L;

@@ -29,7 +29,7 @@ class BucketTableTest {
   private final AtomicLong nowNanos = new AtomicLong(1_700_000_000 * SECOND);
 
   private MemoryStore store(long bound) {
-    return new MemoryStore(nowNanos::get, bound);
+    return MemoryStore.builder().time(nowNanos::get).maxBuckets(bound).build();
   }
 
   /** A limit of {@link #BURST} tokens that come back one a second. */

@@ -16,7 +16,7 @@ import java.util.function.Function;
 
 /**
  * Decisions per second and waiting times on one Redis, every subject in one run, on 10,000 buckets
- * that all allow. Started by {@code benchmarks/redis/run}.
+ * that all allow. Started by {@code ./sluice bench redis}.
  */
 public final class RedisBenchmark {
 

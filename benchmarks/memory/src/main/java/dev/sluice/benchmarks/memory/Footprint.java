@@ -1,0 +1,38 @@
+package dev.sluice.benchmarks.memory;
+
+import java.lang.management.ManagementFactory;
+import java.time.Duration;
+
+/** Measures, in a process of its own, the heap that one live bucket takes; prints bytes. */
+final class Footprint {
+
+  private Footprint() {}
+
+  public static void main(String[] args) {
+    Subjects subject = Subjects.valueOf(args[0]);
+    int keys = Integer.parseInt(args[1]);
+    Subject decider = subject.make(800_000_000, Duration.ofHours(1));
+    boolean unused = decider.trySpend("warm");
+    long before = used();
+    for (int i = 0; i < keys; i++) {
+      unused = decider.trySpend("user-%015d".formatted(i * 7_919L));
+    }
+    System.out.printf("%.2f%n", (used() - before) / (double) keys);
+    if (!decider.trySpend("still here")) {
+      throw new IllegalStateException("found a denial, expected an allowance");
+    }
+  }
+
+  /** What is left after collecting until nothing more goes. */
+  private static long used() {
+    long last = Long.MAX_VALUE;
+    while (true) {
+      System.gc();
+      long now = ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed();
+      if (now >= last) {
+        return last;
+      }
+      last = now;
+    }
+  }
+}

@@ -1,0 +1,94 @@
+package dev.sluice.benchmarks.memory;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A goal beside its figure.
+ *
+ * @param text what is wanted
+ * @param figure what was measured, in the goal's unit
+ * @param wanted the number to reach
+ * @param atLeast whether more is better
+ */
+record Goal(String text, double figure, double wanted, boolean atLeast) {
+
+  boolean met() {
+    return atLeast ? figure >= wanted : figure <= wanted;
+  }
+
+  String line() {
+    return String.format(
+        Locale.ROOT,
+        "%-62s %8.2f   goal %s %.2f   %s",
+        text,
+        figure,
+        atLeast ? "≥" : "≤",
+        wanted,
+        met() ? "met" : "NOT MET");
+  }
+
+  /** All goals for which the rows were measured. */
+  static List<Goal> of(Map<Row, Figure> figures, Map<Integer, Double> bytesPerBucket) {
+    List<Goal> goals = new ArrayList<>();
+    Row million = new Row(Subjects.SLUICE, 1_000_000, "uniform", "allow", 1, "Parallel");
+    Row million2 = new Row(Subjects.SLUICE, 1_000_000, "uniform", "allow", 2, "Parallel");
+    Row million2G1 = new Row(Subjects.SLUICE, 1_000_000, "uniform", "allow", 2, "G1");
+    Row ten = new Row(Subjects.SLUICE, 10_000_000, "uniform", "allow", 1, "Parallel");
+    Row one = new Row(Subjects.SLUICE, 1, "uniform", "allow", 1, "Parallel");
+    Row one2 = new Row(Subjects.SLUICE, 1, "uniform", "allow", 2, "Parallel");
+    times(goals, figures, "10^6 keys, 1 thread: times Bucket4j", million, Subjects.BUCKET4J, 10);
+    times(goals, figures, "10^6 keys, 2 threads: times Bucket4j", million2, Subjects.BUCKET4J, 10);
+    times(
+        goals,
+        figures,
+        "10^6 keys, 2 threads, G1: times Bucket4j",
+        million2G1,
+        Subjects.BUCKET4J,
+        20);
+    times(goals, figures, "10^6 keys, 1 thread: times a map's get", million, Subjects.MAP_GET, 1);
+    times(
+        goals,
+        figures,
+        "10^6 keys, 1 thread, ticking: times a GCRA in a map",
+        million.of(Subjects.SLUICE_TICKING),
+        Subjects.MAP_GCRA,
+        5);
+    times(goals, figures, "10^7 keys, 1 thread: times Bucket4j", ten, Subjects.BUCKET4J, 8);
+    times(goals, figures, "1 key, 1 thread: times Bucket4j", one, Subjects.BUCKET4J, 1.5);
+    times(goals, figures, "1 key, 2 threads: times Bucket4j", one2, Subjects.BUCKET4J, 2.5);
+    Figure handle = figures.get(million);
+    Figure byName = figures.get(million.of(Subjects.SLUICE_BY_NAME));
+    if (handle != null) {
+      goals.add(
+          new Goal("bytes allocated by a decision of the handle", handle.bytes(), 0.5, false));
+    }
+    if (handle != null && byName != null) {
+      double ratio = byName.nanos() / handle.nanos();
+      goals.add(new Goal("the ordinary API, times the handle's time", ratio, 1.5, false));
+    }
+    bytesPerBucket.forEach(
+        (keys, bytes) ->
+            goals.add(
+                new Goal(
+                    "bytes of heap per live bucket at %,d".formatted(keys), bytes, 24, false)));
+    return goals;
+  }
+
+  private static void times(
+      List<Goal> goals,
+      Map<Row, Figure> figures,
+      String text,
+      Row ours,
+      Subjects peer,
+      double wanted) {
+    @Nullable Figure our = figures.get(ours);
+    @Nullable Figure their = figures.get(ours.of(peer));
+    if (our != null && their != null && our.nanos() > 0) {
+      goals.add(new Goal(text, their.nanos() / our.nanos(), wanted, true));
+    }
+  }
+}

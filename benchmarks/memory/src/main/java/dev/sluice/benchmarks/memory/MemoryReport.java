@@ -1,0 +1,231 @@
+package dev.sluice.benchmarks.memory;
+
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.regex.Pattern;
+import java.util.regex.PatternSyntaxException;
+import org.openjdk.jmh.profile.GCProfiler;
+import org.openjdk.jmh.results.Result;
+import org.openjdk.jmh.results.RunResult;
+import org.openjdk.jmh.results.format.ResultFormatFactory;
+import org.openjdk.jmh.results.format.ResultFormatType;
+import org.openjdk.jmh.runner.Runner;
+import org.openjdk.jmh.runner.RunnerException;
+import org.openjdk.jmh.runner.options.OptionsBuilder;
+import org.openjdk.jmh.runner.options.TimeValue;
+import org.openjdk.jmh.runner.options.VerboseMode;
+
+/**
+ * {@code ./sluice bench memory}: runs the rows, prints figures, ratios and goals, and writes them
+ * as JSON, SVG and Markdown.
+ */
+final class MemoryReport {
+
+  private static final String USAGE =
+      """
+      Usage: sluice bench memory [--quick | --full | --smoke] [--only REGEX] [--out DIR]
+
+      Measures the store in memory beside Bucket4j, Resilience4j, Guava, Failsafe, a GCRA by hand in
+      a ConcurrentHashMap, and that map's get alone. Ratios within one run are what counts.
+
+        --quick       what the goals need (default; some 6 minutes)
+        --full        all scenes, with both collectors of garbage (some 45 minutes, 10 GB of heap)
+        --smoke       a second each of a few, to see that it works; its figures mean nothing
+        --only REGEX  only rows whose text has it, e.g. 'sluice|bucket4j' or '1 key'
+        --out DIR     where memory.json, memory.svg and memory.md go (default: target/bench)
+      """;
+
+  private final List<Row> rows;
+  private final Path out;
+  private final boolean smoke;
+
+  private MemoryReport(List<Row> rows, Path out, boolean smoke) {
+    this.rows = rows;
+    this.out = out;
+    this.smoke = smoke;
+  }
+
+  public static void main(String[] args) throws Exception {
+    List<Row> rows = Scenes.quick();
+    Pattern only = Pattern.compile("");
+    Path out = Path.of("target", "bench");
+    boolean smoke = false;
+    for (int i = 0; i < args.length; i++) {
+      switch (args[i]) {
+        case "--quick" -> rows = Scenes.quick();
+        case "--full" -> rows = Scenes.full();
+        case "--smoke" -> {
+          smoke = true;
+          rows = Scenes.quick().stream().filter(r -> r.keys() == 1).toList();
+        }
+        case "--only" -> only = pattern(value(args, ++i));
+        case "--out" -> out = Path.of(value(args, ++i));
+        case "--help", "-h" -> {
+          System.out.print(USAGE);
+          return;
+        }
+        default -> throw usage("found the argument " + args[i]);
+      }
+    }
+    Pattern wanted = only;
+    List<Row> chosen =
+        rows.stream()
+            .filter(r -> wanted.matcher(r.subject().title() + " " + r.scene()).find())
+            .toList();
+    if (chosen.isEmpty()) {
+      throw usage("--only: no row has " + only);
+    }
+    new MemoryReport(chosen, out, smoke).run();
+  }
+
+  private static String value(String[] args, int at) {
+    if (at == args.length) {
+      throw usage(args[at - 1] + ": found nothing, expected a value");
+    }
+    return args[at];
+  }
+
+  private static Pattern pattern(String text) {
+    try {
+      return Pattern.compile(text);
+    } catch (PatternSyntaxException e) {
+      throw usage("--only: " + e.getMessage());
+    }
+  }
+
+  private static RuntimeException usage(String message) {
+    System.err.printf("sluice bench memory: %s%n%n%s", message, USAGE);
+    System.exit(2);
+    throw new IllegalStateException(message);
+  }
+
+  private void run() throws RunnerException, IOException, InterruptedException {
+    Files.createDirectories(out);
+    Map<Row, Figure> figures = new LinkedHashMap<>();
+    List<RunResult> raw = new ArrayList<>();
+    for (Row row : rows) {
+      System.err.printf(
+          "%d of %d: %s, %s%n",
+          figures.size() + 1, rows.size(), row.subject().title(), row.scene());
+      RunResult result = measure(row);
+      raw.add(result);
+      figures.put(row, figure(result));
+    }
+    Map<Integer, Double> bytes = smoke ? Map.of() : footprints();
+    print(figures, Goal.of(figures, bytes));
+    try (PrintStream json =
+        new PrintStream(Files.newOutputStream(out.resolve("memory.json")), true, "UTF-8")) {
+      ResultFormatFactory.getInstance(ResultFormatType.JSON, json).writeOut(raw);
+    }
+    Files.writeString(out.resolve("memory.svg"), Chart.svg(figures), StandardCharsets.UTF_8);
+    System.out.println("Written: " + out.resolve("memory.{json,svg,md}"));
+  }
+
+  private RunResult measure(Row row) throws RunnerException {
+    int gigabytes = row.keys() > 1_000_000 ? 10 : 4;
+    OptionsBuilder options = new OptionsBuilder();
+    options
+        .include(DecisionBenchmark.class.getName())
+        .param("subject", row.subject().name())
+        .param("keys", Integer.toString(row.keys()))
+        .param("distribution", row.distribution())
+        .param("answers", row.answers())
+        .threads(row.threads())
+        .forks(1)
+        .jvmArgs("-XX:+Use" + row.collector() + "GC", "-Xmx" + gigabytes + "g")
+        .warmupIterations(smoke ? 1 : 2)
+        .warmupTime(smoke ? TimeValue.milliseconds(100) : TimeValue.seconds(1))
+        .measurementIterations(smoke ? 1 : 3)
+        .measurementTime(smoke ? TimeValue.milliseconds(100) : TimeValue.seconds(1))
+        .addProfiler(GCProfiler.class)
+        .verbosity(VerboseMode.SILENT)
+        .shouldFailOnError(true);
+    return new Runner(options.build()).run().iterator().next();
+  }
+
+  private static Figure figure(RunResult result) {
+    Result<?> allocated = result.getSecondaryResults().get("·gc.alloc.rate.norm");
+    if (allocated == null) {
+      allocated = result.getSecondaryResults().get("gc.alloc.rate.norm");
+    }
+    return new Figure(
+        result.getPrimaryResult().getScore(),
+        allocated == null ? Double.NaN : allocated.getScore());
+  }
+
+  private static Map<Integer, Double> footprints() throws IOException, InterruptedException {
+    Map<Integer, Double> bytes = new TreeMap<>();
+    for (int keys : new int[] {1_000_000, 10_000_000}) {
+      System.err.printf("bytes per live bucket at %,d%n", keys);
+      bytes.put(keys, footprint(Subjects.SLUICE, keys));
+    }
+    return bytes;
+  }
+
+  private static double footprint(Subjects subject, int keys)
+      throws IOException, InterruptedException {
+    Process process =
+        new ProcessBuilder(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:+UseSerialGC",
+                "-Xmx8g",
+                "-cp",
+                System.getProperty("java.class.path"),
+                Footprint.class.getName(),
+                subject.name(),
+                Integer.toString(keys))
+            .redirectError(ProcessBuilder.Redirect.INHERIT)
+            .start();
+    String text = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    if (process.waitFor() != 0) {
+      throw new IOException("measuring the footprint failed");
+    }
+    return Double.parseDouble(text.strip());
+  }
+
+  private void print(Map<Row, Figure> figures, List<Goal> goals) throws IOException {
+    String machine =
+        String.format(
+            Locale.ROOT,
+            "%s %s, %d processors, Java %s",
+            System.getProperty("os.name"),
+            System.getProperty("os.arch"),
+            Runtime.getRuntime().availableProcessors(),
+            System.getProperty("java.version"));
+    System.out.println(machine);
+    System.out.println("ns and bytes allocated per decision of a thread; times: of sluice's time");
+    Table.lines(figures, "", "  ").forEach(System.out::println);
+    System.out.println();
+    goals.forEach(goal -> System.out.println(goal.line()));
+    List<String> markdown = new ArrayList<>();
+    markdown.add(machine);
+    markdown.add("");
+    markdown.add("| scene | who | ns | bytes | times sluice |");
+    markdown.add("|---|---|---:|---:|---:|");
+    Table.lines(figures, "| ", " | ").forEach(line -> markdown.add(line + " |"));
+    markdown.add("");
+    markdown.add("| goal | figure | wanted | |");
+    markdown.add("|---|---:|---:|---|");
+    for (Goal goal : goals) {
+      markdown.add(
+          String.format(
+              Locale.ROOT,
+              "| %s | %.2f | %s %.2f | %s |",
+              goal.text(),
+              goal.figure(),
+              goal.atLeast() ? "≥" : "≤",
+              goal.wanted(),
+              goal.met() ? "met" : "**not met**"));
+    }
+    Files.write(out.resolve("memory.md"), markdown, StandardCharsets.UTF_8);
+  }
+}

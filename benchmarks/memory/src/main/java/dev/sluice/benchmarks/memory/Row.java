@@ -1,0 +1,33 @@
+package dev.sluice.benchmarks.memory;
+
+/**
+ * One thing to measure.
+ *
+ * @param answers {@code allow}, {@code deny} or {@code mixed}
+ * @param collector of garbage, {@code Parallel} or {@code G1}
+ */
+record Row(
+    Subjects subject,
+    int keys,
+    String distribution,
+    String answers,
+    int threads,
+    String collector) {
+
+  /** What distinguishes it from the same of another subject. */
+  String scene() {
+    return "%s, %,d %s, %s, %d thread%s, %s"
+        .formatted(
+            answers,
+            keys,
+            keys == 1 ? "key" : "keys",
+            distribution,
+            threads,
+            threads == 1 ? "" : "s",
+            collector);
+  }
+
+  Row of(Subjects other) {
+    return new Row(other, keys, distribution, answers, threads, collector);
+  }
+}

@@ -1,0 +1,60 @@
+package dev.sluice.benchmarks.memory;
+
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+
+/** Which rows a run has. */
+final class Scenes {
+
+  private static final Set<Subjects> FEW =
+      EnumSet.of(
+          Subjects.SLUICE,
+          Subjects.SLUICE_TICKING,
+          Subjects.SLUICE_BY_NAME,
+          Subjects.BUCKET4J,
+          Subjects.MAP_GCRA,
+          Subjects.MAP_GET);
+
+  private Scenes() {}
+
+  static List<Row> quick() {
+    List<Row> rows = new ArrayList<>();
+    add(rows, FEW, 1, "uniform", "allow", 1, "Parallel");
+    add(rows, FEW, 1, "uniform", "allow", 2, "Parallel");
+    add(rows, EnumSet.allOf(Subjects.class), 1_000_000, "uniform", "allow", 1, "Parallel");
+    add(rows, FEW, 1_000_000, "uniform", "allow", 2, "Parallel");
+    add(rows, FEW, 10_000_000, "uniform", "allow", 1, "Parallel");
+    return rows;
+  }
+
+  static List<Row> full() {
+    List<Row> rows = new ArrayList<>();
+    for (String collector : List.of("Parallel", "G1")) {
+      for (int threads : new int[] {1, 2}) {
+        for (int keys : new int[] {1, 1_000, 1_000_000}) {
+          add(rows, EnumSet.allOf(Subjects.class), keys, "uniform", "allow", threads, collector);
+        }
+        add(rows, FEW, 1_000_000, "zipf", "allow", threads, collector);
+        add(rows, FEW, 1_000_000, "uniform", "deny", threads, collector);
+        add(rows, FEW, 1_000_000, "zipf", "mixed", threads, collector);
+        add(rows, FEW, 10_000_000, "uniform", "allow", threads, collector);
+      }
+    }
+    return rows;
+  }
+
+  private static void add(
+      List<Row> rows,
+      Set<Subjects> subjects,
+      int keys,
+      String distribution,
+      String answers,
+      int threads,
+      String collector) {
+    for (Subjects subject : subjects) {
+      rows.add(new Row(subject, keys, distribution, answers, threads, collector));
+    }
+  }
+}

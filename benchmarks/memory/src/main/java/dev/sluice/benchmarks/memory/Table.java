@@ -1,0 +1,51 @@
+package dev.sluice.benchmarks.memory;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+
+/** The figures as text: for a terminal, and as Markdown for the docs. */
+final class Table {
+
+  private Table() {}
+
+  static List<String> lines(Map<Row, Figure> figures, String prefix, String separator) {
+    List<String> lines = new ArrayList<>();
+    byScene(figures)
+        .forEach(
+            (scene, rows) -> {
+              double ours =
+                  rows.entrySet().stream()
+                      .filter(e -> e.getKey().subject() == Subjects.SLUICE)
+                      .mapToDouble(e -> e.getValue().nanos())
+                      .findFirst()
+                      .orElse(Double.NaN);
+              rows.forEach(
+                  (row, figure) ->
+                      lines.add(
+                          prefix
+                              + String.join(
+                                  separator,
+                                  "%-46s".formatted(scene),
+                                  "%-16s".formatted(row.subject().title()),
+                                  number("%8.1f", figure.nanos()),
+                                  number("%6.1f", figure.bytes()),
+                                  number("%6.2f", figure.nanos() / ours))));
+            });
+    return lines;
+  }
+
+  static Map<String, Map<Row, Figure>> byScene(Map<Row, Figure> figures) {
+    Map<String, Map<Row, Figure>> scenes = new LinkedHashMap<>();
+    figures.forEach(
+        (row, figure) ->
+            scenes.computeIfAbsent(row.scene(), s -> new LinkedHashMap<>()).put(row, figure));
+    return scenes;
+  }
+
+  private static String number(String format, double value) {
+    return Double.isNaN(value) ? "–" : String.format(Locale.ROOT, format, value);
+  }
+}

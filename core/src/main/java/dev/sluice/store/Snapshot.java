@@ -1,0 +1,133 @@
+package dev.sluice.store;
+
+import java.io.BufferedInputStream;
+import java.io.BufferedOutputStream;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.channels.Channels;
+import java.nio.channels.FileChannel;
+import java.nio.file.AtomicMoveNotSupportedException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.zip.CRC32C;
+import java.util.zip.CheckedInputStream;
+import java.util.zip.CheckedOutputStream;
+
+/*
+ * The file, big endian:
+ *
+ *   8 bytes  "SLUICE\0" and the version, 1
+ *   2 longs  the key of the hash: without it the tags mean nothing, with it they can be forged, so
+ *            the file is readable by its owner alone
+ *   a long   the number of buckets
+ *   of each  place (long: segment and line, see BucketTable and Lines), tag (long), TAT (long)
+ *   a long   the CRC-32C of everything before
+ *
+ * It is written under another name, forced to the disk, and then given its name: whoever reads it
+ * finds the last whole one, or none.
+ */
+
+/** Writes a table to a file, and reads it back. Stateless and thread-safe. */
+final class Snapshot {
+
+  private static final byte VERSION = 1;
+  private static final long MAGIC = 0x534c554943450000L | VERSION;
+  private static final int BYTES_AROUND = 5 * Long.BYTES;
+  private static final int BYTES_OF_ONE = 3 * Long.BYTES;
+  private static final int BUFFER = 1 << 16;
+
+  private Snapshot() {}
+
+  static void write(BucketTable table, Path file) throws IOException {
+    Path absolute = file.toAbsolutePath();
+    Path directory = absolute.getParent();
+    if (directory == null || !Files.isDirectory(directory)) {
+      throw new SnapshotException(
+          "%s: found no directory %s to write the snapshot to; make it".formatted(file, directory));
+    }
+    Path next =
+        Files.createTempFile(directory, absolute.getFileName() + ".", ".tmp", ownerOnly(directory));
+    try {
+      try (FileChannel channel = FileChannel.open(next, StandardOpenOption.WRITE)) {
+        write(table, Channels.newOutputStream(channel));
+        channel.force(true);
+      }
+      try {
+        Files.move(next, absolute, StandardCopyOption.ATOMIC_MOVE);
+      } catch (AtomicMoveNotSupportedException e) {
+        Files.move(next, absolute, StandardCopyOption.REPLACE_EXISTING);
+      }
+    } finally {
+      Files.deleteIfExists(next);
+    }
+  }
+
+  private static FileAttribute<?>[] ownerOnly(Path directory) throws IOException {
+    return Files.getFileStore(directory).supportsFileAttributeView("posix")
+        ? new FileAttribute<?>[] {
+          PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"))
+        }
+        : new FileAttribute<?>[0];
+  }
+
+  private static void write(BucketTable table, OutputStream file) throws IOException {
+    CheckedOutputStream checked =
+        new CheckedOutputStream(new BufferedOutputStream(file, BUFFER), new CRC32C());
+    DataOutputStream out = new DataOutputStream(checked);
+    long[] live = table.live();
+    out.writeLong(MAGIC);
+    out.writeLong(table.key0());
+    out.writeLong(table.key1());
+    out.writeLong(live.length / 3);
+    for (long part : live) {
+      out.writeLong(part);
+    }
+    out.flush();
+    long checksum = checked.getChecksum().getValue();
+    out.writeLong(checksum);
+    out.flush();
+  }
+
+  static BucketTable read(Path file, TimeSource time, long bound) throws IOException {
+    CheckedInputStream checked =
+        new CheckedInputStream(
+            new BufferedInputStream(Files.newInputStream(file), BUFFER), new CRC32C());
+    try (DataInputStream in = new DataInputStream(checked)) {
+      long magic = in.readLong();
+      if (magic != MAGIC) {
+        throw unusable(file, "found no snapshot of version " + VERSION + " at its start");
+      }
+      BucketTable table = new BucketTable(time, bound, in.readLong(), in.readLong());
+      long count = in.readLong();
+      if (count < 0 || Files.size(file) != BYTES_AROUND + count * BYTES_OF_ONE) {
+        throw unusable(file, "found another length than it should have, it was not written whole");
+      }
+      for (long i = 0; i < count; i++) {
+        table.restore(in.readLong(), in.readLong(), in.readLong());
+      }
+      long computed = checked.getChecksum().getValue();
+      long written = in.readLong();
+      if (computed != written) {
+        throw unusable(file, "found another checksum than was written, it was damaged");
+      }
+      return table;
+    } catch (EOFException e) {
+      throw unusable(file, "found its end too early, it was not written whole");
+    } catch (StoreException e) {
+      throw unusable(file, "found more live buckets than the store may keep (" + bound + ")");
+    }
+  }
+
+  private static SnapshotException unusable(Path file, String what) {
+    return new SnapshotException(
+        "%s: %s; nothing was restored. Put a whole snapshot there, or move it away to start with full buckets"
+            .formatted(file, what));
+  }
+}

@@ -1,0 +1,132 @@
+package dev.sluice.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.store.Charge.Act;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class SnapshotTest {
+
+  private static final long SECOND = 1_000_000_000;
+
+  private final AtomicLong nowNanos = new AtomicLong(1_700_000_000 * SECOND);
+  private final MemoryStore store = MemoryStore.builder().time(nowNanos::get).build();
+
+  @TempDir private Path directory;
+
+  private static Reading charge(BucketStore store, Act act, int id, int seconds) {
+    return store
+        .charge(
+            List.of(new Charge("1:" + id, act, seconds * SECOND, 3_600 * SECOND, Charge.NO_END)))
+        .get(0);
+  }
+
+  private MemoryStore restored(Path file) throws IOException {
+    return MemoryStore.builder().time(nowNanos::get).restore(file);
+  }
+
+  @Test
+  void restored_bucketsAreWhatTheyWere() throws IOException {
+    Path file = directory.resolve("buckets");
+    for (int id = 0; id < 50_000; id++) {
+      assertThat(charge(store, Act.SPEND, id, 1 + id % 60).tatNanos()).isZero();
+    }
+    nowNanos.addAndGet(30 * SECOND);
+    store.save(file);
+    MemoryStore restored = restored(file);
+    assertThat(restored.liveBuckets().orElseThrow())
+        .isEqualTo(24_990); // 833 × those with 31 to 60 s
+    for (int id = 0; id < 50_000; id++) {
+      assertThat(charge(restored, Act.CHECK, id, 1)).isEqualTo(charge(store, Act.CHECK, id, 1));
+    }
+    nowNanos.addAndGet(60 * SECOND);
+    assertThat(restored(file).liveBuckets()).hasValue(0);
+  }
+
+  @Test
+  void file_isReplacedAsAWhole_andForItsOwnerAlone() throws IOException {
+    Path file = directory.resolve("buckets");
+    store.save(file);
+    assertThat(restored(file).liveBuckets()).hasValue(0);
+    assertThat(charge(store, Act.SPEND, 1, 1).tatNanos()).isZero();
+    store.save(file);
+    assertThat(restored(file).liveBuckets()).hasValue(1);
+    assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(file)))
+        .isEqualTo("rw-------");
+    try (var files = Files.list(directory)) {
+      assertThat(files).containsExactly(file);
+    }
+  }
+
+  @Test
+  void torn_orDamagedFiles_areRefused() throws IOException {
+    Path file = directory.resolve("buckets");
+    for (int id = 0; id < 100; id++) {
+      assertThat(charge(store, Act.SPEND, id, 60).tatNanos()).isZero();
+    }
+    store.save(file);
+    byte[] good = Files.readAllBytes(file);
+    Random random = new Random(1);
+    Path bad = directory.resolve("bad");
+    for (int i = 0; i < 400; i++) {
+      byte[] bytes = good.clone();
+      if (i % 2 == 0) {
+        bytes = java.util.Arrays.copyOf(good, random.nextInt(good.length));
+      } else {
+        bytes[random.nextInt(bytes.length)] ^= (byte) (1 << random.nextInt(8));
+      }
+      Files.write(bad, bytes);
+      assertThatThrownBy(() -> restored(bad))
+          .isInstanceOf(SnapshotException.class)
+          .hasMessageContaining("nothing was restored")
+          .hasMessageContaining("move it away");
+    }
+    Files.write(bad, new byte[1 << 16]);
+    assertThatThrownBy(() -> restored(bad)).hasMessageContaining("found no snapshot");
+    assertThatThrownBy(() -> restored(directory.resolve("none")))
+        .isInstanceOf(NoSuchFileException.class);
+    assertThatThrownBy(() -> MemoryStore.builder().time(nowNanos::get).maxBuckets(5).restore(file))
+        .hasMessageContaining("more live buckets than the store may keep (5)");
+  }
+
+  @Test
+  void missing_directory_isNamed() {
+    assertThatThrownBy(() -> store.save(directory.resolve("no/buckets")))
+        .isInstanceOf(SnapshotException.class)
+        .hasMessageContaining("found no directory");
+  }
+
+  @Test
+  void saving_goesOnBesideDecisions() throws Exception {
+    Path file = directory.resolve("buckets");
+    Thread spender =
+        new Thread(
+            () -> {
+              for (int i = 0; i < 300_000; i++) {
+                Reading unused = charge(store, Act.SPEND, i % 100_000, 1);
+              }
+            });
+    spender.start();
+    while (spender.isAlive()) {
+      store.save(file);
+      assertThat(restored(file).liveBuckets().orElseThrow()).isBetween(0L, 100_000L);
+    }
+    spender.join();
+    store.save(file);
+    MemoryStore restored = restored(file);
+    for (int id = 0; id < 100_000; id++) {
+      assertThat(charge(restored, Act.CHECK, id, 1).tatNanos())
+          .isEqualTo(nowNanos.get() + 3 * SECOND);
+    }
+  }
+}
