@@ -106,7 +106,7 @@ final class BucketTable {
         if (segment.isRefused()) {
           throw full();
         }
-        segment.grow(nowNanos);
+        segment.grow(1, nowNanos);
       }
     } finally {
       segment.unlock();
@@ -217,7 +217,7 @@ final class BucketTable {
           return nowNanos;
         }
         if (!segment.isRefused()) {
-          segment.grow(nowNanos);
+          segment.grow(1, nowNanos);
           continue;
         }
       } finally {

@@ -107,12 +107,12 @@ final class Segment {
     return lines.refused();
   }
 
-  /** Makes room for one more. The caller holds no slot's lock. */
-  void grow(long nowNanos) {
+  /** Makes room for some more buckets. The caller holds no slot's lock. */
+  void grow(int buckets, long nowNanos) {
     int live = lines.countLive(nowNanos);
     boolean crowded = live == lines.tagged(); // without the dead it would be no better
     int more = crowded ? enlarged(lines.count()) : 0;
-    rebuild(Math.max(more, Lines.linesFor(live + 1)), nowNanos);
+    rebuild(Math.max(more, Lines.linesFor(live + buckets)), nowNanos);
   }
 
   /**

@@ -53,7 +53,7 @@ final class TableBatch {
   }
 
   List<Reading> charge() {
-    while (true) {
+    for (int attempts = 1; ; attempts++) {
       lockSegments();
       try {
         int failed = attempt();
@@ -61,7 +61,7 @@ final class TableBatch {
           return readings();
         }
         if (!segment(failed).isRefused()) {
-          segment(failed).grow(nowNanos);
+          segment(failed).grow(attempts * withSegmentOf(failed), nowNanos);
           continue;
         }
       } finally {
@@ -69,6 +69,13 @@ final class TableBatch {
       }
       table.makeRoom(nowNanos);
     }
+  }
+
+  /** How many buckets of the batch are in the same segment: so many may be missing there. */
+  private int withSegmentOf(int charge) {
+    int segment = BucketTable.segmentOf(places[charge]);
+    return (int)
+        Arrays.stream(places).filter(place -> BucketTable.segmentOf(place) == segment).count();
   }
 
   private void lockSegments() {

@@ -66,7 +66,7 @@ public class BucketTableLincheckTest {
     Segment segment = table.segment(0);
     segment.lock();
     try {
-      segment.grow(NOW);
+      segment.grow(1, NOW);
     } finally {
       segment.unlock();
     }

@@ -150,6 +150,25 @@ class BucketTableTest {
   }
 
   @Test
+  void batches_ofManyNewBuckets_findRoomForAll() {
+    for (int size : new int[] {10, 1_000, 20_000}) {
+      MemoryStore store = store(100_000);
+      List<Charge> batch = new ArrayList<>();
+      for (int id = 0; id < size; id++) {
+        batch.add(charge(Act.SPEND, id));
+      }
+      assertThat(store.charge(batch)).hasSize(size);
+      assertThat(store.liveBuckets()).hasValue(size);
+      nowNanos.addAndGet(SECOND); // all of them are dead, and tagged
+      for (int id = 0; id < size; id++) {
+        batch.set(id, charge(Act.SPEND, size + id));
+      }
+      assertThat(store.charge(batch)).hasSize(size);
+      assertThat(store.charge(List.of(charge(Act.CHECK, size))).get(0).tatNanos()).isPositive();
+    }
+  }
+
+  @Test
   void at_theBound_newBucketsAreRefusedAndLiveOnesKept() {
     MemoryStore store = store(1_000);
     for (long id = 0; id < 1_000; id++) {
