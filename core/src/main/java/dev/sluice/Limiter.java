@@ -12,6 +12,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.LongSupplier;
 
 /**
  * Decides whether requests may pass: named limits on one side, a store of buckets on the other.
@@ -250,6 +251,26 @@ public final class Limiter {
    */
   public Reservation reserve(List<Transaction> transactions) {
     return engine.reserve(limits, transactions);
+  }
+
+  /**
+   * Leases tokens of one hot bucket, for many threads that ask for it at once.
+   *
+   * @param limit the limit's name
+   * @param id what is limited
+   * @param tokens how many are taken from the store at a time, at least 1; where the burst is
+   *     smaller, that many
+   * @return the lease, which holds nothing yet
+   * @throws InvalidRequestException for a name or id that can not be decided on
+   * @throws IllegalArgumentException for fewer tokens than 1
+   */
+  public Lease lease(String limit, String id, int tokens) {
+    int processors = Runtime.getRuntime().availableProcessors();
+    return lease(limit, id, tokens, System::nanoTime, 2 * processors);
+  }
+
+  Lease lease(String limit, String id, int tokens, LongSupplier ticker, int threads) {
+    return new Lease(engine, limits, limit, id, tokens, ticker, threads);
   }
 
   /**

@@ -126,7 +126,7 @@ final class Outstanding {
     private final String key;
     private boolean placed;
     private long spentAtNanos;
-    private long untilNanos;
+    private volatile long untilNanos; // written under the lock, read by who hands out leases
     private List<Lowering> early = List.of();
 
     private Stretch(String key) {
@@ -134,7 +134,7 @@ final class Outstanding {
     }
 
     /** The instant, unsigned, from which there is nothing left to give back. */
-    synchronized long untilNanos() {
+    long untilNanos() {
       return untilNanos;
     }
 

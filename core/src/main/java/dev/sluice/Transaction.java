@@ -130,6 +130,10 @@ public final class Transaction {
     return new Transaction(terms, id, possible, cost, shadow);
   }
 
+  Terms terms() {
+    return terms;
+  }
+
   /**
    * The limit's name.
    *

@@ -1,0 +1,251 @@
+package dev.sluice;
+
+import dev.sluice.LimiterObserver.Act;
+import dev.sluice.Outstanding.Stretch;
+import dev.sluice.gcra.Gcra;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.Limits;
+import dev.sluice.limit.UnknownLimitException;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Reading;
+import dev.sluice.store.StoreException;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/*
+ * Why a lease never gives out too much.
+ *
+ * A lease spends k tokens at once, and hands them out later. If a token that was spent at t is
+ * handed out at t' > t, then it is as if it had been spent at t', as long as the bucket would not
+ * have been full in between: a full bucket lets the tokens that come in go to waste, and one that was
+ * robbed of k tokens in advance would have saved them.
+ *
+ * On the time line a spend takes a stretch, k emission intervals up to the TAT that it leaves behind
+ * (see the essay in Reservation), and each token of it one interval. Time takes the oldest first:
+ *
+ *         now                                  TAT
+ *   ───────┼──┬───┬───┬───┬───┬────────────────┼──▶ time
+ *          │  │ 0 │ 1 │ 2 │ 3 │ later spends   │
+ *
+ * While the present has not reached a token's interval, the bucket is short of that token at least, so
+ * nothing has gone to waste. From then on the token has come back by itself: whoever handed it out
+ * as well would give it out twice. So token j may be handed out until its interval begins. A bucket
+ * that is asked for less than its rate lets every token but the first run out, and a lease is no gain;
+ * one that is asked for more has its TAT far ahead, and the tokens last.
+ *
+ * Refunds and resets through this limiter move the stretch, as they move a reservation's.
+ */
+
+/**
+ * Tokens of one hot bucket, taken some at a time and handed out without asking the store: for a key
+ * that many threads ask for at once.
+ *
+ * <p>Never gives out more than the limit allows. It may deny while up to {@code tokens} times the
+ * number of threads (at most twice that of processors, rounded up to a power of two) are still held
+ * for others. What observers see are the spends of {@code tokens} tokens each. Where the limits are
+ * replaced, what is held under the old ones is dropped.
+ *
+ * <p>Thread-safe. {@link #trySpend} blocks as a spend does when it takes new tokens; {@link #close}
+ * as a refund does.
+ */
+public final class Lease implements AutoCloseable {
+
+  private final Engine engine;
+  private final CurrentLimits limits;
+  private final String name;
+  private final String id;
+  private final int tokens;
+  private final LongSupplier ticker;
+  private final Share[] shares;
+
+  Lease(
+      Engine engine,
+      CurrentLimits limits,
+      String name,
+      String id,
+      int tokens,
+      LongSupplier ticker,
+      int threads) {
+    if (tokens < 1) {
+      throw new IllegalArgumentException("tokens: found " + tokens + ", expected at least 1");
+    }
+    Transaction checked = Transaction.of(limits.get(), name, id);
+    this.engine = engine;
+    this.limits = limits;
+    this.name = name;
+    this.id = checked.id();
+    this.tokens = tokens;
+    this.ticker = ticker;
+    this.shares = new Share[Integer.highestOneBit(Math.max(threads, 1) * 2 - 1)];
+    for (int i = 0; i < shares.length; i++) {
+      shares[i] = new Share();
+    }
+  }
+
+  /**
+   * Spends one token if it is there.
+   *
+   * @return true if it was spent
+   * @throws UnknownLimitException if the limits were replaced and have no such name any more
+   * @throws StoreException if the store could not decide and no failure rule does
+   */
+  public boolean trySpend() {
+    long thread = Thread.currentThread().getId() * 0x9E3779B97F4A7C15L;
+    Share share = shares[(int) (thread >>> 32) & (shares.length - 1)];
+    Held held = share.held;
+    return (held != null && held.limits == limits.get() && held.take(ticker.getAsLong()))
+        || share.renew();
+  }
+
+  /**
+   * Gives back what was taken and not handed out, as far as it has not come back by itself. The
+   * lease can be used again afterwards.
+   */
+  @Override
+  public void close() {
+    for (Share share : shares) {
+      share.giveBack();
+    }
+  }
+
+  /** The tokens that some threads hold. */
+  private final class Share {
+    private final ReentrantLock lock = new ReentrantLock();
+    private volatile @Nullable Held held;
+
+    boolean renew() {
+      lock.lock();
+      try {
+        Held last = held;
+        Limits now = limits.get();
+        if (last != null && last.limits == now && last.take(ticker.getAsLong())) {
+          return true; // somebody else renewed it
+        }
+        drop(last);
+        Terms terms = Transaction.of(now, name, id).terms();
+        Quota quota = terms.quota();
+        if (quota == null) {
+          return true;
+        }
+        long wanted = Math.min(tokens, quota.burst());
+        long found = spend(now, terms, quota, wanted);
+        return found == wanted || (found > 0 && spend(now, terms, quota, found) == found);
+      } finally {
+        lock.unlock();
+      }
+    }
+
+    /** Returns what was spent: all, or nothing and how much could be. */
+    private long spend(Limits now, Terms terms, Quota quota, long wanted) {
+      Transaction transaction = Transaction.of(terms, id).withCost(wanted);
+      Plan plan = Plan.of(Act.SPEND, List.of(transaction));
+      List<Stretch> stretches = engine.outstanding().open(plan.charges());
+      long before = ticker.getAsLong();
+      Reading reading;
+      try {
+        reading = engine.charge(Act.SPEND, plan.charges()).get(0);
+      } catch (StoreException e) {
+        engine.outstanding().close(stretches);
+        return engine.onFailure(Act.SPEND, terms, id, 1, e).allowed() ? wanted : 0;
+      }
+      Decision decision = plan.decide(List.of(reading)).get(0);
+      if (decision.denied()) {
+        engine.outstanding().close(stretches);
+        return decision.remaining();
+      }
+      long aheadNanos =
+          Gcra.aheadNanos(reading.nowNanos(), reading.tatNanos(), quota.offsetNanos());
+      long untilNanos = reading.nowNanos() + aheadNanos + quota.incrementNanos(wanted);
+      engine.outstanding().place(stretches.get(0), reading.nowNanos(), untilNanos);
+      held = new Held(now, quota, stretches.get(0), (int) wanted, reading.nowNanos() - before);
+      return wanted;
+    }
+
+    private void drop(@Nullable Held last) {
+      held = null;
+      if (last != null) {
+        engine.outstanding().close(last.stretch);
+      }
+    }
+
+    void giveBack() {
+      lock.lock();
+      try {
+        Held last = held;
+        held = null;
+        if (last == null) {
+          return;
+        }
+        Charge refund = last.refund();
+        engine.outstanding().close(last.stretch);
+        if (refund != null && last.limits == limits.get()) {
+          var unused = engine.charge(Act.REFUND, List.of(refund));
+        }
+      } finally {
+        lock.unlock();
+      }
+    }
+  }
+
+  /** What one spend took: tokens {@code next} to {@code count}, of which 0 went to who asked. */
+  private final class Held {
+    private final Limits limits;
+    private final Quota quota;
+    private final Stretch stretch;
+    private final int count;
+    private final long
+        storeMinusTicker; // the store's present was read after the ticker: never less
+    private final AtomicInteger next = new AtomicInteger(1);
+
+    Held(Limits limits, Quota quota, Stretch stretch, int count, long storeMinusTicker) {
+      this.limits = limits;
+      this.quota = quota;
+      this.stretch = stretch;
+      this.count = count;
+      this.storeMinusTicker = storeMinusTicker;
+    }
+
+    /** Hands out the first token whose interval has not begun. */
+    boolean take(long tickerNanos) {
+      long nowNanos = tickerNanos + storeMinusTicker;
+      while (true) {
+        int candidate = next.get();
+        int first = Math.max(candidate, firstAfter(nowNanos));
+        if (first >= count) {
+          return false;
+        }
+        if (next.compareAndSet(candidate, first + 1)) {
+          return true;
+        }
+      }
+    }
+
+    private int firstAfter(long nowNanos) {
+      long untilNanos = stretch.untilNanos();
+      if (Long.compareUnsigned(untilNanos, nowNanos) <= 0) {
+        return count;
+      }
+      long leftNanos =
+          untilNanos - nowNanos; // of whole intervals up to the end, this many are ahead
+      return (int) Math.max(count - Long.divideUnsigned(leftNanos, quota.intervalNanos()), 0);
+    }
+
+    /** Nothing is handed out after this. */
+    @Nullable Charge refund() {
+      int left = count - Math.min(next.getAndSet(count), count);
+      long untilNanos = stretch.untilNanos();
+      return left == 0 || untilNanos == Gcra.NO_TAT
+          ? null
+          : new Charge(
+              Transaction.of(limits, name, id).bucketKey(),
+              Charge.Act.REFUND,
+              quota.incrementNanos(left),
+              quota.offsetNanos(),
+              untilNanos);
+    }
+  }
+}

@@ -1,0 +1,151 @@
+package dev.sluice;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.store.BucketStore;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Test;
+
+class LeaseTest {
+
+  private static final long T = 1_000;
+  private static final String NAME = "CallsPerTenant";
+
+  private final AtomicLong nowNanos = new AtomicLong(1_000_000_000L);
+  private final CurrentLimits limits = new CurrentLimits(limits(100));
+  private final BucketStore store = BucketStore.inMemory(nowNanos::get);
+  private final Limiter limiter = Limiter.of(limits, store);
+
+  private static Limits limits(int burst) {
+    return Limits.builder(Catalogue.of(LimitName.builder(1, NAME).id(IdFormat.string()).build()))
+        .limit(NAME, Quota.of(burst, 1, Duration.ofNanos(T)))
+        .build();
+  }
+
+  private Lease lease(int tokens, int threads) {
+    return limiter.lease(NAME, "hot", tokens, nowNanos::get, threads);
+  }
+
+  /** What may be given out, told of every token when it is: a bucket of its own. */
+  private Limiter judge() {
+    return Limiter.of(limits, BucketStore.inMemory(nowNanos::get));
+  }
+
+  @Test
+  void tokens_comeFromOneSpend() {
+    try (Lease lease = lease(10, 1)) {
+      for (int i = 0; i < 10; i++) {
+        assertThat(lease.trySpend()).isTrue();
+        assertThat(limiter.check(NAME, "hot", 0).remaining()).isEqualTo(90);
+      }
+      assertThat(lease.trySpend()).isTrue();
+      assertThat(limiter.check(NAME, "hot", 0).remaining()).isEqualTo(80);
+    }
+    assertThat(limiter.check(NAME, "hot", 0).remaining()).isEqualTo(89);
+  }
+
+  @Test
+  void whatever_isAskedWhenever_neverMoreThanTheLimitAndLittleLess() {
+    for (long seed = 0; seed < 300; seed++) {
+      Random random = new Random(seed);
+      nowNanos.addAndGet(1_000_000);
+      Limiter judge = judge();
+      int tokens = 1 + random.nextInt(30);
+      int pace = 1 + random.nextInt(40);
+      try (Lease lease = lease(tokens, 1)) {
+        for (int i = 0; i < 600; i++) {
+          if (random.nextInt(pace) == 0) {
+            nowNanos.addAndGet(random.nextInt(pace * 1_000));
+          }
+          switch (random.nextInt(60)) {
+            case 0 -> {
+              limiter.reset(NAME, "hot");
+              judge.reset(NAME, "hot");
+            }
+            case 1 -> {
+              limiter.refund(NAME, "hot", 3);
+              judge.refund(NAME, "hot", 3);
+            }
+            case 2 -> {
+              if (limiter.spend(NAME, "hot", 2).allowed()) {
+                assertThat(judge.spend(NAME, "hot", 2).allowed()).as("seed %d", seed).isTrue();
+              }
+            }
+            case 3 -> lease.close();
+            default -> {
+              long left = judge.check(NAME, "hot", 0).remaining();
+              if (lease.trySpend()) {
+                assertThat(judge.spend(NAME, "hot").allowed()).as("seed %d", seed).isTrue();
+              } else {
+                assertThat(left).as("seed %d", seed).isLessThanOrEqualTo(tokens + 3L);
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+
+  @Test
+  void many_threads_giveOutTheBurstAndGiveTheRestBack() throws Exception {
+    limits.replace(limits(100_000));
+    AtomicLong given = new AtomicLong();
+    ExecutorService executor = Executors.newFixedThreadPool(16);
+    try (Lease lease = lease(37, 4)) {
+      List<Future<?>> all = new ArrayList<>();
+      for (int i = 0; i < 16; i++) {
+        all.add(
+            executor.submit(
+                () -> {
+                  while (lease.trySpend()) {
+                    given.incrementAndGet();
+                  }
+                }));
+      }
+      for (Future<?> one : all) {
+        one.get(1, TimeUnit.MINUTES);
+      }
+    } finally {
+      executor.shutdownNow();
+    }
+    long remaining = limiter.check(NAME, "hot", 0).remaining();
+    assertThat(given.get() + remaining).isEqualTo(100_000);
+    assertThat(remaining).isLessThanOrEqualTo(4 * 37);
+  }
+
+  @Test
+  void replaced_limits_holdAtOnce_andADisabledOneAllows() {
+    Lease lease = lease(10, 1);
+    assertThat(lease.trySpend()).isTrue();
+    limits.replace(limits(12)); // the 10 that were taken are gone for the new limit too
+    assertThat(lease.trySpend()).isTrue();
+    assertThat(lease.trySpend()).isTrue();
+    assertThat(lease.trySpend()).isFalse();
+    limits.replace(Limits.builder(limits.get().catalogue()).build());
+    assertThat(lease.trySpend()).isTrue();
+    lease.close();
+  }
+
+  @Test
+  void bad_requests_areRefused() {
+    assertThatThrownBy(() -> limiter.lease(NAME, "hot", 0))
+        .hasMessageContaining("tokens: found 0, expected at least 1");
+    assertThatThrownBy(() -> limiter.lease("Nobody", "hot", 1)).hasMessageContaining("Nobody");
+    assertThatThrownBy(() -> limiter.lease(NAME, "", 1)).hasMessageContaining("id is empty");
+  }
+}
