@@ -66,6 +66,11 @@ final class Engine {
     return store.buckets(name.number() + ":");
   }
 
+  /** Whether decisions can't be left to the store alone: somebody watches, or a rule stands by. */
+  boolean mayAnswerForTheStore() {
+    return isObserved() || !onFailure.alwaysFail();
+  }
+
   boolean isObserved() {
     return observer != NOBODY;
   }

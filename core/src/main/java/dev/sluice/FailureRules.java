@@ -33,6 +33,11 @@ final class FailureRules {
     this.byLimit = Map.copyOf(byLimit);
   }
 
+  /** Whether no limit has a rule but to fail. */
+  boolean alwaysFail() {
+    return otherwise.kind() == Kind.FAIL && byLimit.isEmpty();
+  }
+
   private FailureRule ruleOf(Transaction transaction) {
     return byLimit.getOrDefault(transaction.name().name(), otherwise);
   }

@@ -11,9 +11,11 @@ import dev.sluice.limit.Limits;
 import dev.sluice.limit.Strictness;
 import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.store.Buckets;
+import dev.sluice.store.Bulk;
 import dev.sluice.store.Charge;
 import dev.sluice.store.IdBytes;
 import dev.sluice.store.StoreException;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -154,6 +156,46 @@ public final class NamedLimit {
     IdBytes bytes = IdBytes.ofThisThread();
     bytes.set(id);
     return trySpend(bytes, true, null, cost);
+  }
+
+  /**
+   * Spends one token of each id where it is there, each for itself: as {@link
+   * #trySpend(CharSequence)} one by one, but with one reading of the clock for up to 32, and many
+   * buckets looked up at once. Not a batch: those that are there are spent, whatever the others
+   * are.
+   *
+   * @param ids what is limited; one may be there more than once
+   * @return whether it was spent, for each id in its place
+   * @throws InvalidIdException if an id has not the name's form; nothing is spent then
+   * @throws StoreException if the store could not decide and no failure rule does; ids before it
+   *     may have been charged
+   */
+  public boolean[] trySpendEach(List<? extends CharSequence> ids) {
+    Resolved now = resolved();
+    Quota quota = now.terms().quota();
+    boolean[] spent = new boolean[ids.size()];
+    if (quota == null || now.hasOverrides() || engine.mayAnswerForTheStore()) {
+      ids.forEach(id -> requireForm(now, id));
+      for (int i = 0; i < spent.length; i++) {
+        spent[i] = trySpend(ids.get(i));
+      }
+      return spent;
+    }
+    Bulk bulk = now.buckets().bulk(spent.length);
+    IdBytes bytes = IdBytes.ofThisThread();
+    IdFormat format = now.name().id();
+    for (CharSequence id : ids) {
+      if (!bytes.set(id) || !format.isCanonical(bytes.bytes(), bytes.length())) {
+        boolean unused = bytes.set(format.canonical(id.toString(), Strictness.LENIENT));
+      }
+      bulk.add(bytes);
+    }
+    bulk.charge(Charge.Act.SPEND, quota.incrementNanos(1), quota.offsetNanos(), spent);
+    return spent;
+  }
+
+  private static void requireForm(Resolved now, CharSequence id) {
+    String unused = now.name().id().canonical(id.toString(), Strictness.LENIENT);
   }
 
   /**

@@ -39,6 +39,7 @@ class ArchitectureTest {
           "Charge",
           "BucketStore",
           "Buckets",
+          "Bulk",
           "CurrentLimits",
           "Decision",
           "DeniedException",

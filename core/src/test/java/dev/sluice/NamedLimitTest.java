@@ -131,6 +131,32 @@ class NamedLimitTest {
   }
 
   @Test
+  void each_ofABulk_isSpentAsIfAlone() {
+    NamedLimit one = Limiter.of(current, BucketStore.inMemory(nowNanos::get)).limit("CallsPerText");
+    NamedLimit each = limiter.limit("CallsPerText");
+    Random random = new Random(4);
+    for (int round = 0; round < 200; round++) {
+      nowNanos.addAndGet(random.nextInt(1_000_000_000));
+      List<String> ids =
+          random
+              .ints(random.nextInt(100), 0, 60)
+              .mapToObj(i -> i % 7 == 0 ? "ä" + i : "" + i)
+              .toList();
+      boolean[] spent = each.trySpendEach(ids);
+      for (int i = 0; i < spent.length; i++) {
+        assertThat(spent[i]).isEqualTo(one.trySpend(ids.get(i)));
+      }
+    }
+    assertThatThrownBy(() -> limiter.limit("CallsPerAddress").trySpendEach(List.of("::1", "x")))
+        .isInstanceOf(InvalidRequestException.class);
+    assertThat(limiter.limit("CallsPerAddress").trySpendEach(List.of("::1", "0::1", "::1", "::01")))
+        .containsExactly(true, true, true, false);
+    current.replace(
+        limits(3).override("CallsPerText", "b", Quota.per(1, Duration.ofDays(1))).build());
+    assertThat(each.trySpendEach(List.of("b", "b", "new"))).containsExactly(true, false, true);
+  }
+
+  @Test
   void store_thatFails_leavesItToTheRule() {
     BucketStore full = BucketStore.inMemory(nowNanos::get, 1);
     Limiter failing = Limiter.of(current, full);

@@ -22,6 +22,7 @@ final class BucketTable {
   static final int SEGMENTS = 1024;
 
   private static final long EXISTS = -1;
+  private static final long UNKNOWN = -1;
   private static final int SEGMENT_SHIFT = 64 - 10;
   private static final long TIDY_EVERY_NANOS = 1_000_000;
   private static final long TIDY_NANOS_PER_LONG = 50; // going through it takes about 1: 2 % at most
@@ -36,6 +37,10 @@ final class BucketTable {
   private final Segment[] segments = new Segment[SEGMENTS];
   private final AtomicLong tidiedNanos = new AtomicLong();
   private final AtomicInteger toTidy = new AtomicInteger();
+
+  @SuppressWarnings("UnusedVariable") // only written: see touched
+  private volatile long touched;
+
   private volatile long tidyEveryNanos = TIDY_EVERY_NANOS;
 
   /** A table with a hash of its own: nobody can know which keys come near each other. */
@@ -125,6 +130,17 @@ final class BucketTable {
     return Arrays.stream(segments).mapToLong(segment -> segment.slots().length / 2).sum();
   }
 
+  /** The first tag of a key's first line, for the sake of the line. */
+  long firstTag(long place) {
+    return Lines.firstTag(segments[segmentOf(place)].slots(), place);
+  }
+
+  void touched(long sum) {
+    if (sum == 1) { // as good as never, but who knows
+      touched = sum;
+    }
+  }
+
   static int segmentOf(long place) {
     return (int) (place >>> SEGMENT_SHIFT);
   }
@@ -149,6 +165,25 @@ final class BucketTable {
       long untilNanos,
       @Nullable String id,
       Outcome<R> outcome) {
+    return charge(
+        hashTag, place, act, incrementNanos, offsetNanos, untilNanos, id, outcome, UNKNOWN);
+  }
+
+  /**
+   * The same at an instant that was read before. It may be a little old: a bucket that somebody
+   * charged since is a little fuller then, which only makes the decision stricter; unless its TAT
+   * seems to lie beyond now + τ, which would be mended. There the clock is read again.
+   */
+  <R> R charge(
+      long hashTag,
+      long place,
+      Act act,
+      long incrementNanos,
+      long offsetNanos,
+      long untilNanos,
+      @Nullable String id,
+      Outcome<R> outcome,
+      long readNanos) {
     long tag = tag(hashTag);
     Segment segment = segments[segmentOf(place)];
     for (int spins = 0; ; spins = Spin.once(spins)) {
@@ -159,7 +194,11 @@ final class BucketTable {
       if (storedNanos == Lines.LOCKED) {
         continue;
       }
-      long nowNanos = time.nanos();
+      boolean again =
+          readNanos == UNKNOWN
+              || (!Lines.isDead(storedNanos, readNanos)
+                  && Long.compareUnsigned(storedNanos - readNanos, offsetNanos) > 0);
+      long nowNanos = again ? time.nanos() : readNanos;
       long tatNanos = Lines.isDead(storedNanos, nowNanos) ? Gcra.NO_TAT : storedNanos;
       long afterNanos =
           Law.tatAfterNanos(

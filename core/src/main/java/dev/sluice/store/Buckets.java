@@ -11,7 +11,6 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Thread-safe; blocks as {@link BucketStore#charge} does, and fails as it does.
  */
-@FunctionalInterface
 public interface Buckets {
 
   /**
@@ -34,4 +33,14 @@ public interface Buckets {
       long incrementNanos,
       long offsetNanos,
       Outcome<R> outcome);
+
+  /**
+   * Starts a bulk of decisions.
+   *
+   * @param capacity how many at most
+   * @return an empty bulk
+   */
+  default Bulk bulk(int capacity) {
+    return new KeyedBulk(this, capacity);
+  }
 }

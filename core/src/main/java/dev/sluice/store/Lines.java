@@ -69,6 +69,11 @@ final class Lines {
     return at >= 0 ? at : findInLine(slots, otherLine(line, tag, lines) * LONGS, tag);
   }
 
+  static long firstTag(long[] slots, long place) {
+    int lines = slots.length / LONGS;
+    return lines == 0 ? 0 : slots[firstLine(place, lines) * LONGS];
+  }
+
   private static int findInLine(long[] slots, int at, long tag) {
     for (int i = at; i < at + LONGS; i += 2) {
       if (tag(slots, i) == tag) {

@@ -31,4 +31,9 @@ final class TableBuckets implements Buckets {
     long place = hash.second();
     return table.charge(tag, place, act, incrementNanos, offsetNanos, Charge.NO_END, text, outcome);
   }
+
+  @Override
+  public Bulk bulk(int capacity) {
+    return new TableBulk(table, prefixHash, capacity);
+  }
 }

@@ -1,0 +1,30 @@
+package dev.sluice.store;
+
+import dev.sluice.store.Charge.Act;
+
+/**
+ * Many buckets of one limit that are decided on independently, with one reading of the clock: the
+ * store may look all of them up at once. Not a batch: each is spent or denied for itself.
+ *
+ * <p>For one thread, once: first all ids, then the decisions.
+ */
+public interface Bulk {
+
+  /**
+   * Adds a bucket.
+   *
+   * @param id the id, canonical, not empty; not kept
+   */
+  void add(IdBytes id);
+
+  /**
+   * Decides on all that were added, in their order; a bucket may be among them more than once.
+   *
+   * @param act what is to be done, not a reset
+   * @param incrementNanos as in {@link Charge}, for each
+   * @param offsetNanos as in {@link Charge}
+   * @param fits where the answers go, whether the increment fits, from the first element
+   * @throws StoreException if the store could not decide; those before may have been charged
+   */
+  void charge(Act act, long incrementNanos, long offsetNanos, boolean[] fits);
+}

@@ -1,0 +1,42 @@
+package dev.sluice.store;
+
+import dev.sluice.gcra.Gcra;
+import dev.sluice.store.Charge.Act;
+import java.util.ArrayList;
+import java.util.List;
+
+/** A bulk on a store that knows nothing better than to be asked one by one. */
+final class KeyedBulk implements Bulk {
+
+  private final Buckets buckets;
+  private final List<String> ids;
+
+  KeyedBulk(Buckets buckets, int capacity) {
+    this.buckets = buckets;
+    this.ids = new ArrayList<>(capacity);
+  }
+
+  @Override
+  public void add(IdBytes id) {
+    ids.add(id.toString());
+  }
+
+  @Override
+  public void charge(Act act, long incrementNanos, long offsetNanos, boolean[] fits) {
+    IdBytes bytes = IdBytes.ofThisThread();
+    for (int i = 0; i < ids.size(); i++) {
+      boolean unused = bytes.set(ids.get(i));
+      fits[i] =
+          buckets.charge(
+              bytes,
+              ids.get(i),
+              act,
+              incrementNanos,
+              offsetNanos,
+              (id, increment, nowNanos, tatNanos) ->
+                  Gcra.roomNanos(
+                          Gcra.aheadNanos(nowNanos, tatNanos, offsetNanos), increment, offsetNanos)
+                      >= 0);
+    }
+  }
+}

@@ -1,0 +1,70 @@
+package dev.sluice.store;
+
+import dev.sluice.gcra.Gcra;
+import dev.sluice.store.Charge.Act;
+
+/**
+ * A bulk on a table. Decisions one by one would each wait for memory; here all first lines are
+ * touched before the first decision, so that the processor fetches many at a time.
+ */
+final class TableBulk implements Bulk {
+
+  private static final int AT_ONCE = 32; // more than a core fetches at once
+
+  private final BucketTable table;
+  private final SipHash prefixHash;
+  private final long[] tags;
+  private final long[] places;
+  private int size;
+
+  TableBulk(BucketTable table, SipHash prefixHash, int capacity) {
+    this.table = table;
+    this.prefixHash = prefixHash;
+    this.tags = new long[capacity];
+    this.places = new long[capacity];
+  }
+
+  @Override
+  public void add(IdBytes id) {
+    SipHash hash = id.hash.startFrom(prefixHash).message(id.bytes(), 0, id.length());
+    hash.end();
+    tags[size] = hash.first();
+    places[size] = hash.second();
+    size++;
+  }
+
+  @Override
+  public void charge(Act act, long incrementNanos, long offsetNanos, boolean[] fits) {
+    Outcome<Boolean> outcome =
+        (id, increment, nowNanos, tatNanos) ->
+            Gcra.roomNanos(Gcra.aheadNanos(nowNanos, tatNanos, offsetNanos), increment, offsetNanos)
+                >= 0;
+    for (int from = 0; from < size; from += AT_ONCE) {
+      int to = Math.min(from + AT_ONCE, size);
+      touch(from, to);
+      long nowNanos = table.nanos();
+      for (int i = from; i < to; i++) {
+        fits[i] =
+            table.charge(
+                tags[i],
+                places[i],
+                act,
+                incrementNanos,
+                offsetNanos,
+                Charge.NO_END,
+                null,
+                outcome,
+                nowNanos);
+      }
+    }
+  }
+
+  /** Reads a tag of each first line. The sum keeps the compiler from leaving the reads out. */
+  private void touch(int from, int to) {
+    long sum = 0;
+    for (int i = from; i < to; i++) {
+      sum += table.firstTag(places[i]);
+    }
+    table.touched(sum);
+  }
+}
