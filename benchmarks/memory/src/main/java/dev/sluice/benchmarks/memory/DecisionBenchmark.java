@@ -62,7 +62,7 @@ public class DecisionBenchmark {
   public static class Position {
     private static final AtomicLong THREADS = new AtomicLong();
 
-    private int next;
+    int next;
 
     /** Threads start far from each other. */
     @Setup

@@ -57,6 +57,13 @@ record Goal(String text, double figure, double wanted, boolean atLeast) {
         million.of(Subjects.SLUICE_TICKING),
         Subjects.MAP_GCRA,
         5);
+    times(
+        goals,
+        figures,
+        "10^6 keys, 1 thread, 32 at a time: times Bucket4j",
+        million.of(Subjects.SLUICE_BULK),
+        Subjects.BUCKET4J,
+        12);
     times(goals, figures, "10^7 keys, 1 thread: times Bucket4j", ten, Subjects.BUCKET4J, 8);
     times(goals, figures, "1 key, 1 thread: times Bucket4j", one, Subjects.BUCKET4J, 1.5);
     times(goals, figures, "1 key, 2 threads: times Bucket4j", one2, Subjects.BUCKET4J, 2.5);

@@ -133,12 +133,17 @@ final class MemoryReport {
   private RunResult measure(Row row) throws RunnerException {
     int gigabytes = row.keys() > 1_000_000 ? 10 : 4;
     OptionsBuilder options = new OptionsBuilder();
+    if (row.subject() == Subjects.SLUICE_BULK) {
+      options.include(BulkBenchmark.class.getName());
+    } else {
+      options
+          .include(DecisionBenchmark.class.getName())
+          .param("subject", row.subject().name())
+          .param("answers", row.answers());
+    }
     options
-        .include(DecisionBenchmark.class.getName())
-        .param("subject", row.subject().name())
         .param("keys", Integer.toString(row.keys()))
         .param("distribution", row.distribution())
-        .param("answers", row.answers())
         .threads(row.threads())
         .forks(1)
         .jvmArgs("-XX:+Use" + row.collector() + "GC", "-Xmx" + gigabytes + "g")

@@ -17,6 +17,12 @@ final class Scenes {
           Subjects.MAP_GCRA,
           Subjects.MAP_GET);
 
+  private static final Set<Subjects> FEW_AND_BULK = EnumSet.copyOf(FEW);
+
+  static {
+    FEW_AND_BULK.add(Subjects.SLUICE_BULK);
+  }
+
   private Scenes() {}
 
   static List<Row> quick() {
@@ -25,7 +31,7 @@ final class Scenes {
     add(rows, FEW, 1, "uniform", "allow", 2, "Parallel");
     add(rows, EnumSet.allOf(Subjects.class), 1_000_000, "uniform", "allow", 1, "Parallel");
     add(rows, FEW, 1_000_000, "uniform", "allow", 2, "Parallel");
-    add(rows, FEW, 10_000_000, "uniform", "allow", 1, "Parallel");
+    add(rows, FEW_AND_BULK, 10_000_000, "uniform", "allow", 1, "Parallel");
     return rows;
   }
 

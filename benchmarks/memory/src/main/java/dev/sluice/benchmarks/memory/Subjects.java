@@ -27,7 +27,7 @@ enum Subjects {
   SLUICE {
     @Override
     Subject make(long burst, Duration interval) {
-      NamedLimit limit = limiter(burst, interval, TimeSource.system()).limit(NAME);
+      NamedLimit limit = limit(burst, interval);
       return limit::trySpend;
     }
   },
@@ -46,6 +46,14 @@ enum Subjects {
     Subject make(long burst, Duration interval) {
       Limiter limiter = limiter(burst, interval, TimeSource.system());
       return key -> limiter.spend(NAME, key).allowed();
+    }
+  },
+  /** 32 ids at a time ({@link BulkBenchmark}); one at a time it is the handle. */
+  SLUICE_BULK {
+    @Override
+    Subject make(long burst, Duration interval) {
+      NamedLimit limit = limit(burst, interval);
+      return limit::trySpend;
     }
   },
   BUCKET4J {
@@ -153,6 +161,10 @@ enum Subjects {
   };
 
   private static final String NAME = "CallsPerKey";
+
+  static NamedLimit limit(long burst, Duration interval) {
+    return limiter(burst, interval, TimeSource.system()).limit(NAME);
+  }
 
   abstract Subject make(long burst, Duration interval);
 
