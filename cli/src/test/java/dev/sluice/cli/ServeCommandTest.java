@@ -98,6 +98,9 @@ final class ServeCommandTest {
           .isEqualTo(Exit.DONE);
 
       await().atMost(PATIENCE).until(() -> spend(server).contains("\"burst\":7"));
+      assertThat(get(server + "/metrics"))
+          .contains("ratelimits_overrides_active{limit=\"ApiCallsPerKey\"} 1.0")
+          .contains("ratelimits_overrides_errors 0.0");
       assertThat(get(server + "/readyz")).contains("\"ready\"");
     }
   }
