@@ -44,10 +44,10 @@ import org.jspecify.annotations.Nullable;
  * Tokens of one hot bucket, taken some at a time and handed out without asking the store: for a key
  * that many threads ask for at once.
  *
- * <p>Never gives out more than the limit allows. It may deny while up to {@code tokens} times the
- * number of threads (at most twice that of processors, rounded up to a power of two) are still held
- * for others. What observers see are the spends of {@code tokens} tokens each. Where the limits are
- * replaced, what is held under the old ones is dropped.
+ * <p>Never gives out more than the limit allows. It may deny while others hold tokens: at most
+ * {@code tokens} times the number of shares that threads are spread over, which is less than four
+ * times the number of processors. What observers see are the spends of {@code tokens} tokens each.
+ * Where the limits are replaced, what is held under the old ones is dropped.
  *
  * <p>Thread-safe. {@link #trySpend} blocks as a spend does when it takes new tokens; {@link #close}
  * as a refund does.

@@ -1,0 +1,95 @@
+package dev.sluice.benchmarks.memory;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.ByteArrayInputStream;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import javax.xml.parsers.DocumentBuilderFactory;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+class ReportTest {
+
+  private static final Row MILLION =
+      new Row(Subjects.SLUICE, 1_000_000, "uniform", "allow", 1, "Parallel");
+
+  private static Map<Row, Figure> figures() {
+    Map<Row, Figure> figures = new LinkedHashMap<>();
+    figures.put(MILLION, new Figure(100, 0));
+    figures.put(MILLION.of(Subjects.BUCKET4J), new Figure(950, 64));
+    figures.put(MILLION.of(Subjects.MAP_GET), new Figure(150, 0));
+    figures.put(MILLION.of(Subjects.SLUICE_BY_NAME), new Figure(120, Double.NaN));
+    return figures;
+  }
+
+  @Test
+  void goals_areRatiosOfWhatWasMeasured_andNoOthers() {
+    List<Goal> goals = Goal.of(figures(), Map.of(1_000_000, 23.5));
+    assertThat(goals)
+        .extracting(Goal::text, Goal::figure, Goal::met)
+        .containsExactly(
+            org.assertj.core.groups.Tuple.tuple("10^6 keys, 1 thread: times Bucket4j", 9.5, false),
+            org.assertj.core.groups.Tuple.tuple(
+                "10^6 keys, 1 thread: times a map's get", 1.5, true),
+            org.assertj.core.groups.Tuple.tuple(
+                "bytes allocated by a decision of the handle", 0.0, true),
+            org.assertj.core.groups.Tuple.tuple(
+                "the ordinary API, times the handle's time", 1.2, true),
+            org.assertj.core.groups.Tuple.tuple(
+                "bytes of heap per live bucket at 1,000,000", 23.5, true));
+    assertThat(goals.get(0).line()).contains("9.50", "≥ 10.00", "NOT MET");
+    assertThat(Goal.of(Map.of(), Map.of())).isEmpty();
+    assertThat(Goal.of(Map.of(MILLION, new Figure(0, 0)), Map.of())).hasSize(1);
+  }
+
+  @Test
+  void table_hasALineARow_withTheRatio() {
+    assertThat(Table.lines(figures(), "", " "))
+        .hasSize(4)
+        .anyMatch(line -> line.contains("bucket4j") && line.strip().endsWith("9.50"))
+        .anyMatch(line -> line.contains("sluice-by-name") && line.contains("–"));
+  }
+
+  @Test
+  void chart_isWellFormed_withABarARow() throws Exception {
+    byte[] svg = Chart.svg(figures()).getBytes(StandardCharsets.UTF_8);
+    var document =
+        DocumentBuilderFactory.newInstance()
+            .newDocumentBuilder()
+            .parse(new ByteArrayInputStream(svg));
+    assertThat(document.getElementsByTagName("rect").getLength()).isEqualTo(4);
+  }
+
+  @Test
+  void requests_areTheSameInEachRun_andNotTheKeysThemselves() {
+    String[] keys = Keys.make(10);
+    String[] once = Keys.requests(keys, true, 1);
+    assertThat(once).isEqualTo(Keys.requests(keys, true, 1)).contains(keys);
+    assertThat(once[0]).hasSize(20).isNotSameAs(keys[0]);
+    assertThat(Integer.bitCount(once.length)).as("a power of two").isOne();
+    long hottest = List.of(once).stream().filter(keys[0]::equals).count();
+    long coldest = List.of(once).stream().filter(keys[9]::equals).count();
+    assertThat(hottest).isGreaterThan(5 * coldest);
+  }
+
+  /** Whoever is measured does what the others do: the burst, and then no more. */
+  @ParameterizedTest
+  @EnumSource(
+      value = Subjects.class,
+      names = {"MAP_GET", "GUAVA"}, // no limiter; a rate without a burst
+      mode = EnumSource.Mode.EXCLUDE)
+  void subjects_giveOutTheBurst(Subjects subject) {
+    Subject decider = subject.make(3, Duration.ofHours(1));
+    for (String key : List.of("a", "b")) {
+      assertThat(decider.trySpend(key)).isTrue();
+      assertThat(decider.trySpend(key)).isTrue();
+      assertThat(decider.trySpend(key)).isTrue();
+      assertThat(decider.trySpend(key)).isFalse();
+    }
+  }
+}
