@@ -190,7 +190,8 @@ public final class NamedLimit {
       }
       bulk.add(bytes);
     }
-    bulk.charge(Charge.Act.SPEND, quota.incrementNanos(1), quota.offsetNanos(), spent);
+    bulk.charge(
+        Charge.Act.SPEND, quota.incrementNanos(1), quota.offsetNanos(), now.terms().fits(), spent);
     return spent;
   }
 

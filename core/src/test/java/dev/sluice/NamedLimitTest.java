@@ -14,6 +14,8 @@ import dev.sluice.limit.Limits;
 import dev.sluice.limit.Strictness;
 import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.store.BucketStore;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Reading;
 import dev.sluice.store.StoreException;
 import java.lang.management.ManagementFactory;
 import java.nio.CharBuffer;
@@ -154,6 +156,25 @@ class NamedLimitTest {
     current.replace(
         limits(3).override("CallsPerText", "b", Quota.per(1, Duration.ofDays(1))).build());
     assertThat(each.trySpendEach(List.of("b", "b", "new"))).containsExactly(true, false, true);
+  }
+
+  @Test
+  void store_withoutAShortWay_answersTheSame() {
+    BucketStore plain =
+        new BucketStore() {
+          @Override
+          public List<Reading> charge(List<Charge> charges) {
+            return store.charge(charges);
+          }
+        };
+    NamedLimit limit = Limiter.of(current, plain).limit("CallsPerText");
+    assertThat(limit.trySpend("ä", 2)).isTrue();
+    assertThat(limit.trySpend(7, 3)).isTrue();
+    assertThat(limiter.limit("CallsPerText").trySpendEach(List.of("ä", "ä", "7")))
+        .containsExactly(true, false, false);
+    assertThat(limit.trySpendEach(List.of("ä", "b", "b", "b", "b")))
+        .containsExactly(false, true, true, true, false);
+    assertThat(limit.spend("b").retryInNanos()).isEqualTo(1_000_000_000L);
   }
 
   @Test

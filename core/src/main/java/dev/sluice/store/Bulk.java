@@ -23,8 +23,10 @@ public interface Bulk {
    * @param act what is to be done, not a reset
    * @param incrementNanos as in {@link Charge}, for each
    * @param offsetNanos as in {@link Charge}
-   * @param fits where the answers go, whether the increment fits, from the first element
+   * @param outcome makes the answers; it is not told the ids
+   * @param answers where they go, from the first element
    * @throws StoreException if the store could not decide; those before may have been charged
    */
-  void charge(Act act, long incrementNanos, long offsetNanos, boolean[] fits);
+  void charge(
+      Act act, long incrementNanos, long offsetNanos, Outcome<Boolean> outcome, boolean[] answers);
 }

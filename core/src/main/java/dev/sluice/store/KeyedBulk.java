@@ -1,6 +1,5 @@
 package dev.sluice.store;
 
-import dev.sluice.gcra.Gcra;
 import dev.sluice.store.Charge.Act;
 import java.util.ArrayList;
 import java.util.List;
@@ -22,21 +21,12 @@ final class KeyedBulk implements Bulk {
   }
 
   @Override
-  public void charge(Act act, long incrementNanos, long offsetNanos, boolean[] fits) {
+  public void charge(
+      Act act, long incrementNanos, long offsetNanos, Outcome<Boolean> outcome, boolean[] answers) {
     IdBytes bytes = IdBytes.ofThisThread();
     for (int i = 0; i < ids.size(); i++) {
       boolean unused = bytes.set(ids.get(i));
-      fits[i] =
-          buckets.charge(
-              bytes,
-              ids.get(i),
-              act,
-              incrementNanos,
-              offsetNanos,
-              (id, increment, nowNanos, tatNanos) ->
-                  Gcra.roomNanos(
-                          Gcra.aheadNanos(nowNanos, tatNanos, offsetNanos), increment, offsetNanos)
-                      >= 0);
+      answers[i] = buckets.charge(bytes, null, act, incrementNanos, offsetNanos, outcome);
     }
   }
 }

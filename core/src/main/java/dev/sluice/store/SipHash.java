@@ -99,7 +99,10 @@ final class SipHash {
     return this;
   }
 
-  /** Ends the hash, after the last message. */
+  /**
+   * Ends the hash, after the last message. (The round stands twice: a method could not keep it in
+   * registers.)
+   */
   void end() {
     long w0 = v0;
     long w1 = v1;

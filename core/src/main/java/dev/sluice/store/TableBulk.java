@@ -1,6 +1,5 @@
 package dev.sluice.store;
 
-import dev.sluice.gcra.Gcra;
 import dev.sluice.store.Charge.Act;
 
 /**
@@ -34,17 +33,14 @@ final class TableBulk implements Bulk {
   }
 
   @Override
-  public void charge(Act act, long incrementNanos, long offsetNanos, boolean[] fits) {
-    Outcome<Boolean> outcome =
-        (id, increment, nowNanos, tatNanos) ->
-            Gcra.roomNanos(Gcra.aheadNanos(nowNanos, tatNanos, offsetNanos), increment, offsetNanos)
-                >= 0;
+  public void charge(
+      Act act, long incrementNanos, long offsetNanos, Outcome<Boolean> outcome, boolean[] answers) {
     for (int from = 0; from < size; from += AT_ONCE) {
       int to = Math.min(from + AT_ONCE, size);
       touch(from, to);
       long nowNanos = table.nanos();
       for (int i = from; i < to; i++) {
-        fits[i] =
+        answers[i] =
             table.charge(
                 tags[i],
                 places[i],
