@@ -80,10 +80,14 @@ final class Link<C extends StatefulConnection<byte[], byte[]>> {
     }
   }
 
+  /**
+   * On a thread of its own: closing makes commands fail, and who is told of that may come here
+   * again and close once more, which waits for the first time to be over.
+   */
   private static void closeWhenOpen(
       @Nullable CompletableFuture<? extends StatefulConnection<?, ?>> old) {
     if (old != null) {
-      var unused = old.thenCompose(StatefulConnection::closeAsync);
+      var unused = old.thenComposeAsync(StatefulConnection::closeAsync);
     }
   }
 
