@@ -1,5 +1,6 @@
 package dev.sluice.redis;
 
+import dev.sluice.redis.ScriptCall.NotSentException;
 import dev.sluice.store.StoreException;
 import io.lettuce.core.RedisCommandExecutionException;
 import org.jspecify.annotations.Nullable;
@@ -47,9 +48,9 @@ record ServerFault(Throwable cause, String code) {
   }
 
   StoreException exception(String server) {
-    String unknown =
-        code.isEmpty() ? "whether anything was charged is unknown" : "nothing was charged";
-    return new StoreException("%s: %s; %s".formatted(server, rootMessage(), unknown), cause);
+    boolean unknown = code.isEmpty() && among(cause, NotSentException.class) == null;
+    String charged = unknown ? "whether anything was charged is unknown" : "nothing was charged";
+    return new StoreException("%s: %s; %s".formatted(server, rootMessage(), charged), cause);
   }
 
   /** The innermost message says most: "Connection refused", "WRONGPASS …". */
