@@ -2,6 +2,7 @@ package dev.sluice.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import dev.sluice.store.Charge;
 import dev.sluice.testkit.LocalRedis;
@@ -24,6 +25,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -65,19 +67,34 @@ final class LinkTest {
   private CompletionStage<StatefulRedisConnection<byte[], byte[]>> connectAndBreak() {
     return connect()
         .thenCompose(
-            real -> real.closeAsync().thenApply(closed -> LinkTest.<byte[]>seeminglyOpen(real)));
+            real -> real.closeAsync().thenApply(closed -> altered(real, "isOpen", broken -> true)));
+  }
+
+  private static StatefulRedisConnection<byte[], byte[]> onClose(
+      StatefulRedisConnection<byte[], byte[]> real, Runnable told) {
+    return altered(
+        real,
+        "closeAsync",
+        connection -> {
+          told.run();
+          return connection.closeAsync();
+        });
   }
 
   @SuppressWarnings("unchecked")
-  private static <T> StatefulRedisConnection<T, T> seeminglyOpen(
-      StatefulRedisConnection<T, T> broken) {
-    return (StatefulRedisConnection<T, T>)
+  private static StatefulRedisConnection<byte[], byte[]> altered(
+      StatefulRedisConnection<byte[], byte[]> real,
+      String methodName,
+      Function<StatefulRedisConnection<byte[], byte[]>, Object> instead) {
+    return (StatefulRedisConnection<byte[], byte[]>)
         Proxy.newProxyInstance(
             LinkTest.class.getClassLoader(),
             new Class<?>[] {StatefulRedisConnection.class},
             (proxy, method, arguments) -> {
               try {
-                return method.getName().equals("isOpen") ? true : method.invoke(broken, arguments);
+                return method.getName().equals(methodName)
+                    ? instead.apply(real)
+                    : method.invoke(real, arguments);
               } catch (InvocationTargetException e) {
                 throw e.getCause();
               }
@@ -142,33 +159,93 @@ final class LinkTest {
   }
 
   /**
-   * The race: closing fails the calls that wait for answers; whoever is told of that comes back to
-   * the link at once, on the thread that closes.
+   * Closing waits until nobody writes on the connection, and who writes may be told of a failure
+   * within the write, and come back to the link: so it must not be closed under the link's lock.
    */
   @Test
-  @Timeout(30)
-  void renew_whoIsToldMayComeBackAtOnce() throws InterruptedException {
-    var link = link(this::connect, this::connect);
+  void brokenConnection_isClosedWhereNobodyWaitsForTheLink() {
+    List<CompletableFuture<Boolean>> underLock =
+        List.of(new CompletableFuture<>(), new CompletableFuture<>());
+    List<Link<StatefulRedisConnection<byte[], byte[]>>> links = new ArrayList<>();
+    AtomicInteger closed = new AtomicInteger();
+    var link =
+        link(
+            this::connect,
+            () ->
+                connect()
+                    .thenApply(
+                        real ->
+                            onClose(
+                                real,
+                                () ->
+                                    underLock
+                                        .get(closed.getAndIncrement())
+                                        .complete(Thread.holdsLock(links.get(0))))));
+    links.add(link);
     assertThat(spend(link).join()).hasSize(3);
-    redis.freeze();
-    List<ScriptCall> again = new ArrayList<>();
-    int calls = 100;
-    CountDownLatch told = new CountDownLatch(calls);
-    for (int i = 0; i < calls; i++) {
-      var unused =
-          spend(link)
-              .whenComplete(
-                  (answer, failure) -> {
-                    synchronized (again) {
-                      again.add(spend(link));
-                    }
-                    link.renew();
-                    told.countDown();
-                  });
-    }
     link.renew();
-    assertThat(told.await(20, TimeUnit.SECONDS)).isTrue();
-    redis.thaw();
-    assertThat(spend(link).handle((answer, failure) -> true).join()).isTrue();
+    assertThat(spend(link).join()).hasSize(3); // watched from here on
+    link.renew(); // the first way to close
+    assertThat(underLock.get(0).orTimeout(30, TimeUnit.SECONDS).join()).isFalse();
+    assertThat(spend(link).join()).hasSize(3);
+    redis.command("CLIENT", "KILL", "TYPE", "normal");
+    await().until(() -> !link.connection().join().isOpen() || connected.get() > 3);
+    assertThat(spend(link).join()).hasSize(3); // the second: it was found broken
+    assertThat(underLock.get(1).orTimeout(30, TimeUnit.SECONDS).join()).isFalse();
+  }
+
+  /**
+   * The race: the client's own thread writes, finds within that write that the server is gone, and
+   * whoever is told so comes back to the link; meanwhile another thread throws that connection
+   * away, which waits until nobody writes on it. Neither may wait for the other.
+   */
+  @Test
+  @Timeout(120)
+  void call_onTheClientsThreadWhileTheConnectionIsThrownAway_comesToItsEnd() {
+    var link = link(this::connect, this::connect);
+    for (int round = 0; round < 100; round++) {
+      assertThat(spend(link).join()).hasSize(3);
+      AtomicBoolean over = new AtomicBoolean();
+      CountDownLatch begun = new CountDownLatch(1);
+      redis.freeze(); // or the answer could be there before something is chained to it
+      CompletableFuture<Void> calls =
+          spend(link)
+              .thenCompose(
+                  answer -> {
+                    redis.command("CLIENT", "KILL", "TYPE", "normal");
+                    begun.countDown();
+                    return again(link, 20);
+                  });
+      redis.thaw();
+      CompletableFuture<Void> renewing =
+          CompletableFuture.runAsync(
+              () -> {
+                awaitZero(begun);
+                while (!over.get()) {
+                  link.renew();
+                }
+              });
+      calls.orTimeout(30, TimeUnit.SECONDS).join();
+      over.set(true);
+      renewing.orTimeout(30, TimeUnit.SECONDS).join();
+    }
+    assertThat(spend(link).join()).hasSize(3);
+  }
+
+  private static void awaitZero(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private static CompletableFuture<Void> again(
+      Link<StatefulRedisConnection<byte[], byte[]>> link, int times) {
+    return times == 0
+        ? CompletableFuture.completedFuture(null)
+        : spend(link)
+            .handle((answer, failure) -> failure != null)
+            .thenCompose(failed -> again(link, times - 1));
   }
 }
