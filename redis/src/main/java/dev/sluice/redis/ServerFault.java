@@ -3,6 +3,7 @@ package dev.sluice.redis;
 import dev.sluice.redis.ScriptCall.NotSentException;
 import dev.sluice.store.StoreException;
 import io.lettuce.core.RedisCommandExecutionException;
+import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -60,6 +61,11 @@ record ServerFault(Throwable cause, String code) {
       root = root.getCause();
     }
     String message = root.getMessage();
-    return message == null ? root.getClass().getSimpleName() : message;
+    String said = message == null ? root.getClass().getSimpleName() : message;
+    return among(cause, SSLException.class) == null
+        ? said
+        : ("no TLS (%s), expected a certificate of an authority that is trusted (option ca), made out"
+                + " to this host (option verify)")
+            .formatted(said);
   }
 }
