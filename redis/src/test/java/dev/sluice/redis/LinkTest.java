@@ -70,6 +70,7 @@ final class LinkTest {
             real -> real.closeAsync().thenApply(closed -> altered(real, "isOpen", broken -> true)));
   }
 
+  @SuppressWarnings("FutureReturnValueIgnored") // it is handed on, as an Object
   private static StatefulRedisConnection<byte[], byte[]> onClose(
       StatefulRedisConnection<byte[], byte[]> real, Runnable told) {
     return altered(
