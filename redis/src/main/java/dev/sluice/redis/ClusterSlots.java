@@ -11,6 +11,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
@@ -26,6 +27,7 @@ final class ClusterSlots implements Shards {
   private final Wiring wiring;
   private final AtomicReferenceArray<@Nullable Lane> lanes =
       new AtomicReferenceArray<>(SlotHash.SLOT_COUNT);
+  private final AtomicInteger waiting = new AtomicInteger(); // one bound for all slots
   private final Map<String, Breaker> breakers = new ConcurrentHashMap<>();
   private final Breaker beforeItIsKnown;
 
@@ -49,7 +51,7 @@ final class ClusterSlots implements Shards {
     int slot = SlotHash.getSlot(key);
     Lane lane = lanes.get(slot);
     if (lane == null) {
-      Lane fresh = wiring.lane(new Slot(slot));
+      Lane fresh = wiring.lane(new Slot(slot), waiting);
       lane = lanes.compareAndSet(slot, null, fresh) ? fresh : lanes.get(slot);
     }
     return lane == null ? laneOf(key) : lane;

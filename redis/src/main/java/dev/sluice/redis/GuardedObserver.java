@@ -2,6 +2,7 @@ package dev.sluice.redis;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * Who watches must not break what is watched: what another observer throws is logged, and goes no
@@ -12,16 +13,19 @@ final class GuardedObserver implements RedisObserver {
   private static final Logger LOG = System.getLogger("dev.sluice.redis");
 
   private final RedisObserver guarded;
+  private final AtomicBoolean told = new AtomicBoolean();
 
   GuardedObserver(RedisObserver guarded) {
     this.guarded = guarded;
   }
 
-  private static void run(Runnable call) {
+  private void run(Runnable call) {
     try {
       call.run();
     } catch (RuntimeException e) {
-      LOG.log(Level.WARNING, "an observer of the store failed", e);
+      if (!told.getAndSet(true)) {
+        LOG.log(Level.WARNING, "an observer of the store failed; said once", e);
+      }
     }
   }
 

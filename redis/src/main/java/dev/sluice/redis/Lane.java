@@ -60,15 +60,26 @@ final class Lane {
   private final RedisObserver observer;
 
   private final Queue<Request> waiting = new ConcurrentLinkedQueue<>();
-  private final AtomicInteger waitingCount = new AtomicInteger();
+  private final AtomicInteger waitingCount;
   private final AtomicReferenceArray<@Nullable Call> calls = new AtomicReferenceArray<>(CALLS);
   private final AtomicInteger wip = new AtomicInteger();
   private final AtomicBoolean sweepArmed = new AtomicBoolean();
   private volatile boolean closed;
 
-  Lane(Server server, Options options, ScheduledExecutorService timer, RedisObserver observer) {
+  /**
+   * A lane.
+   *
+   * @param waitingCount how many requests wait, which lanes may share, and the bound with it
+   */
+  Lane(
+      Server server,
+      Options options,
+      AtomicInteger waitingCount,
+      ScheduledExecutorService timer,
+      RedisObserver observer) {
     this.server = server;
     this.options = options;
+    this.waitingCount = waitingCount;
     this.timer = timer;
     this.observer = observer;
   }

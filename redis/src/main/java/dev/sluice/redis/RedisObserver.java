@@ -4,7 +4,7 @@ package dev.sluice.redis;
  * Watches a {@link RedisStore}, to count and to time what a {@code LimiterObserver} can't see.
  *
  * <p>Called on the store's threads and on its callers': keep it short, never block. What it throws
- * is logged and goes no further. Implementations are thread-safe.
+ * goes no further; the first time it is logged. Implementations are thread-safe.
  */
 public interface RedisObserver {
 

@@ -107,6 +107,7 @@ public final class RedisStore implements BucketStore {
       throw new StoreException("timed out on " + name, e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
+      answer.cancel(false); // where it still waits for its turn, it need not come
       throw new StoreException(
           "interrupted while waiting for %s; whether anything was charged is unknown"
               .formatted(name),

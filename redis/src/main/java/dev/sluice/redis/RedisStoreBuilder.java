@@ -295,7 +295,7 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Sets how many requests may wait for a server (in a Cluster: for a slot); more are refused.
+   * Sets how many requests may wait for a server (in a Cluster: for all of it); more are refused.
    *
    * @param requests at least 1
    * @return this

@@ -6,6 +6,7 @@ import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.codec.ByteArrayCodec;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * One server, or the master that Sentinel names at the time. Thread-safe; no method blocks.
@@ -24,7 +25,7 @@ final class SingleServer implements Server {
     this.name = name;
     this.link = new Link<>(() -> client.connectAsync(ByteArrayCodec.INSTANCE, uri), false);
     this.breaker = wiring.breaker(name, () -> probe(wiring.timeoutNanos()));
-    this.lane = wiring.lane(this);
+    this.lane = wiring.lane(this, new AtomicInteger());
   }
 
   private CompletionStage<?> probe(long timeoutNanos) {

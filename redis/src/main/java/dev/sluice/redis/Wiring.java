@@ -2,6 +2,7 @@ package dev.sluice.redis;
 
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 
 /**
@@ -20,8 +21,9 @@ record Wiring(
     ScheduledExecutorService timer,
     RedisObserver observer) {
 
-  Lane lane(Server server) {
-    return new Lane(server, lanes, timer, observer);
+  /** The lane of a server; lanes with one count of what waits have one bound together. */
+  Lane lane(Server server, AtomicInteger waiting) {
+    return new Lane(server, lanes, waiting, timer, observer);
   }
 
   Breaker breaker(String server, Supplier<CompletionStage<?>> probe) {

@@ -1,0 +1,152 @@
+package dev.sluice.redis;
+
+import static dev.sluice.redis.Spending.LIMIT;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.Decision;
+import dev.sluice.Limiter;
+import dev.sluice.store.Reading;
+import dev.sluice.store.StoreException;
+import dev.sluice.testkit.LocalRedis;
+import dev.sluice.testkit.RedisBinary;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Whoever asked is answered: when the store closes, and when what it was given throws. */
+final class ClosingTest {
+
+  private final LocalRedis redis = LocalRedis.start(RedisBinary.bundled());
+
+  @AfterEach
+  void stop() {
+    redis.close();
+  }
+
+  private RedisStoreBuilder builder() {
+    return RedisStore.builder(redis.uri())
+        .timeout(Duration.ofMinutes(1))
+        .rememberDenials(Duration.ZERO);
+  }
+
+  @Test
+  void close_withCallsUnderWayAndWaiting_endsThemAll() {
+    List<CompletableFuture<List<Reading>>> calls = new ArrayList<>();
+    RedisStore store = builder().open();
+    store.ping();
+    redis.freeze();
+    for (int i = 0; i < 300; i++) {
+      calls.add(store.chargeAsync(Charges.spend("1:a")).toCompletableFuture());
+    }
+    store.close();
+    assertThat(calls)
+        .allSatisfy(
+            call ->
+                assertThatThrownBy(() -> call.get(10, TimeUnit.SECONDS))
+                    .hasCauseInstanceOf(StoreException.class)
+                    .hasMessageContaining("the store was closed"));
+    // Two calls were under way; the rest had not left.
+    assertThatThrownBy(calls.get(0)::join).hasMessageContaining("unknown");
+    assertThatThrownBy(calls.get(299)::join).hasMessageContaining("nothing was charged");
+    redis.thaw();
+  }
+
+  @Test
+  void close_beforeThereIsAConnection_endsWhatWaitsForIt() {
+    redis.freeze();
+    RedisStore store = builder().open();
+    CompletableFuture<List<Reading>> call =
+        store.chargeAsync(Charges.spend("1:a")).toCompletableFuture();
+    store.close();
+    assertThatThrownBy(() -> call.get(10, TimeUnit.SECONDS))
+        .hasMessageContaining("the store was closed; nothing was charged");
+    redis.thaw();
+  }
+
+  @Test
+  void close_waitsForARefundThatIsUnderWay() {
+    RedisStore store = builder().open();
+    Limiter limiter = Limiter.of(Spending.LIMITS, store);
+    assertThat(Spending.granted(limiter, "a", 10)).isEqualTo(10);
+    redis.freeze();
+    CompletableFuture<Decision> refund =
+        limiter.async().refund(LIMIT, "a", 10).toCompletableFuture();
+    CompletableFuture<Void> closing = CompletableFuture.runAsync(store::close);
+    redis.thaw();
+    assertThat(refund.join().allowed()).isTrue();
+    closing.join();
+    assertThat(redis.command("EXISTS", "1:a")).isEqualTo(0L);
+  }
+
+  @Test
+  void clockThatThrows_failsItsCallAndNoLaterOne() {
+    AtomicBoolean broken = new AtomicBoolean(true);
+    long now = TimeUnit.MILLISECONDS.toNanos(System.currentTimeMillis());
+    try (RedisStore store =
+        builder()
+            .clientClock(
+                () -> {
+                  if (broken.get()) {
+                    throw new IllegalStateException("no time");
+                  }
+                  return now;
+                })
+            .open()) {
+      Limiter limiter = Limiter.of(Spending.LIMITS, store);
+      assertThatThrownBy(() -> limiter.spend(LIMIT, "a"))
+          .isInstanceOf(StoreException.class)
+          .hasMessageContaining("no time; nothing was charged");
+      broken.set(false);
+      assertThat(Spending.granted(limiter, "a", 3)).isEqualTo(3);
+    }
+  }
+
+  @Test
+  void observerThatThrows_changesNothing() {
+    RedisObserver throwing =
+        new RedisObserver() {
+          @Override
+          public void called(
+              String server, Result result, int batches, int charges, long elapsedNanos) {
+            throw new IllegalStateException("as the test wants");
+          }
+        };
+    try (RedisStore store = builder().observer(throwing).open()) {
+      Limiter limiter = Limiter.of(Spending.LIMITS, store);
+      assertThat(Spending.granted(limiter, "a", 110)).isEqualTo(Spending.BURST);
+    }
+  }
+
+  @Test
+  void interruptedCaller_whoseTurnHasNotCome_isNotCharged() throws InterruptedException {
+    try (RedisStore store = builder().open()) {
+      Limiter limiter = Limiter.of(Spending.LIMITS, store);
+      store.ping();
+      redis.freeze();
+      var first = store.chargeAsync(Charges.spend("1:a")).toCompletableFuture();
+      var second = store.chargeAsync(Charges.spend("1:a")).toCompletableFuture();
+      CompletableFuture<Boolean> stillInterrupted = new CompletableFuture<>();
+      Thread caller =
+          new Thread(
+              () -> {
+                assertThatThrownBy(() -> limiter.spend(LIMIT, "a"))
+                    .hasMessageContaining("interrupted");
+                stillInterrupted.complete(Thread.currentThread().isInterrupted());
+              });
+      caller.start();
+      caller.interrupt();
+      assertThat(stillInterrupted.join()).isTrue();
+      caller.join();
+      redis.thaw();
+      first.join();
+      second.join();
+      assertThat(limiter.check(LIMIT, "a", 0).remaining()).isEqualTo(Spending.BURST - 2);
+    }
+  }
+}
