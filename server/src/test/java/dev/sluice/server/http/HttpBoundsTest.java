@@ -2,6 +2,7 @@ package dev.sluice.server.http;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import dev.sluice.Limiter;
 import dev.sluice.server.AddressException;
@@ -9,7 +10,10 @@ import dev.sluice.server.SluiceServer;
 import dev.sluice.store.BucketStore;
 import java.io.IOException;
 import java.io.InputStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.Socket;
+import java.net.SocketException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterAll;
@@ -57,6 +61,47 @@ final class HttpBoundsTest {
       if (beginning.startsWith("POST")) {
         assertThat(last).startsWith("HTTP/1.1 408");
       }
+    }
+  }
+
+  @Test
+  void connection_overTheBound_isClosed_andOneThatEndsMakesRoom() throws IOException {
+    Limiter limiter = Limiter.of(SampleFixture.limits(), store);
+    InetSocketAddress any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+    try (SluiceServer small =
+            SluiceServer.builder(any).part(new HttpPart(limiter, store)).maxConnections(2).start();
+        Socket first = connected(small.address());
+        Socket second = connected(small.address())) {
+      assertThat(isAnswered(first)).isTrue();
+      assertThat(isAnswered(second)).isTrue();
+      try (Socket third = connected(small.address())) {
+        assertThat(isAnswered(third)).isFalse();
+      }
+      first.close();
+      await()
+          .untilAsserted(
+              () -> {
+                try (Socket fourth = connected(small.address())) {
+                  assertThat(isAnswered(fourth)).isTrue();
+                }
+              });
+    }
+  }
+
+  private static Socket connected(InetSocketAddress address) throws IOException {
+    Socket socket = new Socket(address.getAddress(), address.getPort());
+    socket.setSoTimeout(PATIENCE_MILLIS);
+    return socket;
+  }
+
+  private static boolean isAnswered(Socket client) throws IOException {
+    try {
+      client
+          .getOutputStream()
+          .write("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
+      return client.getInputStream().read() == 'H';
+    } catch (SocketException e) {
+      return false; // closed while it was written to
     }
   }
 

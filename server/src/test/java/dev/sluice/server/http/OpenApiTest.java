@@ -81,6 +81,7 @@ final class OpenApiTest {
         "GET | /metrics | /metrics |",
         "POST | /metrics | /metrics |",
         "GET | /v1/limits | /v1/limits |",
+        "GET | /v1/limits | /v1/limits?all |",
         "GET | /v1/limits/{name}/buckets/{id} | /v1/limits/ApiCallsPerKey/buckets/a |",
         "GET | /v1/limits/{name}/buckets/{id} | /v1/limits/Nope/buckets/a |",
         "GET | /v1/limits/{name}/buckets/{id} | /v1/limits/LoginsPerIPAddress/buckets/a |",
