@@ -93,7 +93,6 @@ final class Loading {
 
   /** One file on its way from bytes to nodes. */
   private static final class Source {
-    private static final NodeReader.Content NOTHING = new NodeReader.Content(null, true);
     private static final NodeReader.Content UNREAD = new NodeReader.Content(null, false);
 
     final Problems problems;
@@ -102,9 +101,9 @@ final class Loading {
 
     Source(@Nullable FileContent content, String expected, String none) {
       this.problems = new Problems(content == null ? "" : content.file());
-      NodeReader.Content read = content == null ? NOTHING : read(content, problems);
+      NodeReader.Content read = content == null ? UNREAD : read(content, problems);
       this.root = read.root();
-      this.whole = read.whole();
+      this.whole = content == null || (read.whole() && root != null);
       if (content != null && root == null && !problems.mistaken()) {
         problems.mistake(
             "found an empty file, expected %s; write %s for none".formatted(expected, none));
