@@ -16,6 +16,9 @@ import java.net.Socket;
 import java.net.SocketException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.List;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -61,6 +64,37 @@ final class HttpBoundsTest {
       if (beginning.startsWith("POST")) {
         assertThat(last).startsWith("HTTP/1.1 408");
       }
+    }
+  }
+
+  /** As a client writes that does not wait for answers, and as a slow network delivers it. */
+  @ParameterizedTest
+  @ValueSource(ints = {1, 7, Integer.MAX_VALUE})
+  void requests_inOneWrite_orInPieces_areAnsweredInTheirOrder(int pieceBytes) throws IOException {
+    StringBuilder requests = new StringBuilder();
+    for (int i = 0; i < 20; i++) {
+      String body = "{\"limit\":\"ApiCallsPerKey\",\"id\":\"" + pieceBytes + "-" + i + "\"}";
+      requests
+          .append("POST /v1/check HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n")
+          .append("Content-Length: " + body.length() + "\r\n\r\n" + body);
+    }
+    byte[] bytes = requests.toString().getBytes(StandardCharsets.US_ASCII);
+    try (TestServer patient = new TestServer(SampleFixture.limits(), store);
+        Socket client = connected(patient.address())) {
+      client.setTcpNoDelay(true);
+      for (int at = 0; at < bytes.length; at += Math.min(pieceBytes, bytes.length - at)) {
+        client.getOutputStream().write(bytes, at, Math.min(pieceBytes, bytes.length - at));
+      }
+      client.shutdownOutput();
+      String answers = new String(client.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+      List<String> ids =
+          Pattern.compile("\"id\":\"([^\"]*)\"")
+              .matcher(answers)
+              .results()
+              .map(m -> m.group(1))
+              .toList();
+      assertThat(ids)
+          .isEqualTo(IntStream.range(0, 20).mapToObj(i -> pieceBytes + "-" + i).toList());
     }
   }
 
