@@ -14,14 +14,17 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -59,6 +62,33 @@ final class ServeCommandTest {
       cli.process().toHandle().destroy(); // SIGTERM; a Process would close its streams
       assertThat(out.readLine()).as("standard output, to its end").isNull();
       assertThat(cli.process().waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+    }
+  }
+
+  /** Who breaks off or sends junk must not be able to fill the log of the server. */
+  @Test
+  void brokenClients_areNotLogged() throws Exception {
+    try (CliProcess cli = CliProcess.start("serve", "--http", "127.0.0.1:0");
+        BufferedReader err = cli.err()) {
+      String server = untilReady(err);
+      String head = "POST /v1/spend HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n";
+      for (String broken :
+          List.of(
+              head + "Content-Length: 100\r\n\r\n{",
+              head + "Transfer-Encoding: chunked\r\n\r\n5\r\n{",
+              head + "Transfer-Encoding: chunked\r\n\r\nzz\r\n{",
+              head + "Content-Length: 100\r\nContent-Length: 3\r\n\r\n{",
+              "\u0016\u0003\u0001")) {
+        URI address = URI.create(server);
+        try (Socket client = new Socket(address.getHost(), address.getPort())) {
+          client.getOutputStream().write(broken.getBytes(StandardCharsets.ISO_8859_1));
+          client.shutdownOutput();
+          var unused = client.getInputStream().readAllBytes();
+        }
+      }
+      assertThat(spend(server)).contains("\"allowed\":true");
+      cli.process().toHandle().destroy();
+      assertThat(err.lines()).isEmpty();
     }
   }
 
