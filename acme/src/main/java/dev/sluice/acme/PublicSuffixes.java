@@ -17,7 +17,9 @@ import java.util.Locale;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.apache.hc.client5.http.psl.DomainType;
+import org.apache.hc.client5.http.psl.PublicSuffixList;
 import org.apache.hc.client5.http.psl.PublicSuffixListParser;
 import org.apache.hc.client5.http.psl.PublicSuffixMatcher;
 
@@ -79,12 +81,29 @@ public final class PublicSuffixes {
       throw new IllegalArgumentException(
           "%s: found no line \"%s\", expected a whole list".formatted(where, END));
     }
-    PublicSuffixMatcher matcher =
-        new PublicSuffixMatcher(
-            PublicSuffixListParser.INSTANCE.parseByType(new StringReader(text)));
+    List<PublicSuffixList> parts =
+        PublicSuffixListParser.INSTANCE.parseByType(new StringReader(text)).stream()
+            .map(PublicSuffixes::withPunycode)
+            .toList();
+    PublicSuffixMatcher matcher = new PublicSuffixMatcher(parts);
     Instant publishedAt =
         LocalDateTime.parse(version.group(1), VERSION_TIME).toInstant(ZoneOffset.UTC);
     return new PublicSuffixes(matcher, publishedAt);
+  }
+
+  /**
+   * The matcher decodes the punycode of a name before it looks it up, by tables of 2002, and looks
+   * up what these do not know as it is: so a rule in a newer script must be there in punycode too.
+   */
+  private static PublicSuffixList withPunycode(PublicSuffixList part) {
+    return new PublicSuffixList(
+        part.getType(), withPunycode(part.getRules()), withPunycode(part.getExceptions()));
+  }
+
+  private static List<String> withPunycode(List<String> rules) {
+    return Stream.concat(rules.stream(), rules.stream().map(DnsNames::punycode))
+        .distinct()
+        .toList();
   }
 
   /**

@@ -3,15 +3,22 @@ package dev.sluice.acme;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.ibm.icu.text.IDNA;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.Strictness;
 import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Collectors;
+import org.apache.hc.client5.http.psl.PublicSuffixMatcher;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -62,6 +69,65 @@ class PublicSuffixesTest {
                     List.of("www.example.com", "EXAMPLE.com", "www.example.co.uk", "co.uk")))
         .containsExactly("co.uk", "example.co.uk", "example.com");
     assertThat(PublicSuffixes.bundled().fqdnsToEtldsPlusOne(List.of())).isEmpty();
+  }
+
+  /**
+   * Every rule of the list, by the algorithm that its authors print: the longest rule wins, an
+   * exception before any, the last label where there is none.
+   */
+  @Test
+  void registeredName_isThatOfThePrintedAlgorithm_forEveryRuleOfTheList() throws IOException {
+    Set<String> rules = rules();
+    assertThat(rules).hasSizeGreaterThan(9_000).contains("*.kawasaki.jp", "!city.kawasaki.jp");
+    List<String> wrong = new ArrayList<>();
+    for (String rule : rules) {
+      String name = rule.replace("*", "any").replace("!", "");
+      for (String unicode : List.of(name, "a." + name, "b.a." + name, "c.b.a." + name)) {
+        String found = PublicSuffixes.bundled().registeredName(ascii(unicode));
+        String expected = ascii(registeredBy(rules, unicode));
+        if (!found.equals(expected)) {
+          wrong.add("%s: found %s, expected %s".formatted(unicode, found, expected));
+        }
+      }
+    }
+    assertThat(wrong).isEmpty();
+  }
+
+  private static Set<String> rules() throws IOException {
+    try (InputStream list =
+        PublicSuffixMatcher.class.getResourceAsStream(
+            "/org/publicsuffix/list/effective_tld_names.dat")) {
+      return new String(list.readAllBytes(), StandardCharsets.UTF_8)
+          .lines()
+          .map(line -> line.split("\\s", 2)[0])
+          .filter(rule -> !rule.isEmpty() && !rule.startsWith("//"))
+          .collect(Collectors.toSet());
+    }
+  }
+
+  private static String registeredBy(Set<String> rules, String name) {
+    List<String> labels = List.of(name.split("\\."));
+    for (int i = 0; i < labels.size(); i++) {
+      if (rules.contains("!" + from(labels, i))) {
+        return from(labels, i);
+      }
+    }
+    for (int i = 0; i < labels.size(); i++) {
+      if (rules.contains(from(labels, i)) || rules.contains("*." + from(labels, i + 1))) {
+        return from(labels, Math.max(i - 1, 0));
+      }
+    }
+    return from(labels, Math.max(labels.size() - 2, 0));
+  }
+
+  private static String from(List<String> labels, int first) {
+    return String.join(".", labels.subList(first, labels.size()));
+  }
+
+  private static String ascii(String name) {
+    StringBuilder ascii = new StringBuilder();
+    IDNA.getUTS46Instance(IDNA.NONTRANSITIONAL_TO_ASCII).nameToASCII(name, ascii, new IDNA.Info());
+    return ascii.toString();
   }
 
   @Test
