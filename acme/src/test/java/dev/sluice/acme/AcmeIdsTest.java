@@ -58,7 +58,8 @@ class AcmeIdsTest {
     "xn--e\u0301-.com, U+0301",
     "192.0.2.1, IP address",
     "example.nosuchtld, public suffix",
-    "localhost.localdomain, public suffix"
+    "localhost.localdomain, public suffix",
+    "www.example.163, ends in a number"
   })
   void domain_ofAnotherForm_isRefusedWithTheReason(String text, String reason) {
     assertThatThrownBy(() -> DOMAIN.canonical(text, Strictness.LENIENT))
@@ -113,7 +114,11 @@ class AcmeIdsTest {
   @CsvSource({
     "CertificatesPerDomain, 2001:db8::1, lowest",
     "CertificatesPerDomain, 10.0.0.0/32, IP address",
-    "CertificatesPerDomain, 10.0.0.9000, public suffix",
+    "CertificatesPerDomain, 10.0.0.9000, IP address",
+    "CertificatesPerDomain, example:.com, 'the character U+003A'",
+    "CertificatesPerDomain, https://example.com/, 'the character U+003A'",
+    "CertificatesPerDomain, example.com/, 'the character U+002F'",
+    "CertificatesPerDomain, 2001:db8:::1, IP address",
     "CertificatesPerDomain, fe80::1%eth0, IP address",
     "CertificatesPerDomainPerAccount, 7:10.0.0.1, '10.0.0.1/32'",
     "CertificatesPerDomainPerAccount, 7:10.0.0.0/24, CIDR",
