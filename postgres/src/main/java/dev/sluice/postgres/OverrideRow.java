@@ -17,7 +17,7 @@ import java.time.Instant;
  * @param periodNanos the period
  * @param enabled whether the override holds
  * @param comment what a person noted beside it
- * @param updatedAt when the row was written last
+ * @param updatedAt when the row was written last; the epoch where it does not say so
  */
 public record OverrideRow(
     int limitNumber,

@@ -9,8 +9,11 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Timestamp;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.List;
 import javax.sql.DataSource;
 
@@ -69,17 +72,12 @@ public final class OverridesTable {
    * @throws SQLException if the database did not answer
    */
   public TableContent load() throws SQLException {
-    List<LimitOverride> overrides = new ArrayList<>();
-    List<BadRow> bad = new ArrayList<>();
-    for (OverrideRow row :
-        select("SELECT " + COLUMNS + " FROM rate_limit_overrides WHERE enabled ORDER BY 1, 2")) {
-      try {
-        overrides.add(row.check(catalogue));
-      } catch (IllegalArgumentException e) {
-        bad.add(new BadRow(row.bucketKey(), String.valueOf(e.getMessage())));
-      }
-    }
-    return new TableContent(overrides, bad);
+    return TableContent.of(enabledRows(), catalogue);
+  }
+
+  /** The rows that are enabled, good or bad, by key. */
+  List<OverrideRow> enabledRows() throws SQLException {
+    return select("SELECT " + COLUMNS + " FROM rate_limit_overrides WHERE enabled ORDER BY 1, 2");
   }
 
   /**
@@ -96,6 +94,9 @@ public final class OverridesTable {
     for (LimitOverride override : overrides) {
       var unused = catalogue.get(override.name().name());
     }
+    // Always in the same order: two who write at once wait for each other's rows, and never both.
+    List<LimitOverride> inOrder = new ArrayList<>(overrides);
+    inOrder.sort(Comparator.comparing(OverridesTable::keyOf));
     return inTransaction(
         connection -> {
           int added = 0;
@@ -111,7 +112,7 @@ public final class OverridesTable {
                         period_ns = excluded.period_ns, comment = excluded.comment,
                         updated_at = now()
                   RETURNING o.xmax = 0""")) {
-            for (LimitOverride override : overrides) {
+            for (LimitOverride override : inOrder) {
               added += put(upsert, override) ? 1 : 0;
             }
           }
@@ -122,7 +123,7 @@ public final class OverridesTable {
   private static boolean put(PreparedStatement upsert, LimitOverride override) throws SQLException {
     Quota quota = override.quota();
     upsert.setInt(1, override.name().number());
-    upsert.setString(2, override.name().bucketKey(override.id()));
+    upsert.setString(2, keyOf(override));
     upsert.setLong(3, quota.burst());
     upsert.setLong(4, quota.count());
     upsert.setLong(5, quota.period().toNanos());
@@ -130,6 +131,10 @@ public final class OverridesTable {
     try (ResultSet inserted = upsert.executeQuery()) {
       return inserted.next() && inserted.getBoolean(1);
     }
+  }
+
+  private static String keyOf(LimitOverride override) {
+    return override.name().bucketKey(override.id());
   }
 
   /**
@@ -175,6 +180,8 @@ public final class OverridesTable {
   }
 
   private static OverrideRow row(ResultSet result) throws SQLException {
+    String comment = result.getString("comment");
+    Timestamp updatedAt = result.getTimestamp("updated_at");
     return new OverrideRow(
         result.getInt("limit_number"),
         String.valueOf(result.getString("bucket_key")),
@@ -182,8 +189,8 @@ public final class OverridesTable {
         result.getLong("count"),
         result.getLong("period_ns"),
         result.getBoolean("enabled"),
-        result.getString("comment") == null ? "" : result.getString("comment"),
-        result.getTimestamp("updated_at").toInstant());
+        comment == null ? "" : comment,
+        updatedAt == null ? Instant.EPOCH : updatedAt.toInstant());
   }
 
   private <T> T inTransaction(Work<T> work) throws SQLException {
@@ -194,9 +201,18 @@ public final class OverridesTable {
         connection.commit();
         return result;
       } catch (SQLException | RuntimeException e) {
-        connection.rollback();
+        rollBack(connection, e);
         throw e;
       }
+    }
+  }
+
+  /** A connection that is broken can't; what broke it is what is told. */
+  private static void rollBack(Connection connection, Exception reason) {
+    try {
+      connection.rollback();
+    } catch (SQLException e) {
+      reason.addSuppressed(e);
     }
   }
 

@@ -2,6 +2,7 @@ package dev.sluice.postgres;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import dev.sluice.acme.AcmeLimits;
 import dev.sluice.gcra.Quota;
@@ -12,11 +13,19 @@ import dev.sluice.limit.Strictness;
 import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.testkit.LocalPostgres;
 import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -146,6 +155,68 @@ class OverridesTableTest {
   }
 
   @Test
+  void load_ofARowWithoutValues_leavesOutThatRowAlone() throws SQLException {
+    table.migrate();
+    table.put(List.of(override("NewOrdersPerAccount", "1", "")));
+    // A copy has none of the constraints.
+    sql("CREATE TABLE unchecked AS TABLE rate_limit_overrides");
+    sql("DROP TABLE rate_limit_overrides");
+    sql("ALTER TABLE unchecked RENAME TO rate_limit_overrides");
+    sql("INSERT INTO rate_limit_overrides (limit_number, enabled) VALUES (3, true)");
+    sql("UPDATE rate_limit_overrides SET updated_at = NULL, comment = NULL");
+
+    TableContent content = table.load();
+
+    assertThat(content.overrides()).hasSize(1);
+    assertThat(content.bad()).hasSize(1);
+    assertThat(table.rows()).extracting(OverrideRow::updatedAt).containsOnly(Instant.EPOCH);
+  }
+
+  /** Race: each takes the first half of the rows, then waits for the other's. */
+  @Test
+  void put_byTwoAtOnce_inOppositeOrders_isDoneByBoth() throws Exception {
+    table.migrate();
+    List<LimitOverride> some =
+        IntStream.rangeClosed(1, 300)
+            .mapToObj(account -> override("NewOrdersPerAccount", "" + account, ""))
+            .toList();
+    List<LimitOverride> reversed = new ArrayList<>(some);
+    Collections.reverse(reversed);
+    for (int i = 0; i < 10; i++) {
+      CompletableFuture<Integer> one = inBackground(() -> table.put(some));
+      CompletableFuture<Integer> other = inBackground(() -> table.put(reversed));
+      assertThat(one.get() + other.get()).isEqualTo(i == 0 ? 300 : 0);
+    }
+  }
+
+  @Test
+  void aConnectionThatIsDropped_tellsWhyItWas() throws Exception {
+    table.migrate();
+    try (Connection locking = source.getConnection();
+        Connection watching = source.getConnection();
+        Statement lock = locking.createStatement();
+        Statement watch = watching.createStatement()) {
+      locking.setAutoCommit(false);
+      lock.execute("LOCK TABLE rate_limit_overrides");
+      CompletableFuture<TableContent> load = inBackground(() -> table.load());
+      await()
+          .until(
+              () -> {
+                try (ResultSet dropped =
+                    watch.executeQuery(
+                        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                            + " WHERE datname = current_database() AND wait_event_type = 'Lock'")) {
+                  return dropped.next();
+                }
+              });
+      assertThatThrownBy(load::get)
+          .hasRootCauseInstanceOf(SQLException.class)
+          .rootCause()
+          .hasMessageContaining("terminating connection");
+    }
+  }
+
+  @Test
   void theSchema_refusesWhatCanNeverHold() throws SQLException {
     table.migrate();
     for (String values :
@@ -169,24 +240,13 @@ class OverridesTableTest {
   @Test
   void migrate_isDoneOnce_alsoByManyAtOnce() throws Exception {
     List<CompletableFuture<Integer>> all =
-        List.of(migrating(), migrating(), migrating(), migrating());
+        Stream.generate(() -> inBackground(() -> table.migrate())).limit(4).toList();
     int applied = 0;
     for (CompletableFuture<Integer> one : all) {
       applied += one.get();
     }
     assertThat(applied).isEqualTo(1);
     assertThat(table.migrate()).isZero();
-  }
-
-  private CompletableFuture<Integer> migrating() {
-    return CompletableFuture.supplyAsync(
-        () -> {
-          try {
-            return table.migrate();
-          } catch (SQLException e) {
-            throw new IllegalStateException(e);
-          }
-        });
   }
 
   @Test
@@ -196,14 +256,15 @@ class OverridesTableTest {
         .hasMessageContaining("rate_limit_overrides");
   }
 
-  @Test
-  void url_ofNoDatabase_isRefusedWithoutItsPassword() {
-    for (String url : List.of("mysql://u:secret@h/d", "postgresql:secret", "p:secret/ /", "")) {
-      assertThatThrownBy(() -> PostgresUrl.dataSource(url))
-          .isInstanceOf(IllegalArgumentException.class)
-          .hasMessageContaining("expected postgresql://")
-          .hasMessageNotContaining("secret");
-    }
+  private static <T> CompletableFuture<T> inBackground(Callable<T> work) {
+    return CompletableFuture.supplyAsync(
+        () -> {
+          try {
+            return work.call();
+          } catch (Exception e) {
+            throw new CompletionException(e);
+          }
+        });
   }
 
   private void sql(String statement) throws SQLException {
