@@ -1,6 +1,7 @@
 package dev.sluice.cli;
 
 import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.IdTexts;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Strictness;
 import dev.sluice.postgres.OverridesTable;
@@ -58,7 +59,11 @@ final class OverridesDumpCommand implements Callable<Integer> {
     print(Limits.builder(catalogue).build().withOverrides(content.overrides()));
     content
         .bad()
-        .forEach(row -> console.err().println("bad row " + row.bucketKey() + ": " + row.message()));
+        .forEach(
+            row ->
+                console
+                    .err()
+                    .println("bad row " + IdTexts.quote(row.bucketKey()) + ": " + row.message()));
     return content.bad().isEmpty() ? Exit.DONE : Exit.NO;
   }
 

@@ -139,7 +139,7 @@ final class OverridesTableCommandsTest {
     Cli run = dump();
     assertThat(run.code()).isEqualTo(Exit.NO);
     assertThat(run.out()).isEqualTo(HEADER + "NewOrdersPerAccount,17,600,300,3h0m0s,\n");
-    assertThat(run.err()).startsWith("bad row 3:lol: ").contains("regId");
+    assertThat(run.err()).startsWith("bad row \"3:lol\": ").contains("regId");
   }
 
   @Test
