@@ -35,11 +35,11 @@ final class DnsNames {
     if (text.endsWith(".")) {
       throw invalid(what, text, "ends with a dot, expected a name without one at its end");
     }
-    if (text.indexOf('.') < 0) {
-      throw invalid(what, text, "has no dot, expected at least two labels");
-    }
     for (String label : text.split("\\.", -1)) {
       requireLabel(label, text, what);
+    }
+    if (text.indexOf('.') < 0) {
+      throw invalid(what, text, "has no dot, expected at least two labels");
     }
     // No suffix is a number, so that a name is never taken for an IPv4 address, nor a bad one for
     // it.

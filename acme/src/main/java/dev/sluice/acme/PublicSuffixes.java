@@ -143,16 +143,20 @@ public final class PublicSuffixes {
 
   /** Whether a name in lower case is, or ends in, a suffix that the list has. */
   boolean knows(String name) {
-    // With one label more, also a name that is itself a suffix has a registered name above it.
-    String below = "x." + name;
-    return matcher.getDomainRoot(below, DomainType.ICANN) != null
-        || matcher.getDomainRoot(below, DomainType.PRIVATE) != null;
+    // A name that is itself a suffix has no registered name, but with one label more.
+    return isUnder(DomainType.ICANN, name)
+        || isUnder(DomainType.PRIVATE, name)
+        || isUnder(DomainType.ICANN, "x." + name)
+        || isUnder(DomainType.PRIVATE, "x." + name);
+  }
+
+  private boolean isUnder(DomainType part, String name) {
+    return matcher.getDomainRoot(name, part) != null;
   }
 
   /** Whether a name in lower case is itself a suffix of the ICANN part, such as {@code co.uk}. */
   boolean isIcannSuffix(String name) {
-    return matcher.getDomainRoot("x." + name, DomainType.ICANN) != null
-        && matcher.getDomainRoot(name, DomainType.ICANN) == null;
+    return isUnder(DomainType.ICANN, "x." + name) && !isUnder(DomainType.ICANN, name);
   }
 
   @Override

@@ -119,6 +119,7 @@ class AcmeIdsTest {
     "CertificatesPerDomain, https://example.com/, 'the character U+003A'",
     "CertificatesPerDomain, example.com/, 'the character U+002F'",
     "CertificatesPerDomain, 2001:db8:::1, IP address",
+    "CertificatesPerDomain, [2001:db8::1], 'the character U+005B'",
     "CertificatesPerDomain, fe80::1%eth0, IP address",
     "CertificatesPerDomainPerAccount, 7:10.0.0.1, '10.0.0.1/32'",
     "CertificatesPerDomainPerAccount, 7:10.0.0.0/24, CIDR",
@@ -131,7 +132,7 @@ class AcmeIdsTest {
     "CertificatesPerFQDNSet, 'example.com,,example.org', empty",
     "CertificatesPerFQDNSet, 'example.com, example.org', U+0020",
     "CertificatesPerFQDNSet, 'example.com,foo', dot",
-    "CertificatesPerFQDNSet, 394E82811F52E2DA38B970AFDB21C9BC9AF81060939C690183C00FCE37408738, dot"
+    "CertificatesPerFQDNSet, 394E82811F52E2DA38B970AFDB21C9BC9AF81060939C690183C00FCE37408738, 64 characters"
   })
   void keyOf_badId_isRefusedWithTheReason(String limit, String id, String reason) {
     assertThatThrownBy(() -> CATALOGUE.get(limit).keyOf(id, Strictness.LENIENT))

@@ -93,6 +93,37 @@ class PublicSuffixesTest {
     assertThat(wrong).isEmpty();
   }
 
+  @Test
+  void knows_everyRule_whatIsUnderIt_andAWildcardsParent() throws IOException {
+    List<String> unknown = new ArrayList<>();
+    for (String rule : rules()) {
+      String parent = rule.replaceFirst("^(\\*\\.|!)", "");
+      for (String name : List.of(parent, "a." + parent, "b.a." + parent)) {
+        if (name.contains(".") && !PublicSuffixes.bundled().knows(ascii(name))) {
+          unknown.add(name);
+        }
+      }
+    }
+    assertThat(unknown).isEmpty();
+    assertThat(PublicSuffixes.bundled().knows("a.nosuchtld")).isFalse();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "co.uk, true",
+    "example.co.uk, false",
+    "github.io, false", // of the PRIVATE part
+    "c.kobe.jp, true",
+    "kobe.jp, false",
+    "city.kobe.jp, false",
+    "foo.ck, true",
+    "www.ck, false",
+    "xn--9tfky.id, true"
+  })
+  void isIcannSuffix_isOfThePartOfTheRegistries(String name, boolean suffix) {
+    assertThat(PublicSuffixes.bundled().isIcannSuffix(name)).isEqualTo(suffix);
+  }
+
   private static Set<String> rules() throws IOException {
     try (InputStream list =
         PublicSuffixMatcher.class.getResourceAsStream(
