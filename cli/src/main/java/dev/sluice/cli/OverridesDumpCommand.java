@@ -14,6 +14,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Spec;
 
 /** {@code sluice overrides dump}: overrides as CSV. */
 @Command(
@@ -34,6 +36,7 @@ final class OverridesDumpCommand implements Callable<Integer> {
 
   private final Console console;
 
+  @Spec private CommandSpec spec = CommandSpec.create();
   @Mixin private LimitFileOptions files = new LimitFileOptions();
   @Mixin private DatabaseOptions database = new DatabaseOptions();
 
@@ -43,6 +46,9 @@ final class OverridesDumpCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
+    if (files.overrides() != null && spec.commandLine().getParseResult().hasMatchedOption("--db")) {
+      throw new InputException("found --overrides and --db, expected the one or the other");
+    }
     if (files.overrides() != null) {
       print(files.files(Strictness.LENIENT).load());
       return Exit.DONE;

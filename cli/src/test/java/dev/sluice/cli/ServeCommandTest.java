@@ -77,6 +77,8 @@ final class ServeCommandTest {
         BufferedReader err = cli.err()) {
       String server = untilReady(err);
       assertThat(get(server + "/readyz")).contains("has not been read yet");
+      assertThat(until(err, "could not read the table"))
+          .contains("Z WARN OverridesRefresher - ", "rate_limit_overrides");
       assertThat(spend(server)).contains("\"burst\":100");
       await()
           .atMost(PATIENCE)

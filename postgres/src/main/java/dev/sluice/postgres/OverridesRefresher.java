@@ -1,6 +1,7 @@
 package dev.sluice.postgres;
 
 import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.GoDuration;
 import dev.sluice.limit.IdTexts;
 import dev.sluice.limit.Limits;
 import java.lang.System.Logger;
@@ -8,6 +9,7 @@ import java.lang.System.Logger.Level;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -175,7 +177,7 @@ public final class OverridesRefresher implements AutoCloseable {
       LOG.log(
           Level.WARNING,
           "could not read the table of overrides, those from before stay; next try in {0}: {1}",
-          retryIn,
+          GoDuration.format(retryIn.truncatedTo(ChronoUnit.MILLIS)),
           failure.getMessage());
       tell(() -> listener.failed(Instant.now(), failure, retryIn));
     }

@@ -3,6 +3,7 @@ package dev.sluice.postgres;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.IdTexts;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import java.sql.Connection;
@@ -85,14 +86,20 @@ public final class OverridesTable {
    * comment, and stays enabled or disabled as it is.
    *
    * @param overrides of names of the catalogue
-   * @return how many were new
+   * @return how many were new, and how many were there
    * @throws SQLException if the database did not do it; then nothing is written
-   * @throws IllegalArgumentException if one is of a name that the catalogue has not
+   * @throws IllegalArgumentException if one is of a name that the catalogue has not, or has a
+   *     comment that PostgreSQL can't keep
    */
   @CanIgnoreReturnValue
-  public int put(Collection<LimitOverride> overrides) throws SQLException {
+  public Written put(Collection<LimitOverride> overrides) throws SQLException {
     for (LimitOverride override : overrides) {
       var unused = catalogue.get(override.name().name());
+      if (override.comment().indexOf('\0') >= 0) {
+        throw new IllegalArgumentException(
+            "comment of %s: found the character U+0000, which PostgreSQL can't keep"
+                .formatted(IdTexts.quote(keyOf(override))));
+      }
     }
     // Always in the same order: two who write at once wait for each other's rows, and never both.
     List<LimitOverride> inOrder = new ArrayList<>(overrides);
@@ -100,6 +107,7 @@ public final class OverridesTable {
     return inTransaction(
         connection -> {
           int added = 0;
+          int disabled = 0;
           // xmax is 0 in a row that no update has touched: so an upsert says what it did.
           try (PreparedStatement upsert =
               connection.prepareStatement(
@@ -111,16 +119,21 @@ public final class OverridesTable {
                     SET burst = excluded.burst, count = excluded.count,
                         period_ns = excluded.period_ns, comment = excluded.comment,
                         updated_at = now()
-                  RETURNING o.xmax = 0""")) {
+                  RETURNING o.xmax = 0, o.enabled""")) {
             for (LimitOverride override : inOrder) {
-              added += put(upsert, override) ? 1 : 0;
+              fill(upsert, override);
+              try (ResultSet row = upsert.executeQuery()) {
+                row.next();
+                added += row.getBoolean(1) ? 1 : 0;
+                disabled += row.getBoolean(2) ? 0 : 1;
+              }
             }
           }
-          return added;
+          return new Written(added, inOrder.size() - added, disabled);
         });
   }
 
-  private static boolean put(PreparedStatement upsert, LimitOverride override) throws SQLException {
+  private static void fill(PreparedStatement upsert, LimitOverride override) throws SQLException {
     Quota quota = override.quota();
     upsert.setInt(1, override.name().number());
     upsert.setString(2, keyOf(override));
@@ -128,9 +141,6 @@ public final class OverridesTable {
     upsert.setLong(4, quota.count());
     upsert.setLong(5, quota.period().toNanos());
     upsert.setString(6, override.comment());
-    try (ResultSet inserted = upsert.executeQuery()) {
-      return inserted.next() && inserted.getBoolean(1);
-    }
   }
 
   private static String keyOf(LimitOverride override) {

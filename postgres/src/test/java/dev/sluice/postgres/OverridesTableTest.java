@@ -62,7 +62,7 @@ class OverridesTableTest {
             override("FailedAuthorizationsForPausingPerDomainPerAccount", "17", "Bär"),
             override("LimitOverrideRequestsPerIPAddress", "10.0.0.2", ""));
 
-    assertThat(table.put(all)).isEqualTo(10);
+    assertThat(table.put(all)).isEqualTo(new Written(10, 0, 0));
 
     TableContent content = table.load();
     assertThat(content.bad()).isEmpty();
@@ -75,14 +75,15 @@ class OverridesTableTest {
   @Test
   void put_again_changesTheQuota_andKeepsItDisabled() throws SQLException {
     table.migrate();
-    assertThat(table.put(List.of(override("NewOrdersPerAccount", "17", "old")))).isEqualTo(1);
+    assertThat(table.put(List.of(override("NewOrdersPerAccount", "17", "old"))))
+        .isEqualTo(new Written(1, 0, 0));
     assertThat(table.setEnabled(CATALOGUE.get("NewOrdersPerAccount"), "17", false)).isTrue();
     assertThat(table.load().overrides()).isEmpty();
 
     LimitOverride changed =
         new LimitOverride(
             CATALOGUE.get("NewOrdersPerAccount"), "17", Quota.per(9, Duration.ofHours(1)), "new");
-    assertThat(table.put(List.of(changed))).isZero();
+    assertThat(table.put(List.of(changed))).isEqualTo(new Written(0, 1, 1));
 
     assertThat(table.load().overrides()).isEmpty();
     assertThat(table.rows())
@@ -113,6 +114,16 @@ class OverridesTableTest {
             LimitName.builder(77, "Other").build(), "x", Quota.per(1, Duration.ofHours(1)), "");
     assertThatThrownBy(() -> table.put(List.of(override("NewOrdersPerAccount", "17", ""), unknown)))
         .isInstanceOf(UnknownLimitException.class);
+    assertThat(table.rows()).isEmpty();
+  }
+
+  @Test
+  void put_ofACommentThatPostgresCantKeep_writesNothing() throws SQLException {
+    table.migrate();
+    assertThatThrownBy(() -> table.put(List.of(override("NewOrdersPerAccount", "17", "a\0b"))))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("comment of \"3:17\"")
+        .hasMessageContaining("U+0000");
     assertThat(table.rows()).isEmpty();
   }
 
@@ -183,9 +194,9 @@ class OverridesTableTest {
     List<LimitOverride> reversed = new ArrayList<>(some);
     Collections.reverse(reversed);
     for (int i = 0; i < 10; i++) {
-      CompletableFuture<Integer> one = inBackground(() -> table.put(some));
-      CompletableFuture<Integer> other = inBackground(() -> table.put(reversed));
-      assertThat(one.get() + other.get()).isEqualTo(i == 0 ? 300 : 0);
+      CompletableFuture<Written> one = inBackground(() -> table.put(some));
+      CompletableFuture<Written> other = inBackground(() -> table.put(reversed));
+      assertThat(one.get().added() + other.get().added()).isEqualTo(i == 0 ? 300 : 0);
     }
   }
 
