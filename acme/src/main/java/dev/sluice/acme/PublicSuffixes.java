@@ -1,5 +1,7 @@
 package dev.sluice.acme;
 
+import dev.sluice.limit.IdTexts;
+import dev.sluice.limit.InvalidIdException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.StringReader;
@@ -121,12 +123,17 @@ public final class PublicSuffixes {
    *
    * @param name a DNS name; a leading {@code *.} is left out
    * @return the registered name, in lower case; a name that is a suffix itself stays as it is
+   * @throws InvalidIdException if the text is so far from a DNS name that it can't be told
    */
   public String registeredName(String name) {
     String lower = name.toLowerCase(Locale.ROOT);
     String plain = lower.startsWith("*.") ? lower.substring(2) : lower;
-    String root = matcher.getDomainRoot(plain);
-    return root == null ? plain : root;
+    try {
+      String root = matcher.getDomainRoot(plain);
+      return root == null ? plain : root;
+    } catch (IllegalArgumentException e) { // of the JDK's IDN, for text that no punycode can hold
+      throw new InvalidIdException("found %s, expected a DNS name".formatted(IdTexts.quote(name)));
+    }
   }
 
   /**
@@ -134,6 +141,7 @@ public final class PublicSuffixes {
    *
    * @param names DNS names
    * @return each registered name once, sorted
+   * @throws InvalidIdException as {@link #registeredName} does
    */
   public List<String> fqdnsToEtldsPlusOne(Collection<String> names) {
     TreeSet<String> registered = new TreeSet<>();

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.ibm.icu.text.IDNA;
 import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.InvalidIdException;
 import dev.sluice.limit.Strictness;
 import java.io.IOException;
 import java.io.InputStream;
@@ -159,6 +160,13 @@ class PublicSuffixesTest {
     StringBuilder ascii = new StringBuilder();
     IDNA.getUTS46Instance(IDNA.NONTRANSITIONAL_TO_ASCII).nameToASCII(name, ascii, new IDNA.Info());
     return ascii.toString();
+  }
+
+  @Test
+  void registeredName_ofNoDnsName_isRefused() {
+    assertThatThrownBy(() -> PublicSuffixes.bundled().registeredName("xn--a.com\uffff"))
+        .isInstanceOf(InvalidIdException.class)
+        .hasMessageContaining("expected a DNS name");
   }
 
   @Test
