@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.StringReader;
 import java.io.UncheckedIOException;
+import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -13,6 +14,7 @@ import java.time.Instant;
 import java.time.LocalDateTime;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
+import java.time.format.DateTimeParseException;
 import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
@@ -70,7 +72,12 @@ public final class PublicSuffixes {
    *     proxy, or half a download, never replaces a good one
    */
   public static PublicSuffixes load(Path file) throws IOException {
-    return parse(Files.readString(file), file.toString());
+    try {
+      return parse(Files.readString(file), file.toString());
+    } catch (CharacterCodingException e) {
+      throw new IllegalArgumentException(
+          file + ": found bytes that are no UTF-8, expected a list from publicsuffix.org");
+    }
   }
 
   private static PublicSuffixes parse(String text, String where) throws IOException {
@@ -87,10 +94,19 @@ public final class PublicSuffixes {
         PublicSuffixListParser.INSTANCE.parseByType(new StringReader(text)).stream()
             .map(PublicSuffixes::withPunycode)
             .toList();
-    PublicSuffixMatcher matcher = new PublicSuffixMatcher(parts);
-    Instant publishedAt =
-        LocalDateTime.parse(version.group(1), VERSION_TIME).toInstant(ZoneOffset.UTC);
-    return new PublicSuffixes(matcher, publishedAt);
+    if (parts.stream().noneMatch(part -> part.getType() == DomainType.ICANN)) {
+      throw new IllegalArgumentException(where + ": found no ICANN part, expected a whole list");
+    }
+    return new PublicSuffixes(new PublicSuffixMatcher(parts), time(version.group(1), where));
+  }
+
+  private static Instant time(String version, String where) {
+    try {
+      return LocalDateTime.parse(version, VERSION_TIME).toInstant(ZoneOffset.UTC);
+    } catch (DateTimeParseException e) {
+      throw new IllegalArgumentException(
+          "%s: found the version %s, expected a date".formatted(where, version));
+    }
   }
 
   /**

@@ -203,6 +203,24 @@ class PublicSuffixesTest {
   }
 
   @Test
+  void load_aListWithoutADateOrRules_isRefused() throws IOException {
+    Path undated =
+        Files.writeString(folder.resolve("undated.dat"), NEWER.replace("2026-11-01", "2026-13-41"));
+    assertThatThrownBy(() -> PublicSuffixes.load(undated))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("undated.dat: found the version 2026-13-41_10-20-30");
+    Path none =
+        Files.writeString(folder.resolve("none.dat"), NEWER.replaceAll("(?m)^(com|brandnew)$", ""));
+    assertThatThrownBy(() -> PublicSuffixes.load(none))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("none.dat: found no ICANN part");
+    Path binary = Files.write(folder.resolve("binary.dat"), new byte[] {(byte) 0xff, 0});
+    assertThatThrownBy(() -> PublicSuffixes.load(binary))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("no UTF-8");
+  }
+
+  @Test
   void load_anotherPage_isRefused() throws IOException {
     Path page = Files.writeString(folder.resolve("page.html"), "<html>Please log in</html>");
     assertThatThrownBy(() -> PublicSuffixes.load(page)).hasMessageContaining("VERSION");
