@@ -21,7 +21,8 @@ record OverriddenDomainFormat(DomainFormat domain) implements IdFormat {
   @Override
   public String canonical(String text, Strictness strictness) {
     IdTexts.requireLength(text, "a domain or an IP address");
-    if (text.indexOf('/') >= 0) {
+    int slash = text.indexOf('/');
+    if (slash >= 0 && IdentValueFormat.isAddress(text.substring(0, slash))) {
       throw new InvalidIdException(
           "invalid domainOrIPAddress, %s is a range, expected a domain or one IP address"
               .formatted(IdTexts.quote(text)));

@@ -142,8 +142,9 @@ final class ServeCommand implements Callable<Integer> {
       TableOverrides table)
       throws InterruptedException {
     MetricsPart metrics = new MetricsPart(table.limits(), buckets);
-    metrics.metrics().loaded(Instant.now());
-    table.start(metrics.metrics());
+    LoadMeters meters = new LoadMeters(metrics.metrics(), table.isPresent());
+    meters.filesLoaded(Instant.now());
+    table.start(meters);
     Limiter limiter = Limiter.builder(table.limits(), buckets).observer(metrics.metrics()).build();
     SluiceServer server =
         SluiceServer.builder(address)
@@ -161,7 +162,7 @@ final class ServeCommand implements Callable<Integer> {
     LimitFilesWatcher watcher =
         watched == null
             ? null
-            : watched.watch(limits, LOOK_EVERY, table.after(new ReloadLog(metrics.metrics())));
+            : watched.watch(limits, LOOK_EVERY, table.after(new ReloadLog(meters)));
     Runtime.getRuntime()
         .addShutdownHook(
             new Thread(() -> stop(server, watcher, table, kept, buckets), "sluice-shutdown"));

@@ -107,9 +107,21 @@ final class ServeCommandTest {
         BufferedReader err = cli.err()) {
       String server = untilReady(err);
       assertThat(get(server + "/readyz")).contains("has not been read yet");
+      assertThat(until(err, "could not read the table"))
+          .contains("Z WARN OverridesRefresher - ", "rate_limit_overrides");
       assertThat(spend(server)).contains("\"burst\":100");
+      await()
+          .atMost(PATIENCE)
+          .until(() -> get(server + "/metrics").contains("ratelimits_overrides_errors 1.0"));
+      assertThat(get(server + "/metrics"))
+          .as("never loaded, so of no age")
+          .contains("ratelimits_overrides_timestamp_seconds NaN")
+          .contains("ratelimits_overrides_age_seconds NaN");
 
       assertThat(Cli.run("overrides", "migrate", "--db", db).code()).isEqualTo(Exit.DONE);
+      await()
+          .atMost(PATIENCE)
+          .until(() -> get(server + "/metrics").contains("ratelimits_overrides_errors 0.0"));
       assertThat(
               Cli.run(
                       "overrides",
@@ -130,7 +142,8 @@ final class ServeCommandTest {
       await().atMost(PATIENCE).until(() -> spend(server).contains("\"burst\":7"));
       assertThat(get(server + "/metrics"))
           .contains("ratelimits_overrides_active{limit=\"ApiCallsPerKey\"} 1.0")
-          .contains("ratelimits_overrides_errors 0.0");
+          .contains("ratelimits_overrides_errors 0.0")
+          .doesNotContain("ratelimits_overrides_timestamp_seconds NaN");
       assertThat(get(server + "/readyz")).contains("\"ready\"");
     }
   }
