@@ -4,7 +4,9 @@ import dev.sluice.redis.RedisObserver.State;
 import dev.sluice.store.StoreException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -78,15 +80,27 @@ final class Breaker {
   }
 
   private void probeLater() {
-    if (!closed) {
+    if (closed) {
+      return;
+    }
+    try {
       var unused = timer.schedule(this::probe, probeEveryNanos, TimeUnit.NANOSECONDS);
+    } catch (RejectedExecutionException e) {
+      // The store was closed meanwhile.
+    }
+  }
+
+  private CompletionStage<?> ask() {
+    try {
+      return probe.get();
+    } catch (RuntimeException e) {
+      return CompletableFuture.failedFuture(e); // or nobody would ever probe again
     }
   }
 
   private void probe() {
     var unused =
-        probe
-            .get()
+        ask()
             .whenComplete(
                 (answer, failure) -> {
                   if (failure == null) {

@@ -6,7 +6,6 @@ import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
 import io.lettuce.core.cluster.models.partitions.Partitions;
 import io.lettuce.core.cluster.models.partitions.RedisClusterNode;
 import io.lettuce.core.codec.ByteArrayCodec;
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -40,9 +39,9 @@ final class ClusterSlots implements Shards {
                 client
                     .refreshPartitionsAsync()
                     .thenCompose(known -> client.connectAsync(ByteArrayCodec.INSTANCE)),
-            StatefulRedisClusterConnection::async);
+            true);
     this.beforeItIsKnown =
-        wiring.breaker(name, () -> link.connection().thenCompose(c -> c.async().ping()));
+        wiring.breaker(name, () -> within(link.connection().thenCompose(c -> c.async().ping())));
   }
 
   @Override
@@ -124,6 +123,12 @@ final class ClusterSlots implements Shards {
   public void close() {
     beforeItIsKnown.close();
     breakers.values().forEach(Breaker::close);
+    for (int slot = 0; slot < lanes.length(); slot++) {
+      Lane lane = lanes.get(slot);
+      if (lane != null) {
+        lane.close();
+      }
+    }
     Connecting.close(client);
   }
 
@@ -148,7 +153,7 @@ final class ClusterSlots implements Shards {
     }
 
     @Override
-    public CompletionStage<List<Object>> call(byte[][] keys, byte[] argument) {
+    public ScriptCall call(byte[][] keys, byte[] argument) {
       return link.call(keys, argument);
     }
 

@@ -1,5 +1,6 @@
 package dev.sluice.redis;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.redis.RedisStoreBuilder.Protocol;
 import dev.sluice.redis.StoreUri.Host;
 import dev.sluice.redis.StoreUri.Kind;
@@ -9,6 +10,7 @@ import io.lettuce.core.ClientOptions.DisconnectedBehavior;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.SocketOptions;
+import io.lettuce.core.SslOptions;
 import io.lettuce.core.SslVerifyMode;
 import io.lettuce.core.cluster.ClusterClientOptions;
 import io.lettuce.core.cluster.ClusterTopologyRefreshOptions;
@@ -16,6 +18,7 @@ import io.lettuce.core.cluster.RedisClusterClient;
 import io.lettuce.core.metrics.CommandLatencyRecorder;
 import io.lettuce.core.protocol.ProtocolVersion;
 import io.lettuce.core.resource.ClientResources;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -45,12 +48,28 @@ final class Connecting {
   Duration timeout = Duration.ofSeconds(2);
   boolean tls;
   Verify verify = Verify.FULL;
+  @Nullable Path trusted;
+  @Nullable Path certificate;
+  @Nullable Path key;
   @Nullable String clientName;
   @Nullable Protocol protocol;
   @Nullable String user;
   @Nullable String password;
 
   private final List<ClientResources> opened = new ArrayList<>();
+
+  /** Says what does not go together. */
+  void check() {
+    if (!tls && (trusted != null || certificate != null)) {
+      throw new IllegalArgumentException(
+          "found certificates without TLS, expected rediss:// or the option tls=true");
+    }
+    if ((certificate == null) != (key == null)) {
+      throw new IllegalArgumentException(
+          "found %s alone, expected a certificate and its key (options cert and key)"
+              .formatted(certificate == null ? key : certificate));
+    }
+  }
 
   Shards shards(StoreUri uri, List<String> names, Wiring wiring) {
     ClientResources resources =
@@ -96,12 +115,15 @@ final class Connecting {
         RedisURI.builder()
             .withSentinelMasterId(String.valueOf(uri.master()))
             .withDatabase(uri.database());
-    uri.hosts().forEach(host -> sentinel.withSentinel(host.name(), host.port()));
+    for (Host host : uri.hosts()) {
+      RedisURI.Builder one = RedisURI.builder().withHost(host.name()).withPort(host.port());
+      sentinel.withSentinel(secured(one).build());
+    }
     return finish(sentinel, uri);
   }
 
   private RedisURI finish(RedisURI.Builder builder, StoreUri from) {
-    builder.withTimeout(timeout).withSsl(tls).withVerifyPeer(verify.mode);
+    secured(builder);
     String as = user == null ? from.user() : user;
     String with = password == null ? from.password() : password;
     if (with != null && as != null) {
@@ -115,10 +137,27 @@ final class Connecting {
     return builder.build();
   }
 
+  @CanIgnoreReturnValue
+  private RedisURI.Builder secured(RedisURI.Builder builder) {
+    return builder.withTimeout(timeout).withSsl(tls).withVerifyPeer(verify.mode);
+  }
+
+  private SslOptions sslOptions() {
+    SslOptions.Builder options = SslOptions.builder().jdkSslProvider().handshakeTimeout(timeout);
+    if (trusted != null) {
+      options.trustManager(trusted.toFile());
+    }
+    if (certificate != null && key != null) {
+      options.keyManager(certificate.toFile(), key.toFile(), new char[0]);
+    }
+    return options.build();
+  }
+
   private ClientOptions.Builder options() {
     ClientOptions.Builder options =
         ClientOptions.builder()
             .socketOptions(SocketOptions.builder().connectTimeout(timeout).build())
+            .sslOptions(sslOptions())
             .replayFilter(command -> true); // what was sent once is not sent again
     if (protocol != null) {
       options.protocolVersion(

@@ -7,8 +7,8 @@ import dev.sluice.store.TimeSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -36,13 +36,19 @@ import org.jspecify.annotations.Nullable;
  *
  * Deadlines. All requests have the same time-out, so the oldest is due first: one timer a lane,
  * armed only while something is outstanding, ends what is overdue wherever it is. A call whose
- * requests are all done no longer counts as under way, answered or not.
+ * requests are all done no longer counts as under way, answered or not, and is not sent any more if
+ * it has not left yet.
+ *
+ * Whoever drains must come to the end of it, or nobody ever would again: what a call may throw is its
+ * failure, never an exception there.
  */
 
 /** The queue in front of one server, or of one slot of a Cluster. Thread-safe, never blocking. */
 final class Lane {
 
   private static final int CALLS = 2;
+  private static final String UNKNOWN = "whether anything was charged is unknown";
+  private static final String NOTHING = "nothing was charged";
   private static final long SWEEP_AT_LEAST_NANOS = 1_000_000;
   private static final long RETRY_NANOS = 10_000_000;
 
@@ -56,6 +62,7 @@ final class Lane {
   private final AtomicReferenceArray<@Nullable Call> calls = new AtomicReferenceArray<>(CALLS);
   private final AtomicInteger wip = new AtomicInteger();
   private final AtomicBoolean sweepArmed = new AtomicBoolean();
+  private volatile boolean closed;
 
   Lane(Server server, Options options, ScheduledExecutorService timer, RedisObserver observer) {
     this.server = server;
@@ -89,8 +96,32 @@ final class Lane {
       return;
     }
     waiting.add(request);
+    if (closed) {
+      refuseWaiting();
+      return;
+    }
     armSweep(request.deadline);
     drain();
+  }
+
+  /** Ends whatever is outstanding, now and from now on. */
+  void close() {
+    closed = true;
+    for (int i = 0; i < CALLS; i++) {
+      Call call = calls.get(i);
+      if (call != null) {
+        call.closed();
+      }
+    }
+    refuseWaiting();
+  }
+
+  private void refuseWaiting() {
+    for (Request next = waiting.poll(); next != null; next = waiting.poll()) {
+      waitingCount.decrementAndGet();
+      next.completeExceptionally(
+          new StoreException(server.name() + ": the store was closed; " + NOTHING));
+    }
   }
 
   private void drain() {
@@ -99,7 +130,7 @@ final class Lane {
     }
     int missed = 1;
     do {
-      for (int slot = freeSlot(); slot >= 0 && !waiting.isEmpty(); slot = freeSlot()) {
+      for (int slot = freeSlot(); slot >= 0 && !closed && !waiting.isEmpty(); slot = freeSlot()) {
         send(slot);
       }
       missed = wip.addAndGet(-missed);
@@ -136,13 +167,24 @@ final class Lane {
     }
     Call call = new Call(slot, requests, charges);
     calls.set(slot, call);
-    call.start();
+    if (closed) {
+      call.closed();
+    } else {
+      call.start();
+    }
   }
 
   private void armSweep(long deadline) {
     if (sweepArmed.compareAndSet(false, true)) {
-      long delay = Math.max(deadline - System.nanoTime(), SWEEP_AT_LEAST_NANOS);
-      var unused = timer.schedule(this::sweep, delay, TimeUnit.NANOSECONDS);
+      after(Math.max(deadline - System.nanoTime(), SWEEP_AT_LEAST_NANOS), this::sweep);
+    }
+  }
+
+  private void after(long nanos, Runnable task) {
+    try {
+      var unused = timer.schedule(task, nanos, TimeUnit.NANOSECONDS);
+    } catch (RejectedExecutionException e) {
+      close(); // the store was, meanwhile
     }
   }
 
@@ -158,7 +200,7 @@ final class Lane {
     for (Request next = waiting.peek(); next != null && next.overdue(now); next = waiting.peek()) {
       if (waiting.remove(next)) {
         waitingCount.decrementAndGet();
-        next.completeExceptionally(timeOut("while waiting for its turn; nothing was charged"));
+        next.completeExceptionally(timeOut("while waiting for its turn; " + NOTHING));
       }
     }
     sweepArmed.set(false);
@@ -193,6 +235,7 @@ final class Lane {
     private final Breaker breaker = server.breaker();
     private final long start = System.nanoTime();
     private final AtomicBoolean ended = new AtomicBoolean();
+    private final Queue<ScriptCall> underWay = new ConcurrentLinkedQueue<>();
 
     Call(int slot, List<Request> requests, int charges) {
       this.slot = slot;
@@ -215,7 +258,21 @@ final class Lane {
                   });
     }
 
-    private CompletionStage<List<Object>> ask(List<Request> some) {
+    private ScriptCall ask(List<Request> some) {
+      ScriptCall call;
+      try {
+        call = send(some);
+      } catch (RuntimeException e) { // a client's clock may throw
+        call = ScriptCall.failed(e);
+      }
+      underWay.add(call);
+      if (ended.get()) {
+        var unused = call.abandon();
+      }
+      return call;
+    }
+
+    private ScriptCall send(List<Request> some) {
       List<byte[]> keys = new ArrayList<>(charges);
       List<List<Charge>> batches = new ArrayList<>(some.size());
       for (Request request : some) {
@@ -234,7 +291,7 @@ final class Lane {
         try {
           List<Reading> readings =
               ChargeScript.readings(answer, first, request.charges, server.name());
-          request.complete(readings);
+          request.answer(readings);
         } catch (ChargeScript.Refusal e) {
           if (e.byReplica()) {
             server.renew();
@@ -242,6 +299,8 @@ final class Lane {
           request.completeExceptionally(e);
         } catch (StoreException e) {
           request.completeExceptionally(e);
+        } catch (RuntimeException e) { // no answer of our script
+          request.completeExceptionally(ServerFault.of(e).exception(server.name()));
         }
         first += request.charges.size();
       }
@@ -250,24 +309,32 @@ final class Lane {
     private void failed(@Nullable Throwable failure) {
       ServerFault fault = ServerFault.of(failure);
       if (fault.wasNotBegun() && (fault.passes() || requests.size() > 1)) {
-        apart(0);
+        apart();
         return;
       }
+      failAll(fault);
+    }
+
+    private void failAll(ServerFault fault) {
       StoreException exception = fault.exception(server.name());
       end(exception, fault.isOutage());
       requests.forEach(request -> request.completeExceptionally(exception));
     }
 
-    /** Asks for each request alone, in order, and again where the fault passes by itself. */
-    private void apart(int next) {
-      if (next == requests.size()) {
-        end(null);
-        drain();
-        return;
+    /**
+     * Asks for each request alone, all of them at once and in their order; again where the fault
+     * passes by itself.
+     */
+    private void apart() {
+      AtomicInteger left = new AtomicInteger(requests.size());
+      for (Request request : requests) {
+        alone(request, left);
       }
-      Request request = requests.get(next);
+    }
+
+    private void alone(Request request, AtomicInteger left) {
       if (request.isDone()) {
-        apart(next + 1);
+        settled(left, null);
         return;
       }
       var unused =
@@ -276,21 +343,35 @@ final class Lane {
                   (answer, failure) -> {
                     if (answer != null) {
                       answer(answer, List.of(request));
-                      apart(next + 1);
+                      settled(left, null);
                       return;
                     }
                     ServerFault fault = ServerFault.of(Link.cause(failure));
                     if (fault.passes() && !request.overdue(System.nanoTime() + RETRY_NANOS)) {
-                      apartLater(next);
-                    } else {
-                      request.completeExceptionally(fault.exception(server.name()));
-                      apart(next + 1);
+                      after(RETRY_NANOS, () -> alone(request, left));
+                      return;
                     }
+                    StoreException exception = fault.exception(server.name());
+                    request.completeExceptionally(exception);
+                    settled(left, fault.isOutage() ? exception : null);
                   });
     }
 
-    private void apartLater(int next) {
-      var unused = timer.schedule(() -> apart(next), RETRY_NANOS, TimeUnit.NANOSECONDS);
+    /** The first outage ends the call, the last request does so otherwise. */
+    private void settled(AtomicInteger left, @Nullable StoreException outage) {
+      if (left.decrementAndGet() == 0 || outage != null) {
+        end(outage);
+        drain();
+      }
+    }
+
+    void closed() {
+      boolean neverSent = abandon();
+      StoreException exception =
+          new StoreException(
+              "%s: the store was closed; %s"
+                  .formatted(server.name(), neverSent ? NOTHING : UNKNOWN));
+      requests.forEach(request -> request.completeExceptionally(exception));
     }
 
     @Nullable Request firstOpen() {
@@ -303,17 +384,28 @@ final class Lane {
     }
 
     void endOverdue(long now) {
-      boolean open = false;
-      for (Request request : requests) {
-        if (request.overdue(now)) {
-          request.completeExceptionally(
-              timeOut("while waiting for its answer; whether anything was charged is unknown"));
-        } else {
-          open |= !request.isDone();
-        }
+      List<Request> overdue = requests.stream().filter(request -> request.overdue(now)).toList();
+      if (requests.stream().anyMatch(request -> !request.isDone() && !request.overdue(now))) {
+        endAll(overdue, UNKNOWN);
+        return;
       }
-      if (!open) {
-        end(timeOut("for all callers of a call"));
+      boolean neverSent = abandon();
+      endAll(overdue, neverSent ? NOTHING : UNKNOWN);
+      end(timeOut("for all callers of a call"));
+    }
+
+    /** Whether the server has certainly seen nothing of it. */
+    private boolean abandon() {
+      boolean neverSent = true;
+      for (ScriptCall call : underWay) {
+        neverSent &= call.abandon();
+      }
+      return neverSent;
+    }
+
+    private void endAll(List<Request> overdue, String charged) {
+      for (Request request : overdue) {
+        request.completeExceptionally(timeOut("while waiting for its answer; " + charged));
       }
     }
 

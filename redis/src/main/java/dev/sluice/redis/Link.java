@@ -1,14 +1,10 @@
 package dev.sluice.redis;
 
 import io.lettuce.core.RedisNoScriptException;
-import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.api.StatefulConnection;
-import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
-import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
-import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -16,45 +12,80 @@ import org.jspecify.annotations.Nullable;
  * The way to one server (or one Cluster): a connection that is made when it is first needed, and
  * made anew when it broke.
  *
- * <p>A command is sent at most once: what was on its way when a connection broke is not repeated,
- * since it may have been done. Thread-safe; no method blocks.
+ * <p>A call reaches the server at most once. What was on its way when a connection broke is not
+ * repeated, since it may have been done. What had certainly not left yet is sent once more, on a
+ * new connection: a connection may be broken for a moment before it says so. Thread-safe; no method
+ * blocks.
  *
  * @param <C> the kind of connection
  */
 final class Link<C extends StatefulConnection<byte[], byte[]>> {
 
+  private static final int ATTEMPTS = 2;
+
   private final Supplier<? extends CompletionStage<C>> connect;
-  private final Function<C, RedisClusterAsyncCommands<byte[], byte[]>> commands;
+  private final boolean heals;
   private @Nullable CompletableFuture<C> connection; // guarded by this
 
-  Link(
-      Supplier<? extends CompletionStage<C>> connect,
-      Function<C, RedisClusterAsyncCommands<byte[], byte[]>> commands) {
+  /**
+   * A link.
+   *
+   * @param heals whether a connection connects anew by itself; else it is thrown away when it broke
+   */
+  Link(Supplier<? extends CompletionStage<C>> connect, boolean heals) {
     this.connect = connect;
-    this.commands = commands;
+    this.heals = heals;
   }
 
   /** Runs the script; the whole text is sent only where the server does not know it yet. */
-  CompletionStage<List<Object>> call(byte[][] keys, byte[] argument) {
-    return connection()
-        .thenCompose(
-            open -> {
-              RedisClusterAsyncCommands<byte[], byte[]> on = commands.apply(open);
-              CompletionStage<List<Object>> known =
-                  on.evalsha(ChargeScript.DIGEST, ScriptOutputType.MULTI, keys, argument);
-              return known
-                  .handle(
-                      (answer, failure) ->
-                          cause(failure) instanceof RedisNoScriptException
-                              ? on.<List<Object>>eval(
-                                  ChargeScript.SOURCE, ScriptOutputType.MULTI, keys, argument)
-                              : known)
-                  .thenCompose(Function.identity());
+  ScriptCall call(byte[][] keys, byte[] argument) {
+    ScriptCall call = new ScriptCall(keys, argument);
+    attempt(call, heals ? 1 : ATTEMPTS);
+    return call;
+  }
+
+  private void attempt(ScriptCall call, int attempts) {
+    var unused =
+        connection()
+            .whenComplete(
+                (open, failure) -> {
+                  if (failure == null) {
+                    follow(call, attempts, open, call.evalsha(open));
+                  } else {
+                    call.notSent(failure);
+                  }
+                });
+  }
+
+  private void follow(ScriptCall call, int attempts, C on, ScriptCall.Wire wire) {
+    var unused =
+        wire.whenComplete(
+            (answer, failure) -> {
+              if (failure == null) {
+                call.complete(answer);
+              } else if (call.isAbandoned()) {
+                // Nobody waits for it.
+              } else if (failure instanceof RedisNoScriptException && !wire.isEval()) {
+                follow(call, attempts, on, call.eval(on));
+              } else if (wire.wasSent()) {
+                call.completeExceptionally(failure);
+              } else if (attempts > 1) {
+                leave(on);
+                attempt(call, attempts - 1);
+              } else {
+                call.notSent(failure);
+              }
             });
   }
 
-  CompletionStage<String> ping() {
-    return connection().thenCompose(open -> commands.apply(open).ping());
+  private synchronized void leave(C broken) {
+    CompletableFuture<C> current = connection;
+    if (current != null
+        && current.isDone()
+        && !current.isCompletedExceptionally()
+        && current.join() == broken) {
+      renew();
+    }
   }
 
   synchronized CompletableFuture<C> connection() {
@@ -65,10 +96,18 @@ final class Link<C extends StatefulConnection<byte[], byte[]>> {
             && (current.isCompletedExceptionally() || !current.join().isOpen());
     if (current == null || broken) {
       closeWhenOpen(current);
-      current = connect.get().toCompletableFuture();
+      current = connectNow();
       connection = current;
     }
     return current;
+  }
+
+  private CompletableFuture<C> connectNow() {
+    try {
+      return connect.get().toCompletableFuture();
+    } catch (RuntimeException e) { // the client is closed
+      return CompletableFuture.failedFuture(e);
+    }
   }
 
   /** Leaves the present server, which is not the right one any more, or does not answer. */

@@ -47,8 +47,8 @@ public final class RedisStore implements BucketStore {
   private final Wiring wiring;
   private final DenialMemory denials;
   private final Runnable release;
-  private final Map<Long, Request> refundsUnderWay = new ConcurrentHashMap<>();
-  private final AtomicLong refundNumbers = new AtomicLong();
+  private final Map<Long, CompletableFuture<?>> mustArrive = new ConcurrentHashMap<>();
+  private final AtomicLong arrivals = new AtomicLong();
   private volatile boolean closed;
 
   RedisStore(
@@ -136,9 +136,21 @@ public final class RedisStore implements BucketStore {
       lanes.add(shards.laneOf(keys.bytes(charge.key())));
       together &= lanes.get(0) == lanes.get(lanes.size() - 1);
     }
-    return together
-        ? send(lanes.get(0), charges, deadline)
-        : new Spread(charges, (lane, part) -> send(lane, part, deadline)).charge(lanes);
+    return together ? send(lanes.get(0), charges, deadline) : spread(lanes, charges, deadline);
+  }
+
+  private CompletableFuture<List<Reading>> spread(
+      List<Lane> lanes, List<Charge> charges, long deadline) {
+    Spread batch =
+        new Spread(
+            charges,
+            (lane, part) -> send(lane, part, deadline),
+            (lane, part) -> {
+              var unused = send(lane, part, System.nanoTime() + wiring.timeoutNanos());
+            });
+    CompletableFuture<List<Reading>> verdict = batch.charge(lanes);
+    keepOpenFor(verdict);
+    return verdict;
   }
 
   private CompletableFuture<List<Reading>> one(List<Charge> charges, long deadline) {
@@ -148,40 +160,54 @@ public final class RedisStore implements BucketStore {
       wiring.observer().deniedFromMemory();
       return CompletableFuture.completedFuture(List.of(known));
     }
-    Lane lane = shards.laneOf(keys.bytes(charge.key()));
-    int stamp = denials.stamp(charge.key());
-    long sent = System.nanoTime();
-    return send(lane, charges, deadline)
-        .thenApply(
-            readings -> {
-              denials.learn(charge, readings.get(0), sent, stamp);
-              return readings;
-            });
+    byte[] key = keys.bytes(charge.key());
+    Lane lane = shards.laneOf(key);
+    if (loosens(charge)) {
+      return send(lane, charges, deadline);
+    }
+    Request request = new Remembered(charges, List.of(key), deadline);
+    lane.submit(request);
+    return request;
+  }
+
+  /** One charge, whose denial is remembered. */
+  private final class Remembered extends Request {
+    private final long sent = System.nanoTime();
+    private final int stamp;
+
+    Remembered(List<Charge> charges, List<byte[]> keys, long deadline) {
+      super(charges, keys, deadline);
+      this.stamp = denials.stamp(charges.get(0).key());
+    }
+
+    @Override
+    void answer(List<Reading> readings) {
+      denials.learn(charges.get(0), readings.get(0), sent, stamp);
+      super.answer(readings);
+    }
+  }
+
+  private static boolean loosens(Charge charge) {
+    return charge.act() == Act.REFUND || charge.act() == Act.RESET;
   }
 
   private CompletableFuture<List<Reading>> send(Lane lane, List<Charge> charges, long deadline) {
     List<byte[]> bytes = new ArrayList<>(charges.size());
-    boolean loosens = false;
-    for (Charge charge : charges) {
-      bytes.add(keys.bytes(charge.key()));
-      loosens |= charge.act() == Act.REFUND || charge.act() == Act.RESET;
-    }
+    charges.forEach(charge -> bytes.add(keys.bytes(charge.key())));
     Request request = new Request(charges, bytes, deadline);
-    if (!loosens) {
-      lane.submit(request);
-      return charges.size() == 1
-          ? request
-          : request.whenComplete((readings, failure) -> forgetDenials(charges));
+    if (charges.stream().anyMatch(RedisStore::loosens)) {
+      forgetDenials(charges);
+      keepOpenFor(request);
     }
-    forgetDenials(charges);
-    long number = refundNumbers.incrementAndGet();
-    refundsUnderWay.put(number, request);
     lane.submit(request);
-    return request.whenComplete(
-        (readings, failure) -> {
-          forgetDenials(charges);
-          var unused = refundsUnderWay.remove(number);
-        });
+    return request.whenComplete((readings, failure) -> forgetDenials(charges));
+  }
+
+  /** What gives tokens back, or may have to: closing waits for it. */
+  private void keepOpenFor(CompletableFuture<?> call) {
+    long number = arrivals.incrementAndGet();
+    mustArrive.put(number, call);
+    var unused = call.whenComplete((readings, failure) -> mustArrive.remove(number));
   }
 
   private void forgetDenials(List<Charge> charges) {
@@ -206,23 +232,39 @@ public final class RedisStore implements BucketStore {
     }
   }
 
-  /** Lets refunds that are under way arrive, up to the time-out, then closes the connections. */
+  /**
+   * Lets refunds that are under way arrive, and batches over several servers come to their end, up
+   * to the time-out; then closes the connections. What is outstanding still fails.
+   */
   @Override
   public void close() {
     if (closed) {
       return;
     }
     closed = true;
-    try {
-      CompletableFuture.allOf(refundsUnderWay.values().toArray(CompletableFuture[]::new))
-          .get(wiring.timeoutNanos(), TimeUnit.NANOSECONDS);
-    } catch (ExecutionException | TimeoutException e) {
-      // They are lost, on the strict side; whoever sent them was told.
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
+    long deadline = System.nanoTime() + wiring.timeoutNanos();
+    boolean waits = true;
+    while (waits && !mustArrive.isEmpty()) {
+      waits = awaitAll(List.copyOf(mustArrive.values()), deadline - System.nanoTime());
     }
     shards.close();
     release.run();
+  }
+
+  /** Whether to go on waiting; what could not be given back is lost, on the strict side. */
+  private static boolean awaitAll(List<CompletableFuture<?>> calls, long nanos) {
+    try {
+      var unused =
+          CompletableFuture.allOf(calls.toArray(CompletableFuture[]::new))
+              .handle((done, failure) -> true) // whoever sent it was told
+              .get(nanos, TimeUnit.NANOSECONDS);
+      return true;
+    } catch (ExecutionException | TimeoutException e) {
+      return false;
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return false;
+    }
   }
 
   @Override

@@ -5,6 +5,8 @@ import dev.sluice.limit.GoDuration;
 import dev.sluice.limit.Suggestion;
 import dev.sluice.redis.StoreUri.Kind;
 import dev.sluice.store.TimeSource;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -21,12 +23,14 @@ import org.jspecify.annotations.Nullable;
  * <p>Options, with what holds without them: {@code timeout} (500ms), {@code connectTimeout} (2s),
  * {@code clientName} (none), {@code protocol} ({@code resp2} or {@code resp3}; the newest that the
  * server speaks), {@code tls} (true or false; false but for {@code rediss}), {@code verify} (of the
- * server's certificate: {@code full}, {@code ca}, {@code none}; full), {@code prefix} (none),
- * {@code tag} ({@code none}, {@code id}, {@code account}; none), {@code clock} ({@code server},
- * {@code client}; server), {@code denials} (how long a denial is remembered, or {@code off}; 1s),
- * {@code queue} (how many requests may wait for a server; 16384), {@code failures} (calls in a row
- * after which a server is given up; 5), {@code probe} (how often it is probed then; 500ms), {@code
- * names} (of the servers of a ring, by which keys are placed; their addresses).
+ * server's certificate: {@code full}, {@code ca}, {@code none}; full), {@code ca} (a file with the
+ * certificates that are trusted; those of the JVM), {@code cert} and {@code key} (files with the
+ * client's own certificate and its key; none), {@code prefix} (none), {@code tag} ({@code none},
+ * {@code id}, {@code account}; none), {@code clock} ({@code server}, {@code client}; server),
+ * {@code denials} (how long a denial is remembered, or {@code off}; 1s), {@code queue} (how many
+ * requests may wait for a server; 16384), {@code failures} (calls in a row after which a server is
+ * given up; 5), {@code probe} (how often it is probed then; 500ms), {@code names} (of the servers
+ * of a ring, by which keys are placed; their addresses).
  *
  * <p>Not thread-safe.
  */
@@ -85,6 +89,9 @@ public final class RedisStoreBuilder {
         Map.entry("protocol", v -> protocol(choice(v, Protocol.values()))),
         Map.entry("tls", v -> connecting.tls = choice(v, Truth.values()) == Truth.TRUE),
         Map.entry("verify", v -> connecting.verify = choice(v, Connecting.Verify.values())),
+        Map.entry("ca", v -> trustedCertificates(Path.of(v))),
+        Map.entry("cert", v -> connecting.certificate = readable(Path.of(v))),
+        Map.entry("key", v -> connecting.key = readable(Path.of(v))),
         Map.entry("prefix", this::keyPrefix),
         Map.entry("tag", v -> hashTag(choice(v, HashTag.values()))),
         Map.entry(
@@ -172,6 +179,40 @@ public final class RedisStoreBuilder {
     connecting.user = user;
     connecting.password = password;
     return this;
+  }
+
+  /**
+   * Sets whose certificates are trusted, instead of those that the JVM trusts; for TLS.
+   *
+   * @param pem a file with one or more X.509 certificates in PEM
+   * @return this
+   */
+  @CanIgnoreReturnValue
+  public RedisStoreBuilder trustedCertificates(Path pem) {
+    connecting.trusted = readable(pem);
+    return this;
+  }
+
+  /**
+   * Sets what this client shows a server that asks for a certificate, as Redis does unless it is
+   * told otherwise ({@code tls-auth-clients}); for TLS.
+   *
+   * @param pem a file with an X.509 certificate in PEM, and those that vouch for it
+   * @param key a file with its private key in PEM, PKCS#8, not encrypted
+   * @return this
+   */
+  @CanIgnoreReturnValue
+  public RedisStoreBuilder clientCertificate(Path pem, Path key) {
+    connecting.certificate = readable(pem);
+    connecting.key = readable(key);
+    return this;
+  }
+
+  private static Path readable(Path file) {
+    if (!Files.isReadable(file)) {
+      throw new IllegalArgumentException("found no readable file " + file);
+    }
+    return file;
   }
 
   /**
@@ -332,8 +373,14 @@ public final class RedisStoreBuilder {
    * Opens the store. Connections are made when they are first needed.
    *
    * @return the store, to be closed by whoever opened it
+   * @throws IllegalArgumentException for options that contradict each other
    */
   public RedisStore open() {
+    try {
+      connecting.check();
+    } catch (IllegalArgumentException e) {
+      throw new IllegalArgumentException("store %s: %s".formatted(uri, e.getMessage()), e);
+    }
     ScheduledThreadPoolExecutor timer =
         new ScheduledThreadPoolExecutor(1, StoreThread.factory("timer"));
     timer.setRemoveOnCancelPolicy(true);

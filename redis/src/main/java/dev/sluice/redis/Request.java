@@ -9,7 +9,7 @@ import java.util.concurrent.CompletableFuture;
  * One caller's batch for one lane, on its way: completed once, by whoever comes first, the answer
  * or the deadline. Thread-safe.
  */
-final class Request extends CompletableFuture<List<Reading>> {
+class Request extends CompletableFuture<List<Reading>> {
 
   final List<Charge> charges;
   final List<byte[]> keys;
@@ -27,7 +27,12 @@ final class Request extends CompletableFuture<List<Reading>> {
     this.deadline = deadline;
   }
 
-  boolean overdue(long nanoTime) {
+  /** What the store found. */
+  void answer(List<Reading> readings) {
+    complete(readings);
+  }
+
+  final boolean overdue(long nanoTime) {
     return nanoTime - deadline >= 0;
   }
 }

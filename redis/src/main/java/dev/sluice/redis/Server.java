@@ -1,8 +1,5 @@
 package dev.sluice.redis;
 
-import java.util.List;
-import java.util.concurrent.CompletionStage;
-
 /** A server as a {@link Lane} sees it. Thread-safe; no method blocks. */
 interface Server {
 
@@ -12,7 +9,7 @@ interface Server {
   Breaker breaker();
 
   /** Runs the script on keys that are all its own. */
-  CompletionStage<List<Object>> call(byte[][] keys, byte[] argument);
+  ScriptCall call(byte[][] keys, byte[] argument);
 
   /** What answered is no master: look again for the one that is. */
   void renew();

@@ -1,7 +1,9 @@
 package dev.sluice.redis;
 
+import dev.sluice.redis.ScriptCall.NotSentException;
 import dev.sluice.store.StoreException;
 import io.lettuce.core.RedisCommandExecutionException;
+import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -47,9 +49,9 @@ record ServerFault(Throwable cause, String code) {
   }
 
   StoreException exception(String server) {
-    String unknown =
-        code.isEmpty() ? "whether anything was charged is unknown" : "nothing was charged";
-    return new StoreException("%s: %s; %s".formatted(server, rootMessage(), unknown), cause);
+    boolean unknown = code.isEmpty() && among(cause, NotSentException.class) == null;
+    String charged = unknown ? "whether anything was charged is unknown" : "nothing was charged";
+    return new StoreException("%s: %s; %s".formatted(server, rootMessage(), charged), cause);
   }
 
   /** The innermost message says most: "Connection refused", "WRONGPASS …". */
@@ -59,6 +61,11 @@ record ServerFault(Throwable cause, String code) {
       root = root.getCause();
     }
     String message = root.getMessage();
-    return message == null ? root.getClass().getSimpleName() : message;
+    String said = message == null ? root.getClass().getSimpleName() : message;
+    return among(cause, SSLException.class) == null
+        ? said
+        : ("no TLS (%s), expected a certificate of an authority that is trusted (option ca), made out"
+                + " to this host (option verify)")
+            .formatted(said);
   }
 }

@@ -49,7 +49,10 @@ final class ServerRing implements Shards {
 
   @Override
   public void close() {
-    servers.forEach(server -> server.breaker().close());
+    for (SingleServer server : servers) {
+      server.breaker().close();
+      server.lane().close();
+    }
     Connecting.close(client);
   }
 }

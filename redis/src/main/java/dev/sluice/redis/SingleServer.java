@@ -4,7 +4,6 @@ import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.codec.ByteArrayCodec;
-import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 
@@ -23,10 +22,7 @@ final class SingleServer implements Server {
 
   SingleServer(String name, RedisURI uri, RedisClient client, Wiring wiring) {
     this.name = name;
-    this.link =
-        new Link<>(
-            () -> client.connectAsync(ByteArrayCodec.INSTANCE, uri),
-            StatefulRedisConnection::async);
+    this.link = new Link<>(() -> client.connectAsync(ByteArrayCodec.INSTANCE, uri), false);
     this.breaker = wiring.breaker(name, () -> probe(wiring.timeoutNanos()));
     this.lane = wiring.lane(this);
   }
@@ -42,9 +38,8 @@ final class SingleServer implements Server {
   }
 
   CompletionStage<String> ping(long timeoutNanos) {
-    return link.ping()
-        .toCompletableFuture()
-        .copy() // the time-out must not end what others wait for
+    return link.connection()
+        .thenCompose(open -> open.async().ping())
         .orTimeout(timeoutNanos, TimeUnit.NANOSECONDS);
   }
 
@@ -63,7 +58,7 @@ final class SingleServer implements Server {
   }
 
   @Override
-  public CompletionStage<List<Object>> call(byte[][] keys, byte[] argument) {
+  public ScriptCall call(byte[][] keys, byte[] argument) {
     return link.call(keys, argument);
   }
 

@@ -10,6 +10,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
@@ -32,6 +33,7 @@ final class Spread {
 
   private final List<Charge> charges;
   private final BiFunction<Lane, List<Charge>, CompletableFuture<List<Reading>>> send;
+  private final BiConsumer<Lane, List<Charge>> giveBack;
   private final List<Part> parts = new ArrayList<>();
   private final Reading[] readings;
   private final CompletableFuture<List<Reading>> verdict = new CompletableFuture<>();
@@ -47,11 +49,16 @@ final class Spread {
    * A batch.
    *
    * @param send how a part gets to its lane
+   * @param giveBack how refunds do that nobody waits for: with a time-out of their own, since that
+   *     of the batch may be over
    */
   Spread(
-      List<Charge> charges, BiFunction<Lane, List<Charge>, CompletableFuture<List<Reading>>> send) {
+      List<Charge> charges,
+      BiFunction<Lane, List<Charge>, CompletableFuture<List<Reading>>> send,
+      BiConsumer<Lane, List<Charge>> giveBack) {
     this.charges = charges;
     this.send = send;
+    this.giveBack = giveBack;
     this.readings = new Reading[charges.size()];
   }
 
@@ -147,7 +154,7 @@ final class Spread {
       }
     }
     if (!refunds.isEmpty()) {
-      var unused = send.apply(part.lane, refunds);
+      giveBack.accept(part.lane, refunds);
     }
   }
 

@@ -125,7 +125,7 @@ final class CoalescingTest {
       redis.freeze();
       var first = store.chargeAsync(Charges.spend("1:a")).toCompletableFuture();
       var second = store.chargeAsync(Charges.spend("1:a")).toCompletableFuture();
-      var third = store.chargeAsync(Charges.check("1:a")).toCompletableFuture();
+      var third = store.chargeAsync(Charges.spend("1:a")).toCompletableFuture();
       assertThat(third.cancel(false)).isTrue();
       redis.thaw();
       first.join();

@@ -48,6 +48,23 @@ final class RendezvousTest {
     assertThat(placement.serverOf("17".getBytes(UTF_8))).isEqualTo(place);
   }
 
+  /**
+   * What the tests of go-redis, the seed system's client, say of its own ring (ring_test.go, since
+   * its version 8): of {@code key0} to {@code key99} it puts 56 on the first of two servers of
+   * these names, and every key with the tag on the second.
+   */
+  @Test
+  void serverOf_namesOfTheSeedSystemsClient_placesAsItDoes() {
+    Rendezvous placement = new Rendezvous(List.of("ringShardOne", "ringShardTwo"));
+    assertThat(IntStream.range(0, 100).map(i -> placement.serverOf(("key" + i).getBytes(UTF_8))))
+        .filteredOn(place -> place == 0)
+        .hasSize(56);
+    assertThat(
+            IntStream.range(0, 100)
+                .map(i -> placement.serverOf(("key" + i + "{tag}").getBytes(UTF_8))))
+        .containsOnly(1);
+  }
+
   /** Published results of the hash, on both sides of its 32-byte blocks. */
   @ParameterizedTest
   @CsvSource({

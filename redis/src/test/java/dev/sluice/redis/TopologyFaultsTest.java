@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
 /** Several servers of which one breaks, or hands over. */
 final class TopologyFaultsTest {
 
-  private static final Duration TIMEOUT = Duration.ofMillis(500);
+  private static final Duration TIMEOUT = Duration.ofMillis(800);
 
   private static RedisStoreBuilder builder(URI uri) {
     return RedisStore.builder(uri)
@@ -44,6 +44,13 @@ final class TopologyFaultsTest {
     }
   }
 
+  /** A limiter whose connections are made: on a busy machine that may take the whole time-out. */
+  private static Limiter ready(RedisStore store, String... ids) {
+    Limiter limiter = Limiter.of(Spending.LIMITS, store);
+    awaitTrue(() -> Stream.of(ids).allMatch(id -> decides(limiter, id)));
+    return limiter;
+  }
+
   private static void awaitTrue(BooleanSupplier condition) {
     await().atMost(Duration.ofSeconds(30)).until(condition::getAsBoolean);
   }
@@ -52,7 +59,7 @@ final class TopologyFaultsTest {
   void sentinel_masterFrozen_itsSuccessorTakesOverAndTheOldOneGivesOutNothing() {
     try (LocalSentinel group = LocalSentinel.start(RedisBinary.bundled());
         RedisStore store = builder(group.uri()).open()) {
-      Limiter limiter = Limiter.of(Spending.LIMITS, store);
+      Limiter limiter = ready(store, "a");
       assertThat(Spending.granted(limiter, "a", 30)).isEqualTo(30);
       assertThat(group.first().command("WAIT", "1", "5000")).isEqualTo(1L);
       group.first().freeze();
@@ -70,7 +77,7 @@ final class TopologyFaultsTest {
   void cluster_masterLost_itsReplicaGoesOnWhereItWas() {
     try (LocalCluster cluster = LocalCluster.start(RedisBinary.bundled(), true);
         RedisStore store = builder(cluster.uri()).open()) {
-      Limiter limiter = Limiter.of(Spending.LIMITS, store);
+      Limiter limiter = ready(store, idOn(0), idOn(1), idOn(2));
       String id = idOn(0);
       assertThat(Spending.granted(limiter, id, 30)).isEqualTo(30);
       LocalRedis master = cluster.servers().get(0);
@@ -147,7 +154,8 @@ final class TopologyFaultsTest {
         URI.create(
             "redis-ring://" + String.join(",", servers.stream().map(LocalRedis::address).toList()));
     try (RedisStore store = builder(uri).open()) {
-      Limiter limiter = Limiter.of(Spending.LIMITS, store);
+      Limiter limiter =
+          ready(store, IntStream.range(0, 60).mapToObj(i -> "id" + i).toArray(String[]::new));
       List<String> ids = IntStream.range(0, 60).mapToObj(i -> "id" + i).toList();
       ids.forEach(id -> assertThat(Spending.granted(limiter, id, 1)).isEqualTo(1));
       servers.get(0).kill();

@@ -137,7 +137,7 @@ public final class LocalRedis implements AutoCloseable {
   /** Redis 6.2 refuses to start with a setting of 7. */
   private List<String> withoutWhatItDoesNotKnow(List<String> command) {
     int at = command.indexOf("--enable-debug-command");
-    if (at < 0 || !binary.equals(RedisBinary.bundled())) {
+    if (at < 0 || RedisBinary.hasEnableDebugCommand(binary)) {
       return command;
     }
     List<String> less = new ArrayList<>(command);

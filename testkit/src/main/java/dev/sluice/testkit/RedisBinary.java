@@ -3,10 +3,15 @@ package dev.sluice.testkit;
 import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import redis.embedded.core.ExecutableProvider;
 
@@ -17,15 +22,20 @@ import redis.embedded.core.ExecutableProvider;
  */
 public final class RedisBinary {
 
+  private static final Map<Path, Integer> MAJOR_VERSIONS = new ConcurrentHashMap<>();
+
   private RedisBinary() {}
 
   /**
-   * Redis 6.2, the oldest that Sluice works with, out of a jar: needs nothing installed.
+   * Redis 6.2, the oldest that Sluice works with, out of a jar: needs nothing installed. To try all
+   * tests on another server, name its program in the environment: {@code
+   * SLUICE_TEST_REDIS=/path/to/valkey-server}.
    *
    * @return the path of the program
    */
   public static Path bundled() {
-    return Bundled.PATH;
+    String named = System.getenv("SLUICE_TEST_REDIS");
+    return named == null || named.isEmpty() ? Bundled.PATH : Path.of(named);
   }
 
   /**
@@ -44,6 +54,26 @@ public final class RedisBinary {
       }
     }
     return bundled();
+  }
+
+  /** Whether it has a setting of Redis 7 that older ones refuse to start with. */
+  static boolean hasEnableDebugCommand(Path program) {
+    return MAJOR_VERSIONS.computeIfAbsent(program, RedisBinary::majorVersion) >= 7;
+  }
+
+  /** Out of "Redis server v=6.2.11 sha=…" or "Valkey server v=8.0.1 sha=…". */
+  private static int majorVersion(Path program) {
+    try {
+      Process process = new ProcessBuilder(program.toString(), "--version").start();
+      String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+      Matcher version = Pattern.compile(" v=(\\d+)\\.").matcher(said);
+      if (!version.find()) {
+        throw new IllegalStateException(program + " --version: found no version in " + said);
+      }
+      return Integer.parseInt(version.group(1));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   /** Unpacked once for all servers of a process, and removed with it. */

@@ -1,0 +1,127 @@
+package dev.sluice.redis;
+
+import static dev.sluice.redis.Spending.LIMIT;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.Limiter;
+import dev.sluice.redis.RedisStoreBuilder.Protocol;
+import dev.sluice.store.StoreException;
+import dev.sluice.testkit.LocalCluster;
+import dev.sluice.testkit.LocalRedis;
+import dev.sluice.testkit.RedisBinary;
+import java.net.URI;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Who logs in, and what it must be allowed: the list that the documentation gives. */
+final class LoginTest {
+
+  /** As in docs/stores.md. */
+  private static final List<String> NEEDED =
+      List.of("+evalsha", "+eval", "+get", "+set", "+del", "+time", "+ping");
+
+  private static final List<String> NEEDED_IN_A_CLUSTER =
+      List.of("+cluster|slots", "+cluster|nodes");
+
+  private final LocalRedis redis = LocalRedis.start(RedisBinary.bundled());
+
+  @AfterEach
+  void stop() {
+    redis.close();
+  }
+
+  private static void allow(LocalRedis server, List<String> rules) {
+    List<String> words =
+        new ArrayList<>(List.of("ACL", "SETUSER", "app", "reset", "on", ">p@ss", "~rl:*"));
+    words.addAll(rules);
+    server.command(words.toArray(new String[0]));
+  }
+
+  private RedisStoreBuilder builder(String database) {
+    return RedisStore.builder(URI.create("redis://app:p%40ss@" + redis.address() + database))
+        .timeout(Duration.ofSeconds(10))
+        .rememberDenials(Duration.ZERO)
+        .keyPrefix("rl:");
+  }
+
+  private static void doEverything(RedisStore store) {
+    store.ping();
+    Limiter limiter = Limiter.of(Spending.LIMITS, store);
+    assertThat(Spending.granted(limiter, "a", 3)).isEqualTo(3);
+    assertThat(limiter.check(LIMIT, "a", 0).remaining()).isEqualTo(Spending.BURST - 3);
+    limiter.refund(LIMIT, "a");
+    assertThat(limiter.check(LIMIT, "a", 0).remaining()).isEqualTo(Spending.BURST - 2);
+    limiter.reset(LIMIT, "a");
+    assertThat(limiter.check(LIMIT, "a", 0).remaining()).isEqualTo(Spending.BURST);
+  }
+
+  @ParameterizedTest
+  @EnumSource(Protocol.class)
+  void userWithTheListAndNothingElse_canDoEverything(Protocol protocol) {
+    allow(redis, NEEDED);
+    try (RedisStore store = builder("/0").protocol(protocol).open()) {
+      doEverything(store);
+      redis.command("SCRIPT", "FLUSH");
+      doEverything(store);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"+evalsha", "+eval", "+get", "+set", "+del", "+time", "+ping"})
+  void userWithoutOneOfTheList_isRefusedSomething(String missing) {
+    allow(redis, NEEDED.stream().filter(rule -> !rule.equals(missing)).toList());
+    try (RedisStore store = builder("/0").open()) {
+      assertThatThrownBy(() -> doEverything(store))
+          .isInstanceOf(StoreException.class)
+          .hasMessageContaining(" run "); // "can't run", "no permissions to run"
+    }
+  }
+
+  @Test
+  void otherDatabase_andClientName_needTheirCommands() {
+    allow(redis, Stream.concat(NEEDED.stream(), Stream.of("+select", "+client|setname")).toList());
+    try (RedisStore store = builder("/3").clientName("front-17").open()) {
+      doEverything(store);
+      assertThat(Limiter.of(Spending.LIMITS, store).spend(LIMIT, "a").allowed()).isTrue();
+      assertThat(redis.command("INFO", "keyspace")).asString().contains("db3:keys=1");
+      assertThat(redis.command("CLIENT", "LIST"))
+          .asString()
+          .contains("name=front-17")
+          .contains("user=app");
+    }
+  }
+
+  @Test
+  void cluster_userWithTheListAndNothingElse_canDoEverything() {
+    try (LocalCluster cluster = LocalCluster.start(RedisBinary.bundled(), false)) {
+      List<String> rules = Stream.concat(NEEDED.stream(), NEEDED_IN_A_CLUSTER.stream()).toList();
+      cluster.servers().forEach(server -> allow(server, rules));
+      String hosts = String.join(",", cluster.servers().stream().map(LocalRedis::address).toList());
+      try (RedisStore store =
+          RedisStore.builder(URI.create("redis-cluster://app:p%40ss@" + hosts))
+              .timeout(Duration.ofSeconds(10))
+              .keyPrefix("rl:")
+              .open()) {
+        doEverything(store);
+      }
+    }
+  }
+
+  @Test
+  void userWhoIsUnknown_isRefused() {
+    try (RedisStore store = builder("/0").open()) {
+      assertThatThrownBy(store::ping)
+          .isInstanceOf(StoreException.class)
+          .hasMessageContaining("WRONGPASS")
+          .hasMessageNotContaining("p@ss");
+    }
+  }
+}

@@ -1,0 +1,160 @@
+package dev.sluice.redis;
+
+import static dev.sluice.redis.Spending.LIMIT;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.Limiter;
+import dev.sluice.store.StoreException;
+import dev.sluice.testkit.LocalRedis;
+import dev.sluice.testkit.RedisBinary;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.URI;
+import java.nio.file.Path;
+import java.time.Duration;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A server that speaks TLS, and asks its clients for a certificate as Redis does by itself. */
+final class TlsTest {
+
+  @TempDir private static Path folder;
+  private static Certificates ours;
+  private static Certificates others;
+  private static LocalRedis redis;
+  private static int port;
+
+  @BeforeAll
+  static void start() throws IOException {
+    ours = new Certificates(folder, "ours");
+    ours.issue("server", "dns:localhost");
+    ours.issue("client", "dns:client");
+    others = new Certificates(folder, "others");
+    try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      port = free.getLocalPort();
+    }
+    redis =
+        LocalRedis.start(
+            RedisBinary.bundled(),
+            "--tls-port",
+            "" + port,
+            "--tls-cert-file",
+            ours.pem("server") + "",
+            "--tls-key-file",
+            ours.key("server") + "",
+            "--tls-ca-cert-file",
+            ours.pem() + "");
+  }
+
+  @AfterAll
+  static void stop() {
+    redis.close();
+  }
+
+  private static RedisStoreBuilder builder(String host, String options) {
+    URI uri = URI.create("rediss://%s:%d/0%s".formatted(host, port, options));
+    return RedisStore.builder(uri)
+        .timeout(Duration.ofSeconds(10))
+        .connectTimeout(Duration.ofSeconds(10));
+  }
+
+  private static RedisStoreBuilder withCertificate(String host, String options) {
+    return builder(host, options).clientCertificate(ours.pem("client"), ours.key("client"));
+  }
+
+  private static void spends(RedisStoreBuilder builder) {
+    try (RedisStore store = builder.open()) {
+      assertThat(Limiter.of(Spending.LIMITS, store).spend(LIMIT, "a").allowed()).isTrue();
+    }
+  }
+
+  private static void refuses(RedisStoreBuilder builder, String... says) {
+    try (RedisStore store = builder.open()) {
+      assertThatThrownBy(() -> Limiter.of(Spending.LIMITS, store).spend(LIMIT, "a"))
+          .isInstanceOf(StoreException.class)
+          .hasMessageContaining(":" + port)
+          .hasMessageContainingAll(says)
+          .hasMessageContaining("nothing was charged");
+    }
+  }
+
+  @Test
+  void ownAuthority_andAClientsCertificate_spends() {
+    spends(withCertificate("localhost", "").trustedCertificates(ours.pem()));
+  }
+
+  @Test
+  void allOfItInTheUri_spends() {
+    spends(
+        builder(
+            "localhost",
+            "?ca=%s&cert=%s&key=%s".formatted(ours.pem(), ours.pem("client"), ours.key("client"))));
+  }
+
+  @Test
+  void authorityThatTheJvmDoesNotKnow_isRefused() {
+    refuses(withCertificate("localhost", ""), "no TLS", "certification path", "option ca");
+  }
+
+  @Test
+  void wrongAuthority_isRefused() {
+    refuses(
+        withCertificate("localhost", "").trustedCertificates(others.pem()), "no TLS", "option ca");
+  }
+
+  @Test
+  void wrongHostName_isRefused() {
+    refuses(
+        withCertificate("127.0.0.1", "").trustedCertificates(ours.pem()),
+        "no TLS",
+        "127.0.0.1",
+        "option verify");
+  }
+
+  @Test
+  void wrongHostName_whereItIsNotLookedAt_spends() {
+    spends(withCertificate("127.0.0.1", "?verify=ca").trustedCertificates(ours.pem()));
+    refuses(withCertificate("127.0.0.1", "?verify=ca").trustedCertificates(others.pem()), "no TLS");
+  }
+
+  @Test
+  void noVerification_takesAnyCertificate() {
+    spends(withCertificate("127.0.0.1", "?verify=none"));
+  }
+
+  @Test
+  void noClientCertificate_isRefused() {
+    try (RedisStore store = builder("localhost", "").trustedCertificates(ours.pem()).open()) {
+      assertThatThrownBy(() -> Limiter.of(Spending.LIMITS, store).spend(LIMIT, "a"))
+          .isInstanceOf(StoreException.class)
+          .hasMessageContaining("localhost:" + port);
+    }
+  }
+
+  @Test
+  void serverWithoutTls_isRefused() {
+    URI plain = URI.create("rediss://localhost:%d/0".formatted(redis.port()));
+    try (RedisStore store = RedisStore.builder(plain).timeout(Duration.ofSeconds(10)).open()) {
+      assertThatThrownBy(() -> Limiter.of(Spending.LIMITS, store).spend(LIMIT, "a"))
+          .isInstanceOf(StoreException.class)
+          .hasMessageContaining("nothing was charged");
+    }
+  }
+
+  @Test
+  void certificatesThatDoNotGoTogether_areRefusedAtOnce() {
+    URI plain = URI.create("redis://localhost:%d/0?ca=%s".formatted(port, ours.pem()));
+    assertThatThrownBy(() -> RedisStore.open(plain))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("certificates without TLS");
+    assertThatThrownBy(() -> builder("localhost", "?cert=" + ours.pem("client")).open())
+        .hasMessageContaining("options cert and key");
+    assertThatThrownBy(() -> builder("localhost", "?ca=" + folder.resolve("none.pem")))
+        .hasMessageContaining("option ca: found no readable file")
+        .hasMessageContaining("none.pem");
+  }
+}
