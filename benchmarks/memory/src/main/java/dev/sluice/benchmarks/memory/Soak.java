@@ -35,7 +35,7 @@ final class Soak {
   private static final int HOT_KEYS = 64;
   private static final int COLD_KEYS = 2_000_000;
   private static final int THREADS = 2;
-  private static final Quota HOT = Quota.of(1_000, 100, Duration.ofSeconds(1));
+  private static final Quota HOT = Quota.of(100, 10, Duration.ofSeconds(1));
   private static final Quota COLD = Quota.of(2, 1, Duration.ofSeconds(5));
 
   private final TimeSource time = TimeSource.system();
