@@ -35,9 +35,7 @@ final class DnsNames {
     if (text.endsWith(".")) {
       throw invalid(what, text, "ends with a dot, expected a name without one at its end");
     }
-    for (String label : text.split("\\.", -1)) {
-      requireLabel(label, text, what);
-    }
+    requireLabels(text, what);
     if (text.indexOf('.') < 0) {
       throw invalid(what, text, "has no dot, expected at least two labels");
     }
@@ -48,6 +46,13 @@ final class DnsNames {
     }
     String lower = text.toLowerCase(Locale.ROOT);
     return IdTexts.canonical(text, lower, what, strictness);
+  }
+
+  /** Refuses what has a label that no name has. */
+  static void requireLabels(String text, String what) {
+    for (String label : text.split("\\.", -1)) {
+      requireLabel(label, text, what);
+    }
   }
 
   private static boolean isNumber(String label) {

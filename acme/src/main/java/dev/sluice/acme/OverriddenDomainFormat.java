@@ -43,7 +43,7 @@ record OverriddenDomainFormat(DomainFormat domain) implements IdFormat {
     if (canonicalId.indexOf('/') >= 0) {
       return null;
     }
-    String registered = domain.suffixes().get().registeredName(canonicalId);
+    String registered = domain.suffixes().get().registeredOf(canonicalId);
     return registered.equals(canonicalId)
         ? null
         : "found %s, which no request can match: certificates are counted for %s"

@@ -1,6 +1,5 @@
 package dev.sluice.acme;
 
-import dev.sluice.limit.IdTexts;
 import dev.sluice.limit.InvalidIdException;
 import java.io.IOException;
 import java.io.InputStream;
@@ -139,17 +138,18 @@ public final class PublicSuffixes {
    *
    * @param name a DNS name; a leading {@code *.} is left out
    * @return the registered name, in lower case; a name that is a suffix itself stays as it is
-   * @throws InvalidIdException if the text is so far from a DNS name that it can't be told
+   * @throws InvalidIdException if it is no DNS name; one label is enough
    */
   public String registeredName(String name) {
-    String lower = name.toLowerCase(Locale.ROOT);
-    String plain = lower.startsWith("*.") ? lower.substring(2) : lower;
-    try {
-      String root = matcher.getDomainRoot(plain);
-      return root == null ? plain : root;
-    } catch (IllegalArgumentException e) { // of the JDK's IDN, for text that no punycode can hold
-      throw new InvalidIdException("found %s, expected a DNS name".formatted(IdTexts.quote(name)));
-    }
+    String plain = name.startsWith("*.") ? name.substring(2) : name;
+    DnsNames.requireLabels(plain, "domain");
+    return registeredOf(plain.toLowerCase(Locale.ROOT));
+  }
+
+  /** The same for a name in canonical form. */
+  String registeredOf(String canonical) {
+    String root = matcher.getDomainRoot(canonical);
+    return root == null ? canonical : root;
   }
 
   /**

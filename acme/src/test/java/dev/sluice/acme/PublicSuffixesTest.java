@@ -24,6 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class PublicSuffixesTest {
 
@@ -162,11 +163,13 @@ class PublicSuffixesTest {
     return ascii.toString();
   }
 
-  @Test
-  void registeredName_ofNoDnsName_isRefused() {
-    assertThatThrownBy(() -> PublicSuffixes.bundled().registeredName("xn--a.com\uffff"))
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"", "example..com", "example.com.", "a.*.com", "xn--a.com\uffff", "\u212a.com"})
+  void registeredName_ofNoDnsName_isRefused(String name) {
+    assertThatThrownBy(() -> PublicSuffixes.bundled().registeredName(name))
         .isInstanceOf(InvalidIdException.class)
-        .hasMessageContaining("expected a DNS name");
+        .hasMessageContaining("invalid domain");
   }
 
   @Test

@@ -68,7 +68,7 @@ final class FrontEnd {
 
   /** The client says that its set-up is mended. */
   void unpause(long account, Identifier identifier) {
-    limiter.reset(List.of(acme.unpauseKey(account, identifier)));
+    limiter.reset(List.of(acme.unpause(account, identifier)));
     paused.remove(pauseKey(account, identifier));
   }
 
