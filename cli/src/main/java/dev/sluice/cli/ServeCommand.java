@@ -3,6 +3,7 @@ package dev.sluice.cli;
 import dev.sluice.Limiter;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Strictness;
+import dev.sluice.micrometer.RedisMetrics;
 import dev.sluice.server.HostPort;
 import dev.sluice.server.SluiceServer;
 import dev.sluice.server.Stores;
@@ -11,6 +12,7 @@ import dev.sluice.server.http.MetricsPart;
 import dev.sluice.store.BucketStore;
 import dev.sluice.yaml.LimitFiles;
 import dev.sluice.yaml.LimitFilesWatcher;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -35,6 +37,8 @@ import picocli.CommandLine.Option;
     footer = {
       "  sluice serve",
       "  sluice serve --limits limits.yml --overrides overrides.yml --http 0.0.0.0:8080",
+      "  sluice serve --store 'redis://redis:6379/0?timeout=200ms' --on-failure local:4 \\",
+      "       --on-failure LoginsPerIPAddress=deny",
       "  curl -H 'Content-Type: application/json' http://127.0.0.1:8080/v1/spend \\",
       "       -d '{\"limit\":\"LoginsPerIPAddress\",\"id\":\"192.0.2.7\"}'"
     })
@@ -50,8 +54,12 @@ final class ServeCommand implements Callable<Integer> {
       names = "--store",
       paramLabel = "STORE",
       defaultValue = "memory",
-      description = "Where the buckets are kept: memory, or redis://host:port/db.")
+      description =
+          "Where the buckets are kept: memory, or redis://host:port/db, with options such as"
+              + " ?timeout=200ms&failures=5&denials=off (docs/stores.md has all).")
   private String store = "memory";
+
+  @Mixin private FailureRuleOptions failureRules = new FailureRuleOptions();
 
   @Option(
       names = "--snapshot",
@@ -111,13 +119,21 @@ final class ServeCommand implements Callable<Integer> {
         new CurrentLimits(watched == null ? SampleLimits.make() : watched.load());
     TableOverrides table = TableOverrides.of(overridesDb, overridesEvery, limits);
     KeptBuckets kept = kept();
+    PrometheusMeterRegistry registry = MetricsPart.newRegistry();
     try {
-      buckets = kept == null ? Stores.open(store) : kept.store();
+      buckets = kept == null ? openStore(registry) : kept.store();
     } catch (IllegalArgumentException e) {
       throw new InputException("--store: " + e.getMessage());
     }
-    serve(address, limits, buckets, kept, watched, table);
+    MetricsPart metrics = new MetricsPart(registry, table.limits(), buckets);
+    serve(address, limits, metrics, buckets, kept, watched, table);
     return Exit.DONE;
+  }
+
+  private BucketStore openStore(PrometheusMeterRegistry registry) {
+    return store.equals("memory")
+        ? Stores.open(store)
+        : Stores.open(store, new RedisMetrics(registry));
   }
 
   private @Nullable KeptBuckets kept() {
@@ -136,16 +152,18 @@ final class ServeCommand implements Callable<Integer> {
   private void serve(
       InetSocketAddress address,
       CurrentLimits limits,
+      MetricsPart metrics,
       BucketStore buckets,
       @Nullable KeptBuckets kept,
       @Nullable LimitFiles watched,
       TableOverrides table)
       throws InterruptedException {
-    MetricsPart metrics = new MetricsPart(table.limits(), buckets);
     LoadMeters meters = new LoadMeters(metrics.metrics(), table.isPresent());
     meters.filesLoaded(Instant.now());
     table.start(meters);
-    Limiter limiter = Limiter.builder(table.limits(), buckets).observer(metrics.metrics()).build();
+    Limiter.Builder limiting = Limiter.builder(table.limits(), buckets).observer(metrics.metrics());
+    failureRules.applyTo(limiting);
+    Limiter limiter = limiting.build();
     SluiceServer server =
         SluiceServer.builder(address)
             .part(new HttpPart(limiter, () -> ready(buckets, table)))

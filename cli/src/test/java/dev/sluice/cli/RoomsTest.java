@@ -23,7 +23,7 @@ class RoomsTest {
           "acme", List.of(),
           "redis", List.of(),
           "postgres", List.of(),
-          "micrometer", List.of(),
+          "micrometer", List.of("redis"),
           "server", List.of("yaml", "redis", "acme", "postgres", "micrometer"),
           "cli", List.of("yaml", "redis", "acme", "postgres", "micrometer", "server"));
 

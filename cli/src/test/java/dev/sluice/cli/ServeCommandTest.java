@@ -8,6 +8,8 @@ import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.testkit.LocalPostgres;
+import dev.sluice.testkit.LocalRedis;
+import dev.sluice.testkit.RedisBinary;
 import dev.sluice.yaml.LimitFiles;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -31,6 +33,7 @@ import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 final class ServeCommandTest {
@@ -216,6 +219,66 @@ final class ServeCommandTest {
   }
 
   @Test
+  void redisThatIsAway_isAnsweredForByTheFailureRules_andSeenInTheMetrics(@TempDir Path folder)
+      throws Exception {
+    Path limits =
+        Files.writeString(
+            folder.resolve("limits.yml"),
+            limitsOf(100) + "LoginsPerIPAddress:\n  burst: 9\n  count: 1\n  period: 1h\n");
+    try (LocalRedis redis = LocalRedis.start(RedisBinary.bundled());
+        CliProcess cli =
+            CliProcess.start(
+                "serve",
+                "--http",
+                "127.0.0.1:0",
+                "--store",
+                redis.uri() + "?timeout=10s&failures=2&probe=100ms&denials=off&queue=1000",
+                "--limits",
+                limits.toString(),
+                "--on-failure",
+                "local:4",
+                "--on-failure",
+                "LoginsPerIPAddress=deny");
+        BufferedReader err = cli.err()) {
+      String server = untilReady(err);
+      assertThat(spend(server)).contains("\"allowed\":true", "\"remaining\":99");
+      assertThat(get(server + "/metrics"))
+          .contains(
+              "ratelimits_redis_call_latency_count{result=\"answered\",server=\"%s\"} 1"
+                  .formatted(redis.address()))
+          .contains("ratelimits_redis_asked{server=\"%s\"} 1.0".formatted(redis.address()));
+      redis.kill();
+      assertThat(spend(server)).contains("\"allowed\":true", "\"remaining\":24");
+      assertThat(post(server, "{\"limit\":\"LoginsPerIPAddress\",\"id\":\"192.0.2.7\"}"))
+          .contains("\"allowed\":false");
+      assertThat(until(err, "gave up")).contains(redis.address());
+      assertThat(spend(server)).contains("\"remaining\":23");
+      assertThat(get(server + "/metrics"))
+          .contains("ratelimits_redis_asked{server=\"%s\"} 0.0".formatted(redis.address()))
+          .contains(
+              "ratelimits_redis_refused_total{reason=\"given_up\",server=\"%s\"} 1.0"
+                  .formatted(redis.address()));
+      redis.startAgain();
+      await().atMost(PATIENCE).until(() -> spend(server).contains("\"remaining\":9"));
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "sometimes, 'found \"sometimes\", expected fail, allow, deny, or local:N'",
+    "local:0, 'found \"local:0\"'",
+    "LoginsPerIPAdress=deny, 'did you mean \"LoginsPerIPAddress\"?'",
+    "LoginsPerIPAddress=, 'found \"LoginsPerIPAddress=\"'",
+  })
+  void failureRule_thatIsWrong_isRefused(String rule, String says) {
+    Cli run = Cli.run("serve", "--http", ":0", "--on-failure", rule);
+    assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(run.err()).contains("--on-failure: ", says);
+    Cli twice = Cli.run("serve", "--http", ":0", "--on-failure", "deny", "--on-failure", "allow");
+    assertThat(twice.err()).contains("found a rule for all limits twice");
+  }
+
+  @Test
   void sampleLimits_areThoseOfTheExample() {
     Limits example = LimitFiles.of(Path.of("../examples/limits/samples.yml")).load();
     Limits sample = SampleLimits.make();
@@ -245,10 +308,14 @@ final class ServeCommandTest {
   }
 
   private static String spend(String server) {
+    return post(server, "{\"limit\":\"ApiCallsPerKey\",\"id\":\"k\"}");
+  }
+
+  private static String post(String server, String body) {
     return send(
         HttpRequest.newBuilder(URI.create(server + "/v1/spend"))
             .header("Content-Type", "application/json")
-            .POST(BodyPublishers.ofString("{\"limit\":\"ApiCallsPerKey\",\"id\":\"k\"}"))
+            .POST(BodyPublishers.ofString(body))
             .build());
   }
 

@@ -8,10 +8,13 @@ import io.lettuce.core.AbstractRedisClient;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.ClientOptions.DisconnectedBehavior;
 import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisCredentials;
+import io.lettuce.core.RedisCredentialsProvider;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.SocketOptions;
 import io.lettuce.core.SslOptions;
 import io.lettuce.core.SslVerifyMode;
+import io.lettuce.core.StaticCredentialsProvider;
 import io.lettuce.core.cluster.ClusterClientOptions;
 import io.lettuce.core.cluster.ClusterTopologyRefreshOptions;
 import io.lettuce.core.cluster.RedisClusterClient;
@@ -126,15 +129,23 @@ final class Connecting {
     secured(builder);
     String as = user == null ? from.user() : user;
     String with = password == null ? from.password() : password;
-    if (with != null && as != null) {
-      builder.withAuthentication(as, with);
-    } else if (with != null) {
-      builder.withPassword(with.toCharArray());
+    if (with != null) {
+      builder.withAuthentication(credentials(as, with));
     }
     if (clientName != null) {
       builder.withClientName(clientName);
     }
     return builder.build();
+  }
+
+  /**
+   * Of the kind that is given at once. With any other (so it is with {@code
+   * withAuthentication(user, password)}) Lettuce 7.7 ends the greeting on a thread of some pool,
+   * and hands out a connection that for a moment does not know yet that it is connected, and
+   * refuses commands.
+   */
+  static RedisCredentialsProvider credentials(@Nullable String user, String password) {
+    return new StaticCredentialsProvider(RedisCredentials.just(user, password.toCharArray()));
   }
 
   @CanIgnoreReturnValue

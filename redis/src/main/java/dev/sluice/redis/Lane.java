@@ -1,5 +1,7 @@
 package dev.sluice.redis;
 
+import dev.sluice.redis.RedisObserver.Refusal;
+import dev.sluice.redis.RedisObserver.Result;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
 import dev.sluice.store.StoreException;
@@ -84,11 +86,13 @@ final class Lane {
     try {
       server.breaker().requireAsked();
     } catch (StoreException e) {
+      observer.refused(server.name(), Refusal.GIVEN_UP);
       request.completeExceptionally(e);
       return;
     }
     if (waitingCount.incrementAndGet() > options.maxWaiting) {
       waitingCount.decrementAndGet();
+      observer.refused(server.name(), Refusal.QUEUE_FULL);
       request.completeExceptionally(
           new StoreException(
               "%d requests wait for %s, which is as many as may; nothing was charged"
@@ -200,6 +204,7 @@ final class Lane {
     for (Request next = waiting.peek(); next != null && next.overdue(now); next = waiting.peek()) {
       if (waiting.remove(next)) {
         waitingCount.decrementAndGet();
+        observer.refused(server.name(), Refusal.WAITED_TOO_LONG);
         next.completeExceptionally(timeOut("while waiting for its turn; " + NOTHING));
       }
     }
@@ -317,7 +322,7 @@ final class Lane {
 
     private void failAll(ServerFault fault) {
       StoreException exception = fault.exception(server.name());
-      end(exception, fault.isOutage());
+      end(Result.FAILED, fault.isOutage() ? exception : null);
       requests.forEach(request -> request.completeExceptionally(exception));
     }
 
@@ -390,8 +395,8 @@ final class Lane {
         return;
       }
       boolean neverSent = abandon();
+      end(Result.TIMED_OUT, timeOut("for all callers of a call")); // before anybody calls again
       endAll(overdue, neverSent ? NOTHING : UNKNOWN);
-      end(timeOut("for all callers of a call"));
     }
 
     /** Whether the server has certainly seen nothing of it. */
@@ -409,22 +414,26 @@ final class Lane {
       }
     }
 
-    private void end(@Nullable StoreException failure) {
-      end(failure, failure != null);
+    private void end(@Nullable StoreException outage) {
+      end(outage == null ? Result.ANSWERED : Result.FAILED, outage);
     }
 
-    /** Once: frees the place of this call, and tells what became of it. */
-    private void end(@Nullable StoreException failure, boolean outage) {
+    /**
+     * Once: frees the place of this call, and tells what became of it.
+     *
+     * @param outage why the server is not there, null where it is, whatever it said
+     */
+    private void end(Result result, @Nullable StoreException outage) {
       if (!ended.compareAndSet(false, true)) {
         return;
       }
       calls.compareAndSet(slot, this, null);
-      if (outage) {
-        breaker.failed(failure == null ? "no answer" : String.valueOf(failure.getMessage()));
-      } else {
+      if (outage == null) {
         breaker.answered();
+      } else {
+        breaker.failed(String.valueOf(outage.getMessage()));
       }
-      observer.called(server.name(), requests.size(), charges, failure, System.nanoTime() - start);
+      observer.called(server.name(), result, requests.size(), charges, System.nanoTime() - start);
     }
   }
 }

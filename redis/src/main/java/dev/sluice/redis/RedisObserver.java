@@ -1,12 +1,10 @@
 package dev.sluice.redis;
 
-import org.jspecify.annotations.Nullable;
-
 /**
  * Watches a {@link RedisStore}, to count and to time what a {@code LimiterObserver} can't see.
  *
- * <p>Called on the store's threads: keep it short, never block, never throw. Implementations are
- * thread-safe.
+ * <p>Called on the store's threads and on its callers': keep it short, never block. What it throws
+ * is logged and goes no further. Implementations are thread-safe.
  */
 public interface RedisObserver {
 
@@ -14,13 +12,20 @@ public interface RedisObserver {
    * A call of the script ended.
    *
    * @param server host and port, or what else names the server
+   * @param result how
    * @param batches how many callers shared the call
    * @param charges how many charges they brought
-   * @param failure why there was no answer, null if there was one
    * @param elapsedNanos how long the call took
    */
-  default void called(
-      String server, int batches, int charges, @Nullable Throwable failure, long elapsedNanos) {}
+  default void called(String server, Result result, int batches, int charges, long elapsedNanos) {}
+
+  /**
+   * A batch failed before a call took it along; nothing was charged.
+   *
+   * @param server host and port, or what else names the server
+   * @param why what stood in its way
+   */
+  default void refused(String server, Refusal why) {}
 
   /** A denial was answered from what an earlier one told, without a call. */
   default void deniedFromMemory() {}
@@ -33,6 +38,26 @@ public interface RedisObserver {
    * @param reason what was seen
    */
   default void changed(String server, State state, String reason) {}
+
+  /** How a call of the script ended. */
+  enum Result {
+    /** The server decided. */
+    ANSWERED,
+    /** It refused, or could not be reached. */
+    FAILED,
+    /** Its answer did not come in time. */
+    TIMED_OUT
+  }
+
+  /** Why a batch was not taken along by a call. */
+  enum Refusal {
+    /** As many wait as may. */
+    QUEUE_FULL,
+    /** Its turn did not come in time. */
+    WAITED_TOO_LONG,
+    /** The server was given up. */
+    GIVEN_UP
+  }
 
   /** Whether a server is asked. */
   enum State {

@@ -393,7 +393,7 @@ public final class RedisStoreBuilder {
             maxFailures,
             probeEvery.toNanos(),
             timer,
-            observer);
+            new GuardedObserver(observer));
     return new RedisStore(
         uri.toString(),
         connecting.shards(uri, names, wiring),

@@ -34,15 +34,16 @@ if ownClock then
   nowS, nowN = tonumber(time[1]), tonumber(time[2]) * 1000
 end
 
-local reply = {nowS, nowN}
+local reply, replied = {nowS, nowN}, 2
 local p, k, count = 4, 1, #a -- the next number of ARGV, the next key, the end of ARGV
+
+-- What is known of each charge of a batch, side by side; every batch writes over the one before.
+local found, aheads, aheadn, fitting, at = {}, {}, {}, {}, {}
 
 while p <= count do
   local n = a[p]
   p = p + 1
   local failure, passes = nil, true
-  -- What is known of each charge of this batch, side by side.
-  local found, aheads, aheadn, fitting, at = {}, {}, {}, {}, {}
   local q = p
   for i = 1, n do
     local act, incS, incN, offS, offN = a[q], a[q + 1], a[q + 2], a[q + 3], a[q + 4]
@@ -166,7 +167,8 @@ while p <= count do
   end
 
   for i = 1, n do
-    reply[#reply + 1] = failure and ('!' .. failure) or found[i]
+    replied = replied + 1
+    reply[replied] = failure and ('!' .. failure) or found[i]
   end
   p, k = q, k + n
 end

@@ -14,7 +14,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -32,11 +31,7 @@ final class CoalescingTest {
             new RedisObserver() {
               @Override
               public void called(
-                  String server,
-                  int batches,
-                  int charges,
-                  @Nullable Throwable failure,
-                  long nanos) {
+                  String server, Result result, int batches, int charges, long nanos) {
                 callsOf.add(batches);
               }
             });

@@ -10,7 +10,6 @@ import dev.sluice.testkit.ManualTime;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** Denials that are answered without a call, and when they no longer may be. */
@@ -26,11 +25,7 @@ final class DenialMemoryTest {
             new RedisObserver() {
               @Override
               public void called(
-                  String server,
-                  int batches,
-                  int charges,
-                  @Nullable Throwable failure,
-                  long nanos) {
+                  String server, Result result, int batches, int charges, long nanos) {
                 calls.incrementAndGet();
               }
 

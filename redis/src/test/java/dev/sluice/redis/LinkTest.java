@@ -10,6 +10,7 @@ import dev.sluice.testkit.RedisBinary;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.ClientOptions.DisconnectedBehavior;
 import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisCredentialsProvider;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.codec.ByteArrayCodec;
@@ -53,14 +54,49 @@ final class LinkTest {
   }
 
   private CompletionStage<StatefulRedisConnection<byte[], byte[]>> connect() {
+    return connect(Connecting.credentials(null, ""));
+  }
+
+  private CompletionStage<StatefulRedisConnection<byte[], byte[]>> connect(
+      RedisCredentialsProvider credentials) {
     connected.incrementAndGet();
     return client.connectAsync(
         ByteArrayCodec.INSTANCE,
         RedisURI.builder()
             .withHost("127.0.0.1")
             .withPort(redis.port())
+            .withAuthentication(credentials)
             .withTimeout(Duration.ofSeconds(10))
             .build());
+  }
+
+  /**
+   * The race: who is told that there is a connection uses it at once. Where the greeting with a
+   * password ends on another thread than the client's own, it is not ready then.
+   */
+  @Test
+  void connection_withAPassword_isReadyWhenItIsHandedOut() {
+    redis.command("CONFIG", "SET", "requirepass", "right");
+    List<String> threads = new ArrayList<>();
+    var link =
+        link(
+            () -> connect(Connecting.credentials(null, "right")),
+            () -> connect(Connecting.credentials("default", "right")));
+    for (int i = 0; i < 50; i++) {
+      link.renew();
+      redis.freeze(); // or it could be there before something is chained to it
+      CompletableFuture<Boolean> used =
+          link.connection()
+              .thenCompose(
+                  open -> {
+                    threads.add(Thread.currentThread().getName());
+                    return open.async().ping();
+                  })
+              .handle((pong, failure) -> failure == null);
+      redis.thaw();
+      assertThat(used.join()).isTrue();
+    }
+    assertThat(threads).allMatch(name -> name.contains("EventLoop"));
   }
 
   /** Broken, and not yet saying so: what every connection is for a moment when it breaks. */
@@ -70,6 +106,7 @@ final class LinkTest {
             real -> real.closeAsync().thenApply(closed -> altered(real, "isOpen", broken -> true)));
   }
 
+  @SuppressWarnings("FutureReturnValueIgnored") // it is handed on, as an Object
   private static StatefulRedisConnection<byte[], byte[]> onClose(
       StatefulRedisConnection<byte[], byte[]> real, Runnable told) {
     return altered(

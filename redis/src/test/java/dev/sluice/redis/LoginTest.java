@@ -47,7 +47,7 @@ final class LoginTest {
 
   private RedisStoreBuilder builder(String database) {
     return RedisStore.builder(URI.create("redis://app:p%40ss@" + redis.address() + database))
-        .timeout(Duration.ofSeconds(10))
+        .timeout(Duration.ofMinutes(1))
         .rememberDenials(Duration.ZERO)
         .keyPrefix("rl:");
   }
@@ -107,7 +107,7 @@ final class LoginTest {
       String hosts = String.join(",", cluster.servers().stream().map(LocalRedis::address).toList());
       try (RedisStore store =
           RedisStore.builder(URI.create("redis-cluster://app:p%40ss@" + hosts))
-              .timeout(Duration.ofSeconds(10))
+              .timeout(Duration.ofMinutes(1))
               .keyPrefix("rl:")
               .open()) {
         doEverything(store);

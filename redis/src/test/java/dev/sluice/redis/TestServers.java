@@ -51,7 +51,8 @@ final class TestServers {
   /** A store without buckets: its keys have a prefix that no other has. */
   static RedisStoreBuilder fresh(URI uri) {
     return RedisStore.builder(uri)
-        .timeout(Duration.ofSeconds(10)) // the machine may be busy; no test waits for it
+        .timeout(Duration.ofMinutes(1)) // the machine may be busy; no test waits for it
+        .connectTimeout(Duration.ofMinutes(1))
         .keyPrefix("t" + PREFIXES.incrementAndGet() + "-");
   }
 

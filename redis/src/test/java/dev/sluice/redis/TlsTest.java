@@ -58,8 +58,8 @@ final class TlsTest {
   private static RedisStoreBuilder builder(String host, String options) {
     URI uri = URI.create("rediss://%s:%d/0%s".formatted(host, port, options));
     return RedisStore.builder(uri)
-        .timeout(Duration.ofSeconds(10))
-        .connectTimeout(Duration.ofSeconds(10));
+        .timeout(Duration.ofMinutes(1))
+        .connectTimeout(Duration.ofMinutes(1));
   }
 
   private static RedisStoreBuilder withCertificate(String host, String options) {
@@ -138,7 +138,7 @@ final class TlsTest {
   @Test
   void serverWithoutTls_isRefused() {
     URI plain = URI.create("rediss://localhost:%d/0".formatted(redis.port()));
-    try (RedisStore store = RedisStore.builder(plain).timeout(Duration.ofSeconds(10)).open()) {
+    try (RedisStore store = RedisStore.builder(plain).timeout(Duration.ofMinutes(1)).open()) {
       assertThatThrownBy(() -> Limiter.of(Spending.LIMITS, store).spend(LIMIT, "a"))
           .isInstanceOf(StoreException.class)
           .hasMessageContaining("nothing was charged");

@@ -1,6 +1,7 @@
 package dev.sluice.server;
 
 import dev.sluice.limit.Suggestion;
+import dev.sluice.redis.RedisObserver;
 import dev.sluice.redis.RedisStore;
 import dev.sluice.redis.RedisStoreBuilder;
 import dev.sluice.store.BucketStore;
@@ -37,7 +38,21 @@ public final class Stores {
    *     are, or if the address has a mistake
    */
   public static BucketStore open(String address) {
-    return address.equals(MEMORY) ? BucketStore.inMemory() : RedisStore.open(redis(address));
+    return open(address, new RedisObserver() {});
+  }
+
+  /**
+   * Opens a store that goes by its own clock.
+   *
+   * @param address {@code memory}, or the URI of a {@link RedisStore}
+   * @param observer who watches it, if it is in Redis
+   * @return the store, to be closed
+   * @throws IllegalArgumentException as {@link #open(String)}
+   */
+  public static BucketStore open(String address, RedisObserver observer) {
+    return address.equals(MEMORY)
+        ? BucketStore.inMemory()
+        : RedisStore.builder(redis(address)).observer(observer).open();
   }
 
   /**

@@ -11,8 +11,7 @@ import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 /** {@code GET /metrics}: what the limiter does, for Prometheus. Immutable and thread-safe. */
 public final class MetricsPart implements Part {
 
-  private final PrometheusMeterRegistry registry =
-      new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+  private final PrometheusMeterRegistry registry;
   private final LimiterMetrics metrics;
 
   /**
@@ -22,7 +21,28 @@ public final class MetricsPart implements Part {
    * @param store that limiter's store
    */
   public MetricsPart(CurrentLimits limits, BucketStore store) {
+    this(newRegistry(), limits, store);
+  }
+
+  /**
+   * Makes the part, with meters that are there already.
+   *
+   * @param registry of {@link #newRegistry}
+   * @param limits the limits of the limiter that is watched
+   * @param store that limiter's store
+   */
+  public MetricsPart(PrometheusMeterRegistry registry, CurrentLimits limits, BucketStore store) {
+    this.registry = registry;
     this.metrics = new LimiterMetrics(registry, limits, store);
+  }
+
+  /**
+   * Where meters go that the page is to show.
+   *
+   * @return a new one
+   */
+  public static PrometheusMeterRegistry newRegistry() {
+    return new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
   }
 
   /**

@@ -33,6 +33,12 @@ import org.redisson.config.Config;
 /** The store, its peers, and the bound: a plain GET. Each as its documentation shows it. */
 final class Subjects {
 
+  static final String GET = "bound: GET";
+  static final String SEED = "seed system's scheme";
+  static final String BUCKET4J = "Bucket4j, Lettuce";
+  static final String REDISSON = "Redisson RRateLimiter";
+  static final String SLUICE = "Sluice";
+
   private static final long BURST = 1_000_000;
   private static final Duration PERIOD = Duration.ofDays(10);
 
@@ -42,7 +48,7 @@ final class Subjects {
   static Subject get(URI uri) {
     RedisClient client = RedisClient.create(uri.toString());
     StatefulRedisConnection<String, String> connection = client.connect();
-    return new Named("bound: GET", "get:") {
+    return new Named(GET, "get:") {
       @Override
       public void spend(int bucket) {
         var unused = connection.sync().get("get:" + bucket);
@@ -65,7 +71,7 @@ final class Subjects {
     RedisClient client = RedisClient.create(uri.toString());
     StatefulRedisConnection<String, String> connection = client.connect();
     long interval = PERIOD.toNanos() / BURST;
-    return new Named("seed system's scheme", "seed:") {
+    return new Named(SEED, "seed:") {
       @Override
       public void spend(int bucket) {
         String key = "seed:" + bucket;
@@ -100,7 +106,7 @@ final class Subjects {
         BucketConfiguration.builder()
             .addLimit(limit -> limit.capacity(BURST).refillGreedy(BURST, PERIOD))
             .build();
-    return new Named("Bucket4j, Lettuce", "b4j:") {
+    return new Named(BUCKET4J, "b4j:") {
       @Override
       public void spend(int bucket) {
         var unused = buckets.builder().build("b4j:" + bucket, () -> configuration).tryConsume(1);
@@ -130,7 +136,7 @@ final class Subjects {
       limiters[i] = client.getRateLimiter("rds:" + i);
       var unused = limiters[i].trySetRate(RateType.OVERALL, BURST, PERIOD);
     }
-    return new Named("Redisson RRateLimiter", "rds:") {
+    return new Named(REDISSON, "rds:") {
       @Override
       public void spend(int bucket) {
         var unused = limiters[bucket].tryAcquire();
@@ -151,7 +157,7 @@ final class Subjects {
     RedisStore store = RedisStore.builder(uri).timeout(Duration.ofSeconds(10)).open();
     Limiter limiter = Limiter.of(limits, store);
     AsyncLimiter async = limiter.async();
-    return new Named("Sluice", "3:") {
+    return new Named(SLUICE, "3:") {
       @Override
       public void spend(int bucket) {
         var unused = limiter.spend("Measured", "" + bucket);

@@ -1,0 +1,67 @@
+package dev.sluice.cli;
+
+import dev.sluice.FailureRule;
+import dev.sluice.Limiter;
+import dev.sluice.limit.UnknownLimitException;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import picocli.CommandLine.Option;
+
+/** What holds while the store can't decide: for all limits, and for single ones. */
+final class FailureRuleOptions {
+
+  private static final String LOCAL = "local:";
+
+  @Option(
+      names = "--on-failure",
+      paramLabel = "[LIMIT=]RULE",
+      description = {
+        "What a check or spend comes to when the store can't decide: fail (an error, what holds"
+            + " without this), allow, deny, or local:N (decided in memory, by a share of 1/N, for N"
+            + " processes).",
+        "With LIMIT= for that limit only; may be repeated."
+      })
+  private List<String> onFailure = List.of();
+
+  void applyTo(Limiter.Builder limiter) {
+    Set<String> said = new HashSet<>();
+    for (String option : onFailure) {
+      int equals = option.indexOf('=');
+      String limit = equals < 0 ? "" : option.substring(0, equals);
+      FailureRule rule = rule(option, option.substring(equals + 1));
+      if (!said.add(limit)) {
+        throw new InputException(
+            "--on-failure: found %s twice, expected one rule"
+                .formatted(limit.isEmpty() ? "a rule for all limits" : limit));
+      }
+      if (equals < 0) {
+        limiter.onFailure(rule);
+        continue;
+      }
+      try {
+        limiter.onFailure(limit, rule);
+      } catch (UnknownLimitException e) {
+        throw new InputException("--on-failure: " + e.getMessage());
+      }
+    }
+  }
+
+  private static FailureRule rule(String option, String rule) {
+    return switch (rule) {
+      case "fail" -> FailureRule.fail();
+      case "allow" -> FailureRule.allow();
+      case "deny" -> FailureRule.deny();
+      default -> {
+        if (rule.matches(LOCAL + "[1-9][0-9]{0,5}")) {
+          yield FailureRule.local(Integer.parseInt(rule.substring(LOCAL.length())));
+        }
+        throw new InputException(
+            "--on-failure: found \"%s\", expected fail, allow, deny, or local:N for N processes that"
+                    .formatted(option)
+                + " share the limits, such as local:4; for a single limit with its name before it,"
+                + " such as LoginsPerIPAddress=deny");
+      }
+    };
+  }
+}

@@ -1,0 +1,148 @@
+package dev.sluice.micrometer;
+
+import dev.sluice.redis.RedisObserver;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.DistributionSummary;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.util.EnumMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+
+/**
+ * Counts and times a store in Redis; needs {@code sluice-redis}. Prometheus sees:
+ *
+ * <ul>
+ *   <li>{@code ratelimits_redis_call_latency{server,result}}, a histogram of script calls in
+ *       seconds; result is {@code answered}, {@code failed} or {@code timed_out}
+ *   <li>{@code ratelimits_redis_call_batches{server}}, how many callers shared a call
+ *   <li>{@code ratelimits_redis_refused_total{server,reason}}, batches that no call took along;
+ *       reason is {@code queue_full}, {@code waited_too_long} or {@code given_up}
+ *   <li>{@code ratelimits_redis_asked{server}}, 1, or 0 while the server is given up
+ *   <li>{@code ratelimits_redis_changes_total{server,state}}, how often it became {@code given_up}
+ *       or {@code asked} again
+ *   <li>{@code ratelimits_redis_denied_from_memory_total}
+ * </ul>
+ *
+ * <p>A label is a server of the store or a word of a closed set. Thread-safe; no method blocks.
+ */
+public final class RedisMetrics implements RedisObserver {
+
+  private static final double NANOS_PER_SECOND = TimeUnit.SECONDS.toNanos(1);
+
+  private final MeterRegistry registry;
+  private final Counter deniedFromMemory;
+  private final Map<String, ServerMeters> servers = new ConcurrentHashMap<>();
+
+  /**
+   * Binds the meters; those of a server appear when it is first called.
+   *
+   * @param registry where they go
+   */
+  public RedisMetrics(MeterRegistry registry) {
+    this.registry = registry;
+    this.deniedFromMemory =
+        Counter.builder("ratelimits.redis.denied.from.memory")
+            .description("Denials that were answered from an earlier one, without a call")
+            .register(registry);
+  }
+
+  private static <E extends Enum<E>, M> Map<E, M> ofEach(Class<E> words, Function<E, M> bind) {
+    Map<E, M> meters = new EnumMap<>(words);
+    for (E word : words.getEnumConstants()) {
+      meters.put(word, bind.apply(word));
+    }
+    return meters;
+  }
+
+  private static <E, M> M require(Map<E, M> meters, E word) {
+    return Objects.requireNonNull(meters.get(word)); // each has one
+  }
+
+  private ServerMeters meters(String server) {
+    ServerMeters known = servers.get(server);
+    return known == null ? servers.computeIfAbsent(server, ServerMeters::new) : known;
+  }
+
+  @Override
+  public void called(String server, Result result, int batches, int charges, long elapsedNanos) {
+    ServerMeters meters = meters(server);
+    require(meters.latency, result).record(elapsedNanos / NANOS_PER_SECOND);
+    meters.batches.record(batches);
+  }
+
+  @Override
+  public void refused(String server, Refusal why) {
+    require(meters(server).refused, why).increment();
+  }
+
+  @Override
+  public void deniedFromMemory() {
+    deniedFromMemory.increment();
+  }
+
+  @Override
+  public void changed(String server, State state, String reason) {
+    ServerMeters meters = meters(server);
+    meters.state = state;
+    require(meters.changes, state).increment();
+  }
+
+  /** The meters of one server. Thread-safe. */
+  private final class ServerMeters {
+    private final String server;
+    private final Map<Result, DistributionSummary> latency;
+    private final Map<Refusal, Counter> refused;
+    private final Map<State, Counter> changes;
+    private final DistributionSummary batches;
+    private volatile State state = State.ASKED;
+
+    ServerMeters(String server) {
+      this.server = server;
+      this.latency = ofEach(Result.class, this::latency);
+      this.refused =
+          ofEach(
+              Refusal.class,
+              why -> counter("refused", "Batches that no call took along", "reason", why));
+      this.changes =
+          ofEach(
+              State.class,
+              to ->
+                  counter(
+                      "changes", "How often a server was given up, or asked again", "state", to));
+      this.batches =
+          DistributionSummary.builder("ratelimits.redis.call.batches")
+              .description("How many callers shared a call of the script")
+              .tag("server", server)
+              .register(registry);
+      Gauge.builder("ratelimits.redis.asked", this, m -> m.state == State.ASKED ? 1 : 0)
+          .description("1 where a server is asked, 0 while it is given up")
+          .tag("server", server)
+          .register(registry);
+    }
+
+    private DistributionSummary latency(Result result) {
+      return Latency.builder("ratelimits.redis.call.latency")
+          .description("How long calls of the script took, in seconds")
+          .tag("server", server)
+          .tag("result", word(result))
+          .register(registry);
+    }
+
+    private Counter counter(String name, String description, String label, Enum<?> value) {
+      return Counter.builder("ratelimits.redis." + name)
+          .description(description)
+          .tag("server", server)
+          .tag(label, word(value))
+          .register(registry);
+    }
+
+    private static String word(Enum<?> value) {
+      return value.name().toLowerCase(Locale.ROOT);
+    }
+  }
+}

@@ -1,0 +1,108 @@
+package dev.sluice.micrometer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.redis.RedisObserver.Refusal;
+import dev.sluice.redis.RedisStore;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Charge.Act;
+import dev.sluice.store.StoreException;
+import dev.sluice.testkit.LocalRedis;
+import dev.sluice.testkit.RedisBinary;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+class RedisMetricsTest {
+
+  private static final long HOUR = TimeUnit.HOURS.toNanos(1);
+  private static final List<Charge> SPEND =
+      List.of(new Charge("1:a", Act.SPEND, HOUR, 2 * HOUR, Charge.NO_END));
+
+  private final PrometheusMeterRegistry registry =
+      new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+  private final RedisMetrics metrics = new RedisMetrics(registry);
+  private final LocalRedis redis = LocalRedis.start(RedisBinary.bundled());
+  private final RedisStore store =
+      RedisStore.builder(redis.uri())
+          .timeout(Duration.ofSeconds(1))
+          .giveUpAfter(2, Duration.ofMillis(50))
+          .rememberDenials(Duration.ofHours(1))
+          .observer(metrics)
+          .open();
+
+  @AfterEach
+  void stop() {
+    store.close();
+    redis.close();
+  }
+
+  private String scraped() {
+    return registry.scrape();
+  }
+
+  private String line(String name, String labels) {
+    String before = labels.isEmpty() ? "" : labels + ",";
+    return "ratelimits_redis_%s{%sserver=\"%s\"} ".formatted(name, before, redis.address());
+  }
+
+  @Test
+  void calls_areCountedByResult_timeOutsApart() {
+    await().ignoreExceptions().until(() -> pinged());
+    for (int i = 0; i < 3; i++) {
+      assertThat(store.charge(SPEND)).hasSize(1);
+    }
+    assertThat(store.charge(SPEND)).hasSize(1); // the denial is known by now
+    redis.freeze();
+    for (int i = 0; i < 2; i++) {
+      assertThatThrownBy(() -> store.charge(other())).isInstanceOf(StoreException.class);
+    }
+    assertThatThrownBy(() -> store.charge(other())).hasMessageContaining("given up");
+    assertThat(scraped())
+        .contains(line("call_latency_count", "result=\"answered\"") + 3)
+        .contains(line("call_latency_count", "result=\"timed_out\"") + 2)
+        .contains(line("call_latency_count", "result=\"failed\"") + 0)
+        .contains(line("call_batches_count", "") + 5)
+        .contains(line("refused_total", "reason=\"given_up\"") + "1.0")
+        .contains(line("asked", "") + "0.0")
+        .contains(
+            "ratelimits_redis_changes_total{server=\"%s\",state=\"given_up\"} 1.0"
+                .formatted(redis.address()))
+        .contains("ratelimits_redis_denied_from_memory_total 1.0");
+    redis.thaw();
+    await().until(() -> scraped().contains(line("asked", "") + "1.0"));
+    assertThat(scraped()).contains("state=\"asked\"} 1.0");
+  }
+
+  private boolean pinged() {
+    store.ping();
+    return true;
+  }
+
+  private static List<Charge> other() {
+    return List.of(new Charge("1:b", Act.SPEND, HOUR, 2 * HOUR, Charge.NO_END));
+  }
+
+  @Test
+  void serverThatIsGone_isAFailure() {
+    await().ignoreExceptions().until(() -> pinged());
+    redis.kill();
+    assertThatThrownBy(() -> store.charge(SPEND)).isInstanceOf(StoreException.class);
+    assertThat(scraped()).contains(line("call_latency_count", "result=\"failed\"") + 1);
+  }
+
+  @Test
+  void everyReason_hasItsSeriesFromTheFirst() {
+    metrics.refused("there:1", Refusal.QUEUE_FULL);
+    assertThat(scraped())
+        .contains("ratelimits_redis_refused_total{reason=\"queue_full\",server=\"there:1\"} 1.0")
+        .contains(
+            "ratelimits_redis_refused_total{reason=\"waited_too_long\",server=\"there:1\"} 0.0");
+  }
+}
