@@ -198,17 +198,17 @@ public final class Reservation implements AutoCloseable {
   }
 
   private List<Charge> settle(Predicate<Transaction> which) {
+    // Asked first: where it throws, nothing is settled.
+    List<Taken> chosen = taken.stream().filter(one -> which.test(one.transaction)).toList();
     if (taken.isEmpty() || !settled.compareAndSet(false, true)) {
       return List.of();
     }
-    List<Charge> refunds = new ArrayList<>(taken.size());
-    for (Taken one : taken) {
-      if (which.test(one.transaction)) {
-        Quota now = limits.get().quotaFor(one.transaction.name(), one.transaction.id());
-        Charge refund = one.refund(now);
-        if (refund != null) {
-          refunds.add(refund);
-        }
+    List<Charge> refunds = new ArrayList<>(chosen.size());
+    for (Taken one : chosen) {
+      Quota now = limits.get().quotaFor(one.transaction.name(), one.transaction.id());
+      Charge refund = one.refund(now);
+      if (refund != null) {
+        refunds.add(refund);
       }
     }
     forget();

@@ -1,6 +1,7 @@
 package dev.sluice;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
@@ -39,6 +40,23 @@ class PartialCancelTest {
     }
 
     assertThat(remaining("LoginsPerIPAddress")).isEqualTo(9);
+  }
+
+  @Test
+  void cancel_withAChoiceThatThrows_canBeDoneAgain() {
+    try (Reservation both = reserveBoth()) {
+      assertThatThrownBy(
+              () ->
+                  both.cancel(
+                      t -> {
+                        throw new IllegalStateException("undecided");
+                      }))
+          .hasMessage("undecided");
+      both.cancel();
+    }
+
+    assertThat(remaining("LoginsPerIPAddress")).isEqualTo(10);
+    assertThat(remaining("FailedLoginsPerIPAddress")).isEqualTo(30);
   }
 
   @Test

@@ -19,7 +19,8 @@ final class DnsNames {
    * UTS #46, without its mapping for IDNA2003 (transitional): ß stays ß. The JDK's java.net.IDN is
    * IDNA2003, on Unicode 3.2; it would take xn--fa-hia (faß) for broken.
    */
-  private static final IDNA UTS46 = IDNA.getUTS46Instance(IDNA.NONTRANSITIONAL_TO_UNICODE);
+  private static final IDNA UTS46 =
+      IDNA.getUTS46Instance(IDNA.NONTRANSITIONAL_TO_UNICODE | IDNA.NONTRANSITIONAL_TO_ASCII);
 
   private DnsNames() {}
 
@@ -34,14 +35,28 @@ final class DnsNames {
     if (text.endsWith(".")) {
       throw invalid(what, text, "ends with a dot, expected a name without one at its end");
     }
+    requireLabels(text, what);
     if (text.indexOf('.') < 0) {
       throw invalid(what, text, "has no dot, expected at least two labels");
     }
-    for (String label : text.split("\\.", -1)) {
-      requireLabel(label, text, what);
+    // No suffix is a number, so that a name is never taken for an IPv4 address, nor a bad one for
+    // it.
+    if (isNumber(text.substring(text.lastIndexOf('.') + 1))) {
+      throw invalid(what, text, "ends in a number, expected a public suffix, or an IP address");
     }
     String lower = text.toLowerCase(Locale.ROOT);
     return IdTexts.canonical(text, lower, what, strictness);
+  }
+
+  /** Refuses what has a label that no name has. */
+  static void requireLabels(String text, String what) {
+    for (String label : text.split("\\.", -1)) {
+      requireLabel(label, text, what);
+    }
+  }
+
+  private static boolean isNumber(String label) {
+    return label.chars().allMatch(c -> c >= '0' && c <= '9');
   }
 
   private static void requireLabel(String label, String text, String what) {
@@ -89,6 +104,11 @@ final class DnsNames {
           "has the label %s, which is no punycode of normalized (NFC) text"
               .formatted(IdTexts.quote(label)));
     }
+  }
+
+  /** A name or rule with its labels of other scripts in punycode. */
+  static String punycode(String name) {
+    return UTS46.nameToASCII(name, new StringBuilder(), new IDNA.Info()).toString();
   }
 
   /** Refuses a name under no suffix that the list has; strictly, also one that is a suffix. */

@@ -4,9 +4,13 @@ import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.IdTexts;
 import dev.sluice.limit.IpAddress;
 import dev.sluice.limit.Strictness;
+import java.util.regex.Pattern;
 
 /** The value of an ACME identifier: a domain, or an IP address. */
 record IdentValueFormat(DomainFormat domain) implements IdFormat {
+
+  /** Groups of any length, and perhaps a zone. */
+  private static final Pattern LIKE_IPV6 = Pattern.compile("[0-9a-fA-F.]*:[0-9a-fA-F:.]*(%.*)?");
 
   @Override
   public String name() {
@@ -16,14 +20,13 @@ record IdentValueFormat(DomainFormat domain) implements IdFormat {
   @Override
   public String canonical(String text, Strictness strictness) {
     IdTexts.requireLength(text, "a domain or an IP address");
-    // No domain has a ":": what has one is an address, or gets the message about addresses.
     return isAddress(text)
         ? IdFormat.ipAddress().canonical(text, strictness)
         : domain.canonical(text, strictness);
   }
 
-  /** Whether a text is, or was meant to be, an IP address. */
+  /** Whether a text is an IP address, or looks so much like one that it gets their message. */
   static boolean isAddress(String text) {
-    return text.indexOf(':') >= 0 || IpAddress.parse(text) != null;
+    return LIKE_IPV6.matcher(text).matches() || IpAddress.parse(text) != null;
   }
 }

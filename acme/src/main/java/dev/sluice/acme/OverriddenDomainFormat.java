@@ -21,7 +21,8 @@ record OverriddenDomainFormat(DomainFormat domain) implements IdFormat {
   @Override
   public String canonical(String text, Strictness strictness) {
     IdTexts.requireLength(text, "a domain or an IP address");
-    if (text.indexOf('/') >= 0) {
+    int slash = text.indexOf('/');
+    if (slash >= 0 && IdentValueFormat.isAddress(text.substring(0, slash))) {
       throw new InvalidIdException(
           "invalid domainOrIPAddress, %s is a range, expected a domain or one IP address"
               .formatted(IdTexts.quote(text)));
@@ -42,7 +43,7 @@ record OverriddenDomainFormat(DomainFormat domain) implements IdFormat {
     if (canonicalId.indexOf('/') >= 0) {
       return null;
     }
-    String registered = domain.suffixes().get().registeredName(canonicalId);
+    String registered = domain.suffixes().get().registeredOf(canonicalId);
     return registered.equals(canonicalId)
         ? null
         : "found %s, which no request can match: certificates are counted for %s"

@@ -1,9 +1,11 @@
 package dev.sluice.acme;
 
+import dev.sluice.limit.InvalidIdException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.StringReader;
 import java.io.UncheckedIOException;
+import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -11,13 +13,16 @@ import java.time.Instant;
 import java.time.LocalDateTime;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
+import java.time.format.DateTimeParseException;
 import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.apache.hc.client5.http.psl.DomainType;
+import org.apache.hc.client5.http.psl.PublicSuffixList;
 import org.apache.hc.client5.http.psl.PublicSuffixListParser;
 import org.apache.hc.client5.http.psl.PublicSuffixMatcher;
 
@@ -66,7 +71,12 @@ public final class PublicSuffixes {
    *     proxy, or half a download, never replaces a good one
    */
   public static PublicSuffixes load(Path file) throws IOException {
-    return parse(Files.readString(file), file.toString());
+    try {
+      return parse(Files.readString(file), file.toString());
+    } catch (CharacterCodingException e) {
+      throw new IllegalArgumentException(
+          file + ": found bytes that are no UTF-8, expected a list from publicsuffix.org");
+    }
   }
 
   private static PublicSuffixes parse(String text, String where) throws IOException {
@@ -79,12 +89,38 @@ public final class PublicSuffixes {
       throw new IllegalArgumentException(
           "%s: found no line \"%s\", expected a whole list".formatted(where, END));
     }
-    PublicSuffixMatcher matcher =
-        new PublicSuffixMatcher(
-            PublicSuffixListParser.INSTANCE.parseByType(new StringReader(text)));
-    Instant publishedAt =
-        LocalDateTime.parse(version.group(1), VERSION_TIME).toInstant(ZoneOffset.UTC);
-    return new PublicSuffixes(matcher, publishedAt);
+    List<PublicSuffixList> parts =
+        PublicSuffixListParser.INSTANCE.parseByType(new StringReader(text)).stream()
+            .map(PublicSuffixes::withPunycode)
+            .toList();
+    if (parts.stream().noneMatch(part -> part.getType() == DomainType.ICANN)) {
+      throw new IllegalArgumentException(where + ": found no ICANN part, expected a whole list");
+    }
+    return new PublicSuffixes(new PublicSuffixMatcher(parts), time(version.group(1), where));
+  }
+
+  private static Instant time(String version, String where) {
+    try {
+      return LocalDateTime.parse(version, VERSION_TIME).toInstant(ZoneOffset.UTC);
+    } catch (DateTimeParseException e) {
+      throw new IllegalArgumentException(
+          "%s: found the version %s, expected a date".formatted(where, version));
+    }
+  }
+
+  /**
+   * The matcher decodes the punycode of a name before it looks it up, by tables of 2002, and looks
+   * up what these do not know as it is: so a rule in a newer script must be there in punycode too.
+   */
+  private static PublicSuffixList withPunycode(PublicSuffixList part) {
+    return new PublicSuffixList(
+        part.getType(), withPunycode(part.getRules()), withPunycode(part.getExceptions()));
+  }
+
+  private static List<String> withPunycode(List<String> rules) {
+    return Stream.concat(rules.stream(), rules.stream().map(DnsNames::punycode))
+        .distinct()
+        .toList();
   }
 
   /**
@@ -102,12 +138,18 @@ public final class PublicSuffixes {
    *
    * @param name a DNS name; a leading {@code *.} is left out
    * @return the registered name, in lower case; a name that is a suffix itself stays as it is
+   * @throws InvalidIdException if it is no DNS name; one label is enough
    */
   public String registeredName(String name) {
-    String lower = name.toLowerCase(Locale.ROOT);
-    String plain = lower.startsWith("*.") ? lower.substring(2) : lower;
-    String root = matcher.getDomainRoot(plain);
-    return root == null ? plain : root;
+    String plain = name.startsWith("*.") ? name.substring(2) : name;
+    DnsNames.requireLabels(plain, "domain");
+    return registeredOf(plain.toLowerCase(Locale.ROOT));
+  }
+
+  /** The same for a name in canonical form. */
+  String registeredOf(String canonical) {
+    String root = matcher.getDomainRoot(canonical);
+    return root == null ? canonical : root;
   }
 
   /**
@@ -115,6 +157,7 @@ public final class PublicSuffixes {
    *
    * @param names DNS names
    * @return each registered name once, sorted
+   * @throws InvalidIdException as {@link #registeredName} does
    */
   public List<String> fqdnsToEtldsPlusOne(Collection<String> names) {
     TreeSet<String> registered = new TreeSet<>();
@@ -124,16 +167,20 @@ public final class PublicSuffixes {
 
   /** Whether a name in lower case is, or ends in, a suffix that the list has. */
   boolean knows(String name) {
-    // With one label more, also a name that is itself a suffix has a registered name above it.
-    String below = "x." + name;
-    return matcher.getDomainRoot(below, DomainType.ICANN) != null
-        || matcher.getDomainRoot(below, DomainType.PRIVATE) != null;
+    // A name that is itself a suffix has no registered name, but with one label more.
+    return isUnder(DomainType.ICANN, name)
+        || isUnder(DomainType.PRIVATE, name)
+        || isUnder(DomainType.ICANN, "x." + name)
+        || isUnder(DomainType.PRIVATE, "x." + name);
+  }
+
+  private boolean isUnder(DomainType part, String name) {
+    return matcher.getDomainRoot(name, part) != null;
   }
 
   /** Whether a name in lower case is itself a suffix of the ICANN part, such as {@code co.uk}. */
   boolean isIcannSuffix(String name) {
-    return matcher.getDomainRoot("x." + name, DomainType.ICANN) != null
-        && matcher.getDomainRoot(name, DomainType.ICANN) == null;
+    return isUnder(DomainType.ICANN, "x." + name) && !isUnder(DomainType.ICANN, name);
   }
 
   @Override

@@ -58,7 +58,8 @@ class AcmeIdsTest {
     "xn--e\u0301-.com, U+0301",
     "192.0.2.1, IP address",
     "example.nosuchtld, public suffix",
-    "localhost.localdomain, public suffix"
+    "localhost.localdomain, public suffix",
+    "www.example.163, ends in a number"
   })
   void domain_ofAnotherForm_isRefusedWithTheReason(String text, String reason) {
     assertThatThrownBy(() -> DOMAIN.canonical(text, Strictness.LENIENT))
@@ -113,7 +114,12 @@ class AcmeIdsTest {
   @CsvSource({
     "CertificatesPerDomain, 2001:db8::1, lowest",
     "CertificatesPerDomain, 10.0.0.0/32, IP address",
-    "CertificatesPerDomain, 10.0.0.9000, public suffix",
+    "CertificatesPerDomain, 10.0.0.9000, IP address",
+    "CertificatesPerDomain, example:.com, 'the character U+003A'",
+    "CertificatesPerDomain, https://example.com/, 'the character U+003A'",
+    "CertificatesPerDomain, example.com/, 'the character U+002F'",
+    "CertificatesPerDomain, 2001:db8:::1, IP address",
+    "CertificatesPerDomain, [2001:db8::1], 'the character U+005B'",
     "CertificatesPerDomain, fe80::1%eth0, IP address",
     "CertificatesPerDomainPerAccount, 7:10.0.0.1, '10.0.0.1/32'",
     "CertificatesPerDomainPerAccount, 7:10.0.0.0/24, CIDR",
@@ -126,7 +132,7 @@ class AcmeIdsTest {
     "CertificatesPerFQDNSet, 'example.com,,example.org', empty",
     "CertificatesPerFQDNSet, 'example.com, example.org', U+0020",
     "CertificatesPerFQDNSet, 'example.com,foo', dot",
-    "CertificatesPerFQDNSet, 394E82811F52E2DA38B970AFDB21C9BC9AF81060939C690183C00FCE37408738, dot"
+    "CertificatesPerFQDNSet, 394E82811F52E2DA38B970AFDB21C9BC9AF81060939C690183C00FCE37408738, 64 characters"
   })
   void keyOf_badId_isRefusedWithTheReason(String limit, String id, String reason) {
     assertThatThrownBy(() -> CATALOGUE.get(limit).keyOf(id, Strictness.LENIENT))

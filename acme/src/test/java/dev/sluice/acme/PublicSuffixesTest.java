@@ -3,19 +3,28 @@ package dev.sluice.acme;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.ibm.icu.text.IDNA;
 import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.InvalidIdException;
 import dev.sluice.limit.Strictness;
 import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Collectors;
+import org.apache.hc.client5.http.psl.PublicSuffixMatcher;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class PublicSuffixesTest {
 
@@ -64,6 +73,105 @@ class PublicSuffixesTest {
     assertThat(PublicSuffixes.bundled().fqdnsToEtldsPlusOne(List.of())).isEmpty();
   }
 
+  /**
+   * Every rule of the list, by the algorithm that its authors print: the longest rule wins, an
+   * exception before any, the last label where there is none.
+   */
+  @Test
+  void registeredName_isThatOfThePrintedAlgorithm_forEveryRuleOfTheList() throws IOException {
+    Set<String> rules = rules();
+    assertThat(rules).hasSizeGreaterThan(9_000).contains("*.kawasaki.jp", "!city.kawasaki.jp");
+    List<String> wrong = new ArrayList<>();
+    for (String rule : rules) {
+      String name = rule.replace("*", "any").replace("!", "");
+      for (String unicode : List.of(name, "a." + name, "b.a." + name, "c.b.a." + name)) {
+        String found = PublicSuffixes.bundled().registeredName(ascii(unicode));
+        String expected = ascii(registeredBy(rules, unicode));
+        if (!found.equals(expected)) {
+          wrong.add("%s: found %s, expected %s".formatted(unicode, found, expected));
+        }
+      }
+    }
+    assertThat(wrong).isEmpty();
+  }
+
+  @Test
+  void knows_everyRule_whatIsUnderIt_andAWildcardsParent() throws IOException {
+    List<String> unknown = new ArrayList<>();
+    for (String rule : rules()) {
+      String parent = rule.replaceFirst("^(\\*\\.|!)", "");
+      for (String name : List.of(parent, "a." + parent, "b.a." + parent)) {
+        if (name.contains(".") && !PublicSuffixes.bundled().knows(ascii(name))) {
+          unknown.add(name);
+        }
+      }
+    }
+    assertThat(unknown).isEmpty();
+    assertThat(PublicSuffixes.bundled().knows("a.nosuchtld")).isFalse();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "co.uk, true",
+    "example.co.uk, false",
+    "github.io, false", // of the PRIVATE part
+    "c.kobe.jp, true",
+    "kobe.jp, false",
+    "city.kobe.jp, false",
+    "foo.ck, true",
+    "www.ck, false",
+    "xn--9tfky.id, true"
+  })
+  void isIcannSuffix_isOfThePartOfTheRegistries(String name, boolean suffix) {
+    assertThat(PublicSuffixes.bundled().isIcannSuffix(name)).isEqualTo(suffix);
+  }
+
+  private static Set<String> rules() throws IOException {
+    try (InputStream list =
+        PublicSuffixMatcher.class.getResourceAsStream(
+            "/org/publicsuffix/list/effective_tld_names.dat")) {
+      return new String(list.readAllBytes(), StandardCharsets.UTF_8)
+          .lines()
+          .map(line -> line.split("\\s", 2)[0])
+          .filter(rule -> !rule.isEmpty() && !rule.startsWith("//"))
+          .collect(Collectors.toSet());
+    }
+  }
+
+  private static String registeredBy(Set<String> rules, String name) {
+    List<String> labels = List.of(name.split("\\."));
+    for (int i = 0; i < labels.size(); i++) {
+      if (rules.contains("!" + from(labels, i))) {
+        return from(labels, i);
+      }
+    }
+    for (int i = 0; i < labels.size(); i++) {
+      if (rules.contains(from(labels, i)) || rules.contains("*." + from(labels, i + 1))) {
+        return from(labels, Math.max(i - 1, 0));
+      }
+    }
+    return from(labels, Math.max(labels.size() - 2, 0));
+  }
+
+  private static String from(List<String> labels, int first) {
+    return String.join(".", labels.subList(first, labels.size()));
+  }
+
+  private static String ascii(String name) {
+    StringBuilder ascii = new StringBuilder();
+    IDNA.getUTS46Instance(IDNA.NONTRANSITIONAL_TO_ASCII).nameToASCII(name, ascii, new IDNA.Info());
+    return ascii.toString();
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"", "example..com", "example.com.", "a.*.com", "xn--a.com\uffff", "\u212a.com"})
+  void registeredName_ofNoDnsName_isRefused(String name) {
+    assertThatThrownBy(() -> PublicSuffixes.bundled().registeredName(name))
+        .isInstanceOf(InvalidIdException.class)
+        .hasMessageContaining("invalid domain");
+  }
+
   @Test
   void bundled_hasADate() {
     assertThat(PublicSuffixes.bundled().publishedAt())
@@ -95,6 +203,24 @@ class PublicSuffixesTest {
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("half.dat")
         .hasMessageContaining("whole list");
+  }
+
+  @Test
+  void load_aListWithoutADateOrRules_isRefused() throws IOException {
+    Path undated =
+        Files.writeString(folder.resolve("undated.dat"), NEWER.replace("2026-11-01", "2026-13-41"));
+    assertThatThrownBy(() -> PublicSuffixes.load(undated))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("undated.dat: found the version 2026-13-41_10-20-30");
+    Path none =
+        Files.writeString(folder.resolve("none.dat"), NEWER.replaceAll("(?m)^(com|brandnew)$", ""));
+    assertThatThrownBy(() -> PublicSuffixes.load(none))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("none.dat: found no ICANN part");
+    Path binary = Files.write(folder.resolve("binary.dat"), new byte[] {(byte) 0xff, 0});
+    assertThatThrownBy(() -> PublicSuffixes.load(binary))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("no UTF-8");
   }
 
   @Test

@@ -1,6 +1,7 @@
 package dev.sluice.cli;
 
 import java.sql.SQLException;
+import java.util.stream.Collectors;
 
 /** A database that could not be reached, or did not do what it was asked. */
 final class DatabaseException extends RuntimeException {
@@ -11,10 +12,19 @@ final class DatabaseException extends RuntimeException {
   DatabaseException(SQLException cause) {
     super(
         "the database did not do it: "
-            + cause.getMessage()
+            + reason(cause)
             + (NO_SUCH_TABLE.equals(cause.getSQLState())
                 ? "; make the table with: sluice overrides migrate --db URL"
                 : ""),
         cause);
+  }
+
+  /** In one line, without the places in our statement, of which the reader knows nothing. */
+  private static String reason(SQLException cause) {
+    return String.valueOf(cause.getMessage())
+        .lines()
+        .map(String::strip)
+        .filter(line -> !line.startsWith("Position: ") && !line.startsWith("Where: "))
+        .collect(Collectors.joining("; "));
   }
 }

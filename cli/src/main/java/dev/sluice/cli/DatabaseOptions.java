@@ -32,6 +32,8 @@ final class DatabaseOptions {
       return work.on(table(url, catalogue));
     } catch (SQLException e) {
       throw new DatabaseException(e);
+    } catch (IllegalArgumentException e) {
+      throw new InputException(String.valueOf(e.getMessage()));
     }
   }
 

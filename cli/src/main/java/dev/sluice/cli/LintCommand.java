@@ -1,8 +1,13 @@
 package dev.sluice.cli;
 
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.GoDuration;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
 import dev.sluice.limit.Strictness;
 import dev.sluice.yaml.Problem;
 import dev.sluice.yaml.Severity;
+import java.math.BigInteger;
 import java.util.List;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
@@ -12,9 +17,14 @@ import picocli.CommandLine.Option;
 /** {@code sluice lint}: every mistake of limit files, in one run. */
 @Command(
     name = "lint",
-    description =
-        "Names every mistake in limit files as file:line:column: message, and what is doubtful as a"
-            + " warning.",
+    description = {
+      "Names every mistake in limit files as file:line:column: message, and what is doubtful as a"
+          + " warning.",
+      "",
+      "Where there is no mistake it also says what each default lets through in its worst period:"
+          + " a full bucket at once, and what comes back meanwhile. For at most N in any period,"
+          + " write a burst and a count that are N together."
+    },
     exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {"0:no mistakes (warnings perhaps)", "1:mistakes", "2:a file can't be read"},
     footerHeading = "%nExamples:%n",
@@ -51,7 +61,27 @@ final class LintCommand implements Callable<Integer> {
     long warnings = problems.stream().filter(p -> p.severity() == Severity.WARNING).count();
     long mistakes = problems.size() - warnings;
     console.err().println(counted(mistakes, "mistake") + ", " + counted(warnings, "warning"));
-    return mistakes == 0 ? Exit.DONE : Exit.NO;
+    if (mistakes > 0) {
+      return Exit.NO;
+    }
+    sayWorstPeriods(files.files(strictness).load());
+    return Exit.DONE;
+  }
+
+  /** A burst of 10 with 5 a minute is often read as "at most 10 a minute", and lets 15 through. */
+  private void sayWorstPeriods(Limits limits) {
+    for (LimitName name : limits.catalogue().names()) {
+      Quota quota = limits.defaultFor(name);
+      if (quota != null) {
+        long meanwhile = quota.period().toNanos() / quota.intervalNanos();
+        BigInteger most = BigInteger.valueOf(quota.burst()).add(BigInteger.valueOf(meanwhile));
+        console
+            .err()
+            .printf(
+                "%s: at most %d in any %s, %d of them at once%n",
+                name, most, GoDuration.format(quota.period()), quota.burst());
+      }
+    }
   }
 
   private static String counted(long n, String noun) {

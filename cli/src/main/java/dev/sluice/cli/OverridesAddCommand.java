@@ -5,6 +5,7 @@ import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.GoDuration;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Strictness;
+import dev.sluice.postgres.Written;
 import java.util.List;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
@@ -15,9 +16,10 @@ import picocli.CommandLine.Option;
 @Command(
     name = "add",
     description = {
-      "Writes one override into the table, and enables it.",
+      "Writes one override into the table.",
       "",
-      "One that is there gets the new quota and comment, and stays disabled if it is."
+      "A new one is enabled. One that is there gets the new quota and comment, and stays disabled"
+          + " if it is."
     },
     footerHeading = "%nExample:%n",
     footer = {
@@ -73,10 +75,14 @@ final class OverridesAddCommand implements Callable<Integer> {
     if (doubt != null) {
       console.err().println("warning: " + doubt);
     }
-    int added = database.onTable(catalogue, table -> table.put(List.of(made)));
+    Written written = database.onTable(catalogue, table -> table.put(List.of(made)));
     console
         .err()
-        .printf("%s %s%n", added == 1 ? "added" : "written again", made.name().bucketKey(id));
+        .printf(
+            "%s %s%s%n",
+            written.added() == 1 ? "added" : "written again",
+            made.name().bucketKey(id),
+            written.disabled() == 1 ? ", which is disabled: see sluice overrides enable" : "");
     return Exit.DONE;
   }
 

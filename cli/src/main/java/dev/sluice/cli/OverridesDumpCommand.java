@@ -1,6 +1,7 @@
 package dev.sluice.cli;
 
 import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.IdTexts;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Strictness;
 import dev.sluice.postgres.OverridesTable;
@@ -13,6 +14,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Spec;
 
 /** {@code sluice overrides dump}: overrides as CSV. */
 @Command(
@@ -33,6 +36,7 @@ final class OverridesDumpCommand implements Callable<Integer> {
 
   private final Console console;
 
+  @Spec private CommandSpec spec = CommandSpec.create();
   @Mixin private LimitFileOptions files = new LimitFileOptions();
   @Mixin private DatabaseOptions database = new DatabaseOptions();
 
@@ -42,6 +46,9 @@ final class OverridesDumpCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
+    if (files.overrides() != null && spec.commandLine().getParseResult().hasMatchedOption("--db")) {
+      throw new InputException("found --overrides and --db, expected the one or the other");
+    }
     if (files.overrides() != null) {
       print(files.files(Strictness.LENIENT).load());
       return Exit.DONE;
@@ -58,7 +65,11 @@ final class OverridesDumpCommand implements Callable<Integer> {
     print(Limits.builder(catalogue).build().withOverrides(content.overrides()));
     content
         .bad()
-        .forEach(row -> console.err().println("bad row " + row.bucketKey() + ": " + row.message()));
+        .forEach(
+            row ->
+                console
+                    .err()
+                    .println("bad row " + IdTexts.quote(row.bucketKey()) + ": " + row.message()));
     return content.bad().isEmpty() ? Exit.DONE : Exit.NO;
   }
 

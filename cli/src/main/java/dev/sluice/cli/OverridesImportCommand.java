@@ -3,6 +3,8 @@ package dev.sluice.cli;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Strictness;
+import dev.sluice.postgres.Written;
+import dev.sluice.yaml.LimitFiles;
 import java.util.List;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
@@ -42,15 +44,21 @@ final class OverridesImportCommand implements Callable<Integer> {
     if (files.overrides() == null) {
       throw new InputException("found no --overrides FILE, expected the file to import");
     }
-    Limits limits = files.files(strict ? Strictness.STRICT : Strictness.LENIENT).load();
+    LimitFiles read = files.files(strict ? Strictness.STRICT : Strictness.LENIENT);
+    Limits limits = read.load();
+    read.lint().forEach(console.err()::println); // warnings: a mistake ended the load
     List<LimitOverride> overrides =
         limits.catalogue().names().stream()
             .flatMap(name -> limits.overridesOf(name).stream())
             .toList();
-    int added = database.onTable(limits.catalogue(), table -> table.put(overrides));
+    Written written = database.onTable(limits.catalogue(), table -> table.put(overrides));
     console
         .err()
-        .printf("%d added, %d that were there written again%n", added, overrides.size() - added);
+        .printf(
+            "%d added, %d that were there written again%s%n",
+            written.added(),
+            written.again(),
+            written.disabled() == 0 ? "" : ", of which %d disabled".formatted(written.disabled()));
     return Exit.DONE;
   }
 }

@@ -1,7 +1,6 @@
 package dev.sluice.cli;
 
 import dev.sluice.limit.Limits;
-import dev.sluice.micrometer.LimiterMetrics;
 import dev.sluice.yaml.Problem;
 import dev.sluice.yaml.ReloadListener;
 import java.time.Instant;
@@ -15,10 +14,10 @@ final class ReloadLog implements ReloadListener {
 
   private static final Logger log = LoggerFactory.getLogger(ReloadLog.class);
 
-  private final LimiterMetrics metrics;
+  private final LoadMeters meters;
 
-  ReloadLog(LimiterMetrics metrics) {
-    this.metrics = metrics;
+  ReloadLog(LoadMeters meters) {
+    this.meters = meters;
   }
 
   @Override
@@ -27,13 +26,13 @@ final class ReloadLog implements ReloadListener {
         limits.catalogue().names().stream().mapToLong(n -> limits.overridesOf(n).size()).sum();
     long defaults =
         limits.catalogue().names().stream().filter(n -> limits.defaultFor(n) != null).count();
-    metrics.loaded(at);
+    meters.filesLoaded(at);
     log.info("limits loaded: {} defaults, {} overrides{}", defaults, overrides, list(warnings));
   }
 
   @Override
   public void failed(Instant at, List<Problem> problems) {
-    metrics.loadFailed(problems.size());
+    meters.filesFailed(problems.size());
     log.error("limits not loaded, the old ones still hold{}", list(problems));
   }
 

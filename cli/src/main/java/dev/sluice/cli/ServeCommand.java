@@ -158,11 +158,12 @@ final class ServeCommand implements Callable<Integer> {
       @Nullable LimitFiles watched,
       TableOverrides table)
       throws InterruptedException {
+    LoadMeters meters = new LoadMeters(metrics.metrics(), table.isPresent());
+    meters.filesLoaded(Instant.now());
+    table.start(meters);
     Limiter.Builder limiting = Limiter.builder(table.limits(), buckets).observer(metrics.metrics());
     failureRules.applyTo(limiting);
     Limiter limiter = limiting.build();
-    metrics.metrics().loaded(Instant.now());
-    table.start(metrics.metrics());
     SluiceServer server =
         SluiceServer.builder(address)
             .part(new HttpPart(limiter, () -> ready(buckets, table)))
@@ -179,7 +180,7 @@ final class ServeCommand implements Callable<Integer> {
     LimitFilesWatcher watcher =
         watched == null
             ? null
-            : watched.watch(limits, LOOK_EVERY, table.after(new ReloadLog(metrics.metrics())));
+            : watched.watch(limits, LOOK_EVERY, table.after(new ReloadLog(meters)));
     Runtime.getRuntime()
         .addShutdownHook(
             new Thread(() -> stop(server, watcher, table, kept, buckets), "sluice-shutdown"));

@@ -2,7 +2,6 @@ package dev.sluice.cli;
 
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
-import dev.sluice.micrometer.LimiterMetrics;
 import dev.sluice.postgres.BadRow;
 import dev.sluice.postgres.OverridesRefresher;
 import dev.sluice.postgres.RefreshListener;
@@ -43,13 +42,18 @@ final class TableOverrides {
     return new TableOverrides(url, Periods.positive("--overrides-every", every), files);
   }
 
+  /** Whether there is a table. */
+  boolean isPresent() {
+    return url != null;
+  }
+
   /** What the limiter decides by. */
   CurrentLimits limits() {
     return limits;
   }
 
   /** Starts to read the table, where there is one. */
-  void start(LimiterMetrics metrics) {
+  void start(LoadMeters meters) {
     if (url != null) {
       refresher =
           OverridesRefresher.start(
@@ -57,7 +61,7 @@ final class TableOverrides {
               files::get,
               limits,
               interval,
-              new Meters(metrics));
+              new Meters(meters));
     }
   }
 
@@ -96,26 +100,21 @@ final class TableOverrides {
   }
 
   /** Rows that are bad and a table that can't be read count as mistakes of the last load. */
-  private record Meters(LimiterMetrics metrics) implements RefreshListener {
+  private record Meters(LoadMeters meters) implements RefreshListener {
 
     @Override
     public void refreshed(Instant at, Limits now, List<BadRow> bad) {
-      metrics.loaded(at);
-      if (!bad.isEmpty()) {
-        metrics.loadFailed(bad.size());
-      }
+      meters.tableLoaded(at, bad.size());
     }
 
     @Override
     public void empty(Instant at, List<BadRow> bad) {
-      if (!bad.isEmpty()) {
-        metrics.loadFailed(bad.size());
-      }
+      meters.tableFailed(bad.size());
     }
 
     @Override
     public void failed(Instant at, SQLException failure, Duration retryIn) {
-      metrics.loadFailed(1);
+      meters.tableFailed(1);
     }
   }
 }

@@ -26,7 +26,30 @@ final class LintCommandTest {
             "--overrides",
             write("o.yml", Vectors.text("limits/good-seed-overrides.yml")));
     assertThat(run.code()).isEqualTo(Exit.DONE);
-    assertThat(run.err()).startsWith("no mistakes");
+    assertThat(run.out()).isEmpty();
+    assertThat(run.err())
+        .isEqualTo(
+            """
+            no mistakes, no warnings
+            NewOrdersPerAccount: at most 600 in any 3h0m0s, 300 of them at once
+            NewRegistrationsPerIPAddress: at most 40 in any 1s, 20 of them at once
+            """);
+  }
+
+  @Test
+  void worstPeriod_isWhatTheLimitReallyLetsThrough() throws IOException {
+    String limits =
+        write(
+            "l.yml",
+            """
+            LoginsPerIPAddress: {burst: 10, count: 5, period: 1m}
+            ApiCallsPerKey: {burst: 1, count: 300000000, period: 1s}
+            SignUpsPerIPAddress: {burst: 9223372036854775807, count: 9223372036854775807, period: 9223372036854775807ns}
+            """);
+    assertThat(Cli.run("lint", "--limits", limits).err())
+        .contains("LoginsPerIPAddress: at most 15 in any 1m0s, 10 of them at once")
+        .contains("ApiCallsPerKey: at most 333333334 in any 1s, 1 of them at once")
+        .contains("SignUpsPerIPAddress: at most 18446744073709551614 in any 2562047h47m16.8");
   }
 
   @Test

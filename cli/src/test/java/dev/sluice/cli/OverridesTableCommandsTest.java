@@ -37,7 +37,7 @@ final class OverridesTableCommandsTest {
     assertThat(dump().out()).isEqualTo(HEADER);
 
     assertThat(add("CertificatesPerDomain", "example.com").err())
-        .isEqualTo("written again 5:example.com\n");
+        .isEqualTo("written again 5:example.com, which is disabled: see sluice overrides enable\n");
     assertThat(dump().out()).isEqualTo(HEADER);
 
     assertThat(on("enable", "CertificatesPerDomain", "EXAMPLE.com").code()).isEqualTo(Exit.DONE);
@@ -79,6 +79,42 @@ final class OverridesTableCommandsTest {
     assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
     assertThat(run.err()).contains("overrides.yml:1:").contains("lol");
     assertThat(dump().out()).isEqualTo(HEADER);
+  }
+
+  @Test
+  void import_warnsOfWhatCanNeverMatch_andOfWhatStaysDisabled() throws Exception {
+    assertThat(add("CertificatesPerDomain", "www.example.com").code()).isEqualTo(Exit.DONE);
+    assertThat(on("disable", "CertificatesPerDomain", "www.example.com").code())
+        .isEqualTo(Exit.DONE);
+    Path file =
+        Files.writeString(
+            folder.resolve("overrides.yml"),
+            "- CertificatesPerDomain: {burst: 3, count: 6, period: 1h, ids: [www.example.com]}\n");
+    Cli run = Cli.run("overrides", "import", "--overrides", file.toString(), "--db", db);
+    assertThat(run.code()).isEqualTo(Exit.DONE);
+    assertThat(run.err())
+        .contains("overrides.yml:1:", "warning: found \"www.example.com\", which no request")
+        .endsWith("0 added, 1 that were there written again, of which 1 disabled\n");
+  }
+
+  @Test
+  void import_ofACommentThatTheDatabaseCantKeep_isWrongInput() throws Exception {
+    Path file =
+        Files.writeString(
+            folder.resolve("overrides.yml"),
+            """
+            - NewOrdersPerAccount: {burst: 3, count: 6, period: 1h, ids: [{id: 17, comment: "\\0"}]}
+            """);
+    Cli run = Cli.run("overrides", "import", "--overrides", file.toString(), "--db", db);
+    assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(run.err()).contains("U+0000");
+  }
+
+  @Test
+  void dump_ofAFileAndATable_isRefused() {
+    Cli run = Cli.run("overrides", "dump", "--overrides", "overrides.yml", "--db", db);
+    assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(run.err()).contains("expected the one or the other");
   }
 
   @Test
@@ -139,7 +175,7 @@ final class OverridesTableCommandsTest {
     Cli run = dump();
     assertThat(run.code()).isEqualTo(Exit.NO);
     assertThat(run.out()).isEqualTo(HEADER + "NewOrdersPerAccount,17,600,300,3h0m0s,\n");
-    assertThat(run.err()).startsWith("bad row 3:lol: ").contains("regId");
+    assertThat(run.err()).startsWith("bad row \"3:lol\": ").contains("regId");
   }
 
   @Test
@@ -153,7 +189,10 @@ final class OverridesTableCommandsTest {
   void aDatabaseWithoutTheTable_saysHowToMakeIt() {
     Cli run = Cli.run("overrides", "dump", "--db", LocalPostgres.newDatabase());
     assertThat(run.code()).isEqualTo(Exit.UNREACHABLE);
-    assertThat(run.err()).contains("sluice overrides migrate");
+    assertThat(run.err())
+        .isEqualTo(
+            "sluice: the database did not do it: ERROR: relation \"rate_limit_overrides\" does not"
+                + " exist; make the table with: sluice overrides migrate --db URL\n");
   }
 
   @Test

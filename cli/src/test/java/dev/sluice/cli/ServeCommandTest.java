@@ -16,14 +16,17 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -65,6 +68,33 @@ final class ServeCommandTest {
     }
   }
 
+  /** Who breaks off or sends junk must not be able to fill the log of the server. */
+  @Test
+  void brokenClients_areNotLogged() throws Exception {
+    try (CliProcess cli = CliProcess.start("serve", "--http", "127.0.0.1:0");
+        BufferedReader err = cli.err()) {
+      String server = untilReady(err);
+      String head = "POST /v1/spend HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n";
+      for (String broken :
+          List.of(
+              head + "Content-Length: 100\r\n\r\n{",
+              head + "Transfer-Encoding: chunked\r\n\r\n5\r\n{",
+              head + "Transfer-Encoding: chunked\r\n\r\nzz\r\n{",
+              head + "Content-Length: 100\r\nContent-Length: 3\r\n\r\n{",
+              "\u0016\u0003\u0001")) {
+        URI address = URI.create(server);
+        try (Socket client = new Socket(address.getHost(), address.getPort())) {
+          client.getOutputStream().write(broken.getBytes(StandardCharsets.ISO_8859_1));
+          client.shutdownOutput();
+          var unused = client.getInputStream().readAllBytes();
+        }
+      }
+      assertThat(spend(server)).contains("\"allowed\":true");
+      cli.process().toHandle().destroy();
+      assertThat(err.lines()).isEmpty();
+    }
+  }
+
   @Test
   void tableOfOverrides_isFollowed_andServerIsNotReadyWithoutIt() throws Exception {
     String db = LocalPostgres.newDatabase();
@@ -80,9 +110,21 @@ final class ServeCommandTest {
         BufferedReader err = cli.err()) {
       String server = untilReady(err);
       assertThat(get(server + "/readyz")).contains("has not been read yet");
+      assertThat(until(err, "could not read the table"))
+          .contains("Z WARN OverridesRefresher - ", "rate_limit_overrides");
       assertThat(spend(server)).contains("\"burst\":100");
+      await()
+          .atMost(PATIENCE)
+          .until(() -> get(server + "/metrics").contains("ratelimits_overrides_errors 1.0"));
+      assertThat(get(server + "/metrics"))
+          .as("never loaded, so of no age")
+          .contains("ratelimits_overrides_timestamp_seconds NaN")
+          .contains("ratelimits_overrides_age_seconds NaN");
 
       assertThat(Cli.run("overrides", "migrate", "--db", db).code()).isEqualTo(Exit.DONE);
+      await()
+          .atMost(PATIENCE)
+          .until(() -> get(server + "/metrics").contains("ratelimits_overrides_errors 0.0"));
       assertThat(
               Cli.run(
                       "overrides",
@@ -103,7 +145,8 @@ final class ServeCommandTest {
       await().atMost(PATIENCE).until(() -> spend(server).contains("\"burst\":7"));
       assertThat(get(server + "/metrics"))
           .contains("ratelimits_overrides_active{limit=\"ApiCallsPerKey\"} 1.0")
-          .contains("ratelimits_overrides_errors 0.0");
+          .contains("ratelimits_overrides_errors 0.0")
+          .doesNotContain("ratelimits_overrides_timestamp_seconds NaN");
       assertThat(get(server + "/readyz")).contains("\"ready\"");
     }
   }

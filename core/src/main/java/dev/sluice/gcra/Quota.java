@@ -85,7 +85,7 @@ public final class Quota {
               "period",
               "found " + period + ", expected at most 9223372036854775807 ns (about 292 years)"));
     }
-    if (!faults.isEmpty()) {
+    if (count <= 0 || tooLong || period.isNegative() || period.isZero()) {
       return faults;
     }
     long intervalNanos = period.toNanos() / count;

@@ -106,6 +106,15 @@ public final class LimitName {
   }
 
   /**
+   * What a denied client is told, with its placeholders as they were declared.
+   *
+   * @return the text; {@link #denial} fills it in
+   */
+  public String message() {
+    return message;
+  }
+
+  /**
    * Where a denied client can read more.
    *
    * @return a link, or null

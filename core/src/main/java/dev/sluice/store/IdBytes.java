@@ -40,12 +40,7 @@ public final class IdBytes {
   public boolean set(CharSequence text) {
     int to = text.length();
     byte[] target = room(to);
-    int seen = 0;
-    for (int i = 0; i < to; i++) {
-      char c = text.charAt(i);
-      target[i] = (byte) c;
-      seen |= c;
-    }
+    int seen = text instanceof String string ? copy(string, to, target) : copy(text, to, target);
     length = to;
     if (seen < 0x80) {
       return true;
@@ -53,6 +48,31 @@ public final class IdBytes {
     byte[] utf8 = Utf8.encode(text);
     boolean unused = set(utf8);
     return false;
+  }
+
+  private static int copy(CharSequence text, int to, byte[] target) {
+    int seen = 0;
+    for (int i = 0; i < to; i++) {
+      char c = text.charAt(i);
+      target[i] = (byte) c;
+      seen |= c;
+    }
+    return seen;
+  }
+
+  /**
+   * The same, in whole words: what the hash reads in words must not have been written in bytes, or
+   * it waits until they have all left the store buffer. (The old method drops upper halves of
+   * chars, as it says; there are none in what {@link #set} goes on with.)
+   */
+  @SuppressWarnings("deprecation")
+  private static int copy(String text, int to, byte[] target) {
+    text.getBytes(0, to, target, 0);
+    int seen = 0;
+    for (int i = 0; i < to; i++) {
+      seen |= text.charAt(i);
+    }
+    return seen;
   }
 
   /**

@@ -74,13 +74,22 @@ final class Lines {
     return lines == 0 ? 0 : slots[firstLine(place, lines) * LONGS];
   }
 
+  /**
+   * The index of a tag's slot in a line, -1 for none. Without a branch on which slot it is: that
+   * would be guessed wrongly most of the time, and what comes after it would have to wait for the
+   * line.
+   */
   private static int findInLine(long[] slots, int at, long tag) {
-    for (int i = at; i < at + LONGS; i += 2) {
-      if (tag(slots, i) == tag) {
-        return i;
-      }
-    }
-    return -1;
+    int found = differs(tag(slots, at), tag) | at;
+    found &= differs(tag(slots, at + 2), tag) | (at + 2);
+    found &= differs(tag(slots, at + 4), tag) | (at + 4);
+    return found & (differs(tag(slots, at + 6), tag) | (at + 6));
+  }
+
+  /** All bits for two that differ, 0 for equal ones. */
+  private static int differs(long one, long other) {
+    long difference = one ^ other;
+    return (int) ((difference | -difference) >> 63);
   }
 
   private static int firstLine(long place, int lines) {

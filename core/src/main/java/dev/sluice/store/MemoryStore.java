@@ -41,7 +41,7 @@ public final class MemoryStore implements BucketStore {
   @Override
   public List<Reading> charge(List<Charge> charges) {
     if (charges.size() > 1) {
-      return new TableBatch(table, charges).charge();
+      return TableBatch.of(table, charges).charge();
     }
     Charge charge = charges.get(0);
     IdBytes key = IdBytes.ofThisThread();

@@ -31,23 +31,29 @@ final class TableBatch {
   private final int[] segments; // ascending
   private long nowNanos;
 
-  TableBatch(BucketTable table, List<Charge> charges) {
-    this.table = table;
-    this.charges = charges;
-    int size = charges.size();
-    this.tags = new long[size];
-    this.places = new long[size];
-    this.slotAt = new int[size];
-    this.storedNanos = new long[size];
-    this.afterNanos = new long[size];
+  static TableBatch of(BucketTable table, List<Charge> charges) {
+    long[] tags = new long[charges.size()];
+    long[] places = new long[charges.size()];
     IdBytes key = IdBytes.ofThisThread();
-    for (int i = 0; i < size; i++) {
+    for (int i = 0; i < tags.length; i++) {
       boolean unused = key.set(charges.get(i).key());
       SipHash hash = key.hash.startFrom(table.keyedHash()).key(key.bytes(), key.length());
       hash.end();
       tags[i] = BucketTable.tag(hash.first());
       places[i] = hash.second();
     }
+    return new TableBatch(table, charges, tags, places);
+  }
+
+  /** Charges whose keys are hashed already, to different tags. */
+  TableBatch(BucketTable table, List<Charge> charges, long[] tags, long[] places) {
+    this.table = table;
+    this.charges = charges;
+    this.tags = tags;
+    this.places = places;
+    this.slotAt = new int[tags.length];
+    this.storedNanos = new long[tags.length];
+    this.afterNanos = new long[tags.length];
     this.segments =
         Arrays.stream(places).mapToInt(BucketTable::segmentOf).sorted().distinct().toArray();
   }

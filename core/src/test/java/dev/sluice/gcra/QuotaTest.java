@@ -77,6 +77,9 @@ class QuotaTest {
         .hasMessageContaining("burst: found 0, expected a whole number > 0")
         .hasMessageContaining("count: found -3, expected a whole number > 0")
         .hasMessageContaining("period: found PT0S, expected a duration > 0");
+    assertThatThrownBy(() -> Quota.of(0, 1_000_000_001, Duration.ofSeconds(1)))
+        .hasMessageContaining("burst: found 0, expected a whole number > 0")
+        .hasMessageContaining("count: found 1000000001 in 1000000000 ns, expected at most one");
   }
 
   @Test

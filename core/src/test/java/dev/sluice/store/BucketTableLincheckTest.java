@@ -1,6 +1,7 @@
 package dev.sluice.store;
 
 import dev.sluice.store.Charge.Act;
+import java.util.List;
 import org.jetbrains.lincheck.datastructures.IntGen;
 import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
 import org.jetbrains.lincheck.datastructures.Operation;
@@ -19,6 +20,7 @@ public class BucketTableLincheckTest {
 
   private static final long NOW = 1_000_000;
   private static final long OFFSET = 4;
+  private static final int KEYS = 6;
   private static final int BEFORE = 4; // slots in a line
 
   private final BucketTable table = new BucketTable(() -> NOW, 1_000);
@@ -30,19 +32,25 @@ public class BucketTableLincheckTest {
   }
 
   private long charge(Act act, int key) {
-    long tag = (key + 1) * 0x9e3779b97f4a7c15L;
-    long place = (key * 0x6487L) & 0xffff; // the upper bits choose the segment: the first one
     long offsetNanos = act == Act.RESET ? 0 : OFFSET;
     long incrementNanos = act == Act.RESET ? 0 : 1 + key % 2;
     return table.<Long>charge(
-        tag,
-        place,
+        tag(key),
+        place(key),
         act,
         incrementNanos,
         offsetNanos,
         Charge.NO_END,
         null,
         (id, increment, nowNanos, tatNanos) -> tatNanos);
+  }
+
+  private static long tag(int key) {
+    return (key + 1) * 0x9e3779b97f4a7c15L;
+  }
+
+  private static long place(int key) {
+    return (key * 0x6487L) & 0xffff; // the upper bits choose the segment: the first one
   }
 
   @Operation
@@ -58,6 +66,20 @@ public class BucketTableLincheckTest {
   @Operation
   public long reset(@Param(name = "key") int key) {
     return charge(Act.RESET, key);
+  }
+
+  /** All or nothing over two buckets, which may both be new. */
+  @Operation
+  public String spendTwo(@Param(name = "key") int key) {
+    int other = (key + 1) % KEYS;
+    Charge charge = new Charge("of a key", Act.SPEND, 2, OFFSET, Charge.NO_END);
+    return new TableBatch(
+            table,
+            List.of(charge, charge),
+            new long[] {tag(key), tag(other)},
+            new long[] {place(key), place(other)})
+        .charge()
+        .toString();
   }
 
   /** As when lines are crowded. */

@@ -137,9 +137,9 @@ public final class LimiterMetrics implements LimiterObserver {
   }
 
   /**
-   * Limits could not be loaded; those that held before still hold.
+   * Limits could not be loaded, or not all of them; those that held before still hold.
    *
-   * @param mistakes how many mistakes were found, at least 1
+   * @param mistakes how many mistakes were found; 0 where there was only nothing to load
    */
   public void loadFailed(int mistakes) {
     loadErrors = mistakes;

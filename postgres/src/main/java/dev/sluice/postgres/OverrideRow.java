@@ -14,10 +14,10 @@ import java.time.Instant;
  * @param bucketKey the number, ":" and the canonical id
  * @param burst capacity of the bucket
  * @param count tokens added every period
- * @param periodNanos the period
+ * @param periodNanos the period, in nanoseconds
  * @param enabled whether the override holds
  * @param comment what a person noted beside it
- * @param updatedAt when the row was written last
+ * @param updatedAt when the row was written last; the epoch where it does not say so
  */
 public record OverrideRow(
     int limitNumber,

@@ -1,13 +1,15 @@
 package dev.sluice.postgres;
 
 import dev.sluice.limit.CurrentLimits;
-import dev.sluice.limit.LimitOverride;
+import dev.sluice.limit.GoDuration;
+import dev.sluice.limit.IdTexts;
 import dev.sluice.limit.Limits;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -25,7 +27,8 @@ import java.util.function.Supplier;
  * refresh.
  *
  * Whichever source changed last, the merge is made of the newest of each, under one lock, so that
- * a refresh and a reload at once can't undo each other.
+ * a refresh and a reload at once can't undo each other. What is kept of the table is its rows, not
+ * what they came to: a reload may have brought other names, or other forms of their ids.
  *
  * An empty table never clears what holds. It is far more often a wrong database, or a table that is
  * just being filled, than a wish; who means it disables the rows one by one, and restarts for the
@@ -53,7 +56,7 @@ public final class OverridesRefresher implements AutoCloseable {
   private final ScheduledExecutorService thread =
       Executors.newSingleThreadScheduledExecutor(OverridesRefresher::daemon);
 
-  private List<LimitOverride> overrides = List.of();
+  private List<OverrideRow> rows = List.of();
   private List<BadRow> badLogged = List.of();
   private int failures;
 
@@ -82,11 +85,12 @@ public final class OverridesRefresher implements AutoCloseable {
    * #firstLoad} and {@link #ready}.
    *
    * @param table the table
-   * @param base the limits of the files; called on each change, must not block
+   * @param base the limits of the files, and the names that may be overridden; called on each
+   *     change, must not block
    * @param target what is replaced by the base with the table's overrides over it
    * @param interval from the end of a read to the next; made up to half as long at random, so that
    *     a fleet does not read at once
-   * @param listener told of every read
+   * @param listener told of every read; what it throws is logged
    * @return the refresher, to be closed
    * @throws IllegalArgumentException if the interval is not positive
    */
@@ -122,7 +126,8 @@ public final class OverridesRefresher implements AutoCloseable {
 
   /** To be called when the base has changed: puts the table's overrides over it. */
   public synchronized void baseChanged() {
-    merge();
+    Limits files = base.get();
+    target.replace(files.withOverrides(TableContent.of(rows, files.catalogue()).overrides()));
   }
 
   /** Stops reading; the limits stay. A read that is under way changes nothing any more. */
@@ -134,29 +139,32 @@ public final class OverridesRefresher implements AutoCloseable {
   private void refresh() {
     Duration next;
     try {
-      TableContent content = table.load();
-      next = loaded(content);
+      next = loaded(table.enabledRows());
     } catch (SQLException e) {
       next = failed(e);
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
+      // Nothing may end the refreshing: not a driver's mistake, nor rows too many for this memory.
       next = failed(new SQLException(e));
     }
     schedule(next);
   }
 
-  private synchronized Duration loaded(TableContent content) {
+  private synchronized Duration loaded(List<OverrideRow> read) {
     failures = 0;
     if (thread.isShutdown()) {
       return interval;
     }
+    Limits files = base.get();
+    TableContent content = TableContent.of(read, files.catalogue());
     logBad(content.bad());
     if (content.overrides().isEmpty()) {
       LOG.log(Level.WARNING, "the table of overrides has none that holds; those from before stay");
-      listener.empty(Instant.now(), content.bad());
+      tell(() -> listener.empty(Instant.now(), content.bad()));
     } else {
-      overrides = content.overrides();
-      merge();
-      listener.refreshed(Instant.now(), target.get(), content.bad());
+      rows = read;
+      Limits merged = files.withOverrides(content.overrides());
+      target.replace(merged);
+      tell(() -> listener.refreshed(Instant.now(), merged, content.bad()));
     }
     firstLoad.complete(null);
     return backoff.jittered(interval);
@@ -169,15 +177,20 @@ public final class OverridesRefresher implements AutoCloseable {
       LOG.log(
           Level.WARNING,
           "could not read the table of overrides, those from before stay; next try in {0}: {1}",
-          retryIn,
+          GoDuration.format(retryIn.truncatedTo(ChronoUnit.MILLIS)),
           failure.getMessage());
-      listener.failed(Instant.now(), failure, retryIn);
+      tell(() -> listener.failed(Instant.now(), failure, retryIn));
     }
     return retryIn;
   }
 
-  private void merge() {
-    target.replace(base.get().withOverrides(overrides));
+  /** A listener that throws must not end the refreshing. */
+  private static void tell(Runnable message) {
+    try {
+      message.run();
+    } catch (RuntimeException e) {
+      LOG.log(Level.ERROR, "a listener of the refreshes threw; they go on", e);
+    }
   }
 
   /** Once for the same rows, however often they are read. */
@@ -193,7 +206,7 @@ public final class OverridesRefresher implements AutoCloseable {
                 LOG.log(
                     Level.WARNING,
                     "left out a row of the table of overrides, {0}: {1}",
-                    row.bucketKey(),
+                    IdTexts.quote(row.bucketKey()),
                     row.message()));
     if (bad.size() > BAD_ROWS_LOGGED) {
       LOG.log(Level.WARNING, "… and {0} rows more", bad.size() - BAD_ROWS_LOGGED);

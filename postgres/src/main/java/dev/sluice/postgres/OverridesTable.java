@@ -3,14 +3,18 @@ package dev.sluice.postgres;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.IdTexts;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Timestamp;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.List;
 import javax.sql.DataSource;
 
@@ -69,17 +73,12 @@ public final class OverridesTable {
    * @throws SQLException if the database did not answer
    */
   public TableContent load() throws SQLException {
-    List<LimitOverride> overrides = new ArrayList<>();
-    List<BadRow> bad = new ArrayList<>();
-    for (OverrideRow row :
-        select("SELECT " + COLUMNS + " FROM rate_limit_overrides WHERE enabled ORDER BY 1, 2")) {
-      try {
-        overrides.add(row.check(catalogue));
-      } catch (IllegalArgumentException e) {
-        bad.add(new BadRow(row.bucketKey(), String.valueOf(e.getMessage())));
-      }
-    }
-    return new TableContent(overrides, bad);
+    return TableContent.of(enabledRows(), catalogue);
+  }
+
+  /** The rows that are enabled, good or bad, by key. */
+  List<OverrideRow> enabledRows() throws SQLException {
+    return select("SELECT " + COLUMNS + " FROM rate_limit_overrides WHERE enabled ORDER BY 1, 2");
   }
 
   /**
@@ -87,18 +86,28 @@ public final class OverridesTable {
    * comment, and stays enabled or disabled as it is.
    *
    * @param overrides of names of the catalogue
-   * @return how many were new
+   * @return how many were new, and how many were there
    * @throws SQLException if the database did not do it; then nothing is written
-   * @throws IllegalArgumentException if one is of a name that the catalogue has not
+   * @throws IllegalArgumentException if one is of a name that the catalogue has not, or has a
+   *     comment that PostgreSQL can't keep
    */
   @CanIgnoreReturnValue
-  public int put(Collection<LimitOverride> overrides) throws SQLException {
+  public Written put(Collection<LimitOverride> overrides) throws SQLException {
     for (LimitOverride override : overrides) {
       var unused = catalogue.get(override.name().name());
+      if (override.comment().indexOf('\0') >= 0) {
+        throw new IllegalArgumentException(
+            "comment of %s: found the character U+0000, which PostgreSQL can't keep"
+                .formatted(IdTexts.quote(keyOf(override))));
+      }
     }
+    // Always in the same order: two who write at once wait for each other's rows, and never both.
+    List<LimitOverride> inOrder = new ArrayList<>(overrides);
+    inOrder.sort(Comparator.comparing(OverridesTable::keyOf));
     return inTransaction(
         connection -> {
           int added = 0;
+          int disabled = 0;
           // xmax is 0 in a row that no update has touched: so an upsert says what it did.
           try (PreparedStatement upsert =
               connection.prepareStatement(
@@ -110,26 +119,32 @@ public final class OverridesTable {
                     SET burst = excluded.burst, count = excluded.count,
                         period_ns = excluded.period_ns, comment = excluded.comment,
                         updated_at = now()
-                  RETURNING o.xmax = 0""")) {
-            for (LimitOverride override : overrides) {
-              added += put(upsert, override) ? 1 : 0;
+                  RETURNING o.xmax = 0, o.enabled""")) {
+            for (LimitOverride override : inOrder) {
+              fill(upsert, override);
+              try (ResultSet row = upsert.executeQuery()) {
+                row.next();
+                added += row.getBoolean(1) ? 1 : 0;
+                disabled += row.getBoolean(2) ? 0 : 1;
+              }
             }
           }
-          return added;
+          return new Written(added, inOrder.size() - added, disabled);
         });
   }
 
-  private static boolean put(PreparedStatement upsert, LimitOverride override) throws SQLException {
+  private static void fill(PreparedStatement upsert, LimitOverride override) throws SQLException {
     Quota quota = override.quota();
     upsert.setInt(1, override.name().number());
-    upsert.setString(2, override.name().bucketKey(override.id()));
+    upsert.setString(2, keyOf(override));
     upsert.setLong(3, quota.burst());
     upsert.setLong(4, quota.count());
     upsert.setLong(5, quota.period().toNanos());
     upsert.setString(6, override.comment());
-    try (ResultSet inserted = upsert.executeQuery()) {
-      return inserted.next() && inserted.getBoolean(1);
-    }
+  }
+
+  private static String keyOf(LimitOverride override) {
+    return override.name().bucketKey(override.id());
   }
 
   /**
@@ -175,6 +190,8 @@ public final class OverridesTable {
   }
 
   private static OverrideRow row(ResultSet result) throws SQLException {
+    String comment = result.getString("comment");
+    Timestamp updatedAt = result.getTimestamp("updated_at");
     return new OverrideRow(
         result.getInt("limit_number"),
         String.valueOf(result.getString("bucket_key")),
@@ -182,8 +199,8 @@ public final class OverridesTable {
         result.getLong("count"),
         result.getLong("period_ns"),
         result.getBoolean("enabled"),
-        result.getString("comment") == null ? "" : result.getString("comment"),
-        result.getTimestamp("updated_at").toInstant());
+        comment == null ? "" : comment,
+        updatedAt == null ? Instant.EPOCH : updatedAt.toInstant());
   }
 
   private <T> T inTransaction(Work<T> work) throws SQLException {
@@ -194,9 +211,18 @@ public final class OverridesTable {
         connection.commit();
         return result;
       } catch (SQLException | RuntimeException e) {
-        connection.rollback();
+        rollBack(connection, e);
         throw e;
       }
+    }
+  }
+
+  /** A connection that is broken can't; what broke it is what is told. */
+  private static void rollBack(Connection connection, Exception reason) {
+    try {
+      connection.rollback();
+    } catch (SQLException e) {
+      reason.addSuppressed(e);
     }
   }
 

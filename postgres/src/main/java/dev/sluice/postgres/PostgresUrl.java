@@ -22,7 +22,7 @@ public final class PostgresUrl {
   /**
    * A source that opens a connection for each use: overrides are read once in a while, so a pool
    * would only hold connections open. Nothing waits for ever: 5 s for a connection and 30 s for an
-   * answer, unless the URL says otherwise.
+   * answer, unless the URL says otherwise: {@code ?connectTimeout=2&socketTimeout=10}.
    *
    * @param url the database; a password may also stand in {@code ~/.pgpass}
    * @return the source; nothing is opened yet
@@ -30,15 +30,11 @@ public final class PostgresUrl {
    */
   public static DataSource dataSource(String url) {
     PGSimpleDataSource source = new PGSimpleDataSource();
-    source.setConnectTimeout(CONNECT_SECONDS);
-    source.setLoginTimeout(CONNECT_SECONDS);
-    source.setSocketTimeout(ANSWER_SECONDS);
-    source.setApplicationName("sluice");
     try {
       if (url.startsWith(JDBC)) {
-        source.setUrl(url);
+        setUrl(source, url);
       } else {
-        setParts(source, url);
+        setParts(source, new URI(url));
       }
     } catch (IllegalArgumentException | URISyntaxException e) {
       // Without the text, which may hold a password.
@@ -49,15 +45,15 @@ public final class PostgresUrl {
     return source;
   }
 
-  private static void setParts(PGSimpleDataSource source, String url) throws URISyntaxException {
-    URI uri = new URI(url);
+  private static void setParts(PGSimpleDataSource source, URI uri) {
     boolean known = "postgresql".equals(uri.getScheme()) || "postgres".equals(uri.getScheme());
     if (!known || uri.getHost() == null) {
       throw new IllegalArgumentException(uri.getScheme());
     }
     String port = uri.getPort() < 0 ? "" : ":" + uri.getPort();
+    String path = uri.getRawPath().isEmpty() ? "/" : uri.getRawPath(); // the user's database
     String query = uri.getRawQuery() == null ? "" : "?" + uri.getRawQuery();
-    source.setUrl("jdbc:postgresql://" + uri.getHost() + port + uri.getRawPath() + query);
+    setUrl(source, "jdbc:postgresql://" + uri.getHost() + port + path + query);
     String user = uri.getRawUserInfo();
     if (user != null) {
       int colon = user.indexOf(':');
@@ -66,6 +62,21 @@ public final class PostgresUrl {
         source.setPassword(decode(user.substring(colon + 1)));
       }
     }
+  }
+
+  /** In the URL: what a source was told before, it would not take from a URL any more. */
+  private static void setUrl(PGSimpleDataSource source, String url) {
+    String bounded = unlessSaid(url, "connectTimeout", CONNECT_SECONDS);
+    bounded = unlessSaid(bounded, "loginTimeout", CONNECT_SECONDS);
+    bounded = unlessSaid(bounded, "socketTimeout", ANSWER_SECONDS);
+    source.setUrl(unlessSaid(bounded, "ApplicationName", "sluice"));
+  }
+
+  private static String unlessSaid(String url, String parameter, Object value) {
+    if (url.contains("?" + parameter + "=") || url.contains("&" + parameter + "=")) {
+      return url;
+    }
+    return url + (url.indexOf('?') < 0 ? "?" : "&") + parameter + "=" + value;
   }
 
   private static String decode(String text) {

@@ -1,6 +1,8 @@
 package dev.sluice.postgres;
 
+import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitOverride;
+import java.util.ArrayList;
 import java.util.List;
 
 /**
@@ -20,5 +22,19 @@ public record TableContent(List<LimitOverride> overrides, List<BadRow> bad) {
   public TableContent {
     overrides = List.copyOf(overrides);
     bad = List.copyOf(bad);
+  }
+
+  /** Tells the rows that can be overrides of the names that there are from those that can't. */
+  static TableContent of(List<OverrideRow> rows, Catalogue catalogue) {
+    List<LimitOverride> overrides = new ArrayList<>(rows.size());
+    List<BadRow> bad = new ArrayList<>();
+    for (OverrideRow row : rows) {
+      try {
+        overrides.add(row.check(catalogue));
+      } catch (IllegalArgumentException e) {
+        bad.add(new BadRow(row.bucketKey(), String.valueOf(e.getMessage())));
+      }
+    }
+    return new TableContent(overrides, bad);
   }
 }

@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 import dev.sluice.Limiter;
 import dev.sluice.acme.AcmeLimits;
 import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
@@ -143,6 +144,60 @@ class OverridesRefresherTest {
     assertThat(burst("1")).isEqualTo(30);
     assertThat(burst("2")).isEqualTo(21);
     assertThat(burst("3")).isEqualTo(11);
+  }
+
+  @Test
+  void aReloadOfTheFiles_withOtherNames_keepsWhatTheyStillHave() throws SQLException {
+    put("1", 30);
+    sql(
+        "INSERT INTO rate_limit_overrides VALUES (104, '104:k', 7, 7, 1000000000, true, '', now())");
+    start(table);
+    await().until(() -> burst("1") == 30);
+
+    Catalogue more = AcmeLimits.bundled().catalogue().plus(Catalogue.samples());
+    files.set(Limits.builder(more).build());
+    refresher.baseChanged();
+    assertThat(overridesOf(more)).containsExactlyInAnyOrder("1", "k");
+    await().until(() -> recorder.bad.isEmpty());
+    assertThat(overridesOf(more)).containsExactlyInAnyOrder("1", "k");
+
+    files.set(Limits.builder(Catalogue.samples()).build());
+    refresher.baseChanged();
+    assertThat(overridesOf(Catalogue.samples())).containsExactly("k");
+  }
+
+  @Test
+  void aListenerThatThrows_doesNotEndTheRefreshing() throws SQLException {
+    put("1", 30);
+    RefreshListener throwing =
+        new RefreshListener() {
+          @Override
+          public void refreshed(Instant at, Limits limits, List<BadRow> bad) {
+            throw new IllegalStateException("a listener of a test");
+          }
+
+          @Override
+          public void failed(Instant at, SQLException failure, Duration retryIn) {
+            recorder.failed(at, failure, retryIn);
+            throw new IllegalStateException("a listener of a test");
+          }
+        };
+    refresher = OverridesRefresher.start(table, files::get, limits, OFTEN, throwing);
+    await().until(refresher::ready);
+    put("1", 31);
+    await().until(() -> burst("1") == 31);
+    sql("ALTER TABLE rate_limit_overrides RENAME TO gone");
+    await().until(() -> !recorder.failures.isEmpty());
+    sql("ALTER TABLE gone RENAME TO rate_limit_overrides");
+    put("1", 32);
+    await().until(() -> burst("1") == 32);
+  }
+
+  private List<String> overridesOf(Catalogue catalogue) {
+    return catalogue.names().stream()
+        .flatMap(name -> limits.get().overridesOf(name).stream())
+        .map(LimitOverride::id)
+        .toList();
   }
 
   @Test

@@ -2,6 +2,7 @@ package dev.sluice.postgres;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import dev.sluice.acme.AcmeLimits;
 import dev.sluice.gcra.Quota;
@@ -12,11 +13,19 @@ import dev.sluice.limit.Strictness;
 import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.testkit.LocalPostgres;
 import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -53,7 +62,7 @@ class OverridesTableTest {
             override("FailedAuthorizationsForPausingPerDomainPerAccount", "17", "Bär"),
             override("LimitOverrideRequestsPerIPAddress", "10.0.0.2", ""));
 
-    assertThat(table.put(all)).isEqualTo(10);
+    assertThat(table.put(all)).isEqualTo(new Written(10, 0, 0));
 
     TableContent content = table.load();
     assertThat(content.bad()).isEmpty();
@@ -66,14 +75,15 @@ class OverridesTableTest {
   @Test
   void put_again_changesTheQuota_andKeepsItDisabled() throws SQLException {
     table.migrate();
-    assertThat(table.put(List.of(override("NewOrdersPerAccount", "17", "old")))).isEqualTo(1);
+    assertThat(table.put(List.of(override("NewOrdersPerAccount", "17", "old"))))
+        .isEqualTo(new Written(1, 0, 0));
     assertThat(table.setEnabled(CATALOGUE.get("NewOrdersPerAccount"), "17", false)).isTrue();
     assertThat(table.load().overrides()).isEmpty();
 
     LimitOverride changed =
         new LimitOverride(
             CATALOGUE.get("NewOrdersPerAccount"), "17", Quota.per(9, Duration.ofHours(1)), "new");
-    assertThat(table.put(List.of(changed))).isZero();
+    assertThat(table.put(List.of(changed))).isEqualTo(new Written(0, 1, 1));
 
     assertThat(table.load().overrides()).isEmpty();
     assertThat(table.rows())
@@ -104,6 +114,16 @@ class OverridesTableTest {
             LimitName.builder(77, "Other").build(), "x", Quota.per(1, Duration.ofHours(1)), "");
     assertThatThrownBy(() -> table.put(List.of(override("NewOrdersPerAccount", "17", ""), unknown)))
         .isInstanceOf(UnknownLimitException.class);
+    assertThat(table.rows()).isEmpty();
+  }
+
+  @Test
+  void put_ofACommentThatPostgresCantKeep_writesNothing() throws SQLException {
+    table.migrate();
+    assertThatThrownBy(() -> table.put(List.of(override("NewOrdersPerAccount", "17", "a\0b"))))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("comment of \"3:17\"")
+        .hasMessageContaining("U+0000");
     assertThat(table.rows()).isEmpty();
   }
 
@@ -146,6 +166,68 @@ class OverridesTableTest {
   }
 
   @Test
+  void load_ofARowWithoutValues_leavesOutThatRowAlone() throws SQLException {
+    table.migrate();
+    table.put(List.of(override("NewOrdersPerAccount", "1", "")));
+    // A copy has none of the constraints.
+    sql("CREATE TABLE unchecked AS TABLE rate_limit_overrides");
+    sql("DROP TABLE rate_limit_overrides");
+    sql("ALTER TABLE unchecked RENAME TO rate_limit_overrides");
+    sql("INSERT INTO rate_limit_overrides (limit_number, enabled) VALUES (3, true)");
+    sql("UPDATE rate_limit_overrides SET updated_at = NULL, comment = NULL");
+
+    TableContent content = table.load();
+
+    assertThat(content.overrides()).hasSize(1);
+    assertThat(content.bad()).hasSize(1);
+    assertThat(table.rows()).extracting(OverrideRow::updatedAt).containsOnly(Instant.EPOCH);
+  }
+
+  /** Race: each takes the first half of the rows, then waits for the other's. */
+  @Test
+  void put_byTwoAtOnce_inOppositeOrders_isDoneByBoth() throws Exception {
+    table.migrate();
+    List<LimitOverride> some =
+        IntStream.rangeClosed(1, 300)
+            .mapToObj(account -> override("NewOrdersPerAccount", "" + account, ""))
+            .toList();
+    List<LimitOverride> reversed = new ArrayList<>(some);
+    Collections.reverse(reversed);
+    for (int i = 0; i < 4; i++) {
+      CompletableFuture<Written> one = inBackground(() -> table.put(some));
+      CompletableFuture<Written> other = inBackground(() -> table.put(reversed));
+      assertThat(one.get().added() + other.get().added()).isEqualTo(i == 0 ? 300 : 0);
+    }
+  }
+
+  @Test
+  void aConnectionThatIsDropped_tellsWhyItWas() throws Exception {
+    table.migrate();
+    try (Connection locking = source.getConnection();
+        Connection watching = source.getConnection();
+        Statement lock = locking.createStatement();
+        Statement watch = watching.createStatement()) {
+      locking.setAutoCommit(false);
+      lock.execute("LOCK TABLE rate_limit_overrides");
+      CompletableFuture<TableContent> load = inBackground(() -> table.load());
+      await()
+          .until(
+              () -> {
+                try (ResultSet dropped =
+                    watch.executeQuery(
+                        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                            + " WHERE datname = current_database() AND wait_event_type = 'Lock'")) {
+                  return dropped.next();
+                }
+              });
+      assertThatThrownBy(load::get)
+          .hasRootCauseInstanceOf(SQLException.class)
+          .rootCause()
+          .hasMessageContaining("terminating connection");
+    }
+  }
+
+  @Test
   void theSchema_refusesWhatCanNeverHold() throws SQLException {
     table.migrate();
     for (String values :
@@ -169,24 +251,13 @@ class OverridesTableTest {
   @Test
   void migrate_isDoneOnce_alsoByManyAtOnce() throws Exception {
     List<CompletableFuture<Integer>> all =
-        List.of(migrating(), migrating(), migrating(), migrating());
+        Stream.generate(() -> inBackground(() -> table.migrate())).limit(4).toList();
     int applied = 0;
     for (CompletableFuture<Integer> one : all) {
       applied += one.get();
     }
     assertThat(applied).isEqualTo(1);
     assertThat(table.migrate()).isZero();
-  }
-
-  private CompletableFuture<Integer> migrating() {
-    return CompletableFuture.supplyAsync(
-        () -> {
-          try {
-            return table.migrate();
-          } catch (SQLException e) {
-            throw new IllegalStateException(e);
-          }
-        });
   }
 
   @Test
@@ -196,14 +267,15 @@ class OverridesTableTest {
         .hasMessageContaining("rate_limit_overrides");
   }
 
-  @Test
-  void url_ofNoDatabase_isRefusedWithoutItsPassword() {
-    for (String url : List.of("mysql://u:secret@h/d", "postgresql:secret", "p:secret/ /", "")) {
-      assertThatThrownBy(() -> PostgresUrl.dataSource(url))
-          .isInstanceOf(IllegalArgumentException.class)
-          .hasMessageContaining("expected postgresql://")
-          .hasMessageNotContaining("secret");
-    }
+  private static <T> CompletableFuture<T> inBackground(Callable<T> work) {
+    return CompletableFuture.supplyAsync(
+        () -> {
+          try {
+            return work.call();
+          } catch (Exception e) {
+            throw new CompletionException(e);
+          }
+        });
   }
 
   private void sql(String statement) throws SQLException {

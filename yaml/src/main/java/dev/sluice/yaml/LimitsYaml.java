@@ -1,17 +1,19 @@
 package dev.sluice.yaml;
 
 import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.GoDuration;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
 import java.io.IOException;
+import java.math.BigDecimal;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.scanner.StreamReader;
 
 /**
- * Writes limits as the files from which {@link LimitFiles} loads them again. Pure and thread-safe;
- * blocks as its target does.
+ * Writes limits, and names, as the files from which {@link LimitFiles} loads them again. Pure and
+ * thread-safe; blocks as its target does.
  */
 public final class LimitsYaml {
 
@@ -66,6 +68,40 @@ public final class LimitsYaml {
     if (last == null) {
       target.append("[]\n");
     }
+  }
+
+  /**
+   * Writes a file that declares names, in alphabetical order. Those that whoever loads the file
+   * knows without it must not be among them. A form of ids that an application has made itself is
+   * written by its name: the file loads where {@link LimitFiles.Builder#idFormats} has it.
+   *
+   * @param names the names
+   * @param target where the text goes
+   * @throws IOException if the target throws it
+   */
+  public static void writeNames(Catalogue names, Appendable target) throws IOException {
+    target.append(names.names().isEmpty() ? "names: []\n" : "names:\n");
+    for (LimitName name : names.names()) {
+      target.append("  - number: ").append(Integer.toString(name.number())).append('\n');
+      writeField("name", quoted(name.name()), target);
+      writeField("id", quoted(name.id().name()), target);
+      if (!name.overrideId().name().equals(name.id().name())) {
+        writeField("overrideId", quoted(name.overrideId().name()), target);
+      }
+      if (name.overridesOnly()) {
+        writeField("overridesOnly", "true", target);
+      }
+      writeField("message", quoted(name.message()), target);
+      String help = name.helpLink();
+      if (help != null) {
+        writeField("help", quoted(help), target);
+      }
+      writeField("jitter", new BigDecimal(Double.toString(name.jitter())).toPlainString(), target);
+    }
+  }
+
+  private static void writeField(String field, String value, Appendable target) throws IOException {
+    target.append("    ").append(field).append(": ").append(value).append('\n');
   }
 
   private static boolean sharesEntry(@Nullable LimitOverride last, LimitOverride next) {

@@ -78,12 +78,12 @@ final class Loading {
     }
     NamesReader reader = new NamesReader(base, files.idFormats);
     if (names.root != null) {
-      reader.file(names.root, names.problems);
+      reader.file(names.root, names.whole, names.problems);
     }
     if (section != null) {
       reader.section(section, defaults.problems);
     }
-    return reader.known(names.isRead() && defaults.isRead());
+    return reader.known(names.whole && defaults.whole);
   }
 
   private void collect(Source source) {
@@ -93,32 +93,31 @@ final class Loading {
 
   /** One file on its way from bytes to nodes. */
   private static final class Source {
+    private static final NodeReader.Content UNREAD = new NodeReader.Content(null, false);
+
     final Problems problems;
     final @Nullable Node root;
-    private final boolean absent;
+    final boolean whole;
 
     Source(@Nullable FileContent content, String expected, String none) {
-      this.absent = content == null;
       this.problems = new Problems(content == null ? "" : content.file());
-      this.root = content == null ? null : root(content, problems);
+      NodeReader.Content read = content == null ? UNREAD : read(content, problems);
+      this.root = read.root();
+      this.whole = content == null || (read.whole() && root != null);
       if (content != null && root == null && !problems.mistaken()) {
         problems.mistake(
             "found an empty file, expected %s; write %s for none".formatted(expected, none));
       }
     }
 
-    private static @Nullable Node root(FileContent content, Problems problems) {
+    private static NodeReader.Content read(FileContent content, Problems problems) {
       String fault = content.fault();
       if (fault != null) {
         problems.mistake(fault);
-        return null;
+        return UNREAD;
       }
       String text = Utf8.decode(content.bytes(), problems);
-      return text == null ? null : NodeReader.read(text, problems);
-    }
-
-    boolean isRead() {
-      return absent || root != null;
+      return text == null ? UNREAD : NodeReader.read(text, problems);
     }
   }
 }

@@ -42,13 +42,18 @@ final class NamesReader {
     return new KnownNames(base.plus(own), Set.copyOf(broken), complete);
   }
 
-  /** Reads a names file. */
-  void file(Node root, Problems problems) {
+  /**
+   * Reads a names file.
+   *
+   * @param whole whether the root is all of the file
+   */
+  void file(Node root, boolean whole, Problems problems) {
     if (!(root instanceof Node.Mapping map)) {
       problems.wrong(root, "a map with the one field names: a list of names");
       return;
     }
-    Node list = Fields.of(map, root, List.of(SECTION), problems).require(SECTION);
+    Fields fields = Fields.of(map, root, List.of(SECTION), problems);
+    Node list = whole ? fields.require(SECTION) : fields.find(SECTION);
     if (list != null) {
       section(list, problems);
     }

@@ -1,8 +1,11 @@
 package dev.sluice.yaml;
 
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.api.LoadSettings;
 import org.snakeyaml.engine.v2.events.AliasEvent;
@@ -13,7 +16,6 @@ import org.snakeyaml.engine.v2.events.NodeEvent;
 import org.snakeyaml.engine.v2.events.ScalarEvent;
 import org.snakeyaml.engine.v2.exceptions.Mark;
 import org.snakeyaml.engine.v2.exceptions.MarkedYamlEngineException;
-import org.snakeyaml.engine.v2.exceptions.ParserException;
 import org.snakeyaml.engine.v2.exceptions.YamlEngineException;
 import org.snakeyaml.engine.v2.exceptions.YamlVersionException;
 import org.snakeyaml.engine.v2.parser.Parser;
@@ -31,7 +33,9 @@ import org.snakeyaml.engine.v2.scanner.StreamReader;
  * - a key that is not a single value is refused.
  *
  * What is refused becomes a Broken node or none, and reading goes on, so that all mistakes are found in one run. Only
- * what the parser itself refuses, and the bounds, end the reading.
+ * what the parser itself refuses, and the bounds, end the reading. What was read by then is looked at all the same, as
+ * far as it is whole: the root's entries or items, and those of lists that were not finished. (Not the last one before
+ * a fault of the syntax: a line that is not indented enough ends it too early.)
  */
 /** Reads YAML 1.2 into nodes. Not thread-safe; for one text. */
 final class NodeReader {
@@ -39,8 +43,18 @@ final class NodeReader {
   static final int MAX_DEPTH = 16;
   static final int MAX_NODES = 2_000_000;
 
+  /**
+   * What was read.
+   *
+   * @param root the document, or what there is of it; null where there is nothing
+   * @param whole false after a mistake that ended the reading
+   */
+  record Content(@Nullable Node root, boolean whole) {}
+
   private final Parser events;
   private final Problems problems;
+  private final Deque<List<?>> open = new ArrayDeque<>();
+  private @Nullable Node root;
   private int nodes;
 
   private NodeReader(Parser events, Problems problems) {
@@ -48,30 +62,36 @@ final class NodeReader {
     this.problems = problems;
   }
 
-  /** The document, null for an empty one or after a mistake that ended the reading. */
-  static @Nullable Node read(String text, Problems problems) {
+  /** Reads a text; what is wrong with it is a problem, never thrown. */
+  static Content read(String text, Problems problems) {
     LoadSettings settings = LoadSettings.builder().setCodePointLimit(FileContent.MAX_BYTES).build();
+    NodeReader reader =
+        new NodeReader(new ParserImpl(settings, new StreamReader(settings, text)), problems);
+    boolean whole = false;
     try {
-      ParserImpl events = new ParserImpl(settings, new StreamReader(settings, text));
-      return new NodeReader(events, problems).document();
+      reader.document();
+      whole = true;
+    } catch (TooMuchException e) {
+      problems.mistake(line(e.mark), column(e.mark), String.valueOf(e.getMessage()));
     } catch (MarkedYamlEngineException e) {
       Optional<Mark> mark = e.getProblemMark().or(e::getContextMark);
       problems.mistake(line(mark), column(mark), "this is not YAML: " + reason(e));
+      reader.dropLast();
     } catch (YamlVersionException e) {
       problems.mistake("found YAML " + e.getSpecVersion().getRepresentation() + ", expected 1.2");
     } catch (YamlEngineException e) {
       problems.mistake("this is not YAML: " + e.getMessage());
     }
-    return null;
+    return new Content(reader.root, whole);
   }
 
-  private @Nullable Node document() {
+  private void document() {
     Event unused = events.next(); // The stream's start.
     if (events.peekEvent().getEventId() == Event.ID.StreamEnd) {
-      return null;
+      return;
     }
     unused = events.next(); // The document's start.
-    Node root = node(1);
+    node(1, node -> root = node);
     unused = events.next(); // The document's end.
     Event after = events.next();
     if (after.getEventId() != Event.ID.StreamEnd) {
@@ -80,36 +100,60 @@ final class NodeReader {
           column(after.getStartMark()),
           "found a second document, expected one document in a file");
     }
-    return root instanceof Node.Scalar scalar && scalar.isNull() ? null : root;
+    if (root instanceof Node.Scalar scalar && scalar.isNull()) {
+      root = null;
+    }
   }
 
-  private Node node(int depth) {
+  private void dropLast() {
+    List<?> innermost = open.peek();
+    if (innermost != null && !innermost.isEmpty()) {
+      innermost.remove(innermost.size() - 1);
+    }
+  }
+
+  /**
+   * Reads a node.
+   *
+   * @param taker gets it; a list and the root already before what is in them, so that this is kept
+   *     if the parser gives up
+   */
+  private void node(int depth, Consumer<Node> taker) {
     NodeEvent event = (NodeEvent) events.next();
     int line = line(event.getStartMark());
     int column = column(event.getStartMark());
     if (depth > MAX_DEPTH) {
-      throw new ParserException(
-          "found more than " + MAX_DEPTH + " levels of nesting", event.getStartMark());
+      throw new TooMuchException(event, MAX_DEPTH + " levels of nesting");
     }
     if (++nodes > MAX_NODES) {
-      throw new ParserException(
-          "found more than " + MAX_NODES + " values, expected at most that many",
-          event.getStartMark());
+      throw new TooMuchException(event, MAX_NODES + " values");
     }
     if (event instanceof AliasEvent alias) {
       problems.mistake(
           line,
           column,
           "found the alias *" + alias.getAlias() + ", expected the value written out");
-      return new Node.Broken(line, column);
+      taker.accept(new Node.Broken(line, column));
+      return;
     }
     refuseProperties(event, line, column);
     if (event instanceof ScalarEvent scalar) {
-      return new Node.Scalar(line, column, scalar.getValue(), scalar.isPlain());
+      taker.accept(new Node.Scalar(line, column, scalar.getValue(), scalar.isPlain()));
+    } else if (event instanceof MappingStartEvent) {
+      List<Node.Entry> entries = new ArrayList<>();
+      Node map = new Node.Mapping(line, column, entries);
+      if (depth == 1) {
+        taker.accept(map);
+      }
+      readEntries(depth, entries);
+      if (depth > 1) {
+        taker.accept(map);
+      }
+    } else {
+      List<Node> items = new ArrayList<>();
+      taker.accept(new Node.Sequence(line, column, items));
+      readItems(depth, items);
     }
-    return event instanceof MappingStartEvent
-        ? new Node.Mapping(line, column, entries(depth))
-        : new Node.Sequence(line, column, items(depth));
   }
 
   private void refuseProperties(NodeEvent event, int line, int column) {
@@ -133,28 +177,38 @@ final class NodeReader {
                 line, column, "found the tag " + t + ", expected a value without a tag"));
   }
 
-  private List<Node> items(int depth) {
-    List<Node> items = new ArrayList<>();
+  private void readItems(int depth, List<Node> items) {
+    open.push(items);
     while (events.peekEvent().getEventId() != Event.ID.SequenceEnd) {
-      items.add(node(depth + 1));
+      node(depth + 1, items::add);
     }
     Event unused = events.next();
-    return items;
+    open.pop();
   }
 
-  private List<Node.Entry> entries(int depth) {
-    List<Node.Entry> entries = new ArrayList<>();
+  private void readEntries(int depth, List<Node.Entry> entries) {
+    open.push(entries);
     while (events.peekEvent().getEventId() != Event.ID.MappingEnd) {
-      Node key = node(depth + 1);
-      Node value = node(depth + 1);
-      if (key instanceof Node.Scalar scalar) {
-        entries.add(new Node.Entry(scalar, value));
-      } else if (!(key instanceof Node.Broken)) {
+      Node key = key(depth + 1);
+      node(
+          depth + 1,
+          value -> {
+            if (key instanceof Node.Scalar scalar) {
+              entries.add(new Node.Entry(scalar, value));
+            }
+          });
+      if (!(key instanceof Node.Scalar) && !(key instanceof Node.Broken)) {
         problems.wrong(key, "a single word as key");
       }
     }
     Event unused = events.next();
-    return entries;
+    open.pop();
+  }
+
+  private Node key(int depth) {
+    List<Node> one = new ArrayList<>(1);
+    node(depth, one::add);
+    return one.get(0);
   }
 
   private static String reason(MarkedYamlEngineException e) {
@@ -168,5 +222,18 @@ final class NodeReader {
 
   private static int column(Optional<Mark> mark) {
     return mark.map(Mark::getColumn).orElse(0) + 1;
+  }
+
+  /** More than a limit file may have; ends the reading as what the parser refuses does. */
+  private static final class TooMuchException extends RuntimeException {
+
+    private static final long serialVersionUID = 1;
+
+    private final transient Optional<Mark> mark;
+
+    TooMuchException(Event where, String what) {
+      super("found more than " + what + ", expected at most that many");
+      this.mark = where.getStartMark();
+    }
   }
 }

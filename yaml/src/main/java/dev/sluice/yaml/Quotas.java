@@ -15,6 +15,8 @@ final class Quotas {
   /** A rate that rounding changes by more than one in so many deserves a word. */
   private static final long NOTICEABLE = 1000;
 
+  private static final Duration LONGEST = Duration.ofNanos(Long.MAX_VALUE);
+
   private Quotas() {}
 
   /** The quota, null after a problem has been reported. */
@@ -26,7 +28,7 @@ final class Quotas {
       // What is there is judged by itself, beside values that are right with any other.
       report(Quota.faults(burst == null ? 1 : burst, 1, Duration.ofNanos(1)), fields, problems);
       report(
-          Quota.faults(1, count == null ? 1 : count, Duration.ofNanos(Long.MAX_VALUE)),
+          Quota.faults(1, count == null ? 1 : count, period == null ? LONGEST : period),
           fields,
           problems);
       return null;

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 final class Values {
 
   private static final Pattern WHOLE = Pattern.compile("[-+]?(?:0|[1-9][0-9]*)");
-  private static final Pattern SHARE = Pattern.compile("0|1|0\\.[0-9]{1,9}|1\\.0{1,9}");
+  private static final Pattern SHARE = Pattern.compile("0|1|0\\.[0-9]{1,400}|1\\.0{1,400}");
   private static final Pattern LEADING_ZEROS = Pattern.compile("[-+]?0[0-9]+");
 
   private Values() {}

@@ -268,6 +268,8 @@ class LimitFilesTest {
     assertThat(files.lint()).extracting(Problem::file).containsOnly(names.toString());
     TestFiles.write(names, "names: [{number: 1, name: WidgetsPerUser, id: string}]\n");
     assertThat(files.lint()).extracting(Problem::file).containsOnly(names.toString());
+    TestFiles.write(names, "");
+    assertThat(files.lint()).extracting(Problem::file).containsOnly(names.toString());
   }
 
   @Test

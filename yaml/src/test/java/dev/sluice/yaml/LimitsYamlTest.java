@@ -95,6 +95,48 @@ class LimitsYamlTest {
     }
   }
 
+  @Test
+  void writeNames_thenLoad_givesTheSameNames() throws IOException {
+    Catalogue names =
+        Catalogue.of(
+            LimitName.builder(1001, "Widgets")
+                .id(IdFormat.joined(IdFormat.string(), IdFormat.ipv6Range(56)))
+                .overrideId(IdFormat.string())
+                .overridesOnly()
+                .message("too many \"widgets\": {burst} for {id.2}\n# no comment")
+                .helpLink("https://example.com/limits#widgets")
+                .jitter(0.000_000_001)
+                .build(),
+            LimitName.builder(1002, "null").id(IdFormat.uuid()).jitter(1.0 / 3).build(),
+            LimitName.builder(1003, "Plain").jitter(1).build());
+    assertSameNames(names);
+    assertSameNames(Catalogue.samples());
+    assertSameNames(Catalogue.of());
+  }
+
+  private void assertSameNames(Catalogue names) throws IOException {
+    StringBuilder text = new StringBuilder();
+    LimitsYaml.writeNames(names, text);
+    Catalogue loaded =
+        LimitFiles.builder()
+            .catalogue(Catalogue.of())
+            .names(TestFiles.write(folder.resolve("names.yml"), text.toString()))
+            .build()
+            .load()
+            .catalogue();
+    assertThat(loaded.names()).hasSameSizeAs(names.names());
+    for (LimitName name : names.names()) {
+      LimitName same = loaded.get(name.name());
+      assertThat(same).isEqualTo(name);
+      assertThat(same.id().name()).isEqualTo(name.id().name());
+      assertThat(same.overrideId().name()).isEqualTo(name.overrideId().name());
+      assertThat(same.overridesOnly()).isEqualTo(name.overridesOnly());
+      assertThat(same.message()).isEqualTo(name.message());
+      assertThat(same.helpLink()).isEqualTo(name.helpLink());
+      assertThat(same.jitter()).isEqualTo(name.jitter());
+    }
+  }
+
   private static Limits random(Random random) {
     Limits.Builder limits = Limits.builder(NAMES);
     for (LimitName name : NAMES.names()) {

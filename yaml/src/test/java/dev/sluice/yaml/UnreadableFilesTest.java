@@ -66,17 +66,15 @@ class UnreadableFilesTest {
   void lint_ofMoreValuesThanTheBound_saysTheBound() throws IOException {
     byte[] list = "-\n".repeat(NodeReader.MAX_NODES + 1).getBytes(UTF_8);
     assertThat(lint(list))
-        .containsExactly(
-            "2000000:2: this is not YAML: found more than 2000000 values, expected at most that"
-                + " many");
+        .contains("2000000:2: found more than 2000000 values, expected at most that many");
   }
 
   @Test
   void lint_ofAVeryDeepFile_saysTheBound() throws IOException {
     assertThat(lint("[".repeat(1_000_000).getBytes(UTF_8)))
-        .containsExactly("1:17: this is not YAML: found more than 16 levels of nesting");
+        .contains("1:17: found more than 16 levels of nesting, expected at most that many");
     assertThat(lint("- ".repeat(100_000).getBytes(UTF_8)))
-        .containsExactly("1:33: this is not YAML: found more than 16 levels of nesting");
+        .contains("1:33: found more than 16 levels of nesting, expected at most that many");
   }
 
   @Test

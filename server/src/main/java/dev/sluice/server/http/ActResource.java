@@ -2,6 +2,7 @@ package dev.sluice.server.http;
 
 import com.linecorp.armeria.common.AggregatedHttpRequest;
 import com.linecorp.armeria.common.AggregatedHttpResponse;
+import com.linecorp.armeria.common.HttpHeaderNames;
 import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpStatus;
@@ -12,17 +13,18 @@ import dev.sluice.Decision;
 import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
-import dev.sluice.limit.Suggestion;
 import dev.sluice.server.wire.WireException;
 import dev.sluice.server.wire.WireReader;
 import dev.sluice.server.wire.WireRequest;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
 
 /** {@code POST /v1/check}, {@code spend}, {@code refund} and {@code reset}: one act, as JSON. */
 final class ActResource extends Resource {
 
   private static final String STATUS = "status";
+  private static final String IDENTITY = "identity";
   private static final WireReader READER = WireReader.ofHttp();
 
   private final Act act;
@@ -39,12 +41,20 @@ final class ActResource extends Resource {
   @Override
   CompletionStage<AggregatedHttpResponse> answer(
       ServiceRequestContext context, HttpRequest request) {
+    Fault unreadable = unreadable(request);
+    return unreadable == null
+        ? request.aggregate().thenCompose(body -> decide(context, body))
+        : request.aggregate().thenApply(body -> Answers.fault(unreadable));
+  }
+
+  /** What is wrong with the way in which the body is written; null for plain JSON. */
+  private static @Nullable Fault unreadable(HttpRequest request) {
     MediaType type = request.contentType();
     if (type == null || !type.is(MediaType.JSON.withoutParameters())) {
-      String found = request.headers().get("content-type");
-      return request.aggregate().thenApply(body -> Answers.fault(Fault.wrongMediaType(found)));
+      return Fault.wrongMediaType(request.headers().get(HttpHeaderNames.CONTENT_TYPE));
     }
-    return request.aggregate().thenCompose(body -> decide(context, body));
+    String encoding = request.headers().get(HttpHeaderNames.CONTENT_ENCODING, IDENTITY);
+    return encoding.equalsIgnoreCase(IDENTITY) ? null : Fault.wrongEncoding(encoding);
   }
 
   private CompletionStage<AggregatedHttpResponse> decide(
@@ -80,15 +90,7 @@ final class ActResource extends Resource {
 
   /** 200, unless the caller is a proxy that understands nothing but a status. */
   private HttpStatus statusOfDenial(ServiceRequestContext context) {
-    List<String> known = act == Act.CHECK || act == Act.SPEND ? List.of(STATUS) : List.of();
-    for (String name : context.queryParams().names()) {
-      if (!known.contains(name)) {
-        throw new WireException(
-            name,
-            "found an unknown query parameter, expected %s%s"
-                .formatted(known.isEmpty() ? "none" : STATUS, Suggestion.didYouMean(name, known)));
-      }
-    }
+    Queries.require(context, act == Act.CHECK || act == Act.SPEND ? List.of(STATUS) : List.of());
     String wanted = context.queryParams().get(STATUS, "200");
     return switch (wanted) {
       case "200" -> HttpStatus.OK;

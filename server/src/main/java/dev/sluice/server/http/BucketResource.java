@@ -9,6 +9,7 @@ import dev.sluice.AsyncLimiter;
 import dev.sluice.server.wire.WireException;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.regex.Matcher;
@@ -18,13 +19,14 @@ import java.util.regex.Pattern;
  * {@code GET /v1/limits/{name}/buckets/{id}}: the state of a bucket, which spends nothing.
  *
  * <p>The path is taken apart here, as the client sent it: an id may hold anything that is
- * percent-encoded, slashes and semicolons too.
+ * percent-encoded, slashes and semicolons too. (Not so two dots between slashes: the HTTP library
+ * refuses them in every spelling.)
  */
 final class BucketResource extends Resource {
 
   static final String UNDER = "/v1/limits/";
 
-  private static final Pattern PATH = Pattern.compile(UNDER + "([^/]+)/buckets/(.*)");
+  private static final Pattern PATH = Pattern.compile(UNDER + "([^/]+)/buckets/([^?]*)\\??");
 
   private final AsyncLimiter limiter;
 
@@ -36,6 +38,7 @@ final class BucketResource extends Resource {
   @Override
   CompletionStage<AggregatedHttpResponse> answer(
       ServiceRequestContext context, HttpRequest request) {
+    Queries.require(context, List.of());
     String rawPath = String.valueOf(context.routingContext().requestTarget().rawPath());
     Matcher path = PATH.matcher(rawPath);
     if (!path.matches()) {

@@ -1,10 +1,14 @@
 package dev.sluice.server.http;
 
 import com.linecorp.armeria.common.AggregatedHttpResponse;
+import com.linecorp.armeria.common.ClosedSessionException;
 import com.linecorp.armeria.common.ContentTooLargeException;
 import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.common.RequestHeaders;
+import com.linecorp.armeria.common.ResponseCompleteException;
+import com.linecorp.armeria.common.stream.AbortedStreamException;
+import com.linecorp.armeria.common.stream.ClosedStreamException;
 import com.linecorp.armeria.common.util.Exceptions;
 import com.linecorp.armeria.server.HttpResponseException;
 import com.linecorp.armeria.server.HttpStatusException;
@@ -28,11 +32,27 @@ final class Failures implements ServerErrorHandler {
     if (cause instanceof ContentTooLargeException) {
       return Answers.fault(Fault.tooLarge(SluiceServer.MAX_BODY));
     }
+    if (cause instanceof HttpStatusException refused) {
+      return Answers.fault(Fault.ofStatus(refused.httpStatus(), null));
+    }
+    if (isClients(cause)) {
+      return Answers.fault(
+          Fault.ofStatus(HttpStatus.REQUEST_TIMEOUT, "the request did not arrive as a whole"));
+    }
     Fault fault = Fault.of(cause);
     if (fault.status().equals(HttpStatus.INTERNAL_SERVER_ERROR)) {
       log.error("a request failed", cause);
     }
     return Answers.fault(fault);
+  }
+
+  /** Whether a client went away or took too long: nobody reads the answer, and no log needs it. */
+  private static boolean isClients(Throwable cause) {
+    return cause instanceof ClosedSessionException
+        || cause instanceof ClosedStreamException
+        || cause instanceof AbortedStreamException
+        || cause instanceof ResponseCompleteException
+        || cause instanceof RequestTimeoutException;
   }
 
   @Override
@@ -67,6 +87,10 @@ final class Failures implements ServerErrorHandler {
     }
     if (status.equals(HttpStatus.NOT_FOUND) && headers != null) {
       return Answers.fault(Fault.notFound(headers.path()));
+    }
+    if (status.equals(HttpStatus.METHOD_NOT_ALLOWED)) {
+      return Answers.fault(
+          Fault.wrongMethod("a method that no path has", "GET, HEAD, POST, OPTIONS"));
     }
     return Answers.fault(Fault.ofStatus(status, description));
   }

@@ -73,6 +73,15 @@ record Fault(HttpStatus status, String type, String title, String detail, @Nulla
         null);
   }
 
+  static Fault wrongEncoding(String found) {
+    return new Fault(
+        HttpStatus.UNSUPPORTED_MEDIA_TYPE,
+        "wrong-encoding",
+        "The body is compressed",
+        "found Content-Encoding: %s, expected JSON as it is".formatted(shown(found)),
+        null);
+  }
+
   static Fault tooLarge(long maxBytes) {
     return new Fault(
         HttpStatus.REQUEST_ENTITY_TOO_LARGE,

@@ -12,6 +12,7 @@ import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.wire.DecisionWriter;
 import java.io.IOException;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
@@ -28,6 +29,7 @@ final class LimitsResource extends Resource {
   @Override
   CompletionStage<AggregatedHttpResponse> answer(
       ServiceRequestContext context, HttpRequest request) {
+    Queries.require(context, List.of());
     Limits limits = current.get();
     return CompletableFuture.completedFuture(
         Answers.json(

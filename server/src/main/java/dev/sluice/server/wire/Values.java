@@ -3,11 +3,14 @@ package dev.sluice.server.wire;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonParser.NumberType;
 import com.fasterxml.jackson.core.JsonToken;
+import com.fasterxml.jackson.core.exc.StreamConstraintsException;
 import dev.sluice.limit.IdTexts;
 import java.io.IOException;
 
 /** Single values of a request, each of exactly one JSON type. */
 final class Values {
+
+  private static final int SHOWN = 40;
 
   private Values() {}
 
@@ -16,7 +19,11 @@ final class Values {
       String hint = parser.currentToken().isNumeric() ? ", in double quotes" : "";
       throw new WireException(path, "found %s, expected a string%s".formatted(found(parser), hint));
     }
-    return parser.getText();
+    try {
+      return parser.getText();
+    } catch (StreamConstraintsException e) {
+      throw JsonText.refused(e, path);
+    }
   }
 
   static long integer(JsonParser parser, String path) throws IOException {
@@ -29,7 +36,7 @@ final class Values {
       throw new WireException(
           path,
           "found %s, expected a whole number of at most 64 bits (up to 9223372036854775807)"
-              .formatted(parser.getText()));
+              .formatted(number(parser)));
     }
     return parser.getLongValue();
   }
@@ -40,8 +47,13 @@ final class Values {
       case START_OBJECT -> "an object";
       case START_ARRAY -> "a list";
       case VALUE_STRING -> "the string " + IdTexts.quote(parser.getText());
-      case VALUE_NUMBER_INT, VALUE_NUMBER_FLOAT -> "the number " + parser.getText();
+      case VALUE_NUMBER_INT, VALUE_NUMBER_FLOAT -> "the number " + number(parser);
       default -> String.valueOf(parser.getText());
     };
+  }
+
+  private static String number(JsonParser parser) throws IOException {
+    String digits = parser.getText();
+    return digits.length() > SHOWN ? digits.substring(0, SHOWN) + "…" : digits;
   }
 }

@@ -31,10 +31,8 @@ public final class WireReader {
   /** An object, the list in it, the objects in that; one level more to say what is wrong there. */
   private static final int DEEPEST = 4;
 
-  /** Longer than any id, so that a text that is a little too long is refused by its own rule. */
+  /** Longer than any id or number, so that one that is too long is refused by its own rule. */
   private static final int LONGEST_TEXT = 8192;
-
-  private static final int LONGEST_NUMBER = 100;
 
   private final JsonFactory factory =
       JsonFactory.builder()
@@ -42,7 +40,7 @@ public final class WireReader {
               StreamReadConstraints.builder()
                   .maxNestingDepth(DEEPEST)
                   .maxStringLength(LONGEST_TEXT)
-                  .maxNumberLength(LONGEST_NUMBER)
+                  .maxNumberLength(LONGEST_TEXT)
                   .maxNameLength(LONGEST_TEXT)
                   .build())
           .build();
@@ -80,6 +78,7 @@ public final class WireReader {
    * @throws WireException if it is anything but a request
    */
   public WireRequest read(byte[] json, int offset, int length) {
+    JsonText.requireUtf8(json, offset, length);
     try (JsonParser parser = factory.createParser(json, offset, length)) {
       if (parser.nextToken() == null) {
         throw new WireException(null, "found nothing, expected a JSON object");
@@ -91,7 +90,7 @@ public final class WireReader {
       }
       return request;
     } catch (JsonProcessingException e) {
-      throw new WireException(null, "found no valid JSON: " + located(e));
+      throw JsonText.refused(e, null);
     } catch (IOException e) {
       throw new WireException(null, "found no valid JSON: " + e.getMessage());
     }
@@ -178,13 +177,6 @@ public final class WireReader {
   private static String unquoted(String name) {
     String quoted = IdTexts.quote(name);
     return quoted.substring(1, quoted.length() - 1);
-  }
-
-  private static String located(JsonProcessingException e) {
-    String line = String.valueOf(e.getOriginalMessage()).lines().findFirst().orElse("");
-    return e.getLocation() == null
-        ? line
-        : "%s (column %d)".formatted(line, e.getLocation().getColumnNr());
   }
 
   /** The parts of a transaction as they come. */

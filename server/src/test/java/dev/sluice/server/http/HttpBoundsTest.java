@@ -2,6 +2,7 @@ package dev.sluice.server.http;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import dev.sluice.Limiter;
 import dev.sluice.server.AddressException;
@@ -9,9 +10,15 @@ import dev.sluice.server.SluiceServer;
 import dev.sluice.store.BucketStore;
 import java.io.IOException;
 import java.io.InputStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.Socket;
+import java.net.SocketException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.List;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -57,6 +64,78 @@ final class HttpBoundsTest {
       if (beginning.startsWith("POST")) {
         assertThat(last).startsWith("HTTP/1.1 408");
       }
+    }
+  }
+
+  /** As a client writes that does not wait for answers, and as a slow network delivers it. */
+  @ParameterizedTest
+  @ValueSource(ints = {1, 7, Integer.MAX_VALUE})
+  void requests_inOneWrite_orInPieces_areAnsweredInTheirOrder(int pieceBytes) throws IOException {
+    StringBuilder requests = new StringBuilder();
+    for (int i = 0; i < 20; i++) {
+      String body = "{\"limit\":\"ApiCallsPerKey\",\"id\":\"" + pieceBytes + "-" + i + "\"}";
+      requests
+          .append("POST /v1/check HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n")
+          .append("Content-Length: " + body.length() + "\r\n\r\n" + body);
+    }
+    byte[] bytes = requests.toString().getBytes(StandardCharsets.US_ASCII);
+    try (TestServer patient = new TestServer(SampleFixture.limits(), store);
+        Socket client = connected(patient.address())) {
+      client.setTcpNoDelay(true);
+      for (int at = 0; at < bytes.length; at += Math.min(pieceBytes, bytes.length - at)) {
+        client.getOutputStream().write(bytes, at, Math.min(pieceBytes, bytes.length - at));
+      }
+      client.shutdownOutput();
+      String answers = new String(client.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+      List<String> ids =
+          Pattern.compile("\"id\":\"([^\"]*)\"")
+              .matcher(answers)
+              .results()
+              .map(m -> m.group(1))
+              .toList();
+      assertThat(ids)
+          .isEqualTo(IntStream.range(0, 20).mapToObj(i -> pieceBytes + "-" + i).toList());
+    }
+  }
+
+  @Test
+  void connection_overTheBound_isClosed_andOneThatEndsMakesRoom() throws IOException {
+    Limiter limiter = Limiter.of(SampleFixture.limits(), store);
+    InetSocketAddress any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+    try (SluiceServer small =
+            SluiceServer.builder(any).part(new HttpPart(limiter, store)).maxConnections(2).start();
+        Socket first = connected(small.address());
+        Socket second = connected(small.address())) {
+      assertThat(isAnswered(first)).isTrue();
+      assertThat(isAnswered(second)).isTrue();
+      try (Socket third = connected(small.address())) {
+        assertThat(isAnswered(third)).isFalse();
+      }
+      first.close();
+      await()
+          .untilAsserted(
+              () -> {
+                try (Socket fourth = connected(small.address())) {
+                  assertThat(isAnswered(fourth)).isTrue();
+                }
+              });
+    }
+  }
+
+  private static Socket connected(InetSocketAddress address) throws IOException {
+    Socket socket = new Socket(address.getAddress(), address.getPort());
+    socket.setSoTimeout(PATIENCE_MILLIS);
+    return socket;
+  }
+
+  private static boolean isAnswered(Socket client) throws IOException {
+    try {
+      client
+          .getOutputStream()
+          .write("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
+      return client.getInputStream().read() == 'H';
+    } catch (SocketException e) {
+      return false; // closed while it was written to
     }
   }
 

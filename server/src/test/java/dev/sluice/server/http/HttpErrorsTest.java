@@ -9,8 +9,11 @@ import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
 import dev.sluice.store.StoreException;
 import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
+import java.nio.charset.Charset;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
@@ -19,6 +22,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -105,6 +109,44 @@ final class HttpErrorsTest {
     problem(server.post("/v1/spend", junk), 400);
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"UTF-16", "UTF-16LE", "UTF-32", "UTF-32LE"})
+  void anotherEncoding_isRefused(String charset) {
+    byte[] body = LOGIN.getBytes(Charset.forName(charset));
+    problem(
+        server.send("POST", "/v1/spend", BodyPublishers.ofByteArray(body), "application/json"),
+        400);
+  }
+
+  /** A slash, in as many bytes as it needs, and in two and three. */
+  @Test
+  void characterInMoreBytesThanItNeeds_isRefused() {
+    byte[] body = "{\"limit\":\"ApiCallsPerKey\",\"id\":\"...\"}".getBytes(StandardCharsets.UTF_8);
+    for (byte[] slash :
+        List.of(new byte[] {'a', (byte) 0xc0, (byte) 0xaf}, new byte[] {(byte) 0xe0, -128, -81})) {
+      System.arraycopy(slash, 0, body, body.length - 5, 3);
+      JsonNode problem =
+          problem(
+              server.send(
+                  "POST", "/v1/spend", BodyPublishers.ofByteArray(body), "application/json"),
+              400);
+      assertThat(problem.get("detail").asText()).contains("expected text in UTF-8");
+    }
+  }
+
+  @Test
+  void valueThatIsFarTooLong_isRefused_withItsField() {
+    String id = "{\"limit\":\"ApiCallsPerKey\",\"id\":\"%s\"}".formatted("x".repeat(100_000));
+    JsonNode text = problem(server.post("/v1/spend", id), 400);
+    assertThat(text.get("field").asText()).isEqualTo("id");
+    assertThat(text.get("detail").asText()).contains("exceeds the maximum").doesNotContain("`");
+    String digits = "9".repeat(1000);
+    String cost = "{\"transactions\":[{\"cost\":%s}]}".formatted(digits);
+    JsonNode number = problem(server.post("/v1/spend", cost), 400);
+    assertThat(number.get("field").asText()).isEqualTo("transactions[0].cost");
+    assertThat(number.get("detail").asText()).doesNotContain(digits, "`");
+  }
+
   @Test
   void batch_ofMoreThan1000_isRefused() {
     assertThat(server.post("/v1/spend", batchOf(1000)).statusCode()).isEqualTo(200);
@@ -149,6 +191,12 @@ final class HttpErrorsTest {
     assertThat(answer.headers().firstValue("Allow")).hasValue(allowed);
   }
 
+  @Test
+  void methodThatNobodyKnows_isRefused() {
+    HttpResponse<String> answer = server.send("BREW", "/v1/spend", BodyPublishers.noBody(), null);
+    assertThat(problem(answer, 405).get("type").asText()).endsWith(":wrong-method");
+  }
+
   @ParameterizedTest
   @ValueSource(strings = {"text/plain", "application/x-www-form-urlencoded", "nonsense"})
   void wrongMediaType_isRefused(String type) {
@@ -166,6 +214,27 @@ final class HttpErrorsTest {
     assertThat(charset.statusCode()).isEqualTo(200);
   }
 
+  @Test
+  void compressedBody_isRefused_unread() throws IOException {
+    ByteArrayOutputStream packed = new ByteArrayOutputStream();
+    try (GZIPOutputStream gzip = new GZIPOutputStream(packed)) {
+      gzip.write(LOGIN.getBytes(StandardCharsets.UTF_8));
+    }
+    byte[] body = packed.toByteArray();
+    JsonNode problem =
+        problem(
+            server.send(
+                "POST",
+                "/v1/spend",
+                BodyPublishers.ofByteArray(body),
+                "application/json",
+                "Content-Encoding",
+                "gzip"),
+            415);
+    assertThat(problem.get("type").asText()).endsWith(":wrong-encoding");
+    assertThat(problem.get("detail").asText()).contains("Content-Encoding: gzip");
+  }
+
   @ParameterizedTest
   @CsvSource({
     "/nope, 404, -",
@@ -177,6 +246,9 @@ final class HttpErrorsTest {
     "/v1/limits/LoginsPerIPAddress/buckets/lol, 400, id",
     "/v1/limits/ApiCallsPerKey/buckets/, 400, id",
     "/v1/limits/ApiCallsPerKey/buckets/%FF, 400, id",
+    "/v1/limits/ApiCallsPerKey/buckets/a?cost=3, 400, cost",
+    "/v1/limits?all, 400, all",
+    "/v1/limits/ApiCallsPerKey/buckets/%2E%2E, 400, -",
   })
   void path_thatLeadsNowhere_isRefused(String path, int status, String field) {
     assertThat(problem(server.get(path), status).path("field").asText("-")).isEqualTo(field);
@@ -187,6 +259,7 @@ final class HttpErrorsTest {
     "/v1/spend?status=500, status",
     "/v1/spend?stats=429, stats",
     "/v1/refund?status=429, status",
+    "/v1/spend?status=429&status=200, status",
   })
   void query_thatIsUnknown_isRefused(String path, String field) {
     assertThat(problem(server.post(path, LOGIN), 400).get("field").asText()).isEqualTo(field);
@@ -195,6 +268,8 @@ final class HttpErrorsTest {
   @Test
   void requestLineOrHeaders_overTheBound_areRefused() {
     problem(server.get("/" + "a".repeat(20_000)), 414);
+    String large = "a".repeat(20_000);
+    problem(server.send("GET", "/healthz", BodyPublishers.noBody(), null, "X-Large", large), 431);
   }
 
   @Test

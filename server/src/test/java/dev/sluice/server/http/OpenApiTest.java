@@ -3,6 +3,7 @@ package dev.sluice.server.http;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.sluice.store.BucketStore;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
@@ -23,13 +24,13 @@ final class OpenApiTest {
 
   private static BucketStore store;
   private static TestServer server;
-  private static JsonNode document;
+  private static OpenApiDocument document;
 
   @BeforeAll
   static void start() {
     store = BucketStore.inMemory();
     server = new TestServer(SampleFixture.limits(), store);
-    document = TestServer.json(server.get("/openapi.json"));
+    document = new OpenApiDocument(TestServer.json(server.get("/openapi.json")));
   }
 
   @AfterAll
@@ -40,13 +41,22 @@ final class OpenApiTest {
 
   @Test
   void document_isOpenApi31_andEveryReferenceLeadsSomewhere() {
-    assertThat(document.get("openapi").asText()).isEqualTo("3.1.0");
-    assertThat(document.at("/info/title").asText()).isNotEmpty();
-    for (JsonNode reference : document.findValues("$ref")) {
-      assertThat(document.at(reference.asText().substring(1)).isMissingNode())
-          .as(reference.asText())
-          .isFalse();
+    assertThat(document.json().get("openapi").asText()).isEqualTo("3.1.0");
+    assertThat(document.faults()).isEmpty();
+    for (JsonNode reference : document.json().findParents("$ref")) {
+      assertThat(document.resolved(reference).isMissingNode()).as(reference.toString()).isFalse();
     }
+  }
+
+  /** Or the checks would prove nothing. */
+  @Test
+  void document_withAMistake_isNotOpenApi() {
+    ObjectNode wrong = document.json().deepCopy();
+    ((ObjectNode) wrong.at("/paths/~1v1~1limits/get")).remove("responses");
+    wrong.putObject("info");
+    assertThat(new OpenApiDocument(wrong).faults()).isNotEmpty();
+    JsonNode decision = document.json().at("/components/schemas/Decision");
+    assertThat(document.faults(decision, TestServer.JSON.createObjectNode())).isNotEmpty();
   }
 
   @Test
@@ -61,6 +71,7 @@ final class OpenApiTest {
     }
     TreeSet<String> described = new TreeSet<>();
     document
+        .json()
         .get("paths")
         .fieldNames()
         .forEachRemaining(
@@ -81,6 +92,7 @@ final class OpenApiTest {
         "GET | /metrics | /metrics |",
         "POST | /metrics | /metrics |",
         "GET | /v1/limits | /v1/limits |",
+        "GET | /v1/limits | /v1/limits?all |",
         "GET | /v1/limits/{name}/buckets/{id} | /v1/limits/ApiCallsPerKey/buckets/a |",
         "GET | /v1/limits/{name}/buckets/{id} | /v1/limits/Nope/buckets/a |",
         "GET | /v1/limits/{name}/buckets/{id} | /v1/limits/LoginsPerIPAddress/buckets/a |",
@@ -110,21 +122,18 @@ final class OpenApiTest {
                 BodyPublishers.ofString(body.replace('\'', '"')),
                 "application/json");
 
-    JsonNode item = document.get("paths").get(path);
+    JsonNode item = document.json().get("paths").get(path);
     assertThat(item).as("the path %s", path).isNotNull();
     JsonNode operation = item.elements().next(); // each path has one method of its own
     JsonNode responses = operation.get("responses");
     JsonNode response = responses.get(Integer.toString(answer.statusCode()));
     assertThat(response).as("the status %d of %s", answer.statusCode(), path).isNotNull();
-    if (response.has("$ref")) {
-      response = document.at(response.get("$ref").asText().substring(1));
-    }
+    response = document.resolved(response);
     String type = answer.headers().firstValue("Content-Type").orElseThrow();
     JsonNode content = response.get("content").get(type.replaceFirst(";.*", ""));
     assertThat(content).as("the type %s of %s", type, path).isNotNull();
     if (type.contains("json")) {
-      SchemaCheck check = new SchemaCheck(document);
-      assertThat(check.faults(content.get("schema"), TestServer.json(answer)))
+      assertThat(document.faults(content.get("schema"), TestServer.json(answer)))
           .as(answer.body())
           .isEmpty();
     }

@@ -61,13 +61,17 @@ final class TestServer implements AutoCloseable {
     return send("GET", path, BodyPublishers.noBody(), null);
   }
 
-  HttpResponse<String> send(String method, String path, BodyPublisher body, String contentType) {
+  HttpResponse<String> send(
+      String method, String path, BodyPublisher body, String contentType, String... headers) {
     HttpRequest.Builder request =
         HttpRequest.newBuilder(URI.create("http://" + HostPort.format(address()) + path))
             .timeout(PATIENCE)
             .method(method, body);
     if (contentType != null) {
       request.header("Content-Type", contentType);
+    }
+    if (headers.length > 0) {
+      request.headers(headers);
     }
     try {
       return CLIENT.send(request.build(), BodyHandlers.ofString());

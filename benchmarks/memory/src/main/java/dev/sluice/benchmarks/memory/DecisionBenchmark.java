@@ -30,7 +30,10 @@ public class DecisionBenchmark {
   @Param({"uniform"})
   public String distribution = "";
 
-  /** What the answers are: {@code allow}, {@code deny}, or {@code mixed}. */
+  /**
+   * What the answers are: {@code allow}, {@code deny}, {@code mixed}, or {@code reuse}: allow,
+   * where the bucket of before has filled up long ago.
+   */
   @Param({"allow"})
   public String answers = "";
 
@@ -52,6 +55,7 @@ public class DecisionBenchmark {
     Subjects subjects = Subjects.valueOf(subject);
     return switch (answers) {
       case "deny" -> subjects.make(1, Duration.ofHours(1));
+      case "reuse" -> subjects.make(1, Duration.ofNanos(1_000));
       case "mixed" -> subjects.make(5, Duration.ofMillis(100));
       default -> subjects.make(800_000_000, Duration.ofSeconds(10)); // no bucket fills up
     };

@@ -11,7 +11,7 @@ final class Footprint {
   public static void main(String[] args) {
     Subjects subject = Subjects.valueOf(args[0]);
     int keys = Integer.parseInt(args[1]);
-    Subject decider = subject.make(800_000_000, Duration.ofHours(1));
+    Subject decider = subject.make(1_000, Duration.ofHours(1));
     boolean unused = decider.trySpend("warm");
     long before = used();
     for (int i = 0; i < keys; i++) {

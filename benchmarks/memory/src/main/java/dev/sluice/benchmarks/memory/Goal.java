@@ -32,7 +32,7 @@ record Goal(String text, double figure, double wanted, boolean atLeast) {
   }
 
   /** All goals for which the rows were measured. */
-  static List<Goal> of(Map<Row, Figure> figures, Map<Integer, Double> bytesPerBucket) {
+  static List<Goal> of(Map<Row, Figure> figures, List<Size> sizes) {
     List<Goal> goals = new ArrayList<>();
     Row million = new Row(Subjects.SLUICE, 1_000_000, "uniform", "allow", 1, "Parallel");
     Row million2 = new Row(Subjects.SLUICE, 1_000_000, "uniform", "allow", 2, "Parallel");
@@ -77,11 +77,12 @@ record Goal(String text, double figure, double wanted, boolean atLeast) {
       double ratio = byName.nanos() / handle.nanos();
       goals.add(new Goal("the ordinary API, times the handle's time", ratio, 1.5, false));
     }
-    bytesPerBucket.forEach(
-        (keys, bytes) ->
-            goals.add(
-                new Goal(
-                    "bytes of heap per live bucket at %,d".formatted(keys), bytes, 24, false)));
+    for (Size size : sizes) {
+      if (size.subject() == Subjects.SLUICE) {
+        String text = "bytes of heap per live bucket at %,d".formatted(size.keys());
+        goals.add(new Goal(text, size.bytes(), 24, false));
+      }
+    }
     return goals;
   }
 

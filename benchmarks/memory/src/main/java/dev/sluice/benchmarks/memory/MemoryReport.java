@@ -10,7 +10,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.TreeMap;
 import java.util.regex.Pattern;
 import java.util.regex.PatternSyntaxException;
 import org.openjdk.jmh.profile.GCProfiler;
@@ -37,7 +36,7 @@ final class MemoryReport {
       Measures the store in memory beside Bucket4j, Resilience4j, Guava, Failsafe, a GCRA by hand in
       a ConcurrentHashMap, and that map's get alone. Ratios within one run are what counts.
 
-        --quick       what the goals need (default; some 6 minutes)
+        --quick       what the goals need (default; some 9 minutes)
         --full        all scenes, with both collectors of garbage (some 45 minutes, 10 GB of heap)
         --smoke       a second each of a few, to see that it works; its figures mean nothing
         --only REGEX  only rows whose text has it, e.g. 'sluice|bucket4j' or '1 key'
@@ -112,6 +111,7 @@ final class MemoryReport {
     Files.createDirectories(out);
     Map<Row, Figure> figures = new LinkedHashMap<>();
     List<RunResult> raw = new ArrayList<>();
+    List<Size> sizes = smoke ? List.of() : sizes();
     for (Row row : rows) {
       System.err.printf(
           "%d of %d: %s, %s%n",
@@ -120,8 +120,7 @@ final class MemoryReport {
       raw.add(result);
       figures.put(row, figure(result));
     }
-    Map<Integer, Double> bytes = smoke ? Map.of() : footprints();
-    print(figures, Goal.of(figures, bytes));
+    print(figures, sizes, Goal.of(figures, sizes));
     try (PrintStream json =
         new PrintStream(Files.newOutputStream(out.resolve("memory.json")), true, "UTF-8")) {
       ResultFormatFactory.getInstance(ResultFormatType.JSON, json).writeOut(raw);
@@ -133,7 +132,9 @@ final class MemoryReport {
   private RunResult measure(Row row) throws RunnerException {
     int gigabytes = row.keys() > 1_000_000 ? 10 : 4;
     OptionsBuilder options = new OptionsBuilder();
-    if (row.subject() == Subjects.SLUICE_BULK) {
+    if (row.answers().equals("insert")) {
+      options.include(InsertBenchmark.class.getName()).param("subject", row.subject().name());
+    } else if (row.subject() == Subjects.SLUICE_BULK) {
       options.include(BulkBenchmark.class.getName());
     } else {
       options
@@ -167,13 +168,18 @@ final class MemoryReport {
         allocated == null ? Double.NaN : allocated.getScore());
   }
 
-  private static Map<Integer, Double> footprints() throws IOException, InterruptedException {
-    Map<Integer, Double> bytes = new TreeMap<>();
-    for (int keys : new int[] {1_000_000, 10_000_000}) {
-      System.err.printf("bytes per live bucket at %,d%n", keys);
-      bytes.put(keys, footprint(Subjects.SLUICE, keys));
+  private static List<Size> sizes() throws IOException, InterruptedException {
+    List<Size> sizes = new ArrayList<>();
+    for (Subjects subject : Subjects.WITH_BUCKETS) {
+      sizes.add(size(subject, 1_000_000));
     }
-    return bytes;
+    sizes.add(size(Subjects.SLUICE, 10_000_000));
+    return sizes;
+  }
+
+  private static Size size(Subjects subject, int keys) throws IOException, InterruptedException {
+    System.err.printf("bytes per live bucket: %s, %,d keys%n", subject.title(), keys);
+    return new Size(subject, keys, footprint(subject, keys));
   }
 
   private static double footprint(Subjects subject, int keys)
@@ -197,7 +203,8 @@ final class MemoryReport {
     return Double.parseDouble(text.strip());
   }
 
-  private void print(Map<Row, Figure> figures, List<Goal> goals) throws IOException {
+  private void print(Map<Row, Figure> figures, List<Size> sizes, List<Goal> goals)
+      throws IOException {
     String machine =
         String.format(
             Locale.ROOT,
@@ -210,6 +217,8 @@ final class MemoryReport {
     System.out.println("ns and bytes allocated per decision of a thread; times: of sluice's time");
     Table.lines(figures, "", "  ").forEach(System.out::println);
     System.out.println();
+    sizes.forEach(size -> System.out.println(size.line()));
+    System.out.println();
     goals.forEach(goal -> System.out.println(goal.line()));
     List<String> markdown = new ArrayList<>();
     markdown.add(machine);
@@ -217,6 +226,10 @@ final class MemoryReport {
     markdown.add("| scene | who | ns | bytes | times sluice |");
     markdown.add("|---|---|---:|---:|---:|");
     Table.lines(figures, "| ", " | ").forEach(line -> markdown.add(line + " |"));
+    markdown.add("");
+    markdown.add("| keys | who | bytes of heap per live bucket |");
+    markdown.add("|---:|---|---:|");
+    sizes.forEach(size -> markdown.add(size.markdown()));
     markdown.add("");
     markdown.add("| goal | figure | wanted | |");
     markdown.add("|---|---:|---:|---|");

@@ -3,7 +3,7 @@ package dev.sluice.benchmarks.memory;
 /**
  * One thing to measure.
  *
- * @param answers {@code allow}, {@code deny} or {@code mixed}
+ * @param answers as {@link DecisionBenchmark#answers}, or {@code insert}
  * @param collector of garbage, {@code Parallel} or {@code G1}
  */
 record Row(

@@ -32,6 +32,7 @@ final class Scenes {
     add(rows, EnumSet.allOf(Subjects.class), 1_000_000, "uniform", "allow", 1, "Parallel");
     add(rows, FEW, 1_000_000, "uniform", "allow", 2, "Parallel");
     add(rows, FEW_AND_BULK, 10_000_000, "uniform", "allow", 1, "Parallel");
+    churn(rows);
     return rows;
   }
 
@@ -48,7 +49,14 @@ final class Scenes {
         add(rows, FEW, 10_000_000, "uniform", "allow", threads, collector);
       }
     }
+    churn(rows);
     return rows;
+  }
+
+  /** Buckets that come and go. */
+  private static void churn(List<Row> rows) {
+    add(rows, FEW, 1_000_000, "uniform", "reuse", 1, "Parallel");
+    add(rows, FEW, InsertBenchmark.KEYS, "in order", "insert", 1, "Parallel");
   }
 
   private static void add(

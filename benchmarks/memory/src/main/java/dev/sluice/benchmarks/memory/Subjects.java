@@ -15,6 +15,7 @@ import dev.sluice.store.TimeSource;
 import io.github.bucket4j.Bucket;
 import io.github.resilience4j.ratelimiter.RateLimiterRegistry;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -159,6 +160,10 @@ enum Subjects {
       };
     }
   };
+
+  /** Who keeps buckets, each once. */
+  static final List<Subjects> WITH_BUCKETS =
+      List.of(SLUICE, BUCKET4J, RESILIENCE4J, GUAVA, FAILSAFE, MAP_GCRA);
 
   private static final String NAME = "CallsPerKey";
 

@@ -29,7 +29,7 @@ class ReportTest {
 
   @Test
   void goals_areRatiosOfWhatWasMeasured_andNoOthers() {
-    List<Goal> goals = Goal.of(figures(), Map.of(1_000_000, 23.5));
+    List<Goal> goals = Goal.of(figures(), List.of(new Size(Subjects.SLUICE, 1_000_000, 23.5)));
     assertThat(goals)
         .extracting(Goal::text, Goal::figure, Goal::met)
         .containsExactly(
@@ -43,8 +43,8 @@ class ReportTest {
             org.assertj.core.groups.Tuple.tuple(
                 "bytes of heap per live bucket at 1,000,000", 23.5, true));
     assertThat(goals.get(0).line()).contains("9.50", "≥ 10.00", "NOT MET");
-    assertThat(Goal.of(Map.of(), Map.of())).isEmpty();
-    assertThat(Goal.of(Map.of(MILLION, new Figure(0, 0)), Map.of())).hasSize(1);
+    assertThat(Goal.of(Map.of(), List.of())).isEmpty();
+    assertThat(Goal.of(Map.of(MILLION, new Figure(0, 0)), List.of())).hasSize(1);
   }
 
   @Test

@@ -38,8 +38,8 @@ final class FrontEnd {
   /** Takes an order, if nothing stands in the way of its certificate. */
   Answer newOrder(long account, List<Identifier> identifiers, boolean isRenewal) {
     for (Identifier identifier : identifiers) {
-      if (paused.contains(account + " " + identifier)) {
-        return Answer.no("paused for " + identifier + ": unpause it to go on");
+      if (paused.contains(pauseKey(account, identifier))) {
+        return Answer.no("paused for " + identifier.authorized() + ": unpause it to go on");
       }
     }
     Decision decision = limiter.spend(acme.newOrder(account, identifiers, isRenewal));
@@ -53,7 +53,7 @@ final class FrontEnd {
     Decision pause =
         limiter.spend(List.of(acme.failedAuthorizationForPausing(account, identifier)));
     if (pause.denied()) {
-      paused.add(account + " " + identifier);
+      paused.add(pauseKey(account, identifier));
       return Answer.no(pause.message());
     }
     long left = counted.parts().get(0).remaining();
@@ -69,7 +69,12 @@ final class FrontEnd {
   /** The client says that its set-up is mended. */
   void unpause(long account, Identifier identifier) {
     limiter.reset(List.of(acme.unpause(account, identifier)));
-    paused.remove(account + " " + identifier);
+    paused.remove(pauseKey(account, identifier));
+  }
+
+  /** A wildcard is paused with its name: what has to be proven for both is the same. */
+  private static String pauseKey(long account, Identifier identifier) {
+    return account + " " + identifier.authorized();
   }
 
   /**

@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 class QuickstartTest {
 
@@ -82,28 +83,50 @@ class QuickstartTest {
     assertThat(Quickstart.replaced(logins(10), logins(3)).remaining()).isEqualTo(2);
   }
 
-  /** Every snippet of the page that names this program stands in it, word for word. */
   @Test
-  void javaApiPage_quotesThisProgram() throws IOException {
-    String page = Files.readString(Path.of("../../docs/java-api.md"));
-    String source =
-        Files.readString(Path.of("src/main/java/dev/sluice/examples/quickstart/Quickstart.java"));
+  void hotPath_decidesAsTheLimiterDoes(@TempDir Path folder) throws IOException {
+    HotPath hotPath = new HotPath(limiter);
+    for (int i = 0; i < 5; i++) {
+      assertThat(hotPath.oneByOne("192.0.2.9")).isEqualTo("200");
+    }
+    assertThat(hotPath.oneByOne("192.0.2.9")).isEqualTo("429");
+    assertThat(hotPath.manyAtOnce(List.of("192.0.2.9", "192.0.2.10"))).containsExactly(false, true);
+    assertThat(hotPath.leased(12)).isEqualTo(10);
 
+    Path snapshot = folder.resolve("buckets");
+    Limiter first = HotPath.afterARestart(logins(3), snapshot);
+    assertThat(first.spend("LoginsPerIPAddress", "192.0.2.7").remaining()).isEqualTo(2);
+    Limiter second = HotPath.afterARestart(logins(3), snapshot);
+    assertThat(second.spend("LoginsPerIPAddress", "192.0.2.7").remaining())
+        .as("saved before the spend")
+        .isEqualTo(2);
+  }
+
+  @Test
+  void pages_quoteThesePrograms() throws IOException {
+    assertThat(quotes("../../docs/java-api.md", "Quickstart.java")).isEqualTo(7);
+    assertThat(quotes("../../docs/memory-store.md", "HotPath.java")).isEqualTo(4);
+  }
+
+  /** Every snippet of the page that names the program stands in it, word for word. */
+  private static int quotes(String page, String program) throws IOException {
+    String source =
+        Files.readString(Path.of("src/main/java/dev/sluice/examples/quickstart", program));
     List<MatchResult> quotes =
-        Pattern.compile("<!-- from: Quickstart.java#(\\w+) -->\n```java\n(.*?)```", Pattern.DOTALL)
-            .matcher(page)
+        Pattern.compile("<!-- from: (\\S+)#(\\w+) -->\n```java\n(.*?)```", Pattern.DOTALL)
+            .matcher(Files.readString(Path.of(page)))
             .results()
             .toList();
-
-    assertThat(quotes).hasSize(7);
     for (MatchResult quote : quotes) {
-      String part = quote.group(1);
+      assertThat(quote.group(1)).isEqualTo(program);
+      String part = quote.group(2);
       String begin = "// begin: " + part + "\n";
       String quoted =
           source.substring(
               source.indexOf(begin) + begin.length(), source.indexOf("// end: " + part));
-      assertThat(quoted.stripIndent().strip()).as(part).isEqualTo(quote.group(2).strip());
+      assertThat(quoted.stripIndent().strip()).as(part).isEqualTo(quote.group(3).strip());
     }
+    return quotes.size();
   }
 
   private static Limits logins(long count) {

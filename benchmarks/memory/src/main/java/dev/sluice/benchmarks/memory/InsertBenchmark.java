@@ -1,0 +1,60 @@
+package dev.sluice.benchmarks.memory;
+
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Level;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OperationsPerInvocation;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Param;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+
+/**
+ * A million keys that are new, into a store that was empty and grows with them; the figure is of
+ * one key. So its bytes are those of growing, shared out.
+ */
+@State(Scope.Benchmark)
+@BenchmarkMode(Mode.AverageTime)
+@OutputTimeUnit(TimeUnit.NANOSECONDS)
+public class InsertBenchmark {
+
+  static final int KEYS = 1_000_000;
+
+  /** Who decides, a name of {@link Subjects}. */
+  @Param({"SLUICE"})
+  public String subject = "";
+
+  private String[] requests = {};
+  private Subject decider = key -> false;
+
+  /** Makes the keys. */
+  @Setup
+  public void setUp() {
+    requests = Keys.make(KEYS);
+  }
+
+  /** Forgets the last run's. */
+  @Setup(Level.Invocation)
+  public void empty() {
+    decider = Subjects.valueOf(subject).make(1_000, Duration.ofHours(1));
+  }
+
+  /**
+   * A first decision on each key.
+   *
+   * @return how many were allowed
+   */
+  @Benchmark
+  @OperationsPerInvocation(KEYS)
+  public int decide() {
+    int allowed = 0;
+    for (String request : requests) {
+      allowed += decider.trySpend(request) ? 1 : 0;
+    }
+    return allowed;
+  }
+}

@@ -1,0 +1,25 @@
+package dev.sluice.benchmarks.memory;
+
+import java.util.Locale;
+
+/**
+ * What a live bucket takes.
+ *
+ * @param keys how many there were
+ * @param bytes of heap for each, all included
+ */
+record Size(Subjects subject, int keys, double bytes) {
+
+  String line() {
+    return String.format(
+        Locale.ROOT,
+        "bytes of heap per live bucket, %,10d keys   %-16s %8.1f",
+        keys,
+        subject.title(),
+        bytes);
+  }
+
+  String markdown() {
+    return String.format(Locale.ROOT, "| %,d | %s | %.1f |", keys, subject.title(), bytes);
+  }
+}

@@ -1,0 +1,10 @@
+package dev.sluice.postgres;
+
+/**
+ * What {@link OverridesTable#put} did.
+ *
+ * @param added how many overrides were new
+ * @param again how many were there, and have the new quota and comment
+ * @param disabled how many of these are disabled, and so do not hold
+ */
+public record Written(int added, int again, int disabled) {}

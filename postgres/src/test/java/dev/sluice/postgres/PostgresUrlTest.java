@@ -1,0 +1,56 @@
+package dev.sluice.postgres;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.postgresql.ds.PGSimpleDataSource;
+
+class PostgresUrlTest {
+
+  @ParameterizedTest
+  @CsvSource({
+    "postgresql://u:p%40ss+w@db.example.com:5433/limits, db.example.com, 5433, limits, u, p@ss+w",
+    "postgres://u@db.example.com/limits, db.example.com, 5432, limits, u,",
+    "postgresql://u@[::1]:5433/limits, [::1], 5433, limits, u,",
+    "postgresql://u@db.example.com, db.example.com, 5432, '', u,",
+    "postgresql://db.example.com/limits?user=u&password=p, db.example.com, 5432, limits, u, p",
+    "jdbc:postgresql://db.example.com:5433/limits?user=u, db.example.com, 5433, limits, u,"
+  })
+  void url_namesServerDatabaseAndUser(
+      String url, String host, int port, String database, String user, String password) {
+    PGSimpleDataSource source = source(url);
+    assertThat(source.getServerNames()).containsExactly(host);
+    assertThat(source.getPortNumbers()).containsExactly(port);
+    assertThat(source.getDatabaseName()).isEqualTo(database);
+    assertThat(source.getUser()).isEqualTo(user);
+    assertThat(source.getPassword()).isEqualTo(password);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"postgresql://u@h/d, ?", "jdbc:postgresql://h/d?user=u, &"})
+  void waits_areBounded_unlessTheUrlSaysOtherwise(String url, String mark) {
+    assertThat(source(url).getConnectTimeout()).isEqualTo(5);
+    assertThat(source(url).getSocketTimeout()).isEqualTo(30);
+    PGSimpleDataSource own = source(url + mark + "socketTimeout=2&connectTimeout=3");
+    assertThat(own.getConnectTimeout()).isEqualTo(3);
+    assertThat(own.getSocketTimeout()).isEqualTo(2);
+  }
+
+  @Test
+  void url_ofNoDatabase_isRefusedWithoutItsPassword() {
+    for (String url : List.of("mysql://u:secret@h/d", "postgresql:secret", "p:secret/ /", "")) {
+      assertThatThrownBy(() -> PostgresUrl.dataSource(url))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("expected postgresql://")
+          .hasMessageNotContaining("secret");
+    }
+  }
+
+  private static PGSimpleDataSource source(String url) {
+    return (PGSimpleDataSource) PostgresUrl.dataSource(url);
+  }
+}
