@@ -32,6 +32,7 @@ class RedisMetricsTest {
   private final RedisStore store =
       RedisStore.builder(redis.uri())
           .timeout(Duration.ofSeconds(1))
+          .connectTimeout(Duration.ofSeconds(10))
           .giveUpAfter(2, Duration.ofMillis(50))
           .rememberDenials(Duration.ofHours(1))
           .observer(metrics)

@@ -32,6 +32,7 @@ final class ClosingTest {
   private RedisStoreBuilder builder() {
     return RedisStore.builder(redis.uri())
         .timeout(Duration.ofMinutes(1))
+        .connectTimeout(Duration.ofMinutes(1))
         .rememberDenials(Duration.ZERO);
   }
 

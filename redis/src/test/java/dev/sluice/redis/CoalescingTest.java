@@ -26,6 +26,7 @@ final class CoalescingTest {
   private RedisStoreBuilder builder() {
     return RedisStore.builder(redis.uri())
         .timeout(Duration.ofSeconds(10))
+        .connectTimeout(Duration.ofSeconds(10))
         .rememberDenials(Duration.ZERO)
         .observer(
             new RedisObserver() {

@@ -277,6 +277,7 @@ final class FaultsTest {
     try (RedisStore admitted =
         RedisStore.builder(URI.create("redis://" + redis.address()))
             .timeout(Duration.ofSeconds(10))
+            .connectTimeout(Duration.ofSeconds(10))
             .credentials("default", "right")
             .open()) {
       assertThat(Limiter.of(Spending.LIMITS, admitted).spend(LIMIT, "a").allowed()).isTrue();
@@ -288,7 +289,8 @@ final class FaultsTest {
     redis.command("ACL", "SETUSER", "app", "on", ">pw", "+@all", "~1:open*");
     try (RedisStore ours =
         RedisStore.builder(URI.create("redis://app:pw@" + redis.address()))
-            .timeout(Duration.ofSeconds(10)) // no time-out is tried here
+            .timeout(Duration.ofSeconds(10))
+            .connectTimeout(Duration.ofSeconds(10)) // no time-out is tried here
             .rememberDenials(Duration.ZERO)
             .open()) {
       Limiter ourLimiter = Limiter.of(Spending.LIMITS, ours);

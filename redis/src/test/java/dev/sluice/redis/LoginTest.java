@@ -49,6 +49,7 @@ final class LoginTest {
   private RedisStoreBuilder builder(String database) {
     return RedisStore.builder(URI.create("redis://app:p%40ss@" + redis.address() + database))
         .timeout(Duration.ofMinutes(1))
+        .connectTimeout(Duration.ofMinutes(1))
         .rememberDenials(Duration.ZERO)
         .keyPrefix("rl:");
   }
@@ -109,6 +110,7 @@ final class LoginTest {
       try (RedisStore store =
           RedisStore.builder(URI.create("redis-cluster://app:p%40ss@" + hosts))
               .timeout(Duration.ofMinutes(1))
+              .connectTimeout(Duration.ofMinutes(1))
               .keyPrefix("rl:")
               .open()) {
         doEverything(store);

@@ -36,6 +36,7 @@ final class SpendingProcess {
     try (RedisStore store =
         RedisStore.builder(uri)
             .timeout(Duration.ofSeconds(30))
+            .connectTimeout(Duration.ofSeconds(30))
             .rememberDenials(Duration.ZERO)
             .open()) {
       store.ping();

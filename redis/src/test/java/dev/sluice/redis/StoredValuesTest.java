@@ -35,7 +35,10 @@ final class StoredValuesTest {
   private final LocalRedis redis = TestServers.singleServer();
 
   private BucketStore open() {
-    return RedisStore.builder(redis.uri()).timeout(Duration.ofSeconds(10)).open();
+    return RedisStore.builder(redis.uri())
+        .timeout(Duration.ofSeconds(10))
+        .connectTimeout(Duration.ofSeconds(10))
+        .open();
   }
 
   private static long nanos(Instant instant) {

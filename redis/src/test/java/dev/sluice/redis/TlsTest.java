@@ -138,7 +138,11 @@ final class TlsTest {
   @Test
   void serverWithoutTls_isRefused() {
     URI plain = URI.create("rediss://localhost:%d/0".formatted(redis.port()));
-    try (RedisStore store = RedisStore.builder(plain).timeout(Duration.ofMinutes(1)).open()) {
+    try (RedisStore store =
+        RedisStore.builder(plain)
+            .timeout(Duration.ofMinutes(1))
+            .connectTimeout(Duration.ofMinutes(1))
+            .open()) {
       assertThatThrownBy(() -> Limiter.of(Spending.LIMITS, store).spend(LIMIT, "a"))
           .isInstanceOf(StoreException.class)
           .hasMessageContaining("nothing was charged");

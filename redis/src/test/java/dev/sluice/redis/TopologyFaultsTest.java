@@ -105,7 +105,11 @@ final class TopologyFaultsTest {
   void cluster_slotMovedWhileInUse_givesOutTheLimit() {
     try (LocalCluster cluster = LocalCluster.start(RedisBinary.bundled(), false);
         RedisStore store =
-            builder(cluster.uri()).timeout(Duration.ofSeconds(10)).hashTag(HashTag.ID).open()) {
+            builder(cluster.uri())
+                .timeout(Duration.ofSeconds(10))
+                .connectTimeout(Duration.ofSeconds(10))
+                .hashTag(HashTag.ID)
+                .open()) {
       Limiter limiter = Limiter.of(Spending.LIMITS, store);
       String id = "moved";
       int slot = SlotHash.getSlot("1:{" + id + "}");
@@ -198,12 +202,14 @@ final class TopologyFaultsTest {
     try (RedisStore right =
             builder(uri)
                 .timeout(Duration.ofSeconds(10))
+                .connectTimeout(Duration.ofSeconds(10))
                 .keyPrefix("hour-")
                 .clientClock(() -> now)
                 .open();
         RedisStore ahead =
             builder(uri)
                 .timeout(Duration.ofSeconds(10))
+                .connectTimeout(Duration.ofSeconds(10))
                 .keyPrefix("hour-")
                 .clientClock(() -> now + hour)
                 .open()) {
