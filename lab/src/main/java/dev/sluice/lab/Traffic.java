@@ -1,0 +1,186 @@
+package dev.sluice.lab;
+
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.IdTexts;
+import dev.sluice.limit.Suggestion;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+
+/**
+ * A group of clients that ask alike, as a text describes them: a kind, and after a colon what is
+ * not as usual, such as {@code steady:clients=50,rate=30/1m}. What is usual follows from a limit,
+ * so that a kind shows what it is meant to show under limits of any size.
+ *
+ * <p>Immutable.
+ */
+public final class Traffic {
+
+  /** More than this in one run is a slip of the finger. */
+  static final int MOST_CLIENTS = 1_000_000;
+
+  private static final double USUAL_LOAD = 0.8;
+  private static final int ROGUE_STEPS = 100; // requests of a rogue in one emission interval
+
+  private final String description;
+  private final Kind kind;
+  private final Settings settings;
+  private final Quota quota;
+  private final long lengthNanos;
+
+  private Traffic(String description, Kind kind, Settings settings, Quota quota, long length) {
+    this.description = description;
+    this.kind = kind;
+    this.settings = settings;
+    this.quota = quota;
+    this.lengthNanos = length;
+  }
+
+  /** The kinds, with the keys that each has. */
+  private enum Kind {
+    STEADY("rate"),
+    BURSTY("rate,size,within"),
+    DIURNAL("rate,day,swing"),
+    ROGUE("step,start"),
+    CROWD("rate,large,large-rate"),
+    RETRY_STORM("start,within,tries,jitter");
+
+    private final String keys;
+
+    Kind(String keys) {
+      this.keys = "clients,cost,shared," + keys;
+    }
+
+    List<String> keys() {
+      return List.of(keys.split(",", -1));
+    }
+
+    String text() {
+      return name().toLowerCase(Locale.ROOT).replace('_', '-');
+    }
+  }
+
+  /**
+   * Reads a description.
+   *
+   * @param description the kind, and its settings
+   * @param quota the limit that what is usual follows from
+   * @param length of the run
+   * @return the traffic
+   * @throws IllegalArgumentException saying what was found and what is expected
+   */
+  public static Traffic parse(String description, Quota quota, Duration length) {
+    int colon = description.indexOf(':');
+    String name = colon < 0 ? description : description.substring(0, colon);
+    List<String> names = Arrays.stream(Kind.values()).map(Kind::text).toList();
+    int index = names.indexOf(name);
+    if (index < 0) {
+      throw new IllegalArgumentException(
+          "found the kind %s, expected one of %s%s"
+              .formatted(
+                  IdTexts.quote(name),
+                  String.join(", ", names),
+                  Suggestion.didYouMean(name, names)));
+    }
+    Kind kind = Kind.values()[index];
+    Settings settings =
+        new Settings(colon < 0 ? "" : description.substring(colon + 1), kind.keys());
+    Traffic traffic = new Traffic(description, kind, settings, quota, length.toNanos());
+    traffic.addTo(new ArrayList<>(), 0); // mistakes in values come out now
+    return traffic;
+  }
+
+  /** As it was described. */
+  @Override
+  public String toString() {
+    return description;
+  }
+
+  /** Adds its clients, fresh, to those of other traffic. */
+  void addTo(List<Client> clients, long seed) {
+    long many = settings.number("clients", usualClients(), 1, MOST_CLIENTS);
+    long large = kind == Kind.CROWD ? settings.number("large", 5, 0, MOST_CLIENTS) : 0;
+    if (clients.size() + many + large > MOST_CLIENTS) {
+      throw new IllegalArgumentException(
+          "clients: found more than %d in all, expected at most that".formatted(MOST_CLIENTS));
+    }
+    long cost = settings.number("cost", 1, 1, Long.MAX_VALUE / 2);
+    boolean shared = settings.yes("shared", kind == Kind.RETRY_STORM);
+    int first = clients.size();
+    String largeName = nameAfter(clients, "large");
+    String name = nameAfter(clients, kind == Kind.CROWD ? "small" : kind.text());
+    for (int i = 0; i < large + many; i++) {
+      int index = clients.size();
+      boolean isLarge = i < large;
+      String own = isLarge ? largeName + (i + 1) : name + (i - large + 1);
+      Behaviour behaviour = behaviour(isLarge, new Chance(seed, index));
+      clients.add(new Client(own, shared ? first : index, cost, behaviour));
+    }
+  }
+
+  /** What the names start with: rogue- for the first such group, rogue2- for the second. */
+  private static String nameAfter(List<Client> clients, String name) {
+    int group = 1;
+    for (Client client : clients) {
+      if (client.name().equals(prefix(name, group) + "1")) {
+        group++;
+      }
+    }
+    return prefix(name, group);
+  }
+
+  private static String prefix(String name, int group) {
+    return group == 1 ? name + "-" : name + group + "-";
+  }
+
+  private long usualClients() {
+    return switch (kind) {
+      case STEADY, BURSTY, DIURNAL -> 10;
+      case ROGUE -> 1;
+      case CROWD -> 100;
+      case RETRY_STORM -> 200;
+    };
+  }
+
+  private Behaviour behaviour(boolean large, Chance chance) {
+    long interval = quota.intervalNanos();
+    double usualGap = interval / USUAL_LOAD;
+    return switch (kind) {
+      case STEADY -> new Even(Math.max((long) settings.gapNanos("rate", usualGap), 1), chance);
+      case BURSTY -> {
+        long size = settings.number("size", Math.max(quota.burst() / 2, 1), 1, MOST_CLIENTS);
+        long within = settings.nanos("within", interval, 1);
+        double gap = settings.gapNanos("rate", usualGap) * size - within;
+        yield new Bursts(Math.max(gap, 1), size, Math.max(within / size, 1), chance);
+      }
+      case DIURNAL ->
+          new DayAndNight(
+              settings.gapNanos("rate", usualGap),
+              settings.nanos("day", lengthNanos, 1),
+              settings.share("swing", 0.9, 1),
+              chance);
+      case ROGUE ->
+          new Rogue(
+              settings.nanos("step", Math.max(interval / ROGUE_STEPS, 1), 1),
+              settings.nanos("start", 0, 0),
+              chance);
+      case CROWD ->
+          new Bursts(
+              large
+                  ? settings.gapNanos("large-rate", interval / 3.0)
+                  : settings.gapNanos("rate", interval * 10.0),
+              1,
+              1,
+              chance);
+      case RETRY_STORM ->
+          new Retrying(
+              settings.nanos("start", interval, 0)
+                  + chance.within(settings.nanos("within", interval, 1)),
+              settings.number("tries", 20, 1, MOST_CLIENTS),
+              settings.share("jitter", 0, 1000),
+              chance);
+    };
+  }
+}
