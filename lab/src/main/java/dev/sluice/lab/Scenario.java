@@ -28,6 +28,7 @@ public record Scenario(
   /** The most bins in a run: more than a screen has points. */
   public static final int MOST_BINS = 2_000;
 
+  private static final int USUAL_BINS = 240;
   private static final long MOST_REQUESTS = 100_000_000;
   private static final int BETWEEN_REPORTS = 1 << 12;
 
@@ -68,6 +69,16 @@ public record Scenario(
           "watch: found the client \"%s\", expected one that asks, such as %s"
               .formatted(watched, clients(traffic, seed).get(0).name()));
     }
+  }
+
+  /**
+   * A bin that is round, and small enough for a chart.
+   *
+   * @param length of a run
+   * @return a time that lies up to 240 times in it
+   */
+  public static Duration usualBin(Duration length) {
+    return Duration.ofNanos(Axis.timeStep(length.toNanos(), USUAL_BINS));
   }
 
   /** A client that has an appointment. */

@@ -40,16 +40,22 @@ public final class Traffic {
 
   /** The kinds, with the keys that each has. */
   private enum Kind {
-    STEADY("rate"),
-    BURSTY("rate,size,within"),
-    DIURNAL("rate,day,swing"),
-    ROGUE("step,start"),
-    CROWD("rate,large,large-rate"),
-    RETRY_STORM("start,within,tries,jitter");
+    STEADY("each client asks at even intervals", "rate"),
+    BURSTY("each client asks several times in a row, at random moments", "rate,size,within"),
+    DIURNAL("often by day, seldom by night", "rate,day,swing"),
+    ROGUE(
+        "a script that asks as fast as it can until it is denied, and comes back as soon as it is told",
+        "step,start"),
+    CROWD("many small clients and a few large ones", "rate,large,large-rate"),
+    RETRY_STORM(
+        "all clients at once on one bucket, and again when they were denied",
+        "start,within,tries,jitter");
 
+    private final String inWords;
     private final String keys;
 
-    Kind(String keys) {
+    Kind(String inWords, String keys) {
+      this.inWords = inWords;
       this.keys = "clients,cost,shared," + keys;
     }
 
@@ -74,7 +80,7 @@ public final class Traffic {
   public static Traffic parse(String description, Quota quota, Duration length) {
     int colon = description.indexOf(':');
     String name = colon < 0 ? description : description.substring(0, colon);
-    List<String> names = Arrays.stream(Kind.values()).map(Kind::text).toList();
+    List<String> names = kinds();
     int index = names.indexOf(name);
     if (index < 0) {
       throw new IllegalArgumentException(
@@ -90,6 +96,24 @@ public final class Traffic {
     Traffic traffic = new Traffic(description, kind, settings, quota, length.toNanos());
     traffic.addTo(new ArrayList<>(), 0); // mistakes in values come out now
     return traffic;
+  }
+
+  /**
+   * The kinds of traffic.
+   *
+   * @return their names, as a description has them
+   */
+  public static List<String> kinds() {
+    return Arrays.stream(Kind.values()).map(Kind::text).toList();
+  }
+
+  /**
+   * What it is.
+   *
+   * @return a few words
+   */
+  public String inWords() {
+    return kind.inWords;
   }
 
   /** As it was described. */
