@@ -25,7 +25,7 @@ record Chart(
 
   private static final int RIGHT = 14;
   private static final int UNIT_HEIGHT = 24;
-  private static final int HEADING = 26;
+  private static final int HEADING = 29;
   private static final int TIMES_HEIGHT = 32;
   private static final int LAST = 18;
 

@@ -54,7 +54,7 @@ public final class Report {
     figure(
         charts.denied(),
         "What was turned away",
-        "Requests that were refused. A client that waits as it is told causes few of them.");
+        "Requests that were refused. Where panels differ under the same traffic, it is the algorithm's doing.");
     figure(
         charts.level(),
         "One client's bucket",
