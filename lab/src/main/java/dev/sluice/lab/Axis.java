@@ -79,6 +79,17 @@ final class Axis {
     return lengthNanos > 2 * DAY && nanos % DAY == 0 ? nanos / DAY + "d" : Spans.exact(nanos);
   }
 
+  /** A number as it stands beside a tick. */
+  static String number(double value) {
+    if (value < 10_000) {
+      return Numbers.brief(value);
+    }
+    if (value < 1e6) {
+      return Numbers.brief(value / 1e3) + "k";
+    }
+    return value < 1e9 ? Numbers.brief(value / 1e6) + "M" : Numbers.brief(value / 1e9) + "G";
+  }
+
   /** The smallest round number that is not below a value, and whose half is round too. */
   static double roundUp(double value) {
     for (double unit = 1; ; unit *= 10) {

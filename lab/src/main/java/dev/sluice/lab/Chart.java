@@ -26,6 +26,8 @@ record Chart(
   private static final int RIGHT = 14;
   private static final int UNIT_HEIGHT = 24;
   private static final int HEADING = 29;
+  private static final int WIDE_LETTER = 9; // of a label, on average
+  private static final int NOTE_HEIGHT = 18;
   private static final int TIMES_HEIGHT = 32;
   private static final int LAST = 18;
 
@@ -64,7 +66,9 @@ record Chart(
 
   private String svg(ChartSize size, String style) {
     StringBuilder out = new StringBuilder();
-    int height = UNIT_HEIGHT + panels.size() * (HEADING + size.plotHeight + TIMES_HEIGHT) + LAST;
+    int heading = HEADING + (notesFit(size) ? 0 : NOTE_HEIGHT);
+    int panelHeight = heading + size.plotHeight + TIMES_HEIGHT;
+    int height = UNIT_HEIGHT + panels.size() * panelHeight + LAST;
     String own = id + "-" + size.text();
     out.append(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" viewBox=\"0 0 %d %d\" role=\"img\" aria-labelledby=\"%s-t %s-d\">"
@@ -75,26 +79,40 @@ record Chart(
     text(out, "unit", 2, 15, "start", unit);
     int y = UNIT_HEIGHT;
     for (Panel panel : panels) {
-      panel(out, panel, size, y);
-      y += HEADING + size.plotHeight + TIMES_HEIGHT;
+      panel(out, panel, size, y, heading);
+      y += panelHeight;
     }
     text(out, "tick", size.width - RIGHT, y + 8, "end", "simulated time");
     return out.append("</svg>").toString();
   }
 
-  private void panel(StringBuilder out, Panel panel, ChartSize size, int top) {
+  /** Whether the notes stand beside the labels, by the width of an average letter. */
+  private boolean notesFit(ChartSize size) {
+    return panels.stream()
+        .allMatch(p -> p.label.length() * WIDE_LETTER + p.note.length() * 8 + 10 <= size.width);
+  }
+
+  private void panel(StringBuilder out, Panel panel, ChartSize size, int top, int heading) {
     Frame frame =
         new Frame(
             size.left,
-            top + HEADING,
+            top + heading,
             size.width - size.left - RIGHT,
             size.plotHeight,
             lengthNanos,
             panel.limit > 0 ? highest * ROOM_ABOVE_LIMIT : highest);
     out.append("<g>");
     out.append(
-        "<text class=\"heading\" x=\"2\" y=\"%d\"><tspan class=\"label\">%s</tspan><tspan dx=\"10\" class=\"note\">%s</tspan></text>"
-            .formatted(top + 16, Html.escaped(panel.label), Html.escaped(panel.note)));
+        "<text x=\"2\" y=\"%d\"><tspan class=\"label\"%s>%s</tspan><tspan %s>%s</tspan></text>"
+            .formatted(
+                top + 16,
+                panel.label.length() * WIDE_LETTER > size.width
+                    ? " textLength=\"%d\" lengthAdjust=\"spacingAndGlyphs\""
+                        .formatted(size.width - 8)
+                    : "",
+                Html.escaped(panel.label),
+                heading == HEADING ? "dx=\"10\"" : "x=\"2\" dy=\"%d\"".formatted(NOTE_HEIGHT),
+                Html.escaped(panel.note)));
     for (Drip.Stall stall : panel.stalls) {
       shade(out, frame, stall);
     }
@@ -107,7 +125,7 @@ record Chart(
                   number(frame.left()),
                   number(y),
                   number(frame.left() + frame.width())));
-      text(out, "tick", frame.left() - 6, y + 4, "end", Numbers.brief(share * highest));
+      text(out, "tick", frame.left() - 6, y + 4, "end", Axis.number(share * highest));
     }
     for (long at : Axis.times(lengthNanos, size.mostTimeTicks)) {
       double x = frame.x(at);

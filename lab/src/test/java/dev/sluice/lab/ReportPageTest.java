@@ -3,6 +3,7 @@ package dev.sluice.lab;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.gcra.Quota;
+import dev.sluice.limit.GoDuration;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -19,6 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIf;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.openqa.selenium.By;
 import org.openqa.selenium.WebElement;
@@ -92,6 +94,49 @@ final class ReportPageTest {
     boolean narrow = look.width() < 640;
     assertThat(browser.ask("return document.querySelector('.narrow').checkVisibility()"))
         .isEqualTo(narrow);
+  }
+
+  /** Long names, large numbers, days instead of hours; and next to nothing at all. */
+  @ParameterizedTest
+  @CsvSource({
+    "1280, 72h, 1h, '123456/24h;9876543/720h,burst=1234567', steady:clients=1",
+    "390, 72h, 1h, '123456/24h;9876543/720h,burst=1234567', steady:clients=1",
+    "320, 72h, 1h, '123456/24h;9876543/720h,burst=1234567', steady:clients=1",
+    "390, 20ms, 1ms, 3/10ms, steady:clients=1",
+    "390, 1s, 1s, 1/1h, 'rogue:start=10m'",
+  })
+  void page_fitsTheScreen_whateverIsCompared(
+      int width, String length, String bin, String limits, String traffic) throws IOException {
+    Duration time = GoDuration.parse(length);
+    List<Quota> quotas = Stream.of(limits.split(";", -1)).map(QuotaText::parse).toList();
+    Scenario scenario =
+        new Scenario(
+            List.of(Traffic.parse(traffic, quotas.get(0), time)),
+            time,
+            GoDuration.parse(bin),
+            1,
+            "");
+    List<Outcome> compared =
+        quotas.stream()
+            .flatMap(
+                quota ->
+                    Stream.of(AlgorithmKind.SLIDING_COUNTER, AlgorithmKind.LEAKY_BUCKET)
+                        .map(kind -> scenario.run(new Subject(kind, quota), nanos -> {})))
+            .toList();
+    Path page = folder.resolve("other.html");
+    Files.writeString(page, Report.html(scenario, compared, "sluice simulate " + "x".repeat(300)));
+    try {
+      browser.driver().get(page.toUri().toString());
+      Browser.Look look =
+          new Browser.Look("other-" + length + "-" + width, width, "screen", "light");
+      browser.look(look);
+      keepPictures(look);
+      assertThat(browser.ask("return document.documentElement.scrollWidth"))
+          .isEqualTo((long) width);
+      assertThat(faults()).isEmpty();
+    } finally {
+      browser.driver().get(folder.resolve("report.html").toUri().toString());
+    }
   }
 
   private static void keepPictures(Browser.Look look) {
