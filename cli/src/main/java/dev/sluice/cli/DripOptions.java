@@ -44,10 +44,13 @@ final class DripOptions {
         throw new InputException(
             "--drip-stall: found \"" + stall + "\", expected FROM+TIME such as 1h+30m");
       }
-      drip =
-          drip.stalledFrom(
-              start(stall.substring(0, plus)),
-              Periods.positive("--drip-stall", stall.substring(plus + 1)));
+      Duration from = start(stall.substring(0, plus));
+      Duration length = Periods.positive("--drip-stall", stall.substring(plus + 1));
+      try {
+        drip = drip.stalledFrom(from, length);
+      } catch (IllegalArgumentException e) {
+        throw new InputException("--drip-stall: " + e.getMessage());
+      }
     }
     return drip;
   }

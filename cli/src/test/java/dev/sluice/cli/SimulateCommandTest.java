@@ -153,6 +153,7 @@ final class SimulateCommandTest {
         "--drip-stall=1h | --drip-stall: found \"1h\", expected FROM+TIME such as 1h+30m",
         "--drip-stall=1h+0s | --drip-stall: found 0s, expected a duration > 0",
         "--drip-stall=x+1s | --drip-stall: found \"x\", expected a duration",
+        "--drip-stall=1h+2562047h | --drip-stall: found a stall from PT1H for PT2562047H, expected a start >= 0 and a length > 0, each at most 10 years",
         "--report=/ | --report: /: found a directory, expected a file",
         "--report=no/such/out.html | --report: no/such/out.html: there is no folder",
         "--seed=one | Invalid value for option '--seed'",

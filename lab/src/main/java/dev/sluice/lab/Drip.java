@@ -63,12 +63,17 @@ public record Drip(Duration every, int bucketsPerRun, List<Stall> stalls) {
      *
      * @param from 0 or later
      * @param length longer than 0
-     * @throws IllegalArgumentException for a negative start or a length that is not positive
+     * @throws IllegalArgumentException for a negative start, a length that is not positive, or more
+     *     than ten years
      */
     public Stall {
-      if (from.isNegative() || length.isNegative() || length.isZero()) {
+      if (from.isNegative()
+          || length.isNegative()
+          || length.isZero()
+          || from.compareTo(Scenario.LONGEST) > 0
+          || length.compareTo(Scenario.LONGEST) > 0) {
         throw new IllegalArgumentException(
-            "found a stall from %s for %s, expected a start >= 0 and a length > 0"
+            "found a stall from %s for %s, expected a start >= 0 and a length > 0, each at most 10 years"
                 .formatted(from, length));
       }
     }

@@ -59,7 +59,7 @@ public record Scenario(
       throw new IllegalArgumentException(
           "bin: found %s, expected a duration > 0 that lies 1 to %d times in %s"
               .formatted(
-                  Spans.exact(Math.max(bin.toNanos(), 0)),
+                  bin.isNegative() || bin.compareTo(LONGEST) > 0 ? bin : Spans.exact(bin.toNanos()),
                   MOST_BINS,
                   Spans.exact(length.toNanos())));
     }

@@ -172,7 +172,12 @@ public final class Traffic {
     long interval = quota.intervalNanos();
     double usualGap = interval / USUAL_LOAD;
     return switch (kind) {
-      case STEADY -> new Even(Math.max((long) settings.gapNanos("rate", usualGap), 1), chance);
+      case STEADY -> {
+        // A gap that is longer than any run: no second request, and no overflow.
+        double gap =
+            Math.min(settings.gapNanos("rate", usualGap), (double) Scenario.LONGEST.toNanos());
+        yield new Even(Math.max((long) gap, 1), chance);
+      }
       case BURSTY -> {
         long size = settings.number("size", Math.max(quota.burst() / 2, 1), 1, MOST_CLIENTS);
         long within = settings.nanos("within", interval, 1);

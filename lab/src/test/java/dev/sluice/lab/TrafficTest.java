@@ -50,6 +50,13 @@ final class TrafficTest {
   }
 
   @Test
+  void ratesThatAreNextToNothing_doNotOverflow() {
+    assertThat(times("steady:clients=1,rate=1/2562047h", 1)).hasSizeLessThan(2);
+    assertThat(times("bursty:clients=1,rate=1/2562047h,size=1000000", 1)).isEmpty();
+    assertThat(times("diurnal:clients=1,rate=1/2562047h,swing=1", 1)).isEmpty();
+  }
+
+  @Test
   void bursty_comesInBursts_atTheRate() {
     List<Long> times = times("bursty:clients=1,rate=1/1s,size=20,within=2s", 1);
     long near = 0;
