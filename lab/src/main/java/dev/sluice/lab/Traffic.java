@@ -178,12 +178,7 @@ public final class Traffic {
             Math.min(settings.gapNanos("rate", usualGap), (double) Scenario.LONGEST.toNanos());
         yield new Even(Math.max((long) gap, 1), chance);
       }
-      case BURSTY -> {
-        long size = settings.number("size", Math.max(quota.burst() / 2, 1), 1, MOST_CLIENTS);
-        long within = settings.nanos("within", interval, 1);
-        double gap = settings.gapNanos("rate", usualGap) * size - within;
-        yield new Bursts(Math.max(gap, 1), size, Math.max(within / size, 1), chance);
-      }
+      case BURSTY -> bursts(usualGap, chance);
       case DIURNAL ->
           new DayAndNight(
               settings.gapNanos("rate", usualGap),
@@ -211,5 +206,19 @@ public final class Traffic {
               settings.share("jitter", 0, 1000),
               chance);
     };
+  }
+
+  /** Bursts of a size, so far apart that the mean rate is as asked for. */
+  private Bursts bursts(double usualGap, Chance chance) {
+    long size = settings.number("size", Math.max(quota.burst() / 2, 1), 1, MOST_CLIENTS);
+    double cycle = settings.gapNanos("rate", usualGap) * size;
+    long usual = (long) Math.max(Math.min(quota.intervalNanos(), cycle / 10), 1);
+    long within = settings.nanos("within", usual, 1);
+    if (within > usual && within >= cycle) {
+      throw new IllegalArgumentException(
+          "within: found %s, expected less than the time from a burst to the next, %s"
+              .formatted(Spans.exact(within), Spans.rounded((long) cycle)));
+    }
+    return new Bursts(Math.max(cycle - within, 1), size, Math.max(within / size, 1), chance);
   }
 }

@@ -149,6 +149,7 @@ final class TrafficTest {
         "steady:rate=0/1m | rate: found \"0/1m\", expected COUNT/PERIOD such as 30/1m, at most one a nanosecond",
         "steady:rate=2/1ns | rate: found \"2/1ns\", expected COUNT/PERIOD such as 30/1m, at most one a nanosecond",
         "steady:shared=true | shared: found \"true\", expected yes or no",
+        "bursty:rate=1/1s,size=20,within=20s | within: found 20s, expected less than the time from a burst to the next, 20s",
         "diurnal:swing=2 | swing: found \"2\", expected a number from 0 to 1 such as 0.5",
         "diurnal:swing=NaN | swing: found \"NaN\", expected a number from 0 to 1 such as 0.5",
         "diurnal:day=0s | day: found \"0s\", expected a duration > 0 such as 500ms",
