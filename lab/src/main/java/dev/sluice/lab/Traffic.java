@@ -212,7 +212,7 @@ public final class Traffic {
   private Bursts bursts(double usualGap, Chance chance) {
     long size = settings.number("size", Math.max(quota.burst() / 2, 1), 1, MOST_CLIENTS);
     double cycle = settings.gapNanos("rate", usualGap) * size;
-    long usual = (long) Math.max(Math.min(quota.intervalNanos(), cycle / 10), 1);
+    long usual = (long) Math.max(Math.min((double) quota.intervalNanos(), cycle / 10), 1);
     long within = settings.nanos("within", usual, 1);
     if (within > usual && within >= cycle) {
       throw new IllegalArgumentException(
