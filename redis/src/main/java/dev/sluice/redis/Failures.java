@@ -10,7 +10,9 @@ final class Failures {
 
   private Failures() {}
 
-  /** A stage that fails with a {@link StoreException} which names the server. */
+  /**
+   * A stage that charges nothing, and fails with a {@link StoreException} which names the server.
+   */
   static <T> CompletableFuture<T> named(String server, CompletionStage<T> stage) {
     return stage
         .handle(
@@ -18,11 +20,12 @@ final class Failures {
               if (failure == null) {
                 return CompletableFuture.completedFuture(value);
               }
-              Throwable cause = Link.cause(failure);
-              StoreException exception =
-                  cause instanceof TimeoutException
-                      ? new StoreException("timed out on " + server, cause)
-                      : ServerFault.of(cause).exception(server);
+              ServerFault fault = ServerFault.of(Link.cause(failure));
+              String message =
+                  fault.cause() instanceof TimeoutException
+                      ? "timed out on " + server
+                      : server + ": " + fault.words();
+              StoreException exception = new StoreException(message, fault.cause());
               return CompletableFuture.<T>failedFuture(exception);
             })
         .thenCompose(result -> result)

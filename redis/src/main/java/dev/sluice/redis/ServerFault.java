@@ -14,6 +14,9 @@ import org.jspecify.annotations.Nullable;
  */
 record ServerFault(Throwable cause, String code) {
 
+  /** What Lettuce says where it looks at a new connection too late to learn why it was closed. */
+  private static final String GONE_AT_ONCE = "RedisHandshakeHandler not registered";
+
   static ServerFault of(@Nullable Throwable failure) {
     Throwable cause = failure == null ? new IllegalStateException("no answer") : failure;
     RedisCommandExecutionException words = among(cause, RedisCommandExecutionException.class);
@@ -51,17 +54,20 @@ record ServerFault(Throwable cause, String code) {
   StoreException exception(String server) {
     boolean unknown = code.isEmpty() && among(cause, NotSentException.class) == null;
     String charged = unknown ? "whether anything was charged is unknown" : "nothing was charged";
-    return new StoreException("%s: %s; %s".formatted(server, rootMessage(), charged), cause);
+    return new StoreException("%s: %s; %s".formatted(server, words(), charged), cause);
   }
 
   /** The innermost message says most: "Connection refused", "WRONGPASS …". */
-  private String rootMessage() {
+  String words() {
     Throwable root = cause;
     while (root.getCause() != null) {
       root = root.getCause();
     }
     String message = root.getMessage();
     String said = message == null ? root.getClass().getSimpleName() : message;
+    if (said.equals(GONE_AT_ONCE)) {
+      return "the server closed the connection as soon as it was greeted";
+    }
     return among(cause, SSLException.class) == null
         ? said
         : ("no TLS (%s), expected a certificate of an authority that is trusted (option ca), made out"
