@@ -64,6 +64,7 @@ public final class Main {
         .addSubcommand(new KeyCommand(console))
         .addSubcommand(new CoveringCommand(console))
         .addSubcommand(new ReplayCommand(console))
+        .addSubcommand(new SimulateCommand(console))
         .addSubcommand("check", new ActCommand(Act.CHECK, console))
         .addSubcommand("spend", new ActCommand(Act.SPEND, console))
         .addSubcommand("refund", new ActCommand(Act.REFUND, console))

@@ -28,7 +28,8 @@ final class MainTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"", "serve", "lint", "key", "replay", "overrides", "completion"})
+  @ValueSource(
+      strings = {"", "serve", "lint", "key", "replay", "simulate", "overrides", "completion"})
   void help_teaches_onStandardOutput_withoutColours(String command) {
     Cli run = command.isEmpty() ? Cli.run("--help") : Cli.run(command, "--help");
     assertThat(run.code()).isEqualTo(Exit.DONE);

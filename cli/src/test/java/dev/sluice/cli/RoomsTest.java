@@ -24,8 +24,9 @@ class RoomsTest {
           "redis", List.of(),
           "postgres", List.of(),
           "micrometer", List.of("redis"),
+          "lab", List.of(),
           "server", List.of("yaml", "redis", "acme", "postgres", "micrometer"),
-          "cli", List.of("yaml", "redis", "acme", "postgres", "micrometer", "server"));
+          "cli", List.of("yaml", "redis", "acme", "postgres", "micrometer", "lab", "server"));
 
   private static final JavaClasses CLASSES =
       new ClassFileImporter()

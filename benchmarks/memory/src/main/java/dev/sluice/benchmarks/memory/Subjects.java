@@ -159,7 +159,35 @@ enum Subjects {
         return found.getPlain() != 0;
       };
     }
+  },
+  /** A bound: a hash of the text that no attacker would mind, and one line of memory read. */
+  READ_A_LINE {
+    @Override
+    Subject make(long burst, Duration interval) {
+      long[] lines = new long[LINES * LONGS_OF_A_LINE];
+      return key -> {
+        int hash = 0;
+        for (int i = 0; i < key.length(); i++) {
+          hash = (hash ^ key.charAt(i)) * 0x01000193;
+        }
+        int line = (int) (((hash * 0x9e3779b1L & 0xffffffffL) * LINES) >>> 32);
+        return lines[line * LONGS_OF_A_LINE] == 0;
+      };
+    }
+  },
+  /** A bound: the clock that decisions go by, read once. */
+  READ_THE_CLOCK {
+    @Override
+    Subject make(long burst, Duration interval) {
+      TimeSource time = TimeSource.system();
+      return key -> time.nanos() > 0;
+    }
   };
+
+  /** As large as Sluice's table of a million buckets. */
+  private static final int LINES = 330_000;
+
+  private static final int LONGS_OF_A_LINE = 8;
 
   /** Who keeps buckets, each once. */
   static final List<Subjects> WITH_BUCKETS =

@@ -136,7 +136,7 @@ public final class RedisBenchmark {
   /** Seconds of processor time of the server so far. */
   private double serverSeconds() {
     double seconds = 0;
-    for (String line : commands.info("cpu").split("\\s+")) {
+    for (String line : commands.info("cpu").lines().toList()) {
       if (line.startsWith("used_cpu_sys:") || line.startsWith("used_cpu_user:")) {
         seconds += Double.parseDouble(line.substring(line.indexOf(':') + 1));
       }
@@ -179,7 +179,10 @@ public final class RedisBenchmark {
     done.await();
     long[] all = Arrays.stream(samples).flatMapToLong(Arrays::stream).sorted().toArray();
     return meter.figure(
-        all.length * 1e9 / measureNanos, all[all.length / 2], all[all.length * 99 / 100], 0);
+        all.length * 1e9 / measureNanos,
+        (double) all[all.length / 2],
+        (double) all[all.length * 99 / 100],
+        0);
   }
 
   private long[] call(Subject subject, int caller, long start, LongAdder decisions) {

@@ -1,0 +1,275 @@
+package dev.sluice.cli;
+
+import dev.sluice.gcra.Quota;
+import dev.sluice.lab.AlgorithmKind;
+import dev.sluice.lab.Drip;
+import dev.sluice.lab.Outcome;
+import dev.sluice.lab.OutcomesJson;
+import dev.sluice.lab.Report;
+import dev.sluice.lab.Scenario;
+import dev.sluice.lab.Subject;
+import dev.sluice.lab.Traffic;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Iterator;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** {@code sluice simulate}: the same traffic against several algorithms or several limits. */
+@Command(
+    name = "simulate",
+    description = {
+      "Puts traffic to several algorithms or several limits, on a virtual clock, and compares.",
+      "",
+      "Traffic is a kind, and after a colon what is not as usual; --traffic may come several times:",
+      "  steady       each client asks at even intervals            rate=30/1m",
+      "  bursty       several requests in a row, at random          rate, size=20, within=1s",
+      "  diurnal      often by day, seldom by night                 rate, day=24h, swing=0.9",
+      "  rogue        a script that asks as fast as it can, and",
+      "               comes back as soon as it is told              step=100ms, start=0s",
+      "  crowd        many small clients and a few large            rate, large=5, large-rate=1/1s",
+      "  retry-storm  all at once on one bucket, and again when",
+      "               denied                          start, within, tries=20, jitter=0.5",
+      "Every kind knows clients=10, cost=1, and shared=yes: all clients spend from one bucket. What is"
+          + " usual follows from the first limit.",
+      "",
+      "Algorithms: gcra is Sluice's own limiter; the others are there to be compared with."
+    },
+    footerHeading = "%nExamples:%n",
+    footer = {
+      "  sluice simulate                                  a rogue script, three algorithms",
+      "  sluice simulate --report out.html                the same as a page with charts",
+      "  sluice simulate --traffic steady:clients=50 --drip-stall 1h+2h",
+      "  sluice simulate --traffic crowd --algorithm gcra --limit 100/1h --limit 100/1h,burst=20",
+      "  sluice simulate --traffic retry-storm --traffic rogue:clients=3 --algorithm all --json"
+    })
+final class SimulateCommand implements Callable<Integer> {
+
+  private static final String ALL = "all";
+  private static final List<AlgorithmKind> OF_THE_ESSAY =
+      List.of(AlgorithmKind.TIME_BUCKET, AlgorithmKind.LEAKY_BUCKET, AlgorithmKind.GCRA);
+  private static final int USUAL_FILLS = 4; // so that a reset is seen three times
+
+  private final Console console;
+
+  @Spec private CommandSpec spec = CommandSpec.create();
+
+  @Option(
+      names = "--traffic",
+      paramLabel = "KIND[:KEY=VALUE,...]",
+      description = "Who asks; if not given: rogue.",
+      completionCandidates = Kinds.class)
+  private List<String> traffic = List.of();
+
+  @Option(
+      names = "--algorithm",
+      paramLabel = "NAME",
+      split = ",",
+      description =
+          "One of ${COMPLETION-CANDIDATES}; several with commas. If not given: time-bucket,"
+              + " leaky-bucket, gcra.",
+      completionCandidates = Names.class)
+  private List<String> algorithms = List.of();
+
+  @Mixin private SimulatedLimits limits = new SimulatedLimits();
+  @Mixin private DripOptions drips = new DripOptions();
+
+  @Option(
+      names = "--for",
+      paramLabel = "TIME",
+      description =
+          "How long; if not given, four times as long as a bucket of the largest limit takes to fill.")
+  private @Nullable String length;
+
+  @Option(
+      names = "--bin",
+      paramLabel = "TIME",
+      description =
+          "The step of time over which rates are counted; if not given, one that gives up to 240"
+              + " of them.")
+  private @Nullable String bin;
+
+  @Option(
+      names = "--seed",
+      paramLabel = "N",
+      defaultValue = "1",
+      description =
+          "Of all chance: the same seed gives the same result. ${DEFAULT-VALUE} if not given.")
+  private long seed = 1;
+
+  @Option(
+      names = "--watch",
+      paramLabel = "CLIENT",
+      defaultValue = "",
+      description = "Whose bucket is drawn, such as rogue-1; if not given, the first client's.")
+  private String watched = "";
+
+  @Option(names = "--json", description = "Print one JSON object, with all that charts need.")
+  private boolean json;
+
+  @Option(
+      names = "--report",
+      paramLabel = "FILE",
+      description = "Write a page with charts, which needs nothing else: no network, no script.")
+  private @Nullable Path report;
+
+  SimulateCommand(Console console) {
+    this.console = console;
+  }
+
+  @Override
+  public Integer call() {
+    if (report != null) {
+      requireWritable(report);
+    }
+    List<Quota> quotas = limits.quotas();
+    List<Subject> subjects = subjects(quotas, drips.drip());
+    Scenario scenario = scenario(quotas);
+    List<Outcome> outcomes = run(scenario, subjects);
+    if (json) {
+      console.line(OutcomesJson.of(scenario, outcomes));
+    } else {
+      SimulationTable.lines(scenario, outcomes).forEach(console::line);
+    }
+    if (report != null) {
+      write(report, Report.html(scenario, outcomes, asTyped()));
+    }
+    return Exit.DONE;
+  }
+
+  private List<Subject> subjects(List<Quota> quotas, Drip drip) {
+    List<Subject> subjects = new ArrayList<>();
+    for (Quota quota : quotas) {
+      for (AlgorithmKind kind : kinds()) {
+        subjects.add(orRefused("--", () -> new Subject(kind, quota, drip)));
+      }
+    }
+    return subjects.stream().distinct().toList();
+  }
+
+  private List<AlgorithmKind> kinds() {
+    if (algorithms.isEmpty()) {
+      return OF_THE_ESSAY;
+    }
+    if (algorithms.contains(ALL)) {
+      return List.of(AlgorithmKind.values());
+    }
+    return algorithms.stream()
+        .map(name -> orRefused("--algorithm: ", () -> AlgorithmKind.parse(name)))
+        .toList();
+  }
+
+  private Scenario scenario(List<Quota> quotas) {
+    Duration longestFill =
+        Duration.ofNanos(quotas.stream().mapToLong(Quota::offsetNanos).max().orElseThrow());
+    Duration time =
+        length == null ? longestFill.multipliedBy(USUAL_FILLS) : Periods.positive("--for", length);
+    if (time.compareTo(Scenario.LONGEST) > 0) {
+      throw new InputException(
+          "--for: found %s, expected at most 10 years".formatted(length == null ? time : length));
+    }
+    Duration step = bin == null ? Scenario.usualBin(time) : Periods.positive("--bin", bin);
+    List<Traffic> groups =
+        (traffic.isEmpty() ? List.of("rogue") : traffic)
+            .stream()
+                .map(
+                    text ->
+                        orRefused("--traffic: ", () -> Traffic.parse(text, quotas.get(0), time)))
+                .toList();
+    return orRefused("--", () -> new Scenario(groups, time, step, seed, watched));
+  }
+
+  private List<Outcome> run(Scenario scenario, List<Subject> subjects) {
+    ProgressLine progress = new ProgressLine(console.err());
+    double all = subjects.size();
+    List<Outcome> outcomes = new ArrayList<>();
+    try {
+      for (Subject subject : subjects) {
+        int done = outcomes.size();
+        outcomes.add(
+            orRefused(
+                "",
+                () ->
+                    scenario.run(
+                        subject,
+                        nanos ->
+                            progress.at(
+                                subject.toString(),
+                                (done + (double) nanos / scenario.length().toNanos()) / all))));
+      }
+    } finally {
+      progress.clear();
+    }
+    return outcomes;
+  }
+
+  /** The lab refuses by the words of its own parts, which are those of the options. */
+  private static <T> T orRefused(String option, Supplier<T> work) {
+    try {
+      return work.get();
+    } catch (IllegalArgumentException e) {
+      throw new InputException(option + e.getMessage());
+    }
+  }
+
+  private static void requireWritable(Path file) {
+    Path folder = file.toAbsolutePath().getParent();
+    if (Files.isDirectory(file)) {
+      throw new InputException("--report: " + file + ": found a directory, expected a file");
+    }
+    if (folder == null || !Files.isDirectory(folder)) {
+      throw new InputException("--report: " + file + ": there is no folder " + folder);
+    }
+    if (!Files.isWritable(Files.exists(file) ? file : folder)) {
+      throw new InputException("--report: " + file + ": can't be written; check the permissions");
+    }
+  }
+
+  private void write(Path file, String page) {
+    try {
+      Files.writeString(file, page);
+    } catch (IOException e) {
+      throw new InputException("--report: " + file + ": can't be written: " + e.getMessage());
+    }
+    console.err().println("report: " + file);
+  }
+
+  /** The command, for a shell. */
+  private String asTyped() {
+    return spec.root().commandLine().getParseResult().originalArgs().stream()
+        .map(
+            word -> word.matches("[\\w./:=,+@%-]+") ? word : "'" + word.replace("'", "'\\''") + "'")
+        .collect(Collectors.joining(" ", "sluice ", ""));
+  }
+
+  /** For help and completion. */
+  private static final class Names implements Iterable<String> {
+    @Override
+    public Iterator<String> iterator() {
+      List<String> names = new ArrayList<>();
+      Arrays.stream(AlgorithmKind.values()).map(AlgorithmKind::toString).forEach(names::add);
+      names.add(ALL);
+      return names.iterator();
+    }
+  }
+
+  /** For completion. */
+  private static final class Kinds implements Iterable<String> {
+    @Override
+    public Iterator<String> iterator() {
+      return Traffic.kinds().iterator();
+    }
+  }
+}

@@ -1,0 +1,75 @@
+package dev.sluice.lab;
+
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.IdTexts;
+import dev.sluice.limit.Suggestion;
+import java.util.Arrays;
+import java.util.List;
+
+/** The algorithms that are compared. */
+public enum AlgorithmKind {
+  /** A counter that is set when the first request comes, and forgotten after the period. */
+  TIME_BUCKET("time-bucket", "a counter that expires"),
+  /** A bucket that a process in the background drains, drip by drip. */
+  LEAKY_BUCKET("leaky-bucket", "a bucket that a process drains"),
+  /** The product's own limiter. */
+  GCRA("gcra", "Sluice's own limiter"),
+  /** Remembers each admitted request for one period. */
+  SLIDING_LOG("sliding-log", "the time of every request is kept"),
+  /** Two fixed windows, of which the older one fades out. */
+  SLIDING_COUNTER("sliding-counter", "two counters, the older fades out");
+
+  private final String text;
+  private final String inWords;
+
+  AlgorithmKind(String text, String inWords) {
+    this.text = text;
+    this.inWords = inWords;
+  }
+
+  /**
+   * Finds an algorithm by the name that people type.
+   *
+   * @param text such as {@code time-bucket}
+   * @return the algorithm
+   * @throws IllegalArgumentException for any other text, with the nearest name
+   */
+  public static AlgorithmKind parse(String text) {
+    for (AlgorithmKind kind : values()) {
+      if (kind.text.equals(text)) {
+        return kind;
+      }
+    }
+    List<String> names = Arrays.stream(values()).map(AlgorithmKind::toString).toList();
+    throw new IllegalArgumentException(
+        "found %s, expected one of %s%s"
+            .formatted(
+                IdTexts.quote(text), String.join(", ", names), Suggestion.didYouMean(text, names)));
+  }
+
+  /**
+   * What it is, in a few words.
+   *
+   * @return words for a caption
+   */
+  public String inWords() {
+    return inWords;
+  }
+
+  /** All of them limit to {@code burst} tokens in the time in which an empty bucket fills. */
+  Algorithm start(Quota quota, Drip drip) {
+    return switch (this) {
+      case TIME_BUCKET -> new TimeBucket(quota);
+      case LEAKY_BUCKET -> new LeakyBucket(quota, drip);
+      case GCRA -> new ProductGcra(quota);
+      case SLIDING_LOG -> new SlidingLog(quota);
+      case SLIDING_COUNTER -> new SlidingCounter(quota);
+    };
+  }
+
+  /** The name that people type. */
+  @Override
+  public String toString() {
+    return text;
+  }
+}

@@ -1,0 +1,110 @@
+package dev.sluice.lab;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Function;
+
+/** The charts of a comparison. Pure. */
+final class Charts {
+
+  private final List<Outcome> outcomes;
+  private final List<String> labels;
+  private final long lengthNanos;
+  private final String watched;
+
+  /**
+   * The charts.
+   *
+   * @param watched whose bucket is drawn
+   */
+  Charts(List<Outcome> outcomes, long lengthNanos, String watched) {
+    this.outcomes = outcomes;
+    this.labels = Labels.of(outcomes.stream().map(Outcome::subject).toList());
+    this.lengthNanos = lengthNanos;
+    this.watched = watched;
+  }
+
+  String step() {
+    return Spans.exact(outcomes.get(0).binNanos());
+  }
+
+  Chart admitted() {
+    return counts(
+        "admitted",
+        "Requests that passed, over time",
+        Outcome::admitted,
+        outcome -> "at most %s in %s".formatted(Numbers.whole(outcome.peak()), step()));
+  }
+
+  Chart denied() {
+    return counts(
+        "denied",
+        "Requests that were turned away, over time",
+        Outcome::denied,
+        outcome ->
+            outcome.totalDenied() == 0 ? "none" : Numbers.whole(outcome.totalDenied()) + " in all");
+  }
+
+  private Chart counts(
+      String id,
+      String title,
+      Function<Outcome, List<Long>> series,
+      Function<Outcome, String> note) {
+    long most = 1;
+    List<Chart.Panel> panels = new ArrayList<>();
+    for (int i = 0; i < outcomes.size(); i++) {
+      Outcome outcome = outcomes.get(i);
+      List<LevelPoint> points = new ArrayList<>();
+      for (long count : series.apply(outcome)) {
+        points.add(new LevelPoint(points.size() * outcome.binNanos(), (double) count));
+        most = Math.max(most, count);
+      }
+      panels.add(
+          new Chart.Panel(
+              labels.get(i), note.apply(outcome), id, false, points, 0, stalls(outcome)));
+    }
+    return new Chart(
+        id,
+        title,
+        text(panels),
+        "requests in " + step(),
+        lengthNanos,
+        Axis.roundUp((double) most),
+        panels);
+  }
+
+  Chart level() {
+    double most = 1;
+    List<Chart.Panel> panels = new ArrayList<>();
+    for (int i = 0; i < outcomes.size(); i++) {
+      Outcome outcome = outcomes.get(i);
+      long burst = outcome.subject().quota().burst();
+      most = Math.max(most, (double) burst);
+      panels.add(
+          new Chart.Panel(
+              labels.get(i), "", "level", true, outcome.level(), (double) burst, stalls(outcome)));
+    }
+    return new Chart(
+        "level",
+        "How full the bucket of " + watched + " is, over time",
+        text(panels),
+        "tokens taken",
+        lengthNanos,
+        most,
+        panels);
+  }
+
+  private static String text(List<Chart.Panel> panels) {
+    return String.join(
+        "; ",
+        panels.stream()
+            .map(panel -> panel.label() + (panel.note().isEmpty() ? "" : ": " + panel.note()))
+            .toList());
+  }
+
+  private static List<Drip.Stall> stalls(Outcome outcome) {
+    return outcome.subject().kind() == AlgorithmKind.LEAKY_BUCKET
+        ? outcome.subject().drip().stalls()
+        : List.of();
+  }
+}

@@ -1,0 +1,51 @@
+package dev.sluice.lab;
+
+/**
+ * A client that asks at random moments, often by day and seldom by night: candidates come as at
+ * noon, and each is kept with the share that its hour has of noon.
+ */
+final class DayAndNight implements Behaviour {
+
+  private final double noonGapNanos;
+  private final long dayNanos;
+  private final double swing;
+  private final Chance chance;
+
+  /**
+   * A client.
+   *
+   * @param meanGapNanos between two requests, over a whole day
+   * @param dayNanos from midnight to midnight; the start is midnight
+   * @param swing how far noon and midnight are from the mean, 0 to 1
+   */
+  DayAndNight(double meanGapNanos, long dayNanos, double swing, Chance chance) {
+    this.noonGapNanos = meanGapNanos / (1 + swing);
+    this.dayNanos = dayNanos;
+    this.swing = swing;
+    this.chance = chance;
+  }
+
+  @Override
+  public long firstNanos() {
+    return after(0);
+  }
+
+  @Override
+  public long nextNanos(long nowNanos, Verdict verdict) {
+    return after(nowNanos);
+  }
+
+  private long after(long fromNanos) {
+    long nanos = fromNanos;
+    do {
+      nanos += chance.gap(noonGapNanos);
+    } while (nanos >= 0 && chance.share() * (1 + swing) > rate(nanos));
+    return nanos < 0 ? NEVER : nanos;
+  }
+
+  /** The rate at a time, the mean being 1. */
+  private double rate(long nanos) {
+    double turn = (double) (nanos % dayNanos) / dayNanos;
+    return 1 - swing * StrictMath.cos(2 * Math.PI * turn);
+  }
+}

@@ -1,0 +1,96 @@
+package dev.sluice.lab;
+
+import java.util.List;
+import java.util.OptionalLong;
+
+/**
+ * What came of a run. Immutable.
+ *
+ * @param subject what was put to the test
+ * @param clients how many there were
+ * @param clientsDenied how many of them were denied at least once
+ * @param longestLockoutNanos the longest time that a client asked in vain: from a denial to the
+ *     next admission, or to its last denial
+ * @param lockedOut whose that was; empty if nobody was denied twice, or denied and then admitted
+ * @param wronglyDenied for a leaky bucket: denials of requests for which there would have been room
+ *     had it leaked all the time
+ * @param binNanos the time over which requests are counted
+ * @param admitted how many requests passed, by bin
+ * @param denied how many requests did not, by bin
+ * @param level the bucket of the watched client
+ */
+public record Outcome(
+    Subject subject,
+    int clients,
+    int clientsDenied,
+    long longestLockoutNanos,
+    String lockedOut,
+    OptionalLong wronglyDenied,
+    long binNanos,
+    List<Long> admitted,
+    List<Long> denied,
+    List<LevelPoint> level) {
+
+  /**
+   * All requests.
+   *
+   * @return admitted and denied
+   */
+  public long requests() {
+    return totalAdmitted() + totalDenied();
+  }
+
+  /**
+   * The requests that passed.
+   *
+   * @return their number
+   */
+  public long totalAdmitted() {
+    return sum(admitted);
+  }
+
+  /**
+   * The requests that did not pass.
+   *
+   * @return their number
+   */
+  public long totalDenied() {
+    return sum(denied);
+  }
+
+  /**
+   * The share of clients that were denied at least once.
+   *
+   * @return 0 to 1
+   */
+  public double shareOfClientsDenied() {
+    return (double) clientsDenied / clients;
+  }
+
+  /**
+   * The highest admitted rate.
+   *
+   * @return requests a bin
+   */
+  public long peak() {
+    return admitted.stream().mapToLong(n -> n).max().orElse(0);
+  }
+
+  /**
+   * How uneven the admitted rate is.
+   *
+   * @return the variance of the admitted requests a bin; 0 if every bin has the same
+   */
+  public double variance() {
+    double mean = (double) totalAdmitted() / admitted.size();
+    double squares = 0;
+    for (long n : admitted) {
+      squares += (n - mean) * (n - mean);
+    }
+    return squares / admitted.size();
+  }
+
+  private static long sum(List<Long> numbers) {
+    return numbers.stream().mapToLong(n -> n).sum();
+  }
+}

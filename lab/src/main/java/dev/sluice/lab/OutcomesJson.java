@@ -1,0 +1,90 @@
+package dev.sluice.lab;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonGenerator;
+import java.io.IOException;
+import java.io.StringWriter;
+import java.io.UncheckedIOException;
+import java.util.List;
+
+/** A comparison for programs. Stateless. */
+public final class OutcomesJson {
+
+  private static final JsonFactory FACTORY = new JsonFactory();
+
+  private OutcomesJson() {}
+
+  /**
+   * Writes one JSON object.
+   *
+   * @param scenario what was simulated
+   * @param outcomes what came of it
+   * @return JSON on one line; times in nanoseconds
+   */
+  public static String of(Scenario scenario, List<Outcome> outcomes) {
+    StringWriter text = new StringWriter();
+    try (JsonGenerator json = FACTORY.createGenerator(text)) {
+      json.writeStartObject();
+      json.writeArrayFieldStart("traffic");
+      for (Traffic traffic : scenario.traffic()) {
+        json.writeString(traffic.toString());
+      }
+      json.writeEndArray();
+      json.writeNumberField("lengthNanos", scenario.length().toNanos());
+      json.writeNumberField("binNanos", scenario.bin().toNanos());
+      json.writeNumberField("seed", scenario.seed());
+      json.writeStringField("watched", scenario.watchedClient());
+      json.writeArrayFieldStart("outcomes");
+      for (Outcome outcome : outcomes) {
+        write(json, outcome);
+      }
+      json.writeEndArray();
+      json.writeEndObject();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    return text.toString();
+  }
+
+  private static void write(JsonGenerator json, Outcome outcome) throws IOException {
+    json.writeStartObject();
+    json.writeStringField("algorithm", outcome.subject().kind().toString());
+    json.writeNumberField("burst", outcome.subject().quota().burst());
+    json.writeNumberField("count", outcome.subject().quota().count());
+    json.writeNumberField("periodNanos", outcome.subject().quota().period().toNanos());
+    json.writeNumberField("requests", outcome.requests());
+    json.writeNumberField("admitted", outcome.totalAdmitted());
+    json.writeNumberField("denied", outcome.totalDenied());
+    json.writeNumberField("clients", outcome.clients());
+    json.writeNumberField("clientsEverDenied", outcome.clientsDenied());
+    json.writeNumberField("longestLockoutNanos", outcome.longestLockoutNanos());
+    if (!outcome.lockedOut().isEmpty()) {
+      json.writeStringField("longestLockoutClient", outcome.lockedOut());
+    }
+    json.writeNumberField("peakAdmittedPerBin", outcome.peak());
+    json.writeNumberField("varianceAdmittedPerBin", outcome.variance());
+    if (outcome.wronglyDenied().isPresent()) {
+      json.writeNumberField("wronglyDenied", outcome.wronglyDenied().getAsLong());
+    }
+    counts(json, "admittedPerBin", outcome.admitted());
+    counts(json, "deniedPerBin", outcome.denied());
+    json.writeArrayFieldStart("level");
+    for (LevelPoint point : outcome.level()) {
+      json.writeStartArray();
+      json.writeNumber(point.nanos());
+      json.writeNumber(point.level());
+      json.writeEndArray();
+    }
+    json.writeEndArray();
+    json.writeEndObject();
+  }
+
+  private static void counts(JsonGenerator json, String name, List<Long> counts)
+      throws IOException {
+    json.writeArrayFieldStart(name);
+    for (long count : counts) {
+      json.writeNumber(count);
+    }
+    json.writeEndArray();
+  }
+}

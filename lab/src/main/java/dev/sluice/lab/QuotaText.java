@@ -1,0 +1,56 @@
+package dev.sluice.lab;
+
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.GoDuration;
+import dev.sluice.limit.IdTexts;
+import java.time.Duration;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** Limits as a person types them: {@code 100/1h}, {@code 100/1h,burst=20}. Pure and thread-safe. */
+public final class QuotaText {
+
+  private static final Pattern FORM = Pattern.compile("(\\d{1,18})/([^,]+)(?:,burst=(\\d{1,18}))?");
+
+  private QuotaText() {}
+
+  /**
+   * Whether a text is meant as a quota, and not as the name of a limit.
+   *
+   * @param text what somebody typed
+   * @return true if there is a slash in it, which no name has
+   */
+  public static boolean isMeant(String text) {
+    return text.indexOf('/') >= 0;
+  }
+
+  /**
+   * Reads a quota.
+   *
+   * @param text count, a slash, the period; the burst equals the count unless it is added
+   * @return the quota
+   * @throws IllegalArgumentException for any other text, saying what is expected
+   */
+  public static Quota parse(String text) {
+    Matcher parts = FORM.matcher(text);
+    if (!parts.matches()) {
+      throw new IllegalArgumentException(
+          "found %s, expected COUNT/PERIOD such as 100/1h, or 100/1h,burst=20"
+              .formatted(IdTexts.quote(text)));
+    }
+    long count = Long.parseLong(parts.group(1));
+    Duration period = GoDuration.parse(parts.group(2));
+    return Quota.of(parts.group(3) == null ? count : Long.parseLong(parts.group(3)), count, period);
+  }
+
+  /**
+   * Writes a quota.
+   *
+   * @param quota the quota
+   * @return as it is read
+   */
+  public static String format(Quota quota) {
+    String rate = quota.count() + "/" + Spans.exact(quota.period().toNanos());
+    return quota.burst() == quota.count() ? rate : rate + ",burst=" + quota.burst();
+  }
+}

@@ -1,0 +1,80 @@
+package dev.sluice.lab;
+
+import java.util.Arrays;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.function.IntFunction;
+import java.util.stream.LongStream;
+
+/** Counts what happens in one run. For one thread. */
+final class Tally {
+
+  private static final long NOT_DENIED = -1;
+
+  private final long binNanos;
+  private final long[] admitted;
+  private final long[] denied;
+  private final boolean[] everDenied;
+  private final long[] deniedSinceNanos;
+  private final Yardstick yardstick;
+  private long longestLockoutNanos;
+  private int longestLockedOut = -1;
+
+  Tally(Subject subject, int clients, long lengthNanos, long binNanos) {
+    int bins = (int) ((lengthNanos - 1) / binNanos) + 1;
+    this.binNanos = binNanos;
+    this.admitted = new long[bins];
+    this.denied = new long[bins];
+    this.everDenied = new boolean[clients];
+    this.deniedSinceNanos = new long[clients];
+    Arrays.fill(deniedSinceNanos, NOT_DENIED);
+    this.yardstick = new Yardstick(subject.quota());
+  }
+
+  void count(int index, Client client, long nowNanos, Verdict verdict) {
+    int bin = (int) (nowNanos / binNanos);
+    yardstick.measure(client.bucket(), client.cost(), nowNanos, verdict.admitted());
+    if (!verdict.admitted()) {
+      denied[bin]++;
+      everDenied[index] = true;
+      if (deniedSinceNanos[index] == NOT_DENIED) {
+        deniedSinceNanos[index] = nowNanos;
+      }
+    } else {
+      admitted[bin]++;
+    }
+    // A lockout lasts from the first denial to the next admission, or to the last denial there was.
+    long since = deniedSinceNanos[index];
+    if (since != NOT_DENIED && nowNanos - since > longestLockoutNanos) {
+      longestLockoutNanos = nowNanos - since;
+      longestLockedOut = index;
+    }
+    if (verdict.admitted()) {
+      deniedSinceNanos[index] = NOT_DENIED;
+    }
+  }
+
+  Outcome outcome(Subject subject, List<LevelPoint> level, IntFunction<String> name) {
+    int clientsDenied = 0;
+    for (boolean was : everDenied) {
+      clientsDenied += was ? 1 : 0;
+    }
+    return new Outcome(
+        subject,
+        everDenied.length,
+        clientsDenied,
+        longestLockoutNanos,
+        longestLockedOut < 0 ? "" : name.apply(longestLockedOut),
+        subject.kind() == AlgorithmKind.LEAKY_BUCKET
+            ? OptionalLong.of(yardstick.wronglyDenied())
+            : OptionalLong.empty(),
+        binNanos,
+        boxed(admitted),
+        boxed(denied),
+        level);
+  }
+
+  private static List<Long> boxed(long[] numbers) {
+    return LongStream.of(numbers).boxed().toList();
+  }
+}

@@ -1,0 +1,203 @@
+package dev.sluice.lab;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.gcra.Quota;
+import dev.sluice.testkit.Seeds;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Each algorithm as the essay describes it, with what is wrong with it. */
+final class AlgorithmTest {
+
+  private static final long SECOND = 1_000_000_000;
+  private static final Quota TEN_A_MINUTE = Quota.per(10, Duration.ofMinutes(1));
+  private static final long INTERVAL = 6 * SECOND;
+  private static final long WINDOW = 60 * SECOND;
+
+  @ParameterizedTest
+  @EnumSource
+  void everyAlgorithm_admitsTheBurstAndNoMore_toEachBucket(AlgorithmKind kind) {
+    Algorithm algorithm = kind.start(TEN_A_MINUTE, Drip.HEALTHY);
+    for (int bucket = 0; bucket < 3; bucket++) {
+      for (int i = 1; i <= 10; i++) {
+        assertThat(algorithm.decide(bucket, 1, 5)).isEqualTo(Verdict.admitted(i));
+      }
+      Verdict denied = algorithm.decide(bucket, 1, 5);
+      assertThat(denied.admitted()).isFalse();
+      assertThat(denied.level()).isEqualTo(10);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void costOfZero_readsTheBucket(AlgorithmKind kind) {
+    Algorithm algorithm = kind.start(TEN_A_MINUTE, Drip.HEALTHY);
+    assertThat(algorithm.decide(0, 0, 0)).isEqualTo(Verdict.admitted(0));
+    assertThat(algorithm.decide(0, 10, SECOND).admitted()).isTrue();
+    assertThat(algorithm.decide(0, 0, SECOND)).isEqualTo(Verdict.admitted(10));
+    assertThat(algorithm.decide(0, 0, SECOND)).isEqualTo(Verdict.admitted(10));
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void whoWaitsAsTold_isAdmitted_andNobodyPassesOver(AlgorithmKind kind) {
+    Seeds.run(
+        50,
+        random -> {
+          Algorithm algorithm = kind.start(TEN_A_MINUTE, Drip.HEALTHY);
+          long now = 0;
+          for (int i = 0; i < 500; i++) {
+            now += random.nextInt(8) * SECOND + (long) random.nextInt(1000);
+            long cost = 1 + (long) random.nextInt(10);
+            Verdict verdict = algorithm.decide(0, cost, now);
+            assertThat(verdict.level()).isBetween(0.0, 10.0);
+            if (!verdict.admitted()) {
+              now += verdict.retryAfterNanos();
+              assertThat(algorithm.decide(0, cost, now).admitted()).isTrue();
+            }
+          }
+        });
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void wait_isNotLongerThanNeeded(AlgorithmKind kind) {
+    Seeds.run(
+        50,
+        random -> {
+          Algorithm algorithm = kind.start(TEN_A_MINUTE, Drip.HEALTHY);
+          long now = 0;
+          for (int i = 0; i < 500; i++) {
+            now += random.nextInt(4) * SECOND + (long) random.nextInt(1000);
+            long cost = 1 + (long) random.nextInt(10);
+            Verdict verdict = algorithm.decide(0, cost, now);
+            // The sliding counter rounds: two nanoseconds are its due.
+            if (!verdict.admitted() && verdict.retryAfterNanos() > 3) {
+              now += verdict.retryAfterNanos() - 3;
+              assertThat(algorithm.decide(0, cost, now).admitted()).isFalse();
+            }
+          }
+        });
+  }
+
+  @Test
+  void timeBucket_givesEverythingBackAtOnce_aPeriodAfterTheFirstRequest() {
+    Algorithm algorithm = AlgorithmKind.TIME_BUCKET.start(TEN_A_MINUTE, Drip.HEALTHY);
+    assertThat(algorithm.decide(0, 1, 7)).isEqualTo(Verdict.admitted(1));
+    assertThat(algorithm.decide(0, 9, WINDOW)).isEqualTo(Verdict.admitted(10));
+    assertThat(algorithm.decide(0, 1, WINDOW + 6)).isEqualTo(Verdict.denied(1, 10));
+    assertThat(algorithm.decide(0, 10, WINDOW + 7)).isEqualTo(Verdict.admitted(10));
+  }
+
+  @Test
+  void timeBucket_letsTwiceTheLimitThrough_aroundAReset() {
+    Algorithm algorithm = AlgorithmKind.TIME_BUCKET.start(TEN_A_MINUTE, Drip.HEALTHY);
+    assertThat(algorithm.decide(0, 1, 0).admitted()).isTrue();
+    assertThat(algorithm.decide(0, 9, WINDOW - 1).admitted()).isTrue();
+    assertThat(algorithm.decide(0, 10, WINDOW).admitted()).isTrue();
+  }
+
+  @Test
+  void leakyBucket_leaksOneTokenARun() {
+    Algorithm algorithm = AlgorithmKind.LEAKY_BUCKET.start(TEN_A_MINUTE, Drip.HEALTHY);
+    assertThat(algorithm.decide(0, 10, 1).admitted()).isTrue();
+    assertThat(algorithm.decide(0, 1, 2)).isEqualTo(Verdict.denied(INTERVAL - 2, 10));
+    assertThat(algorithm.decide(0, 0, INTERVAL - 1).level()).isEqualTo(10);
+    assertThat(algorithm.decide(0, 1, INTERVAL)).isEqualTo(Verdict.admitted(10));
+    assertThat(algorithm.decide(0, 0, 11 * INTERVAL).level()).isZero();
+  }
+
+  @Test
+  void leakyBucket_whoseProcessStalls_deniesWhatItShouldAdmit_andNeverMakesUpForIt() {
+    Drip drip = Drip.HEALTHY.stalledFrom(Duration.ofSeconds(6), Duration.ofSeconds(60));
+    Algorithm stalled = AlgorithmKind.LEAKY_BUCKET.start(TEN_A_MINUTE, drip);
+    assertThat(stalled.decide(0, 10, 1).admitted()).isTrue();
+    // Told to come back after the next run, which does not take place.
+    assertThat(stalled.decide(0, 1, 2)).isEqualTo(Verdict.denied(INTERVAL - 2, 10));
+    for (long run = 1; run < 11; run++) {
+      assertThat(stalled.decide(0, 1, run * INTERVAL).admitted()).isFalse();
+    }
+    assertThat(stalled.decide(0, 1, 11 * INTERVAL)).isEqualTo(Verdict.admitted(10));
+    assertThat(stalled.decide(0, 1, 11 * INTERVAL)).isEqualTo(Verdict.denied(INTERVAL, 10));
+  }
+
+  @Test
+  void leakyBucket_whoseProcessFallsBehind_drainsEachBucketTooSlowly() {
+    Drip drip = new Drip(Duration.ZERO, 2, List.of());
+    Algorithm behind = AlgorithmKind.LEAKY_BUCKET.start(TEN_A_MINUTE, drip);
+    for (int bucket = 0; bucket < 4; bucket++) {
+      assertThat(behind.decide(bucket, 10, 1).admitted()).isTrue();
+    }
+    // Six runs of two buckets each: three drips for each of four, instead of six.
+    for (int bucket = 0; bucket < 4; bucket++) {
+      assertThat(behind.decide(bucket, 0, 6 * INTERVAL).level()).isEqualTo(7);
+    }
+  }
+
+  @Test
+  void leakyBucket_withSeldomRuns_drainsAsMuch_inSteps() {
+    Drip drip = new Drip(Duration.ofSeconds(30), 0, List.of());
+    Algorithm algorithm = AlgorithmKind.LEAKY_BUCKET.start(TEN_A_MINUTE, drip);
+    assertThat(algorithm.decide(0, 10, 1).admitted()).isTrue();
+    assertThat(algorithm.decide(0, 0, 30 * SECOND - 1).level()).isEqualTo(10);
+    assertThat(algorithm.decide(0, 0, 30 * SECOND).level()).isEqualTo(5);
+    assertThat(algorithm.decide(0, 0, 60 * SECOND).level()).isZero();
+  }
+
+  @Test
+  void gcra_leaksAllTheTime() {
+    Algorithm algorithm = AlgorithmKind.GCRA.start(TEN_A_MINUTE, Drip.HEALTHY);
+    assertThat(algorithm.decide(0, 10, 1).admitted()).isTrue();
+    assertThat(algorithm.decide(0, 1, 2))
+        .isEqualTo(Verdict.denied(INTERVAL - 1, 10 - 1.0 / INTERVAL));
+    assertThat(algorithm.decide(0, 0, 1 + INTERVAL / 2).level()).isEqualTo(9.5);
+    assertThat(algorithm.decide(0, 1, 1 + INTERVAL)).isEqualTo(Verdict.admitted(10));
+  }
+
+  @Test
+  void slidingLog_admitsNoMoreThanTheBurst_inAnyWindow() {
+    Seeds.run(
+        50,
+        random -> {
+          Algorithm algorithm = AlgorithmKind.SLIDING_LOG.start(TEN_A_MINUTE, Drip.HEALTHY);
+          Deque<Long> passed = new ArrayDeque<>();
+          long now = 0;
+          for (int i = 0; i < 1000; i++) {
+            now += random.nextInt(10) * SECOND / 2;
+            long oldest = now - WINDOW;
+            passed.removeIf(at -> at <= oldest);
+            boolean fits = passed.size() < 10;
+            assertThat(algorithm.decide(0, 1, now).admitted()).isEqualTo(fits);
+            if (fits) {
+              passed.add(now);
+            }
+          }
+        });
+  }
+
+  @Test
+  void slidingCounter_countsTheWindowBefore_byTheShareThatIsLeftOfIt() {
+    Algorithm algorithm = AlgorithmKind.SLIDING_COUNTER.start(TEN_A_MINUTE, Drip.HEALTHY);
+    assertThat(algorithm.decide(0, 10, WINDOW - 1).admitted()).isTrue();
+    // A quarter into the next window, three quarters of ten count.
+    assertThat(algorithm.decide(0, 0, WINDOW + WINDOW / 4).level()).isEqualTo(7.5);
+    assertThat(algorithm.decide(0, 2, WINDOW + WINDOW / 4)).isEqualTo(Verdict.admitted(9.5));
+    assertThat(algorithm.decide(0, 0, 3 * WINDOW).level()).isZero();
+  }
+
+  @Test
+  void name_thatIsNone_isRefused_withTheNearest() {
+    assertThat(AlgorithmKind.parse("sliding-log")).isEqualTo(AlgorithmKind.SLIDING_LOG);
+    assertThatThrownBy(() -> AlgorithmKind.parse("leaky-buckets"))
+        .hasMessage(
+            "found \"leaky-buckets\", expected one of time-bucket, leaky-bucket, gcra, sliding-log,"
+                + " sliding-counter; did you mean \"leaky-bucket\"?");
+  }
+}

@@ -1,0 +1,108 @@
+package dev.sluice.lab;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.gcra.Quota;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.function.Function;
+import org.junit.jupiter.api.Test;
+
+/**
+ * The charts and the figures of docs/algorithms.md, made again. {@code -Dsluice.write} writes the
+ * charts. What the page shows of the command's output is tested with the command.
+ */
+final class AlgorithmsDocTest {
+
+  private static final Path DOCS = Path.of("..", "docs");
+  private static final Quota LIMIT = Quota.per(100, Duration.ofHours(1));
+  private static final Duration LENGTH = Duration.ofHours(4);
+
+  @Test
+  void stampede_atTheReset() throws IOException {
+    List<Outcome> outcomes =
+        run("rogue:clients=20", Drip.HEALTHY, AlgorithmKind.TIME_BUCKET, AlgorithmKind.GCRA);
+    requireCharts("stampede", outcomes, Charts::admitted);
+    requireText(
+        "at most **%s** requests in a minute after the first hour, GCRA **%s**"
+            .formatted(
+                Numbers.whole(peakAfterTheFirstHour(outcomes.get(0))),
+                Numbers.whole(peakAfterTheFirstHour(outcomes.get(1)))));
+    assertThat(peakAfterTheFirstHour(outcomes.get(0)))
+        .isGreaterThan(20 * peakAfterTheFirstHour(outcomes.get(1)));
+  }
+
+  @Test
+  void dripThatStalls_deniesWrongly() throws IOException {
+    Drip drip = Drip.HEALTHY.stalledFrom(Duration.ofHours(1), Duration.ofHours(2));
+    List<Outcome> outcomes =
+        run("steady:clients=50", drip, AlgorithmKind.LEAKY_BUCKET, AlgorithmKind.GCRA);
+    requireCharts("stalled-drip", outcomes, Charts::denied);
+    Outcome leaky = outcomes.get(0);
+    requireText(
+        "**%s** of %s requests"
+            .formatted(
+                Numbers.whole(leaky.wronglyDenied().orElseThrow()),
+                Numbers.whole(leaky.requests())));
+    assertThat(outcomes.get(1).totalDenied()).isZero();
+  }
+
+  @Test
+  void gcra_givesAccessBackSmoothly() throws IOException {
+    List<Outcome> outcomes =
+        run(
+            "bursty:clients=1,size=60",
+            Drip.HEALTHY,
+            AlgorithmKind.TIME_BUCKET,
+            AlgorithmKind.LEAKY_BUCKET,
+            AlgorithmKind.GCRA);
+    requireCharts("smooth", outcomes, Charts::level);
+    requireText(
+        "**%s** of its %s requests pass, under GCRA **%s**"
+            .formatted(
+                Numbers.whole(outcomes.get(0).totalAdmitted()),
+                Numbers.whole(outcomes.get(0).requests()),
+                Numbers.whole(outcomes.get(2).totalAdmitted())));
+  }
+
+  private static long peakAfterTheFirstHour(Outcome outcome) {
+    int first = (int) (Duration.ofHours(1).toNanos() / outcome.binNanos());
+    return outcome.admitted().stream().skip(first).mapToLong(n -> n).max().orElseThrow();
+  }
+
+  private static List<Outcome> run(String traffic, Drip drip, AlgorithmKind... kinds) {
+    Scenario scenario =
+        new Scenario(
+            List.of(Traffic.parse(traffic, LIMIT, LENGTH)),
+            LENGTH,
+            Scenario.usualBin(LENGTH),
+            1,
+            "");
+    return Arrays.stream(kinds)
+        .map(kind -> scenario.run(new Subject(kind, LIMIT, drip), nanos -> {}))
+        .toList();
+  }
+
+  private static void requireText(String text) throws IOException {
+    String page = Files.readString(DOCS.resolve("algorithms.md")).replaceAll("\\s+", " ");
+    assertThat(page).contains(text);
+  }
+
+  private static void requireCharts(
+      String name, List<Outcome> outcomes, Function<Charts, Chart> which) throws IOException {
+    String watched = name.equals("smooth") ? "the client" : "";
+    Chart chart = which.apply(new Charts(outcomes, LENGTH.toNanos(), watched));
+    for (ChartSize size : ChartSize.values()) {
+      Path file = DOCS.resolve("images").resolve(name + "-" + size.text() + ".svg");
+      if (System.getProperty("sluice.write") != null) {
+        Files.writeString(file, chart.file(size));
+      }
+      assertThat(file).hasContent(chart.file(size));
+      requireText("images/" + file.getFileName());
+    }
+  }
+}

@@ -1,0 +1,174 @@
+package dev.sluice.lab;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.gcra.Quota;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+final class ScenarioTest {
+
+  private static final Quota LIMIT = Quota.per(100, Duration.ofHours(1));
+  private static final Duration LENGTH = Duration.ofHours(4);
+  private static final Duration BIN = Duration.ofMinutes(1);
+
+  @ParameterizedTest
+  @EnumSource
+  void sameSeed_givesTheSameOutcome_andAnotherSeedAnother(AlgorithmKind kind) {
+    String[] traffic = {"crowd", "rogue:clients=3", "bursty", "retry-storm:jitter=0.5", "diurnal"};
+    Subject subject = new Subject(kind, LIMIT);
+    Outcome first = scenario(1, traffic).run(subject, nanos -> {});
+    assertThat(scenario(1, traffic).run(subject, nanos -> {})).isEqualTo(first);
+    assertThat(scenario(2, traffic).run(subject, nanos -> {})).isNotEqualTo(first);
+  }
+
+  @Test
+  void algorithms_seeTheSameRequests_ofClientsThatHeedNothing() {
+    List<List<Long>> seen = new ArrayList<>();
+    for (AlgorithmKind kind : AlgorithmKind.values()) {
+      Outcome outcome = run(kind, "crowd");
+      List<Long> asked = new ArrayList<>();
+      for (int i = 0; i < outcome.admitted().size(); i++) {
+        asked.add(outcome.admitted().get(i) + outcome.denied().get(i));
+      }
+      seen.add(asked);
+    }
+    assertThat(seen.stream().distinct()).hasSize(1);
+  }
+
+  @Test
+  void steadyTraffic_belowTheLimit_isNeverDenied() {
+    for (AlgorithmKind kind : AlgorithmKind.values()) {
+      Outcome outcome = run(kind, "steady");
+      assertThat(outcome.totalDenied()).as(kind.toString()).isZero();
+      assertThat(outcome.requests()).isBetween(3190L, 3210L); // 10 clients, 80 an hour, 4 hours
+      assertThat(outcome.shareOfClientsDenied()).isZero();
+      assertThat(outcome.longestLockoutNanos()).isZero();
+      assertThat(outcome.lockedOut()).isEmpty();
+    }
+  }
+
+  @Test
+  void figures_areCountedRight() {
+    // One client, one request each minute; a limit of one in two minutes.
+    Scenario scenario =
+        new Scenario(
+            List.of(Traffic.parse("steady:clients=1,rate=1/1m", LIMIT, LENGTH)),
+            Duration.ofMinutes(10),
+            Duration.ofMinutes(5),
+            1,
+            "");
+    Quota limit = Quota.per(1, Duration.ofMinutes(2));
+    Outcome outcome = scenario.run(new Subject(AlgorithmKind.GCRA, limit), nanos -> {});
+    assertThat(outcome.requests()).isEqualTo(10);
+    assertThat(outcome.admitted()).containsExactly(3L, 2L);
+    assertThat(outcome.denied()).containsExactly(2L, 3L);
+    assertThat(outcome.totalAdmitted()).isEqualTo(5);
+    assertThat(outcome.clients()).isEqualTo(1);
+    assertThat(outcome.clientsDenied()).isEqualTo(1);
+    assertThat(outcome.peak()).isEqualTo(3);
+    assertThat(outcome.variance()).isEqualTo(0.25);
+    assertThat(outcome.longestLockoutNanos()).isEqualTo(Duration.ofMinutes(1).toNanos());
+    assertThat(outcome.lockedOut()).isEqualTo("steady-1");
+    assertThat(outcome.wronglyDenied()).isEmpty();
+  }
+
+  @Test
+  void lockout_withoutAnAdmissionAfterIt_lastsToTheLastDenial() {
+    Scenario scenario =
+        new Scenario(
+            List.of(Traffic.parse("steady:clients=1,rate=1/1m", LIMIT, LENGTH)),
+            Duration.ofMinutes(10),
+            Duration.ofMinutes(1),
+            1,
+            "");
+    Quota limit = Quota.per(1, Duration.ofHours(1));
+    Outcome outcome = scenario.run(new Subject(AlgorithmKind.TIME_BUCKET, limit), nanos -> {});
+    assertThat(outcome.longestLockoutNanos()).isEqualTo(Duration.ofMinutes(8).toNanos());
+  }
+
+  @Test
+  void stalledDrip_deniesWrongly_andGcraHasNone() {
+    Drip stalled = Drip.HEALTHY.stalledFrom(Duration.ofHours(1), Duration.ofHours(2));
+    Scenario scenario = scenario(1, "steady");
+    Outcome bad = scenario.run(new Subject(AlgorithmKind.LEAKY_BUCKET, LIMIT, stalled), n -> {});
+    assertThat(bad.wronglyDenied().orElseThrow()).isEqualTo(bad.totalDenied()).isGreaterThan(100);
+    assertThat(run(AlgorithmKind.LEAKY_BUCKET, "steady").wronglyDenied()).hasValue(0);
+    assertThat(run(AlgorithmKind.GCRA, "steady").wronglyDenied()).isEmpty();
+  }
+
+  @Test
+  void level_isThatOfTheWatchedClient_fromStartToEnd() {
+    Scenario scenario =
+        new Scenario(traffic("steady:clients=2", "rogue"), LENGTH, BIN, 1, "rogue-1");
+    assertThat(scenario.watchedClient()).isEqualTo("rogue-1");
+    Outcome outcome = scenario.run(new Subject(AlgorithmKind.TIME_BUCKET, LIMIT), nanos -> {});
+    List<LevelPoint> level = outcome.level();
+    assertThat(level.get(0)).isEqualTo(new LevelPoint(0, 0));
+    assertThat(level.get(level.size() - 1)).isEqualTo(new LevelPoint(LENGTH.toNanos() - 1, 100));
+    assertThat(level).isSortedAccordingTo((a, b) -> Long.compare(a.nanos(), b.nanos()));
+    // It falls from full to empty at each of the three resets, and is full again at once.
+    long falls = 0;
+    for (int i = 1; i < level.size(); i++) {
+      falls += level.get(i - 1).level() == 100 && level.get(i).level() == 0 ? 1 : 0;
+    }
+    assertThat(falls).isEqualTo(3);
+    assertThat(level.size()).isLessThanOrEqualTo(4 * 240);
+  }
+
+  @Test
+  void progress_isReported_toTheEnd() {
+    List<Long> reports = new ArrayList<>();
+    Outcome outcome =
+        scenario(1, "steady:clients=100").run(new Subject(AlgorithmKind.GCRA, LIMIT), reports::add);
+    assertThat(outcome.requests()).isGreaterThan(30_000);
+    assertThat(reports).hasSizeGreaterThan(7).isSorted().endsWith(LENGTH.toNanos());
+  }
+
+  @Test
+  void mistakes_areNamed() {
+    List<Traffic> steady = traffic("steady");
+    assertThatThrownBy(() -> new Scenario(List.of(), LENGTH, BIN, 1, ""))
+        .hasMessage("traffic: found none, expected at least one");
+    assertThatThrownBy(() -> new Scenario(steady, Duration.ZERO, BIN, 1, ""))
+        .hasMessageContaining("length: found PT0S, expected a duration > 0");
+    assertThatThrownBy(() -> new Scenario(steady, Duration.ofDays(4000), BIN, 1, ""))
+        .hasMessageContaining("at most 10 years");
+    assertThatThrownBy(() -> new Scenario(steady, LENGTH, Duration.ofSeconds(7), 1, ""))
+        .hasMessage("bin: found 7s, expected a duration > 0 that lies 1 to 2000 times in 4h");
+    assertThatThrownBy(() -> new Scenario(steady, LENGTH, Duration.ofHours(5), 1, ""))
+        .hasMessageContaining("bin: found 5h");
+    assertThatThrownBy(() -> new Scenario(steady, LENGTH, BIN, 1, "rogue-1"))
+        .hasMessage(
+            "watch: found the client \"rogue-1\", expected one that asks, such as steady-1");
+    assertThatThrownBy(() -> run(AlgorithmKind.GCRA, "steady:cost=101"))
+        .hasMessage(
+            "cost: found 101, expected at most the burst of the limit 100/1h, which is 100");
+    Quota fine = Quota.per(1_000_000_000, Duration.ofSeconds(1));
+    assertThatThrownBy(
+            () ->
+                scenario(1, "steady:clients=1,rate=1/1h")
+                    .run(new Subject(AlgorithmKind.LEAKY_BUCKET, fine), n -> {}))
+        .hasMessageContaining("drip: found a run every 1ns for 4h");
+    assertThatThrownBy(() -> new Subject(AlgorithmKind.GCRA, Quota.per(1, Duration.ofDays(10_000))))
+        .hasMessageContaining("expected at most 10 years");
+  }
+
+  private static Outcome run(AlgorithmKind kind, String... traffic) {
+    return scenario(1, traffic).run(new Subject(kind, LIMIT), nanos -> {});
+  }
+
+  private static Scenario scenario(long seed, String... traffic) {
+    return new Scenario(traffic(traffic), LENGTH, BIN, seed, "");
+  }
+
+  private static List<Traffic> traffic(String... descriptions) {
+    return Arrays.stream(descriptions).map(d -> Traffic.parse(d, LIMIT, LENGTH)).toList();
+  }
+}
