@@ -289,10 +289,12 @@ public final class Decision {
    * @return the transaction, null for a batch in which nothing was checked
    */
   public @Nullable Transaction transaction() {
-    if (transaction == null && terms != null && id != null) {
-      transaction = Transaction.of(terms, id).withCost(cost);
+    Transaction made = transaction; // read once: another thread may be about to set it
+    if (made == null && terms != null && id != null) {
+      made = Transaction.of(terms, id).withCost(cost);
+      transaction = made;
     }
-    return transaction;
+    return made;
   }
 
   /**

@@ -107,8 +107,16 @@ public final class Lease implements AutoCloseable {
    */
   @Override
   public void close() {
+    StoreException failure = null;
     for (Share share : shares) {
-      share.giveBack();
+      try {
+        share.giveBack();
+      } catch (StoreException e) { // the others' tokens may still find their way back
+        failure = failure == null ? e : failure;
+      }
+    }
+    if (failure != null) {
+      throw failure;
     }
   }
 
@@ -151,6 +159,9 @@ public final class Lease implements AutoCloseable {
       } catch (StoreException e) {
         engine.outstanding().close(stretches);
         return engine.onFailure(Act.SPEND, terms, id, 1, e).allowed() ? wanted : 0;
+      } catch (RuntimeException | Error e) {
+        engine.outstanding().close(stretches);
+        throw e;
       }
       Decision decision = plan.decide(List.of(reading)).get(0);
       if (decision.denied()) {

@@ -15,6 +15,9 @@ import dev.sluice.store.Bulk;
 import dev.sluice.store.Charge;
 import dev.sluice.store.IdBytes;
 import dev.sluice.store.StoreException;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -272,7 +275,19 @@ public final class NamedLimit {
   }
 
   private static String text(IdBytes id, @Nullable CharSequence text) {
-    return text == null ? id.toString() : text.toString();
+    if (text != null) {
+      return text.toString();
+    }
+    try { // replacing what is no UTF-8 would let different ids share a bucket
+      return StandardCharsets.UTF_8
+          .newDecoder()
+          .decode(ByteBuffer.wrap(id.bytes(), 0, id.length()))
+          .toString();
+    } catch (CharacterCodingException e) {
+      throw new InvalidIdException(
+          "invalid id, found bytes that are no UTF-8 (read as \"%s\"), expected UTF-8"
+              .formatted(id));
+    }
   }
 
   private Decision decide(Act act, Resolved now, String text, long cost) {

@@ -50,6 +50,18 @@ class NamedLimitTest {
   }
 
   @Test
+  void bytes_thatAreNoUtf8_shareNoBucket() {
+    NamedLimit limit = limiter.limit("CallsPerText");
+    for (byte[] bytes : List.of(new byte[] {(byte) 0xff}, new byte[] {'a', (byte) 0xc3})) {
+      assertThatThrownBy(() -> limit.trySpend(bytes))
+          .isInstanceOf(InvalidRequestException.class)
+          .hasMessageContaining("no UTF-8");
+    }
+    assertThat(limit.trySpend("é".getBytes(StandardCharsets.UTF_8))).isTrue();
+    assertThat(limiter.check("CallsPerText", "é").remaining()).isEqualTo(1);
+  }
+
+  @Test
   void text_bytesAndNumber_shareABucket() {
     NamedLimit limit = limiter.limit("CallsPerText");
     assertThat(limit.trySpend("42")).isTrue();

@@ -77,7 +77,7 @@ final class KeptBuckets implements AutoCloseable {
         log.info("snapshots are written again: {}", file);
       }
       failing = false;
-    } catch (IOException | RuntimeException e) {
+    } catch (IOException | RuntimeException | OutOfMemoryError e) { // or it would never run again
       if (!failing) {
         log.error("snapshot not written, the last one is still there: {}", e.toString());
       }

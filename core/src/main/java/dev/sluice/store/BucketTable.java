@@ -3,17 +3,29 @@ package dev.sluice.store;
 import dev.sluice.gcra.Gcra;
 import dev.sluice.store.Charge.Act;
 import java.security.SecureRandom;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
+/*
+ * When the clock is read.
+ *
+ * Before the look at the TAT: then there is nothing between that look and the lock, and whoever
+ * shares a hot bucket seldom gets in between; nor does the clock's fence wait for the line.
+ *
+ * So a TAT may be younger than the reading: somebody charged the bucket meanwhile. What fits by the
+ * older reading fits at every later moment, and leaves the same TAT as right after that charge, which
+ * lies within the call: the decision is right at that moment. What does not fit might, by now; and a
+ * TAT beyond now + tau would be mended. There the clock is read again, after the TAT. A denial
+ * is never older than the TAT that it goes by.
+ */
+
 /**
  * All segments, and a decision on one bucket.
- *
- * <p>The clock is read after the TAT that it decides on: so time never runs backwards on a bucket,
- * whatever its readers' threads are delayed by.
  *
  * <p>Thread-safe.
  */
@@ -22,7 +34,6 @@ final class BucketTable {
   static final int SEGMENTS = 1024;
 
   private static final long EXISTS = -1;
-  private static final long UNKNOWN = -1;
   private static final int SEGMENT_SHIFT = 64 - 10;
   private static final long TIDY_EVERY_NANOS = 1_000_000;
   private static final long TIDY_NANOS_PER_LONG = 50; // going through it takes about 1: 2 % at most
@@ -77,28 +88,29 @@ final class BucketTable {
     return key1;
   }
 
-  /** Place, tag and TAT of every live bucket, each as it was at some moment of the call. */
-  long[] live() {
+  /**
+   * Place, tag and TAT of every live bucket, each as it was at some moment of the call: a part for
+   * each segment.
+   */
+  List<long[]> live() {
     long nowNanos = time.nanos();
-    long[] live = new long[0];
-    int length = 0;
+    List<long[]> live = new ArrayList<>(SEGMENTS);
     for (int i = 0; i < SEGMENTS; i++) {
       segments[i].lock();
       try {
-        long[] part = segments[i].live((long) i << SEGMENT_SHIFT, nowNanos);
-        if (length + part.length > live.length) {
-          live = Arrays.copyOf(live, length + Math.max(part.length, length));
-        }
-        System.arraycopy(part, 0, live, length, part.length);
-        length += part.length;
+        live.add(segments[i].live((long) i << SEGMENT_SHIFT, nowNanos));
       } finally {
         segments[i].unlock();
       }
     }
-    return Arrays.copyOf(live, length);
+    return live;
   }
 
-  /** Puts a bucket of a snapshot in its place, unless it has filled up. */
+  /**
+   * Puts a bucket of a snapshot in its place, unless it has filled up.
+   *
+   * @throws IllegalArgumentException if it is there already
+   */
   void restore(long place, long tag, long tatNanos) {
     long nowNanos = time.nanos();
     if (tag == 0 || tatNanos == Lines.LOCKED || Lines.isDead(tatNanos, nowNanos)) {
@@ -107,6 +119,9 @@ final class BucketTable {
     Segment segment = segments[segmentOf(place)];
     segment.lock();
     try {
+      if (Lines.find(segment.slots(), tag, place) >= 0) {
+        throw new IllegalArgumentException("a bucket twice");
+      }
       while (!claimed(segment, tag, place, nowNanos, tatNanos)) {
         if (segment.isRefused()) {
           throw full();
@@ -166,14 +181,10 @@ final class BucketTable {
       @Nullable String id,
       Outcome<R> outcome) {
     return charge(
-        hashTag, place, act, incrementNanos, offsetNanos, untilNanos, id, outcome, UNKNOWN);
+        hashTag, place, act, incrementNanos, offsetNanos, untilNanos, id, outcome, time.nanos());
   }
 
-  /**
-   * The same at an instant that was read before. It may be a little old: a bucket that somebody
-   * charged since is a little fuller then, which only makes the decision stricter; unless its TAT
-   * seems to lie beyond now + τ, which would be mended. There the clock is read again.
-   */
+  /** The same, by a clock that was read just before. */
   <R> R charge(
       long hashTag,
       long place,
@@ -185,6 +196,8 @@ final class BucketTable {
       Outcome<R> outcome,
       long readNanos) {
     long tag = tag(hashTag);
+    long roomNanos =
+        Long.compareUnsigned(incrementNanos, offsetNanos) < 0 ? offsetNanos - incrementNanos : 0;
     Segment segment = segments[segmentOf(place)];
     for (int spins = 0; ; spins = Spin.once(spins)) {
       long version = segment.version();
@@ -194,11 +207,10 @@ final class BucketTable {
       if (storedNanos == Lines.LOCKED) {
         continue;
       }
-      boolean again =
-          readNanos == UNKNOWN
-              || (!Lines.isDead(storedNanos, readNanos)
-                  && Long.compareUnsigned(storedNanos - readNanos, offsetNanos) > 0);
-      long nowNanos = again ? time.nanos() : readNanos;
+      boolean fits =
+          Lines.isDead(storedNanos, readNanos)
+              || Long.compareUnsigned(storedNanos - readNanos, roomNanos) <= 0;
+      long nowNanos = fits ? readNanos : time.nanos();
       long tatNanos = Lines.isDead(storedNanos, nowNanos) ? Gcra.NO_TAT : storedNanos;
       long afterNanos =
           Law.tatAfterNanos(
@@ -282,13 +294,18 @@ final class BucketTable {
       return;
     }
     if (tatNanos == Gcra.NO_TAT || Long.compareUnsigned(afterNanos, tatNanos) < 0) {
-      segment.firstDeath().tell(afterNanos);
-      firstDeath.tell(afterNanos);
+      dies(segment, afterNanos);
     }
     long sinceNanos = nowNanos - tidiedNanos.getPlain();
     if (sinceNanos >= tidyEveryNanos || sinceNanos < 0) {
       tidy(nowNanos);
     }
+  }
+
+  /** Tells that a bucket of the segment fills up then. */
+  void dies(Segment segment, long nanos) {
+    segment.firstDeath().tell(nanos);
+    firstDeath.tell(nanos);
   }
 
   /** A little upkeep by one caller now and then: one segment of all, in turn. */
@@ -301,6 +318,9 @@ final class BucketTable {
     if (segment.tryLock()) {
       try {
         segment.tidy(nowNanos);
+        firstDeath.tell(segment.firstDeath().nanos()); // makeRoom may have looked in between
+        tidyEveryNanos = Math.max(TIDY_EVERY_NANOS, TIDY_NANOS_PER_LONG * segment.slots().length);
+      } catch (OutOfMemoryError e) { // the caller has its decision; upkeep can wait
         tidyEveryNanos = Math.max(TIDY_EVERY_NANOS, TIDY_NANOS_PER_LONG * segment.slots().length);
       } finally {
         segment.unlock();

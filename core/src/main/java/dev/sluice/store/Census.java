@@ -30,10 +30,13 @@ final class Census {
 
   /** Counts one more, or refuses because that would be over the bound. */
   boolean tryAdd() {
-    if (tagged.incrementAndGet() <= bound) {
-      return true;
+    long known = tagged.get();
+    while (known < bound) { // never over it for a moment: another thread would be refused its place
+      if (tagged.compareAndSet(known, known + 1)) {
+        return true;
+      }
+      known = tagged.get();
     }
-    tagged.decrementAndGet();
     return false;
   }
 

@@ -16,6 +16,7 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
 import java.util.zip.CRC32C;
 import java.util.zip.CheckedInputStream;
 import java.util.zip.CheckedOutputStream;
@@ -81,13 +82,15 @@ final class Snapshot {
     CheckedOutputStream checked =
         new CheckedOutputStream(new BufferedOutputStream(file, BUFFER), new CRC32C());
     DataOutputStream out = new DataOutputStream(checked);
-    long[] live = table.live();
+    List<long[]> live = table.live();
     out.writeLong(MAGIC);
     out.writeLong(table.key0());
     out.writeLong(table.key1());
-    out.writeLong(live.length / 3);
-    for (long part : live) {
-      out.writeLong(part);
+    out.writeLong(live.stream().mapToLong(part -> part.length / 3).sum());
+    for (long[] part : live) {
+      for (long value : part) {
+        out.writeLong(value);
+      }
     }
     out.flush();
     long checksum = checked.getChecksum().getValue();
@@ -96,33 +99,56 @@ final class Snapshot {
   }
 
   static BucketTable read(Path file, TimeSource time, long bound) throws IOException {
-    CheckedInputStream checked =
-        new CheckedInputStream(
-            new BufferedInputStream(Files.newInputStream(file), BUFFER), new CRC32C());
-    try (DataInputStream in = new DataInputStream(checked)) {
+    try {
+      requireWhole(file);
+      return readWhole(file, time, bound);
+    } catch (EOFException e) {
+      throw unusable(file, "found its end too early, it was not written whole");
+    } catch (IllegalArgumentException e) {
+      throw unusable(file, "found " + e.getMessage());
+    } catch (StoreException e) {
+      throw unusable(file, "found more live buckets than the store may keep (" + bound + ")");
+    }
+  }
+
+  /** Before anything is made of it: what a damaged file says may take any amount of memory. */
+  private static void requireWhole(Path file) throws IOException {
+    try (CheckedInputStream checked = open(file)) {
+      DataInputStream in = new DataInputStream(checked);
       long magic = in.readLong();
       if (magic != MAGIC) {
         throw unusable(file, "found no snapshot of version " + VERSION + " at its start");
       }
-      BucketTable table = new BucketTable(time, bound, in.readLong(), in.readLong());
+      in.skipNBytes(2 * Long.BYTES);
       long count = in.readLong();
-      if (count < 0 || Files.size(file) != BYTES_AROUND + count * BYTES_OF_ONE) {
+      long body = Files.size(file) - BYTES_AROUND;
+      if (body % BYTES_OF_ONE != 0 || count != body / BYTES_OF_ONE) {
         throw unusable(file, "found another length than it should have, it was not written whole");
       }
-      for (long i = 0; i < count; i++) {
-        table.restore(in.readLong(), in.readLong(), in.readLong());
-      }
+      in.skipNBytes(body);
       long computed = checked.getChecksum().getValue();
       long written = in.readLong();
       if (computed != written) {
         throw unusable(file, "found another checksum than was written, it was damaged");
       }
-      return table;
-    } catch (EOFException e) {
-      throw unusable(file, "found its end too early, it was not written whole");
-    } catch (StoreException e) {
-      throw unusable(file, "found more live buckets than the store may keep (" + bound + ")");
     }
+  }
+
+  private static BucketTable readWhole(Path file, TimeSource time, long bound) throws IOException {
+    try (DataInputStream in = new DataInputStream(open(file))) {
+      in.skipNBytes(Long.BYTES);
+      BucketTable table = new BucketTable(time, bound, in.readLong(), in.readLong());
+      long count = in.readLong();
+      for (long i = 0; i < count; i++) {
+        table.restore(in.readLong(), in.readLong(), in.readLong());
+      }
+      return table;
+    }
+  }
+
+  private static CheckedInputStream open(Path file) throws IOException {
+    return new CheckedInputStream(
+        new BufferedInputStream(Files.newInputStream(file), BUFFER), new CRC32C());
   }
 
   private static SnapshotException unusable(Path file, String what) {

@@ -113,6 +113,9 @@ final class TableBatch {
       for (int i = 0; i < slotAt.length; i++) {
         if (slotAt[i] >= 0) {
           Lines.unlock(segment(i).slots(), slotAt[i], written ? afterNanos[i] : storedNanos[i]);
+          if (!written && storedNanos[i] == Gcra.NO_TAT) { // claimed in vain: free, but tagged
+            table.dies(segment(i), Gcra.NO_TAT);
+          }
         }
       }
     }

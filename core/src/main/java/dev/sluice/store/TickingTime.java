@@ -62,6 +62,7 @@ public final class TickingTime implements TimeSource, AutoCloseable {
   private void run() {
     while (!closed) {
       LockSupport.parkNanos(tickNanos);
+      boolean unused = Thread.interrupted(); // or the next park would not wait
       nowNanos = exact.nanos();
     }
   }

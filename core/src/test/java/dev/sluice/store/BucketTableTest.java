@@ -199,6 +199,23 @@ class BucketTableTest {
   }
 
   @Test
+  void at_theBound_aRefusedBatchOfNewBuckets_leavesItsRoomToOthers() {
+    MemoryStore store = store(10);
+    for (long id = 0; id < 5; id++) {
+      assertThat(spend(store, id)).isTrue();
+    }
+    List<Charge> six = new ArrayList<>();
+    for (long id = 100; id < 106; id++) {
+      six.add(charge(Act.SPEND, id));
+    }
+    assertThatThrownBy(() -> store.charge(six)).isInstanceOf(StoreException.class);
+    for (long id = 200; id < 205; id++) {
+      assertThat(spend(store, id)).isTrue();
+    }
+    assertThatThrownBy(() -> spend(store, 205)).isInstanceOf(StoreException.class);
+  }
+
+  @Test
   void at_theBound_withThreads_neverMoreLiveBucketsThanIt() throws Exception {
     int bound = 5_000;
     MemoryStore store = store(bound);

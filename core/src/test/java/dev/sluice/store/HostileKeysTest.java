@@ -16,6 +16,7 @@ import org.junit.jupiter.api.Test;
 class HostileKeysTest {
 
   private static final int CHOSEN = 20_000;
+  private static final long NOW = 1_000_000;
 
   private final BucketTable theirs = new BucketTable(() -> 0, 1);
   private final BucketTable ours = new BucketTable(() -> 0, 1);
@@ -76,6 +77,41 @@ class HostileKeysTest {
     int[] lines = new int[64];
     places(ours, ids).forEach(place -> lines[(int) (place & 0xffff) >> 10]++);
     assertByChance(lines, CHOSEN);
+  }
+
+  /** The worst that can be done to a store, and what the same keys do to any other one. */
+  @Test
+  void aFlood_isDecidedExactly_andTakesNoMoreRoom() {
+    long[] ids = chosen(id -> BucketTable.segmentOf(place(theirs, id)) < 16);
+    BucketTable known = new BucketTable(() -> NOW, 1_000_000, theirs.key0(), theirs.key1());
+    BucketTable other = new BucketTable(() -> NOW, 1_000_000);
+    for (BucketTable table : List.of(known, other)) {
+      for (long id : ids) {
+        assertThat(spend(table, id)).as("a new bucket").isZero();
+      }
+      for (long id : ids) {
+        assertThat(spend(table, id)).as("its own, and no other's").isEqualTo(NOW + 1 + id);
+      }
+      assertThat(table.tagged()).isEqualTo(CHOSEN);
+      assertThat(table.slots()).isLessThan(2L * CHOSEN);
+    }
+  }
+
+  /** Spends all of a bucket that tells by its TAT whose it is; returns the TAT before. */
+  private static long spend(BucketTable table, long id) {
+    IdBytes key = new IdBytes();
+    boolean unused = key.set("1:" + id);
+    SipHash hash = key.hash.startFrom(table.keyedHash()).key(key.bytes(), key.length());
+    hash.end();
+    return table.<Long>charge(
+        hash.first(),
+        hash.second(),
+        Charge.Act.SPEND,
+        1 + id,
+        1 + id,
+        Charge.NO_END,
+        null,
+        (text, increment, nowNanos, tatNanos) -> tatNanos);
   }
 
   @Test

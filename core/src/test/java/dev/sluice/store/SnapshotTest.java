@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.store.Charge.Act;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -12,6 +13,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.zip.CRC32C;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -97,6 +99,26 @@ class SnapshotTest {
         .isInstanceOf(NoSuchFileException.class);
     assertThatThrownBy(() -> MemoryStore.builder().time(nowNanos::get).maxBuckets(5).restore(file))
         .hasMessageContaining("more live buckets than the store may keep (5)");
+  }
+
+  /** As whole as its checksum says, and still impossible: such buckets would fit in no lines. */
+  @Test
+  void aBucketTwice_isRefused() throws IOException {
+    assertThat(charge(store, Act.SPEND, 1, 60).tatNanos()).isZero();
+    Path file = directory.resolve("buckets");
+    store.save(file);
+    ByteBuffer good = ByteBuffer.wrap(Files.readAllBytes(file));
+    byte[] one = new byte[3 * Long.BYTES];
+    good.get(4 * Long.BYTES, one);
+    ByteBuffer twice = ByteBuffer.allocate(5 * Long.BYTES + 2 * one.length);
+    twice.put(good.array(), 0, 3 * Long.BYTES).putLong(2).put(one).put(one);
+    CRC32C checksum = new CRC32C();
+    checksum.update(twice.array(), 0, twice.position());
+    twice.putLong(checksum.getValue());
+    Files.write(file, twice.array());
+    assertThatThrownBy(() -> restored(file))
+        .isInstanceOf(SnapshotException.class)
+        .hasMessageContaining("found a bucket twice; nothing was restored");
   }
 
   @Test
