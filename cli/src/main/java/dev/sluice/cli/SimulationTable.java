@@ -22,7 +22,7 @@ final class SimulationTable {
   static List<String> lines(Scenario scenario, List<Outcome> outcomes) {
     List<String> lines = new ArrayList<>();
     lines.add(
-        "%s: %s %s, limit %s, %s in steps of %s, seed %d"
+        "%s: %s %s, limit %s, %s in steps of %s, seed %s"
             .formatted(
                 scenario.traffic().stream().map(Object::toString).collect(Collectors.joining("; ")),
                 Numbers.whole(outcomes.get(0).clients()),
@@ -33,7 +33,7 @@ final class SimulationTable {
                     .collect(Collectors.joining("; ")),
                 Spans.exact(scenario.length().toNanos()),
                 Spans.exact(scenario.bin().toNanos()),
-                scenario.seed()));
+                Long.toString(scenario.seed())));
     lines.add("");
     List<List<String>> rows = new ArrayList<>();
     List<String> head = new ArrayList<>(List.of(""));

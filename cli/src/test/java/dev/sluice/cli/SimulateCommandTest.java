@@ -7,10 +7,12 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Locale;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 final class SimulateCommandTest {
 
@@ -36,6 +38,19 @@ final class SimulateCommandTest {
             variance                     164          41.2    41.2
             wrongly denied                 -             0       -
             """);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"fa-IR", "ar-EG"})
+  void table_hasTheSameDigits_inEveryCountry(String country) {
+    Cli here = Cli.run("simulate");
+    Locale before = Locale.getDefault();
+    Locale.setDefault(Locale.forLanguageTag(country));
+    try {
+      assertThat(Cli.run("simulate")).isEqualTo(here);
+    } finally {
+      Locale.setDefault(before);
+    }
   }
 
   @Test

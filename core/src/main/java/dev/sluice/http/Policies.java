@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * The IETF fields: a policy for each limit that had a say, and its state.
  *
  * <p>A token bucket in their terms: the quota {@code q} is the burst, the window {@code w} the time
- * in which an empty bucket fills (τ, rounded up), the available quota {@code r} what remains. The
+ * in which an empty bucket fills (τ, rounded up), the available quota {@code r} what is left. The
  * effective window {@code t} is given where the limit denied: until then nothing can be used. It
  * never ends after the response's {@code Retry-After}, whatever was added to either as jitter.
  */
@@ -70,13 +70,25 @@ final class Policies {
           .append(field.isEmpty() ? "" : ", ")
           .append(quotedName(policy))
           .append(";r=")
-          .append(integer(policy.remaining()));
+          .append(integer(left(policy, whole)));
       if (policy.denied()) {
         long seconds = Math.min(policy.retryAfterSeconds(), retryAfterSeconds);
         field.append(";t=").append(integer(seconds));
       }
     }
     return field.toString();
+  }
+
+  /** What is left of a limit. A batch that is denied spends nothing, whatever its parts allow. */
+  private static long left(Decision policy, Decision whole) {
+    Transaction transaction = Objects.requireNonNull(policy.transaction());
+    boolean unspent =
+        whole.denied()
+            && whole.retryInNanos() > 0 // not so for a refund, which denies nothing
+            && policy.allowed()
+            && !policy.degraded()
+            && transaction.kind() == Kind.CHECK_AND_SPEND;
+    return policy.remaining() + (unspent ? transaction.cost() : 0);
   }
 
   /** A limit's name has no character that would need an escape in a structured field or in JSON. */

@@ -1,6 +1,7 @@
 package dev.sluice.http;
 
 import dev.sluice.Decision;
+import java.util.Locale;
 import java.util.stream.Collectors;
 
 /**
@@ -64,8 +65,14 @@ public final class Problem {
   }
 
   private static String problem(String type, String title, int status, String detail, String more) {
-    return "{\"type\":\"%s\",\"title\":\"%s\",\"status\":%d,\"detail\":\"%s\"%s}"
-        .formatted(type, title, status, escaped(detail), more);
+    return String.format(
+        Locale.ROOT, // elsewhere digits may be no JSON
+        "{\"type\":\"%s\",\"title\":\"%s\",\"status\":%d,\"detail\":\"%s\"%s}",
+        type,
+        title,
+        status,
+        escaped(detail),
+        more);
   }
 
   private static String escaped(String text) {

@@ -31,7 +31,31 @@ class HeaderProfileTest {
         .containsExactly(
             entry("Retry-After", "3"),
             entry("RateLimit-Policy", "\"per-ip\";q=20;w=60, \"daily\";q=1000;w=86400"),
-            entry("RateLimit", "\"per-ip\";r=0;t=3, \"daily\";r=999"));
+            entry("RateLimit", "\"per-ip\";r=0;t=3, \"daily\";r=1000"));
+  }
+
+  @Test
+  void ietf_denial_showsWhatIsReallyLeftOfTheLimitsThatAllowed() {
+    Bucket bucket = Bucket.twentyAMinute();
+    assertThat(bucket.spend(18).allowed()).isTrue();
+    Decision denied = bucket.spendBoth(5);
+
+    assertThat(HeaderProfile.IETF.headers(denied))
+        .containsEntry("RateLimit", "\"per-ip\";r=2;t=9, \"daily\";r=1000");
+    assertThat(bucket.limiter.check("daily", "a", 0).remaining()).isEqualTo(1000);
+  }
+
+  @Test
+  void ietf_refundThatGaveNothingBackInPart_addsNothing() {
+    Bucket bucket = Bucket.twentyAMinute();
+    assertThat(bucket.spend(7).allowed()).isTrue();
+    Decision refund =
+        bucket.limiter.refund(
+            List.of(
+                bucket.limiter.transaction("per-ip", "a").withCost(2),
+                bucket.limiter.transaction("daily", "a").withCost(2)));
+
+    assertThat(HeaderProfile.IETF.headers(refund).get("RateLimit")).startsWith("\"per-ip\";r=15,");
   }
 
   @Test

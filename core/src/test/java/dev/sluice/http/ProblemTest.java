@@ -9,7 +9,10 @@ import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.store.BucketStore;
 import java.time.Duration;
+import java.util.Locale;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class ProblemTest {
 
@@ -45,6 +48,18 @@ class ProblemTest {
   void temporaryReducedCapacity_isA503() {
     assertThat(Problem.temporaryReducedCapacity())
         .contains("#temporary-reduced-capacity\"", "\"status\":503");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"fa-IR", "ar-EG"})
+  void status_hasTheDigitsOfJson_inEveryCountry(String country) {
+    Locale before = Locale.getDefault();
+    Locale.setDefault(Locale.forLanguageTag(country));
+    try {
+      assertThat(Problem.badRequest("")).contains("\"status\":400,");
+    } finally {
+      Locale.setDefault(before);
+    }
   }
 
   @Test

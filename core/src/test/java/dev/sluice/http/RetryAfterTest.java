@@ -24,12 +24,15 @@ class RetryAfterTest {
     Random random = new Random(SEED);
     int cases = 0;
     while (cases < 1000) {
-      Bucket bucket = new Bucket(quota(random), quota(random), random.nextInt(3) * 0.05);
+      Quota perIp = quota(random);
+      Quota daily = quota(random);
+      Bucket bucket = new Bucket(perIp, daily, random.nextInt(3) * 0.05);
+      long cost = random.nextLong(1, Math.min(perIp.burst(), daily.burst()) + 1);
       bucket.nowNanos.addAndGet(random.nextLong(Duration.ofHours(1).toNanos()));
-      Decision decision = bucket.spendBoth(1);
+      Decision decision = bucket.spendBoth(cost);
       for (int i = 0; decision.allowed() && i < 200; i++) {
         bucket.nowNanos.addAndGet(random.nextLong(50_000_000));
-        decision = bucket.spendBoth(1);
+        decision = bucket.spendBoth(cost);
       }
       if (decision.allowed()) {
         continue;
@@ -38,7 +41,7 @@ class RetryAfterTest {
       String seconds = HeaderProfile.IETF.headers(decision).get("Retry-After");
       bucket.nowNanos.addAndGet(Duration.ofSeconds(Long.parseLong(seconds)).toNanos());
 
-      assertThat(bucket.spendBoth(1).allowed())
+      assertThat(bucket.spendBoth(cost).allowed())
           .as("seed %d, case %d: %s, Retry-After %s", SEED, cases, decision, seconds)
           .isTrue();
     }

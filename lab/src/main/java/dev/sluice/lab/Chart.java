@@ -1,6 +1,7 @@
 package dev.sluice.lab;
 
 import java.util.List;
+import java.util.Locale;
 
 /**
  * A chart over time: one panel for each subject, one below the other, on the same scales. SVG
@@ -71,8 +72,13 @@ record Chart(
     int height = UNIT_HEIGHT + panels.size() * panelHeight + LAST;
     String own = id + "-" + size.text();
     out.append(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" viewBox=\"0 0 %d %d\" role=\"img\" aria-labelledby=\"%s-t %s-d\">"
-            .formatted(size.width, height, own, own));
+        String.format(
+            Locale.ROOT,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" viewBox=\"0 0 %d %d\" role=\"img\" aria-labelledby=\"%s-t %s-d\">",
+            size.width,
+            height,
+            own,
+            own));
     out.append("<title id=\"%s-t\">%s</title>".formatted(own, Html.escaped(title)));
     out.append("<desc id=\"%s-d\">%s</desc>".formatted(own, Html.escaped(text)));
     out.append(style);
@@ -103,16 +109,16 @@ record Chart(
             panel.limit > 0 ? highest * ROOM_ABOVE_LIMIT : highest);
     out.append("<g>");
     out.append(
-        "<text x=\"2\" y=\"%d\"><tspan class=\"label\"%s>%s</tspan><tspan %s>%s</tspan></text>"
-            .formatted(
-                top + 16,
-                panel.label.length() * WIDE_LETTER > size.width
-                    ? " textLength=\"%d\" lengthAdjust=\"spacingAndGlyphs\""
-                        .formatted(size.width - 8)
-                    : "",
-                Html.escaped(panel.label),
-                heading == HEADING ? "dx=\"10\"" : "x=\"2\" dy=\"%d\"".formatted(NOTE_HEIGHT),
-                Html.escaped(panel.note)));
+        String.format(
+            Locale.ROOT,
+            "<text x=\"2\" y=\"%d\"><tspan class=\"label\"%s>%s</tspan><tspan %s>%s</tspan></text>",
+            top + 16,
+            panel.label.length() * WIDE_LETTER > size.width
+                ? " textLength=\"" + (size.width - 8) + "\" lengthAdjust=\"spacingAndGlyphs\""
+                : "",
+            Html.escaped(panel.label),
+            heading == HEADING ? "dx=\"10\"" : "x=\"2\" dy=\"" + NOTE_HEIGHT + "\"",
+            Html.escaped(panel.note)));
     for (Drip.Stall stall : panel.stalls) {
       shade(out, frame, stall);
     }

@@ -16,7 +16,7 @@ public enum Measure {
   /** The longest time in vain. */
   LOCKOUT(
       "longest lockout",
-      "The longest time that one client asked in vain: from a denial until it was admitted again."),
+      "The longest time that one client asked in vain: from a denial until it was admitted again, or until its last denial told it to come back."),
   /** The highest rate. */
   PEAK(
       "peak",
@@ -24,7 +24,7 @@ public enum Measure {
   /** How uneven the rate is. */
   VARIANCE(
       "variance",
-      "How uneven the admitted rate is: the variance of the requests that passed in a step. 0 is perfectly even."),
+      "How uneven the admitted rate is: the variance of the requests that passed in a step. 0 is perfectly even. A last step that is cut short does not count."),
   /** The leaky bucket's mistakes. */
   WRONGLY_DENIED(
       "wrongly denied",

@@ -10,10 +10,12 @@ import java.util.OptionalLong;
  * @param clients how many there were
  * @param clientsDenied how many of them were denied at least once
  * @param longestLockoutNanos the longest time that a client asked in vain: from a denial to the
- *     next admission, or to its last denial
- * @param lockedOut whose that was; empty if nobody was denied twice, or denied and then admitted
+ *     next admission or, where there is none, until the last denial told it to come back, at most
+ *     to the end of the run
+ * @param lockedOut whose that was; empty if nobody was denied
  * @param wronglyDenied for a leaky bucket: denials of requests for which there would have been room
  *     had it leaked all the time
+ * @param lengthNanos of the run
  * @param binNanos the time over which requests are counted
  * @param admitted how many requests passed, by bin
  * @param denied how many requests did not, by bin
@@ -26,6 +28,7 @@ public record Outcome(
     long longestLockoutNanos,
     String lockedOut,
     OptionalLong wronglyDenied,
+    long lengthNanos,
     long binNanos,
     List<Long> admitted,
     List<Long> denied,
@@ -77,17 +80,19 @@ public record Outcome(
   }
 
   /**
-   * How uneven the admitted rate is.
+   * How uneven the admitted rate is. A last bin that the end of the run cuts short is left out, as
+   * it has fewer requests however even they are.
    *
    * @return the variance of the admitted requests a bin; 0 if every bin has the same
    */
   public double variance() {
-    double mean = (double) totalAdmitted() / admitted.size();
+    List<Long> whole = admitted.subList(0, (int) (lengthNanos / binNanos));
+    double mean = (double) sum(whole) / whole.size();
     double squares = 0;
-    for (long n : admitted) {
+    for (long n : whole) {
       squares += (n - mean) * (n - mean);
     }
-    return squares / admitted.size();
+    return squares / whole.size();
   }
 
   private static long sum(List<Long> numbers) {

@@ -84,7 +84,7 @@ public final class Report {
         "Simulated time",
         "%s, counted in steps of %s"
             .formatted(Spans.exact(scenario.length().toNanos()), charts.step()));
-    setting("Seed", "%d: the same seed gives the same figures".formatted(scenario.seed()));
+    setting("Seed", scenario.seed() + ": the same seed gives the same figures");
     drip();
     out.append("<dt>To repeat it</dt><dd><code>")
         .append(Html.escaped(command))

@@ -16,17 +16,21 @@ final class Tally {
   private final long[] denied;
   private final boolean[] everDenied;
   private final long[] deniedSinceNanos;
+  private final long[] deniedUntilNanos;
+  private final long lengthNanos;
   private final Yardstick yardstick;
   private long longestLockoutNanos;
   private int longestLockedOut = -1;
 
   Tally(Subject subject, int clients, long lengthNanos, long binNanos) {
     int bins = (int) ((lengthNanos - 1) / binNanos) + 1;
+    this.lengthNanos = lengthNanos;
     this.binNanos = binNanos;
     this.admitted = new long[bins];
     this.denied = new long[bins];
     this.everDenied = new boolean[clients];
     this.deniedSinceNanos = new long[clients];
+    this.deniedUntilNanos = new long[clients];
     Arrays.fill(deniedSinceNanos, NOT_DENIED);
     this.yardstick = new Yardstick(subject.quota());
   }
@@ -40,21 +44,28 @@ final class Tally {
       if (deniedSinceNanos[index] == NOT_DENIED) {
         deniedSinceNanos[index] = nowNanos;
       }
+      deniedUntilNanos[index] =
+          nowNanos + Math.min(verdict.retryAfterNanos(), lengthNanos - nowNanos);
     } else {
       admitted[bin]++;
-    }
-    // A lockout lasts from the first denial to the next admission, or to the last denial there was.
-    long since = deniedSinceNanos[index];
-    if (since != NOT_DENIED && nowNanos - since > longestLockoutNanos) {
-      longestLockoutNanos = nowNanos - since;
-      longestLockedOut = index;
-    }
-    if (verdict.admitted()) {
+      lockedOut(index, nowNanos);
       deniedSinceNanos[index] = NOT_DENIED;
     }
   }
 
+  private void lockedOut(int index, long untilNanos) {
+    long since = deniedSinceNanos[index];
+    if (since != NOT_DENIED && untilNanos - since > longestLockoutNanos) {
+      longestLockoutNanos = untilNanos - since;
+      longestLockedOut = index;
+    }
+  }
+
   Outcome outcome(Subject subject, List<LevelPoint> level, IntFunction<String> name) {
+    // Who was never admitted again is locked out for as long as the last denial said.
+    for (int i = 0; i < everDenied.length; i++) {
+      lockedOut(i, deniedUntilNanos[i]);
+    }
     int clientsDenied = 0;
     for (boolean was : everDenied) {
       clientsDenied += was ? 1 : 0;
@@ -68,6 +79,7 @@ final class Tally {
         subject.kind() == AlgorithmKind.LEAKY_BUCKET
             ? OptionalLong.of(yardstick.wronglyDenied())
             : OptionalLong.empty(),
+        lengthNanos,
         binNanos,
         boxed(admitted),
         boxed(denied),

@@ -8,9 +8,11 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 final class ScenarioTest {
 
@@ -80,7 +82,7 @@ final class ScenarioTest {
   }
 
   @Test
-  void lockout_withoutAnAdmissionAfterIt_lastsToTheLastDenial() {
+  void lockout_withoutAnAdmissionAfterIt_lastsAsLongAsTheLastDenialSays() {
     Scenario scenario =
         new Scenario(
             List.of(Traffic.parse("steady:clients=1,rate=1/1m", LIMIT, LENGTH)),
@@ -88,9 +90,64 @@ final class ScenarioTest {
             Duration.ofMinutes(1),
             1,
             "");
-    Quota limit = Quota.per(1, Duration.ofHours(1));
-    Outcome outcome = scenario.run(new Subject(AlgorithmKind.TIME_BUCKET, limit), nanos -> {});
-    assertThat(outcome.longestLockoutNanos()).isEqualTo(Duration.ofMinutes(8).toNanos());
+    // Admitted within the first minute and denied each minute after it, to the end of the run.
+    Outcome hour = lockedOut(scenario, Duration.ofHours(1));
+    assertThat(hour.denied()).startsWith(0L, 1L).endsWith(1L);
+    assertThat(hour.longestLockoutNanos())
+        .isGreaterThan(Duration.ofMinutes(8).toNanos())
+        .isLessThanOrEqualTo(Duration.ofMinutes(9).toNanos());
+    assertThat(hour.lockedOut()).isEqualTo("steady-1");
+  }
+
+  @Test
+  void lockout_ofASingleDenial_isTheWaitThatItTold() {
+    Scenario scenario =
+        new Scenario(
+            List.of(Traffic.parse("retry-storm:clients=2,tries=1,within=1s", LIMIT, LENGTH)),
+            Duration.ofMinutes(10),
+            Duration.ofMinutes(1),
+            1,
+            "");
+    Outcome outcome = lockedOut(scenario, Duration.ofMinutes(5));
+    assertThat(outcome.totalDenied()).isEqualTo(1);
+    assertThat(outcome.longestLockoutNanos())
+        .isGreaterThan(Duration.ofMinutes(4).toNanos())
+        .isLessThanOrEqualTo(Duration.ofMinutes(5).toNanos());
+    assertThat(outcome.lockedOut()).startsWith("retry-storm-");
+  }
+
+  private static Outcome lockedOut(Scenario scenario, Duration period) {
+    return scenario.run(new Subject(AlgorithmKind.TIME_BUCKET, Quota.per(1, period)), n -> {});
+  }
+
+  @Test
+  void variance_leavesOutALastBinThatIsCutShort() {
+    Scenario scenario =
+        new Scenario(
+            List.of(Traffic.parse("steady:clients=1,rate=1/1m", LIMIT, LENGTH)),
+            Duration.ofMinutes(10),
+            Duration.ofMinutes(4),
+            1,
+            "");
+    Outcome outcome = scenario.run(new Subject(AlgorithmKind.GCRA, LIMIT), nanos -> {});
+    assertThat(outcome.admitted()).containsExactly(4L, 4L, 2L);
+    assertThat(outcome.variance()).isZero();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"fa-IR", "ar-EG"})
+  void report_isTheSameInEveryCountry(String country) {
+    Scenario scenario = scenario(1, "rogue");
+    List<Outcome> outcomes =
+        List.of(scenario.run(new Subject(AlgorithmKind.GCRA, LIMIT), nanos -> {}));
+    String here = Report.html(scenario, outcomes, "");
+    Locale before = Locale.getDefault();
+    Locale.setDefault(Locale.forLanguageTag(country));
+    try {
+      assertThat(Report.html(scenario, outcomes, "")).isEqualTo(here);
+    } finally {
+      Locale.setDefault(before);
+    }
   }
 
   @Test

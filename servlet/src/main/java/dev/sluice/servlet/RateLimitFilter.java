@@ -135,7 +135,11 @@ public final class RateLimitFilter implements Filter {
       returned = true;
     } finally {
       if (!returned) {
-        settlement.settle(HttpServletResponse.SC_INTERNAL_SERVER_ERROR);
+        // What the client has seen already counts, whatever came after it.
+        settlement.settle(
+            response.isCommitted()
+                ? response.getStatus()
+                : HttpServletResponse.SC_INTERNAL_SERVER_ERROR);
       }
     }
     if (!request.isAsyncStarted()) {

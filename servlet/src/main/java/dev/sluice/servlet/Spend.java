@@ -26,9 +26,8 @@ record Spend(String limit, List<VaryBy> id) {
               .formatted(id.size(), name, id, formats.size(), name.id().name()));
     }
     for (int i = 0; i < id.size(); i++) {
-      String standIn = id.get(i).standIn();
-      if (standIn != null) {
-        var unused = formats.get(i).canonical(standIn, Strictness.LENIENT);
+      for (String known : id.get(i).known()) {
+        var unused = formats.get(i).canonical(known, Strictness.LENIENT);
       }
     }
     return name;

@@ -32,22 +32,30 @@ public final class VaryBy {
   private final @Nullable String pathVariable;
   private final boolean skips;
   private final @Nullable String standIn;
+  private final @Nullable String sample;
 
   private VaryBy(
       String what,
       Source source,
       @Nullable String pathVariable,
       boolean skips,
-      @Nullable String standIn) {
+      @Nullable String standIn,
+      @Nullable String sample) {
     this.what = what;
     this.source = source;
     this.pathVariable = pathVariable;
     this.skips = skips;
     this.standIn = standIn;
+    this.sample = sample;
   }
 
   private static VaryBy of(String what, Source source) {
-    return new VaryBy(what, source, null, false, null);
+    return new VaryBy(what, source, null, false, null, null);
+  }
+
+  /** The same; its ids have the form of this one. */
+  private VaryBy like(String id) {
+    return new VaryBy(what, source, pathVariable, skips, standIn, id);
   }
 
   /**
@@ -78,7 +86,7 @@ public final class VaryBy {
               ? List.of()
               : List.of(address.prefix(bits) + "/" + bits);
         };
-    return of("the client's IPv6 range", source).orSkip();
+    return of("the client's IPv6 range", source).like("::/" + bits).orSkip();
   }
 
   /**
@@ -137,6 +145,7 @@ public final class VaryBy {
         (visit, variables) -> one(variables.get(name)),
         name,
         false,
+        null,
         null);
   }
 
@@ -155,7 +164,9 @@ public final class VaryBy {
   }
 
   /**
-   * The path below the context, for a limit on each.
+   * The path below the context, for a limit on each. The path is the client's choice: one that asks
+   * for random paths makes a new bucket with each, without limit. Use it where the rule names the
+   * paths, and limit by {@link #clientAddress} besides.
    *
    * @return the path without empty segments
    */
@@ -179,7 +190,7 @@ public final class VaryBy {
    * @return the id, whatever the request
    */
   public static VaryBy constant(String id) {
-    return of("the constant " + id, (visit, variables) -> List.of(id));
+    return of("the constant " + id, (visit, variables) -> List.of(id)).like(id);
   }
 
   /**
@@ -200,7 +211,7 @@ public final class VaryBy {
    * @return a new source
    */
   public VaryBy orSkip() {
-    return new VaryBy(what, source, pathVariable, true, null);
+    return new VaryBy(what, source, pathVariable, true, null, sample);
   }
 
   /**
@@ -210,7 +221,7 @@ public final class VaryBy {
    * @return a new source
    */
   public VaryBy orId(String id) {
-    return new VaryBy(what, source, pathVariable, false, id);
+    return new VaryBy(what, source, pathVariable, false, id, sample);
   }
 
   /** The path variable that a rule's pattern must have; null for none. */
@@ -218,9 +229,12 @@ public final class VaryBy {
     return pathVariable;
   }
 
-  /** The id that stands in for a missing value; null for none. */
-  @Nullable String standIn() {
-    return standIn;
+  /** The ids that are known before there is a request, to be checked against the limit's format. */
+  List<String> known() {
+    return Stream.of(standIn, sample)
+        .filter(Objects::nonNull)
+        .map(Objects::requireNonNull)
+        .toList();
   }
 
   /** The value; null where the limit is to be skipped. */

@@ -185,6 +185,18 @@ class ClientAddressTest {
         .isEqualTo("192.0.2.1");
   }
 
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"for=6.6.6.6", "for=10.0.0.7", "for=unknown", "for=\"", "", "for=\"[::1]:1\""})
+  void aHundredForwardedHopsOfTheClients_chooseNothing(String hop) throws IOException {
+    String hops = String.join(", ", Collections.nCopies(100, hop));
+
+    assertThat(client("/forwarded", "Forwarded: " + hops + ", for=192.0.2.1"))
+        .isEqualTo("192.0.2.1");
+    assertThat(client("/forwarded", "Forwarded: " + hops, "Forwarded: for=192.0.2.1, for=10.1.2.3"))
+        .isEqualTo("192.0.2.1");
+  }
+
   /** Whatever the client sends first, the id is the address that the trusted proxy saw. */
   @ParameterizedTest
   @EnumSource

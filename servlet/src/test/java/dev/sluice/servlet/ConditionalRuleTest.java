@@ -10,6 +10,7 @@ import dev.sluice.testkit.ManualTime;
 import jakarta.servlet.http.HttpServlet;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
+import java.io.IOException;
 import java.net.http.HttpResponse;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
@@ -99,6 +100,18 @@ class ConditionalRuleTest {
   }
 
   @Test
+  void exception_afterTheStatusWasSent_countsAsThatStatus() throws Exception {
+    start(failedLogins);
+    web.context().addServlet(CrashAfterwards.class, "/refused");
+
+    String response = RawHttp.get(web.port(), "/app/refused");
+
+    assertThat(response).startsWith("HTTP/1.1 401");
+    // The connection ended, and that it does only after the filter.
+    assertThat(remaining(limiter, "FailedPerAddress", LOCAL)).isEqualTo(29);
+  }
+
+  @Test
   void conditionalAndPlainLimits_areAllOrNothing_andOnlyTheFirstComeBack() throws Exception {
     start(failedLogins, Rule.on("/login").limit("PerAddress", VaryBy.clientAddress()).build());
     for (int i = 0; i < 3; i++) {
@@ -150,6 +163,19 @@ class ConditionalRuleTest {
             response.setStatus(status == null ? 200 : Integer.parseInt(status));
             context.complete();
           });
+    }
+  }
+
+  /** Sends a 401, and throws. */
+  public static final class CrashAfterwards extends HttpServlet {
+    private static final long serialVersionUID = 1;
+
+    @Override
+    protected void doGet(HttpServletRequest request, HttpServletResponse response)
+        throws IOException {
+      response.setStatus(401);
+      response.flushBuffer();
+      throw new IOException("crashed after the status was sent, as the test wants");
     }
   }
 

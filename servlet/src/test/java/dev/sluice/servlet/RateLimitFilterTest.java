@@ -115,7 +115,7 @@ class RateLimitFilterTest {
 
     assertThat(refused.statusCode()).isEqualTo(429);
     assertThat(refused.headers().firstValue("RateLimit"))
-        .hasValue("\"PerAddress\";r=1, \"PerKey\";r=0;t=30");
+        .hasValue("\"PerAddress\";r=2, \"PerKey\";r=0;t=30");
     assertThat(remaining(limiter, "PerAddress", LOCAL)).isEqualTo(2);
   }
 
@@ -128,6 +128,42 @@ class RateLimitFilterTest {
     assertThat(web.get("/page").statusCode()).isEqualTo(200);
 
     assertThat(remaining(limiter, "PerAddress", LOCAL)).isEqualTo(1);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "//page",
+        "/page//",
+        "/./page",
+        "/%2e/page",
+        "/x/%2e%2e/page",
+        "/x/..//page",
+        "/%2Fpage",
+        "/%2fpage",
+        "/page%2F",
+        "/x%2F../page",
+        "/page/.",
+        "/page;a=b",
+        "/pag%65"
+      })
+  void spellingsOfALimitedPath_areNoWayAroundItsRule(String path) throws Exception {
+    start(perAddress().build());
+    for (int i = 0; i < 3; i++) {
+      assertThat(web.get("/page").statusCode()).isEqualTo(200);
+    }
+
+    // Refused by the container, or limited.
+    assertThat(RawHttp.get(web.port(), "/app" + path)).containsPattern("^HTTP/1.1 4(00|29) ");
+  }
+
+  @Test
+  void anotherCase_isAnotherPath_toTheRuleAsToTheContainer() throws Exception {
+    start(perAddress().build());
+
+    assertThat(RawHttp.get(web.port(), "/app/PAGE"))
+        .startsWith("HTTP/1.1 200")
+        .doesNotContain("RateLimit");
   }
 
   @ParameterizedTest
@@ -318,6 +354,24 @@ class RateLimitFilterTest {
         .hasMessageContaining("rule /b: found 1 part(s)")
         .hasMessageContaining("rule /c: invalid ipAddress")
         .hasMessageContaining("rule /d: found the cost 4 for PerAddress, whose burst is 3");
+  }
+
+  @Test
+  void build_refusesConstantsAndRanges_ofAnotherForm() {
+    RateLimitFilter.Builder filter =
+        RateLimitFilter.builder(limiter)
+            .rule(Rule.on("/a").limit("PerAddress", VaryBy.constant("all")).build())
+            .rule(Rule.on("/b").limit("PerRange", VaryBy.clientIpv6Range(64)).build())
+            .rule(Rule.on("/c").limit("PerRange", VaryBy.clientIpv6Range(64).orId("::/48")).build())
+            .rule(Rule.on("/d").limit("PerAddress", VaryBy.constant("192.0.2.1")).build())
+            .rule(Rule.on("/e").limit("PerRange", VaryBy.clientIpv6Range(48)).build());
+
+    assertThatThrownBy(filter::build)
+        .hasMessageContaining("rule /a: invalid ipAddress, \"all\" is not an IP address")
+        .hasMessageContaining("rule /b: invalid ipv6RangeCIDR")
+        .hasMessageContaining("rule /c: invalid ipv6RangeCIDR")
+        .hasMessageNotContaining("rule /d")
+        .hasMessageNotContaining("rule /e");
   }
 
   @Test
