@@ -102,6 +102,7 @@ final class LaneTest {
   void sweep_comesForWhatIsDueFirst() {
     Request later = submit(LONG);
     Request sooner = submit(SHORT);
+    await().until(sooner::isDone);
     assertThatThrownBy(sooner::join).hasMessageContaining("timed out");
     assertThat(later).isNotDone();
   }
