@@ -18,8 +18,9 @@ import java.util.function.Supplier;
  *
  * <p>After some failed calls in a row the server is given up: callers are refused at once instead
  * of waiting for a time-out each. From then on one probe at a time is sent, not at a caller's cost;
- * the first that is answered lets callers through again. Each change is one line in the log.
- * Thread-safe; no method blocks.
+ * the first that is answered lets callers through again; where the next call fails all the same,
+ * the server is given up at once. Each change is one line in the log. Thread-safe; no method
+ * blocks.
  */
 final class Breaker {
 
@@ -112,7 +113,7 @@ final class Breaker {
   }
 
   private void comeBack() {
-    failures.set(0);
+    failures.set(maxFailures - 1); // a probe is no call: one that fails gives up again
     if (givenUpFor.getAndSet(null) != null) {
       LOG.log(Level.INFO, "{0} answers again and is asked again", server);
       observer.changed(server, State.ASKED, "it answered a probe");

@@ -58,11 +58,8 @@ final class ClusterSlots implements Shards {
   }
 
   private @Nullable RedisClusterNode masterOf(int slot) {
-    CompletableFuture<StatefulRedisClusterConnection<byte[], byte[]>> connection =
-        link.connection();
-    return connection.isDone() && !connection.isCompletedExceptionally()
-        ? connection.join().getPartitions().getPartitionBySlot(slot)
-        : null;
+    StatefulRedisClusterConnection<byte[], byte[]> open = link.open();
+    return open == null ? null : open.getPartitions().getPartitionBySlot(slot);
   }
 
   private static String address(RedisClusterNode node) {

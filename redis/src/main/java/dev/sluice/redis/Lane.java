@@ -15,6 +15,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
@@ -63,7 +64,7 @@ final class Lane {
   private final AtomicInteger waitingCount;
   private final AtomicReferenceArray<@Nullable Call> calls = new AtomicReferenceArray<>(CALLS);
   private final AtomicInteger wip = new AtomicInteger();
-  private final AtomicBoolean sweepArmed = new AtomicBoolean();
+  private final AtomicReference<@Nullable Request> sweepFor = new AtomicReference<>();
   private volatile boolean closed;
 
   /**
@@ -115,7 +116,7 @@ final class Lane {
       refuseWaiting();
       return;
     }
-    armSweep(request.deadline);
+    armSweep(request);
     drain();
   }
 
@@ -182,6 +183,7 @@ final class Lane {
     }
     Call call = new Call(slot, requests, charges);
     calls.set(slot, call);
+    armSweep(requests.get(0)); // a sweep at this moment may have found it nowhere
     if (closed) {
       call.closed();
     } else {
@@ -189,9 +191,16 @@ final class Lane {
     }
   }
 
-  private void armSweep(long deadline) {
-    if (sweepArmed.compareAndSet(false, true)) {
-      after(Math.max(deadline - System.nanoTime(), SWEEP_AT_LEAST_NANOS), this::sweep);
+  /** Sees to a sweep when a request is due, where none comes by then. */
+  private void armSweep(Request due) {
+    Request armed = sweepFor.get();
+    while (armed == null || armed.deadline - due.deadline > SWEEP_AT_LEAST_NANOS) {
+      if (sweepFor.compareAndSet(armed, due)) {
+        long nanos = Math.max(due.deadline - System.nanoTime(), SWEEP_AT_LEAST_NANOS);
+        after(nanos, () -> sweep(due));
+        return;
+      }
+      armed = sweepFor.get();
     }
   }
 
@@ -204,7 +213,10 @@ final class Lane {
   }
 
   /** Ends what is overdue, and comes again for the next that will be. */
-  private void sweep() {
+  private void sweep(Request due) {
+    if (sweepFor.get() != due) {
+      return; // an earlier one took its place
+    }
     long now = System.nanoTime();
     for (int i = 0; i < CALLS; i++) {
       Call call = calls.get(i);
@@ -219,10 +231,10 @@ final class Lane {
         next.completeExceptionally(timeOut("while waiting for its turn; " + NOTHING));
       }
     }
-    sweepArmed.set(false);
+    sweepFor.compareAndSet(due, null);
     Request oldest = oldest();
     if (oldest != null) {
-      armSweep(oldest.deadline);
+      armSweep(oldest);
     }
     drain();
   }
@@ -231,7 +243,7 @@ final class Lane {
     Request oldest = waiting.peek();
     for (int i = 0; i < CALLS; i++) {
       Call call = calls.get(i);
-      Request first = call == null ? null : call.firstOpen();
+      Request first = call == null ? null : call.nextDue();
       if (first != null && (oldest == null || first.deadline - oldest.deadline < 0)) {
         oldest = first;
       }
@@ -251,6 +263,7 @@ final class Lane {
     private final Breaker breaker = server.breaker();
     private final long start = System.nanoTime();
     private final AtomicBoolean ended = new AtomicBoolean();
+    private final AtomicReference<@Nullable StoreException> firstOutage = new AtomicReference<>();
     private final Queue<ScriptCall> underWay = new ConcurrentLinkedQueue<>();
 
     Call(int slot, List<Request> requests, int charges) {
@@ -373,10 +386,13 @@ final class Lane {
                   });
     }
 
-    /** The first outage ends the call, the last request does so otherwise. */
+    /** The last request ends the call, and not the first outage: others may still be asked for. */
     private void settled(AtomicInteger left, @Nullable StoreException outage) {
-      if (left.decrementAndGet() == 0 || outage != null) {
-        end(outage);
+      if (outage != null) {
+        firstOutage.compareAndSet(null, outage);
+      }
+      if (left.decrementAndGet() == 0) {
+        end(firstOutage.get());
         drain();
       }
     }
@@ -390,17 +406,21 @@ final class Lane {
       requests.forEach(request -> request.completeExceptionally(exception));
     }
 
-    @Nullable Request firstOpen() {
+    /** The first that is open, else the last: then what holds this place must go. */
+    Request nextDue() {
       for (Request request : requests) {
         if (!request.isDone()) {
           return request;
         }
       }
-      return null;
+      return requests.get(requests.size() - 1);
     }
 
     void endOverdue(long now) {
       List<Request> overdue = requests.stream().filter(request -> request.overdue(now)).toList();
+      if (overdue.isEmpty()) {
+        return; // also where all are done, which is no time-out: it is just ending
+      }
       if (requests.stream().anyMatch(request -> !request.isDone() && !request.overdue(now))) {
         endAll(overdue, UNKNOWN);
         return;

@@ -79,13 +79,22 @@ final class Link<C extends StatefulConnection<byte[], byte[]>> {
   }
 
   private synchronized void leave(C broken) {
-    CompletableFuture<C> current = connection;
-    if (current != null
-        && current.isDone()
-        && !current.isCompletedExceptionally()
-        && current.join() == broken) {
+    if (made() == broken) {
       renew();
     }
+  }
+
+  /** The present connection, null where there is none that is open; never begins to connect. */
+  synchronized @Nullable C open() {
+    C made = made();
+    return made != null && made.isOpen() ? made : null;
+  }
+
+  private synchronized @Nullable C made() {
+    CompletableFuture<C> current = connection;
+    return current != null && current.isDone() && !current.isCompletedExceptionally()
+        ? current.join()
+        : null;
   }
 
   synchronized CompletableFuture<C> connection() {

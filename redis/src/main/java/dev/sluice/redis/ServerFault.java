@@ -35,7 +35,7 @@ record ServerFault(Throwable cause, String code) {
 
   /** The server refused before it did anything, because of one of the keys. */
   boolean wasNotBegun() {
-    return code.equals("TRYAGAIN") || code.equals("NOPERM");
+    return code.equals("TRYAGAIN") || (code.equals("NOPERM") && !neverLeft());
   }
 
   /** It is over in a moment: a slot is on its way from one master to another. */
@@ -43,8 +43,16 @@ record ServerFault(Throwable cause, String code) {
     return code.equals("TRYAGAIN");
   }
 
+  /** It was not even sent: there was no connection, or the greeting on it was refused. */
+  private boolean neverLeft() {
+    return among(cause, NotSentException.class) != null;
+  }
+
   /** The server is not there, or not for us: asking again at once is of no use. */
   boolean isOutage() {
+    if (neverLeft()) {
+      return true; // whatever the words: "max number of clients", "DENIED", a database too many
+    }
     return switch (code) {
       case "", "LOADING", "BUSY", "MASTERDOWN", "CLUSTERDOWN", "NOAUTH", "WRONGPASS" -> true;
       default -> false;
@@ -52,7 +60,7 @@ record ServerFault(Throwable cause, String code) {
   }
 
   StoreException exception(String server) {
-    boolean unknown = code.isEmpty() && among(cause, NotSentException.class) == null;
+    boolean unknown = code.isEmpty() && !neverLeft();
     String charged = unknown ? "whether anything was charged is unknown" : "nothing was charged";
     return new StoreException("%s: %s; %s".formatted(server, words(), charged), cause);
   }

@@ -54,11 +54,19 @@ record StoreUri(
   private static final int REDIS_PORT = 6379;
   private static final int SENTINEL_PORT = 26379;
 
+  /** Quotes nothing: behind the host then stands a piece of a password, or before it. */
+  private static final String AT_IN_THE_WRONG_PLACE =
+      "store: found an @ behind the host; user and password must be written with percent signs:"
+          + " / is %2F, ? is %3F, # is %23; an @ in an option is %40";
+
   static StoreUri parse(URI uri) {
     Kind kind = kind(uri);
     String authority = uri.getRawAuthority();
     if (authority == null) {
       throw bad(uri, "no host", "%s://host:port".formatted(kind.scheme));
+    }
+    if (hasAt(uri.getRawPath()) || hasAt(uri.getRawQuery()) || hasAt(uri.getRawFragment())) {
+      throw new IllegalArgumentException(AT_IN_THE_WRONG_PLACE);
     }
     int at = authority.lastIndexOf('@');
     String[] credentials = at < 0 ? new String[0] : authority.substring(0, at).split(":", 2);
@@ -93,6 +101,10 @@ record StoreUri(
         database,
         master,
         options(uri));
+  }
+
+  private static boolean hasAt(@Nullable String part) {
+    return part != null && part.indexOf('@') >= 0;
   }
 
   private static Kind kind(URI uri) {
@@ -177,7 +189,9 @@ record StoreUri(
     String text = uri.toString();
     int start = text.indexOf("://");
     int at = text.lastIndexOf('@');
-    return start < 0 || at < start ? text : text.substring(0, start + 3) + "…" + text.substring(at);
+    return at < start || at < 0
+        ? text
+        : text.substring(0, start < 0 ? 0 : start + 3) + "…" + text.substring(at);
   }
 
   String hostList() {

@@ -157,6 +157,18 @@ final class LinkTest {
   }
 
   @Test
+  void open_whereNothingIsConnected_beginsNothing() {
+    var link = link(this::connect, this::connect);
+    assertThat(link.open()).isNull();
+    assertThat(connected).hasValue(0);
+    var first = link.connection().join();
+    assertThat(link.open()).isSameAs(first);
+    first.close();
+    assertThat(link.open()).isNull();
+    assertThat(connected).hasValue(1);
+  }
+
+  @Test
   void call_onAConnectionThatBrokeUnnoticed_isSentOnANewOne() {
     var link = link(this::connectAndBreak, this::connect);
     assertThat(spend(link).join()).hasSize(3);

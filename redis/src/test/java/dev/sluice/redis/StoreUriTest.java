@@ -81,7 +81,37 @@ final class StoreUriTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"redis://user:secret@a:x", "redis://user:secret@a?no=1"})
+  @ValueSource(
+      strings = {
+        "redis://app:S3cr/et@h",
+        "redis://app:12/34x@h",
+        "redis://app:12?34x@h",
+        "redis://app:12#34x@h",
+        "redis://app:1@2/34x@h",
+        "redis://h?prefix=a@b",
+      })
+  void open_anAtBehindTheHost_saysHowToWriteItAndQuotesNothing(String uri) {
+    assertThatThrownBy(() -> RedisStore.builder(URI.create(uri)))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage(
+            "store: found an @ behind the host; user and password must be written with percent"
+                + " signs: / is %2F, ? is %3F, # is %23; an @ in an option is %40");
+  }
+
+  @Test
+  void parse_atWithAPercentSign_isPartOfAnOption() {
+    assertThat(parse("redis://h?prefix=a%40b").options()).containsEntry("prefix", "a@b");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "redis://user:secret@a:x",
+        "redis://user:secret@a?no=1",
+        "redis:user:secret@a",
+        "user:secret@a",
+        "secret@a"
+      })
   void open_badAddress_neverShowsThePassword(String uri) {
     assertThatThrownBy(() -> RedisStore.builder(URI.create(uri))).hasMessageNotContaining("secret");
   }

@@ -1,0 +1,118 @@
+package dev.sluice.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.lettuce.core.RedisCommandExecutionException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** The order of events in a lane, told one by one; what servers do is tried on real ones. */
+final class LaneTest {
+
+  private static final Duration LONG = Duration.ofMinutes(5);
+  private static final Duration SHORT = Duration.ofMillis(100);
+
+  private final RedisObserver observer = new RedisObserver() {};
+  private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
+  private final List<ScriptCall> calls = new CopyOnWriteArrayList<>();
+  private final Lane lane =
+      new Lane(
+          new Told(), new Lane.Options(100, 100, null, 0), new AtomicInteger(), timer, observer);
+
+  /** Answers when it is told to. */
+  private final class Told implements Server {
+    private final Breaker breaker =
+        new Breaker("there", 5, 1_000_000, () -> new CompletableFuture<String>(), timer, observer);
+
+    @Override
+    public String name() {
+      return "there";
+    }
+
+    @Override
+    public Breaker breaker() {
+      return breaker;
+    }
+
+    @Override
+    public ScriptCall call(byte[][] keys, byte[] argument) {
+      ScriptCall call = new ScriptCall(keys, argument);
+      calls.add(call);
+      return call;
+    }
+
+    @Override
+    public void renew() {}
+  }
+
+  @AfterEach
+  void stop() {
+    timer.shutdownNow();
+    lane.close();
+  }
+
+  private Request submit(Duration timeout) {
+    Request request =
+        new Request(
+            Charges.spend("1:a"),
+            List.of("1:a".getBytes(StandardCharsets.UTF_8)),
+            System.nanoTime() + timeout.toNanos());
+    lane.submit(request);
+    return request;
+  }
+
+  private void fail(int call, String words) {
+    calls.get(call).completeExceptionally(new RedisCommandExecutionException(words));
+  }
+
+  @Test
+  void outageOfOneOfACall_leavesTheOthersTheirRetry() {
+    Request first = submit(LONG);
+    Request second = submit(LONG);
+    Request third = submit(LONG);
+    Request fourth = submit(LONG);
+    fail(0, "ERR no");
+    assertThat(first).isCompletedExceptionally();
+    Request fifth = submit(LONG);
+    fail(2, "TRYAGAIN moving"); // the third and the fourth, which go apart as calls 3 and 4
+    assertThat(calls).hasSize(5);
+    fail(3, "TRYAGAIN moving");
+    fail(4, "CLUSTERDOWN gone");
+    assertThatThrownBy(fourth::join).hasMessageContaining("CLUSTERDOWN");
+    await().until(() -> calls.size() == 6);
+    assertThat(calls.get(5).isAbandoned()).isFalse();
+    fail(5, "ERR third");
+    assertThatThrownBy(third::join).hasMessageContaining("ERR third");
+    await().until(() -> calls.size() == 7); // the place is free for the fifth only now
+    assertThat(second).isNotDone();
+    assertThat(fifth).isNotDone();
+  }
+
+  @Test
+  void sweep_comesForWhatIsDueFirst() {
+    Request later = submit(LONG);
+    Request sooner = submit(SHORT);
+    await().until(sooner::isDone);
+    assertThatThrownBy(sooner::join).hasMessageContaining("timed out");
+    assertThat(later).isNotDone();
+  }
+
+  @Test
+  void calls_whoseCallersAllGaveUp_holdTheirPlacesNoLongerThanTheTimeOut() {
+    List<Request> given = List.of(submit(SHORT), submit(SHORT));
+    given.forEach(request -> request.cancel(false));
+    Request next = submit(LONG);
+    await().until(() -> calls.size() == 3);
+    assertThat(next).isNotDone();
+  }
+}
