@@ -294,18 +294,13 @@ final class BucketTable {
       return;
     }
     if (tatNanos == Gcra.NO_TAT || Long.compareUnsigned(afterNanos, tatNanos) < 0) {
-      dies(segment, afterNanos);
+      segment.firstDeath().tell(afterNanos);
+      firstDeath.tell(afterNanos);
     }
     long sinceNanos = nowNanos - tidiedNanos.getPlain();
     if (sinceNanos >= tidyEveryNanos || sinceNanos < 0) {
       tidy(nowNanos);
     }
-  }
-
-  /** Tells that a bucket of the segment fills up then. */
-  void dies(Segment segment, long nanos) {
-    segment.firstDeath().tell(nanos);
-    firstDeath.tell(nanos);
   }
 
   /** A little upkeep by one caller now and then: one segment of all, in turn. */

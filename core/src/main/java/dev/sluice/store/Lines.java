@@ -221,7 +221,7 @@ final class Lines {
   }
 
   /** Empties a slot that the caller has locked. */
-  private void clear(int at, @Nullable Census census) {
+  void clear(int at, @Nullable Census census) {
     setTag(at, 0, (char) 0);
     unlock(slots, at, 0);
     tagged--;

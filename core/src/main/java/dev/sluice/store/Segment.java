@@ -102,6 +102,13 @@ final class Segment {
     return lines.claim(tag, (char) place, nowNanos, census);
   }
 
+  /**
+   * Gives back a slot that the caller has locked: {@link #claim} gave it, or its bucket is none.
+   */
+  void release(int at) {
+    lines.clear(at, census);
+  }
+
   /** Whether {@link #claim} failed because of the bound, and not because the lines are crowded. */
   boolean isRefused() {
     return lines.refused();

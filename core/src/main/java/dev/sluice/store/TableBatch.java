@@ -112,9 +112,10 @@ final class TableBatch {
     } finally {
       for (int i = 0; i < slotAt.length; i++) {
         if (slotAt[i] >= 0) {
-          Lines.unlock(segment(i).slots(), slotAt[i], written ? afterNanos[i] : storedNanos[i]);
-          if (!written && storedNanos[i] == Gcra.NO_TAT) { // claimed in vain: free, but tagged
-            table.dies(segment(i), Gcra.NO_TAT);
+          if (!written && storedNanos[i] == Gcra.NO_TAT) {
+            segment(i).release(slotAt[i]); // claimed in vain: others may need the room
+          } else {
+            Lines.unlock(segment(i).slots(), slotAt[i], written ? afterNanos[i] : storedNanos[i]);
           }
         }
       }
