@@ -112,7 +112,7 @@ public final class NamedLimit {
    *
    * @param utf8Id what is limited, as UTF-8; not kept
    * @return true if it was spent
-   * @throws InvalidIdException if the id has not the name's form
+   * @throws InvalidIdException if the bytes are no UTF-8, or the id has not the name's form
    * @throws StoreException if the store could not decide and no failure rule does
    */
   public boolean trySpend(byte[] utf8Id) {
@@ -125,7 +125,8 @@ public final class NamedLimit {
    * @param utf8Id what is limited, as UTF-8; not kept
    * @param cost tokens, 0 to the limit's burst
    * @return true if it was spent
-   * @throws InvalidRequestException if the id has not the name's form, or the cost is out of range
+   * @throws InvalidRequestException if the bytes are no UTF-8, the id has not the name's form, or
+   *     the cost is out of range
    * @throws StoreException if the store could not decide and no failure rule does
    */
   public boolean trySpend(byte[] utf8Id, long cost) {
@@ -163,9 +164,9 @@ public final class NamedLimit {
 
   /**
    * Spends one token of each id where it is there, each for itself: as {@link
-   * #trySpend(CharSequence)} one by one, but with one reading of the clock for up to 32, and many
-   * buckets looked up at once. Not a batch: those that are there are spent, whatever the others
-   * are.
+   * #trySpend(CharSequence)} one by one, but with one reading of the clock for up to 32 (and one
+   * more for each that is denied), and many buckets looked up at once. Not a batch: those that are
+   * there are spent, whatever the others are.
    *
    * @param ids what is limited; one may be there more than once
    * @return whether it was spent, for each id in its place

@@ -1,9 +1,18 @@
 package dev.sluice.limit;
 
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
+
 /** Any text, taken as it is. What could be written in two ways as bytes is refused. */
 final class StringFormat implements IdFormat {
 
   static final StringFormat INSTANCE = new StringFormat();
+
+  private static final VarHandle WORD =
+      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+  private static final long EACH = 0x0101010101010101L;
+  private static final long HIGH_BITS = EACH << 7;
 
   private StringFormat() {}
 
@@ -35,13 +44,33 @@ final class StringFormat implements IdFormat {
     return text;
   }
 
+  /** Eight at a time where there are eight; the last ones twice rather than one by one. */
   @Override
   public boolean isCanonical(byte[] ascii, int length) {
+    if (length < 8) {
+      return length > 0 && isPrintable(ascii, length);
+    }
+    long printable = printable((long) WORD.get(ascii, length - 8));
+    for (int at = 0; at < length - 8; at += 8) {
+      printable &= printable((long) WORD.get(ascii, at));
+    }
+    return printable == HIGH_BITS && length <= MAX_LENGTH;
+  }
+
+  private static boolean isPrintable(byte[] ascii, int length) {
     for (int i = 0; i < length; i++) {
       if (ascii[i] < ' ' || ascii[i] == 0x7f) {
         return false;
       }
     }
-    return length > 0 && length <= MAX_LENGTH;
+    return true;
+  }
+
+  /**
+   * The high bit of each byte that is no control character. Each is below 0x80, so that no sum goes
+   * over to the next: 0x60 more sets the bit from 0x20 on, 1 more sets it for 0x7f alone.
+   */
+  private static long printable(long word) {
+    return (word + 0x60 * EACH) & ~(word + EACH) & HIGH_BITS;
   }
 }

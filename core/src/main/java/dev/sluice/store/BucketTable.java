@@ -145,9 +145,9 @@ final class BucketTable {
     return Arrays.stream(segments).mapToLong(segment -> segment.slots().length / 2).sum();
   }
 
-  /** The first tag of a key's first line, for the sake of the line. */
-  long firstTag(long place) {
-    return Lines.firstTag(segments[segmentOf(place)].slots(), place);
+  /** Asks for the lines of a key, and returns something of them. */
+  long touch(long hashTag, long place) {
+    return Lines.touch(segments[segmentOf(place)].slots(), tag(hashTag), place);
   }
 
   void touched(long sum) {
@@ -314,10 +314,10 @@ final class BucketTable {
       try {
         segment.tidy(nowNanos);
         firstDeath.tell(segment.firstDeath().nanos()); // makeRoom may have looked in between
-        tidyEveryNanos = Math.max(TIDY_EVERY_NANOS, TIDY_NANOS_PER_LONG * segment.slots().length);
-      } catch (OutOfMemoryError e) { // the caller has its decision; upkeep can wait
-        tidyEveryNanos = Math.max(TIDY_EVERY_NANOS, TIDY_NANOS_PER_LONG * segment.slots().length);
+      } catch (OutOfMemoryError e) {
+        // The caller has its decision; upkeep can wait.
       } finally {
+        tidyEveryNanos = Math.max(TIDY_EVERY_NANOS, TIDY_NANOS_PER_LONG * segment.slots().length);
         segment.unlock();
       }
     }

@@ -3,7 +3,7 @@ package dev.sluice.store;
 import dev.sluice.store.Charge.Act;
 
 /**
- * Many buckets of one limit that are decided on independently, with one reading of the clock: the
+ * Many buckets of one limit that are decided on independently, with few readings of the clock: the
  * store may look all of them up at once. Not a batch: each is spent or denied for itself.
  *
  * <p>For one thread, once: first all ids, then the decisions.

@@ -69,9 +69,23 @@ final class Lines {
     return at >= 0 ? at : findInLine(slots, otherLine(line, tag, lines) * LONGS, tag);
   }
 
-  static long firstTag(long[] slots, long place) {
+  /**
+   * Asks for both lines of a key. (A line begins wherever the collector has put the array, so it
+   * lies in two lines of the processor's: both ends are read.)
+   *
+   * @return something of what was read
+   */
+  static long touch(long[] slots, long tag, long place) {
     int lines = slots.length / LONGS;
-    return lines == 0 ? 0 : slots[firstLine(place, lines) * LONGS];
+    if (lines == 0) {
+      return 0;
+    }
+    int line = firstLine(place, lines);
+    return ends(slots, line * LONGS) + ends(slots, otherLine(line, tag, lines) * LONGS);
+  }
+
+  private static long ends(long[] slots, int at) {
+    return slots[at] + slots[at + LONGS - 1];
   }
 
   /**

@@ -46,7 +46,7 @@ public final class MemoryStore implements BucketStore {
     Charge charge = charges.get(0);
     IdBytes key = IdBytes.ofThisThread();
     boolean unused = key.set(charge.key());
-    SipHash hash = key.hash.startFrom(table.keyedHash()).key(key.bytes(), key.length());
+    SipHash hash = key.hash.key(table.keyedHash(), key.bytes(), key.length());
     hash.end();
     long tag = hash.first();
     long place = hash.second();

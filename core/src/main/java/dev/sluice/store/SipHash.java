@@ -23,8 +23,8 @@ import java.nio.ByteOrder;
 /**
  * A keyed hash of bucket keys, as a small mutable state that is used again and again by one thread.
  *
- * <p>Not thread-safe while it is fed; a state that is only {@linkplain #startFrom copied} may be
- * shared.
+ * <p>Not thread-safe while it is fed; a state that others only {@linkplain #message go on from} may
+ * be shared.
  */
 final class SipHash {
 
@@ -43,33 +43,25 @@ final class SipHash {
     v3 = key1 ^ 0x7465646279746573L;
   }
 
-  /** Goes on from a kept state. */
-  SipHash startFrom(SipHash state) {
-    v0 = state.v0;
-    v1 = state.v1;
-    v2 = state.v2;
-    v3 = state.v3;
-    return this;
-  }
-
-  /** A whole bucket key, from its first byte: both messages. */
-  SipHash key(byte[] bytes, int length) {
+  /** A whole bucket key, from its first byte: both messages, after a kept state. */
+  SipHash key(SipHash state, byte[] bytes, int length) {
     int end = 0;
     while (end < length && bytes[end] != ':') {
       end++;
     }
     end = Math.min(end + 1, length);
-    return message(bytes, 0, end).message(bytes, end, length);
+    return message(state, bytes, 0, end).message(this, bytes, end, length);
   }
 
   /**
-   * One message: the bytes {@code from} to {@code to}, after which the array goes on for 7 more.
+   * Becomes a state (this one, or a kept one) and one message more: the bytes {@code from} to
+   * {@code to}, after which the array goes on for 7 more.
    */
-  SipHash message(byte[] bytes, int from, int to) {
-    long w0 = v0;
-    long w1 = v1;
-    long w2 = v2;
-    long w3 = v3;
+  SipHash message(SipHash state, byte[] bytes, int from, int to) {
+    long w0 = state.v0;
+    long w1 = state.v1;
+    long w2 = state.v2;
+    long w3 = state.v3;
     int at = from;
     boolean last;
     do {

@@ -6,6 +6,7 @@ import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.EOFException;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
@@ -113,7 +114,7 @@ final class Snapshot {
 
   /** Before anything is made of it: what a damaged file says may take any amount of memory. */
   private static void requireWhole(Path file) throws IOException {
-    try (CheckedInputStream checked = open(file)) {
+    try (CheckedInputStream checked = new CheckedInputStream(open(file), new CRC32C())) {
       DataInputStream in = new DataInputStream(checked);
       long magic = in.readLong();
       if (magic != MAGIC) {
@@ -146,9 +147,8 @@ final class Snapshot {
     }
   }
 
-  private static CheckedInputStream open(Path file) throws IOException {
-    return new CheckedInputStream(
-        new BufferedInputStream(Files.newInputStream(file), BUFFER), new CRC32C());
+  private static InputStream open(Path file) throws IOException {
+    return new BufferedInputStream(Files.newInputStream(file), BUFFER);
   }
 
   private static SnapshotException unusable(Path file, String what) {

@@ -37,7 +37,7 @@ final class TableBatch {
     IdBytes key = IdBytes.ofThisThread();
     for (int i = 0; i < tags.length; i++) {
       boolean unused = key.set(charges.get(i).key());
-      SipHash hash = key.hash.startFrom(table.keyedHash()).key(key.bytes(), key.length());
+      SipHash hash = key.hash.key(table.keyedHash(), key.bytes(), key.length());
       hash.end();
       tags[i] = BucketTable.tag(hash.first());
       places[i] = hash.second();

@@ -13,8 +13,7 @@ final class TableBuckets implements Buckets {
     IdBytes bytes = new IdBytes();
     boolean unused = bytes.set(prefix);
     this.table = table;
-    this.prefixHash =
-        bytes.hash.startFrom(table.keyedHash()).message(bytes.bytes(), 0, bytes.length());
+    this.prefixHash = bytes.hash.message(table.keyedHash(), bytes.bytes(), 0, bytes.length());
   }
 
   @Override
@@ -25,7 +24,7 @@ final class TableBuckets implements Buckets {
       long incrementNanos,
       long offsetNanos,
       Outcome<R> outcome) {
-    SipHash hash = id.hash.startFrom(prefixHash).message(id.bytes(), 0, id.length());
+    SipHash hash = id.hash.message(prefixHash, id.bytes(), 0, id.length());
     hash.end();
     long tag = hash.first();
     long place = hash.second();

@@ -3,8 +3,8 @@ package dev.sluice.store;
 import dev.sluice.store.Charge.Act;
 
 /**
- * A bulk on a table. Decisions one by one would each wait for memory; here all first lines are
- * touched before the first decision, so that the processor fetches many at a time.
+ * A bulk on a table. Decisions one by one would each wait for memory; here all lines are touched
+ * before the first decision, so that the processor fetches many at a time.
  */
 final class TableBulk implements Bulk {
 
@@ -25,7 +25,7 @@ final class TableBulk implements Bulk {
 
   @Override
   public void add(IdBytes id) {
-    SipHash hash = id.hash.startFrom(prefixHash).message(id.bytes(), 0, id.length());
+    SipHash hash = id.hash.message(prefixHash, id.bytes(), 0, id.length());
     hash.end();
     tags[size] = hash.first();
     places[size] = hash.second();
@@ -55,11 +55,11 @@ final class TableBulk implements Bulk {
     }
   }
 
-  /** Reads a tag of each first line. The sum keeps the compiler from leaving the reads out. */
+  /** Reads a little of each line. The sum keeps the compiler from leaving the reads out. */
   private void touch(int from, int to) {
     long sum = 0;
     for (int i = from; i < to; i++) {
-      sum += table.firstTag(places[i]);
+      sum += table.touch(tags[i], places[i]);
     }
     table.touched(sum);
   }

@@ -24,7 +24,7 @@ class HostileKeysTest {
   private static long place(BucketTable table, long id) {
     IdBytes key = new IdBytes();
     boolean unused = key.set("1:" + id);
-    SipHash hash = key.hash.startFrom(table.keyedHash()).key(key.bytes(), key.length());
+    SipHash hash = key.hash.key(table.keyedHash(), key.bytes(), key.length());
     hash.end();
     return hash.second();
   }
@@ -101,7 +101,7 @@ class HostileKeysTest {
   private static long spend(BucketTable table, long id) {
     IdBytes key = new IdBytes();
     boolean unused = key.set("1:" + id);
-    SipHash hash = key.hash.startFrom(table.keyedHash()).key(key.bytes(), key.length());
+    SipHash hash = key.hash.key(table.keyedHash(), key.bytes(), key.length());
     hash.end();
     return table.<Long>charge(
         hash.first(),

@@ -18,6 +18,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
  * The subjects, each as its documentation shows it for limits by key, with the same limit: {@code
@@ -165,13 +166,22 @@ enum Subjects {
     @Override
     Subject make(long burst, Duration interval) {
       long[] lines = new long[LINES * LONGS_OF_A_LINE];
+      return key -> lines[start(key)] == 0;
+    }
+  },
+  /**
+   * A bound: what is left of an exact decision without a decision in it. The same hash, the clock,
+   * and one number of a line swapped.
+   */
+  CLOCK_AND_SWAP {
+    @Override
+    Subject make(long burst, Duration interval) {
+      TimeSource time = TimeSource.system();
+      AtomicLongArray lines = new AtomicLongArray(LINES * LONGS_OF_A_LINE);
       return key -> {
-        int hash = 0;
-        for (int i = 0; i < key.length(); i++) {
-          hash = (hash ^ key.charAt(i)) * 0x01000193;
-        }
-        int line = (int) (((hash * 0x9e3779b1L & 0xffffffffL) * LINES) >>> 32);
-        return lines[line * LONGS_OF_A_LINE] == 0;
+        int at = start(key);
+        long nowNanos = time.nanos();
+        return lines.compareAndSet(at, lines.get(at), nowNanos);
       };
     }
   },
@@ -200,6 +210,16 @@ enum Subjects {
   }
 
   abstract Subject make(long burst, Duration interval);
+
+  /** Where the line of a text begins. */
+  private static int start(String key) {
+    int hash = 0;
+    for (int i = 0; i < key.length(); i++) {
+      hash = (hash ^ key.charAt(i)) * 0x01000193;
+    }
+    int line = (int) (((hash * 0x9e3779b1L & 0xffffffffL) * LINES) >>> 32);
+    return line * LONGS_OF_A_LINE;
+  }
 
   /** As tables write it. */
   String title() {
