@@ -5,6 +5,7 @@ import static dev.sluice.limit.Strictness.STRICT;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -138,6 +139,26 @@ class IdFormatTest {
   }
 
   /** A message about a hostile id must stay on its line of a log, and short. */
+  @Test
+  void string_eachByteAtEachPlaceOfEachLength_isCanonicalUnlessAControlCharacter() {
+    for (int length = 1; length <= 33; length++) {
+      byte[] ascii = "~".repeat(length).getBytes(StandardCharsets.US_ASCII);
+      for (int at = 0; at < length; at++) {
+        for (byte b = 0; b >= 0; b++) {
+          ascii[at] = b;
+          assertThat(IdFormat.string().isCanonical(ascii, length))
+              .as("%d at %d of %d", b, at, length)
+              .isEqualTo(b >= ' ' && b != 0x7f);
+        }
+        ascii[at] = '~';
+      }
+    }
+    assertThat(IdFormat.string().isCanonical(new byte[0], 0)).isFalse();
+    byte[] endless = "a".repeat(IdFormat.MAX_LENGTH + 1).getBytes(StandardCharsets.US_ASCII);
+    assertThat(IdFormat.string().isCanonical(endless, endless.length)).isFalse();
+    assertThat(IdFormat.string().isCanonical(endless, endless.length - 1)).isTrue();
+  }
+
   @Test
   void canonical_hostileText_isQuotedInTheMessage() {
     assertRefused(
