@@ -40,8 +40,24 @@ final class SimulatedLimits {
   /** At least one. */
   List<Quota> quotas() {
     List<String> texts = limits.isEmpty() ? List.of(USUAL) : limits;
-    Limits known = texts.stream().allMatch(QuotaText::isMeant) ? null : known();
+    boolean named = !texts.stream().allMatch(QuotaText::isMeant);
+    requireNoFileForNothing(named);
+    Limits known = named ? known() : null;
     return texts.stream().map(text -> quota(text, known)).toList();
+  }
+
+  /** A file that nothing is taken from is a slip. */
+  private void requireNoFileForNothing(boolean named) {
+    if (file != null && !named) {
+      throw new InputException(
+          "--limits: found no --limit that names a limit of "
+              + file
+              + ", expected one such as --limit LoginsPerIPAddress");
+    }
+    if (names != null && file == null) {
+      throw new InputException(
+          "--names: found no --limits, expected the file whose names these are");
+    }
   }
 
   private static Quota quota(String text, @Nullable Limits known) {

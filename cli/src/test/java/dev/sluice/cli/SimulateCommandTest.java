@@ -102,8 +102,13 @@ final class SimulateCommandTest {
     }
     assertThat(json.at("/outcomes/0/algorithm").textValue()).isEqualTo("leaky-bucket");
     assertThat(json.at("/outcomes/0/wronglyDenied").longValue()).isPositive();
+    assertThat(json.at("/outcomes/0/drip"))
+        .hasToString(
+            "{\"everyNanos\":36000000000,\"stalls\":"
+                + "[{\"fromNanos\":3600000000000,\"lengthNanos\":7200000000000}]}");
     assertThat(json.at("/outcomes/1/algorithm").textValue()).isEqualTo("gcra");
     assertThat(json.at("/outcomes/1").has("wronglyDenied")).isFalse();
+    assertThat(json.at("/outcomes/1").has("drip")).isFalse();
   }
 
   @Test
@@ -169,6 +174,11 @@ final class SimulateCommandTest {
         "--drip-stall=1h+0s | --drip-stall: found 0s, expected a duration > 0",
         "--drip-stall=x+1s | --drip-stall: found \"x\", expected a duration",
         "--drip-stall=1h+2562047h | --drip-stall: found a stall from PT1H for PT2562047H, expected a start >= 0 and a length > 0, each at most 10 years",
+        "--drip-stall=1h+1h --algorithm=gcra | --drip-stall: found no leaky-bucket in --algorithm, expected it: no other algorithm has a drip",
+        "--drip-buckets=3 --algorithm=gcra,sliding-log | --drip-buckets: found no leaky-bucket in --algorithm",
+        "--limits=limits.yml | --limits: found no --limit that names a limit of limits.yml, expected one such as --limit LoginsPerIPAddress",
+        "--limits=limits.yml --limit=9/1m | --limits: found no --limit that names a limit of limits.yml",
+        "--names=names.yml | --names: found no --limits, expected the file whose names these are",
         "--report=/ | --report: /: found a directory, expected a file",
         "--report=no/such/out.html | --report: no/such/out.html: there is no folder",
         "--seed=one | Invalid value for option '--seed'",

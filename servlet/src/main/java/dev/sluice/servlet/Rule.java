@@ -240,8 +240,8 @@ public final class Rule {
     }
 
     /**
-     * Makes the rule a trial: it spends, decides, is counted and logged, and never refuses a
-     * request nor shows in a header.
+     * Makes the rule a trial: it spends from buckets of its own, decides, is counted and logged,
+     * and never refuses a request, takes a token from another rule, nor shows in a header.
      *
      * @return this
      */

@@ -16,18 +16,26 @@ import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The filter in a real container, over real HTTP, on a driven clock. */
+/** The filter in real containers, over real HTTP, on a driven clock. */
+@ParameterizedClass
+@EnumSource(Container.class)
 class RateLimitFilterTest {
 
   private static final String LOCAL = "127.0.0.1";
 
   private final ManualTime time = new ManualTime();
   private final Limiter limiter = Limiters.on(time);
-  private final WebServer web = new WebServer().servlet("/", Pages.status());
+  private final WebServer web;
+
+  RateLimitFilterTest(Container container) {
+    this.web = container.server().servlet("/", Pages.status());
+  }
 
   @AfterEach
   void stop() throws Exception {
