@@ -42,7 +42,8 @@ final class OutcomesJsonTest {
     MessageDigest digest = MessageDigest.getInstance("SHA-256");
     byte[] sum = digest.digest(json(1).getBytes(StandardCharsets.UTF_8));
 
-    assertThat(HexFormat.of().formatHex(sum)).isEqualTo("TODO");
+    assertThat(HexFormat.of().formatHex(sum))
+        .isEqualTo("f54a6ef3370e8e621339281846e342579dccd822eceaf45c59c39bd75d4c746e");
   }
 
   @Test

@@ -70,7 +70,8 @@ class LimiterMetricsTest {
   void latency_isInSeconds() {
     watched.everything();
 
-    double sum = Double.parseDouble(value("ratelimits_latency_sum{call=\"spend\""));
+    double sum =
+        Double.parseDouble(value("ratelimits_latency_sum{call=\"spend\",result=\"success\""));
     assertThat(sum).isPositive().isLessThan(1);
   }
 
