@@ -4,6 +4,7 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.lab.QuotaText;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.Suggestion;
 import dev.sluice.yaml.LimitFiles;
 import java.nio.file.Path;
 import java.util.List;
@@ -71,10 +72,16 @@ final class SimulatedLimits {
     LimitName name = known.catalogue().find(text);
     Quota quota = name == null ? null : known.defaultFor(name);
     if (quota == null) {
+      List<String> named =
+          known.catalogue().names().stream()
+              .filter(one -> known.defaultFor(one) != null)
+              .map(LimitName::name)
+              .toList();
       throw new InputException(
           "--limit: found \"%s\", which has no default, expected the name of a limit that has one, or"
                   .formatted(text)
-              + " COUNT/PERIOD such as 100/1h");
+              + " COUNT/PERIOD such as 100/1h"
+              + Suggestion.didYouMean(text, named));
     }
     return quota;
   }

@@ -160,6 +160,7 @@ final class SimulateCommandTest {
         "--limit=100/hour | --limit: found \"hour\", expected a duration such as 1s,",
         "--limit=0/1h | --limit: burst: found 0, expected a whole number > 0",
         "--limit=NoSuchLimit | --limit: found \"NoSuchLimit\", which has no default, expected the name of a limit that has one",
+        "--limit=LoginsPerIPAddres | --limit: found \"LoginsPerIPAddres\", which has no default, expected the name of a limit that has one, or COUNT/PERIOD such as 100/1h; did you mean \"LoginsPerIPAddress\"?",
         "--limit=1/100000h | --limit: found 1/100000h, whose bucket takes 100000h to fill, expected at most 10 years",
         "--limits=nowhere.yml --limit=LoginsPerIPAddress | nowhere.yml: there is no such file",
         "--for=soon | --for: found \"soon\", expected a duration",
