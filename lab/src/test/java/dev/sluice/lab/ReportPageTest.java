@@ -152,8 +152,8 @@ final class ReportPageTest {
         Drip.HEALTHY
             .stalledFrom(Duration.ofMinutes(239), Duration.ofHours(9))
             .stalledFrom(Duration.ZERO, Duration.ofMinutes(2))
-            .stalledFrom(Duration.ofMinutes(110), Duration.ofMinutes(10))
-            .stalledFrom(Duration.ofMinutes(122), Duration.ofMinutes(1))
+            .stalledFrom(Duration.ofMinutes(103), Duration.ofMinutes(10))
+            .stalledFrom(Duration.ofMinutes(115), Duration.ofMinutes(1))
             .stalledFrom(Duration.ofHours(5), Duration.ofHours(1));
     Scenario scenario =
         new Scenario(
