@@ -63,10 +63,12 @@ public final class Rule {
     if (!methods.isEmpty() && !methods.contains(visit.request().getMethod())) {
       return null;
     }
-    for (PathPattern pattern : paths) {
-      Map<String, String> variables = pattern.match(visit.path());
-      if (variables != null) {
-        return variables;
+    for (List<String> path : visit.paths()) {
+      for (PathPattern pattern : paths) {
+        Map<String, String> variables = pattern.match(path);
+        if (variables != null) {
+          return variables;
+        }
       }
     }
     return null;

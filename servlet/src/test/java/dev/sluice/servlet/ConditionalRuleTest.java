@@ -51,11 +51,7 @@ class ConditionalRuleTest {
   }
 
   private void start(Rule... rules) throws Exception {
-    RateLimitFilter.Builder filter = RateLimitFilter.builder(limiter);
-    for (Rule rule : rules) {
-      filter.rule(rule);
-    }
-    web.filter(filter.build()).start();
+    web.filter(RateLimitFilter.builder(limiter), rules).start();
   }
 
   @Test

@@ -5,6 +5,7 @@ import jakarta.servlet.DispatcherType;
 import jakarta.servlet.Filter;
 import jakarta.servlet.http.HttpServlet;
 import java.util.EnumSet;
+import org.eclipse.jetty.ee10.servlet.DefaultServlet;
 import org.eclipse.jetty.ee10.servlet.ErrorPageErrorHandler;
 import org.eclipse.jetty.ee10.servlet.FilterHolder;
 import org.eclipse.jetty.ee10.servlet.ServletContextHandler;
@@ -49,6 +50,17 @@ final class JettyServer extends WebServer {
   @CanIgnoreReturnValue
   WebServer errorPage(int status, String path) {
     errors.addErrorPage(status, path);
+    return this;
+  }
+
+  @Override
+  @CanIgnoreReturnValue
+  WebServer welcome(String file) {
+    context.setBaseResourceAsString(System.getProperty("java.io.tmpdir"));
+    context.setWelcomeFiles(new String[] {file});
+    ServletHolder files = new ServletHolder(new DefaultServlet());
+    files.setInitParameter("welcomeServlets", "true");
+    context.addServlet(files, "/");
     return this;
   }
 

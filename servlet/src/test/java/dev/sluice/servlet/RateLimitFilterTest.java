@@ -48,9 +48,7 @@ class RateLimitFilterTest {
   }
 
   private void start(Rule... rules) throws Exception {
-    RateLimitFilter.Builder filter = RateLimitFilter.builder(limiter);
-    List.of(rules).forEach(filter::rule);
-    start(filter.build());
+    web.filter(RateLimitFilter.builder(limiter), rules).start();
   }
 
   private void start(Filter filter) throws Exception {

@@ -48,11 +48,7 @@ class ShadowRuleTest {
   }
 
   private void start(Rule... rules) throws Exception {
-    RateLimitFilter.Builder filter = RateLimitFilter.builder(limiter);
-    for (Rule rule : rules) {
-      filter.rule(rule);
-    }
-    web.filter(filter.build()).start();
+    web.filter(RateLimitFilter.builder(limiter), rules).start();
   }
 
   @Test

@@ -14,6 +14,7 @@ import java.util.logging.Logger;
 import java.util.stream.Stream;
 import org.apache.catalina.Context;
 import org.apache.catalina.connector.Connector;
+import org.apache.catalina.servlets.DefaultServlet;
 import org.apache.catalina.startup.Tomcat;
 import org.apache.tomcat.util.descriptor.web.ErrorPage;
 import org.apache.tomcat.util.descriptor.web.FilterDef;
@@ -87,6 +88,13 @@ final class TomcatServer extends WebServer {
     page.setLocation(path);
     context.addErrorPage(page);
     return this;
+  }
+
+  @Override
+  @CanIgnoreReturnValue
+  WebServer welcome(String file) {
+    context.addWelcomeFile(file);
+    return servlet("/", new DefaultServlet());
   }
 
   @Override

@@ -26,10 +26,22 @@ abstract class WebServer implements AutoCloseable {
   abstract WebServer filter(Filter filter);
 
   @CanIgnoreReturnValue
+  WebServer filter(RateLimitFilter.Builder filter, Rule... rules) {
+    for (Rule rule : rules) {
+      filter.rule(rule);
+    }
+    return filter(filter.build());
+  }
+
+  @CanIgnoreReturnValue
   abstract WebServer servlet(String path, HttpServlet servlet);
 
   @CanIgnoreReturnValue
   abstract WebServer errorPage(int status, String path);
+
+  /** Sets what folders stand for; the container's own servlet then answers for all else. */
+  @CanIgnoreReturnValue
+  abstract WebServer welcome(String file);
 
   @CanIgnoreReturnValue
   abstract WebServer start() throws Exception;
