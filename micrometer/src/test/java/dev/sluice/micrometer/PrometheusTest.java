@@ -100,9 +100,16 @@ class PrometheusTest {
                       && !prometheus
                           .ask("sum(rate(ratelimits_latency_count[%s])) > 0".formatted(RATE))
                           .isEmpty());
-      for (String alert : alerts) {
-        assertThat(prometheus.ask(alert)).as(alert).isEmpty();
-      }
+      // A first call that was too slow is an error too, for as long as the rate remembers it.
+      patiently("silence")
+          .until(
+              () -> {
+                boolean silent = redis.ask();
+                for (String alert : alerts) {
+                  silent &= prometheus.ask(alert).isEmpty();
+                }
+                return silent;
+              });
 
       memory.metrics.loaded(Instant.now().minusSeconds(601));
       memory.metrics.loadFailed(2);

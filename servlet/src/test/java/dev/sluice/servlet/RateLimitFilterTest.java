@@ -180,6 +180,14 @@ class RateLimitFilterTest {
     assertThat(web.get(path).headers().firstValue("RateLimit")).isPresent();
   }
 
+  @Test
+  void absoluteUri_isTheSamePath() throws Exception {
+    start(perAddress().build());
+
+    assertThat(RawHttp.get(web.port(), "http://x/app/page")).contains("\"PerAddress\";r=2");
+    assertThat(RawHttp.get(web.port(), "http://x/app/pag%65;a=b?c")).contains("r=1");
+  }
+
   @ParameterizedTest
   @CsvSource({"GET, 2", "HEAD, 2", "POST, 3", "DELETE, 3"})
   void methods_restrictARule_andGetIncludesHead(String method, long left) throws Exception {
