@@ -114,9 +114,9 @@ public final class Transaction {
   }
 
   /**
-   * This transaction, marked as a trial whose denial refuses nobody, so that observers count it
-   * apart. The limiter decides on it as on any other; to keep its denial from the others, spend it
-   * in a batch of its own.
+   * This transaction as a trial, whose denial refuses nobody: on a bucket of its own, so that a
+   * trial takes nothing from what is in force, and counted apart by observers. The limiter decides
+   * on it as on any other; to keep its denial from the others, spend it in a batch of its own.
    *
    * @return a new transaction
    */
@@ -200,10 +200,11 @@ public final class Transaction {
   /**
    * The key of the bucket.
    *
-   * @return the name's number, ":" and the id
+   * @return the name's number, ":" and the id; before them "shadow:" for a trial
    */
   public String bucketKey() {
-    return name().bucketKey(id);
+    String key = name().bucketKey(id);
+    return shadow ? "shadow:" + key : key;
   }
 
   @Override

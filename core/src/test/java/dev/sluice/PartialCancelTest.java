@@ -60,7 +60,7 @@ class PartialCancelTest {
   }
 
   @Test
-  void shadow_isAMarkThatDecidesNothingAndStaysOn() {
+  void shadow_isATrial_onABucketOfItsOwn() {
     Transaction trial =
         limiter.transaction("LoginsPerIPAddress", "192.0.2.7").inShadow().withCost(10);
 
@@ -69,6 +69,8 @@ class PartialCancelTest {
 
     assertThat(second.denied()).isTrue();
     assertThat(second.transaction().isShadow()).isTrue();
+    assertThat(second.transaction().bucketKey()).isEqualTo("shadow:101:192.0.2.7");
+    assertThat(remaining("LoginsPerIPAddress")).isEqualTo(10);
     assertThat(limiter.transaction("LoginsPerIPAddress", "192.0.2.7").isShadow()).isFalse();
   }
 

@@ -28,6 +28,15 @@ final class DripOptions {
       description = "When it does not run: 1h+30m is half an hour, from the first hour on.")
   private List<String> stalls = List.of();
 
+  /** Only one algorithm has such a process: without it, nothing that is said of it could hold. */
+  void requireLeakyBucket(boolean isThere) {
+    if (!isThere && (every != null || buckets != null || !stalls.isEmpty())) {
+      throw new InputException(
+          (every != null ? "--drip-every" : buckets != null ? "--drip-buckets" : "--drip-stall")
+              + ": found no leaky-bucket in --algorithm, expected it: no other algorithm has a drip");
+    }
+  }
+
   Drip drip() {
     if (buckets != null && buckets < 1) {
       throw new InputException(

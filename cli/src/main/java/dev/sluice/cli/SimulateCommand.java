@@ -150,9 +150,11 @@ final class SimulateCommand implements Callable<Integer> {
   }
 
   private List<Subject> subjects(List<Quota> quotas, Drip drip) {
+    List<AlgorithmKind> kinds = kinds();
+    drips.requireLeakyBucket(kinds.contains(AlgorithmKind.LEAKY_BUCKET));
     List<Subject> subjects = new ArrayList<>();
     for (Quota quota : quotas) {
-      for (AlgorithmKind kind : kinds()) {
+      for (AlgorithmKind kind : kinds) {
         subjects.add(orRefused("--", () -> new Subject(kind, quota, drip)));
       }
     }

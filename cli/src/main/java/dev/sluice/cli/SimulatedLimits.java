@@ -4,6 +4,7 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.lab.QuotaText;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.Suggestion;
 import dev.sluice.yaml.LimitFiles;
 import java.nio.file.Path;
 import java.util.List;
@@ -40,8 +41,24 @@ final class SimulatedLimits {
   /** At least one. */
   List<Quota> quotas() {
     List<String> texts = limits.isEmpty() ? List.of(USUAL) : limits;
-    Limits known = texts.stream().allMatch(QuotaText::isMeant) ? null : known();
+    boolean named = !texts.stream().allMatch(QuotaText::isMeant);
+    requireNoFileForNothing(named);
+    Limits known = named ? known() : null;
     return texts.stream().map(text -> quota(text, known)).toList();
+  }
+
+  /** A file that nothing is taken from is a slip. */
+  private void requireNoFileForNothing(boolean named) {
+    if (file != null && !named) {
+      throw new InputException(
+          "--limits: found no --limit that names a limit of "
+              + file
+              + ", expected one such as --limit LoginsPerIPAddress");
+    }
+    if (names != null && file == null) {
+      throw new InputException(
+          "--names: found no --limits, expected the file whose names these are");
+    }
   }
 
   private static Quota quota(String text, @Nullable Limits known) {
@@ -55,10 +72,16 @@ final class SimulatedLimits {
     LimitName name = known.catalogue().find(text);
     Quota quota = name == null ? null : known.defaultFor(name);
     if (quota == null) {
+      List<String> named =
+          known.catalogue().names().stream()
+              .filter(one -> known.defaultFor(one) != null)
+              .map(LimitName::name)
+              .toList();
       throw new InputException(
           "--limit: found \"%s\", which has no default, expected the name of a limit that has one, or"
                   .formatted(text)
-              + " COUNT/PERIOD such as 100/1h");
+              + " COUNT/PERIOD such as 100/1h"
+              + Suggestion.didYouMean(text, named));
     }
     return quota;
   }

@@ -50,7 +50,10 @@ final class ActCommandTest {
   void unreachableStore_endsWithThree() throws IOException {
     Cli run = run("redis://127.0.0.1:1/0", "spend", "NewOrdersPerAccount", "17");
     assertThat(run.code()).isEqualTo(Exit.UNREACHABLE);
-    assertThat(run.err()).startsWith("sluice: 127.0.0.1:1: ").doesNotContain("at dev.sluice");
+    assertThat(run.err())
+        .startsWith("sluice: ")
+        .contains("127.0.0.1:1")
+        .doesNotContain("at dev.sluice");
     assertThat(run.out()).isEmpty();
   }
 

@@ -102,8 +102,13 @@ final class SimulateCommandTest {
     }
     assertThat(json.at("/outcomes/0/algorithm").textValue()).isEqualTo("leaky-bucket");
     assertThat(json.at("/outcomes/0/wronglyDenied").longValue()).isPositive();
+    assertThat(json.at("/outcomes/0/drip"))
+        .hasToString(
+            "{\"everyNanos\":36000000000,\"stalls\":"
+                + "[{\"fromNanos\":3600000000000,\"lengthNanos\":7200000000000}]}");
     assertThat(json.at("/outcomes/1/algorithm").textValue()).isEqualTo("gcra");
     assertThat(json.at("/outcomes/1").has("wronglyDenied")).isFalse();
+    assertThat(json.at("/outcomes/1").has("drip")).isFalse();
   }
 
   @Test
@@ -155,6 +160,7 @@ final class SimulateCommandTest {
         "--limit=100/hour | --limit: found \"hour\", expected a duration such as 1s,",
         "--limit=0/1h | --limit: burst: found 0, expected a whole number > 0",
         "--limit=NoSuchLimit | --limit: found \"NoSuchLimit\", which has no default, expected the name of a limit that has one",
+        "--limit=LoginsPerIPAddres | --limit: found \"LoginsPerIPAddres\", which has no default, expected the name of a limit that has one, or COUNT/PERIOD such as 100/1h; did you mean \"LoginsPerIPAddress\"?",
         "--limit=1/100000h | --limit: found 1/100000h, whose bucket takes 100000h to fill, expected at most 10 years",
         "--limits=nowhere.yml --limit=LoginsPerIPAddress | nowhere.yml: there is no such file",
         "--for=soon | --for: found \"soon\", expected a duration",
@@ -169,6 +175,11 @@ final class SimulateCommandTest {
         "--drip-stall=1h+0s | --drip-stall: found 0s, expected a duration > 0",
         "--drip-stall=x+1s | --drip-stall: found \"x\", expected a duration",
         "--drip-stall=1h+2562047h | --drip-stall: found a stall from PT1H for PT2562047H, expected a start >= 0 and a length > 0, each at most 10 years",
+        "--drip-stall=1h+1h --algorithm=gcra | --drip-stall: found no leaky-bucket in --algorithm, expected it: no other algorithm has a drip",
+        "--drip-buckets=3 --algorithm=gcra,sliding-log | --drip-buckets: found no leaky-bucket in --algorithm",
+        "--limits=limits.yml | --limits: found no --limit that names a limit of limits.yml, expected one such as --limit LoginsPerIPAddress",
+        "--limits=limits.yml --limit=9/1m | --limits: found no --limit that names a limit of limits.yml",
+        "--names=names.yml | --names: found no --limits, expected the file whose names these are",
         "--report=/ | --report: /: found a directory, expected a file",
         "--report=no/such/out.html | --report: no/such/out.html: there is no folder",
         "--seed=one | Invalid value for option '--seed'",

@@ -1,5 +1,6 @@
 package dev.sluice.lab;
 
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 
@@ -31,6 +32,8 @@ record Chart(
   private static final int NOTE_HEIGHT = 18;
   private static final int TIMES_HEIGHT = 32;
   private static final int LAST = 18;
+  private static final int STALL_WORD = 86; // how wide "drip stalled" is, with a little room
+  private static final int FULL_WORD = 30;
 
   /** How much of a panel is left free above its limit, for the word that stands there. */
   private static final double ROOM_ABOVE_LIMIT = 1.25;
@@ -148,11 +151,25 @@ record Chart(
               .formatted(number(frame.left()), number(y), number(frame.left() + frame.width())));
       text(out, "note", frame.left() + frame.width(), y - 4, "end", "full");
     }
-    for (Drip.Stall stall : panel.stalls) {
-      double middle = (frame.x(stall.from().toNanos()) + frame.x(stall.end().toNanos())) / 2;
-      text(out, "over", middle, frame.top() + 13, "middle", "drip stalled");
-    }
+    nameStalls(out, panel.stalls, frame, panel.limit > 0 ? FULL_WORD : 0);
     out.append("</g>");
+  }
+
+  /** A word for each stall, within the frame; none where it would lie on that of another. */
+  private static void nameStalls(
+      StringBuilder out, List<Drip.Stall> stalls, Frame frame, int takenOnTheRight) {
+    double last = frame.left() + frame.width() - takenOnTheRight - STALL_WORD;
+    double free = frame.left();
+    List<Drip.Stall> inOrder =
+        stalls.stream().sorted(Comparator.comparing(Drip.Stall::from)).toList();
+    for (Drip.Stall stall : inOrder) {
+      double middle = (frame.x(stall.from().toNanos()) + frame.x(stall.end().toNanos())) / 2;
+      double left = Math.min(Math.max(middle - STALL_WORD / 2.0, frame.left()), last);
+      if (left >= free && stall.from().toNanos() < frame.lengthNanos()) {
+        text(out, "over", left + STALL_WORD / 2.0, frame.top() + 13, "middle", "drip stalled");
+        free = left + STALL_WORD;
+      }
+    }
   }
 
   private String anchor(long at) {

@@ -1,5 +1,6 @@
 package dev.sluice.lab;
 
+import dev.sluice.gcra.Quota;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -48,6 +49,11 @@ public record Drip(Duration every, int bucketsPerRun, List<Stall> stalls) {
     List<Stall> more = new ArrayList<>(stalls);
     more.add(new Stall(from, length));
     return new Drip(every, bucketsPerRun, more);
+  }
+
+  /** The time between two runs under a limit. */
+  long everyNanos(Quota quota) {
+    return every.isZero() ? quota.intervalNanos() : every.toNanos();
   }
 
   /**

@@ -33,7 +33,7 @@ final class LeakyBucket implements Algorithm {
   LeakyBucket(Quota quota, Drip drip) {
     this.intervalNanos = quota.intervalNanos();
     this.capacityNanos = quota.offsetNanos();
-    this.everyNanos = drip.every().isZero() ? intervalNanos : drip.every().toNanos();
+    this.everyNanos = drip.everyNanos(quota);
     this.bucketsPerRun = drip.bucketsPerRun() == 0 ? Integer.MAX_VALUE : drip.bucketsPerRun();
     this.stalls = drip.stalls().stream().sorted(Comparator.comparing(Drip.Stall::from)).toList();
     this.nextRunNanos = everyNanos;

@@ -12,6 +12,9 @@ public final class OutcomesJson {
 
   private static final JsonFactory FACTORY = new JsonFactory();
 
+  /** Digits after the point: billionths of a token, and the same text on every JDK. */
+  private static final int DIGITS = 9;
+
   private OutcomesJson() {}
 
   /**
@@ -52,6 +55,9 @@ public final class OutcomesJson {
     json.writeNumberField("burst", outcome.subject().quota().burst());
     json.writeNumberField("count", outcome.subject().quota().count());
     json.writeNumberField("periodNanos", outcome.subject().quota().period().toNanos());
+    if (outcome.subject().kind() == AlgorithmKind.LEAKY_BUCKET) {
+      drip(json, outcome.subject());
+    }
     json.writeNumberField("requests", outcome.requests());
     json.writeNumberField("admitted", outcome.totalAdmitted());
     json.writeNumberField("denied", outcome.totalDenied());
@@ -62,7 +68,8 @@ public final class OutcomesJson {
       json.writeStringField("longestLockoutClient", outcome.lockedOut());
     }
     json.writeNumberField("peakAdmittedPerBin", outcome.peak());
-    json.writeNumberField("varianceAdmittedPerBin", outcome.variance());
+    json.writeFieldName("varianceAdmittedPerBin");
+    json.writeNumber(Numbers.scaled(outcome.variance(), DIGITS));
     if (outcome.wronglyDenied().isPresent()) {
       json.writeNumberField("wronglyDenied", outcome.wronglyDenied().getAsLong());
     }
@@ -72,8 +79,27 @@ public final class OutcomesJson {
     for (LevelPoint point : outcome.level()) {
       json.writeStartArray();
       json.writeNumber(point.nanos());
-      json.writeNumber(point.level());
+      json.writeNumber(Numbers.scaled(point.level(), DIGITS));
       json.writeEndArray();
+    }
+    json.writeEndArray();
+    json.writeEndObject();
+  }
+
+  /** How the process runs, with what follows from the limit. */
+  private static void drip(JsonGenerator json, Subject subject) throws IOException {
+    Drip drip = subject.drip();
+    json.writeObjectFieldStart("drip");
+    json.writeNumberField("everyNanos", drip.everyNanos(subject.quota()));
+    if (drip.bucketsPerRun() > 0) {
+      json.writeNumberField("bucketsPerRun", drip.bucketsPerRun());
+    }
+    json.writeArrayFieldStart("stalls");
+    for (Drip.Stall stall : drip.stalls()) {
+      json.writeStartObject();
+      json.writeNumberField("fromNanos", stall.from().toNanos());
+      json.writeNumberField("lengthNanos", stall.length().toNanos());
+      json.writeEndObject();
     }
     json.writeEndArray();
     json.writeEndObject();

@@ -43,7 +43,7 @@ public record Subject(AlgorithmKind kind, Quota quota, Drip drip) {
   /** The algorithm, with all buckets full, for a run of a length. */
   Algorithm start(long lengthNanos) {
     if (kind == AlgorithmKind.LEAKY_BUCKET) {
-      long every = drip.every().isZero() ? quota.intervalNanos() : drip.every().toNanos();
+      long every = drip.everyNanos(quota);
       if (lengthNanos / every > MOST_RUNS) {
         throw new IllegalArgumentException(
             "drip: found a run every %s for %s, expected at most %d runs; let it come less often"

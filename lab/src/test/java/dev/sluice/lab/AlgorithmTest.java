@@ -48,40 +48,48 @@ final class AlgorithmTest {
   @ParameterizedTest
   @EnumSource
   void whoWaitsAsTold_isAdmitted_andNobodyPassesOver(AlgorithmKind kind) {
-    Seeds.run(
-        50,
-        random -> {
-          Algorithm algorithm = kind.start(TEN_A_MINUTE, Drip.HEALTHY);
-          long now = 0;
-          for (int i = 0; i < 500; i++) {
-            now += random.nextInt(8) * SECOND + (long) random.nextInt(1000);
-            long cost = 1 + (long) random.nextInt(10);
-            Verdict verdict = algorithm.decide(0, cost, now);
-            assertThat(verdict.level()).isBetween(0.0, 10.0);
-            if (!verdict.admitted()) {
-              now += verdict.retryAfterNanos();
-              assertThat(algorithm.decide(0, cost, now).admitted()).isTrue();
-            }
-          }
+    denyAtRandom(
+        kind,
+        8,
+        (algorithm, cost, now, wait) -> {
+          assertThat(algorithm.decide(0, cost, now + wait).admitted()).isTrue();
+          return now + wait;
         });
   }
 
   @ParameterizedTest
   @EnumSource
   void wait_isNotLongerThanNeeded(AlgorithmKind kind) {
+    // The sliding counter rounds: two nanoseconds are its due.
+    denyAtRandom(
+        kind,
+        4,
+        (algorithm, cost, now, wait) -> {
+          long early = now + Math.max(wait - 3, 0);
+          assertThat(algorithm.decide(0, cost, early).admitted()).isFalse();
+          return early;
+        });
+  }
+
+  /** What is looked at after a denial. */
+  private interface AfterDenial {
+    long then(Algorithm algorithm, long cost, long nowNanos, long waitNanos);
+  }
+
+  /** Random requests, up to so many seconds apart, and after each denial what the test wants. */
+  private static void denyAtRandom(AlgorithmKind kind, int seconds, AfterDenial after) {
     Seeds.run(
         50,
         random -> {
           Algorithm algorithm = kind.start(TEN_A_MINUTE, Drip.HEALTHY);
           long now = 0;
           for (int i = 0; i < 500; i++) {
-            now += random.nextInt(4) * SECOND + (long) random.nextInt(1000);
+            now += random.nextInt(seconds) * SECOND + (long) random.nextInt(1000);
             long cost = 1 + (long) random.nextInt(10);
             Verdict verdict = algorithm.decide(0, cost, now);
-            // The sliding counter rounds: two nanoseconds are its due.
-            if (!verdict.admitted() && verdict.retryAfterNanos() > 3) {
-              now += verdict.retryAfterNanos() - 3;
-              assertThat(algorithm.decide(0, cost, now).admitted()).isFalse();
+            assertThat(verdict.level()).isBetween(0.0, 10.0);
+            if (!verdict.admitted()) {
+              now = after.then(algorithm, cost, now, verdict.retryAfterNanos());
             }
           }
         });

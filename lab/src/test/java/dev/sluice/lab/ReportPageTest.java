@@ -22,6 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.openqa.selenium.By;
 import org.openqa.selenium.WebElement;
 import org.openqa.selenium.logging.LogType;
@@ -91,6 +92,10 @@ final class ReportPageTest {
                 "return [...document.querySelectorAll('svg')].filter(s => s.checkVisibility()).length"))
         .as("charts that are shown")
         .isEqualTo(3L);
+    // Paper can not be scrolled, and a table takes less of it than cards.
+    assertThat(
+            browser.ask("return getComputedStyle(document.querySelector('.summary tr')).display"))
+        .isEqualTo(look.width() > 900 || look.media().equals("print") ? "table-row" : "block");
     boolean narrow = look.width() < 640;
     assertThat(browser.ask("return document.querySelector('.narrow').checkVisibility()"))
         .isEqualTo(narrow);
@@ -134,6 +139,40 @@ final class ReportPageTest {
       assertThat(browser.ask("return document.documentElement.scrollWidth"))
           .isEqualTo((long) width);
       assertThat(faults()).isEmpty();
+    } finally {
+      browser.driver().get(folder.resolve("report.html").toUri().toString());
+    }
+  }
+
+  /** At the edges, on top of each other, and after the end. */
+  @ParameterizedTest
+  @ValueSource(ints = {1280, 390})
+  void stalls_areNamed_whereverTheyLie(int width) throws IOException {
+    Drip drip =
+        Drip.HEALTHY
+            .stalledFrom(Duration.ofMinutes(239), Duration.ofHours(9))
+            .stalledFrom(Duration.ZERO, Duration.ofMinutes(2))
+            .stalledFrom(Duration.ofMinutes(103), Duration.ofMinutes(10))
+            .stalledFrom(Duration.ofMinutes(115), Duration.ofMinutes(1))
+            .stalledFrom(Duration.ofHours(5), Duration.ofHours(1));
+    Scenario scenario =
+        new Scenario(
+            List.of(Traffic.parse("steady", LIMIT, LENGTH)), LENGTH, Duration.ofMinutes(1), 1, "");
+    Outcome outcome =
+        scenario.run(new Subject(AlgorithmKind.LEAKY_BUCKET, LIMIT, drip), nanos -> {});
+    Path page = folder.resolve("stalls.html");
+    Files.writeString(page, Report.html(scenario, List.of(outcome), ""));
+    try {
+      browser.driver().get(page.toUri().toString());
+      Browser.Look look = new Browser.Look("stalls-" + width, width, "screen", "light");
+      browser.look(look);
+      keepPictures(look);
+      assertThat(faults()).isEmpty();
+      assertThat(
+              browser.ask(
+                  "return [...document.querySelectorAll('svg')].filter(s => s.checkVisibility())"
+                      + ".every(s => s.querySelectorAll('.over').length === 3)"))
+          .isEqualTo(true);
     } finally {
       browser.driver().get(folder.resolve("report.html").toUri().toString());
     }

@@ -59,13 +59,7 @@ final class ScenarioTest {
   @Test
   void figures_areCountedRight() {
     // One client, one request each minute; a limit of one in two minutes.
-    Scenario scenario =
-        new Scenario(
-            List.of(Traffic.parse("steady:clients=1,rate=1/1m", LIMIT, LENGTH)),
-            Duration.ofMinutes(10),
-            Duration.ofMinutes(5),
-            1,
-            "");
+    Scenario scenario = tenMinutes("steady:clients=1,rate=1/1m", 5);
     Quota limit = Quota.per(1, Duration.ofMinutes(2));
     Outcome outcome = scenario.run(new Subject(AlgorithmKind.GCRA, limit), nanos -> {});
     assertThat(outcome.requests()).isEqualTo(10);
@@ -83,13 +77,7 @@ final class ScenarioTest {
 
   @Test
   void lockout_withoutAnAdmissionAfterIt_lastsAsLongAsTheLastDenialSays() {
-    Scenario scenario =
-        new Scenario(
-            List.of(Traffic.parse("steady:clients=1,rate=1/1m", LIMIT, LENGTH)),
-            Duration.ofMinutes(10),
-            Duration.ofMinutes(1),
-            1,
-            "");
+    Scenario scenario = tenMinutes("steady:clients=1,rate=1/1m", 1);
     // Admitted within the first minute and denied each minute after it, to the end of the run.
     Outcome hour = lockedOut(scenario, Duration.ofHours(1));
     assertThat(hour.denied()).startsWith(0L, 1L).endsWith(1L);
@@ -101,13 +89,7 @@ final class ScenarioTest {
 
   @Test
   void lockout_ofASingleDenial_isTheWaitThatItTold() {
-    Scenario scenario =
-        new Scenario(
-            List.of(Traffic.parse("retry-storm:clients=2,tries=1,within=1s", LIMIT, LENGTH)),
-            Duration.ofMinutes(10),
-            Duration.ofMinutes(1),
-            1,
-            "");
+    Scenario scenario = tenMinutes("retry-storm:clients=2,tries=1,within=1s", 1);
     Outcome outcome = lockedOut(scenario, Duration.ofMinutes(5));
     assertThat(outcome.totalDenied()).isEqualTo(1);
     assertThat(outcome.longestLockoutNanos())
@@ -122,13 +104,7 @@ final class ScenarioTest {
 
   @Test
   void variance_leavesOutALastBinThatIsCutShort() {
-    Scenario scenario =
-        new Scenario(
-            List.of(Traffic.parse("steady:clients=1,rate=1/1m", LIMIT, LENGTH)),
-            Duration.ofMinutes(10),
-            Duration.ofMinutes(4),
-            1,
-            "");
+    Scenario scenario = tenMinutes("steady:clients=1,rate=1/1m", 4);
     Outcome outcome = scenario.run(new Subject(AlgorithmKind.GCRA, LIMIT), nanos -> {});
     assertThat(outcome.admitted()).containsExactly(4L, 4L, 2L);
     assertThat(outcome.variance()).isZero();
@@ -223,6 +199,11 @@ final class ScenarioTest {
 
   private static Scenario scenario(long seed, String... traffic) {
     return new Scenario(traffic(traffic), LENGTH, BIN, seed, "");
+  }
+
+  private static Scenario tenMinutes(String traffic, int minutesOfABin) {
+    return new Scenario(
+        traffic(traffic), Duration.ofMinutes(10), Duration.ofMinutes(minutesOfABin), 1, "");
   }
 
   private static List<Traffic> traffic(String... descriptions) {

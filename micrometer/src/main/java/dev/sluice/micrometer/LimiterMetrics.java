@@ -11,8 +11,10 @@ import io.micrometer.core.instrument.DistributionSummary;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Instant;
+import java.util.EnumMap;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -40,8 +42,8 @@ public final class LimiterMetrics implements LimiterObserver {
   private final MeterRegistry registry;
   private final CurrentLimits limits;
   private final Map<LimitName, LimitMeters> byLimit = new ConcurrentHashMap<>();
-  private final Map<Act, DistributionSummary> successes = new ConcurrentHashMap<>();
-  private final Map<Act, DistributionSummary> errors = new ConcurrentHashMap<>();
+  private final Map<Act, DistributionSummary> successes;
+  private final Map<Act, DistributionSummary> errors;
   private volatile double loadedAtSeconds = Double.NaN;
   private volatile double loadErrors;
 
@@ -55,6 +57,8 @@ public final class LimiterMetrics implements LimiterObserver {
   public LimiterMetrics(MeterRegistry registry, CurrentLimits limits, BucketStore store) {
     this.registry = registry;
     this.limits = limits;
+    this.successes = calls(registry, "success");
+    this.errors = calls(registry, "error");
     bindNames();
     bindGauges(store);
   }
@@ -110,19 +114,23 @@ public final class LimiterMetrics implements LimiterObserver {
 
   @Override
   public void stored(Act act, int charges, @Nullable Throwable failure, long elapsedNanos) {
-    Map<Act, DistributionSummary> calls = failure == null ? successes : errors;
-    String result = failure == null ? "success" : "error";
-    calls
-        .computeIfAbsent(act, a -> calls(a, result))
+    Objects.requireNonNull((failure == null ? successes : errors).get(act)) // each has one
         .record(elapsedNanos / (double) TimeUnit.SECONDS.toNanos(1));
   }
 
-  private DistributionSummary calls(Act act, String result) {
-    return Latency.builder("ratelimits.latency")
-        .description("How long calls of the store took, in seconds")
-        .tag("call", act.name().toLowerCase(Locale.ROOT))
-        .tag("result", result)
-        .register(registry);
+  /** Every act has its series from the start, so that a rate over the first error is right. */
+  private static Map<Act, DistributionSummary> calls(MeterRegistry registry, String result) {
+    Map<Act, DistributionSummary> calls = new EnumMap<>(Act.class);
+    for (Act act : Act.values()) {
+      calls.put(
+          act,
+          Latency.builder("ratelimits.latency")
+              .description("How long calls of the store took, in seconds")
+              .tag("call", act.name().toLowerCase(Locale.ROOT))
+              .tag("result", result)
+              .register(registry));
+    }
+    return calls;
   }
 
   /**

@@ -17,9 +17,14 @@ class DashboardTest {
 
   @Test
   void everyMetric_thatAQueryNames_isExposed() throws IOException {
-    Watched watched = new Watched();
-    watched.everything();
-    Set<String> exposed = names(watched.registry.scrape());
+    Set<String> exposed = new TreeSet<>();
+    Watched memory = new Watched();
+    memory.everything();
+    exposed.addAll(names(memory.registry.scrape()));
+    try (WatchedRedis redis = new WatchedRedis()) {
+      redis.ask();
+      exposed.addAll(names(redis.registry.scrape()));
+    }
     Set<String> asked = new TreeSet<>();
     for (Dashboard.Query query : Dashboard.queries("1m")) {
       asked.addAll(names(query.promql()));

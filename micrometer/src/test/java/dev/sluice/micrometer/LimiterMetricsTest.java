@@ -56,11 +56,22 @@ class LimiterMetricsTest {
     assertThat(exposition()).contains(line);
   }
 
+  /** A rate can only see the first error if there was a 0 before it. */
+  @Test
+  void everyCallAndResult_hasItsSeriesFromTheFirst() {
+    for (String call : List.of("check", "spend", "refund", "reset")) {
+      assertThat(exposition())
+          .contains("ratelimits_latency_count{call=\"%s\",result=\"error\"} 0".formatted(call))
+          .contains("ratelimits_latency_count{call=\"%s\",result=\"success\"} 0".formatted(call));
+    }
+  }
+
   @Test
   void latency_isInSeconds() {
     watched.everything();
 
-    double sum = Double.parseDouble(value("ratelimits_latency_sum{call=\"spend\""));
+    double sum =
+        Double.parseDouble(value("ratelimits_latency_sum{call=\"spend\",result=\"success\""));
     assertThat(sum).isPositive().isLessThan(1);
   }
 

@@ -3,133 +3,148 @@ package dev.sluice.micrometer;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
-import com.sun.net.httpserver.HttpServer;
 import java.io.IOException;
 import java.io.OutputStream;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
-import java.net.ServerSocket;
-import java.net.URI;
-import java.net.URLEncoder;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.awaitility.core.ConditionFactory;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The metrics as a real Prometheus sees them. Runs where one is installed; see the pom. */
+/**
+ * The metrics of two limiters, one over memory and one over a real Redis, as a real Prometheus sees
+ * them. Runs where one is installed; see the pom.
+ */
 @Tag("prometheus")
 class PrometheusTest {
 
-  private static final String BIN = "/usr/bin/";
-  private static final HttpClient CLIENT = HttpClient.newHttpClient();
+  private static final String RATE = "10s";
 
-  private final Watched watched = new Watched();
+  private final Watched memory = new Watched();
+  private final WatchedRedis redis = new WatchedRedis();
   @TempDir private Path folder;
+
+  @AfterEach
+  void stop() {
+    redis.close();
+  }
 
   @Test
   void exposition_isWhatPromtoolExpects() throws Exception {
-    watched.metrics.loaded(Instant.now());
-    watched.everything();
-    Process promtool =
-        new ProcessBuilder(BIN + "promtool", "check", "metrics").redirectErrorStream(true).start();
-    try (OutputStream in = promtool.getOutputStream()) {
-      in.write(watched.registry.scrape().getBytes(StandardCharsets.UTF_8));
-    }
-    String said = new String(promtool.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    memory.metrics.loaded(Instant.now());
+    memory.everything();
+    await().until(redis::ask);
+    for (String exposition : List.of(memory.registry.scrape(), redis.registry.scrape())) {
+      Process promtool =
+          new ProcessBuilder("/usr/bin/promtool", "check", "metrics")
+              .redirectErrorStream(true)
+              .start();
+      try (OutputStream in = promtool.getOutputStream()) {
+        in.write(exposition.getBytes(StandardCharsets.UTF_8));
+      }
+      String said = new String(promtool.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
 
-    assertThat(promtool.waitFor()).as(said).isZero();
+      assertThat(promtool.waitFor()).as(said).isZero();
+    }
   }
 
+  /**
+   * Each with a value above 0, while logins are denied, loads fail and the Redis comes and goes.
+   */
   @Test
-  void everyQueryOfTheDashboard_hasAnAnswer() throws Exception {
-    watched.metrics.loaded(Instant.now());
-    HttpServer exposed = HttpServer.create(loopback(0), 0);
-    exposed.createContext(
-        "/metrics",
-        exchange -> {
-          byte[] body = watched.registry.scrape().getBytes(StandardCharsets.UTF_8);
-          exchange.getResponseHeaders().set("Content-Type", "text/plain; version=0.0.4");
-          exchange.sendResponseHeaders(200, body.length);
-          exchange.getResponseBody().write(body);
-          exchange.close();
-        });
-    exposed.start();
-    int port = freePort();
-    Process prometheus = prometheus(port, exposed.getAddress().getPort());
-    try {
-      for (Dashboard.Query query : Dashboard.queries("10s")) {
-        await(query.panel())
-            .atMost(Duration.ofSeconds(60))
-            .ignoreException(IOException.class)
+  void everyQueryOfTheDashboard_showsWhatHappens() throws Exception {
+    memory.metrics.loaded(Instant.now());
+    memory.metrics.loadFailed(3);
+    AtomicInteger turn = new AtomicInteger();
+    try (LocalPrometheus prometheus =
+        new LocalPrometheus(folder, memory.registry, redis.registry)) {
+      for (Dashboard.Query query : Dashboard.queries(RATE)) {
+        patiently(query.panel())
             .until(
                 () -> {
-                  watched.everything();
-                  return hasAnswer(port, query.promql());
+                  if (turn.getAndIncrement() % 8 < 4) {
+                    redis.thaw();
+                  } else {
+                    redis.freeze();
+                  }
+                  memory.everything();
+                  redis.ask();
+                  return prometheus.ask(query.promql()).stream().anyMatch(value -> value > 0);
                 });
       }
     } finally {
-      prometheus.destroy();
-      exposed.stop(0);
-      assertThat(prometheus.waitFor()).isNotNegative();
+      redis.thaw();
     }
   }
 
-  /** A sample at least that is a finite number. */
-  private static boolean hasAnswer(int port, String promql)
-      throws IOException, InterruptedException {
-    URI uri =
-        URI.create(
-            "http://127.0.0.1:%d/api/v1/query?query=%s"
-                .formatted(port, URLEncoder.encode(promql, StandardCharsets.UTF_8)));
-    String body = CLIENT.send(HttpRequest.newBuilder(uri).build(), BodyHandlers.ofString()).body();
-    JsonNode answer = new ObjectMapper().readTree(body);
-    assertThat(answer.path("status").asText()).as(body).isEqualTo("success");
-    JsonNode samples = answer.path("data").path("result");
-    boolean answered = false;
-    for (JsonNode sample : samples) {
-      answered |= Double.isFinite(Double.parseDouble(sample.path("value").path(1).asText()));
-    }
-    return answered;
-  }
+  @Test
+  void alertsOfTheDocs_areSilentWhileAllIsWell_andCryWhenItIsNot() throws Exception {
+    List<String> alerts = alerts();
+    assertThat(alerts).hasSize(4);
+    memory.metrics.loaded(Instant.now());
+    try (LocalPrometheus prometheus =
+        new LocalPrometheus(folder, memory.registry, redis.registry)) {
+      patiently("calls are seen")
+          .until(
+              () ->
+                  redis.ask()
+                      && !prometheus
+                          .ask("sum(rate(ratelimits_latency_count[%s])) > 0".formatted(RATE))
+                          .isEmpty());
+      // A first call that was too slow is an error too, for as long as the rate remembers it.
+      patiently("silence")
+          .until(
+              () -> {
+                boolean silent = redis.ask();
+                for (String alert : alerts) {
+                  silent &= prometheus.ask(alert).isEmpty();
+                }
+                return silent;
+              });
 
-  private Process prometheus(int port, int target) throws IOException {
-    Path config = folder.resolve("prometheus.yml");
-    Files.writeString(
-        config,
-        """
-        global: {scrape_interval: 1s}
-        scrape_configs:
-          - job_name: sluice
-            static_configs: [{targets: ["127.0.0.1:%d"]}]
-        """
-            .formatted(target));
-    return new ProcessBuilder(
-            BIN + "prometheus",
-            "--config.file=" + config,
-            "--storage.tsdb.path=" + folder.resolve("data"),
-            "--web.listen-address=127.0.0.1:" + port)
-        .redirectErrorStream(true)
-        .redirectOutput(folder.resolve("log").toFile())
-        .start();
-  }
+      memory.metrics.loaded(Instant.now().minusSeconds(601));
+      memory.metrics.loadFailed(2);
+      redis.freeze();
 
-  private static int freePort() throws IOException {
-    try (ServerSocket socket = new ServerSocket()) {
-      socket.bind(loopback(0));
-      return socket.getLocalPort();
+      for (String alert : alerts) {
+        patiently(alert)
+            .until(
+                () -> {
+                  redis.ask();
+                  return !prometheus.ask(alert).isEmpty();
+                });
+      }
+    } finally {
+      redis.thaw();
     }
   }
 
-  private static InetSocketAddress loopback(int port) {
-    return new InetSocketAddress(InetAddress.getLoopbackAddress(), port);
+  /** The lines of the page's last block, without their remarks. */
+  private static List<String> alerts() throws IOException {
+    String page = Files.readString(Path.of("../docs/metrics.md"));
+    Matcher block =
+        Pattern.compile("What to be woken by:\n\n```\n(.*?)```", Pattern.DOTALL).matcher(page);
+    assertThat(block.find()).isTrue();
+    return block
+        .group(1)
+        .lines()
+        .map(line -> line.substring(0, line.indexOf('#')).strip().replace("5m", RATE))
+        .toList();
+  }
+
+  private static ConditionFactory patiently(String what) {
+    return await(what)
+        .atMost(Duration.ofSeconds(60))
+        .pollInterval(Duration.ofMillis(300))
+        .ignoreException(IOException.class);
   }
 }

@@ -5,9 +5,6 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
-import dev.sluice.redis.RedisObserver.Refusal;
-import dev.sluice.redis.RedisObserver.Result;
-import dev.sluice.redis.RedisObserver.State;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
@@ -32,15 +29,10 @@ final class Watched {
               .build());
   final BreakableStore store = new BreakableStore();
   final LimiterMetrics metrics = new LimiterMetrics(registry, limits, store);
-  final RedisMetrics redis = new RedisMetrics(registry);
   final Limiter limiter = Limiter.builder(limits, store).observer(metrics).build();
 
   /** Three logins of which one is denied, two trials of which one is, a failing store. */
   void everything() {
-    redis.called("redis:6379", Result.ANSWERED, 3, 3, 1_000_000);
-    redis.called("redis:6379", Result.TIMED_OUT, 1, 1, 500_000_000);
-    redis.refused("redis:6379", Refusal.QUEUE_FULL);
-    redis.changed("redis:6379", State.GIVEN_UP, "timed out");
     for (int i = 0; i < 3; i++) {
       var unused = limiter.spend("LoginsPerIPAddress", "192.0.2.7");
     }

@@ -72,10 +72,7 @@ final class Admission {
       Batch batch = new Batch();
       try {
         for (Transaction transaction : transactions(rule)) {
-          // A bucket that is charged already is not charged again by a trial.
-          if (!enforced.buckets().contains(transaction.bucketKey())) {
-            batch.add(rule, transaction.inShadow());
-          }
+          batch.add(rule, transaction.inShadow());
         }
         if (!batch.isEmpty()) {
           Decision decision = spend(batch);

@@ -9,7 +9,6 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,10 +27,6 @@ final class Batch {
     String bucket = transaction.bucketKey();
     byBucket.merge(bucket, transaction, (one, other) -> other.cost() > one.cost() ? other : one);
     rules.computeIfAbsent(bucket, b -> new ArrayList<>(1)).add(rule);
-  }
-
-  Set<String> buckets() {
-    return byBucket.keySet();
   }
 
   boolean isEmpty() {

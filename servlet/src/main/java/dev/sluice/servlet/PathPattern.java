@@ -71,6 +71,14 @@ final class PathPattern {
     return segments;
   }
 
+  /** A segment of a URI without its parameters and escapes; null for a malformed escape. */
+  static @Nullable String decoded(String segment) {
+    int parameters = segment.indexOf(';');
+    String name = parameters < 0 ? segment : segment.substring(0, parameters);
+    // In a path, a plus is a plus.
+    return name.indexOf('%') < 0 ? name : QueryString.decoded(name.replace("+", "%2B"));
+  }
+
   Set<String> variables() {
     return variables;
   }

@@ -29,7 +29,8 @@ final class QueryString {
     return values;
   }
 
-  private static @Nullable String decoded(String text) {
+  /** Null for a malformed escape. */
+  static @Nullable String decoded(String text) {
     try {
       return URLDecoder.decode(text, StandardCharsets.UTF_8);
     } catch (IllegalArgumentException e) {

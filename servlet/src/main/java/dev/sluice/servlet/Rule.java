@@ -63,10 +63,12 @@ public final class Rule {
     if (!methods.isEmpty() && !methods.contains(visit.request().getMethod())) {
       return null;
     }
-    for (PathPattern pattern : paths) {
-      Map<String, String> variables = pattern.match(visit.path());
-      if (variables != null) {
-        return variables;
+    for (List<String> path : visit.paths()) {
+      for (PathPattern pattern : paths) {
+        Map<String, String> variables = pattern.match(path);
+        if (variables != null) {
+          return variables;
+        }
       }
     }
     return null;
@@ -240,8 +242,8 @@ public final class Rule {
     }
 
     /**
-     * Makes the rule a trial: it spends, decides, is counted and logged, and never refuses a
-     * request nor shows in a header.
+     * Makes the rule a trial: it spends from buckets of its own, decides, is counted and logged,
+     * and never refuses a request, takes a token from another rule, nor shows in a header.
      *
      * @return this
      */

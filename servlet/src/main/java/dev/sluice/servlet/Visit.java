@@ -11,6 +11,7 @@ final class Visit {
   private final HttpServletRequest request;
   private final ClientAddress client;
   private final List<String> path;
+  private final boolean welcomed;
   private boolean addressKnown;
   private @Nullable IpAddress address;
 
@@ -19,7 +20,15 @@ final class Visit {
     this.client = client;
     // Decoded and normalized by the container, below the context: what it finds the servlet by.
     String info = request.getPathInfo();
-    this.path = PathPattern.segments(request.getServletPath() + (info == null ? "" : info));
+    String found = request.getServletPath() + (info == null ? "" : info);
+    this.path = PathPattern.segments(found);
+    this.welcomed = !found.endsWith("/") && !asksForTheLastOf(path, request.getRequestURI());
+  }
+
+  /** Whether a URI ends as the path does, which the container may have made longer. */
+  private static boolean asksForTheLastOf(List<String> path, String uri) {
+    String asked = uri.substring(uri.lastIndexOf('/') + 1);
+    return path.isEmpty() || path.get(path.size() - 1).equals(PathPattern.decoded(asked));
   }
 
   HttpServletRequest request() {
@@ -29,6 +38,15 @@ final class Visit {
   /** The path's segments, below the context. */
   List<String> path() {
     return path;
+  }
+
+  /**
+   * Each path by which a rule may know the request. Tomcat goes on to a welcome file before any
+   * filter runs, so that who asks for {@code /admin/} seems to ask for {@code /admin/index.html}:
+   * then the folder is the second one.
+   */
+  List<List<String>> paths() {
+    return welcomed ? List.of(path, path.subList(0, path.size() - 1)) : List.of(path);
   }
 
   /** The client's address, not grouped; null where the connection has none. */

@@ -12,9 +12,10 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Random;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.AfterParameterizedClassInvocation;
+import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
+import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -24,22 +25,31 @@ import org.junit.jupiter.params.provider.ValueSource;
  * Who the client is, over real HTTP. The peer, 127.0.0.1, is a trusted proxy, as is 10.0.0.0/8; the
  * proxy has appended what it saw, all that stands left of it was sent by the client.
  */
+@ParameterizedClass
+@EnumSource(Container.class)
 class ClientAddressTest {
 
   private static final String[] TRUSTED = {"127.0.0.1", "10.0.0.0/8", "2001:db8:ffff::/48"};
-  private static final WebServer WEB = new WebServer();
+  private static WebServer web;
 
-  @BeforeAll
-  static void start() throws Exception {
-    WEB.servlet("/direct", echo(ClientAddress.direct()))
+  private final Container container;
+
+  ClientAddressTest(Container container) {
+    this.container = container;
+  }
+
+  @BeforeParameterizedClassInvocation
+  static void start(Container container) throws Exception {
+    web = container.server();
+    web.servlet("/direct", echo(ClientAddress.direct()))
         .servlet("/xff", echo(ClientAddress.behind(ProxyHeader.X_FORWARDED_FOR, TRUSTED)))
         .servlet("/forwarded", echo(ClientAddress.behind(ProxyHeader.FORWARDED, TRUSTED)))
         .start();
   }
 
-  @AfterAll
+  @AfterParameterizedClassInvocation
   static void stop() throws Exception {
-    WEB.close();
+    web.close();
   }
 
   private static HttpServlet echo(ClientAddress how) {
@@ -53,9 +63,9 @@ class ClientAddressTest {
     };
   }
 
-  private static String client(String path, String... headerLines) throws IOException {
-    String response = RawHttp.get(WEB.port(), "/app" + path, headerLines);
-    assertThat(response).startsWith("HTTP/1.1 200");
+  private String client(String path, String... headerLines) throws IOException {
+    String response = RawHttp.get(web.port(), "/app" + path, headerLines);
+    assertThat(response).as(container.name()).startsWith("HTTP/1.1 200");
     return response.substring(response.indexOf("client=") + "client=".length()).strip();
   }
 

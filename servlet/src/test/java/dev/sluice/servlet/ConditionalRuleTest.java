@@ -15,21 +15,35 @@ import java.net.http.HttpResponse;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Rules that count some outcomes only: 30 failed logins an hour, and any number of good ones. */
+@ParameterizedClass
+@EnumSource(Container.class)
 class ConditionalRuleTest {
 
   private static final String LOCAL = "127.0.0.1";
 
   private final ManualTime time = new ManualTime();
   private final Limiter limiter = Limiters.on(time);
-  private final WebServer web =
-      new WebServer().servlet("/", Pages.status()).servlet("/async", new AsyncStatus());
+  private final WebServer web;
 
   private final Rule failedLogins =
       Rule.on("/**").limit("FailedPerAddress", VaryBy.clientAddress()).countOnly(401).build();
+
+  ConditionalRuleTest(Container container) {
+    this.web =
+        container
+            .server()
+            .servlet("/", Pages.status())
+            .servlet("/async", new AsyncPages())
+            .servlet("/crash", new Crash())
+            .servlet("/refused", new CrashAfterwards());
+  }
 
   @AfterEach
   void stop() throws Exception {
@@ -37,11 +51,7 @@ class ConditionalRuleTest {
   }
 
   private void start(Rule... rules) throws Exception {
-    RateLimitFilter.Builder filter = RateLimitFilter.builder(limiter);
-    for (Rule rule : rules) {
-      filter.rule(rule);
-    }
-    web.filter(filter.build()).start();
+    web.filter(RateLimitFilter.builder(limiter), rules).start();
   }
 
   @Test
@@ -65,7 +75,13 @@ class ConditionalRuleTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"/login", "/login?status=403", "/async", "/async?status=403"})
+  @ValueSource(
+      strings = {
+        "/login",
+        "/login?status=403",
+        "/async?how=complete&status=200",
+        "/async?how=dispatch-complete&status=403"
+      })
   void statusThatDoesNotCount_givesTheTokenBack(String path) throws Exception {
     start(failedLogins);
 
@@ -76,7 +92,7 @@ class ConditionalRuleTest {
 
   @ParameterizedTest
   @ValueSource(
-      strings = {"/login?status=401", "/login?status=401&sendError=1", "/async?status=401"})
+      strings = {"/login?status=401", "/login?status=401&sendError=1", "/async?how=complete"})
   void statusThatCounts_leavesTheTokenSpent(String path) throws Exception {
     start(failedLogins);
     for (int i = 0; i < 30; i++) {
@@ -91,7 +107,6 @@ class ConditionalRuleTest {
     start(
         Rule.on("/crash").limit("PerKey", VaryBy.constant("a")).countOnly(500).build(),
         Rule.on("/crash").limit("PerAddress", VaryBy.clientAddress()).countOnly(401).build());
-    web.context().addServlet(Crash.class, "/crash");
 
     assertThat(web.get("/crash").statusCode()).isEqualTo(500);
 
@@ -99,10 +114,43 @@ class ConditionalRuleTest {
     assertThat(remaining(limiter, "PerKey", "a")).isEqualTo(1);
   }
 
+  /** However an asynchronous request ends, it is charged once, and its last status has the say. */
+  @ParameterizedTest
+  @CsvSource({
+    "complete,          401",
+    "dispatch-complete, 401",
+    "dispatch-status,   401",
+    "send-error,        401",
+    "time-out-handled,  401",
+    "time-out,          500",
+    "dispatch-throw,    500",
+    "throw,             500",
+    "sent-then-time-out, 401"
+  })
+  void asynchronousRequest_isSettledOnce_whenItIsOver(String how, int status) throws Exception {
+    start(
+        Rule.on("/async").limit("PerAddress", VaryBy.clientAddress()).build(),
+        Rule.on("/async").limit("FailedPerAddress", VaryBy.clientAddress()).countOnly(401).build(),
+        Rule.on("/async").limit("PerKey", VaryBy.constant("a")).countOnly(500, 503).build());
+
+    String response = RawHttp.get(web.port(), "/app/async?how=" + how);
+
+    // Tomcat says nothing at all where a servlet throws after startAsync.
+    assertThat(response).startsWith(how.equals("throw") ? "" : "HTTP/1.1 " + status);
+    long failed = status == 401 ? 29 : 30;
+    long broken = status == 500 ? 1 : 2;
+    await()
+        .untilAsserted(
+            () -> {
+              assertThat(remaining(limiter, "FailedPerAddress", LOCAL)).isEqualTo(failed);
+              assertThat(remaining(limiter, "PerKey", "a")).isEqualTo(broken);
+            });
+    assertThat(remaining(limiter, "PerAddress", LOCAL)).isEqualTo(2);
+  }
+
   @Test
   void exception_afterTheStatusWasSent_countsAsThatStatus() throws Exception {
     start(failedLogins);
-    web.context().addServlet(CrashAfterwards.class, "/refused");
 
     String response = RawHttp.get(web.port(), "/app/refused");
 
@@ -145,29 +193,8 @@ class ConditionalRuleTest {
         .hasMessage("countOnly: found [99], expected statuses from 100 to 599");
   }
 
-  /** Answers from another thread, after a dispatch that starts anew. */
-  private static final class AsyncStatus extends HttpServlet {
-    private static final long serialVersionUID = 1;
-
-    @Override
-    protected void doGet(HttpServletRequest request, HttpServletResponse response) {
-      var context = request.startAsync();
-      if (request.getAttribute("again") == null) {
-        request.setAttribute("again", true);
-        context.dispatch();
-        return;
-      }
-      String status = request.getParameter("status");
-      context.start(
-          () -> {
-            response.setStatus(status == null ? 200 : Integer.parseInt(status));
-            context.complete();
-          });
-    }
-  }
-
   /** Sends a 401, and throws. */
-  public static final class CrashAfterwards extends HttpServlet {
+  private static final class CrashAfterwards extends HttpServlet {
     private static final long serialVersionUID = 1;
 
     @Override
@@ -180,7 +207,7 @@ class ConditionalRuleTest {
   }
 
   /** Throws. */
-  public static final class Crash extends HttpServlet {
+  private static final class Crash extends HttpServlet {
     private static final long serialVersionUID = 1;
 
     @Override

@@ -13,18 +13,24 @@ import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
 import java.net.http.HttpResponse;
 import java.util.List;
-import org.eclipse.jetty.ee10.servlet.ErrorPageErrorHandler;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** A request is charged once, however the container sends it around; filters that stack agree. */
+@ParameterizedClass
+@EnumSource(Container.class)
 class DispatchTest {
 
   private final Limiter limiter = Limiters.on(new ManualTime());
-  private final WebServer web =
-      new WebServer().servlet("/", Pages.status()).servlet("/go/*", new Dispatching());
+  private final WebServer web;
+
+  DispatchTest(Container container) {
+    this.web = container.server().servlet("/", Pages.status()).servlet("/go/*", new Dispatching());
+  }
 
   @AfterEach
   void stop() throws Exception {
@@ -41,12 +47,9 @@ class DispatchTest {
   @ParameterizedTest
   @ValueSource(strings = {"/go/forward", "/go/include", "/go/async", "/go/error", "/page"})
   void request_isCharged_once(String path) throws Exception {
-    ErrorPageErrorHandler errors = new ErrorPageErrorHandler();
-    errors.addErrorPage(404, "/page");
-    web.context().setErrorHandler(errors);
     RateLimitFilter filter = filter(HeaderProfile.IETF, 1, "PerAddress");
     // The same filter mapped twice is one filter.
-    web.filter(filter).filter(filter).start();
+    web.filter(filter).filter(filter).errorPage(404, "/page").start();
 
     HttpResponse<String> response = web.get(path);
 

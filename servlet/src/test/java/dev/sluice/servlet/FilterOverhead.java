@@ -81,7 +81,7 @@ class FilterOverhead {
 
   /** A server with one filter, and a connection to it. */
   private static final class Subject implements AutoCloseable {
-    private final WebServer web = new WebServer().servlet("/", Pages.status());
+    private final WebServer web = Container.JETTY.server().servlet("/", Pages.status());
     private final Socket socket;
 
     Subject(Filter filter) throws Exception {

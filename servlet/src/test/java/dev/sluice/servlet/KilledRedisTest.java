@@ -11,16 +11,18 @@ import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.LocalRedis;
 import dev.sluice.testkit.RedisBinary;
 import java.time.Duration;
-import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** What requests get while a real Redis is dead, and after it has come back. */
 class KilledRedisTest {
 
-  @Test
-  void killedRedis_meansWhatTheFailureRulesSay_untilItIsBack() throws Exception {
+  @ParameterizedTest
+  @EnumSource
+  void killedRedis_meansWhatTheFailureRulesSay_untilItIsBack(Container container) throws Exception {
     try (LocalRedis redis = LocalRedis.start(RedisBinary.newest());
         BucketStore store = RedisStore.builder(redis.uri()).timeout(Duration.ofMillis(500)).open();
-        WebServer web = new WebServer()) {
+        WebServer web = container.server()) {
       Limiter limiter =
           Limiter.builder(new CurrentLimits(Limiters.limits()), store)
               .onFailure("PerKey", FailureRule.allow())

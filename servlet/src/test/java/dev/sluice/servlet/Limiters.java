@@ -1,6 +1,7 @@
 package dev.sluice.servlet;
 
 import dev.sluice.Limiter;
+import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
@@ -10,6 +11,7 @@ import dev.sluice.limit.Limits;
 import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.ManualTime;
 import java.time.Duration;
+import java.util.List;
 
 /** The limits of this package's tests. */
 final class Limiters {
@@ -46,5 +48,11 @@ final class Limiters {
 
   static long remaining(Limiter limiter, String limit, String id) {
     return limiter.check(limit, id, 0).remaining();
+  }
+
+  /** What is left of the bucket that trials of a limit have. */
+  static long remainingInShadow(Limiter limiter, String limit, String id) {
+    Transaction read = limiter.transaction(limit, id).inShadow().withCost(0);
+    return limiter.check(List.of(read)).remaining();
   }
 }

@@ -16,18 +16,26 @@ import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The filter in a real container, over real HTTP, on a driven clock. */
+/** The filter in real containers, over real HTTP, on a driven clock. */
+@ParameterizedClass
+@EnumSource(Container.class)
 class RateLimitFilterTest {
 
   private static final String LOCAL = "127.0.0.1";
 
   private final ManualTime time = new ManualTime();
   private final Limiter limiter = Limiters.on(time);
-  private final WebServer web = new WebServer().servlet("/", Pages.status());
+  private final WebServer web;
+
+  RateLimitFilterTest(Container container) {
+    this.web = container.server().servlet("/", Pages.status());
+  }
 
   @AfterEach
   void stop() throws Exception {
@@ -40,9 +48,7 @@ class RateLimitFilterTest {
   }
 
   private void start(Rule... rules) throws Exception {
-    RateLimitFilter.Builder filter = RateLimitFilter.builder(limiter);
-    List.of(rules).forEach(filter::rule);
-    start(filter.build());
+    web.filter(RateLimitFilter.builder(limiter), rules).start();
   }
 
   private void start(Filter filter) throws Exception {
@@ -172,6 +178,14 @@ class RateLimitFilterTest {
     start(perAddress().build());
 
     assertThat(web.get(path).headers().firstValue("RateLimit")).isPresent();
+  }
+
+  @Test
+  void absoluteUri_isTheSamePath() throws Exception {
+    start(perAddress().build());
+
+    assertThat(RawHttp.get(web.port(), "http://x/app/page")).contains("\"PerAddress\";r=2");
+    assertThat(RawHttp.get(web.port(), "http://x/app/pag%65;a=b?c")).contains("r=1");
   }
 
   @ParameterizedTest

@@ -1,6 +1,7 @@
 package dev.sluice.servlet;
 
 import static dev.sluice.servlet.Limiters.remaining;
+import static dev.sluice.servlet.Limiters.remainingInShadow;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Decision;
@@ -14,8 +15,12 @@ import java.util.Collections;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Rules on trial: they spend and count, and nobody notices. */
+@ParameterizedClass
+@EnumSource(Container.class)
 class ShadowRuleTest {
 
   private final List<String> seen = Collections.synchronizedList(new ArrayList<>());
@@ -31,7 +36,11 @@ class ShadowRuleTest {
                 }
               })
           .build();
-  private final WebServer web = new WebServer().servlet("/", Pages.status());
+  private final WebServer web;
+
+  ShadowRuleTest(Container container) {
+    this.web = container.server().servlet("/", Pages.status());
+  }
 
   @AfterEach
   void stop() throws Exception {
@@ -39,11 +48,7 @@ class ShadowRuleTest {
   }
 
   private void start(Rule... rules) throws Exception {
-    RateLimitFilter.Builder filter = RateLimitFilter.builder(limiter);
-    for (Rule rule : rules) {
-      filter.rule(rule);
-    }
-    web.filter(filter.build()).start();
+    web.filter(RateLimitFilter.builder(limiter), rules).start();
   }
 
   @Test
@@ -57,7 +62,7 @@ class ShadowRuleTest {
 
     assertThat(seen.subList(0, 3)).containsExactly("PerKey true", "PerKey true", "PerKey false");
     assertThat(seen).hasSize(8);
-    assertThat(remaining(limiter, "PerKey", "a")).isZero();
+    assertThat(remainingInShadow(limiter, "PerKey", "a")).isZero();
   }
 
   @Test
@@ -89,18 +94,35 @@ class ShadowRuleTest {
       assertThat(web.get("/page").statusCode()).isEqualTo(200);
     }
 
-    assertThat(remaining(limiter, "PerAddress", "127.0.0.1")).isEqualTo(1);
+    assertThat(remainingInShadow(limiter, "PerAddress", "127.0.0.1")).isEqualTo(1);
   }
 
   @Test
-  void shadowRule_onABucketThatIsCharged_doesNotChargeItAgain() throws Exception {
+  void shadowRule_takesNothingFromARuleInForce_onTheSameLimitAndId() throws Exception {
     start(
         Rule.on("/page").limit("PerAddress", VaryBy.clientAddress()).build(),
         Rule.on("/**").limit("PerAddress", VaryBy.clientAddress()).shadow().build());
 
-    assertThat(web.get("/page").statusCode()).isEqualTo(200);
+    for (int i = 0; i < 5; i++) {
+      assertThat(web.get("/other").statusCode()).isEqualTo(200);
+    }
+    assertThat(web.get("/page").headers().firstValue("RateLimit")).hasValue("\"PerAddress\";r=2");
 
     assertThat(remaining(limiter, "PerAddress", "127.0.0.1")).isEqualTo(2);
+  }
+
+  /** The trial says what the rule would have done to every request, whoever else limits it. */
+  @Test
+  void shadowRule_countsTheRequests_thatAnotherRuleChargesToo() throws Exception {
+    start(
+        Rule.on("/page").limit("PerAddress", VaryBy.clientAddress()).build(),
+        Rule.on("/**").limit("PerAddress", VaryBy.clientAddress()).cost(2).shadow().build());
+
+    for (int i = 0; i < 2; i++) {
+      assertThat(web.get("/page").statusCode()).isEqualTo(200);
+    }
+
+    assertThat(seen).containsExactly("PerAddress true", "PerAddress false");
   }
 
   @Test

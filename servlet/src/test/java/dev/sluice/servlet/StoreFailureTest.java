@@ -16,8 +16,12 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** What requests get while the store does not answer. */
+@ParameterizedClass
+@EnumSource(Container.class)
 class StoreFailureTest {
 
   private final BreakableStore store = new BreakableStore();
@@ -27,7 +31,11 @@ class StoreFailureTest {
           .onFailure("PerAddress", FailureRule.deny())
           .onFailure("PerAddressPerUser", FailureRule.local(1))
           .build();
-  private final WebServer web = new WebServer().servlet("/", Pages.status());
+  private final WebServer web;
+
+  StoreFailureTest(Container container) {
+    this.web = container.server().servlet("/", Pages.status());
+  }
 
   @AfterEach
   void stop() throws Exception {
@@ -134,7 +142,7 @@ class StoreFailureTest {
 
     await().until(() -> store.calls.get() == 3);
     store.breaksAfter = Integer.MAX_VALUE;
-    assertThat(Limiters.remaining(limiter, "FailedPerAddress", "127.0.0.1")).isEqualTo(29);
+    assertThat(Limiters.remainingInShadow(limiter, "FailedPerAddress", "127.0.0.1")).isEqualTo(29);
   }
 
   /** The store in memory, which can be told to fail as a store is allowed to. */

@@ -1,7 +1,6 @@
 package dev.sluice.servlet;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
-import jakarta.servlet.DispatcherType;
 import jakarta.servlet.Filter;
 import jakarta.servlet.http.HttpServlet;
 import java.io.IOException;
@@ -11,55 +10,46 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
-import java.util.EnumSet;
-import org.eclipse.jetty.ee10.servlet.FilterHolder;
-import org.eclipse.jetty.ee10.servlet.ServletContextHandler;
-import org.eclipse.jetty.ee10.servlet.ServletHolder;
-import org.eclipse.jetty.server.Server;
-import org.eclipse.jetty.server.ServerConnector;
 
-/** A real Jetty on a free port of the loopback interface, and a client for it. */
-final class WebServer implements AutoCloseable {
+/**
+ * A real container on a free port of the loopback interface, with an application under {@code
+ * /app}, and a client for it. What the application has is said before it starts.
+ */
+abstract class WebServer implements AutoCloseable {
 
-  private final Server server = new Server();
-  private final ServletContextHandler context = new ServletContextHandler("/app");
+  static final String CONTEXT = "/app";
+
   private final HttpClient client = HttpClient.newHttpClient();
-  private int port;
+
+  /** Adds a filter for all paths and all kinds of dispatches. */
+  @CanIgnoreReturnValue
+  abstract WebServer filter(Filter filter);
 
   @CanIgnoreReturnValue
-  WebServer filter(Filter filter) {
-    FilterHolder holder = new FilterHolder(filter);
-    holder.setAsyncSupported(true);
-    context.addFilter(holder, "/*", EnumSet.allOf(DispatcherType.class));
-    return this;
-  }
-
-  @CanIgnoreReturnValue
-  WebServer servlet(String path, HttpServlet servlet) {
-    ServletHolder holder = new ServletHolder(servlet);
-    holder.setAsyncSupported(true);
-    context.addServlet(holder, path);
-    return this;
-  }
-
-  ServletContextHandler context() {
-    return context;
+  WebServer filter(RateLimitFilter.Builder filter, Rule... rules) {
+    for (Rule rule : rules) {
+      filter.rule(rule);
+    }
+    return filter(filter.build());
   }
 
   @CanIgnoreReturnValue
-  WebServer start() throws Exception {
-    ServerConnector connector = new ServerConnector(server);
-    connector.setHost("127.0.0.1");
-    server.addConnector(connector);
-    server.setHandler(context);
-    server.start();
-    port = connector.getLocalPort();
-    return this;
-  }
+  abstract WebServer servlet(String path, HttpServlet servlet);
 
-  int port() {
-    return port;
-  }
+  @CanIgnoreReturnValue
+  abstract WebServer errorPage(int status, String path);
+
+  /** Sets what folders stand for; the container's own servlet then answers for all else. */
+  @CanIgnoreReturnValue
+  abstract WebServer welcome(String file);
+
+  @CanIgnoreReturnValue
+  abstract WebServer start() throws Exception;
+
+  abstract int port();
+
+  @Override
+  public abstract void close() throws Exception;
 
   HttpResponse<String> get(String path, String... headers) {
     return send("GET", path, "", headers);
@@ -71,7 +61,7 @@ final class WebServer implements AutoCloseable {
 
   HttpResponse<String> send(String method, String path, String body, String... headers) {
     HttpRequest.Builder request =
-        HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + "/app" + path))
+        HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port() + CONTEXT + path))
             .method(method, BodyPublishers.ofString(body));
     for (int i = 0; i < headers.length; i += 2) {
       request.header(headers[i], headers[i + 1]);
@@ -84,10 +74,5 @@ final class WebServer implements AutoCloseable {
       Thread.currentThread().interrupt();
       throw new AssertionError(e);
     }
-  }
-
-  @Override
-  public void close() throws Exception {
-    server.stop();
   }
 }

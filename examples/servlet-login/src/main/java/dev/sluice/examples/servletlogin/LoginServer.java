@@ -8,6 +8,7 @@ import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
 import dev.sluice.micrometer.LimiterMetrics;
+import dev.sluice.redis.RedisStore;
 import dev.sluice.servlet.ClientAddress;
 import dev.sluice.servlet.ProxyHeader;
 import dev.sluice.servlet.RateLimitFilter;
@@ -17,6 +18,7 @@ import dev.sluice.store.BucketStore;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import jakarta.servlet.DispatcherType;
+import java.net.URI;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.EnumSet;
@@ -26,7 +28,10 @@ import org.eclipse.jetty.ee10.servlet.ServletHolder;
 import org.eclipse.jetty.server.Server;
 import org.eclipse.jetty.server.ServerConnector;
 
-/** A login on Jetty: 30 failed attempts an hour from an address, any number of good ones. */
+/**
+ * A login and an API on Jetty: 30 failed attempts an hour from an address, any number of good ones;
+ * 50 calls a second with a key.
+ */
 public final class LoginServer implements AutoCloseable {
 
   private final Server server = new Server();
@@ -48,6 +53,7 @@ public final class LoginServer implements AutoCloseable {
         Limiter.builder(limits, store)
             .observer(metrics)
             .onFailure("ApiCallsPerKey", FailureRule.allow())
+            .onFailure("FailedLoginsPerIPAddress", FailureRule.deny())
             .build();
     // end: metrics
 
@@ -58,6 +64,7 @@ public final class LoginServer implements AutoCloseable {
     context.addFilter(holder, "/*", EnumSet.of(DispatcherType.REQUEST));
     // end: register
     context.addServlet(new ServletHolder(new LoginServlet()), "/login");
+    context.addServlet(new ServletHolder(new ApiServlet()), "/api/*");
     context.addServlet(new ServletHolder(new MetricsServlet(registry)), "/metrics");
     server.setHandler(context);
     connector.setHost("127.0.0.1");
@@ -123,11 +130,15 @@ public final class LoginServer implements AutoCloseable {
   /**
    * Runs until it is stopped.
    *
-   * @param args none
+   * @param args a port, 8080 if there is none; and where the buckets are, such as {@code
+   *     redis://127.0.0.1:6379}, in memory if it is not said
    * @throws Exception if it can not start
    */
   public static void main(String[] args) throws Exception {
-    try (LoginServer login = new LoginServer(BucketStore.inMemory(), 8080)) {
+    int port = args.length > 0 ? Integer.parseInt(args[0]) : 8080;
+    try (BucketStore store =
+            args.length > 1 ? RedisStore.open(URI.create(args[1])) : BucketStore.inMemory();
+        LoginServer login = new LoginServer(store, port)) {
       System.out.println("listening on http://127.0.0.1:" + login.start());
       login.server.join();
     }

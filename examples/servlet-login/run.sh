@@ -1,0 +1,47 @@
+#!/bin/sh
+# Wish: limit failed logins, and only those, in a servlet container. Starts the server on a free port, asks it with
+# curl, and checks the answers. Needs curl.
+set -eu
+cd "$(dirname "$0")/../.."
+
+log=$(mktemp)
+sh examples/servlet-login/serve.sh 0 >"$log" 2>&1 &
+server=$!
+trap 'kill "$server" 2>/dev/null || true; rm -f "$log"' EXIT
+
+url=
+while [ -z "$url" ]; do
+  kill -0 "$server" || { cat "$log" >&2; exit 1; }
+  sleep 0.1
+  url=$(sed -n 's/^listening on \(http:[^ ]*\).*/\1/p' "$log")
+done
+
+login() {
+  curl -sS -i -d "password=$1" -H "X-Forwarded-For: $2" "$url/login?user=ann"
+}
+
+expect() {
+  case $2 in
+    *"$1"*) ;;
+    *) printf 'expected %s in: %s\n' "$1" "$2" >&2; exit 1 ;;
+  esac
+}
+
+# Good logins cost nothing, 30 bad ones an hour pass.
+for _ in 1 2 3 4 5; do expect 'HTTP/1.1 200' "$(login 'the password of ann' 192.0.2.7)"; done
+for _ in $(seq 30); do expect 'HTTP/1.1 401' "$(login guess 192.0.2.7)"; done
+refused=$(login 'the password of ann' 192.0.2.7)
+printf '%s\n' "$refused"
+expect 'HTTP/1.1 429' "$refused"
+expect 'Retry-After: 12' "$refused"
+expect 'RateLimit-Policy: "FailedLoginsPerIPAddress";q=30;w=3600' "$refused"
+expect 'too many failed logins (30) from this IP address' "$refused"
+
+# What stands left of the proxy's own word changes nothing; another client is another client.
+expect 'HTTP/1.1 429' "$(login guess '198.51.100.1, 192.0.2.7')"
+expect 'HTTP/1.1 401' "$(login guess 192.0.2.8)"
+
+# The API, by key; and the trial, which nobody but the metrics saw.
+expect '"ApiCallsPerKey";r=99' "$(curl -sS -i -H 'X-Api-Key: key-of-ann' "$url/api/v1/things")"
+expect 'ratelimits_decisions_total{decision="shadow_denied",limit="LoginsPerUserPerIPAddress"} 30.0' \
+  "$(curl -sS "$url/metrics")"

@@ -1,0 +1,67 @@
+package dev.sluice.lab;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.sluice.gcra.Quota;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.security.GeneralSecurityException;
+import java.security.MessageDigest;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.HexFormat;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** What programs read of a comparison. */
+final class OutcomesJsonTest {
+
+  private static final Quota LIMIT = Quota.per(100, Duration.ofHours(1));
+  private static final Duration LENGTH = Duration.ofHours(4);
+  private static final Drip DRIP =
+      new Drip(Duration.ofSeconds(50), 3, List.of())
+          .stalledFrom(Duration.ofHours(1), Duration.ofHours(2));
+
+  /** Every kind of traffic against every algorithm. */
+  private static String json(long seed) {
+    List<Traffic> traffic =
+        Traffic.kinds().stream().map(kind -> Traffic.parse(kind, LIMIT, LENGTH)).toList();
+    Scenario scenario = new Scenario(traffic, LENGTH, Duration.ofMinutes(1), seed, "bursty-2");
+    return OutcomesJson.of(
+        scenario,
+        Arrays.stream(AlgorithmKind.values())
+            .map(kind -> scenario.run(new Subject(kind, LIMIT, DRIP), nanos -> {}))
+            .toList());
+  }
+
+  /** A sum that was taken once: it holds in every run, on every JDK. */
+  @Test
+  void seedOne_givesThisText_inEveryRun_onEveryJdk() throws GeneralSecurityException {
+    MessageDigest digest = MessageDigest.getInstance("SHA-256");
+    byte[] sum = digest.digest(json(1).getBytes(StandardCharsets.UTF_8));
+
+    assertThat(HexFormat.of().formatHex(sum))
+        .isEqualTo("f54a6ef3370e8e621339281846e342579dccd822eceaf45c59c39bd75d4c746e");
+  }
+
+  @Test
+  void fractions_haveUpToNineDigits_andNoExponent() {
+    assertThat(json(2)).containsPattern("\\.\\d{9}]").doesNotContainPattern("\\d[eE]|\\.\\d{10}");
+  }
+
+  @Test
+  void leakyBucket_saysHowItsProcessRan_andNobodyElse() throws IOException {
+    for (JsonNode outcome : new ObjectMapper().readTree(json(1)).get("outcomes")) {
+      if (outcome.get("algorithm").textValue().equals("leaky-bucket")) {
+        assertThat(outcome.get("drip"))
+            .hasToString(
+                "{\"everyNanos\":50000000000,\"bucketsPerRun\":3,\"stalls\":"
+                    + "[{\"fromNanos\":3600000000000,\"lengthNanos\":7200000000000}]}");
+      } else {
+        assertThat(outcome.has("drip")).isFalse();
+      }
+    }
+  }
+}

@@ -1,0 +1,98 @@
+package dev.sluice.servlet;
+
+import jakarta.servlet.AsyncContext;
+import jakarta.servlet.AsyncEvent;
+import jakarta.servlet.AsyncListener;
+import jakarta.servlet.http.HttpServlet;
+import jakarta.servlet.http.HttpServletRequest;
+import jakarta.servlet.http.HttpServletResponse;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+
+/**
+ * An asynchronous servlet whose requests end in each of the ways that there are. {@code how} says
+ * which, {@code status} with which status, 401 if it is not said.
+ */
+final class AsyncPages extends HttpServlet {
+
+  private static final long serialVersionUID = 1;
+  private static final long SOON_MILLIS = 100;
+
+  @Override
+  protected void doGet(HttpServletRequest request, HttpServletResponse response)
+      throws IOException {
+    String how = request.getParameter("how");
+    if (request.getAttribute("again") != null) {
+      again(how, request, response);
+      return;
+    }
+    AsyncContext context = request.startAsync();
+    context.setTimeout(SOON_MILLIS);
+    switch (how) {
+      case "complete" -> complete(context, request, response);
+      case "send-error" ->
+          context.start(
+              () -> {
+                try {
+                  response.sendError(status(request));
+                } catch (IOException e) {
+                  throw new UncheckedIOException(e);
+                }
+                context.complete();
+              });
+      case "time-out" -> {}
+      case "time-out-handled" -> context.addListener(new Answer(status(request)));
+      case "sent-then-time-out" -> {
+        response.setStatus(status(request));
+        response.flushBuffer();
+      }
+      case "throw" -> throw new IllegalStateException("crashed, as the test wants");
+      default -> {
+        request.setAttribute("again", true);
+        context.dispatch();
+      }
+    }
+  }
+
+  /** After a dispatch; one that starts anew forgets its listeners. */
+  private static void again(String how, HttpServletRequest request, HttpServletResponse response) {
+    switch (how) {
+      case "dispatch-complete" -> complete(request.startAsync(), request, response);
+      case "dispatch-status" -> response.setStatus(status(request));
+      default -> throw new IllegalStateException("crashed, as the test wants");
+    }
+  }
+
+  private static void complete(
+      AsyncContext context, HttpServletRequest request, HttpServletResponse response) {
+    int status = status(request);
+    context.start(
+        () -> {
+          response.setStatus(status);
+          context.complete();
+        });
+  }
+
+  private static int status(HttpServletRequest request) {
+    String status = request.getParameter("status");
+    return status == null ? 401 : Integer.parseInt(status);
+  }
+
+  /** An application that answers a time-out by itself. */
+  private record Answer(int status) implements AsyncListener {
+    @Override
+    public void onTimeout(AsyncEvent event) {
+      ((HttpServletResponse) event.getAsyncContext().getResponse()).setStatus(status);
+      event.getAsyncContext().complete();
+    }
+
+    @Override
+    public void onComplete(AsyncEvent event) {}
+
+    @Override
+    public void onError(AsyncEvent event) {}
+
+    @Override
+    public void onStartAsync(AsyncEvent event) {}
+  }
+}

@@ -1,0 +1,20 @@
+package dev.sluice.servlet;
+
+/** The containers that the filter is tested in. */
+enum Container {
+  JETTY {
+    @Override
+    WebServer server() {
+      return new JettyServer();
+    }
+  },
+  TOMCAT {
+    @Override
+    WebServer server() {
+      return new TomcatServer();
+    }
+  };
+
+  /** A new one, not yet started. */
+  abstract WebServer server();
+}

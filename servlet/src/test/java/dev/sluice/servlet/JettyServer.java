@@ -1,0 +1,83 @@
+package dev.sluice.servlet;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import jakarta.servlet.DispatcherType;
+import jakarta.servlet.Filter;
+import jakarta.servlet.http.HttpServlet;
+import java.util.EnumSet;
+import org.eclipse.jetty.ee10.servlet.DefaultServlet;
+import org.eclipse.jetty.ee10.servlet.ErrorPageErrorHandler;
+import org.eclipse.jetty.ee10.servlet.FilterHolder;
+import org.eclipse.jetty.ee10.servlet.ServletContextHandler;
+import org.eclipse.jetty.ee10.servlet.ServletHolder;
+import org.eclipse.jetty.server.Server;
+import org.eclipse.jetty.server.ServerConnector;
+
+/** A Jetty. */
+final class JettyServer extends WebServer {
+
+  private final Server server = new Server();
+  private final ServerConnector connector = new ServerConnector(server);
+  private final ServletContextHandler context = new ServletContextHandler(CONTEXT);
+  private final ErrorPageErrorHandler errors = new ErrorPageErrorHandler();
+
+  JettyServer() {
+    connector.setHost("127.0.0.1");
+    server.addConnector(connector);
+    context.setErrorHandler(errors);
+    server.setHandler(context);
+  }
+
+  @Override
+  @CanIgnoreReturnValue
+  WebServer filter(Filter filter) {
+    FilterHolder holder = new FilterHolder(filter);
+    holder.setAsyncSupported(true);
+    context.addFilter(holder, "/*", EnumSet.allOf(DispatcherType.class));
+    return this;
+  }
+
+  @Override
+  @CanIgnoreReturnValue
+  WebServer servlet(String path, HttpServlet servlet) {
+    ServletHolder holder = new ServletHolder(servlet);
+    holder.setAsyncSupported(true);
+    context.addServlet(holder, path);
+    return this;
+  }
+
+  @Override
+  @CanIgnoreReturnValue
+  WebServer errorPage(int status, String path) {
+    errors.addErrorPage(status, path);
+    return this;
+  }
+
+  @Override
+  @CanIgnoreReturnValue
+  WebServer welcome(String file) {
+    context.setBaseResourceAsString(System.getProperty("java.io.tmpdir"));
+    context.setWelcomeFiles(new String[] {file});
+    ServletHolder files = new ServletHolder(new DefaultServlet());
+    files.setInitParameter("welcomeServlets", "true");
+    context.addServlet(files, "/");
+    return this;
+  }
+
+  @Override
+  @CanIgnoreReturnValue
+  WebServer start() throws Exception {
+    server.start();
+    return this;
+  }
+
+  @Override
+  int port() {
+    return connector.getLocalPort();
+  }
+
+  @Override
+  public void close() throws Exception {
+    server.stop();
+  }
+}

@@ -1,0 +1,122 @@
+package dev.sluice.servlet;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import jakarta.servlet.DispatcherType;
+import jakarta.servlet.Filter;
+import jakarta.servlet.http.HttpServlet;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Comparator;
+import java.util.logging.Level;
+import java.util.logging.Logger;
+import java.util.stream.Stream;
+import org.apache.catalina.Context;
+import org.apache.catalina.connector.Connector;
+import org.apache.catalina.servlets.DefaultServlet;
+import org.apache.catalina.startup.Tomcat;
+import org.apache.tomcat.util.descriptor.web.ErrorPage;
+import org.apache.tomcat.util.descriptor.web.FilterDef;
+import org.apache.tomcat.util.descriptor.web.FilterMap;
+
+/** A Tomcat. */
+final class TomcatServer extends WebServer {
+
+  /** Held on to, as a logger that is forgotten forgets its level. */
+  private static final Logger LOG = Logger.getLogger("org.apache");
+
+  static {
+    LOG.setLevel(Level.OFF); // the tests break servlets on purpose, and see what comes of it
+  }
+
+  private final Tomcat tomcat = new Tomcat();
+  private final Connector connector = new Connector();
+  private final Path folder;
+  private final Context context;
+  private int names;
+
+  TomcatServer() {
+    try {
+      folder = Files.createTempDirectory("tomcat-");
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    tomcat.setBaseDir(folder.toString());
+    connector.setPort(0);
+    var unused = connector.setProperty("address", "127.0.0.1");
+    tomcat.setConnector(connector);
+    context = tomcat.addContext(CONTEXT, folder.toString());
+  }
+
+  @Override
+  @CanIgnoreReturnValue
+  WebServer filter(Filter filter) {
+    FilterDef definition = new FilterDef();
+    definition.setFilterName(newName());
+    definition.setFilter(filter);
+    definition.setAsyncSupported("true");
+    context.addFilterDef(definition);
+    FilterMap map = new FilterMap();
+    map.setFilterName(definition.getFilterName());
+    map.addURLPattern("/*");
+    for (DispatcherType type : DispatcherType.values()) {
+      map.setDispatcher(type.name());
+    }
+    context.addFilterMap(map);
+    return this;
+  }
+
+  @Override
+  @CanIgnoreReturnValue
+  WebServer servlet(String path, HttpServlet servlet) {
+    String name = newName();
+    Tomcat.addServlet(context, name, servlet).setAsyncSupported(true);
+    context.addServletMappingDecoded(path, name);
+    return this;
+  }
+
+  private String newName() {
+    return "part-" + names++;
+  }
+
+  @Override
+  @CanIgnoreReturnValue
+  WebServer errorPage(int status, String path) {
+    ErrorPage page = new ErrorPage();
+    page.setErrorCode(status);
+    page.setLocation(path);
+    context.addErrorPage(page);
+    return this;
+  }
+
+  @Override
+  @CanIgnoreReturnValue
+  WebServer welcome(String file) {
+    context.addWelcomeFile(file);
+    return servlet("/", new DefaultServlet());
+  }
+
+  @Override
+  @CanIgnoreReturnValue
+  WebServer start() throws Exception {
+    tomcat.start();
+    return this;
+  }
+
+  @Override
+  int port() {
+    return connector.getLocalPort();
+  }
+
+  @Override
+  public void close() throws Exception {
+    tomcat.stop();
+    tomcat.destroy();
+    try (Stream<Path> files = Files.walk(folder)) {
+      for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+        Files.deleteIfExists(file);
+      }
+    }
+  }
+}
