@@ -50,7 +50,7 @@ import org.jspecify.annotations.Nullable;
 final class Lane {
 
   private static final int CALLS = 2;
-  private static final String UNKNOWN = "whether anything was charged is unknown";
+  static final String UNKNOWN = "whether anything was charged is unknown";
   private static final String NOTHING = "nothing was charged";
   private static final long SWEEP_AT_LEAST_NANOS = 1_000_000;
   private static final long RETRY_NANOS = 10_000_000;
@@ -173,7 +173,7 @@ final class Lane {
         continue; // overdue, and swept away this moment
       }
       waitingCount.decrementAndGet();
-      if (!next.isDone()) { // its caller may have given up
+      if (!next.isDone() && next.leave()) { // its caller may have given up
         requests.add(next);
         charges += next.charges.size();
       }
