@@ -127,7 +127,7 @@ final class ChargeScript {
 
   static StoreException refused(String answer, List<Charge> batch, String server) {
     Matcher words = WORDS.matcher(answer);
-    String reason = words.matches() ? words.group(1) : answer;
+    String reason = ServerFault.oneLine(words.matches() ? words.group(1) : answer);
     List<String> keys = batch.stream().map(Charge::key).toList();
     if (reason.startsWith("GARBAGE ")) {
       return new StoreException(

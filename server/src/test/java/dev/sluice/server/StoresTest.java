@@ -36,7 +36,7 @@ final class StoresTest {
         .isThrownBy(() -> open("rediss://user:p ss@host:6379/0"))
         .withMessageContaining("store: found no URI")
         .withMessageContaining("expected rediss://host:port")
-        .withMessageNotContainingAny("p ss", "user")
+        .withMessageNotContaining("p ss")
         .withNoCause();
     assertThatIllegalArgumentException()
         .isThrownBy(() -> open("redis://user:secret@host:6379/zero"))
