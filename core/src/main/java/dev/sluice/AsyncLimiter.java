@@ -16,7 +16,8 @@ import java.util.function.Supplier;
  * <p>Thread-safe; no method blocks. Whatever goes wrong arrives in the stage: an {@link
  * InvalidRequestException} for a name, id, cost or batch that can not be decided on, a {@link
  * StoreException} if the store could not decide. What is chained to a stage runs on the store's
- * threads and must not block them.
+ * threads and must not block them. Who gives up cancels the future of the stage itself, or puts a
+ * time-out on it: what has not left for the store then is not charged.
  */
 public final class AsyncLimiter {
 

@@ -11,11 +11,11 @@ import dev.sluice.store.Charge;
 import dev.sluice.store.IdBytes;
 import dev.sluice.store.Reading;
 import dev.sluice.store.StoreException;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
-import org.jspecify.annotations.Nullable;
+import java.util.function.Function;
 
 /**
  * Takes plans to the store and back, on the caller's thread or without it; what {@link Limiter} and
@@ -25,13 +25,12 @@ final class Engine {
 
   static final LimiterObserver NOBODY = new LimiterObserver() {};
 
-  private final BucketStore store;
+  private final Ledger ledger;
   private final LimiterObserver observer;
   private final FailureRules onFailure;
-  private final Outstanding outstanding = new Outstanding();
 
   Engine(BucketStore store, LimiterObserver observer, FailureRules onFailure) {
-    this.store = store;
+    this.ledger = new Ledger(store, observer);
     this.observer = observer;
     this.onFailure = onFailure;
   }
@@ -63,7 +62,7 @@ final class Engine {
   }
 
   Buckets buckets(LimitName name) {
-    return store.buckets(name.number() + ":");
+    return ledger.buckets(name.number() + ":");
   }
 
   /** Whether decisions can't be left to the store alone: somebody watches, or a rule stands by. */
@@ -84,150 +83,124 @@ final class Engine {
   CompletionStage<Decision> decideAsync(Act act, Transaction transaction) {
     Plan plan = Plan.of(act, List.of(transaction));
     long start = start();
-    return decidedAsync(plan).thenApply(decisions -> observed(plan, decisions, start).get(0));
+    return decidedAsync(plan, decisions -> observed(plan, decisions, start).get(0));
   }
 
   CompletionStage<Decision> decideAsync(Act act, List<Transaction> transactions) {
     Plan plan = Plan.of(act, transactions);
     long start = start();
-    return decidedAsync(plan)
-        .thenApply(decisions -> plan.strictest(observed(plan, decisions, start)));
+    return decidedAsync(plan, decisions -> plan.strictest(observed(plan, decisions, start)));
   }
 
   private List<Decision> decided(Plan plan) {
     try {
-      return plan.decide(charge(plan.act(), plan.charges()));
+      return plan.decide(ledger.charge(plan.act(), plan.charges()));
     } catch (StoreException e) {
       return onFailure.decide(plan, e);
     }
   }
 
-  private CompletionStage<List<Decision>> decidedAsync(Plan plan) {
-    return chargeAsync(plan.act(), plan.charges())
-        .handle(
-            (readings, failure) ->
+  private CompletionStage<Decision> decidedAsync(
+      Plan plan, Function<List<Decision>, Decision> verdict) {
+    return ledger.chargeAsync(
+        plan.act(),
+        plan.charges(),
+        (readings, failure) ->
+            verdict.apply(
                 failure == null
                     ? plan.decide(readings)
-                    : onFailure.decide(plan, storeException(failure)));
+                    : onFailure.decide(plan, storeException(failure))));
   }
 
   /** The store's own failure, for a rule; anything else is a mistake, and is thrown on. */
   private static StoreException storeException(Throwable failure) {
-    Throwable cause = unwrapped(failure);
+    Throwable cause = Ledger.unwrapped(failure);
     if (cause instanceof StoreException e) {
       return e;
     }
     throw failure instanceof CompletionException e ? e : new CompletionException(cause);
   }
 
-  private static Throwable unwrapped(Throwable failure) {
-    Throwable cause = failure.getCause();
-    return failure instanceof CompletionException && cause != null ? cause : failure;
-  }
-
   void reset(List<Transaction> transactions) {
     Plan plan = Plan.of(Act.RESET, transactions);
-    outstanding.lapse(plan.charges());
-    var unused = charge(Act.RESET, plan.charges());
+    ledger.outstanding().lapse(plan.charges());
+    var unused = ledger.charge(Act.RESET, plan.charges());
   }
 
   CompletionStage<Void> resetAsync(List<Transaction> transactions) {
     Plan plan = Plan.of(Act.RESET, transactions);
-    outstanding.lapse(plan.charges());
-    return chargeAsync(Act.RESET, plan.charges()).thenAccept(readings -> {});
+    ledger.outstanding().lapse(plan.charges());
+    return ledger.chargeAsync(Act.RESET, plan.charges());
   }
 
   Reservation reserve(CurrentLimits limits, List<Transaction> transactions) {
     Plan plan = Plan.of(Act.SPEND, transactions);
-    List<Stretch> stretches = outstanding.open(plan.charges());
+    List<Stretch> stretches = ledger.outstanding().open(plan.charges());
     long start = start();
     try {
-      List<Reading> readings = charge(Act.SPEND, plan.charges());
-      Decision decision = plan.strictest(observed(plan, plan.decide(readings), start));
-      return Reservation.of(this, limits, decision, plan, readings, stretches);
+      List<Reading> readings = ledger.charge(Act.SPEND, plan.charges());
+      return reserved(limits, plan, readings, stretches, start);
     } catch (StoreException e) {
-      outstanding.close(stretches);
+      ledger.outstanding().close(stretches);
       return degraded(limits, plan, e, start);
     } catch (RuntimeException e) {
-      outstanding.close(stretches);
+      ledger.outstanding().close(stretches);
       throw e;
     }
   }
 
   CompletionStage<Reservation> reserveAsync(CurrentLimits limits, List<Transaction> transactions) {
     Plan plan = Plan.of(Act.SPEND, transactions);
-    List<Stretch> stretches = outstanding.open(plan.charges());
+    List<Stretch> stretches = ledger.outstanding().open(plan.charges());
     long start = start();
-    return chargeAsync(Act.SPEND, plan.charges())
-        .handle(
-            (readings, failure) -> {
-              if (failure != null) {
-                outstanding.close(stretches);
-                return degraded(limits, plan, storeException(failure), start);
-              }
-              Decision decision = plan.strictest(observed(plan, plan.decide(readings), start));
-              return Reservation.of(this, limits, decision, plan, readings, stretches);
-            })
-        .whenComplete(
-            (reservation, failure) -> {
-              if (failure != null) {
-                outstanding.close(stretches);
-              }
-            });
+    return ledger.chargeAsync(
+        Act.SPEND,
+        plan.charges(),
+        (readings, failure) -> {
+          boolean made = false;
+          try {
+            if (failure != null) {
+              return degraded(limits, plan, storeException(failure), start);
+            }
+            Reservation reservation = reserved(limits, plan, readings, stretches, start);
+            made = true;
+            return reservation;
+          } finally {
+            if (!made) {
+              ledger.outstanding().close(stretches);
+            }
+          }
+        });
   }
 
-  /** A reservation that took nothing from the store, and has nothing to give back to it. */
+  private Reservation reserved(
+      CurrentLimits limits,
+      Plan plan,
+      List<Reading> readings,
+      List<Stretch> stretches,
+      long start) {
+    Decision decision = plan.strictest(observed(plan, plan.decide(readings), start));
+    List<Reservation.Asked> asked = new ArrayList<>(readings.size());
+    for (Transaction transaction : plan.transactions()) {
+      Quota quota = Plan.limiting(transaction);
+      if (quota != null) {
+        int i = asked.size();
+        asked.add(
+            new Reservation.Asked(
+                transaction, quota, plan.charges().get(i), readings.get(i), stretches.get(i)));
+      }
+    }
+    return Reservation.of(ledger, t -> limits.get().quotaFor(t.name(), t.id()), decision, asked);
+  }
+
+  /** What it took from the rules' memory goes back there, and nothing to the store. */
   private Reservation degraded(CurrentLimits limits, Plan plan, StoreException e, long start) {
-    Decision decision = plan.strictest(observed(plan, onFailure.decide(plan, e), start));
-    return Reservation.ofNothing(this, limits, decision);
+    return onFailure.reserve(
+        limits, plan, e, decisions -> plan.strictest(observed(plan, decisions, start)));
   }
 
-  Outstanding outstanding() {
-    return outstanding;
-  }
-
-  List<Reading> charge(Act act, List<Charge> charges) {
-    if (charges.isEmpty()) {
-      return List.of();
-    }
-    long start = start();
-    try {
-      List<Reading> readings = store.charge(charges);
-      lowered(act, charges, readings);
-      stored(act, charges, null, start);
-      return readings;
-    } catch (RuntimeException e) {
-      stored(act, charges, e, start);
-      throw e;
-    }
-  }
-
-  CompletionStage<List<Reading>> chargeAsync(Act act, List<Charge> charges) {
-    if (charges.isEmpty()) {
-      return CompletableFuture.completedFuture(List.of());
-    }
-    long start = start();
-    return store
-        .chargeAsync(charges)
-        .whenComplete(
-            (readings, failure) -> {
-              if (failure == null) {
-                lowered(act, charges, readings);
-              }
-              stored(act, charges, failure == null ? null : unwrapped(failure), start);
-            });
-  }
-
-  private void lowered(Act act, List<Charge> charges, List<Reading> readings) {
-    if (act == Act.REFUND || act == Act.RESET) {
-      outstanding.lowered(charges, readings);
-    }
-  }
-
-  private void stored(Act act, List<Charge> charges, @Nullable Throwable failure, long start) {
-    if (observer != NOBODY) {
-      observer.stored(act, charges.size(), failure, System.nanoTime() - start);
-    }
+  Ledger ledger() {
+    return ledger;
   }
 
   private List<Decision> observed(Plan plan, List<Decision> decisions, long start) {

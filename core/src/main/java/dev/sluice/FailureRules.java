@@ -2,7 +2,9 @@ package dev.sluice;
 
 import dev.sluice.FailureRule.Kind;
 import dev.sluice.LimiterObserver.Act;
+import dev.sluice.Outstanding.Stretch;
 import dev.sluice.gcra.Quota;
+import dev.sluice.limit.CurrentLimits;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
@@ -13,6 +15,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Decides in place of a store that could not, limit by limit. Thread-safe; never blocks for long.
@@ -26,7 +30,8 @@ final class FailureRules {
   private final FailureRule otherwise;
   private final Map<String, FailureRule> byLimit;
   private final TimeSource time = TimeSource.system();
-  private final BucketStore local = BucketStore.inMemory(time, MAX_LOCAL_BUCKETS);
+  private final Ledger memory =
+      new Ledger(BucketStore.inMemory(time, MAX_LOCAL_BUCKETS), Engine.NOBODY);
 
   FailureRules(FailureRule otherwise, Map<String, FailureRule> byLimit) {
     this.otherwise = otherwise;
@@ -44,6 +49,49 @@ final class FailureRules {
 
   /** The decision of each transaction; throws the failure where a rule says so. */
   List<Decision> decide(Plan plan, StoreException failure) {
+    List<Charge> charges = charges(plan, failure);
+    return decisions(plan, memory.charge(plan.act(), charges));
+  }
+
+  /** The same for a reservation, which gives back to memory what it took there. */
+  Reservation reserve(
+      CurrentLimits limits,
+      Plan plan,
+      StoreException failure,
+      Function<List<Decision>, Decision> verdict) {
+    List<Charge> charges = charges(plan, failure);
+    List<Stretch> stretches = memory.outstanding().open(charges);
+    try {
+      List<Reading> readings = memory.charge(plan.act(), charges);
+      Decision decision = verdict.apply(decisions(plan, readings));
+      List<Reservation.Asked> asked = new ArrayList<>(charges.size());
+      for (Transaction transaction : plan.transactions()) {
+        Quota quota = Plan.limiting(transaction);
+        if (quota != null && kindFor(transaction, quota) == Kind.LOCAL) {
+          int i = asked.size();
+          asked.add(
+              new Reservation.Asked(
+                  transaction,
+                  share(transaction, quota),
+                  charges.get(i),
+                  readings.get(i),
+                  stretches.get(i)));
+        }
+      }
+      return Reservation.of(memory, t -> presentShare(limits, t), decision, asked);
+    } catch (RuntimeException e) {
+      memory.outstanding().close(stretches);
+      throw e;
+    }
+  }
+
+  private @Nullable Quota presentShare(CurrentLimits limits, Transaction transaction) {
+    Quota quota = limits.get().quotaFor(transaction.name(), transaction.id());
+    return quota == null ? null : share(transaction, quota);
+  }
+
+  /** What is asked of memory; nothing is spent there where another rule denies the batch. */
+  private List<Charge> charges(Plan plan, StoreException failure) {
     if (plan.act() != Act.CHECK && plan.act() != Act.SPEND) {
       throw failure;
     }
@@ -61,7 +109,14 @@ final class FailureRules {
         case LOCAL -> charges.add(charge(plan, transaction, quota));
       }
     }
-    List<Reading> readings = readings(charges, passes);
+    return passes ? charges : charges.stream().map(FailureRules::reading).toList();
+  }
+
+  private static Charge reading(Charge charge) {
+    return new Charge(charge.key(), Charge.Act.CHECK, 0, charge.offsetNanos(), charge.untilNanos());
+  }
+
+  private List<Decision> decisions(Plan plan, List<Reading> readings) {
     List<Decision> decisions = new ArrayList<>();
     int next = 0;
     for (Transaction transaction : plan.transactions()) {
@@ -110,18 +165,5 @@ final class FailureRules {
         share.incrementNanos(transaction.cost()),
         share.offsetNanos(),
         Charge.NO_END);
-  }
-
-  private List<Reading> readings(List<Charge> charges, boolean passes) {
-    if (charges.isEmpty()) {
-      return List.of();
-    }
-    List<Charge> asked =
-        passes
-            ? charges
-            : charges.stream()
-                .map(c -> new Charge(c.key(), Charge.Act.CHECK, 0, c.offsetNanos(), c.untilNanos()))
-                .toList();
-    return local.charge(asked);
   }
 }

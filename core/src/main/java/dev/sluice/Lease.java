@@ -151,27 +151,27 @@ public final class Lease implements AutoCloseable {
     private long spend(Limits now, Terms terms, Quota quota, long wanted) {
       Transaction transaction = Transaction.of(terms, id).withCost(wanted);
       Plan plan = Plan.of(Act.SPEND, List.of(transaction));
-      List<Stretch> stretches = engine.outstanding().open(plan.charges());
+      List<Stretch> stretches = engine.ledger().outstanding().open(plan.charges());
       long before = ticker.getAsLong();
       Reading reading;
       try {
-        reading = engine.charge(Act.SPEND, plan.charges()).get(0);
+        reading = engine.ledger().charge(Act.SPEND, plan.charges()).get(0);
       } catch (StoreException e) {
-        engine.outstanding().close(stretches);
+        engine.ledger().outstanding().close(stretches);
         return engine.onFailure(Act.SPEND, terms, id, 1, e).allowed() ? wanted : 0;
       } catch (RuntimeException | Error e) {
-        engine.outstanding().close(stretches);
+        engine.ledger().outstanding().close(stretches);
         throw e;
       }
       Decision decision = plan.decide(List.of(reading)).get(0);
       if (decision.denied()) {
-        engine.outstanding().close(stretches);
+        engine.ledger().outstanding().close(stretches);
         return decision.remaining();
       }
       long aheadNanos =
           Gcra.aheadNanos(reading.nowNanos(), reading.tatNanos(), quota.offsetNanos());
       long untilNanos = reading.nowNanos() + aheadNanos + quota.incrementNanos(wanted);
-      engine.outstanding().place(stretches.get(0), reading.nowNanos(), untilNanos);
+      engine.ledger().outstanding().place(stretches.get(0), reading.nowNanos(), untilNanos);
       held = new Held(now, quota, stretches.get(0), (int) wanted, reading.nowNanos() - before);
       return wanted;
     }
@@ -179,7 +179,7 @@ public final class Lease implements AutoCloseable {
     private void drop(@Nullable Held last) {
       held = null;
       if (last != null) {
-        engine.outstanding().close(last.stretch);
+        engine.ledger().outstanding().close(last.stretch);
       }
     }
 
@@ -192,9 +192,9 @@ public final class Lease implements AutoCloseable {
           return;
         }
         Charge refund = last.refund();
-        engine.outstanding().close(last.stretch);
+        engine.ledger().outstanding().close(last.stretch);
         if (refund != null && last.limits == limits.get()) {
-          var unused = engine.charge(Act.REFUND, List.of(refund));
+          var unused = engine.ledger().charge(Act.REFUND, List.of(refund));
         }
       } finally {
         lock.unlock();

@@ -5,7 +5,6 @@ import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Outstanding.Stretch;
 import dev.sluice.gcra.Gcra;
 import dev.sluice.gcra.Quota;
-import dev.sluice.limit.CurrentLimits;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
 import dev.sluice.store.StoreException;
@@ -14,6 +13,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -65,59 +65,76 @@ import org.jspecify.annotations.Nullable;
  * what was taken and has not come back by itself since, never over the bucket's capacity; nothing
  * if the bucket was reset through this limiter since, or its limit is disabled now. (A reset by
  * another process is not seen, nor a refund; what is given back stays within the bucket's
- * capacity.)
+ * capacity.) Where a {@link FailureRule} decided in place of the store, what it took from this
+ * process's memory is given back to that; where it only allowed, nothing was taken.
  *
  * <p>Thread-safe. {@link #cancel()} blocks as a spend does, {@link #cancelAsync} does not.
  */
 public final class Reservation implements AutoCloseable {
 
-  private final Engine engine;
-  private final CurrentLimits limits;
+  private final Ledger ledger;
+  private final Function<Transaction, @Nullable Quota> present;
   private final Decision decision;
   private final List<Taken> taken;
   private final AtomicBoolean settled = new AtomicBoolean();
 
-  private Reservation(Engine engine, CurrentLimits limits, Decision decision, List<Taken> taken) {
-    this.engine = engine;
-    this.limits = limits;
+  private Reservation(
+      Ledger ledger,
+      Function<Transaction, @Nullable Quota> present,
+      Decision decision,
+      List<Taken> taken) {
+    this.ledger = ledger;
+    this.present = present;
     this.decision = decision;
     this.taken = taken;
   }
 
-  static Reservation ofNothing(Engine engine, CurrentLimits limits, Decision decision) {
-    return new Reservation(engine, limits, decision, List.of());
+  /**
+   * One transaction of a batch, as it was charged.
+   *
+   * @param quota what the bucket was held to
+   * @param reading what was found
+   */
+  record Asked(
+      Transaction transaction, Quota quota, Charge charge, Reading reading, Stretch stretch) {
+
+    boolean wasSpent() {
+      return charge.act().writes()
+          && charge.incrementNanos() > 0
+          && Gcra.roomNanos(aheadNanos(), charge.incrementNanos(), charge.offsetNanos()) >= 0;
+    }
+
+    private long aheadNanos() {
+      return Gcra.aheadNanos(reading.nowNanos(), reading.tatNanos(), charge.offsetNanos());
+    }
+
+    long tatAfterNanos() {
+      return reading.nowNanos() + aheadNanos() + charge.incrementNanos();
+    }
   }
 
+  /**
+   * A reservation.
+   *
+   * @param ledger where it was made
+   * @param present what a bucket is held to at the time of asking, null if its limit is disabled
+   * @param asked what was charged there
+   */
   static Reservation of(
-      Engine engine,
-      CurrentLimits limits,
+      Ledger ledger,
+      Function<Transaction, @Nullable Quota> present,
       Decision decision,
-      Plan plan,
-      List<Reading> readings,
-      List<Stretch> stretches) {
+      List<Asked> asked) {
     List<Taken> taken = new ArrayList<>();
-    int next = 0;
-    for (Decision part : decision.parts()) {
-      Transaction transaction = part.transaction();
-      if (transaction == null || transaction.kind() == Transaction.Kind.ALLOW_ONLY) {
-        continue;
-      }
-      Charge charge = plan.charges().get(next);
-      Reading reading = readings.get(next);
-      Quota quota = transaction.quota();
-      boolean spent = decision.allowed() && charge.act().writes() && part.allowed();
-      if (spent && quota != null && charge.incrementNanos() > 0) {
-        long aheadNanos =
-            Gcra.aheadNanos(reading.nowNanos(), reading.tatNanos(), charge.offsetNanos());
-        long tatAfterNanos = reading.nowNanos() + aheadNanos + charge.incrementNanos();
-        engine.outstanding().place(stretches.get(next), reading.nowNanos(), tatAfterNanos);
-        taken.add(new Taken(transaction, quota, stretches.get(next)));
+    for (Asked one : asked) {
+      if (decision.allowed() && one.wasSpent()) {
+        ledger.outstanding().place(one.stretch, one.reading.nowNanos(), one.tatAfterNanos());
+        taken.add(new Taken(one.transaction, one.quota, one.stretch));
       } else {
-        engine.outstanding().close(stretches.get(next));
+        ledger.outstanding().close(one.stretch);
       }
-      next++;
     }
-    return new Reservation(engine, limits, decision, List.copyOf(taken));
+    return new Reservation(ledger, present, decision, List.copyOf(taken));
   }
 
   /**
@@ -167,7 +184,7 @@ public final class Reservation implements AutoCloseable {
   public void cancel(Predicate<Transaction> which) {
     List<Charge> refunds = settle(which);
     if (!refunds.isEmpty()) {
-      var unused = engine.charge(Act.REFUND, refunds);
+      var unused = ledger.charge(Act.REFUND, refunds);
     }
   }
 
@@ -182,7 +199,7 @@ public final class Reservation implements AutoCloseable {
     List<Charge> refunds = settle(transaction -> true);
     return refunds.isEmpty()
         ? CompletableFuture.completedFuture(null)
-        : engine.chargeAsync(Act.REFUND, refunds).thenAccept(readings -> {});
+        : ledger.chargeAsync(Act.REFUND, refunds);
   }
 
   /** Lets the tokens be spent for good, unless they were given back. Blocks never. */
@@ -194,7 +211,7 @@ public final class Reservation implements AutoCloseable {
   }
 
   private void forget() {
-    taken.forEach(one -> engine.outstanding().close(one.stretch));
+    taken.forEach(one -> ledger.outstanding().close(one.stretch));
   }
 
   private List<Charge> settle(Predicate<Transaction> which) {
@@ -205,8 +222,7 @@ public final class Reservation implements AutoCloseable {
     }
     List<Charge> refunds = new ArrayList<>(chosen.size());
     for (Taken one : chosen) {
-      Quota now = limits.get().quotaFor(one.transaction.name(), one.transaction.id());
-      Charge refund = one.refund(now);
+      Charge refund = one.refund(present.apply(one.transaction));
       if (refund != null) {
         refunds.add(refund);
       }

@@ -200,11 +200,11 @@ public final class Transaction {
   /**
    * The key of the bucket.
    *
-   * @return the name's number, ":" and the id; before them "shadow:" for a trial
+   * @return the name's number, ":" and the id; before them "shadow-" for a trial
    */
   public String bucketKey() {
     String key = name().bucketKey(id);
-    return shadow ? "shadow:" + key : key;
+    return shadow ? "shadow-" + key : key; // no colon: a tag begins behind the first
   }
 
   @Override

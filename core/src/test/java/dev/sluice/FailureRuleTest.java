@@ -113,13 +113,80 @@ final class FailureRuleTest {
   }
 
   @Test
-  void reserve_underARule_hasNothingToGiveBack() {
+  void reserve_allowedByARule_hasNothingToGiveBack() {
     try (Reservation reservation = limiter.reserve("Free", "x")) {
       assertThat(reservation.allowed()).isTrue();
       reservation.cancel(); // asks no store
     }
     assertThat(limiter.async().reserve("Dear", "x", 1).toCompletableFuture().join().denied())
         .isTrue();
+  }
+
+  @Test
+  void reserve_decidedLocally_givesBackToThatMemoryOnce() {
+    Reservation attempt = limiter.reserve("Shared", "x", 3);
+    assertThat(limiter.spend("Shared", "x").denied()).isTrue();
+    attempt.cancel();
+    attempt.cancel();
+    assertThat(limiter.check("Shared", "x", 0).remaining()).isEqualTo(3);
+
+    Reservation later = limiter.async().reserve("Shared", "x", 2).toCompletableFuture().join();
+    later.cancelAsync().toCompletableFuture().join();
+    assertThat(limiter.check("Shared", "x", 0).remaining()).isEqualTo(3);
+
+    limiter.reserve("Shared", "x", 2).close();
+    assertThat(limiter.check("Shared", "x", 0).remaining()).isEqualTo(1);
+  }
+
+  @Test
+  void reserve_decidedLocallyAndDenied_hasNothingToGiveBack() {
+    assertThat(limiter.spend("Shared", "x", 2).allowed()).isTrue();
+    Reservation denied = limiter.reserve("Shared", "x", 2);
+    assertThat(denied.denied()).isTrue();
+    denied.cancel();
+    assertThat(limiter.check("Shared", "x", 0).remaining()).isEqualTo(1);
+  }
+
+  @Test
+  void reserveBatch_underSeveralRules_givesBackWhatEachTook() {
+    try (Reservation batch =
+        limiter.reserve(List.of(on("Free", 2), on("Shared", 2), on("Off", 1), on("Ages", 1)))) {
+      assertThat(batch.allowed()).isTrue();
+      batch.cancel(t -> !t.name().name().equals("Ages"));
+    }
+    assertThat(limiter.check("Shared", "x", 0).remaining()).isEqualTo(3);
+    assertThat(limiter.check("Ages", "x", 0).remaining()).isZero();
+
+    Reservation refused = limiter.reserve(List.of(on("Shared", 2), on("Dear", 1)));
+    assertThat(refused.denied()).isTrue();
+    refused.cancel();
+    assertThat(limiter.check("Shared", "x", 0).remaining()).isEqualTo(3);
+  }
+
+  @Test
+  void reserveBatch_decidedLocally_givesNothingBackForWhatDidNotFit() {
+    assertThat(limiter.spend("Ages", "x").allowed()).isTrue();
+    Reservation batch = limiter.reserve(List.of(on("Shared", 1), on("Ages", 1).spendOnly()));
+    assertThat(batch.allowed()).isTrue();
+    batch.cancel();
+    assertThat(limiter.check("Ages", "x", 0).remaining()).isZero();
+    assertThat(limiter.check("Shared", "x", 0).remaining()).isEqualTo(3);
+  }
+
+  @Test
+  void cancel_decidedLocallyUnderALimitThatShrankSince_givesBackByTheShareOfTheNewOne() {
+    CurrentLimits current = new CurrentLimits(LIMITS);
+    Limiter live =
+        Limiter.builder(current, new Gone()).onFailure("Shared", FailureRule.local(2)).build();
+    Reservation attempt = live.reserve("Shared", "x", 5);
+    assertThat(live.check("Shared", "x", 0).remaining()).isZero();
+    Limits smaller =
+        Limits.builder(LIMITS.catalogue())
+            .limit("Shared", Quota.per(4, Duration.ofHours(1)))
+            .build();
+    current.replace(smaller);
+    attempt.cancel();
+    assertThat(live.check("Shared", "x", 0).remaining()).isBetween(1L, 2L);
   }
 
   @Test

@@ -118,10 +118,10 @@ class OutstandingTest {
             new FailureRules(FailureRule.fail(), Map.of()));
     Transaction two = Transaction.of(samples, "ApiCallsPerKey", "a").withCost(2);
     Reservation cancelled = engine.reserve(limits, List.of(two));
-    assertThat(engine.outstanding().size()).isEqualTo(1);
+    assertThat(engine.ledger().outstanding().size()).isEqualTo(1);
     cancelled.cancel();
     engine.reserve(limits, List.of(two)).close();
     assertThat(engine.reserve(limits, List.of(two)).denied()).isTrue();
-    assertThat(engine.outstanding().size()).isZero();
+    assertThat(engine.ledger().outstanding().size()).isZero();
   }
 }

@@ -69,7 +69,7 @@ class PartialCancelTest {
 
     assertThat(second.denied()).isTrue();
     assertThat(second.transaction().isShadow()).isTrue();
-    assertThat(second.transaction().bucketKey()).isEqualTo("shadow:101:192.0.2.7");
+    assertThat(second.transaction().bucketKey()).isEqualTo("shadow-101:192.0.2.7");
     assertThat(remaining("LoginsPerIPAddress")).isEqualTo(10);
     assertThat(limiter.transaction("LoginsPerIPAddress", "192.0.2.7").isShadow()).isFalse();
   }

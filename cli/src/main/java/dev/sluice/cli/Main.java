@@ -82,7 +82,10 @@ public final class Main {
 
   private static int misused(ParameterException e, Console console) {
     CommandLine command = e.getCommandLine();
-    console.err().println("sluice: " + e.getMessage());
+    // An argument in the wrong place may be the address of a store.
+    console
+        .err()
+        .println("sluice: " + String.valueOf(e.getMessage()).replaceAll("(?s)//.*@", "//…@"));
     if (!UnmatchedArgumentException.printSuggestions(e, console.err())) {
       console.err().printf("Try '%s --help'.%n", command.getCommandSpec().qualifiedName());
     }

@@ -10,6 +10,7 @@ import dev.sluice.server.Stores;
 import dev.sluice.server.http.HttpPart;
 import dev.sluice.server.http.MetricsPart;
 import dev.sluice.store.BucketStore;
+import dev.sluice.store.StoreException;
 import dev.sluice.yaml.LimitFiles;
 import dev.sluice.yaml.LimitFilesWatcher;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
@@ -45,6 +46,7 @@ import picocli.CommandLine.Option;
 final class ServeCommand implements Callable<Integer> {
 
   private static final Duration LOOK_EVERY = Duration.ofSeconds(1);
+  private static final int PINGS_AT_THE_START = 3;
 
   private final Console console;
 
@@ -184,7 +186,22 @@ final class ServeCommand implements Callable<Integer> {
     Runtime.getRuntime()
         .addShutdownHook(
             new Thread(() -> stop(server, watcher, table, kept, buckets), "sluice-shutdown"));
+    sayIfAway(buckets);
     new CountDownLatch(1).await(); // until a signal ends the process
+  }
+
+  /** The server runs without its store, by the failure rules; an operator should know at once. */
+  private void sayIfAway(BucketStore buckets) {
+    String failure = "";
+    for (int i = 0; i < PINGS_AT_THE_START; i++) { // the first may take longer than a time-out
+      try {
+        buckets.ping();
+        return;
+      } catch (StoreException e) {
+        failure = String.valueOf(e.getMessage());
+      }
+    }
+    console.err().println("sluice: the store does not answer yet: " + failure);
   }
 
   private static void ready(BucketStore buckets, TableOverrides table) {

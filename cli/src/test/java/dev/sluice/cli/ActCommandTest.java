@@ -62,6 +62,12 @@ final class ActCommandTest {
     Cli store = run("redsi://localhost", "check", "NewOrdersPerAccount", "17");
     assertThat(store.code()).isEqualTo(Exit.BROKEN_INPUT);
     assertThat(store.err()).contains("--store: ").contains("did you mean \"redis\"?");
+    Cli secret = run("redis://app:S3 cret@h", "check", "NewOrdersPerAccount", "17");
+    assertThat(secret.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(secret.err()).contains("--store: ").doesNotContain("S3").doesNotContain("cret");
+    Cli misplaced = Cli.run("check", "a", "b", "redis://app:S3cret@h", "--store", "memory");
+    assertThat(misplaced.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(misplaced.err()).doesNotContain("S3cret");
     Cli cost = run("memory", "spend", "NewOrdersPerAccount", "17", "--cost", "4");
     assertThat(cost.code()).isEqualTo(Exit.BROKEN_INPUT);
     assertThat(cost.err()).contains("invalid cost, must be <= limit.Burst");

@@ -96,6 +96,20 @@ final class ServeCommandTest {
   }
 
   @Test
+  void storeThatIsAway_isToldAtTheStart_withoutItsPassword() throws Exception {
+    try (CliProcess cli =
+            CliProcess.start(
+                "serve", "--http", "127.0.0.1:0", "--store", "redis://app:S3cret@127.0.0.1:1/0");
+        BufferedReader err = cli.err()) {
+      String server = untilReady(err);
+      assertThat(until(err, "does not answer yet"))
+          .contains("sluice: the store does not answer yet: 127.0.0.1:1: ")
+          .doesNotContain("S3cret");
+      assertThat(get(server + "/readyz")).contains("127.0.0.1:1: ");
+    }
+  }
+
+  @Test
   void tableOfOverrides_isFollowed_andServerIsNotReadyWithoutIt() throws Exception {
     String db = LocalPostgres.newDatabase();
     try (CliProcess cli =

@@ -35,6 +35,7 @@ final class Breaker {
 
   private final AtomicInteger failures = new AtomicInteger();
   private final AtomicReference<String> givenUpFor = new AtomicReference<>(); // null: it is asked
+  private volatile boolean onTrial; // it answered a probe, and no call yet
   private volatile boolean closed;
 
   Breaker(
@@ -62,19 +63,21 @@ final class Breaker {
   }
 
   void answered() {
-    if (failures.get() != 0) {
+    if (failures.get() != 0 || onTrial) {
       failures.set(0);
+      onTrial = false;
     }
   }
 
   void failed(String reason) {
     if (failures.incrementAndGet() >= maxFailures && givenUpFor.compareAndSet(null, reason)) {
-      LOG.log(
-          Level.WARNING,
-          "gave up {0} after {1} failures in a row: {2}",
-          server,
-          maxFailures,
-          reason);
+      String when =
+          onTrial
+              ? "again, since the first call after it answered a probe failed"
+              : maxFailures == 1
+                  ? "after a failure"
+                  : "after " + maxFailures + " failures in a row";
+      LOG.log(Level.WARNING, "gave up {0} {1}: {2}", server, when, reason);
       observer.changed(server, State.GIVEN_UP, reason);
       probeLater();
     }
@@ -114,6 +117,7 @@ final class Breaker {
 
   private void comeBack() {
     failures.set(maxFailures - 1); // a probe is no call: one that fails gives up again
+    onTrial = true;
     if (givenUpFor.getAndSet(null) != null) {
       LOG.log(Level.INFO, "{0} answers again and is asked again", server);
       observer.changed(server, State.ASKED, "it answered a probe");

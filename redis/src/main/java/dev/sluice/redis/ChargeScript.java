@@ -13,6 +13,8 @@ import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * The script that decides inside Redis, and the way to it and back: batches of charges into its one
@@ -28,6 +30,10 @@ final class ChargeScript {
 
   private static final long NANOS_PER_SECOND = 1_000_000_000;
   private static final int MAX_DIGITS = 20;
+
+  /** The server's own words; around them some versions say where in the script they fell. */
+  private static final Pattern WORDS =
+      Pattern.compile("(?s)(?:@user_script: ?\\d+: )?-?(.*?)(?: script: [0-9a-f]{40}, on .*)?");
 
   private ChargeScript() {}
 
@@ -119,7 +125,9 @@ final class ChargeScript {
     return nanos;
   }
 
-  private static StoreException refused(String reason, List<Charge> batch, String server) {
+  static StoreException refused(String answer, List<Charge> batch, String server) {
+    Matcher words = WORDS.matcher(answer);
+    String reason = ServerFault.oneLine(words.matches() ? words.group(1) : answer);
     List<String> keys = batch.stream().map(Charge::key).toList();
     if (reason.startsWith("GARBAGE ")) {
       return new StoreException(
@@ -150,7 +158,7 @@ final class ChargeScript {
 
     /** Whether it is not the master (any more). */
     boolean byReplica() {
-      return reason.startsWith("READONLY") || reason.startsWith("-READONLY");
+      return reason.startsWith("READONLY");
     }
   }
 

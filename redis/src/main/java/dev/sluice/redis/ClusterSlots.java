@@ -1,16 +1,20 @@
 package dev.sluice.redis;
 
+import io.lettuce.core.RedisChannelHandler;
+import io.lettuce.core.RedisException;
+import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.cluster.RedisClusterClient;
 import io.lettuce.core.cluster.SlotHash;
 import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
-import io.lettuce.core.cluster.models.partitions.Partitions;
 import io.lettuce.core.cluster.models.partitions.RedisClusterNode;
 import io.lettuce.core.codec.ByteArrayCodec;
+import io.lettuce.core.protocol.DefaultEndpoint;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
@@ -29,6 +33,7 @@ final class ClusterSlots implements Shards {
       new AtomicReferenceArray<>(SlotHash.SLOT_COUNT);
   private final AtomicInteger waiting = new AtomicInteger(); // one bound for all slots
   private final Map<String, Breaker> breakers = new ConcurrentHashMap<>();
+  private final AtomicBoolean looking = new AtomicBoolean();
   private final Breaker beforeItIsKnown;
 
   ClusterSlots(String name, RedisClusterClient client, Wiring wiring) {
@@ -74,22 +79,51 @@ final class ClusterSlots implements Shards {
             node.getNodeId(), id -> wiring.breaker(address(node), () -> probe(id)));
   }
 
-  /** Looks at the map anew, then asks the master itself, if it still is one. */
+  /**
+   * Looks at the map anew, which may take longer where another server is lost, and meanwhile asks
+   * the server itself, on the connection that calls take. One that is open and silent is cut off,
+   * so that the client connects anew: behind it may be nobody any more.
+   */
   private CompletionStage<?> probe(String nodeId) {
+    look();
     return within(
-        client
-            .refreshPartitionsAsync()
-            .thenCompose(known -> link.connection())
+        link.connection()
             .thenCompose(
                 connection -> {
-                  Partitions partitions = connection.getPartitions();
-                  RedisClusterNode node = partitions.getPartitionByNodeId(nodeId);
+                  RedisClusterNode node = connection.getPartitions().getPartitionByNodeId(nodeId);
                   return node == null
                       ? CompletableFuture.completedFuture("gone")
                       : connection
-                          .getConnectionAsync(nodeId)
-                          .thenCompose(toNode -> toNode.async().ping());
+                          .getConnectionAsync(node.getUri().getHost(), node.getUri().getPort())
+                          .thenCompose(this::pingOrCut);
                 }));
+  }
+
+  private CompletionStage<String> pingOrCut(StatefulRedisConnection<byte[], byte[]> toNode) {
+    if (!toNode.isOpen()) {
+      return CompletableFuture.failedFuture(new RedisException("not connected"));
+    }
+    return within(toNode.async().ping())
+        .whenComplete(
+            (pong, failure) -> {
+              if (failure != null
+                  && toNode instanceof RedisChannelHandler<?, ?> handler
+                  && handler.getChannelWriter() instanceof DefaultEndpoint endpoint) {
+                endpoint.disconnect();
+              }
+            });
+  }
+
+  /** One look at a time. */
+  private void look() {
+    if (looking.compareAndSet(false, true)) {
+      try {
+        var unused =
+            client.refreshPartitionsAsync().whenComplete((known, failure) -> looking.set(false));
+      } catch (RuntimeException e) { // the client is closed
+        looking.set(false);
+      }
+    }
   }
 
   private <T> CompletableFuture<T> within(CompletionStage<T> stage) {
@@ -158,7 +192,7 @@ final class ClusterSlots implements Shards {
 
     @Override
     public void renew() {
-      var unused = client.refreshPartitionsAsync();
+      look();
     }
   }
 }

@@ -7,20 +7,27 @@ import dev.sluice.redis.StoreUri.Kind;
 import io.lettuce.core.AbstractRedisClient;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.ClientOptions.DisconnectedBehavior;
+import io.lettuce.core.MaintNotificationsConfig;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisCredentials;
 import io.lettuce.core.RedisCredentialsProvider;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.SocketOptions;
+import io.lettuce.core.SocketOptions.KeepAliveOptions;
+import io.lettuce.core.SocketOptions.TcpUserTimeoutOptions;
 import io.lettuce.core.SslOptions;
 import io.lettuce.core.SslVerifyMode;
 import io.lettuce.core.StaticCredentialsProvider;
+import io.lettuce.core.TimeoutOptions;
 import io.lettuce.core.cluster.ClusterClientOptions;
 import io.lettuce.core.cluster.ClusterTopologyRefreshOptions;
 import io.lettuce.core.cluster.RedisClusterClient;
 import io.lettuce.core.metrics.CommandLatencyRecorder;
 import io.lettuce.core.protocol.ProtocolVersion;
 import io.lettuce.core.resource.ClientResources;
+import io.lettuce.core.resource.Delay;
+import io.lettuce.core.resource.EpollProvider;
+import io.lettuce.core.resource.ExtendedKeepAliveSupport;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -46,6 +53,9 @@ final class Connecting {
 
   private static final Duration LOOK_AT_CLUSTER_EVERY = Duration.ofSeconds(10);
   private static final Duration LOOK_AT_CLUSTER_AT_MOST_EVERY = Duration.ofMillis(500);
+  private static final Duration KEEP_ALIVE_AFTER = Duration.ofSeconds(15);
+  private static final Duration KEEP_ALIVE_EVERY = Duration.ofSeconds(5);
+  private static final int KEEP_ALIVES = 3;
   private static final long SHUT_DOWN_MILLIS = 2000;
 
   Duration timeout = Duration.ofSeconds(2);
@@ -58,6 +68,9 @@ final class Connecting {
   @Nullable Protocol protocol;
   @Nullable String user;
   @Nullable String password;
+  @Nullable String sentinelUser;
+  @Nullable String sentinelPassword;
+  Duration reconnectAtLeastEvery = Duration.ofMillis(500);
 
   private final List<ClientResources> opened = new ArrayList<>();
 
@@ -72,6 +85,14 @@ final class Connecting {
           "found %s alone, expected a certificate and its key (options cert and key)"
               .formatted(certificate == null ? key : certificate));
     }
+    checkLogins();
+  }
+
+  private void checkLogins() {
+    if (sentinelUser != null && sentinelPassword == null) {
+      throw new IllegalArgumentException(
+          "found the Sentinels' user alone, expected it with a password (option sentinelPassword)");
+    }
   }
 
   Shards shards(StoreUri uri, List<String> names, Wiring wiring) {
@@ -79,6 +100,7 @@ final class Connecting {
         ClientResources.builder()
             .threadFactoryProvider(StoreThread::factory)
             .commandLatencyRecorder(CommandLatencyRecorder.disabled())
+            .reconnectDelay(reconnectDelay())
             .build();
     opened.add(resources);
     if (uri.kind() == Kind.CLUSTER) {
@@ -107,6 +129,12 @@ final class Connecting {
     return new ServerRing(client, servers, placement, wiring);
   }
 
+  /** In a Cluster, where the client connects anew by itself: as soon as a probe would see it. */
+  private Delay reconnectDelay() {
+    Duration most = reconnectAtLeastEvery;
+    return Delay.exponential(Duration.ZERO, most, 2, TimeUnit.MILLISECONDS);
+  }
+
   private RedisURI server(StoreUri uri, Host host) {
     RedisURI.Builder server =
         RedisURI.builder().withHost(host.name()).withPort(host.port()).withDatabase(uri.database());
@@ -120,6 +148,9 @@ final class Connecting {
             .withDatabase(uri.database());
     for (Host host : uri.hosts()) {
       RedisURI.Builder one = RedisURI.builder().withHost(host.name()).withPort(host.port());
+      if (sentinelPassword != null) {
+        one.withAuthentication(credentials(sentinelUser, sentinelPassword));
+      }
       sentinel.withSentinel(secured(one).build());
     }
     return finish(sentinel, uri);
@@ -164,11 +195,39 @@ final class Connecting {
     return options.build();
   }
 
+  /**
+   * A peer that vanished without a word (a pulled plug, a firewall that forgot) is found on an idle
+   * connection by keep-alive, on one with calls under way by the user time-out, which not every
+   * transport has; whoever calls meanwhile, and the breaker's probe, don't wait for either.
+   */
+  SocketOptions socketOptions() {
+    SocketOptions.Builder options = SocketOptions.builder().connectTimeout(timeout);
+    if (ExtendedKeepAliveSupport.isSupported()) {
+      options.keepAlive(
+          KeepAliveOptions.builder()
+              .enable()
+              .idle(KEEP_ALIVE_AFTER)
+              .interval(KEEP_ALIVE_EVERY)
+              .count(KEEP_ALIVES)
+              .build());
+    }
+    if (EpollProvider.isAvailable()) {
+      options.tcpUserTimeout(
+          TcpUserTimeoutOptions.builder()
+              .enable()
+              .tcpUserTimeout(KEEP_ALIVE_AFTER.plus(KEEP_ALIVE_EVERY.multipliedBy(KEEP_ALIVES)))
+              .build());
+    }
+    return options.build();
+  }
+
   private ClientOptions.Builder options() {
     ClientOptions.Builder options =
         ClientOptions.builder()
-            .socketOptions(SocketOptions.builder().connectTimeout(timeout).build())
+            .socketOptions(socketOptions())
             .sslOptions(sslOptions())
+            .timeoutOptions(TimeoutOptions.create()) // a Lane's are the only ones
+            .maintNotificationsConfig(MaintNotificationsConfig.disabled())
             .replayFilter(command -> true); // what was sent once is not sent again
     if (protocol != null) {
       options.protocolVersion(

@@ -50,7 +50,7 @@ import org.jspecify.annotations.Nullable;
 final class Lane {
 
   private static final int CALLS = 2;
-  private static final String UNKNOWN = "whether anything was charged is unknown";
+  static final String UNKNOWN = "whether anything was charged is unknown";
   private static final String NOTHING = "nothing was charged";
   private static final long SWEEP_AT_LEAST_NANOS = 1_000_000;
   private static final long RETRY_NANOS = 10_000_000;
@@ -173,7 +173,7 @@ final class Lane {
         continue; // overdue, and swept away this moment
       }
       waitingCount.decrementAndGet();
-      if (!next.isDone()) { // its caller may have given up
+      if (!next.isDone() && next.leave()) { // its caller may have given up
         requests.add(next);
         charges += next.charges.size();
       }
@@ -263,7 +263,7 @@ final class Lane {
     private final Breaker breaker = server.breaker();
     private final long start = System.nanoTime();
     private final AtomicBoolean ended = new AtomicBoolean();
-    private final AtomicReference<@Nullable StoreException> firstOutage = new AtomicReference<>();
+    private final AtomicReference<@Nullable String> firstOutage = new AtomicReference<>();
     private final Queue<ScriptCall> underWay = new ConcurrentLinkedQueue<>();
 
     Call(int slot, List<Request> requests, int charges) {
@@ -346,7 +346,7 @@ final class Lane {
 
     private void failAll(ServerFault fault) {
       StoreException exception = fault.exception(server.name());
-      end(Result.FAILED, fault.isOutage() ? exception : null);
+      end(Result.FAILED, fault.isOutage() ? fault.words() : null);
       requests.forEach(request -> request.completeExceptionally(exception));
     }
 
@@ -382,12 +382,12 @@ final class Lane {
                     }
                     StoreException exception = fault.exception(server.name());
                     request.completeExceptionally(exception);
-                    settled(left, fault.isOutage() ? exception : null);
+                    settled(left, fault.isOutage() ? fault.words() : null);
                   });
     }
 
     /** The last request ends the call, and not the first outage: others may still be asked for. */
-    private void settled(AtomicInteger left, @Nullable StoreException outage) {
+    private void settled(AtomicInteger left, @Nullable String outage) {
       if (outage != null) {
         firstOutage.compareAndSet(null, outage);
       }
@@ -426,7 +426,7 @@ final class Lane {
         return;
       }
       boolean neverSent = abandon();
-      end(Result.TIMED_OUT, timeOut("for all callers of a call")); // before anybody calls again
+      end(Result.TIMED_OUT, "timed out"); // before anybody calls again
       endAll(overdue, neverSent ? NOTHING : UNKNOWN);
     }
 
@@ -445,7 +445,7 @@ final class Lane {
       }
     }
 
-    private void end(@Nullable StoreException outage) {
+    private void end(@Nullable String outage) {
       end(outage == null ? Result.ANSWERED : Result.FAILED, outage);
     }
 
@@ -454,7 +454,7 @@ final class Lane {
      *
      * @param outage why the server is not there, null where it is, whatever it said
      */
-    private void end(Result result, @Nullable StoreException outage) {
+    private void end(Result result, @Nullable String outage) {
       if (!ended.compareAndSet(false, true)) {
         return;
       }
@@ -462,7 +462,7 @@ final class Lane {
       if (outage == null) {
         breaker.answered();
       } else {
-        breaker.failed(String.valueOf(outage.getMessage()));
+        breaker.failed(outage);
       }
       observer.called(server.name(), result, requests.size(), charges, System.nanoTime() - start);
     }

@@ -34,8 +34,10 @@ import java.util.concurrent.atomic.AtomicLong;
  * A charge is sent at most once: one whose answer was lost fails, and may have been made.
  *
  * <p>Opening does not wait for a server; one that is not there makes charges fail. Every charge
- * ends by the time-out. Thread-safe; {@link #charge} blocks for a round trip, {@link #chargeAsync}
- * never.
+ * ends by the time-out. Who no longer waits for the answer cancels the future of {@link
+ * #chargeAsync}: what has not left yet is not charged then. Thread-safe; {@link #charge} and {@link
+ * #ping} block for a round trip (and are refused on the store's own threads, where they would wait
+ * for themselves), {@link #chargeAsync} never.
  */
 public final class RedisStore implements BucketStore {
 
@@ -81,9 +83,21 @@ public final class RedisStore implements BucketStore {
   }
 
   /**
+   * Opens a store whose address comes from a configuration.
+   *
+   * @param address as for {@link #open(URI)}
+   * @return the store
+   * @throws IllegalArgumentException saying what is wrong with the address, without the password in
+   *     it, which {@link URI#create} would show
+   */
+  public static RedisStore open(String address) {
+    return builder(address).open();
+  }
+
+  /**
    * Starts a store with more to say about it.
    *
-   * @param uri as for {@link #open}
+   * @param uri as for {@link #open(URI)}
    * @return a builder, with what the URI says
    * @throws IllegalArgumentException saying what is wrong with the address
    */
@@ -91,27 +105,44 @@ public final class RedisStore implements BucketStore {
     return new RedisStoreBuilder(StoreUri.parse(uri));
   }
 
+  /**
+   * Starts a store, whose address comes from a configuration, with more to say about it.
+   *
+   * @param address as for {@link #open(URI)}
+   * @return a builder, with what the address says
+   * @throws IllegalArgumentException as for {@link #open(String)}
+   */
+  public static RedisStoreBuilder builder(String address) {
+    return new RedisStoreBuilder(StoreUri.parse(address));
+  }
+
   @Override
   public List<Reading> charge(List<Charge> charges) {
+    requireThreadThatMayWait("charge()", "call chargeAsync() in what is chained to a stage");
+    return await(chargeAsync(charges).toCompletableFuture(), "; " + Lane.UNKNOWN);
+  }
+
+  private static void requireThreadThatMayWait(String call, String instead) {
     if (Thread.currentThread() instanceof StoreThread) {
       throw new IllegalStateException(
-          "charge() was called on a thread of the store, which would wait for itself: call"
-              + " chargeAsync() in what is chained to a stage");
+          "%s was called on a thread of the store, which would wait for itself: %s"
+              .formatted(call, instead));
     }
-    CompletableFuture<List<Reading>> answer = chargeAsync(charges).toCompletableFuture();
+  }
+
+  private <T> T await(CompletableFuture<T> answer, String afterwards) {
     try {
       return answer.get(wiring.timeoutNanos() + GRACE_NANOS, TimeUnit.NANOSECONDS);
     } catch (ExecutionException e) {
-      throw failure(e.getCause() == null ? e : e.getCause());
+      Throwable cause = Link.cause(e.getCause());
+      throw failure(cause == null ? e : cause);
     } catch (TimeoutException e) {
-      throw new StoreException("timed out on " + name, e);
+      answer.cancel(false); // where it still waits for its turn, it need not come
+      throw new StoreException("timed out on " + name + afterwards, e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      answer.cancel(false); // where it still waits for its turn, it need not come
-      throw new StoreException(
-          "interrupted while waiting for %s; whether anything was charged is unknown"
-              .formatted(name),
-          e);
+      answer.cancel(false);
+      throw new StoreException("interrupted while waiting for " + name + afterwards, e);
     }
   }
 
@@ -150,7 +181,7 @@ public final class RedisStore implements BucketStore {
               var unused = send(lane, part, System.nanoTime() + wiring.timeoutNanos());
             });
     CompletableFuture<List<Reading>> verdict = batch.charge(lanes);
-    keepOpenFor(verdict);
+    keepOpenFor(batch.over());
     return verdict;
   }
 
@@ -188,20 +219,40 @@ public final class RedisStore implements BucketStore {
     }
   }
 
+  /** Charges after which denials that were remembered may not hold: forgotten before it is told. */
+  private final class Forgetting extends Request {
+
+    Forgetting(List<Charge> charges, List<byte[]> keys, long deadline) {
+      super(charges, keys, deadline);
+    }
+
+    @Override
+    void answer(List<Reading> readings) {
+      forgetDenials(charges);
+      super.answer(readings);
+    }
+
+    @Override
+    public boolean completeExceptionally(Throwable failure) {
+      forgetDenials(charges);
+      return super.completeExceptionally(failure);
+    }
+  }
+
   private static boolean loosens(Charge charge) {
     return charge.act() == Act.REFUND || charge.act() == Act.RESET;
   }
 
-  private CompletableFuture<List<Reading>> send(Lane lane, List<Charge> charges, long deadline) {
+  private Request send(Lane lane, List<Charge> charges, long deadline) {
     List<byte[]> bytes = new ArrayList<>(charges.size());
     charges.forEach(charge -> bytes.add(keys.bytes(charge.key())));
-    Request request = new Request(charges, bytes, deadline);
+    Request request = new Forgetting(charges, bytes, deadline);
     if (charges.stream().anyMatch(RedisStore::loosens)) {
       forgetDenials(charges);
       keepOpenFor(request);
     }
     lane.submit(request);
-    return request.whenComplete((readings, failure) -> forgetDenials(charges));
+    return request;
   }
 
   /** What gives tokens back, or may have to: closing waits for it. */
@@ -217,20 +268,8 @@ public final class RedisStore implements BucketStore {
 
   @Override
   public void ping() {
-    try {
-      shards
-          .ping()
-          .toCompletableFuture()
-          .get(wiring.timeoutNanos() + GRACE_NANOS, TimeUnit.NANOSECONDS);
-    } catch (ExecutionException e) {
-      Throwable cause = Link.cause(e.getCause());
-      throw failure(cause == null ? e : cause);
-    } catch (TimeoutException e) {
-      throw new StoreException("timed out on " + name, e);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new StoreException("interrupted while waiting for " + name, e);
-    }
+    requireThreadThatMayWait("ping()", "call it on another thread");
+    var unused = await(shards.ping().toCompletableFuture(), "");
   }
 
   /**

@@ -12,6 +12,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -29,8 +30,9 @@ import org.jspecify.annotations.Nullable;
  * {@code id}, {@code account}; none), {@code clock} ({@code server}, {@code client}; server),
  * {@code denials} (how long a denial is remembered, or {@code off}; 1s), {@code queue} (how many
  * requests may wait for a server; 16384), {@code failures} (calls in a row after which a server is
- * given up; 5), {@code probe} (how often it is probed then; 500ms), {@code names} (of the servers
- * of a ring, by which keys are placed; their addresses).
+ * given up; 5), {@code probe} (how often it is probed then; 500ms), {@code sentinelUser} and {@code
+ * sentinelPassword} (for Sentinels that ask for it; none), {@code names} (of the servers of a ring,
+ * by which keys are placed; their addresses).
  *
  * <p>Not thread-safe.
  */
@@ -64,13 +66,7 @@ public final class RedisStoreBuilder {
             (name, value) -> {
               Consumer<String> option = known.get(name);
               if (option == null) {
-                throw new IllegalArgumentException(
-                    "store %s: found option \"%s\", expected one of %s%s"
-                        .formatted(
-                            uri,
-                            name,
-                            known.keySet().stream().sorted().toList(),
-                            Suggestion.didYouMean(name, known.keySet())));
+                throw unknown(name, known.keySet());
               }
               try {
                 option.accept(value);
@@ -79,6 +75,19 @@ public final class RedisStoreBuilder {
                     "store %s: option %s: %s".formatted(uri, name, e.getMessage()), e);
               }
             });
+  }
+
+  private IllegalArgumentException unknown(String name, Set<String> known) {
+    boolean perhapsSecret = uri.options().containsKey(StoreUri.SENTINEL_PASSWORD);
+    return new IllegalArgumentException(
+        "store %s: found %s, expected one of %s%s"
+            .formatted(
+                uri,
+                perhapsSecret
+                    ? "an unknown option (an & in a value is %26)"
+                    : "option \"" + name + "\"",
+                known.stream().sorted().toList(),
+                perhapsSecret ? "" : Suggestion.didYouMean(name, known)));
   }
 
   private Map<String, Consumer<String>> known() {
@@ -102,6 +111,8 @@ public final class RedisStoreBuilder {
         Map.entry("queue", v -> maxWaiting(number(v))),
         Map.entry("failures", v -> giveUpAfter(number(v), probeEvery)),
         Map.entry("probe", v -> giveUpAfter(maxFailures, GoDuration.parse(v))),
+        Map.entry("sentinelUser", v -> connecting.sentinelUser = forSentinel(v)),
+        Map.entry(StoreUri.SENTINEL_PASSWORD, v -> connecting.sentinelPassword = forSentinel(v)),
         Map.entry("names", v -> ringNames(List.of(v.split(",", -1)))));
   }
 
@@ -179,6 +190,30 @@ public final class RedisStoreBuilder {
     connecting.user = user;
     connecting.password = password;
     return this;
+  }
+
+  /**
+   * Sets who logs in to the Sentinels, where they ask for it: they have users and passwords of
+   * their own, and are never shown those of the servers.
+   *
+   * @param user the ACL user, {@code default} for Sentinels that have only a password
+   * @param password its password
+   * @return this
+   * @throws IllegalArgumentException if the URI is no {@code redis-sentinel}
+   */
+  @CanIgnoreReturnValue
+  public RedisStoreBuilder sentinelCredentials(String user, String password) {
+    connecting.sentinelUser = forSentinel(user);
+    connecting.sentinelPassword = password;
+    return this;
+  }
+
+  private String forSentinel(String value) {
+    if (uri.kind() != Kind.SENTINEL) {
+      throw new IllegalArgumentException(
+          "found it for %s, expected it for a redis-sentinel".formatted(uri));
+    }
+    return value;
   }
 
   /**
@@ -381,6 +416,7 @@ public final class RedisStoreBuilder {
     } catch (IllegalArgumentException e) {
       throw new IllegalArgumentException("store %s: %s".formatted(uri, e.getMessage()), e);
     }
+    connecting.reconnectAtLeastEvery = probeEvery;
     ScheduledThreadPoolExecutor timer =
         new ScheduledThreadPoolExecutor(1, StoreThread.factory("timer"));
     timer.setRemoveOnCancelPolicy(true);

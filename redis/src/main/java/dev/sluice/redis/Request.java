@@ -4,6 +4,7 @@ import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * One caller's batch for one lane, on its way: completed once, by whoever comes first, the answer
@@ -14,6 +15,7 @@ class Request extends CompletableFuture<List<Reading>> {
   final List<Charge> charges;
   final List<byte[]> keys;
   final long deadline;
+  private final AtomicBoolean left = new AtomicBoolean();
 
   /**
    * A request.
@@ -30,6 +32,18 @@ class Request extends CompletableFuture<List<Reading>> {
   /** What the store found. */
   void answer(List<Reading> readings) {
     complete(readings);
+  }
+
+  /** Takes it out of the queue, to send it or because nobody wants it any more; true once. */
+  final boolean leave() {
+    return left.compareAndSet(false, true);
+  }
+
+  /** Cancels it where it still waits for its turn. */
+  final void withdraw() {
+    if (leave()) {
+      cancel(false);
+    }
   }
 
   final boolean overdue(long nanoTime) {

@@ -65,6 +65,15 @@ record ServerFault(Throwable cause, String code) {
     return new StoreException("%s: %s; %s".formatted(server, words(), charged), cause);
   }
 
+  /** Without line ends, a full stop at the end, and what the client's addresses say of a login. */
+  static String oneLine(String message) {
+    return message
+        .replaceAll("(rediss?://)[^@\\s]*@", "$1")
+        .replaceAll("(rediss?://[^?\\s\\]]*)[?][^\\s\\],]*", "$1")
+        .replaceAll("\\s+", " ")
+        .replaceAll("[. ]+$", "");
+  }
+
   /** The innermost message says most: "Connection refused", "WRONGPASS …". */
   String words() {
     Throwable root = cause;
@@ -72,7 +81,7 @@ record ServerFault(Throwable cause, String code) {
       root = root.getCause();
     }
     String message = root.getMessage();
-    String said = message == null ? root.getClass().getSimpleName() : message;
+    String said = message == null ? root.getClass().getSimpleName() : oneLine(message);
     if (said.equals(GONE_AT_ONCE)) {
       return "the server closed the connection as soon as it was greeted";
     }

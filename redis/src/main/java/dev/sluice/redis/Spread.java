@@ -32,18 +32,15 @@ import org.jspecify.annotations.Nullable;
 final class Spread {
 
   private final List<Charge> charges;
-  private final BiFunction<Lane, List<Charge>, CompletableFuture<List<Reading>>> send;
+  private final BiFunction<Lane, List<Charge>, Request> send;
   private final BiConsumer<Lane, List<Charge>> giveBack;
   private final List<Part> parts = new ArrayList<>();
   private final Reading[] readings;
   private final CompletableFuture<List<Reading>> verdict = new CompletableFuture<>();
+  private CompletableFuture<Void> settled = CompletableFuture.completedFuture(null);
 
   /** The charges of one lane, by their places in the batch. */
-  private record Part(
-      Lane lane,
-      List<Integer> places,
-      List<Charge> asked,
-      CompletableFuture<List<Reading>> answer) {}
+  private record Part(Lane lane, List<Integer> places, List<Charge> asked, Request answer) {}
 
   /**
    * A batch.
@@ -54,7 +51,7 @@ final class Spread {
    */
   Spread(
       List<Charge> charges,
-      BiFunction<Lane, List<Charge>, CompletableFuture<List<Reading>>> send,
+      BiFunction<Lane, List<Charge>, Request> send,
       BiConsumer<Lane, List<Charge>> giveBack) {
     this.charges = charges;
     this.send = send;
@@ -75,8 +72,21 @@ final class Spread {
               at.stream().map(charges::get).map(c -> votes ? undoable(c) : c).toList();
           parts.add(new Part(lane, at, asked, send.apply(lane, asked)));
         });
-    var unused = all(parts).whenComplete((done, failure) -> settle(Link.cause(failure)));
+    settled = all(parts).whenComplete((done, failure) -> settle(Link.cause(failure)));
+    var unused = verdict.whenComplete((readings, failure) -> withdraw(failure));
     return verdict;
+  }
+
+  /** Done when nothing is under way any more, even if whoever waited for the verdict gave up. */
+  CompletableFuture<Void> over() {
+    return CompletableFuture.allOf(settled, verdict);
+  }
+
+  /** Its caller gave up: what has not left yet need not, and what the others take is given back. */
+  private void withdraw(@Nullable Throwable failure) {
+    if (failure != null) {
+      parts.forEach(part -> part.answer.withdraw());
+    }
   }
 
   private static Charge undoable(Charge charge) {

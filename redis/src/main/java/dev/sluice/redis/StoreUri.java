@@ -2,6 +2,7 @@ package dev.sluice.redis;
 
 import dev.sluice.limit.Suggestion;
 import java.net.URI;
+import java.net.URISyntaxException;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -42,6 +43,10 @@ record StoreUri(
     Kind(String scheme) {
       this.scheme = scheme;
     }
+
+    private static List<String> schemes() {
+      return Stream.of(values()).map(kind -> kind.scheme).toList();
+    }
   }
 
   record Host(String name, int port) {
@@ -59,6 +64,30 @@ record StoreUri(
       "store: found an @ behind the host; user and password must be written with percent signs:"
           + " / is %2F, ? is %3F, # is %23; an @ in an option is %40";
 
+  /** Nor here: what stands between the two may belong to a password. */
+  private static final String AT_TWICE =
+      "store: found an @ twice before a host; user and password stand once, before the first of all"
+          + " hosts, and an @ in them is written %40";
+
+  /** The option with a secret: of what stands behind it nothing is quoted. */
+  static final String SENTINEL_PASSWORD = "sentinelPassword";
+
+  /** An address as text: a mistake in it is told without the password that {@link URI} quotes. */
+  static StoreUri parse(String address) {
+    try {
+      return parse(new URI(address));
+    } catch (URISyntaxException e) { // not its cause: its message is the whole address
+      String scheme =
+          Kind.schemes().stream()
+              .filter(known -> address.startsWith(known + ":"))
+              .findFirst()
+              .orElse(Kind.SINGLE.scheme);
+      throw new IllegalArgumentException(
+          "store: found no URI (%s at character %d), expected %s://host:port; user and password are written with percent signs"
+              .formatted(e.getReason(), e.getIndex() + 1, scheme));
+    }
+  }
+
   static StoreUri parse(URI uri) {
     Kind kind = kind(uri);
     String authority = uri.getRawAuthority();
@@ -69,12 +98,15 @@ record StoreUri(
       throw new IllegalArgumentException(AT_IN_THE_WRONG_PLACE);
     }
     int at = authority.lastIndexOf('@');
+    if (at != authority.indexOf('@')) {
+      throw new IllegalArgumentException(AT_TWICE);
+    }
     String[] credentials = at < 0 ? new String[0] : authority.substring(0, at).split(":", 2);
     String user = credentials.length == 2 ? decoded(credentials[0]) : null;
     String password = credentials.length == 0 ? null : decoded(credentials[credentials.length - 1]);
     List<Host> hosts = new ArrayList<>();
     for (String host : authority.substring(at + 1).split(",", -1)) {
-      hosts.add(host(uri, kind, host));
+      hosts.add(host(kind, host));
     }
     if ((kind == Kind.SINGLE || kind == Kind.SINGLE_TLS) && hosts.size() > 1) {
       throw bad(
@@ -114,12 +146,12 @@ record StoreUri(
         return kind;
       }
     }
-    List<String> known = Stream.of(Kind.values()).map(kind -> kind.scheme).toList();
+    List<String> known = Kind.schemes();
     throw bad(
         uri, "scheme \"" + scheme + "\"", "one of " + known + Suggestion.didYouMean(scheme, known));
   }
 
-  private static Host host(URI uri, Kind kind, String text) {
+  private static Host host(Kind kind, String text) {
     int colon = text.lastIndexOf(':');
     boolean hasPort = colon > text.lastIndexOf(']');
     String name = hasPort ? text.substring(0, colon) : text;
@@ -127,16 +159,30 @@ record StoreUri(
       name = name.substring(1, name.length() - 1);
     }
     if (name.isEmpty()) {
-      throw bad(uri, "an empty host", "host:port, separated by commas");
+      throw new IllegalArgumentException( // without a host, what stands there is a password
+          "store %s://…: found an empty host, expected host:port, separated by commas"
+              .formatted(kind.scheme));
     }
     int port = kind == Kind.SENTINEL ? SENTINEL_PORT : REDIS_PORT;
     if (hasPort) {
-      port = number(uri, "port", text.substring(colon + 1), 65535);
-    }
-    if (port == 0) {
-      throw bad(uri, "port 0", "a port from 1 to 65535");
+      port = port(kind, name, text.substring(colon + 1));
     }
     return new Host(name, port);
+  }
+
+  /** Where the host was forgotten, the port is a password: it is not quoted. */
+  private static int port(Kind kind, String host, String text) {
+    try {
+      int port = Integer.parseInt(text);
+      if (port > 0 && port <= 65535) {
+        return port;
+      }
+    } catch (NumberFormatException e) {
+      // said below
+    }
+    throw new IllegalArgumentException(
+        "store %s://…: found behind \"%s:\" no port, expected a whole number from 1 to 65535 (or, behind a password, an @ and the host)"
+            .formatted(kind.scheme, host));
   }
 
   private static int database(URI uri) {
@@ -167,7 +213,11 @@ record StoreUri(
     for (String pair : query.split("&", -1)) {
       String[] sides = pair.split("=", 2);
       if (sides.length < 2) {
-        throw bad(uri, "\"" + pair + "\" behind the question mark", "name=value");
+        String found =
+            options.containsKey(SENTINEL_PASSWORD)
+                ? "no = behind an &"
+                : "\"" + pair + "\" behind the question mark";
+        throw bad(uri, found, "name=value (an & in a value is written %26)");
       }
       if (options.put(decoded(sides[0]), decoded(sides[1])) != null) {
         throw bad(uri, "option " + sides[0] + " twice", "it once");
@@ -185,8 +235,9 @@ record StoreUri(
         "store %s: found %s, expected %s".formatted(withoutPassword(uri), found, expected));
   }
 
+  /** Nor with options, which may hold another password. */
   private static String withoutPassword(URI uri) {
-    String text = uri.toString();
+    String text = uri.toString().split("[?]", 2)[0];
     int start = text.indexOf("://");
     int at = text.lastIndexOf('@');
     return at < start || at < 0

@@ -9,7 +9,12 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.logging.Handler;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
+import java.util.logging.SimpleFormatter;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 final class BreakerTest {
@@ -30,8 +35,30 @@ final class BreakerTest {
             }
           });
 
+  private final List<String> lines = new CopyOnWriteArrayList<>();
+  private final Logger log = Logger.getLogger("dev.sluice.redis");
+  private final Handler kept =
+      new Handler() {
+        @Override
+        public void publish(LogRecord line) {
+          lines.add(new SimpleFormatter().formatMessage(line));
+        }
+
+        @Override
+        public void flush() {}
+
+        @Override
+        public void close() {}
+      };
+
+  @BeforeEach
+  void listen() {
+    log.addHandler(kept);
+  }
+
   @AfterEach
   void stop() {
+    log.removeHandler(kept);
     breaker.close();
     timer.shutdownNow();
   }
@@ -53,6 +80,11 @@ final class BreakerTest {
     comeBack();
     failTimes(1);
     assertThat(states).startsWith(State.GIVEN_UP);
+    assertThat(lines)
+        .startsWith(
+            "gave up there after 3 failures in a row: no answer",
+            "there answers again and is asked again",
+            "gave up there again, since the first call after it answered a probe failed: no answer");
   }
 
   @Test
@@ -63,5 +95,6 @@ final class BreakerTest {
     assertThat(states).isEmpty();
     failTimes(1);
     assertThat(states).startsWith(State.GIVEN_UP);
+    assertThat(lines.get(2)).isEqualTo("gave up there after 3 failures in a row: no answer");
   }
 }

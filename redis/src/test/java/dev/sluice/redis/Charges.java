@@ -3,6 +3,7 @@ package dev.sluice.redis;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Charge.Act;
 import java.util.List;
+import java.util.stream.Stream;
 
 /** Charges of one token of {@link Spending#LIMIT}. */
 final class Charges {
@@ -11,8 +12,12 @@ final class Charges {
 
   private Charges() {}
 
-  static List<Charge> spend(String key) {
-    return List.of(of(key, Act.SPEND));
+  static List<Charge> spend(String... keys) {
+    return Stream.of(keys).map(key -> of(key, Act.SPEND)).toList();
+  }
+
+  static List<Charge> refund(String key) {
+    return List.of(of(key, Act.REFUND));
   }
 
   static List<Charge> check(String key) {

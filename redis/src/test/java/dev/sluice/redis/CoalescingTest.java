@@ -9,11 +9,16 @@ import dev.sluice.Decision;
 import dev.sluice.Limiter;
 import dev.sluice.testkit.LocalRedis;
 import dev.sluice.testkit.RedisBinary;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -131,6 +136,72 @@ final class CoalescingTest {
   }
 
   @Test
+  void callersOfABatchWhoGaveUpWhileWaiting_areNotCharged() {
+    try (RedisStore store = builder().open()) {
+      store.ping();
+      Limiter limiter = Limiter.of(Spending.LIMITS, store);
+      redis.freeze();
+      var first = store.chargeAsync(Charges.spend("1:a")).toCompletableFuture();
+      var second = store.chargeAsync(Charges.spend("1:a")).toCompletableFuture();
+      var cancelled = store.chargeAsync(Charges.spend("1:a", "1:b")).toCompletableFuture();
+      var refund = store.chargeAsync(Charges.refund("1:a")).toCompletableFuture();
+      var tooLate = store.chargeAsync(Charges.spend("1:a", "1:b")).toCompletableFuture();
+      var decision = limiter.async().spend(LIMIT, "b", 1).toCompletableFuture();
+      var reservation = limiter.async().reserve(LIMIT, "b", 1).toCompletableFuture();
+      assertThat(cancelled.cancel(false)).isTrue();
+      assertThat(refund.cancel(false)).isTrue();
+      assertThat(decision.cancel(false)).isTrue();
+      assertThat(reservation.cancel(false)).isTrue();
+      assertThatThrownBy(tooLate.orTimeout(1, TimeUnit.MILLISECONDS)::join)
+          .hasCauseInstanceOf(TimeoutException.class);
+      redis.thaw();
+      first.join();
+      second.join();
+      assertThat(limiter.check(LIMIT, "a", 0).remaining()).isEqualTo(Spending.BURST - 2);
+      assertThat(redis.command("EXISTS", "1:b")).isEqualTo(0L);
+    }
+  }
+
+  @Test
+  void callerOfABatchOverServersWhoGaveUp_isNotChargedWhereItWaited_andGetsBackTheRest() {
+    try (LocalRedis other = LocalRedis.start(RedisBinary.bundled());
+        RedisStore store =
+            RedisStore.builder(
+                    URI.create(
+                        "redis-ring://%s,%s?names=one,other"
+                            .formatted(redis.address(), other.address())))
+                .timeout(Duration.ofSeconds(10))
+                .connectTimeout(Duration.ofSeconds(10))
+                .rememberDenials(Duration.ZERO)
+                .open()) {
+      Rendezvous placement = new Rendezvous(List.of("one", "other"));
+      String here = idOn(placement, 0);
+      String there = idOn(placement, 1);
+      store.ping();
+      Limiter limiter = Limiter.of(Spending.LIMITS, store);
+      redis.freeze(); // two calls are under way there, so that the batch's part waits
+      var first = store.chargeAsync(Charges.spend("1:" + here)).toCompletableFuture();
+      var second = store.chargeAsync(Charges.spend("1:" + here)).toCompletableFuture();
+      var batch = store.chargeAsync(Charges.spend("1:" + here, "1:" + there)).toCompletableFuture();
+      await().until(() -> other.command("EXISTS", "1:" + there).equals(1L));
+      assertThat(batch.cancel(false)).isTrue();
+      await().until(() -> other.command("EXISTS", "1:" + there).equals(0L));
+      redis.thaw();
+      first.join();
+      second.join();
+      assertThat(limiter.check(LIMIT, here, 0).remaining()).isEqualTo(Spending.BURST - 2);
+    }
+  }
+
+  private static String idOn(Rendezvous placement, int server) {
+    return IntStream.range(0, 1_000)
+        .mapToObj(i -> "id" + i)
+        .filter(id -> placement.serverOf(("1:" + id).getBytes(StandardCharsets.UTF_8)) == server)
+        .findFirst()
+        .orElseThrow();
+  }
+
+  @Test
   void blockingCallOnAThreadOfTheStore_isRefusedInsteadOfWaitingForItself() {
     try (RedisStore store = builder().open()) {
       Limiter limiter = Limiter.of(Spending.LIMITS, store);
@@ -141,10 +212,14 @@ final class CoalescingTest {
               .spend(LIMIT, "a")
               .thenApply(d -> limiter.spend(LIMIT, "a"))
               .toCompletableFuture();
+      var pinging = limiter.async().spend(LIMIT, "a").thenAccept(d -> store.ping());
       redis.thaw();
       assertThatThrownBy(chained::join)
           .hasCauseInstanceOf(IllegalStateException.class)
           .hasMessageContaining("chargeAsync()");
+      assertThatThrownBy(pinging.toCompletableFuture()::join)
+          .hasCauseInstanceOf(IllegalStateException.class)
+          .hasMessageContaining("ping() was called on a thread of the store");
     }
   }
 

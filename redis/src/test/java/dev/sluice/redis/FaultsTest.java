@@ -150,6 +150,20 @@ final class FaultsTest {
   }
 
   @Test
+  void paused_forLessThanTheTimeOut_isWaitedFor_evenIfConnectingMayTakeLess() {
+    store.close();
+    store =
+        RedisStore.builder(redis.uri())
+            .timeout(Duration.ofSeconds(20))
+            .connectTimeout(Duration.ofMillis(800))
+            .open();
+    limiter = Limiter.of(Spending.LIMITS, store);
+    awaitDecisions();
+    redis.command("CLIENT", "PAUSE", "1500");
+    assertThat(limiter.spend(LIMIT, "a").allowed()).isTrue();
+  }
+
+  @Test
   void connectionsKilledAgainAndAgain_giveOutTheLimitAndNeverSendTwice() {
     AtomicBoolean over = new AtomicBoolean();
     CompletableFuture<Void> killing =

@@ -10,6 +10,7 @@ import dev.sluice.redis.RedisStoreBuilder.Protocol;
 import dev.sluice.store.StoreException;
 import dev.sluice.testkit.LocalCluster;
 import dev.sluice.testkit.LocalRedis;
+import dev.sluice.testkit.LocalSentinel;
 import dev.sluice.testkit.RedisBinary;
 import java.net.URI;
 import java.time.Duration;
@@ -115,6 +116,62 @@ final class LoginTest {
               .open()) {
         doEverything(store);
       }
+    }
+  }
+
+  private static RedisStoreBuilder behind(LocalSentinel group, String login, String options) {
+    return RedisStore.builder(
+            "redis-sentinel://%s@%s/0?%s#mymaster"
+                .formatted(login, group.sentinel().address(), options))
+        .timeout(Duration.ofSeconds(20))
+        .connectTimeout(Duration.ofSeconds(20))
+        .keyPrefix("rl:")
+        .rememberDenials(Duration.ZERO);
+  }
+
+  @Test
+  void sentinelWithAPasswordOfItsOwn_getsItsOwn_andTheMasterAnother() {
+    try (LocalSentinel group =
+        LocalSentinel.start(RedisBinary.bundled(), "of-the-master", "of-the-sentinel")) {
+      try (RedisStore store =
+          behind(group, ":of-the-master", "sentinelPassword=of-the-sentinel").open()) {
+        doEverything(store);
+        group.first().kill();
+        group.awaitFailover();
+        await().ignoreExceptions().untilAsserted(() -> doEverything(store));
+      }
+      // The same in Java, and as users of an ACL.
+      allow(group.second(), NEEDED);
+      group
+          .sentinel()
+          .command(
+              "ACL", "SETUSER", "watcher", "on", ">w@tch", "+sentinel|get-master-addr-by-name");
+      try (RedisStore store =
+          behind(group, "app:p%40ss", "timeout=20s")
+              .sentinelCredentials("watcher", "w@tch")
+              .open()) {
+        doEverything(store);
+      }
+      try (RedisStore store =
+          behind(group, "app:p%40ss", "sentinelUser=watcher&sentinelPassword=w%40tch").open()) {
+        doEverything(store);
+      }
+      isRefused(behind(group, ":of-the-master", "sentinelPassword=of-the-master"), "WRONGPASS");
+      isRefused(behind(group, ":of-the-master", "timeout=20s"), "NOAUTH");
+      isRefused(behind(group, ":of-the-sentinel", "sentinelPassword=of-the-sentinel"), "WRONGPASS");
+    }
+  }
+
+  private static void isRefused(RedisStoreBuilder builder, String words) {
+    try (RedisStore store = builder.open()) {
+      // Now and then the client learns only that the connection was closed, not why.
+      await()
+          .untilAsserted(
+              () ->
+                  assertThatThrownBy(store::ping)
+                      .isInstanceOf(StoreException.class)
+                      .hasMessageContaining(words)
+                      .hasMessageNotContaining("of-the"));
     }
   }
 

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.redis.ScriptCall.NotSentException;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisConnectionException;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -26,5 +27,17 @@ final class ServerFaultTest {
     assertThat(greeting.wasNotBegun()).isFalse();
     assertThat(greeting.exception("there")).hasMessageContaining("nothing was charged");
     assertThat(ServerFault.of(said).isOutage()).isFalse(); // as the answer to a call
+  }
+
+  @Test
+  void words_ofTheClient_areOneLineWithoutALogin() {
+    assertThat(
+            ServerFault.oneLine(
+                "Cannot retrieve cluster partitions from [redis://app:******@h:1?timeout=2s,"
+                    + " rediss://****@i:2?timeout=2s]\n\nDetails:\n\t[redis://app:******@h:1?timeout=2s]:"
+                    + " Connection refused.\n"))
+        .isEqualTo(
+            "Cannot retrieve cluster partitions from [redis://h:1, rediss://i:2] Details:"
+                + " [redis://h:1]: Connection refused");
   }
 }

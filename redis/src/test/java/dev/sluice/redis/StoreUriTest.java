@@ -54,9 +54,9 @@ final class StoreUriTest {
         "reddis://h | did you mean \"redis\"?",
         "redis:h | no host",
         "redis://a,b | 2 hosts",
-        "redis://a:x | port \"x\"",
-        "redis://a:70000 | port \"70000\"",
-        "redis://a:0 | port 0",
+        "redis://a:x | behind \"a:\" no port",
+        "redis://a:70000 | behind \"a:\" no port",
+        "redis://a:0 | behind \"a:\" no port",
         "redis-ring://a,,b | an empty host",
         "redis://a/x | database \"x\"",
         "redis://a/-1 | database \"-1\"",
@@ -73,6 +73,8 @@ final class StoreUriTest {
         "redis://a?names=x | expected for a redis-ring",
         "redis-ring://a,b?names=x,x | all different",
         "redis://a?clientName=a%20b | without spaces",
+        "redis://a?sentinelPassword=x | expected it for a redis-sentinel",
+        "redis-ring://a?sentinelUser=x | expected it for a redis-sentinel",
       })
   void open_badAddress_saysWhatWasFoundAndExpected(String uri, String expected) {
     assertThatThrownBy(() -> RedisStore.builder(URI.create(uri)))
@@ -110,9 +112,63 @@ final class StoreUriTest {
         "redis://user:secret@a?no=1",
         "redis:user:secret@a",
         "user:secret@a",
-        "secret@a"
+        "secret@a",
+        "redis://user:secret",
+        "redis://:secret",
+        "redis://user:secret@",
+        "redis://user:sec@secret@a",
+        "redis-ring://user:secret@a,user:other@b",
+        "redis-ring://user:secret@a:1,b:x",
+        "redis-sentinel://user:secret@a,b/0",
+        "redis-sentinel://user:secret@a,b/x#mine",
+        "redis-sentinel://a/0?sentinelPassword=secret",
+        "redis-sentinel://a/0?sentinelPassword=secret&no=1#mine",
+        "redis-sentinel://a/0?sentinelPassword=x&secret#mine",
+        "redis-sentinel://a/0?sentinelPassword=x&secret=1#mine",
+        "redis-sentinel://a/0?sentinelPassword=secret&timeout=soon#mine",
+        "redis-sentinel://a/0?sentinelPassword=x#secret#mine",
+        "redis-sentinel://a/0?sentinelPassword=p@secret#mine",
       })
   void open_badAddress_neverShowsThePassword(String uri) {
-    assertThatThrownBy(() -> RedisStore.builder(URI.create(uri))).hasMessageNotContaining("secret");
+    assertThatThrownBy(() -> RedisStore.builder(uri))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageNotContaining("secret");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "redis://user:sec ret@a",
+        "redis://user:sec{ret@a",
+        "redis://user:sec%zzret@a",
+        "redis://user:sec\"ret@a",
+        "redis://user:sec^ret@a:1/0?timeout=1s",
+        "redis-ring://user:sec\\ret@a,b",
+        "redis-cluster://user:sec|ret@a,b",
+        "redis-sentinel://user:sec<ret@a,b/0#mine",
+        "redis-sentinel://a,b/0?sentinelPassword=sec ret#mine",
+      })
+  void open_noUri_saysSoWithoutThePasswordThatUriQuotes(String address) {
+    assertThatThrownBy(() -> RedisStore.open(address))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("found no URI")
+        .hasMessageContaining("percent signs")
+        .hasMessageNotContaining("user:")
+        .hasMessageNotContaining("sec")
+        .hasNoCause();
+  }
+
+  @Test
+  void builder_ofText_isThatOfItsUri() {
+    assertThat(StoreUri.parse("redis://u:p@a:1/2?timeout=1s"))
+        .isEqualTo(parse("redis://u:p@a:1/2?timeout=1s"));
+  }
+
+  @Test
+  void sentinelUserAlone_isRefused() {
+    assertThatThrownBy(
+            () -> RedisStore.open(URI.create("redis-sentinel://a/0?sentinelUser=watcher#mine")))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("option sentinelPassword");
   }
 }

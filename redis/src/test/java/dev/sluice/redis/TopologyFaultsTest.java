@@ -19,15 +19,29 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Several servers of which one breaks, or hands over. */
 final class TopologyFaultsTest {
 
   private static final Duration TIMEOUT = Duration.ofMillis(800);
+  private static final ExecutorService FOUR = Executors.newFixedThreadPool(4);
+
+  @AfterAll
+  static void stop() {
+    FOUR.shutdownNow();
+  }
 
   private static RedisStoreBuilder builder(URI uri) {
     return RedisStore.builder(uri)
@@ -89,6 +103,144 @@ final class TopologyFaultsTest {
       assertThat(Spending.granted(limiter, id, 200))
           .isBetween(Spending.BURST - 31, Spending.BURST - 30);
       assertThat(Spending.granted(limiter, idOn(1), 10)).isEqualTo(10);
+    }
+  }
+
+  @Test
+  void cluster_masterFrozen_itsReplicaTakesOverAndTheOldOneGivesOutNothing() {
+    try (LocalCluster cluster = LocalCluster.start(RedisBinary.bundled(), true);
+        RedisStore store = builder(cluster.uri()).open()) {
+      Limiter limiter = ready(store, idOn(0), idOn(1), idOn(2));
+      String id = idOn(0);
+      assertThat(Spending.granted(limiter, id, 30)).isEqualTo(30);
+      LocalRedis master = cluster.servers().get(0);
+      await().until(() -> cluster.servers().get(3).command("DBSIZE").equals(1L));
+      master.freeze();
+      within(TIMEOUT, () -> assertThat(decides(limiter, id)).isFalse());
+      cluster.awaitFailover(0);
+      awaitTrue(() -> decides(limiter, id));
+      assertThat(Spending.granted(limiter, id, 200))
+          .isBetween(Spending.BURST - 31, Spending.BURST - 30);
+      master.thaw();
+      assertThat(Spending.granted(limiter, id, 50)).isZero();
+    }
+  }
+
+  /** Asks again and again until it was given what it wants. */
+  private static void spendUntil(Limiter limiter, String id, int wanted, Tally tally) {
+    for (int got = 0; got < wanted; ) {
+      try {
+        assertThat(limiter.spend(LIMIT, id).allowed()).isTrue();
+        tally.granted.incrementAndGet();
+        got++;
+      } catch (StoreException e) {
+        tally.failed(String.valueOf(e.getMessage()));
+        LockSupport.parkNanos(1_000_000); // a server that was given up refuses at once
+      }
+    }
+  }
+
+  /** What callers were told. */
+  private static final class Tally {
+    private final AtomicInteger granted = new AtomicInteger();
+    private final AtomicInteger unknown = new AtomicInteger();
+
+    void failed(String message) {
+      if (message.contains("unknown")) {
+        unknown.incrementAndGet();
+      } else {
+        assertThat(message).contains("nothing was charged");
+      }
+    }
+
+    /** Each token that is missing is one that somebody was given, or may have been. */
+    void explains(Limiter limiter, String id) {
+      long missing = Spending.BURST - limiter.check(LIMIT, id, 0).remaining();
+      assertThat(missing).isBetween((long) granted.get(), (long) granted.get() + unknown.get());
+    }
+  }
+
+  private static CompletableFuture<Void> spenders(Limiter limiter, String id, Tally tally) {
+    return CompletableFuture.allOf(
+        IntStream.range(0, 4)
+            .mapToObj(
+                i -> CompletableFuture.runAsync(() -> spendUntil(limiter, id, 10, tally), FOUR))
+            .toArray(CompletableFuture[]::new));
+  }
+
+  /**
+   * The old master lives, is a replica by now, and clients still talk to it: a Sentinel that has
+   * not noticed leaves their connections alone.
+   */
+  @Test
+  void sentinel_masterDemotedUnderItsClients_refusesAndItsSuccessorGoesOnWhereItWas() {
+    try (LocalSentinel group = LocalSentinel.start(RedisBinary.bundled());
+        RedisStore store = builder(group.uri()).timeout(Duration.ofSeconds(5)).open()) {
+      Limiter limiter = ready(store, "a");
+      Tally tally = new Tally();
+      spendUntil(limiter, "a", 20, tally);
+      group.first().command("FAILOVER"); // waits for its replica, and changes places with it
+      group.awaitFailover();
+      assertThatThrownBy(() -> limiter.spend(LIMIT, "a"))
+          .hasMessageContaining("READONLY")
+          .hasMessageContaining("nothing was charged");
+      CompletableFuture<Void> spending = spenders(limiter, "a", tally);
+      group.sentinel().command("SENTINEL", "FAILOVER", "mymaster"); // it notices
+      spending.orTimeout(60, TimeUnit.SECONDS).join();
+      assertThat(tally.granted).hasValue(60);
+      tally.explains(limiter, "a");
+    }
+  }
+
+  @Test
+  void cluster_masterDemotedUnderItsClients_itsSuccessorGoesOnWhereItWas() {
+    try (LocalCluster cluster = LocalCluster.start(RedisBinary.bundled(), true);
+        RedisStore store = builder(cluster.uri()).timeout(Duration.ofSeconds(5)).open()) {
+      String id = idOn(0);
+      Limiter limiter = ready(store, id);
+      Tally tally = new Tally();
+      CompletableFuture<Void> spending = spenders(limiter, id, tally);
+      cluster.servers().get(3).command("CLUSTER", "FAILOVER");
+      spending.orTimeout(60, TimeUnit.SECONDS).join();
+      cluster.awaitFailover(0);
+      spendUntil(limiter, id, 20, tally);
+      assertThat(tally.granted).hasValue(60);
+      tally.explains(limiter, id);
+    }
+  }
+
+  /** The firewall between forgets the connections: nobody says so, and new ones would work. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void connections_thatLeadNowhere_areGivenUpForNewOnes(boolean cluster) throws Exception {
+    try (Relay relay = new Relay();
+        LocalRedis redis =
+            LocalRedis.start(
+                RedisBinary.bundled(),
+                cluster
+                    ? new String[] {
+                      "--cluster-enabled", "yes", "--cluster-announce-port", "" + relay.port()
+                    }
+                    : new String[0])) {
+      relay.to(redis.port());
+      if (cluster) {
+        List<String> words = new ArrayList<>(List.of("CLUSTER", "ADDSLOTS"));
+        IntStream.range(0, SlotHash.SLOT_COUNT).forEach(slot -> words.add("" + slot));
+        redis.command(words.toArray(String[]::new));
+        awaitTrue(
+            () -> String.valueOf(redis.command("CLUSTER", "INFO")).contains("cluster_state:ok"));
+      }
+      URI uri = URI.create((cluster ? "redis-cluster" : "redis") + "://127.0.0.1:" + relay.port());
+      try (RedisStore store = builder(uri).open()) {
+        Limiter limiter = ready(store, "a", "b");
+        for (int i = 1; i <= 3; i++) {
+          assertThat(Spending.granted(limiter, "a", 10)).isEqualTo(10);
+          relay.forget();
+          within(TIMEOUT, () -> assertThat(decides(limiter, "a")).isFalse());
+          awaitTrue(() -> decides(limiter, "a"));
+          assertThat(limiter.check(LIMIT, "a", 0).remaining()).isEqualTo(Spending.BURST - 10 * i);
+        }
+      }
     }
   }
 

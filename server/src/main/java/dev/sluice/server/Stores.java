@@ -6,8 +6,6 @@ import dev.sluice.redis.RedisStore;
 import dev.sluice.redis.RedisStoreBuilder;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.TimeSource;
-import java.net.URI;
-import java.net.URISyntaxException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
@@ -52,7 +50,7 @@ public final class Stores {
   public static BucketStore open(String address, RedisObserver observer) {
     return address.equals(MEMORY)
         ? BucketStore.inMemory()
-        : RedisStore.builder(redis(address)).observer(observer).open();
+        : redis(address).observer(observer).open();
   }
 
   /**
@@ -82,11 +80,11 @@ public final class Stores {
   }
 
   private static RedisStoreBuilder patient(String address) {
-    RedisStoreBuilder builder = RedisStore.builder(redis(address));
+    RedisStoreBuilder builder = redis(address);
     return address.contains("timeout=") ? builder : builder.timeout(COLD_START);
   }
 
-  private static URI redis(String address) {
+  private static RedisStoreBuilder redis(String address) {
     int end = address.indexOf(':');
     String scheme = (end < 0 ? address : address.substring(0, end)).toLowerCase(Locale.ROOT);
     if (!REDIS.contains(scheme)) {
@@ -94,25 +92,21 @@ public final class Stores {
           "found the store \"%s\", expected memory or a URI with one of the schemes %s%s"
               .formatted(shown(address), REDIS, Suggestion.didYouMean(scheme, KNOWN)));
     }
-    try {
-      return new URI(address);
-    } catch (URISyntaxException e) {
-      // Its own message would show the password.
-      throw new IllegalArgumentException(
-          "found the store \"%s\", expected a URI: %s at character %d; user and password are"
-                  .formatted(shown(address), e.getReason(), e.getIndex() + 1)
-              + " written with percent signs",
-          e);
-    }
+    return RedisStore.builder(address);
   }
 
   /**
    * A store's address for logs and messages.
    *
    * @param address as for {@link #open(String)}
-   * @return the address without the user and the password that may stand in it
+   * @return the address without the user, the password and the options that may stand in it
    */
   public static String shown(String address) {
-    return address.replaceAll("//.*@", "//…@");
+    int at = address.lastIndexOf('@');
+    int slashes = address.indexOf("://");
+    int host = slashes < 0 || slashes > at ? 0 : slashes + 3;
+    String text = at < 0 ? address : address.substring(0, host) + "…" + address.substring(at);
+    int options = text.indexOf('?');
+    return options < 0 ? text : text.substring(0, options);
   }
 }

@@ -1,5 +1,6 @@
 package dev.sluice.server;
 
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatNoException;
@@ -33,12 +34,42 @@ final class StoresTest {
   void brokenRedisAddress_isRefused_withoutTellingItsPassword() {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> open("rediss://user:p ss@host:6379/0"))
-        .withMessageContaining("rediss://…@host:6379/0")
-        .withMessageContaining("expected a URI");
+        .withMessageContaining("store: found no URI")
+        .withMessageContaining("expected rediss://host:port")
+        .withMessageNotContaining("p ss")
+        .withNoCause();
     assertThatIllegalArgumentException()
         .isThrownBy(() -> open("redis://user:secret@host:6379/zero"))
         .withMessageContaining("database \"zero\"")
         .withMessageNotContaining("secret");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "redis://app:S3cret@h:1/0?timeout=1s",
+        "redis://S3cret@h:1/0?prefix=a@b",
+        "redis:app:S3cret@h:1",
+        "redis//app:S3cret@h:1",
+        "app:S3cret@h:1",
+        "redis://app:S3\ncret@h:1",
+        "redis://app:S3cret/#?://x@h:1",
+        "redis-sentinel://h:1/0?sentinelPassword=S3cret#mymaster",
+        "redis-sentinel://h:1/0?sentinelPassword=a@S3cret@b#mymaster"
+      })
+  void shown_hasNoPassword(String address) {
+    assertThat(Stores.shown(address))
+        .doesNotContain("S3")
+        .doesNotContain("cret")
+        .doesNotContain("app");
+  }
+
+  @Test
+  void shown_ofAnAddressWithoutSecrets_isTheAddress() {
+    assertThat(Stores.shown("redis-sentinel://a:1,b:2/3#mine"))
+        .isEqualTo("redis-sentinel://a:1,b:2/3#mine");
+    assertThat(Stores.shown("redis://app:pw@a:1/0?timeout=1s")).isEqualTo("redis://…@a:1/0");
+    assertThat(Stores.shown("memory")).isEqualTo("memory");
   }
 
   @Test

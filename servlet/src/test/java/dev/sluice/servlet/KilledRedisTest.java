@@ -49,4 +49,52 @@ class KilledRedisTest {
       await().until(() -> web.get("/login").statusCode() == 200);
     }
   }
+
+  @Test
+  void killedRedis_conditionalRule_countsFailuresLocally_andGoodOnesCostNothing() throws Exception {
+    try (LocalRedis redis = LocalRedis.start(RedisBinary.newest());
+        BucketStore store =
+            RedisStore.builder(redis.uri())
+                .timeout(Duration.ofSeconds(10)) // a dead server refuses connections at once
+                .connectTimeout(Duration.ofSeconds(10))
+                .open();
+        WebServer web = new WebServer()) {
+      Limiter limiter =
+          Limiter.builder(new CurrentLimits(Limiters.limits()), store)
+              .onFailure("FailedPerAddress", FailureRule.local(10)) // 3 of 30
+              .onFailure("PerKey", FailureRule.allow())
+              .build();
+      web.servlet("/", Pages.status())
+          .filter(
+              RateLimitFilter.builder(limiter)
+                  .rule(
+                      Rule.on("/login")
+                          .limit("FailedPerAddress", VaryBy.clientAddress())
+                          .countOnly(401)
+                          .build())
+                  .rule(
+                      Rule.on("/page").limit("PerKey", VaryBy.constant("a")).countOnly(401).build())
+                  .build())
+          .start();
+      assertThat(web.get("/login?status=401").statusCode()).isEqualTo(401);
+      assertThat(Limiters.remaining(limiter, "FailedPerAddress", "127.0.0.1")).isEqualTo(29);
+
+      redis.kill();
+
+      for (int i = 0; i < 10; i++) {
+        assertThat(web.get("/login").statusCode()).isEqualTo(200);
+        assertThat(web.get("/page").statusCode()).isEqualTo(200);
+      }
+      for (int i = 0; i < 3; i++) {
+        assertThat(web.get("/login?status=401").statusCode()).isEqualTo(401);
+      }
+      assertThat(web.get("/login").statusCode()).isEqualTo(503);
+
+      redis.startAgain(); // empty: nothing was taken there since, and nothing is given back there
+
+      await().until(() -> web.get("/login?status=401").statusCode() == 401);
+      await().until(() -> Limiters.remaining(limiter, "FailedPerAddress", "127.0.0.1") == 29);
+      assertThat(redis.command("EXISTS", "1003:a")).isEqualTo(0L);
+    }
+  }
 }

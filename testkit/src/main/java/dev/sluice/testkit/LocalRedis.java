@@ -30,18 +30,21 @@ public final class LocalRedis implements AutoCloseable {
   private static final int BUS_OFFSET = 10_000; // the second port of a server in a Cluster
   private static final int HIGHEST_PORT = 65_535;
   private static final int ATTEMPTS = 50;
+  private static final String PASSWORD = "--requirepass";
 
   private final Path binary;
   private final int port;
   private final List<String> arguments;
+  private final @Nullable String password;
   private final Path folder;
   private final Thread hook = new Thread(this::destroy);
   private @Nullable Process process;
 
-  private LocalRedis(Path binary, int port, List<String> arguments) {
+  private LocalRedis(Path binary, int port, List<String> arguments, @Nullable String password) {
     this.binary = binary;
     this.port = port;
     this.arguments = List.copyOf(arguments);
+    this.password = password;
     try {
       this.folder = Files.createTempDirectory("local-redis-");
     } catch (IOException e) {
@@ -55,11 +58,14 @@ public final class LocalRedis implements AutoCloseable {
    *
    * @param binary of {@link RedisBinary}
    * @param arguments more settings, as on the command line of a server: {@code "--maxmemory",
-   *     "1mb"}
+   *     "1mb"}; with {@code "--requirepass"}, {@link #command} logs in
    * @return the server, which answers
    */
   public static LocalRedis start(Path binary, String... arguments) {
-    LocalRedis redis = new LocalRedis(binary, freePort(), List.of(arguments));
+    List<String> words = List.of(arguments);
+    int at = words.indexOf(PASSWORD);
+    String password = at < 0 ? null : words.get(at + 1);
+    LocalRedis redis = new LocalRedis(binary, freePort(), words, password);
     redis.startAgain();
     return redis;
   }
@@ -68,13 +74,17 @@ public final class LocalRedis implements AutoCloseable {
    * Starts a Sentinel.
    *
    * @param binary of {@link RedisBinary}
+   * @param password which it asks for, null for none
    * @param settings the lines of its file of settings
    * @return the Sentinel, which answers
    */
-  static LocalRedis startSentinel(Path binary, List<String> settings) {
-    LocalRedis sentinel = new LocalRedis(binary, freePort(), List.of("--sentinel"));
+  static LocalRedis startSentinel(Path binary, @Nullable String password, List<String> settings) {
+    LocalRedis sentinel = new LocalRedis(binary, freePort(), List.of("--sentinel"), password);
     try {
       List<String> lines = new ArrayList<>(settings);
+      if (password != null) {
+        lines.add("requirepass " + password);
+      }
       lines.add("port " + sentinel.port);
       lines.add("bind 127.0.0.1");
       Files.write(sentinel.folder.resolve("sentinel.conf"), lines);
@@ -191,7 +201,7 @@ public final class LocalRedis implements AutoCloseable {
    */
   @CanIgnoreReturnValue
   public @Nullable Object command(String... words) {
-    return RespCall.ask(port, words);
+    return RespCall.ask(port, password, words);
   }
 
   /**

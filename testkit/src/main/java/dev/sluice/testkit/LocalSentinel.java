@@ -2,8 +2,10 @@ package dev.sluice.testkit;
 
 import java.net.URI;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A master, its replica and a Sentinel that watches them, for tests. Not thread-safe; methods block
@@ -28,18 +30,46 @@ public final class LocalSentinel implements AutoCloseable {
    * @return the group, in step with each other
    */
   public static LocalSentinel start(Path binary) {
-    LocalRedis first = LocalRedis.start(binary);
-    LocalRedis second = LocalRedis.start(binary, "--replicaof", "127.0.0.1", "" + first.port());
+    return start(binary, List.of(), null, List.of());
+  }
+
+  /**
+   * Starts the three, all of which ask for a password.
+   *
+   * @param binary of {@link RedisBinary}
+   * @param password of the master and of its replica
+   * @param sentinelPassword of the Sentinel
+   * @return the group, in step with each other
+   */
+  public static LocalSentinel start(Path binary, String password, String sentinelPassword) {
+    return start(
+        binary,
+        List.of("--requirepass", password, "--masterauth", password),
+        sentinelPassword,
+        List.of("sentinel auth-pass mymaster " + password));
+  }
+
+  private static LocalSentinel start(
+      Path binary,
+      List<String> arguments,
+      @Nullable String sentinelPassword,
+      List<String> sentinelSettings) {
+    LocalRedis first = LocalRedis.start(binary, arguments.toArray(String[]::new));
+    List<String> ofReplica =
+        Stream.concat(arguments.stream(), Stream.of("--replicaof", "127.0.0.1", "" + first.port()))
+            .toList();
+    LocalRedis second = LocalRedis.start(binary, ofReplica.toArray(String[]::new));
     second.await(
         "is a replica in step",
         () -> info(second, "replication").contains("master_link_status:up"));
-    LocalRedis sentinel =
-        LocalRedis.startSentinel(
-            binary,
+    List<String> settings =
+        new ArrayList<>(
             List.of(
                 "sentinel monitor mymaster 127.0.0.1 " + first.port() + " 1",
                 "sentinel down-after-milliseconds mymaster 500",
                 "sentinel failover-timeout mymaster 3000"));
+    settings.addAll(sentinelSettings);
+    LocalRedis sentinel = LocalRedis.startSentinel(binary, sentinelPassword, settings);
     sentinel.await(
         "knows the replica",
         () ->
@@ -68,6 +98,15 @@ public final class LocalSentinel implements AutoCloseable {
    */
   public LocalRedis second() {
     return second;
+  }
+
+  /**
+   * The Sentinel.
+   *
+   * @return the server
+   */
+  public LocalRedis sentinel() {
+    return sentinel;
   }
 
   /** Waits until the second server is the master. */

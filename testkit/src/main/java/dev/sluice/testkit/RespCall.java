@@ -19,20 +19,33 @@ final class RespCall {
   private RespCall() {}
 
   static @Nullable Object ask(int port, String... words) {
+    return ask(port, null, words);
+  }
+
+  /** Logs in first, where there is a password. */
+  static @Nullable Object ask(int port, @Nullable String password, String... words) {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
       socket.setSoTimeout(TIMEOUT_MILLIS);
-      OutputStream out = socket.getOutputStream();
-      StringBuilder header = new StringBuilder("*" + words.length + "\r\n");
-      for (String word : words) {
-        int length = word.getBytes(StandardCharsets.UTF_8).length;
-        header.append('$').append(length).append("\r\n").append(word).append("\r\n");
+      DataInputStream in = new DataInputStream(new BufferedInputStream(socket.getInputStream()));
+      if (password != null) {
+        send(socket.getOutputStream(), "AUTH", password);
+        var unused = read(in);
       }
-      out.write(header.toString().getBytes(StandardCharsets.UTF_8));
-      out.flush();
-      return read(new DataInputStream(new BufferedInputStream(socket.getInputStream())));
+      send(socket.getOutputStream(), words);
+      return read(in);
     } catch (IOException e) {
       throw new IllegalStateException("no answer from port " + port + ": " + e.getMessage(), e);
     }
+  }
+
+  private static void send(OutputStream out, String... words) throws IOException {
+    StringBuilder header = new StringBuilder("*" + words.length + "\r\n");
+    for (String word : words) {
+      int length = word.getBytes(StandardCharsets.UTF_8).length;
+      header.append('$').append(length).append("\r\n").append(word).append("\r\n");
+    }
+    out.write(header.toString().getBytes(StandardCharsets.UTF_8));
+    out.flush();
   }
 
   private static @Nullable Object read(DataInputStream in) throws IOException {

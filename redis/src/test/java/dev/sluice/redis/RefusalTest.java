@@ -1,0 +1,43 @@
+package dev.sluice.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.store.StoreException;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What servers of several versions answer where a write within the script is refused. */
+final class RefusalTest {
+
+  private static StoreException refused(String answer) {
+    return ChargeScript.refused(answer, Charges.spend("1:a"), "there");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "READONLY You can't write against a read only replica.",
+        "-READONLY You can't write against a read only replica.",
+        "@user_script: 157: -READONLY You can't write against a read only replica.",
+        "READONLY You can't write against a read only replica. script:"
+            + " d8f2fad9f8e86a53d2a6ebd960b33c4972cacc37, on @user_script:157."
+      })
+  void readOnly_isToldInTheServersWords_andMeansAnotherMaster(String answer) {
+    assertThat(refused(answer))
+        .hasMessage(
+            "there refused to charge [1:a]: READONLY You can't write against a read only replica;"
+                + " nothing was charged")
+        .isInstanceOfSatisfying(
+            ChargeScript.Refusal.class, refusal -> assertThat(refusal.byReplica()).isTrue());
+  }
+
+  @Test
+  void outOfMemory_isNoReplica() {
+    assertThat(
+            refused("@user_script: 157: -OOM command not allowed when used memory > 'maxmemory'."))
+        .hasMessageContaining("[1:a]: OOM command")
+        .isInstanceOfSatisfying(
+            ChargeScript.Refusal.class, refusal -> assertThat(refusal.byReplica()).isFalse());
+  }
+}
