@@ -50,15 +50,17 @@ class KilledRedisTest {
     }
   }
 
-  @Test
-  void killedRedis_conditionalRule_countsFailuresLocally_andGoodOnesCostNothing() throws Exception {
+  @ParameterizedTest
+  @EnumSource
+  void killedRedis_conditionalRule_countsFailuresLocally_andGoodOnesCostNothing(Container container)
+      throws Exception {
     try (LocalRedis redis = LocalRedis.start(RedisBinary.newest());
         BucketStore store =
             RedisStore.builder(redis.uri())
                 .timeout(Duration.ofSeconds(10)) // a dead server refuses connections at once
                 .connectTimeout(Duration.ofSeconds(10))
                 .open();
-        WebServer web = new WebServer()) {
+        WebServer web = container.server()) {
       Limiter limiter =
           Limiter.builder(new CurrentLimits(Limiters.limits()), store)
               .onFailure("FailedPerAddress", FailureRule.local(10)) // 3 of 30
