@@ -62,6 +62,7 @@ public final class RedisBenchmark {
   private void run(URI uri, List<String> wanted) throws InterruptedException {
     Map<String, Function<URI, Subject>> subjects = new LinkedHashMap<>();
     subjects.put(Subjects.GET, Subjects::get);
+    subjects.put(Subjects.SCRIPT, Subjects::script);
     subjects.put(Subjects.SEED, Subjects::seed);
     subjects.put(Subjects.BUCKET4J, Subjects::bucket4j);
     subjects.put(Subjects.REDISSON, at -> Subjects.redisson(at, BUCKETS));

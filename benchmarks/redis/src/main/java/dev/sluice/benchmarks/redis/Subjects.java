@@ -14,6 +14,7 @@ import io.github.bucket4j.distributed.proxy.AsyncProxyManager;
 import io.github.bucket4j.distributed.proxy.ProxyManager;
 import io.github.bucket4j.redis.lettuce.Bucket4jLettuce;
 import io.lettuce.core.RedisClient;
+import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.SetArgs;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.codec.ByteArrayCodec;
@@ -34,6 +35,7 @@ import org.redisson.config.Config;
 final class Subjects {
 
   static final String GET = "bound: GET";
+  static final String SCRIPT = "bound: a script of TIME, GET, SET";
   static final String SEED = "seed system's scheme";
   static final String BUCKET4J = "Bucket4j, Lettuce";
   static final String REDISSON = "Redisson RRateLimiter";
@@ -57,6 +59,43 @@ final class Subjects {
       @Override
       public CompletionStage<?> spendAsync(int bucket) {
         return connection.async().get("get:" + bucket);
+      }
+
+      @Override
+      public void close() {
+        client.shutdown();
+      }
+    };
+  }
+
+  /** The bound for who decides in a script: what each must call there, and nothing decided. */
+  static Subject script(URI uri) {
+    RedisClient client = RedisClient.create(uri.toString());
+    StatefulRedisConnection<String, String> connection = client.connect();
+    String digest =
+        connection
+            .sync()
+            .scriptLoad(
+                "redis.call('TIME') local v = redis.call('GET', KEYS[1])"
+                    + " redis.call('SET', KEYS[1], ARGV[1], 'PX', '4200000') return v");
+    return new Named(SCRIPT, "script:") {
+      @Override
+      public void spend(int bucket) {
+        String unused =
+            connection
+                .sync()
+                .evalsha(digest, ScriptOutputType.VALUE, keys(bucket), "1234567890123456789");
+      }
+
+      @Override
+      public CompletionStage<?> spendAsync(int bucket) {
+        return connection
+            .async()
+            .evalsha(digest, ScriptOutputType.VALUE, keys(bucket), "1234567890123456789");
+      }
+
+      private String[] keys(int bucket) {
+        return new String[] {"script:" + bucket};
       }
 
       @Override
