@@ -274,7 +274,8 @@ public final class RedisStore implements BucketStore {
 
   /**
    * Lets refunds that are under way arrive, and batches over several servers come to their end, up
-   * to the time-out; then closes the connections. What is outstanding still fails.
+   * to the time-out; then closes the connections. What is outstanding still fails. On one of the
+   * store's own threads, which must not wait for itself, all this is left to another.
    */
   @Override
   public void close() {
@@ -282,6 +283,14 @@ public final class RedisStore implements BucketStore {
       return;
     }
     closed = true;
+    if (Thread.currentThread() instanceof StoreThread) {
+      new Thread(this::shutDown, "sluice-redis-close").start();
+    } else {
+      shutDown();
+    }
+  }
+
+  private void shutDown() {
     long deadline = System.nanoTime() + wiring.timeoutNanos();
     boolean waits = true;
     while (waits && !mustArrive.isEmpty()) {

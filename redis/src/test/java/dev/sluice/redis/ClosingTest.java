@@ -3,6 +3,7 @@ package dev.sluice.redis;
 import static dev.sluice.redis.Spending.LIMIT;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
@@ -83,6 +84,26 @@ final class ClosingTest {
     assertThat(refund.join().allowed()).isTrue();
     closing.join();
     assertThat(redis.command("EXISTS", "1:a")).isEqualTo(0L);
+  }
+
+  @Test
+  void close_onAThreadOfTheStore_isLeftToAnother() {
+    RedisStore store = builder().open();
+    store.ping();
+    redis.freeze(); // or the answer could be there before something is chained to it
+    CompletableFuture<String> closing =
+        store
+            .chargeAsync(Charges.spend("1:a"))
+            .thenApply(
+                readings -> {
+                  store.close();
+                  return Thread.currentThread().getName();
+                })
+            .toCompletableFuture();
+    redis.thaw();
+    assertThat(closing.join()).startsWith("sluice-redis-");
+    assertThatThrownBy(() -> store.charge(Charges.check("1:a"))).hasMessageContaining("is closed");
+    await().until(() -> !String.valueOf(redis.command("CLIENT", "LIST")).contains("cmd=evalsha"));
   }
 
   @Test
