@@ -278,9 +278,8 @@ final class Lane {
               .whenComplete(
                   (answer, failure) -> {
                     if (answer != null) {
-                      tell(Result.ANSWERED, null);
+                      end(null);
                       answer(answer, requests);
-                      leave(); // not before: the first one to be answered would call again, alone
                     } else {
                       failed(Link.cause(failure));
                     }
@@ -450,25 +449,16 @@ final class Lane {
       end(outage == null ? Result.ANSWERED : Result.FAILED, outage);
     }
 
-    private void end(Result result, @Nullable String outage) {
-      tell(result, outage);
-      leave();
-    }
-
-    /** Frees the place of this call. */
-    private void leave() {
-      calls.compareAndSet(slot, this, null);
-    }
-
     /**
-     * Once: tells what became of this call.
+     * Once: frees the place of this call, and tells what became of it.
      *
      * @param outage why the server is not there, null where it is, whatever it said
      */
-    private void tell(Result result, @Nullable String outage) {
+    private void end(Result result, @Nullable String outage) {
       if (!ended.compareAndSet(false, true)) {
         return;
       }
+      calls.compareAndSet(slot, this, null);
       if (outage == null) {
         breaker.answered();
       } else {
