@@ -147,7 +147,11 @@ final class MemoryReport {
         .param("distribution", row.distribution())
         .threads(row.threads())
         .forks(1)
-        .jvmArgs("-XX:+Use" + row.collector() + "GC", "-Xmx" + gigabytes + "g")
+        .jvmArgs(
+            "-XX:+Use" + row.collector() + "GC",
+            "-Xms" + gigabytes + "g",
+            "-Xmx" + gigabytes + "g",
+            "-XX:+AlwaysPreTouch") // else who makes objects is charged for the pages they fall on
         .warmupIterations(smoke ? 1 : 2)
         .warmupTime(smoke ? TimeValue.milliseconds(100) : TimeValue.seconds(1))
         .measurementIterations(smoke ? 1 : 3)

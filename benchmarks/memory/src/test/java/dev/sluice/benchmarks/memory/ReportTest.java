@@ -81,7 +81,13 @@ class ReportTest {
   @ParameterizedTest
   @EnumSource(
       value = Subjects.class,
-      names = {"MAP_GET", "READ_A_LINE", "CLOCK_AND_SWAP", "READ_THE_CLOCK", "GUAVA"}, // bounds; no burst
+      names = {
+        "MAP_GET",
+        "READ_A_LINE",
+        "CLOCK_AND_SWAP",
+        "READ_THE_CLOCK",
+        "GUAVA"
+      }, // bounds; no burst
       mode = EnumSource.Mode.EXCLUDE)
   void subjects_giveOutTheBurst(Subjects subject) {
     Subject decider = subject.make(3, Duration.ofHours(1));

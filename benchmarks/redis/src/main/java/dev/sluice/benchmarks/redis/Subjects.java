@@ -22,6 +22,7 @@ import io.lettuce.core.codec.RedisCodec;
 import io.lettuce.core.codec.StringCodec;
 import java.net.URI;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
@@ -41,13 +42,28 @@ final class Subjects {
   static final String REDISSON = "Redisson RRateLimiter";
   static final String SLUICE = "Sluice";
 
+  static final List<String> ALL = List.of(GET, SCRIPT, SEED, BUCKET4J, REDISSON, SLUICE);
+
   private static final long BURST = 1_000_000;
   private static final Duration PERIOD = Duration.ofDays(10);
 
   private Subjects() {}
 
+  static Subject make(String name, URI uri, int buckets) {
+    return switch (name) {
+      case GET -> get(uri);
+      case SCRIPT -> script(uri);
+      case SEED -> seed(uri);
+      case BUCKET4J -> bucket4j(uri);
+      case REDISSON -> redisson(uri, buckets);
+      case SLUICE -> sluice(uri);
+      default ->
+          throw new IllegalArgumentException("found \"" + name + "\", expected one of " + ALL);
+    };
+  }
+
   /** The bound: what a round trip costs at all. */
-  static Subject get(URI uri) {
+  private static Subject get(URI uri) {
     RedisClient client = RedisClient.create(uri.toString());
     StatefulRedisConnection<String, String> connection = client.connect();
     return new Named(GET, "get:") {
@@ -69,7 +85,7 @@ final class Subjects {
   }
 
   /** The bound for who decides in a script: what each must call there, and nothing decided. */
-  static Subject script(URI uri) {
+  private static Subject script(URI uri) {
     RedisClient client = RedisClient.create(uri.toString());
     StatefulRedisConnection<String, String> connection = client.connect();
     String digest =
@@ -106,7 +122,7 @@ final class Subjects {
   }
 
   /** The seed system's scheme: read, decide here, add, set the life. */
-  static Subject seed(URI uri) {
+  private static Subject seed(URI uri) {
     RedisClient client = RedisClient.create(uri.toString());
     StatefulRedisConnection<String, String> connection = client.connect();
     long interval = PERIOD.toNanos() / BURST;
@@ -132,7 +148,7 @@ final class Subjects {
     };
   }
 
-  static Subject bucket4j(URI uri) {
+  private static Subject bucket4j(URI uri) {
     RedisClient client = RedisClient.create(uri.toString());
     ProxyManager<String> buckets =
         Bucket4jLettuce.casBasedBuilder(
@@ -166,7 +182,7 @@ final class Subjects {
     };
   }
 
-  static Subject redisson(URI uri, int bucketCount) {
+  private static Subject redisson(URI uri, int bucketCount) {
     Config config = new Config();
     config.useSingleServer().setAddress("redis://" + uri.getAuthority());
     RedissonClient client = Redisson.create(config);
@@ -188,7 +204,7 @@ final class Subjects {
     };
   }
 
-  static Subject sluice(URI uri) {
+  private static Subject sluice(URI uri) {
     Limits limits =
         Limits.builder(Catalogue.of(LimitName.builder(3, "Measured").id(IdFormat.string()).build()))
             .limit("Measured", Quota.per(BURST, PERIOD))
