@@ -140,8 +140,8 @@ final class TlsTest {
     URI plain = URI.create("rediss://localhost:%d/0".formatted(redis.port()));
     try (RedisStore store =
         RedisStore.builder(plain)
-            .timeout(Duration.ofMinutes(1))
-            .connectTimeout(Duration.ofMinutes(1))
+            .timeout(Duration.ofSeconds(2)) // it says nothing to a greeting that it can not read
+            .connectTimeout(Duration.ofSeconds(2))
             .open()) {
       assertThatThrownBy(() -> Limiter.of(Spending.LIMITS, store).spend(LIMIT, "a"))
           .isInstanceOf(StoreException.class)
