@@ -151,7 +151,7 @@ final class Segment {
   }
 
   private static int enlarged(int lines) {
-    return lines + 1 + 3 * lines / 16; // copied 5 times in all, and 23 bytes a bucket at the worst
+    return lines + 1 + lines / 8;
   }
 
   private void rebuild(int atLeast, long nowNanos) {
