@@ -11,7 +11,6 @@ import dev.sluice.store.Charge;
 import dev.sluice.store.IdBytes;
 import dev.sluice.store.Reading;
 import dev.sluice.store.StoreException;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -37,7 +36,7 @@ final class Engine {
 
   Decision decide(Act act, Transaction transaction) {
     Plan plan = Plan.of(act, List.of(transaction));
-    long start = start();
+    long start = ledger.start();
     return observed(plan, decided(plan), start).get(0);
   }
 
@@ -76,19 +75,19 @@ final class Engine {
 
   Decision decide(Act act, List<Transaction> transactions) {
     Plan plan = Plan.of(act, transactions);
-    long start = start();
+    long start = ledger.start();
     return plan.strictest(observed(plan, decided(plan), start));
   }
 
   CompletionStage<Decision> decideAsync(Act act, Transaction transaction) {
     Plan plan = Plan.of(act, List.of(transaction));
-    long start = start();
+    long start = ledger.start();
     return decidedAsync(plan, decisions -> observed(plan, decisions, start).get(0));
   }
 
   CompletionStage<Decision> decideAsync(Act act, List<Transaction> transactions) {
     Plan plan = Plan.of(act, transactions);
-    long start = start();
+    long start = ledger.start();
     return decidedAsync(plan, decisions -> plan.strictest(observed(plan, decisions, start)));
   }
 
@@ -136,7 +135,7 @@ final class Engine {
   Reservation reserve(CurrentLimits limits, List<Transaction> transactions) {
     Plan plan = Plan.of(Act.SPEND, transactions);
     List<Stretch> stretches = ledger.outstanding().open(plan.charges());
-    long start = start();
+    long start = ledger.start();
     try {
       List<Reading> readings = ledger.charge(Act.SPEND, plan.charges());
       return reserved(limits, plan, readings, stretches, start);
@@ -152,7 +151,7 @@ final class Engine {
   CompletionStage<Reservation> reserveAsync(CurrentLimits limits, List<Transaction> transactions) {
     Plan plan = Plan.of(Act.SPEND, transactions);
     List<Stretch> stretches = ledger.outstanding().open(plan.charges());
-    long start = start();
+    long start = ledger.start();
     return ledger.chargeAsync(
         Act.SPEND,
         plan.charges(),
@@ -180,16 +179,9 @@ final class Engine {
       List<Stretch> stretches,
       long start) {
     Decision decision = plan.strictest(observed(plan, plan.decide(readings), start));
-    List<Reservation.Asked> asked = new ArrayList<>(readings.size());
-    for (Transaction transaction : plan.transactions()) {
-      Quota quota = Plan.limiting(transaction);
-      if (quota != null) {
-        int i = asked.size();
-        asked.add(
-            new Reservation.Asked(
-                transaction, quota, plan.charges().get(i), readings.get(i), stretches.get(i)));
-      }
-    }
+    List<Reservation.Asked> asked =
+        Reservation.Asked.all(
+            plan.transactions(), Plan::limiting, plan.charges(), readings, stretches);
     return Reservation.of(ledger, t -> limits.get().quotaFor(t.name(), t.id()), decision, asked);
   }
 
@@ -209,10 +201,5 @@ final class Engine {
       decisions.forEach(decision -> observer.decided(plan.act(), decision, elapsedNanos));
     }
     return decisions;
-  }
-
-  /** Nobody watching, nothing timed: reading a clock costs as much as a decision. */
-  private long start() {
-    return observer == NOBODY ? 0 : System.nanoTime();
   }
 }

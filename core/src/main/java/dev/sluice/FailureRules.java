@@ -64,25 +64,22 @@ final class FailureRules {
     try {
       List<Reading> readings = memory.charge(plan.act(), charges);
       Decision decision = verdict.apply(decisions(plan, readings));
-      List<Reservation.Asked> asked = new ArrayList<>(charges.size());
-      for (Transaction transaction : plan.transactions()) {
-        Quota quota = Plan.limiting(transaction);
-        if (quota != null && kindFor(transaction, quota) == Kind.LOCAL) {
-          int i = asked.size();
-          asked.add(
-              new Reservation.Asked(
-                  transaction,
-                  share(transaction, quota),
-                  charges.get(i),
-                  readings.get(i),
-                  stretches.get(i)));
-        }
-      }
+      List<Reservation.Asked> asked =
+          Reservation.Asked.all(
+              plan.transactions(), this::localShare, charges, readings, stretches);
       return Reservation.of(memory, t -> presentShare(limits, t), decision, asked);
     } catch (RuntimeException e) {
       memory.outstanding().close(stretches);
       throw e;
     }
+  }
+
+  /** What memory holds a transaction to, null where it is not asked about it. */
+  private @Nullable Quota localShare(Transaction transaction) {
+    Quota quota = Plan.limiting(transaction);
+    return quota != null && kindFor(transaction, quota) == Kind.LOCAL
+        ? share(transaction, quota)
+        : null;
   }
 
   private @Nullable Quota presentShare(CurrentLimits limits, Transaction transaction) {

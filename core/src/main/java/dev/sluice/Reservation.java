@@ -98,6 +98,30 @@ public final class Reservation implements AutoCloseable {
   record Asked(
       Transaction transaction, Quota quota, Charge charge, Reading reading, Stretch stretch) {
 
+    /**
+     * All of a batch.
+     *
+     * @param quotaOf what a transaction was held to, null where nothing was charged for it; the
+     *     charges, readings and stretches are those of the others, in their order
+     */
+    static List<Asked> all(
+        List<Transaction> transactions,
+        Function<Transaction, @Nullable Quota> quotaOf,
+        List<Charge> charges,
+        List<Reading> readings,
+        List<Stretch> stretches) {
+      List<Asked> asked = new ArrayList<>(charges.size());
+      for (Transaction transaction : transactions) {
+        Quota quota = quotaOf.apply(transaction);
+        if (quota != null) {
+          int i = asked.size();
+          asked.add(
+              new Asked(transaction, quota, charges.get(i), readings.get(i), stretches.get(i)));
+        }
+      }
+      return asked;
+    }
+
     boolean wasSpent() {
       return charge.act().writes()
           && charge.incrementNanos() > 0

@@ -99,11 +99,7 @@ final class Link<C extends StatefulConnection<byte[], byte[]>> {
 
   synchronized CompletableFuture<C> connection() {
     CompletableFuture<C> current = connection;
-    boolean broken =
-        current != null
-            && current.isDone()
-            && (current.isCompletedExceptionally() || !current.join().isOpen());
-    if (current == null || broken) {
+    if (current == null || (current.isDone() && open() == null)) {
       closeWhenOpen(current);
       current = connectNow();
       connection = current;

@@ -25,6 +25,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
@@ -92,18 +93,23 @@ final class TopologyFaultsTest {
     try (LocalCluster cluster = LocalCluster.start(RedisBinary.bundled(), true);
         RedisStore store = builder(cluster.uri()).open()) {
       Limiter limiter = ready(store, idOn(0), idOn(1), idOn(2));
-      String id = idOn(0);
-      assertThat(Spending.granted(limiter, id, 30)).isEqualTo(30);
-      LocalRedis master = cluster.servers().get(0);
-      await().until(() -> cluster.servers().get(3).command("DBSIZE").equals(1L));
-      master.kill();
-      within(TIMEOUT, () -> assertThat(decides(limiter, id)).isFalse());
-      cluster.awaitFailover(0);
-      awaitTrue(() -> decides(limiter, id));
-      assertThat(Spending.granted(limiter, id, 200))
-          .isBetween(Spending.BURST - 31, Spending.BURST - 30);
+      assertTakenOver(cluster, limiter, LocalRedis::kill);
       assertThat(Spending.granted(limiter, idOn(1), 10)).isEqualTo(10);
     }
+  }
+
+  /** The first master is lost: callers see it by the time-out, its replica goes on where it was. */
+  private static void assertTakenOver(
+      LocalCluster cluster, Limiter limiter, Consumer<LocalRedis> loss) {
+    String id = idOn(0);
+    assertThat(Spending.granted(limiter, id, 30)).isEqualTo(30);
+    await().until(() -> cluster.servers().get(3).command("DBSIZE").equals(1L));
+    loss.accept(cluster.servers().get(0));
+    within(TIMEOUT, () -> assertThat(decides(limiter, id)).isFalse());
+    cluster.awaitFailover(0);
+    awaitTrue(() -> decides(limiter, id));
+    assertThat(Spending.granted(limiter, id, 200))
+        .isBetween(Spending.BURST - 31, Spending.BURST - 30);
   }
 
   @Test
@@ -111,18 +117,9 @@ final class TopologyFaultsTest {
     try (LocalCluster cluster = LocalCluster.start(RedisBinary.bundled(), true);
         RedisStore store = builder(cluster.uri()).open()) {
       Limiter limiter = ready(store, idOn(0), idOn(1), idOn(2));
-      String id = idOn(0);
-      assertThat(Spending.granted(limiter, id, 30)).isEqualTo(30);
-      LocalRedis master = cluster.servers().get(0);
-      await().until(() -> cluster.servers().get(3).command("DBSIZE").equals(1L));
-      master.freeze();
-      within(TIMEOUT, () -> assertThat(decides(limiter, id)).isFalse());
-      cluster.awaitFailover(0);
-      awaitTrue(() -> decides(limiter, id));
-      assertThat(Spending.granted(limiter, id, 200))
-          .isBetween(Spending.BURST - 31, Spending.BURST - 30);
-      master.thaw();
-      assertThat(Spending.granted(limiter, id, 50)).isZero();
+      assertTakenOver(cluster, limiter, LocalRedis::freeze);
+      cluster.servers().get(0).thaw();
+      assertThat(Spending.granted(limiter, idOn(0), 50)).isZero();
     }
   }
 

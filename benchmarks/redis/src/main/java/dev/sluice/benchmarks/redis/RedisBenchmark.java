@@ -4,12 +4,14 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.Function;
+import java.util.stream.Stream;
 
 /**
  * The Redis store beside its peers and its bounds, in one run: decisions on buckets that all allow;
@@ -22,7 +24,8 @@ public final class RedisBenchmark {
   static final int OUTSTANDING = 1_024;
   static final String BYTES = "bytes";
 
-  private static final List<Integer> LOADS = List.of(1, 16, 64, OUTSTANDING);
+  private static final List<Integer> LOADS =
+      Stream.concat(CALLERS.stream(), Stream.of(OUTSTANDING)).toList();
   private static final int ROUNDS = 3;
 
   private final Map<String, Map<Integer, List<Figure>>> figures = new LinkedHashMap<>();
@@ -53,7 +56,7 @@ public final class RedisBenchmark {
       throws IOException, InterruptedException {
     Process measurement =
         new ProcessBuilder(
-                ProcessHandle.current().info().command().orElse("java"),
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
                 "-cp",
                 System.getProperty("java.class.path"),
