@@ -189,7 +189,7 @@ public final class NamedLimit {
     IdBytes bytes = IdBytes.ofThisThread();
     IdFormat format = now.name().id();
     for (CharSequence id : ids) {
-      if (!bytes.set(id) || !format.isCanonical(bytes.bytes(), bytes.length())) {
+      if (!bytes.set(id) || !isCanonical(now, bytes)) {
         boolean unused = bytes.set(format.canonical(id.toString(), Strictness.LENIENT));
       }
       bulk.add(bytes);
@@ -256,8 +256,7 @@ public final class NamedLimit {
   private boolean trySpend(IdBytes id, boolean ascii, @Nullable CharSequence text, long cost) {
     Resolved now = resolved();
     Quota quota = now.terms().quota();
-    boolean plain =
-        ascii && !now.hasOverrides() && now.name().id().isCanonical(id.bytes(), id.length());
+    boolean plain = ascii && !now.hasOverrides() && isCanonical(now, id);
     if (!plain || quota == null || cost < 0 || cost > quota.burst() || engine.isObserved()) {
       return decide(Act.SPEND, now, text(id, text), cost).allowed();
     }
@@ -273,6 +272,11 @@ public final class NamedLimit {
     } catch (StoreException e) {
       return engine.onFailure(Act.SPEND, now.terms(), text(id, text), cost, e).allowed();
     }
+  }
+
+  /** Whether an id of ASCII is canonical. Only canonical ones are charged. */
+  private static boolean isCanonical(Resolved now, IdBytes id) {
+    return now.buckets().knows(id) || now.name().id().isCanonical(id.bytes(), id.length());
   }
 
   private static String text(IdBytes id, @Nullable CharSequence text) {
@@ -294,7 +298,7 @@ public final class NamedLimit {
   private Decision decide(Act act, Resolved now, String text, long cost) {
     IdBytes bytes = IdBytes.ofThisThread();
     IdFormat format = now.name().id();
-    boolean canonical = bytes.set(text) && format.isCanonical(bytes.bytes(), bytes.length());
+    boolean canonical = bytes.set(text) && isCanonical(now, bytes);
     String id = canonical ? text : format.canonical(text, Strictness.LENIENT);
     if (!canonical) {
       boolean unused = bytes.set(id);

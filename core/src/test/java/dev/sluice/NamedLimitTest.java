@@ -62,6 +62,27 @@ class NamedLimitTest {
   }
 
   @Test
+  void text_thatComesAgain_isLookedAtByEachLimitForItself() {
+    NamedLimit texts = limiter.limit("CallsPerText");
+    NamedLimit addresses = limiter.limit("CallsPerAddress");
+    for (int round = 0; round < 6; round++) {
+      for (int i = 0; i < 6; i++) {
+        assertThat(texts.trySpend("10.0.0.300")).isEqualTo(round == 0 && i < 3);
+      }
+      assertThatThrownBy(() -> addresses.trySpend("10.0.0.300"))
+          .isInstanceOf(InvalidRequestException.class);
+      assertThat(addresses.trySpend("10.0.0.3")).isEqualTo(round < 3);
+    }
+    Catalogue changed =
+        Catalogue.of(LimitName.builder(1, "CallsPerText").id(IdFormat.ipAddress()).build());
+    Quota quota = Quota.of(3, 1, Duration.ofSeconds(1));
+    assertThat(texts.trySpend("10.0.0.300")).isFalse();
+    current.replace(Limits.builder(changed).limit("CallsPerText", quota).build());
+    assertThatThrownBy(() -> texts.trySpend("10.0.0.300"))
+        .isInstanceOf(InvalidRequestException.class);
+  }
+
+  @Test
   void text_bytesAndNumber_shareABucket() {
     NamedLimit limit = limiter.limit("CallsPerText");
     assertThat(limit.trySpend("42")).isTrue();

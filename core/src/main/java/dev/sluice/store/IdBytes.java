@@ -1,6 +1,16 @@
 package dev.sluice.store;
 
 import java.nio.charset.StandardCharsets;
+import org.jspecify.annotations.Nullable;
+
+/*
+ * A hot id comes many times in a row: a client that floods a door, a limit for all together. Copying
+ * a text, looking at its form and hashing it take as long as all the rest of a decision in memory; so
+ * a text that equals the one before is recognised, and what is known of that one holds.
+ *
+ * The text is kept only after the same hash came twice running. Else each call would write a
+ * reference into an old object, for which collectors have a price of their own.
+ */
 
 /**
  * An id as UTF-8 bytes, in an array that is used again for the next one: how a text, bytes or a
@@ -16,9 +26,14 @@ public final class IdBytes {
   private static final int MOST_DIGITS = 20;
   private static final int PADDING = 8; // for the hash, which reads whole words
 
-  final SipHash hash = new SipHash(0, 0);
   private byte[] bytes = new byte[FIRST_CAPACITY];
   private int length;
+
+  private final SipHash hash = new SipHash(0, 0);
+  private @Nullable SipHash hashedAfter;
+  private boolean hashed; // these bytes, after that state
+  private boolean comesAgain; // what was hashed last has the hash of the one before
+  private @Nullable String kept; // what the bytes stand for; ASCII
 
   IdBytes() {}
 
@@ -38,11 +53,17 @@ public final class IdBytes {
    * @return whether all of it is ASCII
    */
   public boolean set(CharSequence text) {
+    if (kept != null && text instanceof String string && kept.equals(string)) {
+      return true;
+    }
     int to = text.length();
     byte[] target = room(to);
     int seen = text instanceof String string ? copy(string, to, target) : copy(text, to, target);
     length = to;
     if (seen < 0x80) {
+      if (comesAgain && text instanceof String string) {
+        kept = string;
+      }
       return true;
     }
     byte[] utf8 = Utf8.encode(text);
@@ -131,7 +152,47 @@ public final class IdBytes {
     return length;
   }
 
+  /**
+   * The hash of the id after a limit's prefix, which was hashed before.
+   *
+   * @return ended; good until the next call to this object
+   */
+  SipHash hashAfter(SipHash prefixHash) {
+    if (!isHashedAfter(prefixHash)) {
+      long before = hash.first();
+      hash.message(prefixHash, bytes, 0, length).end();
+      comesAgain = hash.first() == before;
+      hashed = true;
+      if (hashedAfter != prefixHash) {
+        hashedAfter = prefixHash;
+      }
+    }
+    return hash;
+  }
+
+  /**
+   * Whether the last thing done with this object was {@link #hashAfter} of the id that it holds.
+   */
+  boolean isHashedAfter(SipHash prefixHash) {
+    return hashed && hashedAfter == prefixHash;
+  }
+
+  /**
+   * The hash of the bytes as a whole bucket key.
+   *
+   * @return ended; good until the next call to this object
+   */
+  SipHash hashKey(SipHash keyedHash) {
+    hashed = false;
+    return hash.key(keyedHash, bytes, length).end();
+  }
+
+  /** An array to be written to: what was there is not the id any more. */
   private byte[] room(int needed) {
+    hashed = false;
+    if (kept != null) {
+      kept = null;
+    }
     if (bytes.length < needed + PADDING) {
       bytes = new byte[needed + PADDING + FIRST_CAPACITY];
     }

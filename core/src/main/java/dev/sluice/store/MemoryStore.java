@@ -46,8 +46,7 @@ public final class MemoryStore implements BucketStore {
     Charge charge = charges.get(0);
     IdBytes key = IdBytes.ofThisThread();
     boolean unused = key.set(charge.key());
-    SipHash hash = key.hash.key(table.keyedHash(), key.bytes(), key.length());
-    hash.end();
+    SipHash hash = key.hashKey(table.keyedHash());
     long tag = hash.first();
     long place = hash.second();
     return table.charge(

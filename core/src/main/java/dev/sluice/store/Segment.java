@@ -36,6 +36,7 @@ import java.lang.invoke.VarHandle;
 /** A part of the table with a lock of its own for what is rare. Thread-safe. */
 final class Segment {
 
+  private static final VarHandle SHOWN = MethodHandles.arrayElementVarHandle(long[][].class);
   private static final VarHandle VERSION;
 
   static {
@@ -48,18 +49,38 @@ final class Segment {
 
   private final Census census;
   private final FirstDeath firstDeath = new FirstDeath();
+  private final long[][] shown;
+  private final int index;
   private Lines lines = Lines.NONE;
-  private volatile long[] slots = Lines.NONE.slots;
 
   private long version;
 
-  Segment(Census census) {
+  /**
+   * A segment without lines.
+   *
+   * @param shown the slots of all segments, where this one shows its own
+   * @param index the place there
+   */
+  Segment(Census census, long[][] shown, int index) {
     this.census = census;
+    this.shown = shown;
+    this.index = index;
+    show(Lines.NONE);
   }
 
   /** The lines as they are now, for {@link Lines#find} and what follows from it. */
   long[] slots() {
-    return slots;
+    return slots(shown, index);
+  }
+
+  /** The same for who does without the segment: one read less on the way to a slot. */
+  static long[] slots(long[][] shown, int index) {
+    return (long[]) SHOWN.getAcquire(shown, index);
+  }
+
+  private void show(Lines fresh) {
+    lines = fresh;
+    SHOWN.setRelease(shown, index, fresh.slots);
   }
 
   long version() {
@@ -164,8 +185,7 @@ final class Segment {
         fresh = old.copy(tatsNanos, count, nowNanos);
       }
       census.remove(old.tagged() - fresh.tagged());
-      lines = fresh;
-      slots = fresh.slots;
+      show(fresh);
     } catch (Throwable e) { // no memory: everything stays as it was
       old.unlockAll(tatsNanos);
       throw e;

@@ -1,5 +1,6 @@
 package dev.sluice.store;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
@@ -95,7 +96,8 @@ final class SipHash {
    * Ends the hash, after the last message. (The round stands twice: a method could not keep it in
    * registers.)
    */
-  void end() {
+  @CanIgnoreReturnValue
+  SipHash end() {
     long w0 = v0;
     long w1 = v1;
     long w2 = v2 ^ 0xff;
@@ -116,6 +118,7 @@ final class SipHash {
     v1 = w1;
     v2 = w2;
     v3 = w3;
+    return this;
   }
 
   /** The result of SipHash, after {@link #end}. */

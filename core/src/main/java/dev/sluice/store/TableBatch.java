@@ -37,8 +37,7 @@ final class TableBatch {
     IdBytes key = IdBytes.ofThisThread();
     for (int i = 0; i < tags.length; i++) {
       boolean unused = key.set(charges.get(i).key());
-      SipHash hash = key.hash.key(table.keyedHash(), key.bytes(), key.length());
-      hash.end();
+      SipHash hash = key.hashKey(table.keyedHash());
       tags[i] = BucketTable.tag(hash.first());
       places[i] = hash.second();
     }

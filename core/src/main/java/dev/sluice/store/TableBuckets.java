@@ -13,7 +13,8 @@ final class TableBuckets implements Buckets {
     IdBytes bytes = new IdBytes();
     boolean unused = bytes.set(prefix);
     this.table = table;
-    this.prefixHash = bytes.hash.message(table.keyedHash(), bytes.bytes(), 0, bytes.length());
+    this.prefixHash =
+        new SipHash(0, 0).message(table.keyedHash(), bytes.bytes(), 0, bytes.length());
   }
 
   @Override
@@ -24,11 +25,15 @@ final class TableBuckets implements Buckets {
       long incrementNanos,
       long offsetNanos,
       Outcome<R> outcome) {
-    SipHash hash = id.hash.message(prefixHash, id.bytes(), 0, id.length());
-    hash.end();
+    SipHash hash = id.hashAfter(prefixHash);
     long tag = hash.first();
     long place = hash.second();
     return table.charge(tag, place, act, incrementNanos, offsetNanos, Charge.NO_END, text, outcome);
+  }
+
+  @Override
+  public boolean knows(IdBytes id) {
+    return id.isHashedAfter(prefixHash);
   }
 
   @Override

@@ -25,8 +25,7 @@ final class TableBulk implements Bulk {
 
   @Override
   public void add(IdBytes id) {
-    SipHash hash = id.hash.message(prefixHash, id.bytes(), 0, id.length());
-    hash.end();
+    SipHash hash = id.hashAfter(prefixHash);
     tags[size] = hash.first();
     places[size] = hash.second();
     size++;

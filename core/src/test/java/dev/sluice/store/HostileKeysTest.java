@@ -24,8 +24,7 @@ class HostileKeysTest {
   private static long place(BucketTable table, long id) {
     IdBytes key = new IdBytes();
     boolean unused = key.set("1:" + id);
-    SipHash hash = key.hash.key(table.keyedHash(), key.bytes(), key.length());
-    hash.end();
+    SipHash hash = key.hashKey(table.keyedHash());
     return hash.second();
   }
 
@@ -101,8 +100,7 @@ class HostileKeysTest {
   private static long spend(BucketTable table, long id) {
     IdBytes key = new IdBytes();
     boolean unused = key.set("1:" + id);
-    SipHash hash = key.hash.key(table.keyedHash(), key.bytes(), key.length());
-    hash.end();
+    SipHash hash = key.hashKey(table.keyedHash());
     return table.<Long>charge(
         hash.first(),
         hash.second(),

@@ -1,0 +1,80 @@
+package dev.sluice.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.CharBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+class IdBytesTest {
+
+  private static final SipHash KEYED = new SipHash(1, 2);
+  private static final SipHash ONE = prefix("1:");
+  private static final SipHash OTHER = prefix("2:");
+  private static final List<String> TEXTS =
+      List.of("7", "8", "user-000000000000007", "user-000000000000008", "\u0137", "ä", "a\u0161");
+
+  private final IdBytes bytes = new IdBytes();
+
+  private static SipHash prefix(String text) {
+    byte[] utf8 = (text + "\0".repeat(8)).getBytes(StandardCharsets.UTF_8);
+    return new SipHash(0, 0).message(KEYED, utf8, 0, text.length());
+  }
+
+  /** What an object says that has never seen another id. */
+  private static long fresh(SipHash prefix, String text) {
+    IdBytes bytes = new IdBytes();
+    boolean unused = bytes.set(text);
+    return bytes.hashAfter(prefix).first();
+  }
+
+  private boolean set(String text, int way) {
+    return switch (way) {
+      case 0 -> bytes.set(text);
+      case 1 -> bytes.set(CharBuffer.wrap(text));
+      case 2 -> bytes.set(text.getBytes(StandardCharsets.UTF_8));
+      default -> bytes.set(new String(text.toCharArray()));
+    };
+  }
+
+  @Test
+  void hash_whateverCameBefore_isThatOfTheTextAndThePrefix() {
+    Random random = new Random(11);
+    int known = 0;
+    for (int i = 0; i < 200_000; i++) {
+      String text = TEXTS.get(random.nextInt(TEXTS.size()));
+      int way = random.nextInt(6);
+      int times = random.nextInt(6);
+      for (int j = 0; j < times; j++) {
+        SipHash prefix = random.nextInt(8) == 0 ? OTHER : ONE;
+        assertThat(set(text, way)).isEqualTo(text.chars().allMatch(c -> c < 0x80));
+        assertThat(bytes).hasToString(text);
+        known += bytes.isHashedAfter(prefix) ? 1 : 0;
+        assertThat(bytes.hashAfter(prefix).first()).isEqualTo(fresh(prefix, text));
+      }
+      if (random.nextInt(4) == 0) {
+        boolean unused = bytes.set("1:7");
+        assertThat(bytes.hashKey(KEYED).first()).isEqualTo(fresh(ONE, "7"));
+      }
+      if (random.nextInt(4) == 0) {
+        bytes.set(7);
+        assertThat(bytes.hashAfter(ONE).first()).isEqualTo(fresh(ONE, "7"));
+      }
+    }
+    assertThat(known).isGreaterThan(10_000);
+  }
+
+  @Test
+  void text_thatComesAgainAndAgain_isKnownFromTheFourthTimeOn() {
+    for (int i = 1; i <= 6; i++) {
+      boolean unused = bytes.set(new String("10.0.0.1".toCharArray()));
+      assertThat(bytes.isHashedAfter(ONE)).as("time %d", i).isEqualTo(i >= 4);
+      assertThat(bytes.isHashedAfter(OTHER)).isFalse();
+      SipHash unusedToo = bytes.hashAfter(ONE);
+    }
+    boolean unused = bytes.set("10.0.0.2");
+    assertThat(bytes.isHashedAfter(ONE)).isFalse();
+  }
+}
