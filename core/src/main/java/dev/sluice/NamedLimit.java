@@ -189,7 +189,7 @@ public final class NamedLimit {
     IdBytes bytes = IdBytes.ofThisThread();
     IdFormat format = now.name().id();
     for (CharSequence id : ids) {
-      if (!bytes.set(id) || !isCanonical(now, bytes)) {
+      if (!bytes.set(id) || !format.isCanonical(bytes.bytes(), bytes.length())) {
         boolean unused = bytes.set(format.canonical(id.toString(), Strictness.LENIENT));
       }
       bulk.add(bytes);
@@ -256,7 +256,8 @@ public final class NamedLimit {
   private boolean trySpend(IdBytes id, boolean ascii, @Nullable CharSequence text, long cost) {
     Resolved now = resolved();
     Quota quota = now.terms().quota();
-    boolean plain = ascii && !now.hasOverrides() && isCanonical(now, id);
+    boolean plain =
+        ascii && !now.hasOverrides() && now.name().id().isCanonical(id.bytes(), id.length());
     if (!plain || quota == null || cost < 0 || cost > quota.burst() || engine.isObserved()) {
       return decide(Act.SPEND, now, text(id, text), cost).allowed();
     }
@@ -272,11 +273,6 @@ public final class NamedLimit {
     } catch (StoreException e) {
       return engine.onFailure(Act.SPEND, now.terms(), text(id, text), cost, e).allowed();
     }
-  }
-
-  /** Whether an id of ASCII is canonical. Only canonical ones are charged. */
-  private static boolean isCanonical(Resolved now, IdBytes id) {
-    return now.buckets().knows(id) || now.name().id().isCanonical(id.bytes(), id.length());
   }
 
   private static String text(IdBytes id, @Nullable CharSequence text) {
@@ -298,7 +294,7 @@ public final class NamedLimit {
   private Decision decide(Act act, Resolved now, String text, long cost) {
     IdBytes bytes = IdBytes.ofThisThread();
     IdFormat format = now.name().id();
-    boolean canonical = bytes.set(text) && isCanonical(now, bytes);
+    boolean canonical = bytes.set(text) && format.isCanonical(bytes.bytes(), bytes.length());
     String id = canonical ? text : format.canonical(text, Strictness.LENIENT);
     if (!canonical) {
       boolean unused = bytes.set(id);

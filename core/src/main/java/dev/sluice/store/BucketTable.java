@@ -209,8 +209,8 @@ final class BucketTable {
 
   /**
    * Spends from a bucket that has a slot, if that fits and nobody else works on it: nearly all that
-   * a table in use is asked for. It looks at the slot and at nothing else, neither the segment nor
-   * its version, and is small enough to be compiled into its callers.
+   * a table in use is asked for. What it needs to know is in the slot; the segment and its version
+   * are left alone. All else, and each denial, is {@link #chargeAny}'s, by {@link Law}.
    *
    * @return the TAT before, {@link Lines#LOCKED} if nothing was done
    */
@@ -218,13 +218,14 @@ final class BucketTable {
     int index = segmentOf(place);
     long[] slots = Segment.slots(shown, index);
     int at = Lines.find(slots, tag, place);
-    if (at < 0 || incrementNanos == 0) {
+    if (at < 0 || incrementNanos == 0) { // for nothing, a full bucket would stay unwritten
       return Lines.LOCKED;
     }
     long storedNanos = Lines.tatNanos(slots, at);
     long tatNanos = Lines.isDead(storedNanos, nowNanos) ? Gcra.NO_TAT : storedNanos;
     long aheadNanos = tatNanos == Gcra.NO_TAT ? 0 : tatNanos - nowNanos;
-    boolean fits = aheadNanos >= 0 && aheadNanos <= offsetNanos - incrementNanos; // LOCKED does not
+    // LOCKED does not fit: now is not negative, so it lies more than 2^63 ahead.
+    boolean fits = aheadNanos >= 0 && aheadNanos <= offsetNanos - incrementNanos;
     if (!fits || !Lines.lock(slots, at, storedNanos)) {
       return Lines.LOCKED;
     }
@@ -238,6 +239,7 @@ final class BucketTable {
     return tatNanos;
   }
 
+  /** Any act on any bucket. */
   private <R> R chargeAny(
       long tag,
       long place,

@@ -35,18 +35,6 @@ public interface Buckets {
       Outcome<R> outcome);
 
   /**
-   * Whether an id is known to be one that was charged here: who looks at an id's form need not look
-   * again.
-   *
-   * @param id what {@link #charge} would be asked for
-   * @return true only if the last charge with this object was here, and it has been given nothing
-   *     but the same text since
-   */
-  default boolean knows(IdBytes id) {
-    return false;
-  }
-
-  /**
    * Starts a bulk of decisions.
    *
    * @param capacity how many at most

@@ -4,12 +4,13 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A hot id comes many times in a row: a client that floods a door, a limit for all together. Copying
- * a text, looking at its form and hashing it take as long as all the rest of a decision in memory; so
- * a text that equals the one before is recognised, and what is known of that one holds.
+ * A hot id comes many times in a row: a client that floods a door, a limit for all together. To copy
+ * and hash a text takes half of the time of a decision on it; so a text that equals the one before
+ * is recognised, and its bytes and its hash are still there.
  *
- * The text is kept only after the same hash came twice running. Else each call would write a
- * reference into an old object, for which collectors have a price of their own.
+ * The text is kept, and the hash remembered, only after the same hash came twice running. Else each
+ * call would write a reference into an old object, for which collectors have a price of their own.
+ * Whatever writes to the bytes goes through room(), which forgets both.
  */
 
 /**
@@ -25,13 +26,14 @@ public final class IdBytes {
   private static final int FIRST_CAPACITY = 64;
   private static final int MOST_DIGITS = 20;
   private static final int PADDING = 8; // for the hash, which reads whole words
+  private static final int LONGEST_KEPT = 256; // nobody's memory should be held by a thread
 
   private byte[] bytes = new byte[FIRST_CAPACITY];
   private int length;
 
   private final SipHash hash = new SipHash(0, 0);
   private @Nullable SipHash hashedAfter;
-  private boolean hashed; // these bytes, after that state
+  private boolean hashed; // these very bytes, after that state
   private boolean comesAgain; // what was hashed last has the hash of the one before
   private @Nullable String kept; // what the bytes stand for; ASCII
 
@@ -57,12 +59,12 @@ public final class IdBytes {
       return true;
     }
     int to = text.length();
-    byte[] target = room(to);
-    int seen = text instanceof String string ? copy(string, to, target) : copy(text, to, target);
+    int seen = text instanceof String string ? copy(string, to, room(to)) : copy(text, to);
     length = to;
     if (seen < 0x80) {
-      if (comesAgain && text instanceof String string) {
+      if (comesAgain && to <= LONGEST_KEPT && text instanceof String string) {
         kept = string;
+        comesAgain = false; // until it did once more
       }
       return true;
     }
@@ -71,12 +73,18 @@ public final class IdBytes {
     return false;
   }
 
-  private static int copy(CharSequence text, int to, byte[] target) {
+  private int copy(CharSequence text, int to) {
+    byte[] target = room(to);
     int seen = 0;
-    for (int i = 0; i < to; i++) {
-      char c = text.charAt(i);
-      target[i] = (byte) c;
-      seen |= c;
+    try {
+      for (int i = 0; i < to; i++) {
+        char c = text.charAt(i);
+        target[i] = (byte) c;
+        seen |= c;
+      }
+    } finally { // somebody else's code ran: it may have called Sluice on this thread
+      bytes = target;
+      forget();
     }
     return seen;
   }
@@ -103,11 +111,12 @@ public final class IdBytes {
    * @return whether all of it is ASCII
    */
   public boolean set(byte[] utf8) {
-    System.arraycopy(utf8, 0, room(utf8.length), 0, utf8.length);
+    byte[] target = room(utf8.length);
+    System.arraycopy(utf8, 0, target, 0, utf8.length);
     length = utf8.length;
     int seen = 0;
-    for (byte b : utf8) {
-      seen |= b;
+    for (int i = 0; i < length; i++) { // of the copy: the caller's may change meanwhile
+      seen |= target[i];
     }
     return seen >= 0;
   }
@@ -137,7 +146,7 @@ public final class IdBytes {
   /**
    * The bytes, from the first one.
    *
-   * @return the array itself, which may be longer than the id
+   * @return the array itself, which may be longer than the id; not to be written to
    */
   public byte[] bytes() {
     return bytes;
@@ -159,20 +168,19 @@ public final class IdBytes {
    */
   SipHash hashAfter(SipHash prefixHash) {
     if (!isHashedAfter(prefixHash)) {
+      hashed = false;
       long before = hash.first();
       hash.message(prefixHash, bytes, 0, length).end();
       comesAgain = hash.first() == before;
-      hashed = true;
-      if (hashedAfter != prefixHash) {
+      if (comesAgain) {
         hashedAfter = prefixHash;
+        hashed = true;
       }
     }
     return hash;
   }
 
-  /**
-   * Whether the last thing done with this object was {@link #hashAfter} of the id that it holds.
-   */
+  /** Whether the hash of this very id after a prefix is there already. */
   boolean isHashedAfter(SipHash prefixHash) {
     return hashed && hashedAfter == prefixHash;
   }
@@ -187,12 +195,16 @@ public final class IdBytes {
     return hash.key(keyedHash, bytes, length).end();
   }
 
-  /** An array to be written to: what was there is not the id any more. */
-  private byte[] room(int needed) {
+  private void forget() {
     hashed = false;
     if (kept != null) {
       kept = null;
     }
+  }
+
+  /** An array to be written to: what was there is not the id any more. */
+  private byte[] room(int needed) {
+    forget();
     if (bytes.length < needed + PADDING) {
       bytes = new byte[needed + PADDING + FIRST_CAPACITY];
     }

@@ -32,11 +32,6 @@ final class TableBuckets implements Buckets {
   }
 
   @Override
-  public boolean knows(IdBytes id) {
-    return id.isHashedAfter(prefixHash);
-  }
-
-  @Override
   public Bulk bulk(int capacity) {
     return new TableBulk(table, prefixHash, capacity);
   }

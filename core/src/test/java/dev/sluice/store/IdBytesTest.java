@@ -1,6 +1,7 @@
 package dev.sluice.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.nio.CharBuffer;
 import java.nio.charset.StandardCharsets;
@@ -14,7 +15,17 @@ class IdBytesTest {
   private static final SipHash ONE = prefix("1:");
   private static final SipHash OTHER = prefix("2:");
   private static final List<String> TEXTS =
-      List.of("7", "8", "user-000000000000007", "user-000000000000008", "\u0137", "ä", "a\u0161");
+      List.of(
+          "",
+          "7",
+          "8",
+          "user-000000000000007",
+          "user-000000000000008",
+          "\u0137",
+          "ä",
+          "a\u0161",
+          "x".repeat(300),
+          "y".repeat(200));
 
   private final IdBytes bytes = new IdBytes();
 
@@ -76,5 +87,60 @@ class IdBytesTest {
     }
     boolean unused = bytes.set("10.0.0.2");
     assertThat(bytes.isHashedAfter(ONE)).isFalse();
+  }
+
+  /** A text whose first character is asked for only after another id was charged. */
+  private CharSequence interrupted(String text, Runnable between) {
+    CharBuffer chars = CharBuffer.wrap(text);
+    return new CharSequence() {
+      @Override
+      public int length() {
+        return chars.length();
+      }
+
+      @Override
+      public char charAt(int index) {
+        if (index == 0) {
+          between.run();
+        }
+        return chars.charAt(index);
+      }
+
+      @Override
+      public CharSequence subSequence(int start, int end) {
+        return chars.subSequence(start, end);
+      }
+    };
+  }
+
+  @Test
+  void text_whoseCodeChargesAnotherId_leavesNothingOfThatBehind() {
+    for (String inner : List.of("10.0.0.1", "z".repeat(250))) {
+      Runnable charges =
+          () -> {
+            for (int i = 0; i < 5; i++) {
+              boolean unused = bytes.set(inner);
+              SipHash unusedToo = bytes.hashAfter(ONE);
+            }
+          };
+      charges.run();
+      boolean unused = bytes.set(interrupted("10.0.0.300", charges));
+      assertThat(bytes).hasToString("10.0.0.300");
+      assertThat(bytes.hashAfter(ONE).first()).isEqualTo(fresh(ONE, "10.0.0.300"));
+      unused = bytes.set(inner);
+      assertThat(bytes).hasToString(inner);
+      assertThat(bytes.hashAfter(OTHER).first()).isEqualTo(fresh(OTHER, inner));
+      assertThatThrownBy(() -> bytes.set(interrupted("1", () -> fail(charges))))
+          .isInstanceOf(IllegalStateException.class);
+      assertThat(bytes.isHashedAfter(ONE)).isFalse();
+      unused = bytes.set(inner);
+      assertThat(bytes).hasToString(inner);
+      assertThat(bytes.hashAfter(ONE).first()).isEqualTo(fresh(ONE, inner));
+    }
+  }
+
+  private static void fail(Runnable first) {
+    first.run();
+    throw new IllegalStateException("no more characters");
   }
 }

@@ -67,12 +67,13 @@ record Goal(String text, double figure, double wanted, boolean atLeast) {
     times(goals, figures, "10^7 keys, 1 thread: times Bucket4j", ten, Subjects.BUCKET4J, 8);
     times(goals, figures, "1 key, 1 thread: times Bucket4j", one, Subjects.BUCKET4J, 1.5);
     times(goals, figures, "1 key, 2 threads: times Bucket4j", one2, Subjects.BUCKET4J, 2.5);
+    bytes(goals, figures, million);
+    bytes(goals, figures, new Row(Subjects.SLUICE, 1_000_000, "uniform", "deny", 1, "Parallel"));
+    bytes(goals, figures, new Row(Subjects.SLUICE, 1_000_000, "uniform", "reuse", 1, "Parallel"));
+    int inserted = InsertBenchmark.KEYS;
+    bytes(goals, figures, new Row(Subjects.SLUICE, inserted, "in order", "insert", 1, "Parallel"));
     Figure handle = figures.get(million);
     Figure byName = figures.get(million.of(Subjects.SLUICE_BY_NAME));
-    if (handle != null) {
-      goals.add(
-          new Goal("bytes allocated by a decision of the handle", handle.bytes(), 0.5, false));
-    }
     if (handle != null && byName != null) {
       double ratio = byName.nanos() / handle.nanos();
       goals.add(new Goal("the ordinary API, times the handle's time", ratio, 1.5, false));
@@ -84,6 +85,14 @@ record Goal(String text, double figure, double wanted, boolean atLeast) {
       }
     }
     return goals;
+  }
+
+  private static void bytes(List<Goal> goals, Map<Row, Figure> figures, Row row) {
+    @Nullable Figure figure = figures.get(row);
+    if (figure != null) {
+      String text = "bytes allocated by a decision of the handle, " + row.answers();
+      goals.add(new Goal(text, figure.bytes(), 0.5, false));
+    }
   }
 
   private static void times(
