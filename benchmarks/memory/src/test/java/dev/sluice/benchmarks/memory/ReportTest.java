@@ -37,12 +37,19 @@ class ReportTest {
             org.assertj.core.groups.Tuple.tuple(
                 "10^6 keys, 1 thread: times a map's get", 1.5, true),
             org.assertj.core.groups.Tuple.tuple(
-                "bytes allocated by a decision of the handle", 0.0, true),
+                "bytes allocated by a decision of the handle, allow", 0.0, true),
             org.assertj.core.groups.Tuple.tuple(
                 "the ordinary API, times the handle's time", 1.2, true),
             org.assertj.core.groups.Tuple.tuple(
                 "bytes of heap per live bucket at 1,000,000", 23.5, true));
     assertThat(goals.get(0).line()).contains("9.50", "≥ 10.00", "NOT MET");
+    Row insert =
+        new Row(Subjects.SLUICE, InsertBenchmark.KEYS, "in order", "insert", 1, "Parallel");
+    assertThat(Goal.of(Map.of(insert, new Figure(900, 162)), List.of()))
+        .extracting(Goal::text, Goal::figure, Goal::met)
+        .containsExactly(
+            org.assertj.core.groups.Tuple.tuple(
+                "bytes allocated by a decision of the handle, insert", 162.0, false));
     assertThat(Goal.of(Map.of(), List.of())).isEmpty();
     assertThat(Goal.of(Map.of(MILLION, new Figure(0, 0)), List.of())).hasSize(1);
   }
