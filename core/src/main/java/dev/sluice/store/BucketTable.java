@@ -209,8 +209,8 @@ final class BucketTable {
 
   /**
    * Spends from a bucket that has a slot, if that fits and nobody else works on it: nearly all that
-   * a table in use is asked for. What it needs to know is in the slot; the segment and its version
-   * are left alone. All else, and each denial, is {@link #chargeAny}'s, by {@link Law}.
+   * a table in use is asked for. What it needs to know is in the slot; it asks neither the segment
+   * nor its version. All else, and each denial, is {@link #chargeAny}'s, by {@link Law}.
    *
    * @return the TAT before, {@link Lines#LOCKED} if nothing was done
    */
@@ -226,15 +226,10 @@ final class BucketTable {
     long aheadNanos = tatNanos == Gcra.NO_TAT ? 0 : tatNanos - nowNanos;
     // LOCKED does not fit: now is not negative, so it lies more than 2^63 ahead.
     boolean fits = aheadNanos >= 0 && aheadNanos <= offsetNanos - incrementNanos;
-    if (!fits || !Lines.lock(slots, at, storedNanos)) {
-      return Lines.LOCKED;
-    }
-    if (Lines.tag(slots, at) != tag) {
-      Lines.unlock(slots, at, storedNanos);
-      return Lines.LOCKED;
-    }
     long afterNanos = nowNanos + aheadNanos + incrementNanos;
-    Lines.unlock(slots, at, afterNanos);
+    if (!fits || !Lines.replace(slots, at, tag, storedNanos, afterNanos)) {
+      return Lines.LOCKED;
+    }
     wrote(segments[index], nowNanos, tatNanos, afterNanos);
     return tatNanos;
   }
@@ -278,18 +273,14 @@ final class BucketTable {
       if (afterNanos == tatNanos && segment.isStill(version)) {
         return outcome.of(id, incrementNanos, nowNanos, tatNanos);
       }
-      if (at >= 0 && Lines.lock(slots, at, storedNanos)) {
-        if (Lines.tag(slots, at) == tag) {
-          Lines.unlock(slots, at, afterNanos);
-          wrote(segment, nowNanos, tatNanos, afterNanos);
-          return outcome.of(id, incrementNanos, nowNanos, tatNanos);
-        }
-        Lines.unlock(slots, at, storedNanos);
-      } else if (at < 0) {
+      if (at < 0) {
         nowNanos = insert(segment, tag, place, act, incrementNanos, offsetNanos);
         if (nowNanos != EXISTS) {
           return outcome.of(id, incrementNanos, nowNanos, Gcra.NO_TAT);
         }
+      } else if (Lines.replace(slots, at, tag, storedNanos, afterNanos)) {
+        wrote(segment, nowNanos, tatNanos, afterNanos);
+        return outcome.of(id, incrementNanos, nowNanos, tatNanos);
       }
     }
   }

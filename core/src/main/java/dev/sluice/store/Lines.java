@@ -125,6 +125,20 @@ final class Lines {
     return (long) AT.getAcquire(slots, at + 1);
   }
 
+  /**
+   * Gives a key's slot another TAT, if it still has the one that was seen and still is the key's.
+   *
+   * @return whether it did; otherwise nothing changed
+   */
+  static boolean replace(long[] slots, int at, long tag, long tatNanos, long afterNanos) {
+    if (!lock(slots, at, tatNanos)) {
+      return false;
+    }
+    boolean still = tag(slots, at) == tag;
+    unlock(slots, at, still ? afterNanos : tatNanos);
+    return still;
+  }
+
   /** Locks a slot if it still has this TAT. Whoever succeeds looks at the tag again. */
   static boolean lock(long[] slots, int at, long tatNanos) {
     return AT.compareAndSet(slots, at + 1, tatNanos, LOCKED);
