@@ -15,6 +15,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The script that decides inside Redis, and the way to it and back: batches of charges into its one
@@ -25,9 +26,6 @@ final class ChargeScript {
   static final String SOURCE = source();
   static final String DIGEST = digest(SOURCE);
 
-  /** Instead of a client's clock: the script asks the server's. */
-  static final long SERVER_CLOCK = -1;
-
   private static final long NANOS_PER_SECOND = 1_000_000_000;
   private static final int MAX_DIGITS = 20;
 
@@ -37,9 +35,13 @@ final class ChargeScript {
 
   private ChargeScript() {}
 
-  /** The argument of a call that decides on batches, one after the other. */
-  static byte[] argument(long nowNanos, long slackMillis, List<List<Charge>> batches) {
-    int numbers = 3;
+  /**
+   * The argument of a call that decides on batches, one after the other.
+   *
+   * @param clock the client's, read now; null for the server's
+   */
+  static byte[] argument(@Nullable ClientClock clock, List<List<Charge>> batches) {
+    int numbers = 4;
     for (List<Charge> batch : batches) {
       numbers++;
       for (Charge charge : batch) {
@@ -47,13 +49,16 @@ final class ChargeScript {
       }
     }
     MessagePackArray array = new MessagePackArray(numbers);
-    if (nowNanos == SERVER_CLOCK) {
+    if (clock == null) {
       array.addMinusOne();
       array.add(0);
+      array.add(0);
+      array.add(0);
     } else {
-      addTime(array, nowNanos);
+      addTime(array, clock.time().nanos());
+      array.add(clock.slackMillis());
+      array.add(clock.skewMillis());
     }
-    array.add(slackMillis);
     for (List<Charge> batch : batches) {
       array.add(batch.size());
       for (Charge charge : batch) {

@@ -5,7 +5,6 @@ import dev.sluice.redis.RedisObserver.Result;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
 import dev.sluice.store.StoreException;
-import dev.sluice.store.TimeSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
@@ -30,8 +29,12 @@ import org.jspecify.annotations.Nullable;
  * bound): an idle caller waits for nobody, and a busy moment batches itself. No timer holds anything
  * back. Two calls and not one, so that the server works while an answer travels.
  *
- * Order. Requests leave in the order in which they came: there is one queue, only one thread at a
- * time drains it (`wip` counts what came meanwhile), and a connection keeps the order of its calls.
+ * Order. Requests leave in the order in which they came: there is one queue, and only one thread at
+ * a time drains it (`wip` counts what came meanwhile). Two calls may still change places on their
+ * way: a connection that is handed one by its own thread writes that one first. By the server's
+ * clock nobody can tell. By a client's, the second would be decided on by an earlier time than the
+ * first, and its denial would give tokens away (it takes a TAT beyond now + τ for the work of a
+ * clock that stepped back). So by a client's clock one call is under way, and no more.
  *
  * Neighbours. Each request is its own all-or-nothing batch in the script and answered for itself. A
  * call that the server refuses whole for the sake of one request (a key that its ACL forbids, a slot
@@ -49,7 +52,6 @@ import org.jspecify.annotations.Nullable;
 /** The queue in front of one server, or of one slot of a Cluster. Thread-safe, never blocking. */
 final class Lane {
 
-  private static final int CALLS = 2;
   static final String UNKNOWN = "whether anything was charged is unknown";
   private static final String NOTHING = "nothing was charged";
   private static final long SWEEP_AT_LEAST_NANOS = 1_000_000;
@@ -62,7 +64,7 @@ final class Lane {
 
   private final Queue<Request> waiting = new ConcurrentLinkedQueue<>();
   private final AtomicInteger waitingCount;
-  private final AtomicReferenceArray<@Nullable Call> calls = new AtomicReferenceArray<>(CALLS);
+  private final AtomicReferenceArray<@Nullable Call> calls;
   private final AtomicInteger wip = new AtomicInteger();
   private final AtomicReference<@Nullable Request> sweepFor = new AtomicReference<>();
   private volatile boolean closed;
@@ -80,6 +82,7 @@ final class Lane {
       RedisObserver observer) {
     this.server = server;
     this.options = options;
+    this.calls = new AtomicReferenceArray<>(options.clock == null ? 2 : 1);
     this.waitingCount = waitingCount;
     this.timer = timer;
     this.observer = observer;
@@ -90,8 +93,7 @@ final class Lane {
    *
    * @param clock the client's, null for the server's
    */
-  record Options(
-      int maxWaiting, int maxChargesPerCall, @Nullable TimeSource clock, long slackMillis) {}
+  record Options(int maxWaiting, int maxChargesPerCall, @Nullable ClientClock clock) {}
 
   /** Sends a request when its turn comes. Refuses at once where the queue is full. */
   void submit(Request request) {
@@ -123,7 +125,7 @@ final class Lane {
   /** Ends whatever is outstanding, now and from now on. */
   void close() {
     closed = true;
-    for (int i = 0; i < CALLS; i++) {
+    for (int i = 0; i < calls.length(); i++) {
       Call call = calls.get(i);
       if (call != null) {
         call.closed();
@@ -154,7 +156,7 @@ final class Lane {
   }
 
   private int freeSlot() {
-    for (int i = 0; i < CALLS; i++) {
+    for (int i = 0; i < calls.length(); i++) {
       if (calls.get(i) == null) {
         return i;
       }
@@ -218,7 +220,7 @@ final class Lane {
       return; // an earlier one took its place
     }
     long now = System.nanoTime();
-    for (int i = 0; i < CALLS; i++) {
+    for (int i = 0; i < calls.length(); i++) {
       Call call = calls.get(i);
       if (call != null) {
         call.endOverdue(now);
@@ -241,7 +243,7 @@ final class Lane {
 
   private @Nullable Request oldest() {
     Request oldest = waiting.peek();
-    for (int i = 0; i < CALLS; i++) {
+    for (int i = 0; i < calls.length(); i++) {
       Call call = calls.get(i);
       Request first = call == null ? null : call.nextDue();
       if (first != null && (oldest == null || first.deadline - oldest.deadline < 0)) {
@@ -308,9 +310,7 @@ final class Lane {
         keys.addAll(request.keys);
         batches.add(request.charges);
       }
-      TimeSource clock = options.clock;
-      long now = clock == null ? ChargeScript.SERVER_CLOCK : clock.nanos();
-      byte[] argument = ChargeScript.argument(now, options.slackMillis, batches);
+      byte[] argument = ChargeScript.argument(options.clock, batches);
       return server.call(keys.toArray(new byte[0][]), argument);
     }
 

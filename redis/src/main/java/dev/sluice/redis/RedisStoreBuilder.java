@@ -28,11 +28,12 @@ import org.jspecify.annotations.Nullable;
  * certificates that are trusted; those of the JVM), {@code cert} and {@code key} (files with the
  * client's own certificate and its key; none), {@code prefix} (none), {@code tag} ({@code none},
  * {@code id}, {@code account}; none), {@code clock} ({@code server}, {@code client}; server),
- * {@code denials} (how long a denial is remembered, or {@code off}; 1s), {@code queue} (how many
- * requests may wait for a server; 16384), {@code failures} (calls in a row after which a server is
- * given up; 5), {@code probe} (how often it is probed then; 500ms), {@code sentinelUser} and {@code
- * sentinelPassword} (for Sentinels that ask for it; none), {@code names} (of the servers of a ring,
- * by which keys are placed; their addresses).
+ * {@code skew} (how far the clients' clocks may differ; 1s), {@code denials} (how long a denial is
+ * remembered, or {@code off}; 1s), {@code queue} (how many requests may wait for a server; 16384),
+ * {@code failures} (calls in a row after which a server is given up; 5), {@code probe} (how often
+ * it is probed then; 500ms), {@code sentinelUser} and {@code sentinelPassword} (for Sentinels that
+ * ask for it; none), {@code names} (of the servers of a ring, by which keys are placed; their
+ * addresses).
  *
  * <p>Not thread-safe.
  */
@@ -42,7 +43,9 @@ public final class RedisStoreBuilder {
   private static final int MAX_CHARGES_PER_CALL = 128;
 
   /** By a client's clock a bucket is kept longer than its debt, for clients that are behind. */
-  private static final long CLIENT_CLOCK_SLACK_MILLIS = 600_000;
+  private static final Duration CLIENT_CLOCK_SLACK = Duration.ofMinutes(10);
+
+  private static final Duration USUAL_SKEW = Duration.ofSeconds(1);
 
   private final StoreUri uri;
   private final Connecting connecting = new Connecting();
@@ -50,6 +53,7 @@ public final class RedisStoreBuilder {
   private String prefix = "";
   private HashTag tag = HashTag.NONE;
   private @Nullable TimeSource clock;
+  private @Nullable Duration skew;
   private Duration denials = Duration.ofSeconds(1);
   private int maxWaiting = 16_384;
   private int maxFailures = 5;
@@ -106,6 +110,7 @@ public final class RedisStoreBuilder {
         Map.entry(
             "clock",
             v -> clock = choice(v, Clock.values()) == Clock.CLIENT ? TimeSource.system() : null),
+        Map.entry("skew", v -> skew = skew(GoDuration.parse(v))),
         Map.entry(
             "denials", v -> rememberDenials(v.equals("off") ? Duration.ZERO : GoDuration.parse(v))),
         Map.entry("queue", v -> maxWaiting(number(v))),
@@ -303,17 +308,37 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Goes by a clock of this process instead of the server's: for replays, for tests, and where
-   * other processes on the same buckets go by theirs. Clocks that differ then differ in what they
-   * grant.
+   * Goes by a clock of this process instead of the server's, where no other clock works on the same
+   * buckets: for replays and for tests.
    *
    * @param newClock the clock
    * @return this
    */
   @CanIgnoreReturnValue
   public RedisStoreBuilder clientClock(TimeSource newClock) {
+    return clientClock(newClock, Duration.ZERO);
+  }
+
+  /**
+   * Goes by a clock of this process instead of the server's, where other processes on the same
+   * buckets go by theirs. Clients whose clocks differ differ in when they grant; as long as they
+   * differ by less than {@code newSkew}, they grant no more together than the one that is ahead
+   * would alone.
+   *
+   * @param newClock the clock
+   * @param newSkew how far the clocks may differ, up to ten minutes. A wait that a denial promises
+   *     may be that much too short where a limit has shrunk or a clock has stepped back.
+   * @return this
+   */
+  @CanIgnoreReturnValue
+  public RedisStoreBuilder clientClock(TimeSource newClock, Duration newSkew) {
+    this.skew = skew(newSkew);
     this.clock = newClock;
     return this;
+  }
+
+  private static Duration skew(Duration found) {
+    return within(found, Duration.ZERO, CLIENT_CLOCK_SLACK); // or a bucket could go too early
   }
 
   /**
@@ -413,6 +438,10 @@ public final class RedisStoreBuilder {
   public RedisStore open() {
     try {
       connecting.check();
+      if (clock == null && skew != null) {
+        throw new IllegalArgumentException(
+            "option skew: found without clock=client, expected with it only: one clock has no skew");
+      }
     } catch (IllegalArgumentException e) {
       throw new IllegalArgumentException("store %s: %s".formatted(uri, e.getMessage()), e);
     }
@@ -421,10 +450,9 @@ public final class RedisStoreBuilder {
         new ScheduledThreadPoolExecutor(1, StoreThread.factory("timer"));
     timer.setRemoveOnCancelPolicy(true);
     timer.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
-    long slackMillis = clock == null ? 0 : CLIENT_CLOCK_SLACK_MILLIS;
     Wiring wiring =
         new Wiring(
-            new Lane.Options(maxWaiting, MAX_CHARGES_PER_CALL, clock, slackMillis),
+            new Lane.Options(maxWaiting, MAX_CHARGES_PER_CALL, clientClock()),
             timeout.toNanos(),
             maxFailures,
             probeEvery.toNanos(),
@@ -440,5 +468,14 @@ public final class RedisStoreBuilder {
           connecting.close();
           timer.shutdownNow();
         });
+  }
+
+  private @Nullable ClientClock clientClock() {
+    if (clock == null) {
+      return null;
+    }
+    Duration mayDiffer = skew == null ? USUAL_SKEW : skew;
+    return new ClientClock(
+        clock, CLIENT_CLOCK_SLACK.toMillis(), mayDiffer.plusNanos(999_999).toMillis());
   }
 }

@@ -4,6 +4,8 @@
 -- ARGV[1]  MessagePack, an array of whole numbers:
 --            nowS, nowN         the client's clock; nowS = -1: take this server's
 --            slackMs            how much longer than its debt a bucket is kept (client's clock only)
+--            skewMs             how far clocks may differ: a TAT up to so much beyond now + off is
+--                               left alone (client's clock only)
 --            then for each batch
 --              n                how many charges it has
 --              then for each charge
@@ -27,7 +29,7 @@ local call, pcall_ = redis.call, redis.pcall
 local sub, find, format, tonumber, floor = string.sub, string.find, string.format, tonumber, math.floor
 
 local a = cmsgpack.unpack(ARGV[1])
-local nowS, nowN, slackMs = a[1], a[2], a[3]
+local nowS, nowN, slackMs, skewMs = a[1], a[2], a[3], a[4]
 local ownClock = nowS < 0
 if ownClock then
   local time = call('TIME')
@@ -35,10 +37,10 @@ if ownClock then
 end
 
 local reply, replied = {nowS, nowN}, 2
-local p, k, count = 4, 1, #a -- the next number of ARGV, the next key, the end of ARGV
+local p, k, count = 5, 1, #a -- the next number of ARGV, the next key, the end of ARGV
 
 -- What is known of each charge of a batch, side by side; every batch writes over the one before.
-local found, aheads, aheadn, fitting, at = {}, {}, {}, {}, {}
+local found, aheads, aheadn, far, fitting, at = {}, {}, {}, {}, {}, {}
 
 while p <= count do
   local n = a[p]
@@ -74,9 +76,11 @@ while p <= count do
     if aN < 0 then
       aS, aN = aS - 1, aN + G
     end
+    far[i] = false
     if aS < 0 then
       aS, aN = 0, 0
     elseif aS > offS or (aS == offS and aN > offN) then
+      far[i] = (aS - offS) * 1000 + (aN - offN) / 1000000 > skewMs
       aS, aN = offS, offN
     end
     aheads[i], aheadn[i] = aS, aN
@@ -111,7 +115,7 @@ while p <= count do
         end
       else
         -- A TAT beyond now + off is an empty bucket, and is made one; else nothing changes.
-        write = aS == offS and aN == offN
+        write = far[i]
       end
     elseif act == REFUND and passes and (aS > 0 or aN > 0) then
       local backS, backN = a[o + 5] - nowS, a[o + 6] - nowN

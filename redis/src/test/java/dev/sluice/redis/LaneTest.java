@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import dev.sluice.store.TimeSource;
 import io.lettuce.core.RedisCommandExecutionException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -13,6 +14,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -25,9 +27,12 @@ final class LaneTest {
   private final RedisObserver observer = new RedisObserver() {};
   private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
   private final List<ScriptCall> calls = new CopyOnWriteArrayList<>();
-  private final Lane lane =
-      new Lane(
-          new Told(), new Lane.Options(100, 100, null, 0), new AtomicInteger(), timer, observer);
+  private final Lane lane = lane(null);
+
+  private Lane lane(@Nullable ClientClock clock) {
+    Lane.Options options = new Lane.Options(100, 100, clock);
+    return new Lane(new Told(), options, new AtomicInteger(), timer, observer);
+  }
 
   /** Answers when it is told to. */
   private final class Told implements Server {
@@ -62,6 +67,10 @@ final class LaneTest {
   }
 
   private Request submit(Duration timeout) {
+    return submit(lane, timeout);
+  }
+
+  private static Request submit(Lane lane, Duration timeout) {
     Request request =
         new Request(
             Charges.spend("1:a"),
@@ -114,5 +123,18 @@ final class LaneTest {
     Request next = submit(LONG);
     await().until(() -> calls.size() == 3);
     assertThat(next).isNotDone();
+  }
+
+  @Test
+  void byAClientsClock_oneCallIsUnderWay() {
+    Lane byOwnClock = lane(new ClientClock(TimeSource.system(), 0, 0));
+    Request first = submit(byOwnClock, LONG);
+    Request second = submit(byOwnClock, LONG);
+    assertThat(calls).hasSize(1);
+    fail(0, "ERR no");
+    assertThat(first).isCompletedExceptionally();
+    assertThat(calls).hasSize(2);
+    assertThat(second).isNotDone();
+    byOwnClock.close();
   }
 }

@@ -152,7 +152,7 @@ final class LinkTest {
 
   private static ScriptCall spend(Link<StatefulRedisConnection<byte[], byte[]>> link) {
     List<Charge> batch = Charges.spend("1:a");
-    byte[] argument = ChargeScript.argument(ChargeScript.SERVER_CLOCK, 0, List.of(batch));
+    byte[] argument = ChargeScript.argument(null, List.of(batch));
     return link.call(new byte[][] {"1:a".getBytes(StandardCharsets.UTF_8)}, argument);
   }
 

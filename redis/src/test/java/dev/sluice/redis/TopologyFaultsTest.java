@@ -342,31 +342,4 @@ final class TopologyFaultsTest {
       servers.forEach(LocalRedis::close);
     }
   }
-
-  @Test
-  void clientClocks_oneHourApart_neitherLockOutNorGiveTwice() {
-    long hour = Duration.ofHours(1).toNanos();
-    long now = System.currentTimeMillis() * 1_000_000;
-    URI uri = TestServers.single();
-    try (RedisStore right =
-            builder(uri)
-                .timeout(Duration.ofSeconds(10))
-                .connectTimeout(Duration.ofSeconds(10))
-                .keyPrefix("hour-")
-                .clientClock(() -> now)
-                .open();
-        RedisStore ahead =
-            builder(uri)
-                .timeout(Duration.ofSeconds(10))
-                .connectTimeout(Duration.ofSeconds(10))
-                .keyPrefix("hour-")
-                .clientClock(() -> now + hour)
-                .open()) {
-      assertThat(Spending.granted(Limiter.of(Spending.LIMITS, ahead), "a", 200))
-          .isEqualTo(Spending.BURST);
-      Decision denied = Limiter.of(Spending.LIMITS, right).spend(LIMIT, "a");
-      assertThat(denied.allowed()).isFalse();
-      assertThat(denied.retryIn()).isEqualTo(Duration.ofHours(1)); // as if emptied now, no debt
-    }
-  }
 }

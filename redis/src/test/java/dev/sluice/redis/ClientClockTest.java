@@ -1,0 +1,78 @@
+package dev.sluice.redis;
+
+import static dev.sluice.redis.Spending.LIMIT;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.Decision;
+import dev.sluice.Limiter;
+import dev.sluice.store.TimeSource;
+import dev.sluice.testkit.ManualTime;
+import java.net.URI;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+/** Clients that go by clocks of their own, on one bucket. */
+final class ClientClockTest {
+
+  private static final Duration TOKEN = Duration.ofHours(1);
+
+  private final ManualTime time = new ManualTime();
+
+  private static RedisStoreBuilder builder(String prefix, String options) {
+    return RedisStore.builder(URI.create(TestServers.single() + options))
+        .timeout(Duration.ofMinutes(1))
+        .connectTimeout(Duration.ofMinutes(1))
+        .rememberDenials(Duration.ZERO)
+        .keyPrefix(prefix);
+  }
+
+  private TimeSource ahead(Duration by) {
+    return () -> time.nanos() + by.toNanos();
+  }
+
+  @Test
+  void oneHourApart_neitherLocksOutNorGivesTwice() {
+    try (RedisStore right = builder("hour-", "").clientClock(time).open();
+        RedisStore ahead = builder("hour-", "").clientClock(ahead(TOKEN)).open()) {
+      assertThat(Spending.granted(Limiter.of(Spending.LIMITS, ahead), "a", 200))
+          .isEqualTo(Spending.BURST);
+      Decision denied = Limiter.of(Spending.LIMITS, right).spend(LIMIT, "a");
+      assertThat(denied.allowed()).isFalse();
+      assertThat(denied.retryIn()).isEqualTo(TOKEN); // as if emptied now, no debt
+    }
+  }
+
+  /** The hole: the one behind puts the TAT right, the one ahead spends what that set free. */
+  @Test
+  void apartByTheSkew_takeTurns_grantNoMoreThanTheOneAhead() {
+    assertThat(inTurns(time, ahead(Duration.ofMinutes(10)), "turn-2-", Duration.ofMinutes(10)))
+        .isEqualTo(Spending.BURST);
+    assertThat(inTurns(time, ahead(TOKEN.multipliedBy(5)), "turn-3-", Duration.ofMinutes(10)))
+        .as("beyond the skew a TAT is put right")
+        .isGreaterThan(Spending.BURST);
+  }
+
+  private static int inTurns(TimeSource behind, TimeSource ahead, String prefix, Duration skew) {
+    try (RedisStore slow = builder(prefix, "").clientClock(behind, skew).open();
+        RedisStore fast = builder(prefix, "").clientClock(ahead, skew).open()) {
+      int granted = 0;
+      for (int turn = 0; turn < 20; turn++) {
+        granted += Spending.granted(Limiter.of(Spending.LIMITS, fast), "a", Spending.BURST);
+        granted += Spending.granted(Limiter.of(Spending.LIMITS, slow), "a", 1);
+      }
+      return granted;
+    }
+  }
+
+  @Test
+  void skew_isReadWithTheClock_andRefusedWithoutOne() {
+    builder("skew-", "?clock=client&skew=100ms").open().close();
+    assertThatThrownBy(() -> builder("skew-", "?skew=100ms").open())
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("option skew: found without clock=client");
+    assertThatThrownBy(() -> builder("skew-", "?clock=client&skew=11m"))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("option skew: found 11m0s, expected from 0s to 10m0s");
+  }
+}
