@@ -89,21 +89,17 @@ final class Lines {
   }
 
   /**
-   * The index of a tag's slot in a line, -1 for none. Without a branch on which slot it is: that
-   * would be guessed wrongly most of the time, and what comes after it would have to wait for the
-   * line.
+   * The index of a tag's slot in a line, -1 for none. It stops where it finds it: the processor
+   * goes on with its guess while the line is fetched. (Without branches a decision waited for the
+   * line first, and took a tenth longer.)
    */
   private static int findInLine(long[] slots, int at, long tag) {
-    int found = differs(tag(slots, at), tag) | at;
-    found &= differs(tag(slots, at + 2), tag) | (at + 2);
-    found &= differs(tag(slots, at + 4), tag) | (at + 4);
-    return found & (differs(tag(slots, at + 6), tag) | (at + 6));
-  }
-
-  /** All bits for two that differ, 0 for equal ones. */
-  private static int differs(long one, long other) {
-    long difference = one ^ other;
-    return (int) ((difference | -difference) >> 63);
+    for (int slot = at; slot < at + LONGS; slot += 2) {
+      if (tag(slots, slot) == tag) {
+        return slot;
+      }
+    }
+    return -1;
   }
 
   private static int firstLine(long place, int lines) {
