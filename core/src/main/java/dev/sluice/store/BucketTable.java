@@ -17,11 +17,12 @@ import org.jspecify.annotations.Nullable;
  * Before the look at the TAT: then there is nothing between that look and the lock, and whoever
  * shares a hot bucket seldom gets in between; nor does the clock's fence wait for the line.
  *
- * So a TAT may be younger than the reading: somebody charged the bucket meanwhile. What fits by the
- * older reading fits at every later moment, and leaves the same TAT as right after that charge, which
- * lies within the call: the decision is right at that moment. What does not fit might, by now; and a
- * TAT beyond now + tau would be mended. There the clock is read again, after the TAT. A denial
- * is never older than the TAT that it goes by.
+ * So a TAT may be younger than the reading: somebody charged the bucket meanwhile. A spend that fits
+ * by the older reading fits at every later moment, and leaves the same TAT as right after that
+ * charge, which lies within the call: the decision is right at that moment. What does not fit might,
+ * by now; a TAT beyond now + tau would be mended; and a refund with an end gives back the less the
+ * later it is. There the clock is read again, after the TAT. A denial is never older than the TAT
+ * that it goes by.
  */
 
 /**
@@ -259,7 +260,7 @@ final class BucketTable {
       boolean fits =
           Lines.isDead(storedNanos, readNanos)
               || Long.compareUnsigned(storedNanos - readNanos, roomNanos) <= 0;
-      long nowNanos = fits ? readNanos : time.nanos();
+      long nowNanos = fits && act != Act.REFUND ? readNanos : time.nanos();
       long tatNanos = Lines.isDead(storedNanos, nowNanos) ? Gcra.NO_TAT : storedNanos;
       long afterNanos =
           Law.tatAfterNanos(
@@ -319,7 +320,7 @@ final class BucketTable {
       } finally {
         segment.unlock();
       }
-      makeRoom(nowNanos);
+      makeRoom(1, nowNanos);
     }
   }
 
@@ -369,17 +370,19 @@ final class BucketTable {
   }
 
   /**
-   * Empties slots of buckets that have filled up, at least one; the caller holds no lock.
+   * Sees to room: empties slots of buckets that have filled up, unless another caller just did. The
+   * caller holds no lock.
    *
    * <p>One at a time: who looks meanwhile at a first death that is being found anew would refuse
    * though there is room.
    *
+   * @param slots how many the caller is short of, all in all
    * @throws StoreException if there is none: the table is full
    */
-  void makeRoom(long nowNanos) {
+  void makeRoom(int slots, long nowNanos) {
     makingRoom.lock();
     try {
-      if (firstDeath.mayBeBy(nowNanos) && foundRoom(nowNanos)) {
+      if (census.hasRoomFor(slots) || (firstDeath.mayBeBy(nowNanos) && foundRoom(nowNanos))) {
         return;
       }
     } finally {

@@ -28,6 +28,10 @@ final class Census {
     return tagged.get();
   }
 
+  boolean hasRoomFor(int slots) {
+    return tagged.get() <= bound - slots;
+  }
+
   /** Counts one more, or refuses because that would be over the bound. */
   boolean tryAdd() {
     long known = tagged.get();

@@ -27,9 +27,11 @@ public final class IdBytes {
   private static final int MOST_DIGITS = 20;
   private static final int PADDING = 8; // for the hash, which reads whole words
   private static final int LONGEST_KEPT = 256; // nobody's memory should be held by a thread
+  private static final int LONGEST_ARRAY = 1 << 14; // nor the bytes of a text that was refused
 
   private byte[] bytes = new byte[FIRST_CAPACITY];
   private int length;
+  private int uses; // of the array, counted
 
   private final SipHash hash = new SipHash(0, 0);
   private @Nullable SipHash hashedAfter;
@@ -55,26 +57,12 @@ public final class IdBytes {
    * @return whether all of it is ASCII
    */
   public boolean set(CharSequence text) {
-    if (kept != null && text instanceof String string && kept.equals(string)) {
-      return true;
+    if (text instanceof String string) {
+      return set(string);
     }
     int to = text.length();
-    int seen = text instanceof String string ? copy(string, to, room(to)) : copy(text, to);
-    length = to;
-    if (seen < 0x80) {
-      if (comesAgain && to <= LONGEST_KEPT && text instanceof String string) {
-        kept = string;
-        comesAgain = false; // until it did once more
-      }
-      return true;
-    }
-    byte[] utf8 = Utf8.encode(text);
-    boolean unused = set(utf8);
-    return false;
-  }
-
-  private int copy(CharSequence text, int to) {
     byte[] target = room(to);
+    int use = uses;
     int seen = 0;
     try {
       for (int i = 0; i < to; i++) {
@@ -82,17 +70,41 @@ public final class IdBytes {
         target[i] = (byte) c;
         seen |= c;
       }
-    } finally { // somebody else's code ran: it may have called Sluice on this thread
-      bytes = target;
-      forget();
+    } finally {
+      if (uses != use) { // somebody else's code ran: it called Sluice on this thread
+        forget();
+      }
     }
-    return seen;
+    return uses == use ? set(text, to, seen) : set(text.toString());
+  }
+
+  private boolean set(String text) {
+    if (kept != null && kept.equals(text)) {
+      return true;
+    }
+    int to = text.length();
+    boolean ascii = set(text, to, copy(text, to, room(to)));
+    if (ascii && comesAgain && to <= LONGEST_KEPT) {
+      kept = text;
+      comesAgain = false; // until it did once more
+    }
+    return ascii;
+  }
+
+  /** What was copied char by char: kept where all of it is ASCII. */
+  private boolean set(CharSequence text, int to, int seen) {
+    if (seen < 0x80) {
+      length = to;
+      return true;
+    }
+    boolean unused = set(Utf8.encode(text));
+    return false;
   }
 
   /**
    * The same, in whole words: what the hash reads in words must not have been written in bytes, or
    * it waits until they have all left the store buffer. (The old method drops upper halves of
-   * chars, as it says; there are none in what {@link #set} goes on with.)
+   * chars, as it says; there are none in what {@link #set(CharSequence)} goes on with.)
    */
   @SuppressWarnings("deprecation")
   private static int copy(String text, int to, byte[] target) {
@@ -205,7 +217,9 @@ public final class IdBytes {
   /** An array to be written to: what was there is not the id any more. */
   private byte[] room(int needed) {
     forget();
-    if (bytes.length < needed + PADDING) {
+    uses++;
+    boolean small = needed + PADDING <= LONGEST_ARRAY;
+    if (bytes.length < needed + PADDING || (small && bytes.length > LONGEST_ARRAY)) {
       bytes = new byte[needed + PADDING + FIRST_CAPACITY];
     }
     return bytes;

@@ -9,9 +9,9 @@ import java.util.OptionalLong;
 /**
  * Buckets in this process's memory: a table of TATs without keys, 18 bytes a slot.
  *
- * <p>Lock-free for a bucket that exists, a short lock of a thousandth of the table for one that
- * does not, no thread in the background. ({@code Segment} says why it is right, {@code Lines} how
- * it is laid out.)
+ * <p>A bucket that exists is locked by itself, for a few instructions; for one that does not, a
+ * thousandth of the table is. No thread in the background. ({@code Segment} says why it is right,
+ * {@code Lines} how it is laid out.)
  *
  * <p>Thread-safe. Deciding never blocks for long; {@link #save} writes a file.
  */

@@ -17,7 +17,10 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
 import java.util.List;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import java.util.zip.CRC32C;
 import java.util.zip.CheckedInputStream;
 import java.util.zip.CheckedOutputStream;
@@ -44,6 +47,8 @@ final class Snapshot {
   private static final int BYTES_AROUND = 5 * Long.BYTES;
   private static final int BYTES_OF_ONE = 3 * Long.BYTES;
   private static final int BUFFER = 1 << 16;
+  private static final String UNFINISHED = ".tmp";
+  private static final Duration LONGER_THAN_ANY_WRITE = Duration.ofHours(1);
 
   private Snapshot() {}
 
@@ -54,8 +59,9 @@ final class Snapshot {
       throw new SnapshotException(
           "%s: found no directory %s to write the snapshot to; make it".formatted(file, directory));
     }
-    Path next =
-        Files.createTempFile(directory, absolute.getFileName() + ".", ".tmp", ownerOnly(directory));
+    String prefix = absolute.getFileName() + ".";
+    deleteWhatKillsLeft(directory, prefix);
+    Path next = Files.createTempFile(directory, prefix, UNFINISHED, ownerOnly(directory));
     try {
       try (FileChannel channel = FileChannel.open(next, StandardOpenOption.WRITE)) {
         write(table, Channels.newOutputStream(channel));
@@ -68,6 +74,20 @@ final class Snapshot {
       }
     } finally {
       Files.deleteIfExists(next);
+    }
+  }
+
+  /** Who is killed while writing can't clean up. What others write at this time is younger. */
+  private static void deleteWhatKillsLeft(Path directory, String prefix) throws IOException {
+    Pattern unfinished = Pattern.compile(Pattern.quote(prefix) + "\\d+" + UNFINISHED);
+    long longAgo = System.currentTimeMillis() - LONGER_THAN_ANY_WRITE.toMillis();
+    try (Stream<Path> all = Files.list(directory)) {
+      for (Path path : all.toList()) {
+        boolean left = unfinished.matcher(path.getFileName().toString()).matches();
+        if (left && path.toFile().lastModified() < longAgo) {
+          Files.deleteIfExists(path);
+        }
+      }
     }
   }
 
@@ -108,7 +128,9 @@ final class Snapshot {
     } catch (IllegalArgumentException e) {
       throw unusable(file, "found " + e.getMessage());
     } catch (StoreException e) {
-      throw unusable(file, "found more live buckets than the store may keep (" + bound + ")");
+      throw new SnapshotException(
+          "%s: found more live buckets than the store may keep (%d); nothing was restored. Give the store more room (a larger heap: -Xmx), or move the file away to start with full buckets"
+              .formatted(file, bound));
     }
   }
 

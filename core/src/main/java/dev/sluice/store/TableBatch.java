@@ -30,6 +30,7 @@ final class TableBatch {
   private final long[] afterNanos;
   private final int[] segments; // ascending
   private long nowNanos;
+  private int missing; // slots, before some were claimed
 
   static TableBatch of(BucketTable table, List<Charge> charges) {
     long[] tags = new long[charges.size()];
@@ -72,7 +73,7 @@ final class TableBatch {
       } finally {
         unlockSegments();
       }
-      table.makeRoom(nowNanos);
+      table.makeRoom(missing, nowNanos);
     }
   }
 
@@ -142,8 +143,12 @@ final class TableBatch {
   }
 
   private int claimSlots() {
+    missing = 0;
     for (int i = 0; i < slotAt.length; i++) {
-      if (slotAt[i] < 0 && afterNanos[i] != Gcra.NO_TAT) {
+      missing += isMissing(i) ? 1 : 0;
+    }
+    for (int i = 0; i < slotAt.length; i++) {
+      if (isMissing(i)) {
         slotAt[i] = segment(i).claim(tags[i], places[i], nowNanos);
         if (slotAt[i] < 0) {
           return i;
@@ -151,6 +156,11 @@ final class TableBatch {
       }
     }
     return ALL;
+  }
+
+  /** Whether its bucket is to be made. */
+  private boolean isMissing(int i) {
+    return slotAt[i] < 0 && afterNanos[i] != Gcra.NO_TAT;
   }
 
   private List<Reading> readings() {

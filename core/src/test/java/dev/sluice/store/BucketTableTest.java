@@ -14,6 +14,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.LongConsumer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -290,5 +291,62 @@ class BucketTableTest {
     assertThat(spend(store, 1)).isFalse();
     nowNanos.addAndGet(SECOND);
     assertThat(spend(store, 1)).isTrue();
+  }
+
+  /** The race: a cancelled reservation is decided on by a clock that was read before a spend. */
+  @Test
+  void refundWithAnEnd_besideASpend_goesByTheLaterClock() {
+    AtomicReference<Runnable> between = new AtomicReference<>();
+    TimeSource time =
+        () -> {
+          long readNanos = nowNanos.get();
+          Runnable others = between.getAndSet(null);
+          if (others != null) {
+            others.run();
+          }
+          return readNanos;
+        };
+    MemoryStore store = MemoryStore.builder().time(time).build();
+    assertThat(spend(store, 1)).isTrue();
+    long untilNanos = nowNanos.get() + SECOND;
+    between.set(
+        () -> {
+          nowNanos.addAndGet(SECOND); // what is to be given back has come back by itself
+          assertThat(spend(store, 1)).isTrue();
+        });
+    Reading unused =
+        store
+            .charge(List.of(new Charge("1:1", Act.REFUND, SECOND, BURST * SECOND, untilNanos)))
+            .get(0);
+    int granted = 1;
+    while (spend(store, 1)) {
+      granted++;
+    }
+    assertThat(granted).isEqualTo(BURST);
+  }
+
+  /** The race: one caller's look frees what another one is refused for. */
+  @Test
+  void makeRoom_whereAnotherCallerJustDid_findsIt() {
+    int bound = 2;
+    BucketTable table = new BucketTable(nowNanos::get, bound);
+    for (long tag = 1; tag <= bound; tag++) {
+      boolean unused =
+          table.<Boolean>charge(
+              tag,
+              0,
+              Act.SPEND,
+              SECOND,
+              BURST * SECOND,
+              Charge.NO_END,
+              null,
+              (id, i, n, t) -> true);
+    }
+    assertThatThrownBy(() -> table.makeRoom(1, nowNanos.get())).isInstanceOf(StoreException.class);
+    nowNanos.addAndGet(SECOND);
+    for (int caller = 0; caller < 2; caller++) {
+      table.makeRoom(bound, nowNanos.get());
+    }
+    assertThat(table.tagged()).isZero();
   }
 }

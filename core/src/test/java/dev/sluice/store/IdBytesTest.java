@@ -7,6 +7,7 @@ import java.nio.CharBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Random;
+import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
 
 class IdBytesTest {
@@ -89,8 +90,8 @@ class IdBytesTest {
     assertThat(bytes.isHashedAfter(ONE)).isFalse();
   }
 
-  /** A text whose first character is asked for only after another id was charged. */
-  private CharSequence interrupted(String text, Runnable between) {
+  /** A text of which a character is asked for only after another id was charged. */
+  private static CharSequence interrupted(String text, int where, Runnable between) {
     CharBuffer chars = CharBuffer.wrap(text);
     return new CharSequence() {
       @Override
@@ -100,7 +101,7 @@ class IdBytesTest {
 
       @Override
       public char charAt(int index) {
-        if (index == 0) {
+        if (index == where) {
           between.run();
         }
         return chars.charAt(index);
@@ -110,12 +111,17 @@ class IdBytesTest {
       public CharSequence subSequence(int start, int end) {
         return chars.subSequence(start, end);
       }
+
+      @Override
+      public String toString() {
+        return text;
+      }
     };
   }
 
   @Test
   void text_whoseCodeChargesAnotherId_leavesNothingOfThatBehind() {
-    for (String inner : List.of("10.0.0.1", "z".repeat(250))) {
+    for (String inner : List.of("10.0.0.1", "9".repeat(250))) {
       Runnable charges =
           () -> {
             for (int i = 0; i < 5; i++) {
@@ -123,19 +129,32 @@ class IdBytesTest {
               SipHash unusedToo = bytes.hashAfter(ONE);
             }
           };
-      charges.run();
-      boolean unused = bytes.set(interrupted("10.0.0.300", charges));
-      assertThat(bytes).hasToString("10.0.0.300");
-      assertThat(bytes.hashAfter(ONE).first()).isEqualTo(fresh(ONE, "10.0.0.300"));
-      unused = bytes.set(inner);
-      assertThat(bytes).hasToString(inner);
-      assertThat(bytes.hashAfter(OTHER).first()).isEqualTo(fresh(OTHER, inner));
-      assertThatThrownBy(() -> bytes.set(interrupted("1", () -> fail(charges))))
-          .isInstanceOf(IllegalStateException.class);
-      assertThat(bytes.isHashedAfter(ONE)).isFalse();
-      unused = bytes.set(inner);
-      assertThat(bytes).hasToString(inner);
-      assertThat(bytes.hashAfter(ONE).first()).isEqualTo(fresh(ONE, inner));
+      for (int where : new int[] {0, 5, 9}) {
+        charges.run();
+        boolean unused = bytes.set(interrupted("10.0.0.300", where, charges));
+        assertThat(bytes).hasToString("10.0.0.300");
+        assertThat(bytes.hashAfter(ONE).first()).isEqualTo(fresh(ONE, "10.0.0.300"));
+        unused = bytes.set(inner);
+        assertThat(bytes).hasToString(inner);
+        assertThat(bytes.hashAfter(OTHER).first()).isEqualTo(fresh(OTHER, inner));
+        CharSequence failing = interrupted("10.0.0.300", where, () -> fail(charges));
+        assertThatThrownBy(() -> bytes.set(failing)).isInstanceOf(IllegalStateException.class);
+        assertThat(bytes.isHashedAfter(ONE)).isFalse();
+        unused = bytes.set(inner);
+        assertThat(bytes).hasToString(inner);
+        assertThat(bytes.hashAfter(ONE).first()).isEqualTo(fresh(ONE, inner));
+      }
+    }
+  }
+
+  @Test
+  void array_ofAnIdThatWasMuchTooLong_isLetGoWithTheNext() {
+    for (BooleanSupplier next :
+        List.<BooleanSupplier>of(() -> bytes.set("1"), () -> bytes.set(new byte[1]))) {
+      boolean unused = bytes.set("x".repeat(1_000_000));
+      assertThat(bytes.bytes()).hasSizeGreaterThan(1_000_000);
+      assertThat(next.getAsBoolean()).isTrue();
+      assertThat(bytes.bytes()).hasSizeLessThan(1_000);
     }
   }
 

@@ -9,10 +9,14 @@ import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Stream;
 import java.util.zip.CRC32C;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -119,6 +123,22 @@ class SnapshotTest {
     assertThatThrownBy(() -> restored(file))
         .isInstanceOf(SnapshotException.class)
         .hasMessageContaining("found a bucket twice; nothing was restored");
+  }
+
+  @Test
+  void whatKilledProcessesLeft_isDeletedLater_andNothingElse() throws IOException {
+    Path left = Files.createFile(directory.resolve("buckets.123.tmp"));
+    Path beingWritten = Files.createFile(directory.resolve("buckets.456.tmp"));
+    Path others = Files.createFile(directory.resolve("buckets.old.tmp"));
+    Instant longAgo = Instant.now().minus(Duration.ofHours(2));
+    for (Path path : List.of(left, others)) {
+      Files.setLastModifiedTime(path, FileTime.from(longAgo));
+    }
+    Path file = directory.resolve("buckets");
+    store.save(file);
+    try (Stream<Path> all = Files.list(directory)) {
+      assertThat(all).containsExactlyInAnyOrder(file, beingWritten, others);
+    }
   }
 
   @Test

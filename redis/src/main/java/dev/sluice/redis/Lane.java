@@ -34,7 +34,8 @@ import org.jspecify.annotations.Nullable;
  * way: a connection that is handed one by its own thread writes that one first. By the server's
  * clock nobody can tell. By a client's, the second would be decided on by an earlier time than the
  * first, and its denial would give tokens away (it takes a TAT beyond now + τ for the work of a
- * clock that stepped back). So by a client's clock one call is under way, and no more.
+ * clock that stepped back). So by a client's clock one call is under way, and no more
+ * (what goes apart leaves from one thread, in its order).
  *
  * Neighbours. Each request is its own all-or-nothing batch in the script and answered for itself. A
  * call that the server refuses whole for the sake of one request (a key that its ACL forbids, a slot

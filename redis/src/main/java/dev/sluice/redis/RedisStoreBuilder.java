@@ -28,11 +28,11 @@ import org.jspecify.annotations.Nullable;
  * certificates that are trusted; those of the JVM), {@code cert} and {@code key} (files with the
  * client's own certificate and its key; none), {@code prefix} (none), {@code tag} ({@code none},
  * {@code id}, {@code account}; none), {@code clock} ({@code server}, {@code client}; server),
- * {@code skew} (how far the clients' clocks may differ; 1s), {@code denials} (how long a denial is
- * remembered, or {@code off}; 1s), {@code queue} (how many requests may wait for a server; 16384),
- * {@code failures} (calls in a row after which a server is given up; 5), {@code probe} (how often
- * it is probed then; 500ms), {@code sentinelUser} and {@code sentinelPassword} (for Sentinels that
- * ask for it; none), {@code names} (of the servers of a ring, by which keys are placed; their
+ * {@code skew} (how far the clients' clocks may differ; 100ms), {@code denials} (how long a denial
+ * is remembered, or {@code off}; 1s), {@code queue} (how many requests may wait for a server;
+ * 16384), {@code failures} (calls in a row after which a server is given up; 5), {@code probe} (how
+ * often it is probed then; 500ms), {@code sentinelUser} and {@code sentinelPassword} (for Sentinels
+ * that ask for it; none), {@code names} (of the servers of a ring, by which keys are placed; their
  * addresses).
  *
  * <p>Not thread-safe.
@@ -45,7 +45,7 @@ public final class RedisStoreBuilder {
   /** By a client's clock a bucket is kept longer than its debt, for clients that are behind. */
   private static final Duration CLIENT_CLOCK_SLACK = Duration.ofMinutes(10);
 
-  private static final Duration USUAL_SKEW = Duration.ofSeconds(1);
+  private static final Duration USUAL_SKEW = Duration.ofMillis(100);
 
   private final StoreUri uri;
   private final Connecting connecting = new Connecting();
@@ -321,13 +321,12 @@ public final class RedisStoreBuilder {
 
   /**
    * Goes by a clock of this process instead of the server's, where other processes on the same
-   * buckets go by theirs. Clients whose clocks differ differ in when they grant; as long as they
-   * differ by less than {@code newSkew}, they grant no more together than the one that is ahead
-   * would alone.
+   * buckets go by theirs. As long as these clocks differ by less than {@code newSkew}, they grant
+   * together, in any time, at most what one clock would grant in that time and their difference.
    *
    * @param newClock the clock
    * @param newSkew how far the clocks may differ, up to ten minutes. A wait that a denial promises
-   *     may be that much too short where a limit has shrunk or a clock has stepped back.
+   *     may be that much too short: to a process that is behind, and where a limit has shrunk.
    * @return this
    */
   @CanIgnoreReturnValue

@@ -4,8 +4,7 @@
 -- ARGV[1]  MessagePack, an array of whole numbers:
 --            nowS, nowN         the client's clock; nowS = -1: take this server's
 --            slackMs            how much longer than its debt a bucket is kept (client's clock only)
---            skewMs             how far clocks may differ: a TAT up to so much beyond now + off is
---                               left alone (client's clock only)
+--            skewMs             how far clocks may differ (client's clock only)
 --            then for each batch
 --              n                how many charges it has
 --              then for each charge
@@ -40,7 +39,7 @@ local reply, replied = {nowS, nowN}, 2
 local p, k, count = 5, 1, #a -- the next number of ARGV, the next key, the end of ARGV
 
 -- What is known of each charge of a batch, side by side; every batch writes over the one before.
-local found, aheads, aheadn, far, fitting, at = {}, {}, {}, {}, {}, {}
+local found, bases, basen, aheads, aheadn, fitting, at = {}, {}, {}, {}, {}, {}, {}
 
 while p <= count do
   local n = a[p]
@@ -76,13 +75,20 @@ while p <= count do
     if aN < 0 then
       aS, aN = aS - 1, aN + G
     end
-    far[i] = false
+    local bS, bN = nowS, nowN
     if aS < 0 then
       aS, aN = 0, 0
     elseif aS > offS or (aS == offS and aN > offN) then
-      far[i] = (aS - offS) * 1000 + (aN - offN) / 1000000 > skewMs
+      if (aS - offS) * 1000 + (aN - offN) / 1000000 <= skewMs then
+        -- Another client's clock is ahead of this one's, by so much at least: go by it here.
+        bS, bN = tatS - offS, tatN - offN
+        if bN < 0 then
+          bS, bN = bS - 1, bN + G
+        end
+      end
       aS, aN = offS, offN
     end
+    bases[i], basen[i] = bS, bN
     aheads[i], aheadn[i] = aS, aN
     if act <= SPEND_ONLY then
       local sumS, sumN = aS + incS, aN + incN
@@ -103,7 +109,7 @@ while p <= count do
     end
     local o = at[i]
     local act, incS, incN, offS, offN = a[o], a[o + 1], a[o + 2], a[o + 3], a[o + 4]
-    local aS, aN = aheads[i], aheadn[i]
+    local bS, bN, aS, aN = bases[i], basen[i], aheads[i], aheadn[i]
     local write, forget = false, false
     if act == SPEND or act == SPEND_ONLY then
       if passes and fitting[i] then
@@ -115,10 +121,10 @@ while p <= count do
         end
       else
         -- A TAT beyond now + off is an empty bucket, and is made one; else nothing changes.
-        write = far[i]
+        write = aS == offS and aN == offN
       end
     elseif act == REFUND and passes and (aS > 0 or aN > 0) then
-      local backS, backN = a[o + 5] - nowS, a[o + 6] - nowN
+      local backS, backN = a[o + 5] - bS, a[o + 6] - bN
       if backN < 0 then
         backS, backN = backS - 1, backN + G
       end
@@ -148,7 +154,7 @@ while p <= count do
         done = pcall_('DEL', KEYS[k + i - 1])
       end
     elseif write then
-      local tatS, tatN = nowS + aS, nowN + aN
+      local tatS, tatN = bS + aS, bN + aN
       if tatN >= G then
         tatS, tatN = tatS + 1, tatN - G
       end

@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Limits;
 import dev.sluice.store.TimeSource;
 import dev.sluice.testkit.ManualTime;
 import java.net.URI;
@@ -59,9 +61,43 @@ final class ClientClockTest {
       int granted = 0;
       for (int turn = 0; turn < 20; turn++) {
         granted += Spending.granted(Limiter.of(Spending.LIMITS, fast), "a", Spending.BURST);
-        granted += Spending.granted(Limiter.of(Spending.LIMITS, slow), "a", 1);
+        Limiter behindIt = Limiter.of(Spending.LIMITS, slow);
+        granted += Spending.granted(behindIt, "a", 1);
+        assertThat(behindIt.spend(LIMIT, "a", 0).allowed()).isTrue();
       }
       return granted;
+    }
+  }
+
+  /**
+   * What comes back between two clocks is granted once, whoever comes first, and not at each turn.
+   */
+  @Test
+  void apartByTheSkew_theOneBehindFirst_grantsTheDifferenceOnce() {
+    Duration skew = Duration.ofMinutes(10);
+    Quota quota = Quota.of(100, 1, Duration.ofMinutes(1));
+    Limits limits = Limits.builder(Spending.LIMITS.catalogue()).limit(LIMIT, quota).build();
+    try (RedisStore slow = builder("first-", "").clientClock(time, skew).open();
+        RedisStore fast = builder("first-", "").clientClock(ahead(skew), skew).open()) {
+      Limiter behind = Limiter.of(limits, slow);
+      Limiter before = Limiter.of(limits, fast);
+      int granted = 0;
+      for (int turn = 0; turn < 10; turn++) {
+        granted += Spending.granted(behind, "a", 110) + Spending.granted(before, "a", 110);
+      }
+      assertThat(granted).isEqualTo(100 + 10);
+    }
+  }
+
+  @Test
+  void apartByTheSkew_refundOfTheOneBehind_givesBackWhatItSays() {
+    Duration skew = Duration.ofMinutes(10);
+    try (RedisStore slow = builder("back-", "").clientClock(time, skew).open();
+        RedisStore fast = builder("back-", "").clientClock(ahead(skew), skew).open()) {
+      Limiter quick = Limiter.of(Spending.LIMITS, fast);
+      assertThat(Spending.granted(quick, "a", 200)).isEqualTo(Spending.BURST);
+      assertThat(Limiter.of(Spending.LIMITS, slow).refund(LIMIT, "a", 3).allowed()).isTrue();
+      assertThat(Spending.granted(quick, "a", 200)).isEqualTo(3);
     }
   }
 
