@@ -74,9 +74,8 @@ final class ServeCommand implements Callable<Integer> {
   @Option(
       names = "--snapshot-every",
       paramLabel = "PERIOD",
-      defaultValue = "1m",
-      description = "How often to write it (${DEFAULT-VALUE}).")
-  private String snapshotEvery = "1m";
+      description = "How often to write it (1m).")
+  private @Nullable String snapshotEvery;
 
   @Option(
       names = "--http",
@@ -139,8 +138,15 @@ final class ServeCommand implements Callable<Integer> {
   }
 
   private @Nullable KeptBuckets kept() {
-    Duration every = Periods.positive("--snapshot-every", snapshotEvery);
+    Duration every =
+        snapshotEvery == null
+            ? Duration.ofMinutes(1)
+            : Periods.positive("--snapshot-every", snapshotEvery);
     if (snapshot == null) {
+      if (snapshotEvery != null) {
+        throw new InputException(
+            "--snapshot-every: found it without --snapshot FILE, expected both: nothing would be kept");
+      }
       return null;
     }
     if (!store.equals("memory")) {

@@ -199,6 +199,8 @@ final class ServeCommandTest {
     assertThat(missing.err()).contains("found no directory");
     Cli period = Cli.run("serve", "--http", ":0", "--snapshot-every", "0s");
     assertThat(period.err()).contains("--snapshot-every: found 0s, expected a duration > 0");
+    Cli alone = Cli.run("serve", "--http", ":0", "--snapshot-every", "10s");
+    assertThat(alone.err()).contains("--snapshot-every: found it without --snapshot FILE");
   }
 
   @Test

@@ -81,7 +81,8 @@ final class MemoryReport {
             .filter(r -> wanted.matcher(r.subject().title() + " " + r.scene()).find())
             .toList();
     if (chosen.isEmpty()) {
-      throw usage("--only: no row has " + only);
+      throw usage(
+          "--only: no row has " + only + " (\"subject scene\"; --full has more rows than --quick)");
     }
     new MemoryReport(chosen, out, smoke).run();
   }

@@ -38,6 +38,8 @@ final class Soak {
   private static final Quota HOT = Quota.of(100, 10, Duration.ofSeconds(1));
   private static final Quota COLD = Quota.of(2, 1, Duration.ofSeconds(5));
 
+  private static final int MOST_MINUTES = 7 * 24 * 60;
+
   private final TimeSource time = TimeSource.system();
   private final MemoryStore store =
       MemoryStore.builder().time(time).maxBuckets(2 * COLD_KEYS).build();
@@ -70,8 +72,24 @@ final class Soak {
   }
 
   public static void main(String[] args) throws Exception {
-    double minutes = args.length == 0 ? 10 : Double.parseDouble(args[0]);
+    double minutes = args.length == 0 ? 10 : minutes(args[0]);
     new Soak().run(Duration.ofMillis((long) (minutes * 60_000)));
+  }
+
+  private static double minutes(String text) {
+    try {
+      double minutes = Double.parseDouble(text);
+      if (minutes > 0 && minutes <= MOST_MINUTES) {
+        return minutes;
+      }
+    } catch (NumberFormatException e) {
+      // said below
+    }
+    System.err.printf(
+        "sluice bench soak: found \"%s\", expected minutes, above 0 and at most %d%n",
+        text, MOST_MINUTES);
+    System.exit(2);
+    throw new IllegalStateException(text);
   }
 
   private void run(Duration length) throws Exception {
