@@ -60,9 +60,9 @@ final class Snapshot {
           "%s: found no directory %s to write the snapshot to; make it".formatted(file, directory));
     }
     String prefix = absolute.getFileName() + ".";
-    deleteWhatKillsLeft(directory, prefix);
     Path next = Files.createTempFile(directory, prefix, UNFINISHED, ownerOnly(directory));
     try {
+      deleteWhatKillsLeft(directory, prefix, next.toFile().lastModified());
       try (FileChannel channel = FileChannel.open(next, StandardOpenOption.WRITE)) {
         write(table, Channels.newOutputStream(channel));
         channel.force(true);
@@ -78,9 +78,10 @@ final class Snapshot {
   }
 
   /** Who is killed while writing can't clean up. What others write at this time is younger. */
-  private static void deleteWhatKillsLeft(Path directory, String prefix) throws IOException {
+  private static void deleteWhatKillsLeft(Path directory, String prefix, long nowMillis)
+      throws IOException {
     Pattern unfinished = Pattern.compile(Pattern.quote(prefix) + "\\d+" + UNFINISHED);
-    long longAgo = System.currentTimeMillis() - LONGER_THAN_ANY_WRITE.toMillis();
+    long longAgo = nowMillis - LONGER_THAN_ANY_WRITE.toMillis();
     try (Stream<Path> all = Files.list(directory)) {
       for (Path path : all.toList()) {
         boolean left = unfinished.matcher(path.getFileName().toString()).matches();
