@@ -80,7 +80,8 @@ final class Snapshot {
   /** Who is killed while writing can't clean up. What others write at this time is younger. */
   private static void deleteWhatKillsLeft(Path directory, String prefix, long nowMillis)
       throws IOException {
-    Pattern unfinished = Pattern.compile(Pattern.quote(prefix) + "\\d+" + UNFINISHED);
+    Pattern unfinished =
+        Pattern.compile(Pattern.quote(prefix) + "\\d+" + Pattern.quote(UNFINISHED));
     long longAgo = nowMillis - LONGER_THAN_ANY_WRITE.toMillis();
     try (Stream<Path> all = Files.list(directory)) {
       for (Path path : all.toList()) {
