@@ -46,6 +46,7 @@ import picocli.CommandLine.Option;
 final class ServeCommand implements Callable<Integer> {
 
   private static final Duration LOOK_EVERY = Duration.ofSeconds(1);
+  private static final String USUAL_SNAPSHOT_EVERY = "1m";
   private static final int PINGS_AT_THE_START = 3;
 
   private final Console console;
@@ -74,7 +75,7 @@ final class ServeCommand implements Callable<Integer> {
   @Option(
       names = "--snapshot-every",
       paramLabel = "PERIOD",
-      description = "How often to write it (1m).")
+      description = "How often to write it (" + USUAL_SNAPSHOT_EVERY + ").")
   private @Nullable String snapshotEvery;
 
   @Option(
@@ -138,10 +139,8 @@ final class ServeCommand implements Callable<Integer> {
   }
 
   private @Nullable KeptBuckets kept() {
-    Duration every =
-        snapshotEvery == null
-            ? Duration.ofMinutes(1)
-            : Periods.positive("--snapshot-every", snapshotEvery);
+    String period = snapshotEvery == null ? USUAL_SNAPSHOT_EVERY : snapshotEvery;
+    Duration every = Periods.positive("--snapshot-every", period);
     if (snapshot == null) {
       if (snapshotEvery != null) {
         throw new InputException(

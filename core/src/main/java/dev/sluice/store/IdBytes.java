@@ -102,9 +102,9 @@ public final class IdBytes {
   }
 
   /**
-   * The same, in whole words: what the hash reads in words must not have been written in bytes, or
-   * it waits until they have all left the store buffer. (The old method drops upper halves of
-   * chars, as it says; there are none in what {@link #set(CharSequence)} goes on with.)
+   * Copies in whole words: what the hash reads in words must not have been written in bytes, or it
+   * waits until they have all left the store buffer. (The old method drops upper halves of chars,
+   * as it says; there are none in what {@link #set(CharSequence)} goes on with.)
    */
   @SuppressWarnings("deprecation")
   private static int copy(String text, int to, byte[] target) {

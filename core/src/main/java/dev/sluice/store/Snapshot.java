@@ -130,9 +130,10 @@ final class Snapshot {
     } catch (IllegalArgumentException e) {
       throw unusable(file, "found " + e.getMessage());
     } catch (StoreException e) {
-      throw new SnapshotException(
-          "%s: found more live buckets than the store may keep (%d); nothing was restored. Give the store more room (a larger heap: -Xmx), or move the file away to start with full buckets"
-              .formatted(file, bound));
+      throw unusable(
+          file,
+          "found more live buckets than the store may keep (" + bound + ")",
+          "Give the store more room (a larger heap: -Xmx)");
     }
   }
 
@@ -176,8 +177,12 @@ final class Snapshot {
   }
 
   private static SnapshotException unusable(Path file, String what) {
+    return unusable(file, what, "Put a whole snapshot there");
+  }
+
+  private static SnapshotException unusable(Path file, String what, String remedy) {
     return new SnapshotException(
-        "%s: %s; nothing was restored. Put a whole snapshot there, or move it away to start with full buckets"
-            .formatted(file, what));
+        "%s: %s; nothing was restored. %s, or move it away to start with full buckets"
+            .formatted(file, what, remedy));
   }
 }

@@ -56,7 +56,7 @@ final class ChargeScript {
       array.add(0);
     } else {
       addTime(array, clock.time().nanos());
-      array.add(clock.slackMillis());
+      array.add(ClientClock.SLACK.toMillis());
       array.add(clock.skewMillis());
     }
     for (List<Charge> batch : batches) {

@@ -42,9 +42,6 @@ public final class RedisStoreBuilder {
   private static final int DENIALS = 16_384;
   private static final int MAX_CHARGES_PER_CALL = 128;
 
-  /** By a client's clock a bucket is kept longer than its debt, for clients that are behind. */
-  private static final Duration CLIENT_CLOCK_SLACK = Duration.ofMinutes(10);
-
   private static final Duration USUAL_SKEW = Duration.ofMillis(100);
 
   private final StoreUri uri;
@@ -337,7 +334,7 @@ public final class RedisStoreBuilder {
   }
 
   private static Duration skew(Duration found) {
-    return within(found, Duration.ZERO, CLIENT_CLOCK_SLACK); // or a bucket could go too early
+    return within(found, Duration.ZERO, ClientClock.SLACK); // or a bucket could go too early
   }
 
   /**
@@ -470,11 +467,6 @@ public final class RedisStoreBuilder {
   }
 
   private @Nullable ClientClock clientClock() {
-    if (clock == null) {
-      return null;
-    }
-    Duration mayDiffer = skew == null ? USUAL_SKEW : skew;
-    return new ClientClock(
-        clock, CLIENT_CLOCK_SLACK.toMillis(), mayDiffer.plusNanos(999_999).toMillis());
+    return clock == null ? null : new ClientClock(clock, skew == null ? USUAL_SKEW : skew);
   }
 }

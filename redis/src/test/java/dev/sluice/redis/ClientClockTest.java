@@ -18,13 +18,12 @@ import org.junit.jupiter.api.Test;
 final class ClientClockTest {
 
   private static final Duration TOKEN = Duration.ofHours(1);
+  private static final Duration SKEW = Duration.ofMinutes(10);
 
   private final ManualTime time = new ManualTime();
 
   private static RedisStoreBuilder builder(String prefix, String options) {
-    return RedisStore.builder(URI.create(TestServers.single() + options))
-        .timeout(Duration.ofMinutes(1))
-        .connectTimeout(Duration.ofMinutes(1))
+    return TestServers.fresh(URI.create(TestServers.single() + options))
         .rememberDenials(Duration.ZERO)
         .keyPrefix(prefix);
   }
@@ -48,16 +47,16 @@ final class ClientClockTest {
   /** The hole: the one behind puts the TAT right, the one ahead spends what that set free. */
   @Test
   void apartByTheSkew_takeTurns_grantNoMoreThanTheOneAhead() {
-    assertThat(inTurns(time, ahead(Duration.ofMinutes(10)), "turn-2-", Duration.ofMinutes(10)))
-        .isEqualTo(Spending.BURST);
-    assertThat(inTurns(time, ahead(TOKEN.multipliedBy(5)), "turn-3-", Duration.ofMinutes(10)))
+    assertThat(inTurns(SKEW)).isEqualTo(Spending.BURST);
+    assertThat(inTurns(TOKEN.multipliedBy(5)))
         .as("beyond the skew a TAT is put right")
         .isGreaterThan(Spending.BURST);
   }
 
-  private static int inTurns(TimeSource behind, TimeSource ahead, String prefix, Duration skew) {
-    try (RedisStore slow = builder(prefix, "").clientClock(behind, skew).open();
-        RedisStore fast = builder(prefix, "").clientClock(ahead, skew).open()) {
+  private int inTurns(Duration apart) {
+    String prefix = "turns-" + apart + "-";
+    try (RedisStore slow = builder(prefix, "").clientClock(time, SKEW).open();
+        RedisStore fast = builder(prefix, "").clientClock(ahead(apart), SKEW).open()) {
       int granted = 0;
       for (int turn = 0; turn < 20; turn++) {
         granted += Spending.granted(Limiter.of(Spending.LIMITS, fast), "a", Spending.BURST);
@@ -74,11 +73,10 @@ final class ClientClockTest {
    */
   @Test
   void apartByTheSkew_theOneBehindFirst_grantsTheDifferenceOnce() {
-    Duration skew = Duration.ofMinutes(10);
     Quota quota = Quota.of(100, 1, Duration.ofMinutes(1));
     Limits limits = Limits.builder(Spending.LIMITS.catalogue()).limit(LIMIT, quota).build();
-    try (RedisStore slow = builder("first-", "").clientClock(time, skew).open();
-        RedisStore fast = builder("first-", "").clientClock(ahead(skew), skew).open()) {
+    try (RedisStore slow = builder("first-", "").clientClock(time, SKEW).open();
+        RedisStore fast = builder("first-", "").clientClock(ahead(SKEW), SKEW).open()) {
       Limiter behind = Limiter.of(limits, slow);
       Limiter before = Limiter.of(limits, fast);
       int granted = 0;
@@ -91,9 +89,8 @@ final class ClientClockTest {
 
   @Test
   void apartByTheSkew_refundOfTheOneBehind_givesBackWhatItSays() {
-    Duration skew = Duration.ofMinutes(10);
-    try (RedisStore slow = builder("back-", "").clientClock(time, skew).open();
-        RedisStore fast = builder("back-", "").clientClock(ahead(skew), skew).open()) {
+    try (RedisStore slow = builder("back-", "").clientClock(time, SKEW).open();
+        RedisStore fast = builder("back-", "").clientClock(ahead(SKEW), SKEW).open()) {
       Limiter quick = Limiter.of(Spending.LIMITS, fast);
       assertThat(Spending.granted(quick, "a", 200)).isEqualTo(Spending.BURST);
       assertThat(Limiter.of(Spending.LIMITS, slow).refund(LIMIT, "a", 3).allowed()).isTrue();

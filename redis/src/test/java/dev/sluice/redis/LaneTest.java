@@ -127,7 +127,7 @@ final class LaneTest {
 
   @Test
   void byAClientsClock_oneCallIsUnderWay() {
-    Lane byOwnClock = lane(new ClientClock(TimeSource.system(), 0, 0));
+    Lane byOwnClock = lane(new ClientClock(TimeSource.system(), Duration.ZERO));
     Request first = submit(byOwnClock, LONG);
     Request second = submit(byOwnClock, LONG);
     assertThat(calls).hasSize(1);
