@@ -7,7 +7,6 @@ import dev.sluice.redis.StoreUri.Kind;
 import io.lettuce.core.AbstractRedisClient;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.ClientOptions.DisconnectedBehavior;
-import io.lettuce.core.MaintNotificationsConfig;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisCredentials;
 import io.lettuce.core.RedisCredentialsProvider;
@@ -27,7 +26,6 @@ import io.lettuce.core.protocol.ProtocolVersion;
 import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.resource.Delay;
 import io.lettuce.core.resource.EpollProvider;
-import io.lettuce.core.resource.ExtendedKeepAliveSupport;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -74,8 +72,9 @@ final class Connecting {
 
   private final List<ClientResources> opened = new ArrayList<>();
 
-  /** Says what does not go together. */
+  /** Rejects contradictory options, and a client library that is too old. */
   void check() {
+    ClientVersion.check();
     if (!tls && (trusted != null || certificate != null)) {
       throw new IllegalArgumentException(
           "found certificates without TLS, expected rediss:// or the option tls=true");
@@ -202,7 +201,7 @@ final class Connecting {
    */
   SocketOptions socketOptions() {
     SocketOptions.Builder options = SocketOptions.builder().connectTimeout(timeout);
-    if (ExtendedKeepAliveSupport.isSupported()) {
+    if (ClientVersion.hasTimedKeepAlive()) {
       options.keepAlive(
           KeepAliveOptions.builder()
               .enable()
@@ -221,14 +220,14 @@ final class Connecting {
     return options.build();
   }
 
-  private ClientOptions.Builder options() {
+  ClientOptions.Builder options() {
     ClientOptions.Builder options =
         ClientOptions.builder()
             .socketOptions(socketOptions())
             .sslOptions(sslOptions())
             .timeoutOptions(TimeoutOptions.create()) // a Lane's are the only ones
-            .maintNotificationsConfig(MaintNotificationsConfig.disabled())
             .replayFilter(command -> true); // what was sent once is not sent again
+    ClientVersion.withoutMaintenanceNotifications(options);
     if (protocol != null) {
       options.protocolVersion(
           protocol == Protocol.RESP2 ? ProtocolVersion.RESP2 : ProtocolVersion.RESP3);

@@ -430,6 +430,7 @@ public final class RedisStoreBuilder {
    *
    * @return the store, to be closed by whoever opened it
    * @throws IllegalArgumentException for options that contradict each other
+   * @throws IllegalStateException if the application runs with a Lettuce older than 6.5
    */
   public RedisStore open() {
     try {

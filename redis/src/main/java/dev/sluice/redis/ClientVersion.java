@@ -1,0 +1,74 @@
+package dev.sluice.redis;
+
+import io.lettuce.core.ClientOptions;
+import io.lettuce.core.LettuceVersion;
+import io.lettuce.core.MaintNotificationsConfig;
+import io.lettuce.core.resource.EpollProvider;
+import io.lettuce.core.resource.IOUringProvider;
+import io.lettuce.core.resource.KqueueProvider;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The Lettuce that the application brings, 6.5 or newer: what not every one of these versions has.
+ * All other code uses only what each of them has.
+ */
+final class ClientVersion {
+
+  /** A class that entered Lettuce with 6.5: on a module path no package knows its version. */
+  private static final String SINCE_6_5 = "io.lettuce.core.json.JsonParser";
+
+  private static final String SINCE_7_0 = "io.lettuce.core.MaintNotificationsConfig";
+
+  private ClientVersion() {}
+
+  /**
+   * Refuses a Lettuce that is too old.
+   *
+   * @throws IllegalStateException if it is older than 6.5
+   */
+  static void check() {
+    check(LettuceVersion.class.getClassLoader(), LettuceVersion.getVersion());
+  }
+
+  static void check(ClassLoader loader, @Nullable String version) {
+    if (!exists(SINCE_6_5, loader)) {
+      throw new IllegalStateException(
+          "sluice-redis needs Lettuce 6.5 or newer, found %s; set the version of io.lettuce:lettuce-core"
+              .formatted(version == null ? "an older one" : version));
+    }
+  }
+
+  /**
+   * Turns maintenance notifications off, where Lettuce has them: it asks each server for them in
+   * its greeting, and answers them by connecting elsewhere, which a {@link Link} does not expect.
+   */
+  static void withoutMaintenanceNotifications(ClientOptions.Builder options) {
+    if (exists(SINCE_7_0, LettuceVersion.class.getClassLoader())) {
+      Since7.withoutMaintenanceNotifications(options);
+    }
+  }
+
+  /** Whether the transport in use can time its keep-alives; Lettuce warns where it can not. */
+  static boolean hasTimedKeepAlive() {
+    return EpollProvider.isAvailable()
+        || IOUringProvider.isAvailable()
+        || (!KqueueProvider.isAvailable() && ModuleLayer.boot().findModule("jdk.net").isPresent());
+  }
+
+  private static boolean exists(String name, ClassLoader loader) {
+    try {
+      Class.forName(name, false, loader);
+      return true;
+    } catch (ClassNotFoundException e) {
+      return false;
+    }
+  }
+
+  /** Loaded only where Lettuce has what it names. */
+  private static final class Since7 {
+
+    static void withoutMaintenanceNotifications(ClientOptions.Builder options) {
+      options.maintNotificationsConfig(MaintNotificationsConfig.disabled());
+    }
+  }
+}

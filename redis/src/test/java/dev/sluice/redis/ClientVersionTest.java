@@ -1,0 +1,74 @@
+package dev.sluice.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import io.lettuce.core.ClientOptions;
+import io.lettuce.core.LettuceVersion;
+import java.lang.reflect.Method;
+import java.util.Arrays;
+import org.junit.jupiter.api.Test;
+
+/** Passes with every version that stands in docs/stores.md; .ci/run tries the oldest too. */
+final class ClientVersionTest {
+
+  @Test
+  void check_versionOfTheTests_passes() {
+    assertThatCode(ClientVersion::check).doesNotThrowAnyException();
+  }
+
+  @Test
+  void check_olderThan65_isRefusedByItsName() {
+    assertThatIllegalStateException()
+        .isThrownBy(() -> ClientVersion.check(new WithoutJson(), "6.2.1.RELEASE/abc"))
+        .withMessage(
+            "sluice-redis needs Lettuce 6.5 or newer, found 6.2.1.RELEASE/abc; set the version of"
+                + " io.lettuce:lettuce-core");
+  }
+
+  /** So it is on a module path. */
+  @Test
+  void check_olderThan65WithoutAName_isRefused() {
+    assertThatIllegalStateException()
+        .isThrownBy(() -> ClientVersion.check(new WithoutJson(), null))
+        .withMessageContaining("found an older one");
+  }
+
+  /** Reads what the options say, as the tests are compiled for Lettuce before 7.0 too. */
+  @Test
+  void maintenanceNotifications_whereLettuceHasThem_areOff() throws ReflectiveOperationException {
+    ClientOptions options = new Connecting().options().build();
+    Method config =
+        Arrays.stream(ClientOptions.class.getMethods())
+            .filter(method -> method.getName().equals("getMaintNotificationsConfig"))
+            .findAny()
+            .orElse(null);
+    assertThat(config != null).isEqualTo(major() >= 7);
+    if (config != null) {
+      Object off = config.getReturnType().getMethod("disabled").invoke(null);
+      assertThat(config.invoke(options)).usingRecursiveComparison().isEqualTo(off);
+    }
+  }
+
+  private static int major() {
+    String version = LettuceVersion.getVersion();
+    return Integer.parseInt(version.substring(0, version.indexOf('.')));
+  }
+
+  /** Lettuce before 6.5 had no JSON. */
+  private static final class WithoutJson extends ClassLoader {
+
+    WithoutJson() {
+      super(ClientVersionTest.class.getClassLoader());
+    }
+
+    @Override
+    protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
+      if (name.startsWith("io.lettuce.core.json.")) {
+        throw new ClassNotFoundException(name);
+      }
+      return super.loadClass(name, resolve);
+    }
+  }
+}
