@@ -384,7 +384,7 @@ public final class Decision {
 
   @Override
   public String toString() {
-    return "%s%s, remaining %d, retry in %s, reset in %s, %s"
+    return "%s%s, remaining %s, retry in %s, reset in %s, %s"
         .formatted(
             allowed ? "allowed" : "denied",
             degraded ? " (degraded)" : "",

@@ -71,7 +71,7 @@ public final class Transaction {
     if (quota != null && newCost > quota.burst()) {
       throw new InvalidRequestException(
           Field.COST,
-          "invalid cost, must be <= limit.Burst: found %d for %s, whose burst is %d"
+          "invalid cost, must be <= limit.Burst: found %s for %s, whose burst is %s"
               .formatted(newCost, name(), quota.burst()));
     }
     return new Transaction(terms, id, kind, newCost, shadow);
@@ -209,7 +209,7 @@ public final class Transaction {
 
   @Override
   public String toString() {
-    return "%s %s, cost %d, %s".formatted(kind, bucketKey(), cost, quota());
+    return "%s %s, cost %s, %s".formatted(kind, bucketKey(), cost, quota());
   }
 
   /** What is done with a bucket. */

@@ -209,7 +209,7 @@ public final class AcmeTransactions {
     if (identifiers.size() > MOST_IDENTIFIERS) {
       throw new InvalidRequestException(
           Field.TRANSACTIONS,
-          "found %d identifiers, expected at most %d"
+          "found %s identifiers, expected at most %s"
               .formatted(identifiers.size(), MOST_IDENTIFIERS));
     }
   }

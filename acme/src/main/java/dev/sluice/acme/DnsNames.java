@@ -27,7 +27,7 @@ final class DnsNames {
   /** The name in lower case; refuses what is no name of at least two labels. */
   static String canonical(String text, String what, Strictness strictness) {
     if (text.length() > LONGEST_NAME) {
-      throw invalid(what, text, "has %d characters, expected at most 253".formatted(text.length()));
+      throw invalid(what, text, "has %s characters, expected at most 253".formatted(text.length()));
     }
     if (text.indexOf('*') >= 0) {
       throw invalid(what, text, "has a wildcard, expected a name without one");
@@ -67,7 +67,7 @@ final class DnsNames {
       throw invalid(
           what,
           text,
-          "has a label of %d characters, expected at most 63".formatted(label.length()));
+          "has a label of %s characters, expected at most 63".formatted(label.length()));
     }
     for (int i = 0; i < label.length(); i++) {
       char c = label.charAt(i);
@@ -77,8 +77,10 @@ final class DnsNames {
         throw invalid(
             what,
             text,
-            "has the character U+%04X, expected letters, digits, hyphens and dots (other scripts as punycode)"
-                .formatted((int) c));
+            String.format(
+                Locale.ROOT,
+                "has the character U+%04X, expected letters, digits, hyphens and dots (other scripts as punycode)",
+                (int) c));
       }
     }
     if (label.startsWith("-") || label.endsWith("-")) {

@@ -61,6 +61,6 @@ record FqdnSetFormat(Supplier<PublicSuffixes> suffixes) implements IdFormat {
 
   private static InvalidIdException tooMany(String found) {
     return new InvalidIdException(
-        "invalid fqdnSet, found %s, expected at most %d identifiers".formatted(found, MOST));
+        "invalid fqdnSet, found %s, expected at most %s identifiers".formatted(found, MOST));
   }
 }

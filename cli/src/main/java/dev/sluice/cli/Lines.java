@@ -45,7 +45,7 @@ final class Lines {
       }
       if (scanned - start > LONGEST) {
         throw new InputException(
-            "line %d: found more than %d bytes, expected a line of at most that"
+            "line %s: found more than %s bytes, expected a line of at most that"
                 .formatted(number + 1, LONGEST));
       }
       scanned -= makeRoom();

@@ -78,7 +78,7 @@ final class LintCommand implements Callable<Integer> {
         console
             .err()
             .printf(
-                "%s: at most %d in any %s, %d of them at once%n",
+                "%s: at most %s in any %s, %s of them at once%n",
                 name, most, GoDuration.format(quota.period()), quota.burst());
       }
     }

@@ -55,10 +55,10 @@ final class OverridesImportCommand implements Callable<Integer> {
     console
         .err()
         .printf(
-            "%d added, %d that were there written again%s%n",
+            "%s added, %s that were there written again%s%n",
             written.added(),
             written.again(),
-            written.disabled() == 0 ? "" : ", of which %d disabled".formatted(written.disabled()));
+            written.disabled() == 0 ? "" : ", of which %s disabled".formatted(written.disabled()));
     return Exit.DONE;
   }
 }

@@ -1,6 +1,7 @@
 package dev.sluice.cli;
 
 import java.io.PrintWriter;
+import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
@@ -42,8 +43,13 @@ final class ProgressLine {
     drawnNanos = now;
     int full = (int) (share * CELLS);
     String line =
-        "[%s%s] %3d %% %s"
-            .formatted("#".repeat(full), "-".repeat(CELLS - full), (int) (100 * share), what);
+        String.format(
+            Locale.ROOT,
+            "[%s%s] %3d %% %s",
+            "#".repeat(full),
+            "-".repeat(CELLS - full),
+            (int) (100 * share),
+            what);
     draw(line);
   }
 

@@ -46,7 +46,7 @@ final class TraceReplay {
       console.flush();
       String field = e.field() == null ? "" : e.field() + ": ";
       throw new InputException(
-          "%s:%d: %s%s".formatted(source, lines.number(), field, e.getMessage()));
+          "%s:%s: %s%s".formatted(source, lines.number(), field, e.getMessage()));
     } catch (InputException e) {
       console.flush();
       throw new InputException(source + ": " + e.getMessage());

@@ -93,14 +93,14 @@ public final class Quota {
       faults.add(
           new Fault(
               "count",
-              "found %d in %d ns, expected at most one token a nanosecond: the emission interval"
+              "found %s in %s ns, expected at most one token a nanosecond: the emission interval"
                       .formatted(count, period.toNanos())
                   + " (period / count) would round to 0"));
     } else if (burst > Long.MAX_VALUE / intervalNanos) {
       faults.add(
           new Fault(
               "burst",
-              "found %d, expected at most %d: the time to fill the bucket (burst × period / count)"
+              "found %s, expected at most %s: the time to fill the bucket (burst × period / count)"
                       .formatted(burst, Long.MAX_VALUE / intervalNanos)
                   + " overflows 64 bits of nanoseconds (about 292 years)"));
     }
@@ -185,6 +185,6 @@ public final class Quota {
 
   @Override
   public String toString() {
-    return "burst %d, %d per %s".formatted(burst, count, period());
+    return "burst %s, %s per %s".formatted(burst, count, period());
   }
 }

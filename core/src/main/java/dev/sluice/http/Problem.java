@@ -82,7 +82,7 @@ public final class Problem {
       if (c == '"' || c == '\\') {
         escaped.append('\\').append(c);
       } else if (c < ' ' || c == 0x2028 || c == 0x2029) {
-        escaped.append("\\u%04x".formatted((int) c));
+        escaped.append(String.format(Locale.ROOT, "\\u%04x", (int) c));
       } else {
         escaped.append(c);
       }

@@ -87,12 +87,12 @@ public final class Catalogue {
       LimitName sameNumber = byNumber.put(name.number(), name);
       if (sameName != null) {
         throw new IllegalArgumentException(
-            "found the name %s twice (as %d and %d), expected each name once"
+            "found the name %s twice (as %s and %s), expected each name once"
                 .formatted(name, sameName.number(), name.number()));
       }
       if (sameNumber != null) {
         throw new IllegalArgumentException(
-            "found the number %d twice (for %s and %s), expected each number once"
+            "found the number %s twice (for %s and %s), expected each number once"
                 .formatted(name.number(), sameNumber, name));
       }
     }

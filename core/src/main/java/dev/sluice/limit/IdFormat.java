@@ -69,7 +69,7 @@ public interface IdFormat {
   default String join(List<String> texts, Strictness strictness) {
     if (texts.size() != 1) {
       throw new InvalidIdException(
-          "invalid id, found %d parts, expected one %s".formatted(texts.size(), name()));
+          "invalid id, found %s parts, expected one %s".formatted(texts.size(), name()));
     }
     return canonical(texts.get(0), strictness);
   }

@@ -1,5 +1,7 @@
 package dev.sluice.limit;
 
+import java.util.Locale;
+
 /**
  * What the id formats share: the bound on an id's length, and how one is shown in a message. For
  * those who write an {@link IdFormat} of their own.
@@ -25,7 +27,7 @@ public final class IdTexts {
     }
     if (text.length() > IdFormat.MAX_LENGTH) {
       throw new InvalidIdException(
-          "the id has %d characters, expected %s of at most %d"
+          "the id has %s characters, expected %s of at most %s"
               .formatted(text.length(), expected, IdFormat.MAX_LENGTH));
     }
   }
@@ -46,7 +48,7 @@ public final class IdTexts {
           || Character.getType(c) == Character.FORMAT
           || Character.getType(c) == Character.LINE_SEPARATOR
           || Character.getType(c) == Character.PARAGRAPH_SEPARATOR) {
-        quoted.append("\\u%04x".formatted((int) c));
+        quoted.append(String.format(Locale.ROOT, "\\u%04x", (int) c));
       } else {
         quoted.append(c);
       }

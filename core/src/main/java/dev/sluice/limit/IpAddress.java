@@ -63,7 +63,7 @@ public final class IpAddress {
   public IpAddress prefix(int length) {
     if (length < 0 || length > bytes.length * 8) {
       throw new IllegalArgumentException(
-          "length: found %d, expected 0 to %d".formatted(length, bytes.length * 8));
+          "length: found %s, expected 0 to %s".formatted(length, bytes.length * 8));
     }
     byte[] masked = bytes.clone();
     for (int i = 0; i < masked.length; i++) {

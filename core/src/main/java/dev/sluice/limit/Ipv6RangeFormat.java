@@ -36,7 +36,7 @@ final class Ipv6RangeFormat implements IdFormat {
     }
     if (address.isIpv4() || Integer.parseInt(mask) != prefixLength) {
       throw new InvalidIdException(
-          "invalid ipv6RangeCIDR, %s is not an IPv6 range with a /%d mask"
+          "invalid ipv6RangeCIDR, %s is not an IPv6 range with a /%s mask"
               .formatted(IdTexts.quote(text), prefixLength));
     }
     IpAddress lowest = address.prefix(prefixLength);

@@ -54,7 +54,7 @@ final class JoinedFormat implements IdFormat {
     }
     if (texts.size() != parts.size()) {
       throw new InvalidIdException(
-          "invalid id, found %d of the %d parts of the form %s"
+          "invalid id, found %s of the %s parts of the form %s"
               .formatted(texts.size(), parts.size(), name()));
     }
     return String.join(":", canonical);

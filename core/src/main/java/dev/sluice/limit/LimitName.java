@@ -371,7 +371,7 @@ public final class LimitName {
         if (what.startsWith("id.")
             && Integer.parseInt(what.substring("id.".length())) > id.parts().size()) {
           throw new IllegalArgumentException(
-              "message: found %s, but an id of the form %s has %d part(s)"
+              "message: found %s, but an id of the form %s has %s part(s)"
                   .formatted(placeholder.group(), id.name(), id.parts().size()));
         }
       }

@@ -23,7 +23,7 @@ final class SpecialPurpose {
     for (Range range : RANGES) {
       if (range.overlaps(lowest, prefixLength)) {
         throw new InvalidIdException(
-            "invalid address, %s is in the reserved address block %s/%d (%s, %s)"
+            "invalid address, %s is in the reserved address block %s/%s (%s, %s)"
                 .formatted(lowest, range.lowest, range.length, range.name, range.reference));
       }
     }

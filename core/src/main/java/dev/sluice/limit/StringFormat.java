@@ -3,6 +3,7 @@ package dev.sluice.limit;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
+import java.util.Locale;
 
 /** Any text, taken as it is. What could be written in two ways as bytes is refused. */
 final class StringFormat implements IdFormat {
@@ -28,14 +29,18 @@ final class StringFormat implements IdFormat {
       char c = text.charAt(i);
       if (c < ' ' || c == 0x7f) {
         throw new InvalidIdException(
-            "invalid string, %s has the control character U+%04X at position %d"
-                .formatted(IdTexts.quote(text), (int) c, i + 1));
+            String.format(
+                Locale.ROOT,
+                "invalid string, %s has the control character U+%04X at position %d",
+                IdTexts.quote(text),
+                (int) c,
+                i + 1));
       }
       if (Character.isSurrogate(c)) {
         // Lone surrogates all become "?" in UTF-8: different ids would share a bucket.
         if (i + 1 == text.length() || !Character.isSurrogatePair(c, text.charAt(i + 1))) {
           throw new InvalidIdException(
-              "invalid string, found half of a surrogate pair at position %d, expected Unicode text"
+              "invalid string, found half of a surrogate pair at position %s, expected Unicode text"
                   .formatted(i + 1));
         }
         i++;

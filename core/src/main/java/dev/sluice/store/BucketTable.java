@@ -393,7 +393,7 @@ final class BucketTable {
 
   private StoreException full() {
     return new StoreException(
-        "the memory store is full: it keeps %d live buckets at most, and none is forgotten to"
+        "the memory store is full: it keeps %s live buckets at most, and none is forgotten to"
                 .formatted(census.bound())
             + " make room; nothing was charged");
   }

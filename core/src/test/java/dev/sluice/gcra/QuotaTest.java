@@ -41,7 +41,7 @@ class QuotaTest {
   }
 
   private static void assertRightOrRefused(long burst, long count, long periodNanos) {
-    String what = "burst %d, %d per %d ns".formatted(burst, count, periodNanos);
+    String what = "burst %s, %s per %s ns".formatted(burst, count, periodNanos);
     boolean positive = burst > 0 && count > 0 && periodNanos > 0;
     BigInteger interval =
         positive

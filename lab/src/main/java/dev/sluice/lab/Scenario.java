@@ -57,7 +57,7 @@ public record Scenario(
         || bin.compareTo(length) > 0
         || (length.toNanos() - 1) / bin.toNanos() >= MOST_BINS) {
       throw new IllegalArgumentException(
-          "bin: found %s, expected a duration > 0 that lies 1 to %d times in %s"
+          "bin: found %s, expected a duration > 0 that lies 1 to %s times in %s"
               .formatted(
                   bin.isNegative() || bin.compareTo(LONGEST) > 0 ? bin : Spans.exact(bin.toNanos()),
                   MOST_BINS,
@@ -152,7 +152,7 @@ public record Scenario(
     for (Client client : clients) {
       if (client.cost() > subject.quota().burst()) {
         throw new IllegalArgumentException(
-            "cost: found %d, expected at most the burst of the limit %s, which is %d"
+            "cost: found %s, expected at most the burst of the limit %s, which is %s"
                 .formatted(
                     client.cost(), QuotaText.format(subject.quota()), subject.quota().burst()));
       }
@@ -162,7 +162,7 @@ public record Scenario(
   private static void requireBounded(long requests, long nowNanos) {
     if (requests > MOST_REQUESTS) {
       throw new IllegalArgumentException(
-          "found more than %d requests within %s, expected fewer; make the run shorter or the rate lower"
+          "found more than %s requests within %s, expected fewer; make the run shorter or the rate lower"
               .formatted(MOST_REQUESTS, Spans.rounded(nowNanos)));
     }
   }

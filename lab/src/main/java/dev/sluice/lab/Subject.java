@@ -46,7 +46,7 @@ public record Subject(AlgorithmKind kind, Quota quota, Drip drip) {
       long every = drip.everyNanos(quota);
       if (lengthNanos / every > MOST_RUNS) {
         throw new IllegalArgumentException(
-            "drip: found a run every %s for %s, expected at most %d runs; let it come less often"
+            "drip: found a run every %s for %s, expected at most %s runs; let it come less often"
                 .formatted(Spans.exact(every), Spans.exact(lengthNanos), MOST_RUNS));
       }
     }

@@ -34,7 +34,7 @@ final class LocalPrometheus implements AutoCloseable {
     for (PrometheusMeterRegistry registry : registries) {
       HttpServer target = exposed(registry);
       targets.add(target);
-      addresses.add("\"127.0.0.1:%d\"".formatted(target.getAddress().getPort()));
+      addresses.add("\"127.0.0.1:%s\"".formatted(target.getAddress().getPort()));
     }
     Path config = folder.resolve("prometheus.yml");
     Files.writeString(
@@ -87,7 +87,7 @@ final class LocalPrometheus implements AutoCloseable {
   List<Double> ask(String promql) throws IOException, InterruptedException {
     URI uri =
         URI.create(
-            "http://127.0.0.1:%d/api/v1/query?query=%s"
+            "http://127.0.0.1:%s/api/v1/query?query=%s"
                 .formatted(port, URLEncoder.encode(promql, StandardCharsets.UTF_8)));
     String body = client.send(HttpRequest.newBuilder(uri).build(), BodyHandlers.ofString()).body();
     JsonNode answer = new ObjectMapper().readTree(body);

@@ -40,7 +40,7 @@ public record OverrideRow(
     LimitName name = catalogue.find(limitNumber);
     if (name == null) {
       throw new IllegalArgumentException(
-          "limit_number: found %d, expected the number of a known limit".formatted(limitNumber));
+          "limit_number: found %s, expected the number of a known limit".formatted(limitNumber));
     }
     String id = name.overrideIdOf(bucketKey);
     return new LimitOverride(

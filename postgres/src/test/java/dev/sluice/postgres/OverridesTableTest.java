@@ -150,7 +150,7 @@ class OverridesTableTest {
     sql("DROP TABLE rate_limit_overrides");
     sql("ALTER TABLE unchecked RENAME TO rate_limit_overrides");
     sql(
-        "INSERT INTO rate_limit_overrides VALUES (%d, '%s', %d, %d, 3600000000000, true, '', now())"
+        "INSERT INTO rate_limit_overrides VALUES (%s, '%s', %s, %s, 3600000000000, true, '', now())"
             .formatted(number, key, burst, count));
 
     TableContent content = table.load();

@@ -110,7 +110,7 @@ final class Lane {
       observer.refused(server.name(), Refusal.QUEUE_FULL);
       request.completeExceptionally(
           new StoreException(
-              "%d requests wait for %s, which is as many as may; nothing was charged"
+              "%s requests wait for %s, which is as many as may; nothing was charged"
                   .formatted(options.maxWaiting, server.name())));
       return;
     }

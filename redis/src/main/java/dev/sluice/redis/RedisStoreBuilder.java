@@ -389,7 +389,7 @@ public final class RedisStoreBuilder {
     boolean distinct = newNames.stream().distinct().count() == newNames.size();
     if (uri.kind() != Kind.RING || newNames.size() != uri.hosts().size() || !distinct) {
       throw new IllegalArgumentException(
-          "found %s, expected for a redis-ring one name for each of the %d hosts, all different"
+          "found %s, expected for a redis-ring one name for each of the %s hosts, all different"
               .formatted(newNames, uri.hosts().size()));
     }
     this.names = List.copyOf(newNames);

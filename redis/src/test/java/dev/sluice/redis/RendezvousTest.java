@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.List;
+import java.util.Locale;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -76,7 +77,8 @@ final class RendezvousTest {
     "'Call me Ishmael. Some years ago--never mind how long precisely-', 02a2e85470d6fd96"
   })
   void hash_knownTexts_isAsPublished(String text, String expected) {
-    assertThat("%016x".formatted(XxHash64.hash(text.getBytes(UTF_8)))).isEqualTo(expected);
+    assertThat(String.format(Locale.ROOT, "%016x", XxHash64.hash(text.getBytes(UTF_8))))
+        .isEqualTo(expected);
   }
 
   @Test

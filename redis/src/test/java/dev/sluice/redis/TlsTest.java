@@ -56,7 +56,7 @@ final class TlsTest {
   }
 
   private static RedisStoreBuilder builder(String host, String options) {
-    URI uri = URI.create("rediss://%s:%d/0%s".formatted(host, port, options));
+    URI uri = URI.create("rediss://%s:%s/0%s".formatted(host, port, options));
     return RedisStore.builder(uri)
         .timeout(Duration.ofMinutes(1))
         .connectTimeout(Duration.ofMinutes(1));
@@ -137,7 +137,7 @@ final class TlsTest {
 
   @Test
   void serverWithoutTls_isRefused() {
-    URI plain = URI.create("rediss://localhost:%d/0".formatted(redis.port()));
+    URI plain = URI.create("rediss://localhost:%s/0".formatted(redis.port()));
     try (RedisStore store =
         RedisStore.builder(plain)
             .timeout(Duration.ofSeconds(2)) // it says nothing to a greeting that it can not read
@@ -151,7 +151,7 @@ final class TlsTest {
 
   @Test
   void certificatesThatDoNotGoTogether_areRefusedAtOnce() {
-    URI plain = URI.create("redis://localhost:%d/0?ca=%s".formatted(port, ours.pem()));
+    URI plain = URI.create("redis://localhost:%s/0?ca=%s".formatted(port, ours.pem()));
     assertThatThrownBy(() -> RedisStore.open(plain))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("certificates without TLS");

@@ -22,7 +22,7 @@ record AddressRange(IpAddress lowest, int length) {
         IpAddress lowest = address.prefix(length);
         if (!lowest.equals(address)) {
           throw new IllegalArgumentException(
-              "trusted proxies: found %s, whose host bits are not clear; did you mean %s/%d?"
+              "trusted proxies: found %s, whose host bits are not clear; did you mean %s/%s?"
                   .formatted(text, lowest, length));
         }
         return new AddressRange(lowest, length);

@@ -15,7 +15,7 @@ record Cost(long fixed, @Nullable ToLongFunction<HttpServletRequest> ofRequest) 
       return transaction.withCost(tokens);
     } catch (InvalidRequestException e) {
       throw new UnusableRequestException(
-          "the request costs %d, which the limit %s never lets pass"
+          "the request costs %s, which the limit %s never lets pass"
               .formatted(tokens, transaction.name()));
     }
   }

@@ -57,7 +57,7 @@ final class QuietLog {
       }
       long more = leftOut.getAndSet(0);
       String text =
-          message.get() + (more == 0 ? "" : " (and %d more like it since)".formatted(more));
+          message.get() + (more == 0 ? "" : " (and %s more like it since)".formatted(more));
       logger.log(level, text, cause);
     }
   }

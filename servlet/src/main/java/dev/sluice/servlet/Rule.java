@@ -108,7 +108,7 @@ public final class Rule {
         Quota quota = limits.defaultFor(name);
         if (quota != null && cost.fixed() > quota.burst()) {
           faults.add(
-              "rule %s: found the cost %d for %s, whose burst is %d: it could never pass"
+              "rule %s: found the cost %s for %s, whose burst is %s: it could never pass"
                   .formatted(this, cost.fixed(), name, quota.burst()));
         }
       } catch (IllegalArgumentException e) {

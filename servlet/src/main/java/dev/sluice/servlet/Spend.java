@@ -22,7 +22,7 @@ record Spend(String limit, List<VaryBy> id) {
     List<IdFormat> formats = name.id().parts();
     if (formats.size() != id.size()) {
       throw new IllegalArgumentException(
-          "found %d part(s) for an id of %s (%s), expected %d: %s"
+          "found %s part(s) for an id of %s (%s), expected %s: %s"
               .formatted(id.size(), name, id, formats.size(), name.id().name()));
     }
     for (int i = 0; i < id.size(); i++) {

@@ -242,7 +242,7 @@ public final class VaryBy {
     List<String> values = source.values(visit, variables);
     if (values.size() > 1) {
       throw new UnusableRequestException(
-          "found %s %d times, expected it once".formatted(what, values.size()));
+          "found %s %s times, expected it once".formatted(what, values.size()));
     }
     if (values.size() == 1 && !values.get(0).isEmpty()) {
       return values.get(0);

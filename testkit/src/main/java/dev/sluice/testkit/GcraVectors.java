@@ -132,7 +132,7 @@ final class GcraVectors {
   }
 
   private static String text(boolean allowed, long remaining, long retryIn, long resetIn) {
-    return "%s remaining %d retryIn %d resetIn %d"
+    return "%s remaining %s retryIn %s resetIn %s"
         .formatted(allowed ? "allowed" : "denied", remaining, retryIn, resetIn);
   }
 }

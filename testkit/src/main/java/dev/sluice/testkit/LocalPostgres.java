@@ -64,7 +64,7 @@ public final class LocalPostgres {
   }
 
   private static String url(String user, String database) {
-    return "postgresql://%s127.0.0.1:%d/%s".formatted(user, port, database);
+    return "postgresql://%s127.0.0.1:%s/%s".formatted(user, port, database);
   }
 
   private static int start() throws IOException {
@@ -95,7 +95,7 @@ public final class LocalPostgres {
     String data = folder.resolve("data").toString();
     String log = folder.resolve("log").toString();
     int free = freePort();
-    String options = "-F -h 127.0.0.1 -p %d -k %s".formatted(free, folder);
+    String options = "-F -h 127.0.0.1 -p %s -k %s".formatted(free, folder);
     String control = bin.resolve("pg_ctl").toString();
     if (isRoot()) {
       run(List.of("chown", NOBODY, folder.toString()));

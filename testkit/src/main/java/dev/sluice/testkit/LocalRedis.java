@@ -258,7 +258,7 @@ public final class LocalRedis implements AutoCloseable {
     try {
       int code = new ProcessBuilder("kill", "-" + name, "" + running.pid()).start().waitFor();
       if (code != 0) {
-        throw new IllegalStateException("kill -%s ended with %d".formatted(name, code));
+        throw new IllegalStateException("kill -%s ended with %s".formatted(name, code));
       }
     } catch (IOException e) {
       throw new UncheckedIOException(e);

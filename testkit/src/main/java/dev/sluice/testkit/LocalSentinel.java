@@ -74,7 +74,7 @@ public final class LocalSentinel implements AutoCloseable {
         "knows the replica",
         () ->
             info(sentinel, "sentinel")
-                .contains("status=ok,address=127.0.0.1:%d,slaves=1".formatted(first.port())));
+                .contains("status=ok,address=127.0.0.1:%s,slaves=1".formatted(first.port())));
     return new LocalSentinel(first, second, sentinel);
   }
 

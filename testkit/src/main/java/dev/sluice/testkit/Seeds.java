@@ -31,7 +31,7 @@ public final class Seeds {
         property.accept(new Random(seed));
       } catch (RuntimeException | AssertionError e) {
         throw new AssertionError(
-            "%s%nThe history has the seed %d; -D%s=%d runs it alone."
+            "%s%nThe history has the seed %s; -D%s=%s runs it alone."
                 .formatted(e.getMessage(), seed, PROPERTY, seed),
             e);
       }

@@ -44,7 +44,7 @@ final class DefaultsReader {
       if (first != null) {
         problems.mistake(
             key,
-            "found %s again, expected each name once; it is on line %d too"
+            "found %s again, expected each name once; it is on line %s too"
                 .formatted(IdTexts.quote(key.text()), first));
       }
       if (key.text().equals(NamesReader.SECTION)) {

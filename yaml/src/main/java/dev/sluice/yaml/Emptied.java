@@ -27,7 +27,7 @@ final class Emptied {
               1,
               1,
               Severity.MISTAKE,
-              "found no %s, kept the limits as they are, with %d; restart to do without them"
+              "found no %s, kept the limits as they are, with %s; restart to do without them"
                   .formatted(what, before)));
     }
   }

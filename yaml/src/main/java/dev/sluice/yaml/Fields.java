@@ -44,7 +44,7 @@ final class Fields {
       if (first != null) {
         problems.mistake(
             entry.key(),
-            "found the field %s again, expected it once; it is on line %d too"
+            "found the field %s again, expected it once; it is on line %s too"
                 .formatted(name, first.key().line()));
       }
     }

@@ -44,7 +44,7 @@ final class FileContent {
         return new FileContent(
             file,
             new byte[0],
-            "found a file of more than %d MiB, expected at most that much"
+            "found a file of more than %s MiB, expected at most that much"
                 .formatted(MAX_BYTES >> 20));
       }
       return new FileContent(file, bytes, null);

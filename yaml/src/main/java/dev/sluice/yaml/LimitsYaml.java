@@ -8,6 +8,7 @@ import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
 import java.io.IOException;
 import java.math.BigDecimal;
+import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.scanner.StreamReader;
 
@@ -135,7 +136,10 @@ public final class LimitsYaml {
               } else if (isSafe(c)) {
                 quoted.appendCodePoint(c);
               } else {
-                quoted.append(c > 0xffff ? "\\U%08x".formatted(c) : "\\u%04x".formatted(c));
+                quoted.append(
+                    c > 0xffff
+                        ? String.format(Locale.ROOT, "\\U%08x", c)
+                        : String.format(Locale.ROOT, "\\u%04x", c));
               }
             });
     return quoted.append('"').toString();

@@ -77,7 +77,7 @@ final class OverridesReader {
     if (map.entries().size() > 1) {
       problems.mistake(
           map.entries().get(1).key(),
-          "found %d names in one entry, expected one: begin each entry with \"- \""
+          "found %s names in one entry, expected one: begin each entry with \"- \""
               .formatted(map.entries().size()));
     }
     map.entries().forEach(this::override);
@@ -187,7 +187,7 @@ final class OverridesReader {
     if (first != null) {
       problems.mistake(
           node,
-          "found %s again for %s, expected each id once; it is on line %d too"
+          "found %s again for %s, expected each id once; it is on line %s too"
               .formatted(IdTexts.quote(canonical), name, first));
     }
     return first == null;

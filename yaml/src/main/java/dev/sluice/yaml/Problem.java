@@ -31,7 +31,7 @@ public record Problem(String file, int line, int column, Severity severity, Stri
   /** As compilers print it: {@code file:line:column: message}, a warning marked as such. */
   @Override
   public String toString() {
-    return "%s:%d:%d: %s%s"
+    return "%s:%s:%s: %s%s"
         .formatted(file, line, column, severity == Severity.WARNING ? "warning: " : "", message);
   }
 }

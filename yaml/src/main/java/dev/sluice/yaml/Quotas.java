@@ -63,7 +63,7 @@ final class Quotas {
               .divide(BigDecimal.valueOf(period - lost), new MathContext(2));
       problems.warning(
           count,
-          "found %d, but one token every %d ns (period / count, rounded down) lets %s through in a"
+          "found %s, but one token every %s ns (period / count, rounded down) lets %s through in a"
                   .formatted(quota.count(), quota.intervalNanos(), effective.toPlainString())
               + " period, %s %% more; expected a count that divides the period's nanoseconds better"
                   .formatted(percent.toPlainString()));

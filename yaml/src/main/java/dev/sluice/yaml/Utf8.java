@@ -4,6 +4,7 @@ import java.nio.ByteBuffer;
 import java.nio.CharBuffer;
 import java.nio.charset.CoderResult;
 import java.nio.charset.StandardCharsets;
+import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.scanner.StreamReader;
 
@@ -31,7 +32,10 @@ final class Utf8 {
           text,
           start,
           odd,
-          "found the control character U+%04X, expected text".formatted(text.codePointAt(odd)),
+          String.format(
+              Locale.ROOT,
+              "found the control character U+%04X, expected text",
+              text.codePointAt(odd)),
           problems);
       return null;
     }
@@ -40,7 +44,8 @@ final class Utf8 {
           text,
           start,
           odd,
-          "found the byte 0x%02x, expected text in UTF-8".formatted(bytes[in.position()]),
+          String.format(
+              Locale.ROOT, "found the byte 0x%02x, expected text in UTF-8", bytes[in.position()]),
           problems);
       return null;
     }

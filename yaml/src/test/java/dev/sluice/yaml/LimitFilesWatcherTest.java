@@ -298,11 +298,11 @@ class LimitFilesWatcherTest {
   }
 
   private static String defaults(int burst) {
-    return "NewOrdersPerAccount: {burst: %d, count: 1, period: 1s}\n".formatted(burst);
+    return "NewOrdersPerAccount: {burst: %s, count: 1, period: 1s}\n".formatted(burst);
   }
 
   private static String overrides(int burst) {
-    return "- NewOrdersPerAccount: {burst: %d, count: 2, period: 1s, ids: [17]}\n".formatted(burst);
+    return "- NewOrdersPerAccount: {burst: %s, count: 2, period: 1s, ids: [17]}\n".formatted(burst);
   }
 
   private long defaultBurst() {

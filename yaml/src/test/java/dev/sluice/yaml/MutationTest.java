@@ -54,7 +54,7 @@ class MutationTest {
             .isNotEmpty()
             .allMatch(MutationTest::isWhole);
       } catch (RuntimeException | Error e) {
-        fail("seed %d: %s".formatted(seed + i, new String(mutant, UTF_8)), e);
+        fail("seed %s: %s".formatted(seed + i, new String(mutant, UTF_8)), e);
       }
     }
   }

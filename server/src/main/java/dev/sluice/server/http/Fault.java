@@ -87,7 +87,7 @@ record Fault(HttpStatus status, String type, String title, String detail, @Nulla
         HttpStatus.REQUEST_ENTITY_TOO_LARGE,
         "too-large",
         "The body is too large",
-        "found more than %d bytes, expected at most that".formatted(maxBytes),
+        "found more than %s bytes, expected at most that".formatted(maxBytes),
         null);
   }
 

@@ -6,6 +6,7 @@ import java.nio.ByteBuffer;
 import java.nio.CharBuffer;
 import java.nio.charset.CoderResult;
 import java.nio.charset.StandardCharsets;
+import java.util.Locale;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
@@ -43,8 +44,11 @@ final class JsonText {
   private static WireException noUtf8(byte[] text, int at, int offset) {
     return new WireException(
         null,
-        "found no valid JSON: the byte 0x%02x (column %d), expected text in UTF-8"
-            .formatted(text[at], at - offset + 1));
+        String.format(
+            Locale.ROOT,
+            "found no valid JSON: the byte 0x%02x (column %d), expected text in UTF-8",
+            text[at],
+            at - offset + 1));
   }
 
   /** A fault for what the parser refused, in its words. */

@@ -126,7 +126,7 @@ public final class WireReader {
       if (transactions.size() > WireRequest.MOST_TRANSACTIONS) {
         throw new WireException(
             "transactions",
-            "found more than %d transactions, expected 1 to %d"
+            "found more than %s transactions, expected 1 to %s"
                 .formatted(WireRequest.MOST_TRANSACTIONS, WireRequest.MOST_TRANSACTIONS));
       }
     }

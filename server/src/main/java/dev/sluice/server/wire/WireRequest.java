@@ -54,7 +54,7 @@ public record WireRequest(
     if (transactions.isEmpty() || transactions.size() > MOST_TRANSACTIONS) {
       throw new WireException(
           "transactions",
-          "found %d transactions, expected 1 to %d"
+          "found %s transactions, expected 1 to %s"
               .formatted(transactions.size(), MOST_TRANSACTIONS));
     }
     List<Transaction> found = new ArrayList<>(transactions.size());

@@ -46,7 +46,7 @@ final class Chart {
       }
     }
     return """
-        <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img" \
+        <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %s %s" role="img" \
         aria-label="Nanoseconds per decision of Sluice and its peers">
         <style>
         text { font: 13px system-ui, sans-serif; fill: #24292f }
@@ -62,6 +62,6 @@ final class Chart {
   }
 
   private static String text(int x, int y, String style, String text) {
-    return "<text x=\"%d\" y=\"%d\" class=\"%s\">%s</text>".formatted(x, y, style, text);
+    return "<text x=\"%s\" y=\"%s\" class=\"%s\">%s</text>".formatted(x, y, style, text);
   }
 }

@@ -2,6 +2,7 @@ package dev.sluice.benchmarks.memory;
 
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
+import java.util.Locale;
 
 /** Measures, in a process of its own, the heap that one live bucket takes; prints bytes. */
 final class Footprint {
@@ -15,9 +16,9 @@ final class Footprint {
     boolean unused = decider.trySpend("warm");
     long before = used();
     for (int i = 0; i < keys; i++) {
-      unused = decider.trySpend("user-%015d".formatted(i * 7_919L));
+      unused = decider.trySpend(String.format(Locale.ROOT, "user-%015d", i * 7_919L));
     }
-    System.out.printf("%.2f%n", (used() - before) / (double) keys);
+    System.out.printf(Locale.ROOT, "%.2f%n", (used() - before) / (double) keys);
     if (!decider.trySpend("still here")) {
       throw new IllegalStateException("found a denial, expected an allowance");
     }

@@ -80,7 +80,8 @@ record Goal(String text, double figure, double wanted, boolean atLeast) {
     }
     for (Size size : sizes) {
       if (size.subject() == Subjects.SLUICE) {
-        String text = "bytes of heap per live bucket at %,d".formatted(size.keys());
+        String text =
+            String.format(Locale.ROOT, "bytes of heap per live bucket at %,d", size.keys());
         goals.add(new Goal(text, size.bytes(), 24, false));
       }
     }

@@ -1,5 +1,6 @@
 package dev.sluice.benchmarks.memory;
 
+import java.util.Locale;
 import java.util.Random;
 
 /**
@@ -17,7 +18,7 @@ final class Keys {
   static String[] make(int count) {
     String[] keys = new String[count];
     for (int i = 0; i < count; i++) {
-      keys[i] = "user-%015d".formatted(i * 7_919L);
+      keys[i] = String.format(Locale.ROOT, "user-%015d", i * 7_919L);
     }
     return keys;
   }

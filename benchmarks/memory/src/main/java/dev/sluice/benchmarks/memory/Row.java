@@ -1,5 +1,7 @@
 package dev.sluice.benchmarks.memory;
 
+import java.util.Locale;
+
 /**
  * One thing to measure.
  *
@@ -16,15 +18,16 @@ record Row(
 
   /** What distinguishes it from the same of another subject. */
   String scene() {
-    return "%s, %,d %s, %s, %d thread%s, %s"
-        .formatted(
-            answers,
-            keys,
-            keys == 1 ? "key" : "keys",
-            distribution,
-            threads,
-            threads == 1 ? "" : "s",
-            collector);
+    return String.format(
+        Locale.ROOT,
+        "%s, %,d %s, %s, %d thread%s, %s",
+        answers,
+        keys,
+        keys == 1 ? "key" : "keys",
+        distribution,
+        threads,
+        threads == 1 ? "" : "s",
+        collector);
   }
 
   Row of(Subjects other) {

@@ -208,8 +208,13 @@ final class Soak {
       long given = givenOut.get(i);
       if (given > most || given < least) {
         error(
-            "hot key %d: found %,d tokens given out, expected %,d to %,d"
-                .formatted(i, given, least, most));
+            String.format(
+                Locale.ROOT,
+                "hot key %d: found %,d tokens given out, expected %,d to %,d",
+                i,
+                given,
+                least,
+                most));
       }
     }
   }

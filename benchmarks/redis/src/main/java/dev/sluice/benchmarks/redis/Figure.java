@@ -1,6 +1,7 @@
 package dev.sluice.benchmarks.redis;
 
 import java.util.List;
+import java.util.Locale;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.Stream;
 
@@ -28,13 +29,21 @@ record Figure(
     String waits =
         p50Nanos == 0
             ? ""
-            : " (%.0f / %.0f)".formatted(p50Nanos / NANOS_PER_MICRO, p99Nanos / NANOS_PER_MICRO);
-    return "%,.0f%s%s"
-        .formatted(perSecond, waits, failures == 0 ? "" : ", " + failures + " failed");
+            : String.format(
+                Locale.ROOT,
+                " (%.0f / %.0f)",
+                p50Nanos / NANOS_PER_MICRO,
+                p99Nanos / NANOS_PER_MICRO);
+    return String.format(
+        Locale.ROOT,
+        "%,.0f%s%s",
+        perSecond,
+        waits,
+        failures == 0 ? "" : ", " + failures + " failed");
   }
 
   String processorCell() {
-    return "%.1f + %.1f".formatted(clientMicros, serverMicros);
+    return String.format(Locale.ROOT, "%.1f + %.1f", clientMicros, serverMicros);
   }
 
   /** All numbers, for {@link #parse}. */

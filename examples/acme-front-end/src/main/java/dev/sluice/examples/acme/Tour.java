@@ -128,7 +128,7 @@ public final class Tour {
     }
     Duration took = Duration.between(start, now());
     out.printf(
-        "  %d failures in %d days and %d hours, then%n",
+        "  %s failures in %s days and %s hours, then%n",
         failures, took.toDays(), took.toHoursPart());
     show("failure", answer);
     show("order", ca.newOrder(600, List.of(forgotten), false));
@@ -153,13 +153,13 @@ public final class Tour {
       done++;
       answer = act.apply(done + 1);
     }
-    out.printf("  %d %s, then%n", done, what);
+    out.printf("  %s %s, then%n", done, what);
     show("one more", answer);
   }
 
   private void pass(Duration time) {
     nowNanos.addAndGet(time.toNanos());
-    out.printf("  (%d min %d s pass)%n", time.toMinutes(), time.toSecondsPart());
+    out.printf("  (%s min %s s pass)%n", time.toMinutes(), time.toSecondsPart());
   }
 
   private void title(String text) {
