@@ -143,9 +143,14 @@ public final class Decision {
         false);
   }
 
-  /** Nothing stood in the way: the limit is disabled, or there was nothing to check. */
+  /** Nothing stood in the way: nothing limits the id, or there was nothing to check. */
   static Decision unlimited(@Nullable Transaction transaction) {
     return new Decision(true, transaction, Long.MAX_VALUE, 0, 0, 0, false);
+  }
+
+  /** A refund where nothing limits the id: there is no bucket to give anything back to. */
+  static Decision nothingRefunded(@Nullable Transaction transaction) {
+    return new Decision(false, transaction, Long.MAX_VALUE, 0, 0, 0, false);
   }
 
   /** What a failure rule says without any bucket; a denial sends the client away for a second. */
@@ -160,9 +165,7 @@ public final class Decision {
         allowed, transaction(), remaining, retryInNanos, resetInNanos, nowNanos, true);
   }
 
-  /**
-   * The decision of a batch: the strictest that counts; of equals the last, as in the seed system.
-   */
+  /** The decision of a batch: the strictest that counts; of equals the last, as in Boulder. */
   static Decision ofBatch(List<Decision> counting, List<Decision> parts) {
     Decision strictest = unlimited(null);
     for (Decision decision : counting) {
@@ -208,6 +211,21 @@ public final class Decision {
    */
   public boolean denied() {
     return !allowed;
+  }
+
+  /**
+   * Whether a limit was asked. Where none was, {@link Transaction#coverage} of the {@link
+   * #transaction} says why: somebody wrote that it is unlimited, or its default is missing.
+   *
+   * @return false if nothing limits the id, or a batch had nothing to check
+   */
+  public boolean limited() {
+    if (terms != null) {
+      return terms.quota() != null;
+    }
+    return transaction != null
+        && transaction.kind() != Transaction.Kind.ALLOW_ONLY
+        && transaction.quota() != null;
   }
 
   /**
@@ -336,33 +354,42 @@ public final class Decision {
 
   /**
    * The value of a {@code Retry-After} header: {@link #retryIn} in whole seconds, rounded up, and
-   * some more ({@link LimitName#jitter}) so that clients don't come back together.
+   * some more ({@link LimitName#jitter}) so that clients don't come back together: of clients that
+   * are denied at the same moment, each is told another time. As a header has no parts of a second,
+   * up to one second is added where the limit's share is less; {@link #message} is for people, and
+   * has the share alone.
    *
    * @return seconds, at least 1 for a denial that can be waited out
    */
   public long retryAfterSeconds() {
     long roundedUp =
         retryInNanos / NANOS_PER_SECOND + (retryInNanos % NANOS_PER_SECOND > 0 ? 1 : 0);
-    return roundedUp + jitterSeconds();
+    return roundedUp + jitterSeconds(1);
   }
 
   /** Whole seconds, never before the wait is over. */
   Instant retryAt() {
     Instant earliest = decidedAt().plusNanos(retryInNanos);
     long roundedUp = earliest.getEpochSecond() + (earliest.getNano() > 0 ? 1 : 0);
-    return Instant.ofEpochSecond(roundedUp + jitterSeconds());
+    return Instant.ofEpochSecond(roundedUp + jitterSeconds(0));
   }
 
-  /** The same whenever this decision is asked, another for another decision. */
-  private long jitterSeconds() {
+  /**
+   * The same whenever this decision is asked, another for another decision, also for one on the
+   * same id at the same moment: they differ as objects.
+   *
+   * @param leastSpread the seconds over which short waits are spread too, of which the limit's
+   *     share is less than one
+   */
+  private long jitterSeconds(long leastSpread) {
     Transaction transaction = transaction();
-    if (transaction == null) {
+    if (transaction == null || retryInNanos == 0 || transaction.name().jitter() == 0) {
       return 0;
     }
+    long share = (long) (transaction.name().jitter() * retryInNanos / NANOS_PER_SECOND);
     long mixed = (nowNanos ^ Long.rotateLeft(resetInNanos, 32)) * 0x9E3779B97F4A7C15L;
-    mixed = (mixed ^ (mixed >>> 32)) * 0xD6E8FEB86659FD93L;
-    double share = (mixed >>> 11) * 0x1.0p-53 * transaction.name().jitter();
-    return (long) (share * retryInNanos / NANOS_PER_SECOND);
+    mixed = (mixed ^ (mixed >>> 32) ^ System.identityHashCode(this)) * 0xD6E8FEB86659FD93L;
+    return Long.remainderUnsigned(mixed ^ (mixed >>> 32), Math.max(share, leastSpread) + 1);
   }
 
   /**

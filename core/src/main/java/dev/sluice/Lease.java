@@ -38,6 +38,9 @@ import org.jspecify.annotations.Nullable;
  * one that is asked for more has its TAT far ahead, and the tokens last.
  *
  * Refunds and resets through this limiter move the stretch, as they move a reservation's.
+ *
+ * Under another quota an interval has another length, so the tokens of the old one can't be handed out
+ * in its stead. They go back to the store, by the rule of a reservation whose limit changed.
  */
 
 /**
@@ -47,7 +50,9 @@ import org.jspecify.annotations.Nullable;
  * <p>Never gives out more than the limit allows. It may deny while others hold tokens: at most
  * {@code tokens} times the number of shares that threads are spread over, which is less than four
  * times the number of processors. What observers see are the spends of {@code tokens} tokens each.
- * Where the limits are replaced, what is held under the old ones is dropped.
+ * Where the limits are replaced, what is held stays good as long as the quota of this id is the
+ * same; otherwise it is given back, as far as it has not come back by itself, and new tokens are
+ * taken.
  *
  * <p>Thread-safe. {@link #trySpend} blocks as a spend does when it takes new tokens; {@link #close}
  * as a refund does.
@@ -97,7 +102,7 @@ public final class Lease implements AutoCloseable {
     long thread = Thread.currentThread().getId() * 0x9E3779B97F4A7C15L;
     Share share = shares[(int) (thread >>> 32) & (shares.length - 1)];
     Held held = share.held;
-    return (held != null && held.limits == limits.get() && held.take(ticker.getAsLong()))
+    return (held != null && limits.isStill(held.limits) && held.take(ticker.getAsLong()))
         || share.renew();
   }
 
@@ -130,12 +135,13 @@ public final class Lease implements AutoCloseable {
       try {
         Held last = held;
         Limits now = limits.get();
-        if (last != null && last.limits == now && last.take(ticker.getAsLong())) {
-          return true; // somebody else renewed it
-        }
-        drop(last);
         Terms terms = Transaction.of(now, name, id).terms();
         Quota quota = terms.quota();
+        boolean sameQuota = last != null && last.moveTo(now, terms);
+        if (last != null && sameQuota && last.take(ticker.getAsLong())) {
+          return true; // somebody else renewed it, or the limits were replaced by like ones
+        }
+        drop(last, sameQuota, quota);
         if (quota == null) {
           return true;
         }
@@ -172,14 +178,31 @@ public final class Lease implements AutoCloseable {
           Gcra.aheadNanos(reading.nowNanos(), reading.tatNanos(), quota.offsetNanos());
       long untilNanos = reading.nowNanos() + aheadNanos + quota.incrementNanos(wanted);
       engine.ledger().outstanding().place(stretches.get(0), reading.nowNanos(), untilNanos);
-      held = new Held(now, quota, stretches.get(0), (int) wanted, reading.nowNanos() - before);
+      held =
+          new Held(
+              now,
+              transaction.bucketKey(),
+              quota,
+              stretches.get(0),
+              (int) wanted,
+              reading.nowNanos() - before);
       return wanted;
     }
 
-    private void drop(@Nullable Held last) {
+    /** What can't be handed out under the new quota goes back; the rest has come back by itself. */
+    private void drop(@Nullable Held last, boolean sameQuota, @Nullable Quota quota) {
       held = null;
-      if (last != null) {
-        engine.ledger().outstanding().close(last.stretch);
+      if (last == null) {
+        return;
+      }
+      Charge refund = sameQuota ? null : last.refund(quota);
+      engine.ledger().outstanding().close(last.stretch);
+      if (refund != null) {
+        try {
+          var unused = engine.ledger().charge(Act.REFUND, List.of(refund));
+        } catch (StoreException e) {
+          // The tokens stay spent, which gives out less. The spend that follows meets the failure.
+        }
       }
     }
 
@@ -191,9 +214,9 @@ public final class Lease implements AutoCloseable {
         if (last == null) {
           return;
         }
-        Charge refund = last.refund();
+        Charge refund = last.refund(Transaction.of(limits.get(), name, id).quota());
         engine.ledger().outstanding().close(last.stretch);
-        if (refund != null && last.limits == limits.get()) {
+        if (refund != null) {
           var unused = engine.ledger().charge(Act.REFUND, List.of(refund));
         }
       } finally {
@@ -204,20 +227,37 @@ public final class Lease implements AutoCloseable {
 
   /** What one spend took: tokens {@code next} to {@code count}, of which 0 went to who asked. */
   private final class Held {
-    private final Limits limits;
+    private final String bucketKey;
     private final Quota quota;
     private final Stretch stretch;
     private final int count;
     private final long
         storeMinusTicker; // the store's present was read after the ticker: never less
     private final AtomicInteger next = new AtomicInteger(1);
+    private volatile Limits limits; // those last seen to have this quota for the bucket
 
-    Held(Limits limits, Quota quota, Stretch stretch, int count, long storeMinusTicker) {
+    Held(
+        Limits limits,
+        String bucketKey,
+        Quota quota,
+        Stretch stretch,
+        int count,
+        long storeMinusTicker) {
       this.limits = limits;
+      this.bucketKey = bucketKey;
       this.quota = quota;
       this.stretch = stretch;
       this.count = count;
       this.storeMinusTicker = storeMinusTicker;
+    }
+
+    /** Stays good under other limits if they have the same quota for the same bucket. */
+    boolean moveTo(Limits now, Terms terms) {
+      if (!quota.equals(terms.quota()) || !bucketKey.equals(terms.name().bucketKey(id))) {
+        return false;
+      }
+      limits = now;
+      return true;
     }
 
     /** Hands out the first token whose interval has not begun. */
@@ -245,17 +285,23 @@ public final class Lease implements AutoCloseable {
       return (int) Math.max(count - Long.divideUnsigned(leftNanos, quota.intervalNanos()), 0);
     }
 
-    /** Nothing is handed out after this. */
-    @Nullable Charge refund() {
+    /** What goes back under the quota that holds now. Nothing is handed out after this. */
+    @Nullable Charge refund(@Nullable Quota now) {
       int left = count - Math.min(next.getAndSet(count), count);
       long untilNanos = stretch.untilNanos();
-      return left == 0 || untilNanos == Gcra.NO_TAT
+      if (left == 0 || untilNanos == Gcra.NO_TAT || now == null) {
+        return null;
+      }
+      long shrunkNanos = Math.max(quota.offsetNanos() - now.offsetNanos(), 0);
+      long intervalNanos = Math.min(quota.intervalNanos(), now.intervalNanos());
+      long worthNanos = intervalNanos * left - shrunkNanos;
+      return worthNanos <= 0
           ? null
           : new Charge(
-              Transaction.of(limits, name, id).bucketKey(),
+              bucketKey,
               Charge.Act.REFUND,
-              quota.incrementNanos(left),
-              quota.offsetNanos(),
+              Math.min(worthNanos, now.offsetNanos()),
+              now.offsetNanos(),
               untilNanos);
     }
   }

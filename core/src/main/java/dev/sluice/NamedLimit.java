@@ -62,9 +62,8 @@ public final class NamedLimit {
 
   private Resolved resolved() {
     Resolved last = resolved;
-    Limits now = limits.get();
-    if (last.limits() != now) {
-      last = resolve(now);
+    if (!limits.isStill(last.limits())) {
+      last = resolve(limits.get());
       resolved = last;
     }
     return last;

@@ -3,6 +3,7 @@ package dev.sluice;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction.Kind;
 import dev.sluice.gcra.Quota;
+import dev.sluice.limit.IdTexts;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.InvalidRequestException.Field;
 import dev.sluice.store.Charge;
@@ -36,7 +37,7 @@ record Plan(Act act, List<Transaction> transactions, List<Charge> charges) {
         throw new InvalidRequestException(
             Field.TRANSACTIONS,
             "found two transactions on the bucket %s (%s), expected each bucket once in a batch"
-                .formatted(charge.key(), transaction.name()));
+                .formatted(IdTexts.printable(charge.key()), transaction.name()));
       }
       charges.add(charge);
     }
@@ -51,7 +52,7 @@ record Plan(Act act, List<Transaction> transactions, List<Charge> charges) {
       throw new InvalidRequestException(
           Field.KIND,
           "found a reset-only transaction on the bucket %s, expected it in a reset alone"
-              .formatted(transaction.bucketKey()));
+              .formatted(IdTexts.printable(transaction.bucketKey())));
     }
     Quota quota = limiting(transaction);
     if (quota == null) {
@@ -95,7 +96,7 @@ record Plan(Act act, List<Transaction> transactions, List<Charge> charges) {
     for (Transaction transaction : transactions) {
       Quota quota = limiting(transaction);
       if (quota == null) {
-        decisions.add(Decision.unlimited(transaction));
+        decisions.add(unlimited(transaction));
       } else {
         Reading reading = readings.get(next++);
         decisions.add(
@@ -107,6 +108,13 @@ record Plan(Act act, List<Transaction> transactions, List<Charge> charges) {
     return decisions;
   }
 
+  /** Nothing stood in the way of a spend, and nothing was given back by a refund. */
+  private Decision unlimited(@Nullable Transaction transaction) {
+    return act == Act.REFUND
+        ? Decision.nothingRefunded(transaction)
+        : Decision.unlimited(transaction);
+  }
+
   /** The decision of the batch, from those of its transactions. */
   Decision strictest(List<Decision> decisions) {
     List<Decision> counting = new ArrayList<>(decisions.size());
@@ -115,7 +123,7 @@ record Plan(Act act, List<Transaction> transactions, List<Charge> charges) {
         counting.add(decisions.get(i));
       }
     }
-    return Decision.ofBatch(counting, decisions);
+    return Decision.ofBatch(counting.isEmpty() ? List.of(unlimited(null)) : counting, decisions);
   }
 
   private boolean counts(Kind kind) {

@@ -2,6 +2,7 @@ package dev.sluice;
 
 import dev.sluice.gcra.Gcra;
 import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Coverage;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
@@ -18,13 +19,15 @@ final class Terms {
   private final LimitName name;
   private final @Nullable Quota quota;
   private final boolean overridden;
+  private final Coverage coverage;
   private final Outcome<Boolean> fits;
   private final Outcome<Decision> decision;
 
-  private Terms(LimitName name, @Nullable Quota quota, boolean overridden) {
+  private Terms(LimitName name, @Nullable Quota quota, boolean overridden, Coverage coverage) {
     this.name = name;
     this.quota = quota;
     this.overridden = overridden;
+    this.coverage = coverage;
     long offsetNanos = quota == null ? 0 : quota.offsetNanos();
     this.fits =
         (id, incrementNanos, nowNanos, tatNanos) -> {
@@ -37,11 +40,11 @@ final class Terms {
   }
 
   static Terms ofDefault(Limits limits, LimitName name) {
-    return new Terms(name, limits.defaultFor(name), false);
+    return new Terms(name, limits.defaultFor(name), false, limits.coverage(name));
   }
 
   static Terms ofOverride(LimitOverride override, LimitName name) {
-    return new Terms(name, override.quota(), true);
+    return new Terms(name, override.quota(), true, Coverage.LIMITED);
   }
 
   static Terms of(Limits limits, LimitName name, String canonicalId) {
@@ -53,13 +56,17 @@ final class Terms {
     return name;
   }
 
-  /** Null where the limit is disabled. */
+  /** Null where nothing is limited; {@link #coverage} says why. */
   @Nullable Quota quota() {
     return quota;
   }
 
   boolean overridden() {
     return overridden;
+  }
+
+  Coverage coverage() {
+    return coverage;
   }
 
   /** Whether a check or a spend is allowed. */

@@ -1,6 +1,8 @@
 package dev.sluice;
 
 import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Coverage;
+import dev.sluice.limit.IdTexts;
 import dev.sluice.limit.InvalidIdException;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.InvalidRequestException.Field;
@@ -155,10 +157,19 @@ public final class Transaction {
   /**
    * How much may pass.
    *
-   * @return the quota, null where the limit is disabled for the id
+   * @return the quota, null where nothing limits the id; {@link #coverage} says why
    */
   public @Nullable Quota quota() {
     return terms.quota();
+  }
+
+  /**
+   * Whether the limits hold the id to a quota, and if not, why.
+   *
+   * @return {@link Coverage#LIMITED} where there is a quota
+   */
+  public Coverage coverage() {
+    return terms.coverage();
   }
 
   /**
@@ -209,7 +220,7 @@ public final class Transaction {
 
   @Override
   public String toString() {
-    return "%s %s, cost %s, %s".formatted(kind, bucketKey(), cost, quota());
+    return "%s %s, cost %s, %s".formatted(kind, IdTexts.printable(bucketKey()), cost, quota());
   }
 
   /** What is done with a bucket. */
@@ -222,7 +233,7 @@ public final class Transaction {
     SPEND_ONLY,
     /** Forgotten; for resets only. */
     RESET_ONLY,
-    /** Neither checked nor spent: the limit is disabled. */
+    /** Neither checked nor spent: nothing limits the id. */
     ALLOW_ONLY
   }
 }

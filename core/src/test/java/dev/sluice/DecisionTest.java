@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.Coverage;
+import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.store.BucketStore;
 import java.time.Duration;
@@ -33,7 +35,7 @@ class DecisionTest {
   }
 
   @Test
-  void message_denialAtTheEpoch_readsAsTheSeedSystemWritesIt() {
+  void message_denialAtTheEpoch_readsAsBoulderWritesIt() {
     assertThat(denied(Quota.of(10, 720, Duration.ofHours(1)), 0).message())
         .isEqualTo(
             "too many new registrations (10) from this IP address in the last 1h0m0s,"
@@ -47,6 +49,49 @@ class DecisionTest {
     assertThat(limiter.spend(LIMIT, IP).message()).isEmpty();
     assertThat(limiter.refund(LIMIT, "192.0.2.8").message()).isEmpty();
     assertThat(limiter.spend(List.of()).message()).isEmpty();
+  }
+
+  @Test
+  void refund_whereNothingIsLimited_givesNothingBack() {
+    Limiter limiter = limiter(Quota.per(2, Duration.ofSeconds(1)), NOW);
+    Decision single = limiter.refund("NewOrdersPerAccount", "17");
+    assertThat(single.allowed()).isFalse();
+    assertThat(single.limited()).isFalse();
+    Transaction disabled = limiter.transaction("NewOrdersPerAccount", "17");
+    assertThat(limiter.refund(List.of(disabled)).allowed()).isFalse();
+    assertThat(limiter.refund(List.of(disabled)).message()).isEmpty();
+    // Beside a bucket that gets something back, it has no say.
+    assertThat(limiter.spend(LIMIT, IP).allowed()).isTrue();
+    assertThat(limiter.refund(List.of(disabled, limiter.transaction(LIMIT, IP))).allowed())
+        .isTrue();
+  }
+
+  @Test
+  void limited_saysWhetherALimitWasAsked() {
+    Limiter limiter = limiter(Quota.per(2, Duration.ofSeconds(1)), NOW);
+    assertThat(limiter.spend(LIMIT, IP).limited()).isTrue();
+    assertThat(limiter.spend(List.of(limiter.transaction(LIMIT, IP))).limited()).isTrue();
+    Decision open = limiter.spend("NewOrdersPerAccount", "17");
+    assertThat(open.limited()).isFalse();
+    assertThat(open.transaction()).isNotNull();
+    assertThat(open.transaction().coverage()).isEqualTo(Coverage.NOT_CONFIGURED);
+    assertThat(limiter.spend(List.of()).limited()).isFalse();
+    assertThat(limiter.spend(List.of(limiter.transaction(LIMIT, IP).allowOnly())).limited())
+        .isFalse();
+  }
+
+  @Test
+  void message_idWithMarksThatReverseTheWriting_isEscaped() {
+    LimitName name = LimitName.builder(1, "PerUser").message("too many of {id}").build();
+    Limits limits =
+        Limits.builder(Catalogue.of(name))
+            .limit("PerUser", Quota.per(1, Duration.ofSeconds(1)))
+            .build();
+    Limiter limiter = Limiter.of(limits, BucketStore.inMemory(() -> NOW));
+    String id = "eve\u202e\u2028\u200b\u3164\udb40\udc41é😀";
+    assertThat(limiter.spend("PerUser", id).toString()).doesNotContain("\u202e", "\u2028");
+    assertThat(limiter.spend("PerUser", id).message())
+        .startsWith("too many of eve\\u202e\\u2028\\u200b\\u3164\\U000e0041é😀, retry after");
   }
 
   @Test
@@ -66,8 +111,9 @@ class DecisionTest {
       Instant retryAt = denied.retryAt();
       assertThat(retryAt).isEqualTo(retryAt.truncatedTo(ChronoUnit.SECONDS));
       assertThat(retryAt).isBetween(earliest, earliest.plus(latest));
+      // The header has whole seconds only, and short waits are spread over one more.
       assertThat(Duration.ofSeconds(denied.retryAfterSeconds()))
-          .isBetween(denied.retryIn(), denied.retryIn().plus(latest));
+          .isBetween(denied.retryIn(), denied.retryIn().plus(latest).plusSeconds(1));
     }
   }
 

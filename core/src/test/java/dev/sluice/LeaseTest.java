@@ -142,6 +142,82 @@ class LeaseTest {
   }
 
   @Test
+  void tokens_underLimitsThatKeepTheQuota_areAllHandedOut() {
+    int given = 0;
+    try (Lease lease = lease(10, 1)) {
+      for (int i = 0; i < 1_000; i++) {
+        limits.replace(limits(100, 1 + i)); // replaced each time, and never for this limit
+        given += lease.trySpend() ? 1 : 0;
+      }
+    }
+    assertThat(given).isEqualTo(100);
+  }
+
+  @Test
+  void tokens_underEqualLimits_areAllHandedOut() {
+    int given = 0;
+    try (Lease lease = lease(10, 1)) {
+      for (int i = 0; i < 1_000; i++) {
+        limits.replace(limits(100));
+        given += lease.trySpend() ? 1 : 0;
+      }
+    }
+    assertThat(given).isEqualTo(100);
+  }
+
+  @Test
+  void tokens_underAnotherQuota_areGivenBack() {
+    Lease lease = lease(10, 1);
+    assertThat(lease.trySpend()).isTrue();
+    assertThat(limiter.check(NAME, "hot", 0).remaining()).isEqualTo(90);
+    limits.replace(limits(200));
+    assertThat(lease.trySpend()).isTrue();
+    // The bucket grew by 100; 9 tokens went back, and 10 were taken anew.
+    assertThat(limiter.check(NAME, "hot", 0).remaining()).isEqualTo(200 - 1 - 10);
+    limits.replace(limits(300));
+    lease.close();
+    assertThat(limiter.check(NAME, "hot", 0).remaining()).isEqualTo(300 - 2);
+  }
+
+  @Test
+  void tokens_whateverIsReplacedWhenever_areNeverMoreThanTheLimitAllows() {
+    for (long seed = 0; seed < 200; seed++) {
+      Random random = new Random(seed);
+      nowNanos.addAndGet(10_000_000);
+      int burst = 100;
+      limits.replace(limits(burst));
+      long start = nowNanos.get();
+      long given = 0;
+      try (Lease lease = lease(1 + random.nextInt(30), 1)) {
+        for (int i = 0; i < 500; i++) {
+          if (random.nextInt(10) == 0) {
+            nowNanos.addAndGet(random.nextInt(5_000));
+          }
+          if (random.nextInt(20) == 0) {
+            limits.replace(limits(burst, 1 + random.nextInt(3)));
+          }
+          if (random.nextInt(40) == 0) {
+            burst += random.nextInt(20);
+            limits.replace(limits(burst));
+          }
+          given += lease.trySpend() ? 1 : 0;
+        }
+      }
+      long most = burst + (nowNanos.get() - start) / T;
+      long left = limiter.check(NAME, "hot", 0).remaining();
+      assertThat(given + left).as("seed %d", seed).isLessThanOrEqualTo(most);
+    }
+  }
+
+  private static Limits limits(int burst, int burstOfAnother) {
+    LimitName other = LimitName.builder(2, "Unrelated").build();
+    return Limits.builder(limits(burst).catalogue().plus(Catalogue.of(other)))
+        .limit(NAME, Quota.of(burst, 1, Duration.ofNanos(T)))
+        .limit("Unrelated", Quota.per(burstOfAnother, Duration.ofSeconds(1)))
+        .build();
+  }
+
+  @Test
   void bad_requests_areRefused() {
     assertThatThrownBy(() -> limiter.lease(NAME, "hot", 0))
         .hasMessageContaining("tokens: found 0, expected at least 1");

@@ -30,7 +30,7 @@ class NamedLimitTest {
 
   private static final Catalogue CATALOGUE =
       Catalogue.of(
-          LimitName.builder(1, "CallsPerText").id(IdFormat.string()).build(),
+          LimitName.builder(1, "CallsPerText").id(IdFormat.string()).jitter(0).build(),
           LimitName.builder(2, "CallsPerAddress").id(IdFormat.ipAddress()).build(),
           LimitName.builder(3, "CallsPerNumber").id(IdFormat.integer()).build(),
           LimitName.builder(4, "Disabled").id(IdFormat.string()).build());

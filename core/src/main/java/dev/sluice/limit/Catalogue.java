@@ -112,8 +112,8 @@ public final class Catalogue {
   }
 
   /**
-   * The names of the seed system, Let's Encrypt's {@code ratelimits} package, whose ids need no
-   * list of public suffixes: 1, 2, 3 and 9.
+   * Boulder's names (Let's Encrypt's CA software) whose ids need no list of public suffixes: 1, 2,
+   * 3 and 9.
    *
    * @return the catalogue
    */
@@ -187,6 +187,21 @@ public final class Catalogue {
               .formatted(IdTexts.quote(name), Suggestion.didYouMean(name, byName.keySet())));
     }
     return found;
+  }
+
+  /** Whether both have the same names, each with the same form of ids and the same texts. */
+  @Override
+  public boolean equals(@Nullable Object other) {
+    return this == other
+        || (other instanceof Catalogue that
+            && byName.equals(that.byName)
+            && byName.values().stream()
+                .allMatch(name -> name.describesLike(that.byName.get(name.name()))));
+  }
+
+  @Override
+  public int hashCode() {
+    return byName.hashCode();
   }
 
   private static String docs(String anchor) {

@@ -1,9 +1,11 @@
 package dev.sluice.limit;
 
+import org.jspecify.annotations.Nullable;
+
 /** A range of IPv6 addresses in CIDR notation, with the one mask that the limit's name asks for. */
 final class Ipv6RangeFormat implements IdFormat {
 
-  /** The range that is usually assigned to one subscriber, and the seed system's only mask. */
+  /** The range that is usually assigned to one subscriber, and Boulder's only mask. */
   static final int DEFAULT_PREFIX_LENGTH = 48;
 
   private final int prefixLength;
@@ -46,5 +48,15 @@ final class Ipv6RangeFormat implements IdFormat {
       SpecialPurpose.refuse(lowest, prefixLength);
     }
     return canonical;
+  }
+
+  @Override
+  public boolean equals(@Nullable Object other) {
+    return other instanceof Ipv6RangeFormat that && prefixLength == that.prefixLength;
+  }
+
+  @Override
+  public int hashCode() {
+    return prefixLength;
   }
 }

@@ -3,6 +3,7 @@ package dev.sluice.limit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Several formats joined with ":".
@@ -100,6 +101,16 @@ final class JoinedFormat implements IdFormat {
       end = canonical.indexOf(':', bracket + 1);
     }
     return canonical.substring(0, end);
+  }
+
+  @Override
+  public boolean equals(@Nullable Object other) {
+    return other instanceof JoinedFormat that && parts.equals(that.parts);
+  }
+
+  @Override
+  public int hashCode() {
+    return parts.hashCode();
   }
 
   private static boolean isAddress(IdFormat format) {

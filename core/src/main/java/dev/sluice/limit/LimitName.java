@@ -125,7 +125,8 @@ public final class LimitName {
 
   /**
    * How much of a wait is at most added to it when a client is told, so that clients don't come
-   * back together.
+   * back together. Any share but 0 adds up to one second to a {@code Retry-After} header, which has
+   * no parts of one.
    *
    * @return a share from 0 to 1, 0.03 unless declared otherwise
    */
@@ -215,8 +216,9 @@ public final class LimitName {
       case "burst" -> Long.toString(quota.burst());
       case "count" -> Long.toString(quota.count());
       case "period" -> GoDuration.format(quota.period());
-      case "id" -> canonicalId;
-      default -> part(canonicalId, Integer.parseInt(what.substring("id.".length())));
+      case "id" -> IdTexts.printable(canonicalId);
+      default ->
+          IdTexts.printable(part(canonicalId, Integer.parseInt(what.substring("id.".length()))));
     };
   }
 
@@ -229,6 +231,18 @@ public final class LimitName {
     int end =
         n == id.parts().size() ? canonicalId.length() : joined.prefix(canonicalId, n).length();
     return canonicalId.substring(start, end);
+  }
+
+  /** Whether another name has the same form of ids and the same texts too. */
+  boolean describesLike(@Nullable LimitName that) {
+    return that != null
+        && equals(that)
+        && id.equals(that.id)
+        && overrideId.equals(that.overrideId)
+        && overridesOnly == that.overridesOnly
+        && message.equals(that.message)
+        && Objects.equals(helpLink, that.helpLink)
+        && Double.compare(jitter, that.jitter) == 0;
   }
 
   @Override
@@ -340,7 +354,8 @@ public final class LimitName {
     }
 
     /**
-     * Sets how much of a wait is at most added to it when a client is told; 0.03 if not called.
+     * Sets how much of a wait is at most added to it when a client is told; 0.03 if not called. Any
+     * share but 0 adds up to one second to a {@code Retry-After} header.
      *
      * @param share from 0 (none) to 1
      * @return this

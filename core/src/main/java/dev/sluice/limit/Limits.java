@@ -5,26 +5,34 @@ import dev.sluice.gcra.Quota;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
  * All limits: the catalogue of names, the default quota of each, and the overrides for single ids.
  *
- * <p>Immutable and thread-safe. A name without a default, for an id without an override, is
- * disabled: always allowed, nothing stored.
+ * <p>Immutable and thread-safe. A name without a default, for an id without an override, limits
+ * nothing: always allowed, nothing stored. {@link #coverage} tells whether somebody wrote that, or
+ * the default is missing.
+ *
+ * <p>Two sets of limits are equal if they decide, and answer, alike.
  */
 public final class Limits {
 
   private final Catalogue catalogue;
   private final Map<String, Quota> defaults;
+  private final Set<String> unlimited;
   private final Map<String, Map<String, LimitOverride>> overrides;
 
   private Limits(Builder builder) {
     this.catalogue = builder.catalogue;
     this.defaults = Map.copyOf(builder.defaults);
+    this.unlimited = Set.copyOf(builder.unlimited);
     Map<String, Map<String, LimitOverride>> copy = new HashMap<>();
     builder.overrides.forEach((name, byId) -> copy.put(name, Map.copyOf(byId)));
     this.overrides = Map.copyOf(copy);
@@ -76,11 +84,58 @@ public final class Limits {
    *
    * @param name a name of the catalogue
    * @param canonicalId an id in the canonical form of a transaction
-   * @return the quota, null where the limit is disabled for the id
+   * @return the quota, null where nothing limits the id; {@link #coverage} says why
    */
   public @Nullable Quota quotaFor(LimitName name, String canonicalId) {
     LimitOverride override = overrideFor(name, canonicalId);
     return override == null ? defaultFor(name) : override.quota();
+  }
+
+  /**
+   * Whether an id without an override is limited.
+   *
+   * @param name a name of the catalogue
+   * @return {@link Coverage#LIMITED} if the name has a default, otherwise why it has none
+   */
+  public Coverage coverage(LimitName name) {
+    if (defaults.containsKey(name.name())) {
+      return Coverage.LIMITED;
+    }
+    if (unlimited.contains(name.name())) {
+      return Coverage.UNLIMITED;
+    }
+    return overrides.containsKey(name.name()) ? Coverage.NO_DEFAULT : Coverage.NOT_CONFIGURED;
+  }
+
+  /**
+   * Whether an id is limited.
+   *
+   * @param name a name of the catalogue
+   * @param canonicalId an id in the canonical form of a transaction
+   * @return {@link Coverage#LIMITED} if the id has a quota, otherwise why it has none
+   */
+  public Coverage coverage(LimitName name, String canonicalId) {
+    return overrideFor(name, canonicalId) == null ? coverage(name) : Coverage.LIMITED;
+  }
+
+  /**
+   * Whether these limits say anything about a name: a default, an override, or that it is
+   * unlimited.
+   *
+   * @param name a name of the catalogue
+   * @return false if the name is only known
+   */
+  public boolean isConfigured(LimitName name) {
+    return coverage(name) != Coverage.NOT_CONFIGURED;
+  }
+
+  /**
+   * Returns the names that are {@linkplain #isConfigured configured}.
+   *
+   * @return the names, in alphabetical order
+   */
+  public List<LimitName> configured() {
+    return catalogue.names().stream().filter(this::isConfigured).toList();
   }
 
   /**
@@ -94,15 +149,17 @@ public final class Limits {
   }
 
   /**
-   * These limits with some overrides more, which replace those that there are for the same ids.
+   * Returns a copy of these limits with the given overrides added; an override for the same id
+   * replaces the existing one.
    *
    * @param more the overrides, of names of this catalogue
    * @return new limits
-   * @throws UnknownLimitException if the catalogue has not one of the names
+   * @throws UnknownLimitException if a name is not in the catalogue
    */
   public Limits withOverrides(Collection<LimitOverride> more) {
     Builder builder = builder(catalogue);
     builder.defaults.putAll(defaults);
+    builder.unlimited.addAll(unlimited);
     overrides.forEach((name, byId) -> builder.overrides.put(name, new HashMap<>(byId)));
     for (LimitOverride override : more) {
       LimitName known = catalogue.get(override.name().name());
@@ -114,10 +171,27 @@ public final class Limits {
     return builder.build();
   }
 
+  @Override
+  public boolean equals(@Nullable Object other) {
+    return this == other
+        || (other instanceof Limits that
+            && catalogue.equals(that.catalogue)
+            && defaults.equals(that.defaults)
+            && unlimited.equals(that.unlimited)
+            && overrides.equals(that.overrides));
+  }
+
+  /** Looks at no single override, of which there may be many. */
+  @Override
+  public int hashCode() {
+    return Objects.hash(defaults, unlimited, overrides.keySet());
+  }
+
   /** Makes {@link Limits}. Not thread-safe. */
   public static final class Builder {
     private final Catalogue catalogue;
     private final Map<String, Quota> defaults = new HashMap<>();
+    private final Set<String> unlimited = new HashSet<>();
     private final Map<String, Map<String, LimitOverride>> overrides = new LinkedHashMap<>();
 
     private Builder(Catalogue catalogue) {
@@ -126,7 +200,7 @@ public final class Limits {
 
     /**
      * Sets the default of a name. For a name that has {@linkplain LimitName#overridesOnly overrides
-     * only} it is ignored, as the seed system does.
+     * only} it is ignored, as Boulder does.
      *
      * @param name a name of the catalogue
      * @param quota how much may pass for each id
@@ -137,10 +211,35 @@ public final class Limits {
     @CanIgnoreReturnValue
     public Builder limit(String name, Quota quota) {
       LimitName known = catalogue.get(name);
-      if (!known.overridesOnly() && defaults.putIfAbsent(name, quota) != null) {
-        throw new IllegalArgumentException("found a second default for " + name);
+      requireFirst(known);
+      if (!known.overridesOnly()) {
+        defaults.put(name, quota);
       }
       return this;
+    }
+
+    /**
+     * Says that a name is unlimited on purpose, for every id that has no override.
+     *
+     * @param name a name of the catalogue
+     * @return this
+     * @throws UnknownLimitException if the catalogue has no such name
+     * @throws IllegalArgumentException if the name has a default already
+     */
+    @CanIgnoreReturnValue
+    public Builder unlimited(String name) {
+      LimitName known = catalogue.get(name);
+      requireFirst(known);
+      if (!known.overridesOnly()) {
+        unlimited.add(name);
+      }
+      return this;
+    }
+
+    private void requireFirst(LimitName name) {
+      if (defaults.containsKey(name.name()) || unlimited.contains(name.name())) {
+        throw new IllegalArgumentException("found a second default for " + name);
+      }
     }
 
     /**

@@ -27,7 +27,7 @@ final class StringFormat implements IdFormat {
     IdTexts.requireLength(text, "a text");
     for (int i = 0; i < text.length(); i++) {
       char c = text.charAt(i);
-      if (c < ' ' || c == 0x7f) {
+      if (Character.isISOControl(c)) { // also the second range, U+0080 to U+009F
         throw new InvalidIdException(
             String.format(
                 Locale.ROOT,

@@ -41,7 +41,7 @@ class ProblemTest {
     assertThat(limiter.spend("a", id).allowed()).isTrue();
 
     assertThat(Problem.quotaExceeded(limiter.spend("a", id)))
-        .contains("\"detail\":\"too many for \\\"},\\\\ \\u2028 <script> é 😀, retry after");
+        .contains("\"detail\":\"too many for \\\"},\\\\ \\\\u2028 <script> é 😀, retry after");
   }
 
   @Test

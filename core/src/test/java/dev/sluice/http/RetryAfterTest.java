@@ -8,8 +8,10 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.LimitName;
 import java.time.Duration;
 import java.util.HashSet;
+import java.util.Map;
 import java.util.Random;
 import java.util.Set;
+import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -66,6 +68,33 @@ class RetryAfterTest {
     assertThat(seen).allSatisfy(seconds -> assertThat(seconds).isBetween(1000L, most));
     // Spread over the whole of it, or the clients would still come back together.
     assertThat(seen.size()).isGreaterThanOrEqualTo((int) Math.min(300, most - 1000));
+  }
+
+  /** Waits of which 3 % are less than a second, and waits of which it is more. */
+  @ParameterizedTest
+  @ValueSource(longs = {1, 10, 33, 120})
+  void retryAfter_ofClientsDeniedAtTheSameMoment_isSpread(long waitSeconds) {
+    Quota quota = Quota.per(1, Duration.ofSeconds(waitSeconds));
+    Bucket bucket = new Bucket(quota, Quota.per(1, Duration.ofDays(1)), 0.03);
+    assertThat(bucket.spend(1).allowed()).isTrue();
+    Map<Long, Integer> clients = new TreeMap<>();
+    for (int i = 0; i < 50; i++) {
+      clients.merge(bucket.spend(1).retryAfterSeconds(), 1, Integer::sum);
+    }
+    long most = waitSeconds + Math.max(1, waitSeconds * 3 / 100);
+    assertThat(clients.keySet())
+        .hasSizeGreaterThan(1)
+        .allSatisfy(seconds -> assertThat(seconds).isBetween(waitSeconds, most));
+    // A fair coin shows one side 45 times of 50 once in a billion tries.
+    assertThat(clients.values()).allSatisfy(together -> assertThat(together).isLessThan(45));
+  }
+
+  @Test
+  void retryAfter_withoutJitter_isTheWaitRoundedUp() {
+    Bucket bucket =
+        new Bucket(Quota.per(1, Duration.ofSeconds(10)), Quota.per(1, Duration.ofDays(1)), 0);
+    assertThat(bucket.spend(1).allowed()).isTrue();
+    assertThat(bucket.spend(1).retryAfterSeconds()).isEqualTo(10);
   }
 
   @Test

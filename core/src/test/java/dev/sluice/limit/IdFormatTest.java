@@ -131,6 +131,10 @@ class IdFormatTest {
     assertRefused(format, "a\u0000b", LENIENT, "U+0000 at position 2");
     assertRefused(format, "a\nb", LENIENT, "U+000A at position 2");
     assertRefused(format, "\u007f", LENIENT, "U+007F at position 1");
+    assertRefused(format, "a\u0080", LENIENT, "U+0080 at position 2");
+    assertRefused(format, "\u0085", LENIENT, "U+0085 at position 1");
+    assertRefused(format, "\u009f", LENIENT, "U+009F at position 1");
+    assertThat(format.canonical("\u00a0", STRICT)).isEqualTo("\u00a0");
     for (String lone : List.of("\ud83d", "a\ud83d", "\ud83da", "\ude00", "\ude00\ud83d")) {
       assertRefused(format, lone, LENIENT, "half of a surrogate pair");
     }

@@ -12,10 +12,138 @@ class LimitsTest {
 
   private static final Quota SMALL = Quota.per(1, Duration.ofSeconds(1));
   private static final Quota LARGE = Quota.per(9, Duration.ofSeconds(1));
+  private static final Duration SECOND = Duration.ofSeconds(1);
+  private static final String SIGN_UPS = "SignUpsPerIPAddress";
   private static final String IP_LIMIT = "NewRegistrationsPerIPAddress";
 
   private static LimitName named(int number, String name) {
     return LimitName.builder(number, name).build();
+  }
+
+  private static Limits manyOverrides(int burstOfTheLast) {
+    Limits.Builder limits =
+        Limits.builder(
+            Catalogue.of(
+                LimitName.builder(1, "A")
+                    .id(IdFormat.joined(IdFormat.ipv6Range(64), IdFormat.string()))
+                    .overrideId(IdFormat.ipv6Range(64))
+                    .build(),
+                LimitName.builder(2, "B").build()));
+    limits.limit("A", SMALL).unlimited("B");
+    for (int i = 0; i < 100_000; i++) {
+      limits.override("B", "id" + i, i == 99_999 ? Quota.per(burstOfTheLast, SECOND) : LARGE);
+    }
+    return limits.build();
+  }
+
+  @Test
+  void limits_thatDecideAlike_areEqual() {
+    Limits one = manyOverrides(2);
+    assertThat(one).isEqualTo(manyOverrides(2)).hasSameHashCodeAs(manyOverrides(2));
+    assertThat(one).isNotEqualTo(manyOverrides(3));
+    Limits base = Limits.builder(Catalogue.of(named(1, "A"))).build();
+    assertThat(base).isEqualTo(Limits.builder(Catalogue.of(named(1, "A"))).build());
+    assertThat(base)
+        .isNotEqualTo(Limits.builder(Catalogue.of(named(1, "A"))).unlimited("A").build());
+  }
+
+  @Test
+  void limits_whoseNamesTellOtherwise_areNotEqual() {
+    Limits one = Limits.builder(Catalogue.of(LimitName.builder(1, "A").build())).build();
+    for (LimitName other :
+        List.of(
+            LimitName.builder(1, "A").message("no").build(),
+            LimitName.builder(1, "A").jitter(0.5).build(),
+            LimitName.builder(1, "A").helpLink("https://example.com/").build(),
+            LimitName.builder(1, "A").overridesOnly().build(),
+            LimitName.builder(1, "A").id(IdFormat.uuid()).build())) {
+      assertThat(Limits.builder(Catalogue.of(other)).build()).isNotEqualTo(one);
+    }
+  }
+
+  @Test
+  void replace_byEqualLimits_replacesNothing() {
+    Limits before = manyOverrides(2);
+    CurrentLimits current = new CurrentLimits(before);
+    current.replace(manyOverrides(2));
+    assertThat(current.get()).isSameAs(before);
+    Limits other = manyOverrides(3);
+    current.replace(other);
+    assertThat(current.get()).isSameAs(other);
+  }
+
+  @Test
+  void coverage_saysWhyNothingIsLimited() {
+    Limits limits =
+        Limits.builder(Catalogue.samples())
+            .limit("LoginsPerIPAddress", SMALL)
+            .unlimited("ApiCallsPerKey")
+            .override("ApiCallsPerKey", "alice", SMALL)
+            .override("SignUpsPerIPAddress", "192.0.2.7", SMALL)
+            .build();
+    Catalogue names = limits.catalogue();
+    assertThat(limits.coverage(names.get("LoginsPerIPAddress"), "192.0.2.7"))
+        .isEqualTo(Coverage.LIMITED);
+    assertThat(limits.coverage(names.get("ApiCallsPerKey"), "bob")).isEqualTo(Coverage.UNLIMITED);
+    assertThat(limits.coverage(names.get("ApiCallsPerKey"), "alice")).isEqualTo(Coverage.LIMITED);
+    assertThat(limits.coverage(names.get("SignUpsPerIPAddress"), "192.0.2.7"))
+        .isEqualTo(Coverage.LIMITED);
+    assertThat(limits.coverage(names.get("SignUpsPerIPAddress"), "192.0.2.8"))
+        .isEqualTo(Coverage.NO_DEFAULT);
+    assertThat(limits.coverage(names.get("FailedLoginsPerIPAddress"), "192.0.2.7"))
+        .isEqualTo(Coverage.NOT_CONFIGURED);
+    assertThat(limits.configured())
+        .extracting(LimitName::name)
+        .containsExactly("ApiCallsPerKey", "LoginsPerIPAddress", "SignUpsPerIPAddress");
+    assertThat(limits.withOverrides(List.of())).isEqualTo(limits);
+  }
+
+  @Test
+  void builder_defaultAndUnlimited_isRefused() {
+    assertThatThrownBy(
+            () -> Limits.builder(Catalogue.samples()).limit(SIGN_UPS, SMALL).unlimited(SIGN_UPS))
+        .hasMessageContaining("second default for " + SIGN_UPS);
+    assertThatThrownBy(
+            () -> Limits.builder(Catalogue.samples()).unlimited(SIGN_UPS).limit(SIGN_UPS, SMALL))
+        .hasMessageContaining("second default for " + SIGN_UPS);
+  }
+
+  private static Requirement signUps(MissingDefault onMissing) {
+    return new Requirement(SIGN_UPS, "a test", onMissing);
+  }
+
+  @Test
+  void require_limitThatIsNotConfigured_isRefused() {
+    CurrentLimits current = new CurrentLimits(Limits.builder(Catalogue.samples()).build());
+    assertThatThrownBy(() -> current.require(List.of(signUps(MissingDefault.REFUSE))))
+        .isInstanceOf(MissingDefaultException.class)
+        .hasMessage(
+            "SignUpsPerIPAddress has no default, but a test asks for it and would not be limited;"
+                + " write burst, count and period, or unlimited: true");
+    assertThat(current.unmet(current.get())).isEmpty();
+    current.require(List.of(signUps(MissingDefault.WARN), signUps(MissingDefault.ALLOW)));
+    assertThat(current.unmet(current.get())).hasSize(2);
+    current.release(List.of(signUps(MissingDefault.WARN), signUps(MissingDefault.ALLOW)));
+    assertThat(current.unmet(current.get())).isEmpty();
+  }
+
+  @Test
+  void replace_byLimitsThatLackWhatIsAskedFor_isRefused() {
+    Limits good = Limits.builder(Catalogue.samples()).unlimited(SIGN_UPS).build();
+    CurrentLimits current = new CurrentLimits(good);
+    CurrentLimits derived = current.derived();
+    current.require(List.of(signUps(MissingDefault.REFUSE)));
+    Limits bad = Limits.builder(Catalogue.samples()).build();
+    assertThatThrownBy(() -> current.replace(bad)).isInstanceOf(MissingDefaultException.class);
+    assertThat(current.get()).isSameAs(good);
+    assertThatThrownBy(() -> derived.replace(bad)).isInstanceOf(MissingDefaultException.class);
+    Limits withoutTheName = Limits.builder(Catalogue.seed()).build();
+    assertThatThrownBy(() -> current.replace(withoutTheName))
+        .isInstanceOf(MissingDefaultException.class);
+    Limits overridden =
+        Limits.builder(Catalogue.samples()).override(SIGN_UPS, "192.0.2.7", SMALL).build();
+    current.replace(overridden); // overrides alone count as configured
+    assertThat(current.get()).isSameAs(overridden);
   }
 
   @Test
