@@ -364,31 +364,33 @@ public final class Decision {
   public long retryAfterSeconds() {
     long roundedUp =
         retryInNanos / NANOS_PER_SECOND + (retryInNanos % NANOS_PER_SECOND > 0 ? 1 : 0);
-    return roundedUp + jitterSeconds(1);
+    // Of one id, too, many are denied at the same moment: they differ as objects.
+    return roundedUp + jitterSeconds(1, System.identityHashCode(this));
   }
 
   /** Whole seconds, never before the wait is over. */
   Instant retryAt() {
     Instant earliest = decidedAt().plusNanos(retryInNanos);
     long roundedUp = earliest.getEpochSecond() + (earliest.getNano() > 0 ? 1 : 0);
-    return Instant.ofEpochSecond(roundedUp + jitterSeconds(0));
+    return Instant.ofEpochSecond(roundedUp + jitterSeconds(0, 0));
   }
 
   /**
-   * The same whenever this decision is asked, another for another decision, also for one on the
-   * same id at the same moment: they differ as objects.
+   * The same whenever this decision is asked, another for another moment or id.
    *
    * @param leastSpread the seconds over which short waits are spread too, of which the limit's
    *     share is less than one
+   * @param salt what else parts decisions
    */
-  private long jitterSeconds(long leastSpread) {
+  private long jitterSeconds(long leastSpread, int salt) {
     Transaction transaction = transaction();
     if (transaction == null || retryInNanos == 0 || transaction.name().jitter() == 0) {
       return 0;
     }
     long share = (long) (transaction.name().jitter() * retryInNanos / NANOS_PER_SECOND);
     long mixed = (nowNanos ^ Long.rotateLeft(resetInNanos, 32)) * 0x9E3779B97F4A7C15L;
-    mixed = (mixed ^ (mixed >>> 32) ^ System.identityHashCode(this)) * 0xD6E8FEB86659FD93L;
+    mixed ^= (long) transaction.id().hashCode() << 32 ^ salt;
+    mixed = (mixed ^ (mixed >>> 32)) * 0xD6E8FEB86659FD93L;
     return Long.remainderUnsigned(mixed ^ (mixed >>> 32), Math.max(share, leastSpread) + 1);
   }
 

@@ -9,7 +9,10 @@ import dev.sluice.limit.IpAddress;
 import dev.sluice.limit.Limits;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeSet;
 
@@ -24,7 +27,7 @@ import java.util.TreeSet;
  */
 public final class AcmeTransactions {
 
-  /** The most identifiers of one order, as its transactions are a batch. */
+  /** The most identifiers of one order, each counted once, as its transactions are a batch. */
   public static final int MOST_IDENTIFIERS = FqdnSetFormat.MOST;
 
   private final AcmeLimits acme;
@@ -57,7 +60,8 @@ public final class AcmeTransactions {
    * spend before the order is made. A renewal is not held to the limits on orders and domains.
    *
    * @param regId the account's registration id, unsigned, not 0
-   * @param identifiers what the certificate is for, 1 to {@link #MOST_IDENTIFIERS}
+   * @param requested what the certificate is for, 1 to {@link #MOST_IDENTIFIERS}; repetitions don't
+   *     count
    * @param isRenewal whether the order renews a certificate that there is
    * @return the batch
    * @throws InvalidIdException if the account or the identifiers are missing, or one is under no
@@ -65,8 +69,8 @@ public final class AcmeTransactions {
    * @throws InvalidRequestException if there are too many identifiers
    */
   public List<Transaction> newOrder(
-      long regId, Collection<Identifier> identifiers, boolean isRenewal) {
-    requireNotTooMany(identifiers);
+      long regId, Collection<Identifier> requested, boolean isRenewal) {
+    Set<Identifier> identifiers = distinct(requested);
     Limits now = limits.get();
     String set = AcmeIds.fqdnSet(identifiers);
     List<Transaction> batch = new ArrayList<>();
@@ -94,14 +98,15 @@ public final class AcmeTransactions {
    * the set. An account with an override of its own pays there too. To spend after the issuance.
    *
    * @param regId the account's registration id, unsigned, not 0
-   * @param identifiers what the certificate is for, 1 to {@link #MOST_IDENTIFIERS}
+   * @param issued what the certificate is for, 1 to {@link #MOST_IDENTIFIERS}; repetitions don't
+   *     count
    * @return the batch, which is never denied
    * @throws InvalidIdException if the account or the identifiers are missing, or one is under no
    *     public suffix
    * @throws InvalidRequestException if there are too many identifiers
    */
-  public List<Transaction> certificateIssued(long regId, Collection<Identifier> identifiers) {
-    requireNotTooMany(identifiers);
+  public List<Transaction> certificateIssued(long regId, Collection<Identifier> issued) {
+    Set<Identifier> identifiers = distinct(issued);
     Limits now = limits.get();
     String set = AcmeIds.fqdnSet(identifiers);
     List<Transaction> batch = new ArrayList<>();
@@ -205,12 +210,17 @@ public final class AcmeTransactions {
     return Transaction.of(now, limit.limitName(), id);
   }
 
-  private static void requireNotTooMany(Collection<Identifier> identifiers) {
-    if (identifiers.size() > MOST_IDENTIFIERS) {
-      throw new InvalidRequestException(
-          Field.TRANSACTIONS,
-          "found %s identifiers, expected at most %s"
-              .formatted(identifiers.size(), MOST_IDENTIFIERS));
+  /** The identifiers, each once: a set is what a certificate is for. */
+  private static Set<Identifier> distinct(Collection<Identifier> identifiers) {
+    Set<Identifier> distinct = new LinkedHashSet<>();
+    for (Identifier identifier : identifiers) {
+      if (distinct.add(identifier) && distinct.size() > MOST_IDENTIFIERS) {
+        throw new InvalidRequestException(
+            Field.TRANSACTIONS,
+            "found %s identifiers, expected at most %s, each counted once"
+                .formatted(new HashSet<>(identifiers).size(), MOST_IDENTIFIERS));
+      }
     }
+    return distinct;
   }
 }

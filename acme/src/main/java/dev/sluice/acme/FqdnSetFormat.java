@@ -3,8 +3,8 @@ package dev.sluice.acme;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.InvalidIdException;
 import dev.sluice.limit.Strictness;
-import java.util.ArrayList;
-import java.util.List;
+import java.util.HashSet;
+import java.util.Set;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
 
@@ -17,7 +17,9 @@ record FqdnSetFormat(Supplier<PublicSuffixes> suffixes) implements IdFormat {
   /** The most identifiers of one order. */
   static final int MOST = 100;
 
-  private static final int LONGEST = MOST * 256;
+  /** Twice the longest set, so that repetitions do no harm and hostile texts neither. */
+  private static final int LONGEST = 2 * MOST * 256;
+
   private static final Pattern HASH = Pattern.compile("[0-9a-f]{64}");
 
   @Override
@@ -37,13 +39,12 @@ record FqdnSetFormat(Supplier<PublicSuffixes> suffixes) implements IdFormat {
     if (text.length() > LONGEST) {
       throw tooMany(text.length() + " characters");
     }
-    String[] texts = text.split(",", -1);
-    if (texts.length > MOST) {
-      throw tooMany(texts.length + " identifiers");
-    }
-    List<Identifier> identifiers = new ArrayList<>(texts.length);
-    for (String one : texts) {
+    Set<Identifier> identifiers = new HashSet<>();
+    for (String one : text.split(",", -1)) {
       identifiers.add(identifier(one, strictness));
+    }
+    if (identifiers.size() > MOST) {
+      throw tooMany(identifiers.size() + " identifiers");
     }
     return FqdnSets.hash(identifiers);
   }

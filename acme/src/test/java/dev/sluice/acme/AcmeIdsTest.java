@@ -172,6 +172,8 @@ class AcmeIdsTest {
   void fqdnSet_holdsAsManyAsAnOrder_andNoMore() {
     IdFormat set = AcmeLimits.bundled().idFormats().parse("fqdnSet");
     assertThat(set.canonical(names(100), Strictness.LENIENT)).hasSize(64);
+    assertThat(set.canonical(names(100) + ",n0.example.com", Strictness.LENIENT))
+        .isEqualTo(set.canonical(names(100), Strictness.LENIENT));
     assertThatThrownBy(() -> set.canonical(names(101), Strictness.LENIENT))
         .hasMessageContaining("at most 100");
     assertThatThrownBy(() -> set.canonical(names(100_000), Strictness.LENIENT))

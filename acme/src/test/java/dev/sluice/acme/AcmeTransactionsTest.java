@@ -15,6 +15,7 @@ import dev.sluice.limit.Limits;
 import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.ManualTime;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
@@ -183,6 +184,15 @@ class AcmeTransactionsTest {
     assertThatThrownBy(
             () -> acme.newOrder(ACCOUNT, Identifier.parseAll(List.of("a.nosuchtld")), false))
         .hasMessageContaining("public suffix");
+  }
+
+  @Test
+  void repetitions_inAnOrder_doNotCount() {
+    List<Identifier> repeated = new ArrayList<>(names(100));
+    repeated.add(repeated.get(0));
+    assertThat(acme.newOrder(ACCOUNT, repeated, false)).hasSize(1 + 100 + 1 + 1);
+    assertThat(acme.certificateIssued(ACCOUNT, repeated))
+        .hasToString(acme.certificateIssued(ACCOUNT, names(100)).toString());
   }
 
   private void overridePerAccount() {

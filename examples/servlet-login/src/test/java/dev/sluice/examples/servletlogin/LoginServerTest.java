@@ -110,7 +110,7 @@ class LoginServerTest {
     HttpResponse<String> refused = visitor.call("/api/v1", "key-of-ann");
 
     assertThat(refused.statusCode()).isEqualTo(429);
-    assertThat(refused.headers().firstValue("Retry-After")).hasValue("1");
+    assertThat(refused.headers().firstValue("Retry-After").orElseThrow()).isIn("1", "2");
     assertThat(refused.headers().firstValue("RateLimit-Policy"))
         .hasValue("\"ApiCallsPerKey\";q=100;w=2");
     assertThat(refused.body()).doesNotContain("an answer").doesNotContain("key-of-ann");
