@@ -7,11 +7,13 @@ import dev.sluice.limit.IdTexts;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Suggestion;
+import dev.sluice.server.wire.Mistake;
 import dev.sluice.server.wire.WireException;
 import dev.sluice.server.wire.WireReader;
 import dev.sluice.server.wire.WireRequest;
 import java.io.IOException;
 import java.util.List;
+import java.util.stream.Collectors;
 
 /**
  * Repeats the acts of a trace and prints what is decided on each. Streams: what it holds at a time
@@ -44,9 +46,10 @@ final class TraceReplay {
       }
     } catch (WireException e) {
       console.flush();
-      String field = e.field() == null ? "" : e.field() + ": ";
       throw new InputException(
-          "%s:%s: %s%s".formatted(source, lines.number(), field, e.getMessage()));
+          e.mistakes().stream()
+              .map(mistake -> said(mistake, source, lines.number()))
+              .collect(Collectors.joining("\n")));
     } catch (InputException e) {
       console.flush();
       throw new InputException(source + ": " + e.getMessage());
@@ -54,11 +57,18 @@ final class TraceReplay {
     console.flush();
   }
 
+  private static String said(Mistake mistake, String source, long line) {
+    String field = mistake.field() == null ? "" : mistake.field() + ": ";
+    return "%s:%s: %s%s".formatted(source, line, field, mistake.message());
+  }
+
   private String replay(Lines lines) {
     WireRequest act = reader.read(lines.buffer(), lines.start(), lines.length());
+    act.requireSound();
     String op = op(act);
     time.set(at(act));
-    List<Transaction> transactions = act.toTransactions(limits);
+    List<Transaction> transactions =
+        op.equals("reset") ? act.toResets(limits) : act.toTransactions(limits);
     try {
       return switch (op) {
         case "check" -> line(limiter.check(transactions));

@@ -104,7 +104,7 @@ final class ReplayCommandTest {
         "{'at':1,'op':'spend','transactions':[]} | transactions: found a batch with the op spend, expected the op batchSpend",
         "{'at':1,'op':'batchSpend','limit':'NewOrdersPerAccount','id':'3'} | transactions: found no transactions",
         "{'at':1,'op':'batchSpend','transactions':[{'limit':'NewOrdersPerAccount','id':'3','kind':'check'}]} | transactions[0].kind: found \"check\", expected one of checkAndSpend, checkOnly, spendOnly",
-        "{'at':1,'op':'batchSpend','transactions':[{'limit':'NewOrdersPerAccount','id':'3'},{'limit':'NewOrdersPerAccount','id':'03'}]} | transactions: found two transactions on the bucket 3:3",
+        "{'at':1,'op':'batchSpend','transactions':[{'limit':'NewOrdersPerAccount','id':'3'},{'limit':'NewOrdersPerAccount','id':'03'}]} | transactions[1]: found the bucket 3:3 again",
         "{'at':1,'op':'spend','limit':'NewOrdersPerAccount','id':'3' | found no valid JSON",
         "nonsense | found no valid JSON",
         "[1] | found a list, expected a JSON object",

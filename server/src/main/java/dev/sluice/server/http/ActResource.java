@@ -13,6 +13,7 @@ import dev.sluice.Decision;
 import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
+import dev.sluice.limit.Limits;
 import dev.sluice.server.wire.WireException;
 import dev.sluice.server.wire.WireReader;
 import dev.sluice.server.wire.WireRequest;
@@ -62,7 +63,9 @@ final class ActResource extends Resource {
     HttpStatus denied = statusOfDenial(context);
     byte[] json = request.content().array();
     WireRequest wire = READER.read(json, 0, json.length);
-    List<Transaction> transactions = wire.toTransactions(limiter.limits().get());
+    Limits limits = limiter.limits().get();
+    List<Transaction> transactions =
+        act == Act.RESET ? wire.toResets(limits) : wire.toTransactions(limits);
     return switch (act) {
       case CHECK -> answered(async.check(transactions), wire, denied);
       case SPEND -> answered(async.spend(transactions), wire, denied);

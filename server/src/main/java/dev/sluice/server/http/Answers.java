@@ -13,10 +13,12 @@ import dev.sluice.Decision;
 import dev.sluice.http.HeaderProfile;
 import dev.sluice.http.Problem;
 import dev.sluice.server.wire.DecisionWriter;
+import dev.sluice.server.wire.Mistake;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 
 /** Makes responses. None of them may be cached: a decision is true only at its moment. */
 final class Answers {
@@ -76,8 +78,27 @@ final class Answers {
           if (fault.field() != null) {
             json.writeStringField("field", fault.field());
           }
+          if (!fault.mistakes().isEmpty()) {
+            writeMistakes(fault.mistakes(), json);
+          }
+          if (fault.incident() != null) {
+            json.writeStringField("incident", fault.incident());
+          }
           json.writeEndObject();
         });
+  }
+
+  private static void writeMistakes(List<Mistake> mistakes, JsonGenerator json) throws IOException {
+    json.writeArrayFieldStart("errors");
+    for (Mistake mistake : mistakes) {
+      json.writeStartObject();
+      json.writeStringField("detail", mistake.message());
+      if (mistake.field() != null) {
+        json.writeStringField("field", mistake.field());
+      }
+      json.writeEndObject();
+    }
+    json.writeEndArray();
   }
 
   private static ResponseHeadersBuilder headers(HttpStatus status, MediaType type) {

@@ -16,7 +16,10 @@ import com.linecorp.armeria.server.RequestTimeoutException;
 import com.linecorp.armeria.server.ServerErrorHandler;
 import com.linecorp.armeria.server.ServiceConfig;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.server.SluiceServer;
+import dev.sluice.server.wire.WireException;
+import dev.sluice.store.StoreException;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -26,6 +29,10 @@ import org.slf4j.LoggerFactory;
 final class Failures implements ServerErrorHandler {
 
   private static final Logger log = LoggerFactory.getLogger(Failures.class);
+  private static final Incidents INCIDENTS = new Incidents(System::nanoTime);
+
+  /** How a store's message ends if it knows that. */
+  private static final String NOTHING_CHARGED = "nothing was charged";
 
   static AggregatedHttpResponse answer(Throwable failure) {
     Throwable cause = Exceptions.peel(failure);
@@ -39,11 +46,26 @@ final class Failures implements ServerErrorHandler {
       return Answers.fault(
           Fault.ofStatus(HttpStatus.REQUEST_TIMEOUT, "the request did not arrive as a whole"));
     }
-    Fault fault = Fault.of(cause);
-    if (fault.status().equals(HttpStatus.INTERNAL_SERVER_ERROR)) {
-      log.error("a request failed", cause);
+    if (cause instanceof WireException wire) {
+      return Answers.fault(Fault.of(wire));
     }
-    return Answers.fault(fault);
+    if (cause instanceof InvalidRequestException invalid) {
+      return Answers.fault(Fault.of(WireException.of(invalid, "")));
+    }
+    if (cause instanceof StoreException store) {
+      return Answers.fault(undecided(String.valueOf(store.getMessage())));
+    }
+    return Answers.fault(
+        Fault.internal(
+            INCIDENTS.of(
+                cause.toString(), id -> log.error("incident {}: a request failed", id, cause))));
+  }
+
+  /** The log names the store; the answer does not. */
+  private static Fault undecided(String why) {
+    String incident =
+        INCIDENTS.of(why, id -> log.warn("incident {}: the store could not decide: {}", id, why));
+    return Fault.storeUnreachable(why.endsWith(NOTHING_CHARGED), incident);
   }
 
   /** Whether a client went away or took too long: nobody reads the answer, and no log needs it. */
@@ -70,7 +92,7 @@ final class Failures implements ServerErrorHandler {
   private static Fault timedOut(ServiceRequestContext context) {
     CompletableFuture<Void> arrival = context.request().whenComplete();
     return arrival.isDone() && !arrival.isCompletedExceptionally()
-        ? Fault.storeUnreachable("the store did not answer in time; it may have charged or not")
+        ? undecided("it did not answer within the time of a request")
         : Fault.ofStatus(HttpStatus.REQUEST_TIMEOUT, "the request took too long to arrive");
   }
 

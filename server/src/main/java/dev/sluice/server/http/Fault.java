@@ -1,10 +1,9 @@
 package dev.sluice.server.http;
 
 import com.linecorp.armeria.common.HttpStatus;
-import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.server.wire.Mistake;
 import dev.sluice.server.wire.WireException;
-import dev.sluice.store.StoreException;
-import java.util.concurrent.CompletionException;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,37 +14,54 @@ import org.jspecify.annotations.Nullable;
  * @param title the same for people, equal for all faults of a type
  * @param detail what was found and what was expected in this request
  * @param field the part of the request that is wrong, null where it is not one part
+ * @param mistakes everything that is wrong with the request, where that is more than one thing;
+ *     otherwise empty
+ * @param incident the id under which the server's log has the cause; null if the client is to blame
  */
-record Fault(HttpStatus status, String type, String title, String detail, @Nullable String field) {
+record Fault(
+    HttpStatus status,
+    String type,
+    String title,
+    String detail,
+    @Nullable String field,
+    List<Mistake> mistakes,
+    @Nullable String incident) {
 
   /** A name, not an address: nothing has to be looked up to tell one type from another. */
   private static final String TYPES = "tag:sluice.dev,2026:";
 
   private static final int SHOWN = 200;
 
+  private Fault(
+      HttpStatus status, String type, String title, String detail, @Nullable String field) {
+    this(status, type, title, detail, field, List.of(), null);
+  }
+
+  private Fault with(List<Mistake> all) {
+    return new Fault(status, type, title, detail, field, all, incident);
+  }
+
+  private Fault withIncident(String id) {
+    return new Fault(status, type, title, detail, field, mistakes, id);
+  }
+
   String typeUri() {
     return TYPES + type;
   }
 
   static Fault invalid(@Nullable String field, String detail) {
-    return new Fault(
-        HttpStatus.BAD_REQUEST,
-        "invalid-request",
-        "The request can't be decided on",
-        detail,
-        field);
+    return new Fault(HttpStatus.BAD_REQUEST, "invalid-request", "Invalid request", detail, field);
   }
 
   static Fault unknownLimit(@Nullable String field, String detail) {
-    return new Fault(
-        HttpStatus.NOT_FOUND, "unknown-limit", "There is no such limit", detail, field);
+    return new Fault(HttpStatus.NOT_FOUND, "unknown-limit", "Unknown limit", detail, field);
   }
 
   static Fault notFound(String path) {
     return new Fault(
         HttpStatus.NOT_FOUND,
         "not-found",
-        "There is nothing at this path",
+        "Unknown path",
         "found the path %s, expected one of those that / lists".formatted(shown(path)),
         null);
   }
@@ -58,7 +74,7 @@ record Fault(HttpStatus status, String type, String title, String detail, @Nulla
     return new Fault(
         HttpStatus.METHOD_NOT_ALLOWED,
         "wrong-method",
-        "The path has no such method",
+        "Wrong method",
         "found " + method + ", expected one of " + allowed,
         null);
   }
@@ -67,7 +83,7 @@ record Fault(HttpStatus status, String type, String title, String detail, @Nulla
     return new Fault(
         HttpStatus.UNSUPPORTED_MEDIA_TYPE,
         "wrong-media-type",
-        "The body is not declared as JSON",
+        "Wrong media type",
         "found %s, expected the header Content-Type: application/json"
             .formatted(found == null ? "no Content-Type" : "Content-Type: " + found),
         null);
@@ -77,7 +93,7 @@ record Fault(HttpStatus status, String type, String title, String detail, @Nulla
     return new Fault(
         HttpStatus.UNSUPPORTED_MEDIA_TYPE,
         "wrong-encoding",
-        "The body is compressed",
+        "Compressed body",
         "found Content-Encoding: %s, expected JSON as it is".formatted(shown(found)),
         null);
   }
@@ -86,28 +102,33 @@ record Fault(HttpStatus status, String type, String title, String detail, @Nulla
     return new Fault(
         HttpStatus.REQUEST_ENTITY_TOO_LARGE,
         "too-large",
-        "The body is too large",
+        "Body too large",
         "found more than %s bytes, expected at most that".formatted(maxBytes),
         null);
   }
 
-  static Fault storeUnreachable(String detail) {
+  /** What is known of the charge. Names and addresses of stores are for the log alone. */
+  static Fault storeUnreachable(boolean nothingCharged, String incident) {
     return new Fault(
-        HttpStatus.SERVICE_UNAVAILABLE,
-        "store-unreachable",
-        "The store could not decide",
-        detail,
-        null);
+            HttpStatus.SERVICE_UNAVAILABLE,
+            "store-unreachable",
+            "The store could not decide",
+            nothingCharged
+                ? "the store could not decide; nothing was charged"
+                : "the store could not decide; whether anything was charged is unknown",
+            null)
+        .withIncident(incident);
   }
 
-  /** Nothing of what went wrong inside is told outside. */
-  static Fault internal() {
+  /** Internal details are not exposed. */
+  static Fault internal(String incident) {
     return new Fault(
-        HttpStatus.INTERNAL_SERVER_ERROR,
-        "internal",
-        "The server made a mistake",
-        "the request was not decided; the server's log says why",
-        null);
+            HttpStatus.INTERNAL_SERVER_ERROR,
+            "internal",
+            "Internal server error",
+            "the request was not decided; the server's log has the cause, under the incident",
+            null)
+        .withIncident(incident);
   }
 
   /** What the HTTP library refused by itself. */
@@ -117,23 +138,16 @@ record Fault(HttpStatus status, String type, String title, String detail, @Nulla
     return new Fault(status, "http-" + status.code(), title, detail, null);
   }
 
-  static Fault of(Throwable failure) {
-    Throwable cause =
-        failure instanceof CompletionException && failure.getCause() != null
-            ? failure.getCause()
-            : failure;
-    if (cause instanceof WireException wire) {
-      String detail = String.valueOf(wire.getMessage());
-      return wire.unknownLimit()
-          ? unknownLimit(wire.field(), detail)
-          : invalid(wire.field(), detail);
+  /** The fault of a request that a client must change. */
+  static Fault of(WireException wire) {
+    String detail = String.valueOf(wire.getMessage());
+    int more = wire.count() - 1;
+    if (more > 0) {
+      detail +=
+          " (and %s: see errors)".formatted(more == 1 ? "1 more mistake" : more + " more mistakes");
     }
-    if (cause instanceof InvalidRequestException invalid) {
-      return of(WireException.of(invalid, ""));
-    }
-    if (cause instanceof StoreException) {
-      return storeUnreachable(String.valueOf(cause.getMessage()));
-    }
-    return internal();
+    Fault fault =
+        wire.unknownLimit() ? unknownLimit(wire.field(), detail) : invalid(wire.field(), detail);
+    return more > 0 ? fault.with(wire.mistakes()) : fault;
   }
 }

@@ -47,7 +47,7 @@ public final class HttpPart implements Part {
         .service("/v1/refund", new ActResource(Act.REFUND, limiter))
         .service("/v1/reset", new ActResource(Act.RESET, limiter))
         .service("/v1/limits", new LimitsResource(limiter.limits()))
-        .serviceUnder(BucketResource.UNDER, new BucketResource(limiter.async()))
+        .serviceUnder(LimitResource.UNDER, new LimitResource(limiter))
         .errorHandler(new Failures());
   }
 }

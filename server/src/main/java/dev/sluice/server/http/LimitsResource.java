@@ -45,7 +45,7 @@ final class LimitsResource extends Resource {
             }));
   }
 
-  private static void write(LimitName name, Limits limits, JsonGenerator json) throws IOException {
+  static void write(LimitName name, Limits limits, JsonGenerator json) throws IOException {
     Quota quota = limits.defaultFor(name);
     json.writeStartObject();
     json.writeStringField("name", name.name());

@@ -45,12 +45,25 @@ public final class DecisionWriter {
     json.writeStringField("bucketKey", transaction == null ? null : transaction.bucketKey());
     json.writeNumberField("remaining", decision.remaining());
     writeQuota(transaction == null ? null : transaction.quota(), json);
-    json.writeNumberField("retryInNanos", decision.retryInNanos());
-    json.writeNumberField("resetInNanos", decision.resetInNanos());
+    writeTime("retryIn", decision.retryInNanos(), json);
+    writeTime("resetIn", decision.resetInNanos(), json);
     String message = decision.message();
     if (!message.isEmpty()) {
       json.writeStringField("message", message);
     }
+  }
+
+  /** Writes a time in whole nanoseconds, for arithmetic, and in seconds, for people. */
+  private static void writeTime(String field, long nanos, JsonGenerator json) throws IOException {
+    json.writeNumberField(field + "Nanos", nanos);
+    writeSeconds(field + "Seconds", nanos, json);
+  }
+
+  /** Writes all digits and no exponent: 28800, 0.05. */
+  private static void writeSeconds(String field, long nanos, JsonGenerator json)
+      throws IOException {
+    json.writeFieldName(field);
+    json.writeNumber(Seconds.format(nanos));
   }
 
   /**
@@ -65,10 +78,12 @@ public final class DecisionWriter {
       json.writeNullField("burst");
       json.writeNullField("count");
       json.writeNullField("period");
+      json.writeNullField("periodSeconds");
     } else {
       json.writeNumberField("burst", quota.burst());
       json.writeNumberField("count", quota.count());
       json.writeStringField("period", GoDuration.format(quota.period()));
+      writeSeconds("periodSeconds", quota.period().toNanos(), json);
     }
   }
 }

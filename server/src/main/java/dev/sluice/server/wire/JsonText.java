@@ -2,19 +2,16 @@ package dev.sluice.server.wire;
 
 import com.fasterxml.jackson.core.JsonLocation;
 import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.exc.StreamConstraintsException;
+import com.fasterxml.jackson.core.io.JsonEOFException;
 import java.nio.ByteBuffer;
 import java.nio.CharBuffer;
 import java.nio.charset.CoderResult;
 import java.nio.charset.StandardCharsets;
 import java.util.Locale;
-import java.util.regex.Pattern;
-import org.jspecify.annotations.Nullable;
 
 /** What is wrong with a text before anything in it is looked at. Stateless. */
 final class JsonText {
-
-  /** What the parser adds for programmers: which of its options would say otherwise. */
-  private static final Pattern ADVICE = Pattern.compile(", from `[^`]*`|: enable `.*");
 
   private JsonText() {}
 
@@ -51,15 +48,21 @@ final class JsonText {
             at - offset + 1));
   }
 
-  /** A fault for what the parser refused, in its words. */
-  static WireException refused(JsonProcessingException e, @Nullable String field) {
-    String words = String.valueOf(e.getOriginalMessage()).lines().findFirst().orElse("");
+  /** In our own words: those of the parser are for programmers, and quote the text at length. */
+  static String whatIsWrong(JsonProcessingException e) {
+    if (e instanceof StreamConstraintsException) {
+      return "found a text or a number of more than %s characters, or lists nested too deep, expected less"
+          .formatted(WireReader.LONGEST_TEXT);
+    }
     JsonLocation at = e.getLocation();
-    return new WireException(
-        field,
-        "found no valid JSON: %s%s"
-            .formatted(
-                ADVICE.matcher(words).replaceAll(""),
-                at == null ? "" : " (column " + at.getColumnNr() + ")"));
+    String where =
+        at == null
+            ? ""
+            : " at line %s, column %s".formatted(at.getLineNr(), Math.max(at.getColumnNr(), 1));
+    String why =
+        e instanceof JsonEOFException
+            ? "it ends before the object does; close every quote, bracket and brace"
+            : "check quotes, commas and brackets";
+    return "found no valid JSON%s: %s".formatted(where, why);
   }
 }

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.exc.StreamConstraintsException;
 import dev.sluice.limit.IdTexts;
 import java.io.IOException;
+import org.jspecify.annotations.Nullable;
 
 /** Single values of a request, each of exactly one JSON type. */
 final class Values {
@@ -14,29 +15,38 @@ final class Values {
 
   private Values() {}
 
-  static String text(JsonParser parser, String path) throws IOException {
+  /** Returns null, and tells the mistake, where there is no string. */
+  static @Nullable String text(JsonParser parser, String path, Mistakes mistakes)
+      throws IOException {
     if (parser.currentToken() != JsonToken.VALUE_STRING) {
       String hint = parser.currentToken().isNumeric() ? ", in double quotes" : "";
-      throw new WireException(path, "found %s, expected a string%s".formatted(found(parser), hint));
+      mistakes.add(path, "found %s, expected a string%s".formatted(found(parser), hint));
+      parser.skipChildren();
+      return null;
     }
     try {
       return parser.getText();
     } catch (StreamConstraintsException e) {
-      throw JsonText.refused(e, path);
+      mistakes.add(path, JsonText.whatIsWrong(e));
+      throw mistakes.exception();
     }
   }
 
-  static long integer(JsonParser parser, String path) throws IOException {
+  /** Returns null, and tells the mistake, where there is no 64-bit integer. */
+  static @Nullable Long integer(JsonParser parser, String path, Mistakes mistakes)
+      throws IOException {
     if (parser.currentToken() != JsonToken.VALUE_NUMBER_INT) {
       String hint = parser.currentToken() == JsonToken.VALUE_STRING ? ", without quotes" : "";
-      throw new WireException(
-          path, "found %s, expected a whole number%s".formatted(found(parser), hint));
+      mistakes.add(path, "found %s, expected a whole number%s".formatted(found(parser), hint));
+      parser.skipChildren();
+      return null;
     }
     if (parser.getNumberType() == NumberType.BIG_INTEGER) {
-      throw new WireException(
+      mistakes.add(
           path,
           "found %s, expected a whole number of at most 64 bits (up to 9223372036854775807)"
               .formatted(number(parser)));
+      return null;
     }
     return parser.getLongValue();
   }

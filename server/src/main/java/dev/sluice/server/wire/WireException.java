@@ -1,63 +1,84 @@
 package dev.sluice.server.wire;
 
 import dev.sluice.limit.InvalidRequestException;
-import dev.sluice.limit.UnknownLimitException;
-import java.util.Locale;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request that can not be decided as it is written: what was found, what was expected, and in
- * which field. Nothing was charged.
+ * A request that can't be decided as it is written, with every mistake that was found in it.
+ * Nothing was charged.
  */
 public final class WireException extends IllegalArgumentException {
 
   private static final long serialVersionUID = 1;
 
-  private final @Nullable String field;
+  private final transient List<Mistake> mistakes;
+  private final int count;
   private final boolean unknownLimit;
 
-  private WireException(@Nullable String field, String message, boolean unknownLimit) {
-    super(message);
-    this.field = field;
+  /** At least one mistake; the count is of all, also of those that were left out. */
+  WireException(List<Mistake> mistakes, int count, boolean unknownLimit) {
+    super(mistakes.get(0).message());
+    this.mistakes = List.copyOf(mistakes);
+    this.count = count;
     this.unknownLimit = unknownLimit;
   }
 
   /**
-   * Makes an exception.
+   * Makes an exception for a single mistake.
    *
-   * @param field the path of the field that is wrong, null where it is not one field
-   * @param message what was found, what was expected
+   * @param field the path of the wrong field, null if it is not one field
+   * @param message what was found, and what was expected
    */
   public WireException(@Nullable String field, String message) {
-    this(field, message, false);
+    this(List.of(new Mistake(field, message)), 1, false);
   }
 
   /**
-   * What the limiter refused, as a fault of the text that it came from.
+   * Returns what the limiter refused, as a mistake of the text that it came from.
    *
    * @param refused what the limiter threw
    * @param path where the transaction stands in the request: empty, or {@code transactions[2].}
    * @return the exception, with the path of the field
    */
   public static WireException of(InvalidRequestException refused, String path) {
-    String name = refused.field().name().toLowerCase(Locale.ROOT);
-    String message = String.valueOf(refused.getMessage());
-    return new WireException(path + name, message, refused instanceof UnknownLimitException);
+    Mistakes one = new Mistakes();
+    one.addRefused(refused, path);
+    return one.exception();
   }
 
   /**
-   * The field that is wrong.
+   * Returns the mistakes in the order in which they were found; the first {@value Mistakes#MOST} if
+   * there are more.
    *
-   * @return its path, {@code transactions[2].cost}; null where the text is no JSON object at all
+   * @return at least one
+   */
+  public List<Mistake> mistakes() {
+    return mistakes;
+  }
+
+  /**
+   * Returns the number of mistakes, including those that {@link #mistakes} leaves out.
+   *
+   * @return at least 1
+   */
+  public int count() {
+    return count;
+  }
+
+  /**
+   * Returns the field of the first mistake.
+   *
+   * @return its path, {@code transactions[2].cost}; null if the text is no JSON object at all
    */
   public @Nullable String field() {
-    return field;
+    return mistakes.get(0).field();
   }
 
   /**
-   * Whether the fault is a limit that does not exist.
+   * Whether nothing is wrong but names of limits that do not exist.
    *
-   * @return false for every other fault
+   * @return false if there is any other mistake
    */
   public boolean unknownLimit() {
     return unknownLimit;

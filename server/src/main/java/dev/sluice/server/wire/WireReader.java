@@ -8,6 +8,7 @@ import com.fasterxml.jackson.core.StreamReadConstraints;
 import dev.sluice.limit.IdTexts;
 import dev.sluice.limit.Suggestion;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -23,6 +24,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class WireReader {
 
+  /** No field has this name. */
+  private static final String UNREADABLE = "";
+
   private static final List<String> TRANSACTION_FIELDS = List.of("limit", "id", "cost", "kind");
   private static final List<String> HTTP_FIELDS = List.of("limit", "id", "cost", "transactions");
   private static final List<String> TRACE_FIELDS =
@@ -32,7 +36,7 @@ public final class WireReader {
   private static final int DEEPEST = 4;
 
   /** Longer than any id or number, so that one that is too long is refused by its own rule. */
-  private static final int LONGEST_TEXT = 8192;
+  static final int LONGEST_TEXT = 8192;
 
   private final JsonFactory factory =
       JsonFactory.builder()
@@ -69,108 +73,125 @@ public final class WireReader {
   }
 
   /**
-   * Reads one request.
+   * Reads one request. Mistakes in its fields are kept, to be thrown with those of the look-up.
    *
    * @param json holds a JSON object in UTF-8
    * @param offset where it starts
    * @param length its bytes
    * @return the request, not looked up yet
-   * @throws WireException if it is anything but a request
+   * @throws WireException if the text is no JSON object
    */
   public WireRequest read(byte[] json, int offset, int length) {
     JsonText.requireUtf8(json, offset, length);
+    Mistakes mistakes = new Mistakes();
     try (JsonParser parser = factory.createParser(json, offset, length)) {
       if (parser.nextToken() == null) {
         throw new WireException(null, "found nothing, expected a JSON object");
       }
-      WireRequest request = readRequest(parser);
+      WireRequest request = readRequest(parser, mistakes);
       if (parser.nextToken() != null) {
-        throw new WireException(
+        mistakes.add(
             null, "found more text after the JSON object, expected one object and nothing else");
       }
       return request;
     } catch (JsonProcessingException e) {
-      throw JsonText.refused(e, null);
+      mistakes.add(null, JsonText.whatIsWrong(e));
+      throw mistakes.exception();
     } catch (IOException e) {
-      throw new WireException(null, "found no valid JSON: " + e.getMessage());
+      throw new UncheckedIOException(e); // memory does not fail
     }
   }
 
-  private WireRequest readRequest(JsonParser parser) throws IOException {
-    requireObject(parser, null);
+  private WireRequest readRequest(JsonParser parser, Mistakes mistakes) throws IOException {
+    if (parser.currentToken() != JsonToken.START_OBJECT) {
+      throw new WireException(
+          null, "found %s, expected a JSON object".formatted(Values.found(parser)));
+    }
     Long at = null;
     String op = null;
-    Parts parts = new Parts();
-    List<WireTransaction> transactions = null;
+    Parts parts = new Parts(mistakes);
+    List<@Nullable WireTransaction> transactions = null;
     Set<String> seen = new HashSet<>();
     while (parser.nextToken() == JsonToken.FIELD_NAME) {
-      String field = field(parser, "", fields, seen);
+      String field = field(parser, "", fields, seen, mistakes);
       switch (field) {
-        case "at" -> at = Values.integer(parser, field);
-        case "op" -> op = Values.text(parser, field);
-        case "transactions" -> transactions = readTransactions(parser);
+        case UNREADABLE -> {}
+        case "at" -> at = Values.integer(parser, field, mistakes);
+        case "op" -> op = Values.text(parser, field, mistakes);
+        case "transactions" -> transactions = readTransactions(parser, mistakes);
         default -> parts.read(field, parser, "");
       }
     }
-    return new WireRequest(at, op, parts.transaction(), transactions);
+    return new WireRequest(at, op, parts.transaction(), transactions, mistakes);
   }
 
-  private static List<WireTransaction> readTransactions(JsonParser parser) throws IOException {
+  private static List<@Nullable WireTransaction> readTransactions(
+      JsonParser parser, Mistakes mistakes) throws IOException {
+    List<@Nullable WireTransaction> transactions = new ArrayList<>();
     if (parser.currentToken() != JsonToken.START_ARRAY) {
-      throw new WireException(
+      mistakes.add(
           "transactions", "found %s, expected a list of objects".formatted(Values.found(parser)));
+      parser.skipChildren();
+      return transactions;
     }
-    List<WireTransaction> transactions = new ArrayList<>();
     while (parser.nextToken() != JsonToken.END_ARRAY) {
-      transactions.add(readTransaction(parser, "transactions[" + transactions.size() + "]"));
-      if (transactions.size() > WireRequest.MOST_TRANSACTIONS) {
+      if (transactions.size() == WireRequest.MOST_TRANSACTIONS) {
         throw new WireException(
             "transactions",
             "found more than %s transactions, expected 1 to %s"
                 .formatted(WireRequest.MOST_TRANSACTIONS, WireRequest.MOST_TRANSACTIONS));
       }
+      String path = "transactions[" + transactions.size() + "]";
+      transactions.add(readTransaction(parser, path, mistakes));
     }
     return transactions;
   }
 
-  private static WireTransaction readTransaction(JsonParser parser, String path)
-      throws IOException {
-    requireObject(parser, path);
-    Parts parts = new Parts();
+  /** Returns null where there is no object. */
+  private static @Nullable WireTransaction readTransaction(
+      JsonParser parser, String path, Mistakes mistakes) throws IOException {
+    if (parser.currentToken() != JsonToken.START_OBJECT) {
+      mistakes.add(path, "found %s, expected a JSON object".formatted(Values.found(parser)));
+      parser.skipChildren();
+      return null;
+    }
+    Parts parts = new Parts(mistakes);
     Set<String> seen = new HashSet<>();
     while (parser.nextToken() == JsonToken.FIELD_NAME) {
       String prefix = path + ".";
-      parts.read(field(parser, prefix, TRANSACTION_FIELDS, seen), parser, prefix);
+      String field = field(parser, prefix, TRANSACTION_FIELDS, seen, mistakes);
+      if (!field.equals(UNREADABLE)) {
+        parts.read(field, parser, prefix);
+      }
     }
     return parts.transaction();
   }
 
-  private static void requireObject(JsonParser parser, @Nullable String path) throws IOException {
-    if (parser.currentToken() != JsonToken.START_OBJECT) {
-      throw new WireException(
-          path, "found %s, expected a JSON object".formatted(Values.found(parser)));
-    }
-  }
-
-  /** The name of the next field; the parser then stands on its value. */
-  private static String field(JsonParser parser, String path, List<String> known, Set<String> seen)
+  /**
+   * Returns the name of the next field, and moves the parser to its value; or skips the value and
+   * returns {@link #UNREADABLE}.
+   */
+  private static String field(
+      JsonParser parser, String path, List<String> known, Set<String> seen, Mistakes mistakes)
       throws IOException {
     String name = parser.currentName();
+    var unused = parser.nextToken();
     if (!known.contains(name)) {
-      throw new WireException(
+      mistakes.add(
           path + unquoted(name),
           "found the unknown field %s, expected %s%s"
               .formatted(
                   IdTexts.quote(name),
                   String.join(", ", known),
                   Suggestion.didYouMean(name, known)));
-    }
-    if (!seen.add(name)) {
-      throw new WireException(
+    } else if (!seen.add(name)) {
+      mistakes.add(
           path + name, "found the field %s twice, expected it once".formatted(IdTexts.quote(name)));
+    } else {
+      return name;
     }
-    var unused = parser.nextToken();
-    return name;
+    parser.skipChildren();
+    return UNREADABLE;
   }
 
   /** A name that somebody sent, printable and short. */
@@ -181,17 +202,22 @@ public final class WireReader {
 
   /** The parts of a transaction as they come. */
   private static final class Parts {
+    private final Mistakes mistakes;
     private @Nullable String limit;
     private @Nullable String id;
     private @Nullable Long cost;
     private @Nullable String kind;
 
+    Parts(Mistakes mistakes) {
+      this.mistakes = mistakes;
+    }
+
     void read(String field, JsonParser parser, String path) throws IOException {
       switch (field) {
-        case "limit" -> limit = Values.text(parser, path + field);
-        case "id" -> id = Values.text(parser, path + field);
-        case "cost" -> cost = Values.integer(parser, path + field);
-        default -> kind = Values.text(parser, path + field);
+        case "limit" -> limit = Values.text(parser, path + field, mistakes);
+        case "id" -> id = Values.text(parser, path + field, mistakes);
+        case "cost" -> cost = Values.integer(parser, path + field, mistakes);
+        default -> kind = Values.text(parser, path + field, mistakes);
       }
     }
 

@@ -1,29 +1,58 @@
 package dev.sluice.server.wire;
 
 import dev.sluice.Transaction;
-import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.Limits;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request as JSON writes it: one transaction, or a batch of them. Immutable.
- *
- * @param at when it was recorded, in nanoseconds since the epoch; null outside of traces
- * @param op what is to be done; null outside of traces
- * @param single the transaction that the request itself is, all of whose parts are missing in a
- *     batch
- * @param transactions the batch, null for a single transaction
+ * A request as JSON writes it: one transaction, or a batch of them. It may have mistakes, which are
+ * thrown together with those that the look-up finds. Not thread-safe.
  */
-public record WireRequest(
-    @Nullable Long at,
-    @Nullable String op,
-    WireTransaction single,
-    @Nullable List<WireTransaction> transactions) {
+public final class WireRequest {
 
   /** The most transactions of a batch. */
   public static final int MOST_TRANSACTIONS = 1000;
+
+  private final @Nullable Long at;
+  private final @Nullable String op;
+  private final WireTransaction single;
+  private final @Nullable List<@Nullable WireTransaction> batch;
+  private final Mistakes mistakes;
+
+  WireRequest(
+      @Nullable Long at,
+      @Nullable String op,
+      WireTransaction single,
+      @Nullable List<@Nullable WireTransaction> batch,
+      Mistakes mistakes) {
+    this.at = at;
+    this.op = op;
+    this.single = single;
+    this.batch = batch;
+    this.mistakes = mistakes;
+  }
+
+  /**
+   * Returns when the request was recorded.
+   *
+   * @return nanoseconds since the epoch; null outside of traces
+   */
+  public @Nullable Long at() {
+    return at;
+  }
+
+  /**
+   * Returns what is to be done.
+   *
+   * @return the word in the trace; null outside of traces
+   */
+  public @Nullable String op() {
+    return op;
+  }
 
   /**
    * Whether several transactions are to be decided as one.
@@ -31,44 +60,98 @@ public record WireRequest(
    * @return false for a single transaction
    */
   public boolean isBatch() {
-    return transactions != null;
+    return batch != null;
   }
 
   /**
-   * Looks the transactions up.
+   * Throws the mistakes that are already known, before the look-up.
+   *
+   * @throws WireException if there are any
+   */
+  public void requireSound() {
+    if (!mistakes.none()) {
+      throw mistakes.exception();
+    }
+  }
+
+  /**
+   * Looks the transactions of a check, spend or refund up. To be called once.
    *
    * @param limits the limits that hold now
    * @return one transaction, or those of the batch in their order
-   * @throws WireException for whatever is wrong, with the path of the field
+   * @throws WireException with everything that is wrong in the request
    */
   public List<Transaction> toTransactions(Limits limits) {
-    if (transactions == null) {
-      return List.of(lookedUp(single, limits, ""));
+    return lookedUp(limits, false);
+  }
+
+  /**
+   * Looks the transactions of a reset up; a cost or a kind is a mistake there. To be called once.
+   *
+   * @param limits the limits that hold now
+   * @return one transaction, or those of the batch in their order
+   * @throws WireException with everything that is wrong in the request
+   */
+  public List<Transaction> toResets(Limits limits) {
+    return lookedUp(limits, true);
+  }
+
+  private List<Transaction> lookedUp(Limits limits, boolean reset) {
+    List<Transaction> found = new ArrayList<>();
+    if (batch == null) {
+      Transaction transaction = lookedUp(single, "", limits, reset);
+      if (transaction != null) {
+        found.add(transaction);
+      }
+    } else {
+      lookUpBatch(batch, limits, reset, found);
     }
+    requireSound();
+    return found;
+  }
+
+  private void lookUpBatch(
+      List<@Nullable WireTransaction> wires,
+      Limits limits,
+      boolean reset,
+      List<Transaction> found) {
     if (single.limit() != null || single.id() != null || single.cost() != null) {
-      throw new WireException(
+      mistakes.add(
           "transactions",
           "found a batch and a single transaction in one request, expected either \"transactions\""
               + " or \"limit\", \"id\" and \"cost\"");
     }
-    if (transactions.isEmpty() || transactions.size() > MOST_TRANSACTIONS) {
-      throw new WireException(
-          "transactions",
-          "found %s transactions, expected 1 to %s"
-              .formatted(transactions.size(), MOST_TRANSACTIONS));
+    if (wires.isEmpty()) {
+      mistakes.add(
+          "transactions", "found 0 transactions, expected 1 to %s".formatted(MOST_TRANSACTIONS));
     }
-    List<Transaction> found = new ArrayList<>(transactions.size());
-    for (int i = 0; i < transactions.size(); i++) {
-      found.add(lookedUp(transactions.get(i), limits, "transactions[" + i + "]."));
+    Map<String, Integer> places = new HashMap<>();
+    for (int i = 0; i < wires.size(); i++) {
+      String path = "transactions[" + i + "]";
+      Transaction transaction = lookedUp(wires.get(i), path + ".", limits, reset);
+      if (transaction == null) {
+        continue;
+      }
+      found.add(transaction);
+      boolean touchesBucket = reset || transaction.quota() != null;
+      Integer other = touchesBucket ? places.putIfAbsent(transaction.bucketKey(), i) : null;
+      if (other != null) {
+        mistakes.add(
+            path,
+            "found the bucket %s again, expected each bucket once in a batch; transactions[%s] has it"
+                .formatted(transaction.bucketKey(), other));
+      }
     }
-    return found;
   }
 
-  private static Transaction lookedUp(WireTransaction wire, Limits limits, String path) {
-    try {
-      return wire.toTransaction(limits, path);
-    } catch (InvalidRequestException e) {
-      throw WireException.of(e, path);
+  private @Nullable Transaction lookedUp(
+      @Nullable WireTransaction wire, String path, Limits limits, boolean reset) {
+    if (wire == null) {
+      return null;
     }
+    if (reset) {
+      wire.requireNoCostOrKind(path, mistakes);
+    }
+    return wire.toTransaction(limits, path, mistakes);
   }
 }

@@ -5,6 +5,7 @@ import dev.sluice.limit.IdTexts;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Suggestion;
+import dev.sluice.limit.UnknownLimitException;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -23,33 +24,65 @@ public record WireTransaction(
   static final List<String> KINDS = List.of("checkAndSpend", "checkOnly", "spendOnly");
 
   /**
-   * Looks the transaction up; throws a {@link WireException} or an {@link InvalidRequestException}.
+   * Looks the transaction up.
    *
    * @param path where the transaction stands in the request: empty, or {@code transactions[2].}
+   * @param mistakes takes everything that is wrong
+   * @return null if anything is wrong
    */
-  Transaction toTransaction(Limits limits, String path) {
-    if (limit == null) {
-      throw new WireException(path + "limit", "found no limit, expected the name of one");
-    }
+  @Nullable Transaction toTransaction(Limits limits, String path, Mistakes mistakes) {
+    boolean known = isKnown(limits, path, mistakes);
     if (id == null) {
-      throw new WireException(path + "id", "found no id, expected what is to be limited, a string");
+      mistakes.add(path + "id", "found no id, expected what is to be limited, a string");
     }
-    Transaction transaction = Transaction.of(limits, limit, id).withCost(cost == null ? 1 : cost);
-    if (kind == null) {
-      return transaction;
+    if (kind != null && !KINDS.contains(kind)) {
+      mistakes.add(
+          path + "kind",
+          "found %s, expected one of %s%s"
+              .formatted(
+                  IdTexts.quote(kind),
+                  String.join(", ", KINDS),
+                  Suggestion.didYouMean(kind, KINDS)));
     }
-    return switch (kind) {
-      case "checkAndSpend" -> transaction;
-      case "checkOnly" -> transaction.checkOnly();
-      case "spendOnly" -> transaction.spendOnly();
-      default ->
-          throw new WireException(
-              path + "kind",
-              "found %s, expected one of %s%s"
-                  .formatted(
-                      IdTexts.quote(kind),
-                      String.join(", ", KINDS),
-                      Suggestion.didYouMean(kind, KINDS)));
-    };
+    if (!known || limit == null || id == null) {
+      return null;
+    }
+    try {
+      Transaction transaction = Transaction.of(limits, limit, id);
+      return ofKind(transaction.withCost(cost == null ? 1 : cost));
+    } catch (InvalidRequestException e) {
+      mistakes.addRefused(e, path);
+      return null;
+    }
+  }
+
+  private boolean isKnown(Limits limits, String path, Mistakes mistakes) {
+    if (limit == null) {
+      mistakes.add(path + "limit", "found no limit, expected the name of one");
+      return false;
+    }
+    try {
+      var unused = limits.catalogue().get(limit);
+      return true;
+    } catch (UnknownLimitException e) {
+      mistakes.addRefused(e, path);
+      return false;
+    }
+  }
+
+  private Transaction ofKind(Transaction transaction) {
+    return kind == null || kind.equals("checkAndSpend")
+        ? transaction
+        : kind.equals("checkOnly") ? transaction.checkOnly() : transaction.spendOnly();
+  }
+
+  /** A reset forgets the whole bucket, so a cost or a kind says something that can't be done. */
+  void requireNoCostOrKind(String path, Mistakes mistakes) {
+    if (cost != null) {
+      mistakes.add(path + "cost", "found a cost, expected none: a reset forgets the whole bucket");
+    }
+    if (kind != null) {
+      mistakes.add(path + "kind", "found a kind, expected none: a reset forgets the whole bucket");
+    }
   }
 }

@@ -51,7 +51,9 @@ final class HttpAnswersTest {
         .isEqualTo(
             "{\"allowed\":true,\"limit\":\"LoginsPerIPAddress\",\"id\":\"192.0.2.7\","
                 + "\"bucketKey\":\"101:192.0.2.7\",\"remaining\":9,\"burst\":10,\"count\":10,"
-                + "\"period\":\"1m0s\",\"retryInNanos\":0,\"resetInNanos\":6000000000}");
+                + "\"period\":\"1m0s\",\"periodSeconds\":60,"
+                + "\"retryInNanos\":0,\"retryInSeconds\":0,"
+                + "\"resetInNanos\":6000000000,\"resetInSeconds\":6}");
     assertThat(answer.headers().firstValue("Cache-Control")).hasValue("no-store");
     assertThat(answer.headers().firstValue("Retry-After")).isEmpty();
   }
@@ -105,7 +107,8 @@ final class HttpAnswersTest {
   @Test
   void reset_answersThatItWasReset() {
     server.post("/v1/spend", SLOW_2);
-    assertThat(server.post("/v1/reset", SLOW_2).body()).isEqualTo("{\"reset\":true}");
+    assertThat(server.post("/v1/reset", SLOW_2.replace(",\"cost\":2", "")).body())
+        .isEqualTo("{\"reset\":true}");
     assertThat(TestServer.json(server.post("/v1/spend", SLOW_2)).get("allowed").asBoolean())
         .isTrue();
   }
@@ -174,13 +177,57 @@ final class HttpAnswersTest {
     assertThat(limits.get(0).toString())
         .isEqualTo(
             "{\"name\":\"ApiCallsPerKey\",\"number\":104,\"id\":\"string\",\"burst\":100,"
-                + "\"count\":50,\"period\":\"1s\",\"overrides\":1,\"helpLink\":null}");
+                + "\"count\":50,\"period\":\"1s\",\"periodSeconds\":1,"
+                + "\"overrides\":1,\"helpLink\":null}");
     assertThat(limits.findValuesAsText("name"))
         .contains("LoginsPerIPAddress", "SignUpsPerIPAddress");
   }
 
+  @Test
+  void limit_isDescribedAsInTheList() {
+    JsonNode limits = TestServer.json(server.get("/v1/limits")).get("limits");
+    for (JsonNode limit : limits) {
+      HttpResponse<String> one = server.get("/v1/limits/" + limit.get("name").asText());
+      assertThat(one.statusCode()).isEqualTo(200);
+      assertThat(TestServer.json(one)).isEqualTo(limit);
+    }
+  }
+
+  @Test
+  void seconds_haveAllDigitsOfTheNanoseconds() {
+    server.post("/v1/spend", SLOW_2);
+    time.advanceNanos(1);
+    String body = server.post("/v1/spend", SLOW_2).body();
+    assertThat(body)
+        .contains("\"period\":\"1.5s\",\"periodSeconds\":1.5,")
+        .contains("\"retryInNanos\":2999999999,\"retryInSeconds\":2.999999999,");
+    time.advanceNanos(2_999_999_949L);
+    assertThat(server.get("/v1/limits/ApiCallsPerKey/buckets/slow").body())
+        .contains("\"resetInNanos\":50,\"resetInSeconds\":0.00000005}");
+  }
+
+  /** A check says what a spend would leave, a bucket what is in it. */
+  @Test
+  void check_answersWhatASpendWouldLeave_andABucketWhatItHolds() {
+    JsonNode check = TestServer.json(server.post("/v1/check", LOGIN));
+    JsonNode bucket =
+        TestServer.json(server.get("/v1/limits/LoginsPerIPAddress/buckets/192.0.2.7"));
+    JsonNode spend = TestServer.json(server.post("/v1/spend", LOGIN));
+    assertThat(bucket.get("remaining").asLong()).isEqualTo(10);
+    assertThat(check.get("remaining").asLong()).isEqualTo(9);
+    assertThat(check).isEqualTo(spend);
+  }
+
   @ParameterizedTest
-  @ValueSource(strings = {"/", "/healthz", "/readyz", "/openapi.json", "/v1/limits"})
+  @ValueSource(
+      strings = {
+        "/",
+        "/healthz",
+        "/readyz",
+        "/openapi.json",
+        "/v1/limits",
+        "/v1/limits/ApiCallsPerKey"
+      })
   void head_isGetWithoutItsBody(String path) {
     HttpResponse<String> get = server.get(path);
     HttpResponse<String> head = server.send("HEAD", path, BodyPublishers.noBody(), null);

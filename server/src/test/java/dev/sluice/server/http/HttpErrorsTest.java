@@ -79,7 +79,7 @@ final class HttpErrorsTest {
         "{'transactions':[]} | 400 | transactions | found 0 transactions, expected 1 to 1000",
         "{'transactions':{}} | 400 | transactions | found an object, expected a list",
         "{'transactions':[1]} | 400 | transactions[0] | found the number 1, expected a JSON object",
-        "{'transactions':[{'limit':'ApiCallsPerKey','id':'a'},{'limit':'ApiCallsPerKey','id':'a'}]} | 400 | transactions | found two transactions on the bucket 104:a",
+        "{'transactions':[{'limit':'ApiCallsPerKey','id':'a'},{'limit':'ApiCallsPerKey','id':'a'}]} | 400 | transactions[1] | found the bucket 104:a again, expected each bucket once in a batch; transactions[0] has it",
         "{'transactions':[{'limit':'ApiCallsPerKey','id':'a'},{'limit':'Nope','id':'a'}]} | 404 | transactions[1].limit | no limit",
         "{'transactions':[{'limit':'ApiCallsPerKey','id':'a','kind':'spendonly'}]} | 400 | transactions[0].kind | did you mean \"spendOnly\"",
         "{'transactions':[{'limit':'ApiCallsPerKey','id':'a','cost':101}]} | 400 | transactions[0].cost | burst is 100",
@@ -99,7 +99,9 @@ final class HttpErrorsTest {
       HttpResponse<String> answer = server.post("/v1/" + act, body.replace('\'', '"'));
       JsonNode problem = problem(answer, status);
       assertThat(problem.path("field").asText("-")).isEqualTo(field);
-      assertThat(problem.get("detail").asText()).contains(detail);
+      String found = problem.get("detail").asText();
+      boolean needless = act.equals("reset") && found.contains("a reset forgets the whole bucket");
+      assertThat(found).contains(needless && field.matches(".*(cost|kind)") ? "found a" : detail);
     }
   }
 
@@ -139,7 +141,7 @@ final class HttpErrorsTest {
     String id = "{\"limit\":\"ApiCallsPerKey\",\"id\":\"%s\"}".formatted("x".repeat(100_000));
     JsonNode text = problem(server.post("/v1/spend", id), 400);
     assertThat(text.get("field").asText()).isEqualTo("id");
-    assertThat(text.get("detail").asText()).contains("exceeds the maximum").doesNotContain("`");
+    assertThat(text.get("detail").asText()).contains("more than 8192 characters");
     String digits = "9".repeat(1000);
     String cost = "{\"transactions\":[{\"cost\":%s}]}".formatted(digits);
     JsonNode number = problem(server.post("/v1/spend", cost), 400);
@@ -241,7 +243,10 @@ final class HttpErrorsTest {
     "/v1/, 404, -",
     "/v1/spend/, 404, -",
     "/v1/limits/, 404, -",
-    "/v1/limits/ApiCallsPerKey, 404, -",
+    "/v1/limits/ApiCallsPerKey/, 404, -",
+    "/v1/limits/ApiCallsPerKey/bucket, 404, -",
+    "/v1/limits/Nope, 404, limit",
+    "/v1/limits/%FF, 400, limit",
     "/v1/limits/Nope/buckets/a, 404, limit",
     "/v1/limits/LoginsPerIPAddress/buckets/lol, 400, id",
     "/v1/limits/ApiCallsPerKey/buckets/, 400, id",
@@ -274,11 +279,19 @@ final class HttpErrorsTest {
 
   @Test
   void store_thatIsUnreachable_isA503() {
-    BucketStore broken =
-        new FailingStore(() -> new StoreException("the store at x:1 did not answer within 1 s"));
+    String why = "redis://10.1.2.3:6379 did not answer within 1 s";
+    BucketStore broken = new FailingStore(() -> new StoreException(why));
     try (TestServer down = new TestServer(SampleFixture.limits(), broken)) {
-      JsonNode problem = problem(down.post("/v1/spend", LOGIN), 503);
-      assertThat(problem.get("detail").asText()).contains("did not answer");
+      LogLines log = new LogLines();
+      JsonNode problem;
+      try (log) {
+        problem = problem(down.post("/v1/spend", LOGIN), 503);
+      }
+      assertThat(problem.get("detail").asText())
+          .isEqualTo("the store could not decide; whether anything was charged is unknown");
+      assertThat(problem.toString()).doesNotContain("10.1.2.3", "redis");
+      assertThat(log.lines())
+          .anyMatch(line -> line.contains(problem.get("incident").asText()) && line.contains(why));
       problem(down.get("/v1/limits/ApiCallsPerKey/buckets/a"), 503);
       problem(down.get("/readyz"), 503);
       assertThat(down.get("/healthz").statusCode()).isEqualTo(200);
@@ -302,8 +315,91 @@ final class HttpErrorsTest {
     Duration brief = Duration.ofMillis(200);
     try (TestServer slow = new TestServer(SampleFixture.limits(), silent, brief, brief)) {
       JsonNode problem = problem(slow.post("/v1/spend", LOGIN), 503);
-      assertThat(problem.get("detail").asText()).contains("did not answer in time");
+      assertThat(problem.get("detail").asText())
+          .contains("whether anything was charged is unknown");
     }
+  }
+
+  @Test
+  void store_thatChargedNothing_isA503ThatSaysSo() {
+    BucketStore full =
+        new FailingStore(() -> new StoreException("x:1 is full; nothing was charged"));
+    try (TestServer down = new TestServer(SampleFixture.limits(), full)) {
+      JsonNode problem = problem(down.post("/v1/spend", LOGIN), 503);
+      assertThat(problem.get("detail").asText()).endsWith("; nothing was charged");
+    }
+  }
+
+  @Test
+  void batch_isRefusedWithAllItsMistakes() {
+    String batch =
+        """
+        {"limits":[1,{"a":[]}],"transactions":[
+          {"limit":"LoginsPerIPAddress","id":"lol"},
+          {"limit":"Nope","cost":-1},
+          7,
+          {"limit":"ApiCallsPerKey","id":"a","cost":101,"kind":"spendonly"},
+          {"limit":"ApiCallsPerKey","id":"b","cost":{"x":1}},
+          {"limit":"ApiCallsPerKey","id":"c"},
+          {"limit":"ApiCallsPerKey","id":"c","id":"d"}]}""";
+    JsonNode problem = problem(server.post("/v1/spend", batch), 400);
+    assertThat(problem.get("field").asText()).isEqualTo("limits");
+    assertThat(problem.get("detail").asText()).endsWith(" (and 9 more mistakes: see errors)");
+    assertThat(problem.get("errors").findValuesAsText("field"))
+        .containsExactlyInAnyOrder(
+            "limits",
+            "transactions[0].id",
+            "transactions[1].limit",
+            "transactions[1].id",
+            "transactions[2]",
+            "transactions[3].cost",
+            "transactions[3].kind",
+            "transactions[4].cost",
+            "transactions[6].id",
+            "transactions[6]");
+  }
+
+  @Test
+  void batch_ofUnknownLimitsOnly_isA404_thatNamesTheFirst20() {
+    String batch = batchOf(30).replace("ApiCallsPerKey", "Nope");
+    JsonNode problem = problem(server.post("/v1/spend", batch), 404);
+    assertThat(problem.get("errors")).hasSize(20);
+    assertThat(problem.get("detail").asText()).contains("and 29 more mistakes");
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '`',
+      value = {
+        "{'limit':'ApiCallsPerKey','id':'a','cost':1} | cost",
+        "{'transactions':[{'limit':'ApiCallsPerKey','id':'a','cost':0}]} | transactions[0].cost",
+        "{'transactions':[{'limit':'ApiCallsPerKey','id':'a','kind':'checkOnly'}]} | transactions[0].kind",
+      })
+  void reset_withACostOrAKind_isRefused(String body, String field) {
+    JsonNode problem = problem(server.post("/v1/reset", body.replace('\'', '"')), 400);
+    assertThat(problem.get("field").asText()).isEqualTo(field);
+    assertThat(problem.get("detail").asText()).contains("a reset forgets the whole bucket");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "{'limit':'A'",
+        "{limit:'A'}",
+        "{'limit':secret}",
+        "{'limit':'A\u0001'}",
+        "{'limit':'\\x'}",
+        "{'limit':1.}",
+        "{'limit':'A',}",
+        "{'a':[[[[[[[1]]]]]]]}"
+      })
+  void badJson_isRefusedInOurOwnWords(String body) {
+    String detail =
+        problem(server.post("/v1/spend", body.replace('\'', '"')), 400).get("detail").asText();
+    assertThat(detail)
+        .startsWith("found ")
+        .doesNotContain("secret", "Unexpected", "JsonToken", "StreamReadConstraints", "START_");
   }
 
   @Test
@@ -313,6 +409,7 @@ final class HttpErrorsTest {
       HttpResponse<String> answer = failing.post("/v1/spend", LOGIN);
       problem(answer, 500);
       assertThat(answer.body()).doesNotContain("secret", "Exception", "at dev.");
+      assertThat(TestServer.json(answer).get("incident").asText()).matches("[0-9a-f]{8}");
     }
   }
 

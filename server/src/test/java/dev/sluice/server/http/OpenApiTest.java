@@ -96,6 +96,10 @@ final class OpenApiTest {
         "GET | /v1/limits/{name}/buckets/{id} | /v1/limits/ApiCallsPerKey/buckets/a |",
         "GET | /v1/limits/{name}/buckets/{id} | /v1/limits/Nope/buckets/a |",
         "GET | /v1/limits/{name}/buckets/{id} | /v1/limits/LoginsPerIPAddress/buckets/a |",
+        "GET | /v1/limits/{name} | /v1/limits/ApiCallsPerKey |",
+        "GET | /v1/limits/{name} | /v1/limits/SignUpsPerIPAddress |",
+        "GET | /v1/limits/{name} | /v1/limits/Nope |",
+        "GET | /v1/limits/{name} | /v1/limits/ApiCallsPerKey?all |",
         "POST | /healthz | /healthz |",
         "POST | /v1/check | /v1/check | {'limit':'ApiCallsPerKey','id':'a'}",
         "POST | /v1/spend | /v1/spend | {'limit':'ApiCallsPerKey','id':'a','cost':0}",
@@ -110,6 +114,8 @@ final class OpenApiTest {
         "POST | /v1/reset | /v1/reset | {'limit':'ApiCallsPerKey','id':''}",
         "POST | /v1/spend | /v1/spend | {'limit':'ApiCallsPerKey'}",
         "POST | /v1/spend | /v1/spend | {'limit':'Nope','id':'a'}",
+        "POST | /v1/reset | /v1/reset | {'limit':'ApiCallsPerKey','id':'a','cost':1}",
+        "POST | /v1/spend | /v1/spend | {'transactions':[{'limit':'Nope'},{},7,{'cost':-1,'x':[{}]}]}",
         "PUT | /v1/spend | /v1/spend | {}",
       })
   void answer_isAsTheDocumentSays(String method, String path, String request, String body) {

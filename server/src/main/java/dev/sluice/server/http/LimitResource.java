@@ -6,6 +6,10 @@ import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.AsyncLimiter;
+import dev.sluice.Limiter;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
 import dev.sluice.server.wire.WireException;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
@@ -16,23 +20,27 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * {@code GET /v1/limits/{name}/buckets/{id}}: the state of a bucket, which spends nothing.
+ * {@code GET /v1/limits/{name}}, what a limit is, and {@code GET /v1/limits/{name}/buckets/{id}},
+ * the state of a bucket, which spends nothing.
  *
  * <p>The path is taken apart here, as the client sent it: an id may hold anything that is
  * percent-encoded, slashes and semicolons too. (Not so two dots between slashes: the HTTP library
  * refuses them in every spelling.)
  */
-final class BucketResource extends Resource {
+final class LimitResource extends Resource {
 
   static final String UNDER = "/v1/limits/";
 
-  private static final Pattern PATH = Pattern.compile(UNDER + "([^/]+)/buckets/([^?]*)\\??");
+  private static final Pattern PATH =
+      Pattern.compile(UNDER + "(?<limit>[^/?]+)(?:/buckets/(?<id>[^?]*))?\\??");
 
+  private final CurrentLimits limits;
   private final AsyncLimiter limiter;
 
-  BucketResource(AsyncLimiter limiter) {
+  LimitResource(Limiter limiter) {
     super(HttpMethod.GET);
-    this.limiter = limiter;
+    this.limits = limiter.limits();
+    this.limiter = limiter.async();
   }
 
   @Override
@@ -44,9 +52,19 @@ final class BucketResource extends Resource {
     if (!path.matches()) {
       return CompletableFuture.completedFuture(Answers.fault(Fault.notFound(rawPath)));
     }
-    return limiter
-        .check(decoded(path.group(1), "limit"), decoded(path.group(2), "id"), 0)
-        .thenApply(decision -> Answers.decision(decision, false, HttpStatus.OK));
+    String limit = decoded(path.group("limit"), "limit");
+    String id = path.group("id");
+    return id == null
+        ? CompletableFuture.completedFuture(described(limit))
+        : limiter
+            .check(limit, decoded(id, "id"), 0)
+            .thenApply(decision -> Answers.decision(decision, false, HttpStatus.OK));
+  }
+
+  private AggregatedHttpResponse described(String limit) {
+    Limits now = limits.get();
+    LimitName name = now.catalogue().get(limit);
+    return Answers.json(HttpStatus.OK, json -> LimitsResource.write(name, now, json));
   }
 
   /** In a path a "+" is itself; the decoder is one of forms, where it is a space. */

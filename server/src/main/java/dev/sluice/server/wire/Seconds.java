@@ -1,0 +1,21 @@
+package dev.sluice.server.wire;
+
+import java.math.BigDecimal;
+
+/** Seconds as decimal numbers. Stateless and thread-safe. */
+public final class Seconds {
+
+  private static final int DIGITS_OF_NANOS = 9;
+
+  private Seconds() {}
+
+  /**
+   * Writes nanoseconds as seconds, exactly: {@code 28800}, {@code 0.05}.
+   *
+   * @param nanos the time
+   * @return a number without an exponent and without trailing zeros
+   */
+  public static String format(long nanos) {
+    return BigDecimal.valueOf(nanos, DIGITS_OF_NANOS).stripTrailingZeros().toPlainString();
+  }
+}

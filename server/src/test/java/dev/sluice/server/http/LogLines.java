@@ -1,0 +1,26 @@
+package dev.sluice.server.http;
+
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+
+/** What is logged, to standard error, until this is closed. For one test at a time. */
+final class LogLines implements AutoCloseable {
+
+  private final PrintStream before = System.err;
+  private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+
+  LogLines() {
+    System.setErr(new PrintStream(bytes, true, StandardCharsets.UTF_8));
+  }
+
+  List<String> lines() {
+    return bytes.toString(StandardCharsets.UTF_8).lines().toList();
+  }
+
+  @Override
+  public void close() {
+    System.setErr(before);
+  }
+}
