@@ -225,8 +225,7 @@ final class Connecting {
         ClientOptions.builder()
             .socketOptions(socketOptions())
             .sslOptions(sslOptions())
-            .timeoutOptions(TimeoutOptions.create()) // a Lane's are the only ones
-            .replayFilter(command -> true); // what was sent once is not sent again
+            .timeoutOptions(TimeoutOptions.create()); // a Lane's are the only ones
     ClientVersion.withoutMaintenanceNotifications(options);
     if (protocol != null) {
       options.protocolVersion(

@@ -1,5 +1,6 @@
 package dev.sluice.redis;
 
+import io.lettuce.core.RedisException;
 import io.lettuce.core.api.StatefulConnection;
 import io.lettuce.core.codec.ByteArrayCodec;
 import io.lettuce.core.output.NestedMultiOutput;
@@ -8,6 +9,7 @@ import io.lettuce.core.protocol.Command;
 import io.lettuce.core.protocol.CommandArgs;
 import io.lettuce.core.protocol.CommandType;
 import io.netty.buffer.ByteBuf;
+import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
@@ -99,15 +101,30 @@ final class ScriptCall extends CompletableFuture<List<Object>> {
     return wire == null;
   }
 
-  /** One command on its way; a call takes two where the server does not know the script. */
+  /**
+   * One command on its way; a call takes two where the server does not know the script.
+   *
+   * <p>In a Cluster the client connects anew by itself, and writes again what had no answer yet,
+   * abandoned or not. The server may have run it. So a PING goes out in the place of a command that
+   * is done or that was sent before: the client expects one answer for each command that it writes.
+   */
   static final class Wire extends AsyncCommand<byte[], byte[], List<Object>> {
 
+    private static final Command<byte[], byte[], byte[]> IN_ITS_PLACE =
+        new Command<>(CommandType.PING, null);
+
     private final boolean eval;
+    private final Answer answer;
     private volatile boolean sent;
 
     Wire(CommandType type, CommandArgs<byte[], byte[]> args) {
-      super(new Command<>(type, new NestedMultiOutput<>(ByteArrayCodec.INSTANCE), args));
+      this(type, args, new Answer());
+    }
+
+    private Wire(CommandType type, CommandArgs<byte[], byte[]> args, Answer answer) {
+      super(new Command<>(type, answer, args));
       this.eval = type == CommandType.EVAL;
+      this.answer = answer;
     }
 
     /** Whether it carries the whole script. */
@@ -118,13 +135,37 @@ final class ScriptCall extends CompletableFuture<List<Object>> {
     /** Called by the client when it writes, and never before. */
     @Override
     public void encode(ByteBuf out) {
+      if (sent && !answer.isError) {
+        completeExceptionally(new RedisException("the connection broke after the call was sent"));
+      }
+      if (isDone()) {
+        IN_ITS_PLACE.encode(out);
+        return;
+      }
       sent = true;
+      answer.isError = false;
       super.encode(out);
     }
 
     /** Of a command that has ended: whether a byte of it may have left. */
     boolean wasSent() {
       return sent;
+    }
+  }
+
+  /** Knows an error of the server, such as a redirection to another: the script has not run. */
+  private static final class Answer extends NestedMultiOutput<byte[], byte[]> {
+
+    private volatile boolean isError;
+
+    Answer() {
+      super(ByteArrayCodec.INSTANCE);
+    }
+
+    @Override
+    public void setError(ByteBuffer error) {
+      isError = true;
+      super.setError(error);
     }
   }
 
