@@ -3,7 +3,6 @@ package dev.sluice.acme;
 import dev.sluice.limit.InvalidIdException;
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.StringReader;
 import java.io.UncheckedIOException;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
@@ -20,11 +19,6 @@ import java.util.Locale;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
-import org.apache.hc.client5.http.psl.DomainType;
-import org.apache.hc.client5.http.psl.PublicSuffixList;
-import org.apache.hc.client5.http.psl.PublicSuffixListParser;
-import org.apache.hc.client5.http.psl.PublicSuffixMatcher;
 
 /**
  * The suffixes under which anybody can register a name: the public suffix list, its ICANN part
@@ -35,24 +29,28 @@ import org.apache.hc.client5.http.psl.PublicSuffixMatcher;
  */
 public final class PublicSuffixes {
 
-  private static final String BUNDLED = "/org/publicsuffix/list/effective_tld_names.dat";
+  private static final String BUNDLED = "effective_tld_names.dat";
   private static final Pattern VERSION =
       Pattern.compile(
           "^// VERSION: (\\d{4}-\\d\\d-\\d\\d_\\d\\d-\\d\\d-\\d\\d)_UTC$", Pattern.MULTILINE);
   private static final DateTimeFormatter VERSION_TIME =
       DateTimeFormatter.ofPattern("uuuu-MM-dd_HH-mm-ss", Locale.ROOT);
+  private static final String BEGIN_ICANN = "// ===BEGIN ICANN DOMAINS===";
+  private static final String END_ICANN = "// ===END ICANN DOMAINS===";
   private static final String END = "// ===END PRIVATE DOMAINS===";
 
-  private final PublicSuffixMatcher matcher;
+  private final SuffixRules all;
+  private final SuffixRules icann;
   private final Instant publishedAt;
 
-  private PublicSuffixes(PublicSuffixMatcher matcher, Instant publishedAt) {
-    this.matcher = matcher;
+  private PublicSuffixes(SuffixRules all, SuffixRules icann, Instant publishedAt) {
+    this.all = all;
+    this.icann = icann;
     this.publishedAt = publishedAt;
   }
 
   /**
-   * The list that comes with Sluice, inside Apache HttpClient. Read once, when first asked for.
+   * Returns the list that comes with Sluice, read once, when first asked for.
    *
    * @return the list
    */
@@ -79,7 +77,7 @@ public final class PublicSuffixes {
     }
   }
 
-  private static PublicSuffixes parse(String text, String where) throws IOException {
+  private static PublicSuffixes parse(String text, String where) {
     Matcher version = VERSION.matcher(text);
     if (!version.find()) {
       throw new IllegalArgumentException(
@@ -89,14 +87,15 @@ public final class PublicSuffixes {
       throw new IllegalArgumentException(
           "%s: found no line \"%s\", expected a whole list".formatted(where, END));
     }
-    List<PublicSuffixList> parts =
-        PublicSuffixListParser.INSTANCE.parseByType(new StringReader(text)).stream()
-            .map(PublicSuffixes::withPunycode)
-            .toList();
-    if (parts.stream().noneMatch(part -> part.getType() == DomainType.ICANN)) {
+    SuffixRules icann =
+        new SuffixRules(
+            text.lines()
+                .dropWhile(line -> !line.equals(BEGIN_ICANN))
+                .takeWhile(line -> !line.equals(END_ICANN)));
+    if (icann.isEmpty()) {
       throw new IllegalArgumentException(where + ": found no ICANN part, expected a whole list");
     }
-    return new PublicSuffixes(new PublicSuffixMatcher(parts), time(version.group(1), where));
+    return new PublicSuffixes(new SuffixRules(text.lines()), icann, time(version.group(1), where));
   }
 
   private static Instant time(String version, String where) {
@@ -106,21 +105,6 @@ public final class PublicSuffixes {
       throw new IllegalArgumentException(
           "%s: found the version %s, expected a date".formatted(where, version));
     }
-  }
-
-  /**
-   * The matcher decodes the punycode of a name before it looks it up, by tables of 2002, and looks
-   * up what these do not know as it is: so a rule in a newer script must be there in punycode too.
-   */
-  private static PublicSuffixList withPunycode(PublicSuffixList part) {
-    return new PublicSuffixList(
-        part.getType(), withPunycode(part.getRules()), withPunycode(part.getExceptions()));
-  }
-
-  private static List<String> withPunycode(List<String> rules) {
-    return Stream.concat(rules.stream(), rules.stream().map(DnsNames::punycode))
-        .distinct()
-        .toList();
   }
 
   /**
@@ -148,8 +132,12 @@ public final class PublicSuffixes {
 
   /** The same for a name in canonical form. */
   String registeredOf(String canonical) {
-    String root = matcher.getDomainRoot(canonical);
-    return root == null ? canonical : root;
+    String suffix = all.suffixOf(canonical);
+    if (suffix == null) {
+      suffix = canonical.substring(canonical.lastIndexOf('.') + 1);
+    }
+    int before = canonical.length() - suffix.length() - 1; // the dot before the suffix
+    return before < 0 ? canonical : canonical.substring(canonical.lastIndexOf('.', before - 1) + 1);
   }
 
   /**
@@ -165,22 +153,16 @@ public final class PublicSuffixes {
     return List.copyOf(registered);
   }
 
-  /** Whether a name in lower case is, or ends in, a suffix that the list has. */
+  /** Whether a name in canonical form is, or ends in, a suffix that the list has. */
   boolean knows(String name) {
-    // A name that is itself a suffix has no registered name, but with one label more.
-    return isUnder(DomainType.ICANN, name)
-        || isUnder(DomainType.PRIVATE, name)
-        || isUnder(DomainType.ICANN, "x." + name)
-        || isUnder(DomainType.PRIVATE, "x." + name);
+    return all.suffixOf(name) != null;
   }
 
-  private boolean isUnder(DomainType part, String name) {
-    return matcher.getDomainRoot(name, part) != null;
-  }
-
-  /** Whether a name in lower case is itself a suffix of the ICANN part, such as {@code co.uk}. */
+  /**
+   * Whether a name in canonical form is itself a suffix of the ICANN part, such as {@code co.uk}.
+   */
   boolean isIcannSuffix(String name) {
-    return isUnder(DomainType.ICANN, "x." + name) && !isUnder(DomainType.ICANN, name);
+    return name.equals(icann.suffixOf(name));
   }
 
   @Override
@@ -188,12 +170,12 @@ public final class PublicSuffixes {
     return "public suffix list of " + publishedAt;
   }
 
-  /** Some 14,000 rules: only who asks about names pays for reading them. */
+  /** Some 10,000 rules, read by the first question about a name. */
   private static final class Bundled {
     static final PublicSuffixes LIST = read();
 
     private static PublicSuffixes read() {
-      try (InputStream in = PublicSuffixMatcher.class.getResourceAsStream(BUNDLED)) {
+      try (InputStream in = PublicSuffixes.class.getResourceAsStream(BUNDLED)) {
         if (in == null) {
           throw new IllegalStateException(BUNDLED + " is missing on the class path");
         }

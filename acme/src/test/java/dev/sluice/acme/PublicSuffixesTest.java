@@ -9,6 +9,7 @@ import dev.sluice.limit.InvalidIdException;
 import dev.sluice.limit.Strictness;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -19,6 +20,10 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.apache.hc.client5.http.psl.DomainType;
+import org.apache.hc.client5.http.psl.PublicSuffixList;
+import org.apache.hc.client5.http.psl.PublicSuffixListParser;
 import org.apache.hc.client5.http.psl.PublicSuffixMatcher;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -27,6 +32,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class PublicSuffixesTest {
+
+  /** A label that stands in no rule; x.se is a suffix. */
+  private static final String NO_SUFFIX = "zzz-zzz.";
 
   private static final String NEWER =
       """
@@ -110,6 +118,56 @@ class PublicSuffixesTest {
     assertThat(PublicSuffixes.bundled().knows("a.nosuchtld")).isFalse();
   }
 
+  /** Apache HttpClient's matcher, whose parser and algorithm are somebody else's. */
+  @Test
+  void everyAnswer_isThatOfAnotherMatcher_forEveryRuleOfTheList() throws IOException {
+    PublicSuffixMatcher oracle = oracle();
+    PublicSuffixes ours = PublicSuffixes.bundled();
+    List<String> wrong = new ArrayList<>();
+    for (String rule : rules()) {
+      String end = ascii(rule.replace("*", "any").replace("!", ""));
+      for (String name : List.of(end.substring(end.indexOf('.') + 1), end, "a." + end)) {
+        String root = oracle.getDomainRoot(name);
+        boolean icann =
+            oracle.getDomainRoot(NO_SUFFIX + name, DomainType.ICANN) != null
+                && oracle.getDomainRoot(name, DomainType.ICANN) == null;
+        boolean known =
+            Stream.of(DomainType.ICANN, DomainType.PRIVATE)
+                .anyMatch(
+                    part ->
+                        oracle.getDomainRoot(NO_SUFFIX + name, part) != null
+                            || oracle.getDomainRoot(name, part) != null);
+        if (!ours.registeredOf(name).equals(root == null ? name : root)
+            || ours.isIcannSuffix(name) != icann
+            || ours.knows(name) != known) {
+          wrong.add(name);
+        }
+      }
+    }
+    assertThat(wrong).isEmpty();
+  }
+
+  /** With each rule in punycode too: its decoder (java.net.IDN) knows no script after 2002. */
+  private static PublicSuffixMatcher oracle() throws IOException {
+    try (InputStream list = list()) {
+      return new PublicSuffixMatcher(
+          PublicSuffixListParser.INSTANCE
+              .parseByType(new InputStreamReader(list, StandardCharsets.UTF_8))
+              .stream()
+              .map(
+                  part ->
+                      new PublicSuffixList(
+                          part.getType(), both(part.getRules()), both(part.getExceptions())))
+              .toList());
+    }
+  }
+
+  private static List<String> both(List<String> rules) {
+    return Stream.concat(rules.stream(), rules.stream().map(PublicSuffixesTest::ascii))
+        .distinct()
+        .toList();
+  }
+
   @ParameterizedTest
   @CsvSource({
     "co.uk, true",
@@ -120,22 +178,26 @@ class PublicSuffixesTest {
     "city.kobe.jp, false",
     "foo.ck, true",
     "www.ck, false",
-    "xn--9tfky.id, true"
+    "xn--9tfky.id, true",
+    "se, true" // though x.se is one too
   })
   void isIcannSuffix_isOfThePartOfTheRegistries(String name, boolean suffix) {
     assertThat(PublicSuffixes.bundled().isIcannSuffix(name)).isEqualTo(suffix);
   }
 
   private static Set<String> rules() throws IOException {
-    try (InputStream list =
-        PublicSuffixMatcher.class.getResourceAsStream(
-            "/org/publicsuffix/list/effective_tld_names.dat")) {
+    try (InputStream list = list()) {
       return new String(list.readAllBytes(), StandardCharsets.UTF_8)
           .lines()
           .map(line -> line.split("\\s", 2)[0])
           .filter(rule -> !rule.isEmpty() && !rule.startsWith("//"))
           .collect(Collectors.toSet());
     }
+  }
+
+  private static InputStream list() {
+    return PublicSuffixMatcher.class.getResourceAsStream(
+        "/org/publicsuffix/list/effective_tld_names.dat");
   }
 
   private static String registeredBy(Set<String> rules, String name) {

@@ -1,0 +1,71 @@
+package dev.sluice.acme;
+
+import java.util.HashSet;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The rules of a public suffix list, or of one part of it, in punycode.
+ *
+ * <p>The algorithm is that of <a href="https://github.com/publicsuffix/list/wiki/Format">the list's
+ * format</a>: the longest rule wins, {@code *} stands for one label at the start of a rule, and an
+ * exception ({@code !}) wins over the wildcard that it excepts from, which is one label shorter.
+ * Immutable and thread-safe; a look-up takes time linear in the name.
+ */
+final class SuffixRules {
+
+  private final Set<String> plain = new HashSet<>();
+  private final Set<String> wildcards = new HashSet<>(); // without the "*."
+  private final Set<String> exceptions = new HashSet<>(); // without the "!"
+
+  /** Of lines of the list; comments and empty lines are skipped. */
+  SuffixRules(Stream<String> lines) {
+    lines
+        .map(line -> line.split("\\s", 2)[0])
+        .filter(rule -> !rule.isEmpty() && !rule.startsWith("//"))
+        .forEach(this::add);
+  }
+
+  private void add(String rule) {
+    if (rule.startsWith("!")) {
+      exceptions.add(DnsNames.punycode(rule.substring(1)));
+    } else if (rule.startsWith("*.")) {
+      wildcards.add(DnsNames.punycode(rule.substring(2)));
+    } else {
+      plain.add(DnsNames.punycode(rule));
+    }
+  }
+
+  boolean isEmpty() {
+    return plain.isEmpty() && wildcards.isEmpty() && exceptions.isEmpty();
+  }
+
+  /**
+   * The suffix of a name by these rules.
+   *
+   * @param name in canonical form
+   * @return the name itself, or its end from a label on; null if no rule matches
+   */
+  @Nullable String suffixOf(String name) {
+    String end = name;
+    while (true) {
+      String parent = parent(end);
+      if (parent != null && exceptions.contains(end)) {
+        return parent;
+      }
+      if (plain.contains(end) || (parent != null && wildcards.contains(parent))) {
+        return end;
+      }
+      if (parent == null) {
+        return null;
+      }
+      end = parent;
+    }
+  }
+
+  private static @Nullable String parent(String name) {
+    int dot = name.indexOf('.');
+    return dot < 0 ? null : name.substring(dot + 1);
+  }
+}
