@@ -1,0 +1,8 @@
+/** The limits, ids and transactions of an ACME certificate authority. */
+@SuppressWarnings("requires-automatic") // ICU has no descriptor
+module dev.sluice.acme {
+  requires transitive dev.sluice;
+  requires com.ibm.icu;
+
+  exports dev.sluice.acme;
+}

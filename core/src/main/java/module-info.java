@@ -1,0 +1,15 @@
+/**
+ * Rate limiting: limits, buckets, decisions, and buckets in memory.
+ *
+ * <p>Needs nothing but the JDK; the two annotation libraries are for compilers.
+ */
+module dev.sluice {
+  requires static transitive com.google.errorprone.annotations;
+  requires static transitive org.jspecify;
+
+  exports dev.sluice;
+  exports dev.sluice.gcra;
+  exports dev.sluice.http;
+  exports dev.sluice.limit;
+  exports dev.sluice.store;
+}

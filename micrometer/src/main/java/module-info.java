@@ -1,0 +1,9 @@
+/** What a limiter does, as Micrometer meters. */
+@SuppressWarnings({"requires-automatic", "requires-transitive-automatic"})
+module dev.sluice.micrometer {
+  requires transitive dev.sluice;
+  requires transitive micrometer.core;
+  requires static dev.sluice.redis; // for RedisMetrics alone
+
+  exports dev.sluice.micrometer;
+}

@@ -1,0 +1,9 @@
+/** Overrides of limits from a table in PostgreSQL. */
+@SuppressWarnings("requires-automatic") // the driver has no descriptor
+module dev.sluice.postgres {
+  requires transitive dev.sluice;
+  requires transitive java.sql;
+  requires org.postgresql.jdbc;
+
+  exports dev.sluice.postgres;
+}

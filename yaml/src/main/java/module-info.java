@@ -1,0 +1,7 @@
+/** Limits from files in YAML. */
+module dev.sluice.yaml {
+  requires transitive dev.sluice;
+  requires org.snakeyaml.engine;
+
+  exports dev.sluice.yaml;
+}
