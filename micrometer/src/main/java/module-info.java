@@ -3,7 +3,7 @@
 module dev.sluice.micrometer {
   requires transitive dev.sluice;
   requires transitive micrometer.core;
-  requires static dev.sluice.redis; // for RedisMetrics alone
+  requires static transitive dev.sluice.redis; // for RedisMetrics alone
 
   exports dev.sluice.micrometer;
 }

@@ -2,6 +2,7 @@
 @SuppressWarnings("requires-automatic") // the driver has no descriptor
 module dev.sluice.postgres {
   requires transitive dev.sluice;
+  requires java.naming; // the driver's DataSource is Referenceable
   requires transitive java.sql;
   requires org.postgresql.jdbc;
 
