@@ -2,6 +2,9 @@ package dev.sluice.cli;
 
 import dev.sluice.store.MemoryStore;
 import dev.sluice.store.SnapshotException;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -13,21 +16,33 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Buckets in memory that outlive a restart: read from a snapshot, written to it again and again,
- * and once more at the end. A crash loses what was charged since the last time. Thread-safe.
+ * Buckets in memory that outlive a restart: read from a snapshot, which is saved periodically and
+ * at shutdown. A crash loses what was charged since the last save. Thread-safe.
  */
 final class KeptBuckets implements AutoCloseable {
 
   private static final Logger log = LoggerFactory.getLogger(KeptBuckets.class);
 
+  private static final double MILLIS_PER_SECOND = 1e3;
+
   private final MemoryStore store;
   private final Path file;
   private final ScheduledExecutorService writer;
+  private final Counter failures;
+  private volatile double savedAtSeconds;
   private boolean failing;
 
-  private KeptBuckets(MemoryStore store, Path file) {
+  private KeptBuckets(MemoryStore store, Path file, MeterRegistry registry) {
     this.store = store;
     this.file = file;
+    this.savedAtSeconds = nowSeconds();
+    this.failures =
+        Counter.builder("sluice.snapshot.failures")
+            .description("Snapshots of the memory store that could not be written")
+            .register(registry);
+    Gauge.builder("sluice.snapshot.timestamp.seconds", this, kept -> kept.savedAtSeconds)
+        .description("When the last snapshot was written, in seconds since the epoch")
+        .register(registry);
     this.writer =
         Executors.newSingleThreadScheduledExecutor(
             task -> {
@@ -38,7 +53,7 @@ final class KeptBuckets implements AutoCloseable {
   }
 
   /** Reads the snapshot, if there is one, and writes it to see that this works. */
-  static KeptBuckets open(Path file, Duration every) {
+  static KeptBuckets open(Path file, Duration every, MeterRegistry registry) {
     KeptBuckets kept;
     try {
       MemoryStore.Builder builder = MemoryStore.builder();
@@ -49,7 +64,7 @@ final class KeptBuckets implements AutoCloseable {
           store.liveBuckets().orElse(0),
           file);
       store.save(file);
-      kept = new KeptBuckets(store, file);
+      kept = new KeptBuckets(store, file, registry);
     } catch (IOException e) {
       throw new InputException("--snapshot: " + reason(file, e));
     }
@@ -69,26 +84,41 @@ final class KeptBuckets implements AutoCloseable {
     return store;
   }
 
-  /** One line when it starts to fail, and one when it works again. */
+  private static double nowSeconds() {
+    return System.currentTimeMillis() / MILLIS_PER_SECOND;
+  }
+
+  /** Logs one line when it starts to fail, and one when it works again. */
   private synchronized void save() {
     try {
       store.save(file);
+      savedAtSeconds = nowSeconds();
       if (failing) {
         log.info("snapshots are written again: {}", file);
       }
       failing = false;
-    } catch (IOException | RuntimeException | OutOfMemoryError e) { // or it would never run again
+    } catch (Throwable e) { // whatever it is: a task that throws would never run again
+      failures.increment();
       if (!failing) {
-        log.error("snapshot not written, the last one is still there: {}", e.toString());
+        log.error("snapshot not written to {}, the previous one is kept: {}", file, e.toString());
       }
       failing = true;
     }
   }
 
-  /** Ends the writing, and writes for the last time: when nobody charges any more. */
+  /**
+   * Ends the periodic writing, and writes a last time; to be called when nobody charges any more.
+   */
   @Override
   public void close() {
     writer.shutdown();
     save();
+    if (failing()) {
+      log.error("the last snapshot was not written to {}: later charges are lost", file);
+    }
+  }
+
+  private synchronized boolean failing() {
+    return failing;
   }
 }

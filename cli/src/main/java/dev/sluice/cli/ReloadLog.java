@@ -1,23 +1,45 @@
 package dev.sluice.cli;
 
 import dev.sluice.limit.Limits;
+import dev.sluice.micrometer.LimiterMetrics;
 import dev.sluice.yaml.Problem;
 import dev.sluice.yaml.ReloadListener;
+import java.nio.file.Path;
 import java.time.Instant;
 import java.util.List;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Writes one line for each reload of the limit files, and tells the meters. */
+/**
+ * Writes one line for each reload of the limit files, and tells the meters. Those of the overrides
+ * follow the file of overrides, unless they come from a table.
+ */
 final class ReloadLog implements ReloadListener {
 
   private static final Logger log = LoggerFactory.getLogger(ReloadLog.class);
 
-  private final LoadMeters meters;
+  private final LimiterMetrics metrics;
+  private final @Nullable Path overrides;
 
-  ReloadLog(LoadMeters meters) {
-    this.meters = meters;
+  /**
+   * Makes a listener.
+   *
+   * @param overrides the file that the overrides come from; null if they come from a table, or if
+   *     there are none
+   */
+  ReloadLog(LimiterMetrics metrics, @Nullable Path overrides) {
+    this.metrics = metrics;
+    this.overrides = overrides;
+  }
+
+  /** Tells the meters of a load that succeeded. */
+  void tellLoaded(Instant at) {
+    metrics.filesLoaded(at);
+    if (overrides != null) {
+      metrics.overridesLoaded(at);
+    }
   }
 
   @Override
@@ -26,13 +48,18 @@ final class ReloadLog implements ReloadListener {
         limits.catalogue().names().stream().mapToLong(n -> limits.overridesOf(n).size()).sum();
     long defaults =
         limits.catalogue().names().stream().filter(n -> limits.defaultFor(n) != null).count();
-    meters.filesLoaded(at);
+    tellLoaded(at);
     log.info("limits loaded: {} defaults, {} overrides{}", defaults, overrides, list(warnings));
   }
 
   @Override
   public void failed(Instant at, List<Problem> problems) {
-    meters.filesFailed(problems.size());
+    metrics.filesFailed(problems.size());
+    if (overrides != null) {
+      String file = overrides.toString();
+      long mistakes = problems.stream().filter(problem -> problem.file().equals(file)).count();
+      metrics.overridesFailed(Math.toIntExact(mistakes));
+    }
     log.error("limits not loaded, the old ones still hold{}", list(problems));
   }
 

@@ -120,8 +120,8 @@ final class ServeCommand implements Callable<Integer> {
     CurrentLimits limits =
         new CurrentLimits(watched == null ? SampleLimits.make() : watched.load());
     TableOverrides table = TableOverrides.of(overridesDb, overridesEvery, limits);
-    KeptBuckets kept = kept();
     PrometheusMeterRegistry registry = MetricsPart.newRegistry();
+    KeptBuckets kept = kept(registry);
     try {
       buckets = kept == null ? openStore(registry) : kept.store();
     } catch (IllegalArgumentException e) {
@@ -138,7 +138,7 @@ final class ServeCommand implements Callable<Integer> {
         : Stores.open(store, new RedisMetrics(registry));
   }
 
-  private @Nullable KeptBuckets kept() {
+  private @Nullable KeptBuckets kept(PrometheusMeterRegistry registry) {
     String period = snapshotEvery == null ? USUAL_SNAPSHOT_EVERY : snapshotEvery;
     Duration every = Periods.positive("--snapshot-every", period);
     if (snapshot == null) {
@@ -153,7 +153,7 @@ final class ServeCommand implements Callable<Integer> {
           "--snapshot: found it with the store %s, expected the memory store: others keep their buckets themselves"
               .formatted(Stores.shown(store)));
     }
-    return KeptBuckets.open(snapshot, every);
+    return KeptBuckets.open(snapshot, every, registry);
   }
 
   private void serve(
@@ -165,9 +165,10 @@ final class ServeCommand implements Callable<Integer> {
       @Nullable LimitFiles watched,
       TableOverrides table)
       throws InterruptedException {
-    LoadMeters meters = new LoadMeters(metrics.metrics(), table.isPresent());
-    meters.filesLoaded(Instant.now());
-    table.start(meters);
+    ReloadLog reloads =
+        new ReloadLog(metrics.metrics(), table.isPresent() ? null : files.overrides());
+    reloads.tellLoaded(Instant.now());
+    table.start(metrics.metrics());
     Limiter.Builder limiting = Limiter.builder(table.limits(), buckets).observer(metrics.metrics());
     failureRules.applyTo(limiting);
     Limiter limiter = limiting.build();
@@ -185,9 +186,7 @@ final class ServeCommand implements Callable<Integer> {
             Stores.shown(store),
             watched == null ? "sample limits" : "watching the limit files");
     LimitFilesWatcher watcher =
-        watched == null
-            ? null
-            : watched.watch(limits, LOOK_EVERY, table.after(new ReloadLog(meters)));
+        watched == null ? null : watched.watch(limits, LOOK_EVERY, table.after(reloads));
     Runtime.getRuntime()
         .addShutdownHook(
             new Thread(() -> stop(server, watcher, table, kept, buckets), "sluice-shutdown"));

@@ -2,10 +2,11 @@ package dev.sluice.cli;
 
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
+import dev.sluice.micrometer.LimiterMetrics;
 import dev.sluice.postgres.BadRow;
 import dev.sluice.postgres.OverridesRefresher;
 import dev.sluice.postgres.RefreshListener;
-import dev.sluice.store.StoreException;
+import dev.sluice.server.http.NotReadyException;
 import dev.sluice.yaml.Problem;
 import dev.sluice.yaml.ReloadListener;
 import java.sql.SQLException;
@@ -53,7 +54,7 @@ final class TableOverrides {
   }
 
   /** Starts to read the table, where there is one. */
-  void start(LoadMeters meters) {
+  void start(LimiterMetrics metrics) {
     if (url != null) {
       refresher =
           OverridesRefresher.start(
@@ -61,7 +62,7 @@ final class TableOverrides {
               files::get,
               limits,
               interval,
-              new Meters(meters));
+              new Meters(metrics));
     }
   }
 
@@ -88,7 +89,7 @@ final class TableOverrides {
   void requireReady() {
     OverridesRefresher started = refresher;
     if (started != null && !started.ready()) {
-      throw new StoreException("the table of overrides has not been read yet; nothing was charged");
+      throw new NotReadyException("the table of overrides has not been read yet");
     }
   }
 
@@ -100,21 +101,22 @@ final class TableOverrides {
   }
 
   /** Rows that are bad and a table that can't be read count as mistakes of the last load. */
-  private record Meters(LoadMeters meters) implements RefreshListener {
+  private record Meters(LimiterMetrics metrics) implements RefreshListener {
 
     @Override
     public void refreshed(Instant at, Limits now, List<BadRow> bad) {
-      meters.tableLoaded(at, bad.size());
+      metrics.overridesLoaded(at);
+      metrics.overridesFailed(bad.size());
     }
 
     @Override
     public void empty(Instant at, List<BadRow> bad) {
-      meters.tableFailed(bad.size());
+      metrics.overridesFailed(bad.size());
     }
 
     @Override
     public void failed(Instant at, SQLException failure, Duration retryIn) {
-      meters.tableFailed(1);
+      metrics.overridesFailed(1);
     }
   }
 }

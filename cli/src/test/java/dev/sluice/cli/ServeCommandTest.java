@@ -105,7 +105,8 @@ final class ServeCommandTest {
       assertThat(until(err, "does not answer yet"))
           .contains("sluice: the store does not answer yet: 127.0.0.1:1: ")
           .doesNotContain("S3cret");
-      assertThat(get(server + "/readyz")).contains("127.0.0.1:1: ");
+      assertThat(get(server + "/readyz")).contains("\"incident\"").doesNotContain("127.0.0.1:1");
+      assertThat(until(err, "incident")).contains("127.0.0.1:1: ");
     }
   }
 
@@ -186,6 +187,76 @@ final class ServeCommandTest {
     Cli torn = Cli.run("serve", "--http", ":0", "--snapshot", file.toString());
     assertThat(torn.code()).isEqualTo(Exit.BROKEN_INPUT);
     assertThat(torn.err()).contains("--snapshot: " + file, "not written whole", "move it away");
+  }
+
+  @Test
+  void snapshot_thatFails_isLoggedAndCounted_andTheServerGoesOn(@TempDir Path folder)
+      throws Exception {
+    Path state = Files.createDirectory(folder.resolve("state"));
+    Path file = state.resolve("buckets");
+    try (CliProcess cli =
+            CliProcess.start(
+                "serve",
+                "--http",
+                "127.0.0.1:0",
+                "--snapshot",
+                file.toString(),
+                "--snapshot-every",
+                "50ms");
+        BufferedReader err = cli.err()) {
+      String server = untilReady(err);
+      assertThat(get(server + "/metrics"))
+          .contains("\nsluice_snapshot_failures_total 0.0")
+          .contains("\nsluice_snapshot_timestamp_seconds ");
+      Path away = Files.move(state, folder.resolve("away"));
+
+      assertThat(until(err, "snapshot not written"))
+          .contains(file.toString(), "found no directory");
+      await()
+          .atMost(PATIENCE)
+          .until(() -> !get(server + "/metrics").contains("sluice_snapshot_failures_total 0.0"));
+      assertThat(spend(server)).contains("\"allowed\":true");
+
+      Files.move(away, state);
+      assertThat(until(err, "snapshots are written again")).contains(file.toString());
+    }
+  }
+
+  @Test
+  void mistakesInLimitFiles_areNotThoseOfTheOverrides(@TempDir Path folder) throws Exception {
+    Path limits = Files.writeString(folder.resolve("limits.yml"), limitsOf(100));
+    Path overrides =
+        Files.writeString(
+            folder.resolve("overrides.yml"),
+            "- ApiCallsPerKey: {burst: 7, count: 7, period: 1h, ids: [a]}\n");
+    try (CliProcess cli =
+            CliProcess.start(
+                "serve",
+                "--http",
+                "127.0.0.1:0",
+                "--limits",
+                limits.toString(),
+                "--overrides",
+                overrides.toString());
+        BufferedReader err = cli.err()) {
+      String server = untilReady(err);
+      assertThat(get(server + "/metrics"))
+          .doesNotContain("ratelimits_overrides_timestamp_seconds NaN")
+          .contains("\nratelimits_limit_files_errors 0.0", "\nratelimits_overrides_errors 0.0");
+
+      Files.writeString(limits, limitsOf(100).replace("100", "lots"));
+      await()
+          .atMost(PATIENCE)
+          .until(() -> get(server + "/metrics").contains("ratelimits_limit_files_errors 1.0"));
+      assertThat(get(server + "/metrics")).contains("\nratelimits_overrides_errors 0.0");
+
+      Files.writeString(
+          overrides, "- ApiCallsPerKey: {burst: some, count: x, period: 1h, ids: [a]}\n");
+      await()
+          .atMost(PATIENCE)
+          .until(() -> get(server + "/metrics").contains("ratelimits_overrides_errors 2.0"));
+      assertThat(get(server + "/metrics")).contains("\nratelimits_limit_files_errors 3.0");
+    }
   }
 
   @Test

@@ -10,6 +10,8 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.AtomicMoveNotSupportedException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -48,7 +50,7 @@ final class Snapshot {
   private static final int BYTES_OF_ONE = 3 * Long.BYTES;
   private static final int BUFFER = 1 << 16;
   private static final String UNFINISHED = ".tmp";
-  private static final Duration LONGER_THAN_ANY_WRITE = Duration.ofHours(1);
+  private static final Duration UNTIL_LOCKED = Duration.ofSeconds(10);
 
   private Snapshot() {}
 
@@ -62,8 +64,9 @@ final class Snapshot {
     String prefix = absolute.getFileName() + ".";
     Path next = Files.createTempFile(directory, prefix, UNFINISHED, ownerOnly(directory));
     try {
-      deleteWhatKillsLeft(directory, prefix, next.toFile().lastModified());
-      try (FileChannel channel = FileChannel.open(next, StandardOpenOption.WRITE)) {
+      deleteLeftovers(directory, prefix, next);
+      try (FileChannel channel = FileChannel.open(next, StandardOpenOption.WRITE);
+          FileLock alive = channel.tryLock()) {
         write(table, Channels.newOutputStream(channel));
         channel.force(true);
       }
@@ -77,19 +80,31 @@ final class Snapshot {
     }
   }
 
-  /** Who is killed while writing can't clean up. What others write at this time is younger. */
-  private static void deleteWhatKillsLeft(Path directory, String prefix, long nowMillis)
-      throws IOException {
+  /**
+   * Deletes what killed processes left behind. A process that is still writing holds a lock on its
+   * file, or has touched it within the last seconds.
+   */
+  private static void deleteLeftovers(Path directory, String prefix, Path next) throws IOException {
     Pattern unfinished =
         Pattern.compile(Pattern.quote(prefix) + "\\d+" + Pattern.quote(UNFINISHED));
-    long longAgo = nowMillis - LONGER_THAN_ANY_WRITE.toMillis();
+    // By the clock of the files, which need not be this machine's.
+    long cutoffMillis = next.toFile().lastModified() - UNTIL_LOCKED.toMillis();
     try (Stream<Path> all = Files.list(directory)) {
       for (Path path : all.toList()) {
-        boolean left = unfinished.matcher(path.getFileName().toString()).matches();
-        if (left && path.toFile().lastModified() < longAgo) {
+        boolean candidate = unfinished.matcher(path.getFileName().toString()).matches();
+        if (candidate && path.toFile().lastModified() < cutoffMillis && !isBeingWritten(path)) {
           Files.deleteIfExists(path);
         }
       }
+    }
+  }
+
+  private static boolean isBeingWritten(Path path) {
+    try (FileChannel channel = FileChannel.open(path, StandardOpenOption.WRITE);
+        FileLock mine = channel.tryLock()) {
+      return mine == null;
+    } catch (IOException | OverlappingFileLockException e) {
+      return true; // somebody else's file, or that of another thread
     }
   }
 

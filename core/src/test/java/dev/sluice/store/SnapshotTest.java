@@ -6,9 +6,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.sluice.store.Charge.Act;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
@@ -126,18 +129,23 @@ class SnapshotTest {
   }
 
   @Test
-  void whatKilledProcessesLeft_isDeletedLater_andNothingElse() throws IOException {
+  void whatKilledProcessesLeft_isDeleted_andNothingElse() throws IOException {
     Path left = Files.createFile(directory.resolve("buckets.123.tmp"));
-    Path beingWritten = Files.createFile(directory.resolve("buckets.456.tmp"));
+    Path justMade = Files.createFile(directory.resolve("buckets.456.tmp"));
+    Path beingWritten = Files.createFile(directory.resolve("buckets.789.tmp"));
     Path others = Files.createFile(directory.resolve("buckets.old.tmp"));
-    Instant longAgo = Instant.now().minus(Duration.ofHours(2));
-    for (Path path : List.of(left, others)) {
-      Files.setLastModifiedTime(path, FileTime.from(longAgo));
+    Instant aMinuteAgo = Instant.now().minus(Duration.ofMinutes(1));
+    for (Path path : List.of(left, beingWritten, others)) {
+      Files.setLastModifiedTime(path, FileTime.from(aMinuteAgo));
     }
     Path file = directory.resolve("buckets");
-    store.save(file);
+    try (FileChannel writer = FileChannel.open(beingWritten, StandardOpenOption.WRITE);
+        FileLock alive = writer.lock()) {
+      assertThat(alive.isValid()).isTrue();
+      store.save(file);
+    }
     try (Stream<Path> all = Files.list(directory)) {
-      assertThat(all).containsExactlyInAnyOrder(file, beingWritten, others);
+      assertThat(all).containsExactlyInAnyOrder(file, justMade, beingWritten, others);
     }
   }
 

@@ -3,7 +3,7 @@ package dev.sluice.micrometer;
 import io.micrometer.core.instrument.DistributionSummary;
 
 /*
- * Why not a timer: Prometheus's naming convention appends "_seconds" to a timer, and the seed system's
+ * Why not a timer: Prometheus's naming convention appends "_seconds" to a timer, and Boulder's
  * dashboards ask for names without it. A summary takes its unit from us: seconds, as Prometheus likes.
  */
 

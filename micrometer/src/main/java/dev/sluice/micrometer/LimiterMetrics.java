@@ -6,7 +6,6 @@ import dev.sluice.Transaction;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.LimitName;
 import dev.sluice.store.BucketStore;
-import io.micrometer.core.instrument.Clock;
 import io.micrometer.core.instrument.DistributionSummary;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -20,17 +19,18 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Counts and times a limiter. Prometheus sees, under the seed system's names:
+ * Counts and times a limiter. Prometheus sees, under Boulder's names:
  *
  * <ul>
  *   <li>{@code ratelimits_spend_latency{limit,decision}}, a histogram in seconds
  *   <li>{@code ratelimits_latency{call,result}}, a histogram of store calls in seconds
  *   <li>{@code ratelimits_overrides_timestamp_seconds}, {@code ratelimits_overrides_errors}, {@code
- *       ratelimits_overrides_active{limit}}
+ *       ratelimits_overrides_active{limit}}; these concern the overrides alone
  * </ul>
  *
  * <p>and besides {@code ratelimits_decisions_total{limit,decision}} with shadow rules apart, {@code
- * ratelimits_overrides_age_seconds} and {@code ratelimits_live_buckets}.
+ * ratelimits_overrides_age_seconds}, {@code ratelimits_live_buckets}, and of the limit files {@code
+ * ratelimits_limit_files_timestamp_seconds}, {@code …_age_seconds} and {@code …_errors}.
  *
  * <p>A label is a limit's name from the catalogue or a word of a closed set, never an id; so there
  * are at most as many series as the catalogue allows.
@@ -44,8 +44,8 @@ public final class LimiterMetrics implements LimiterObserver {
   private final Map<LimitName, LimitMeters> byLimit = new ConcurrentHashMap<>();
   private final Map<Act, DistributionSummary> successes;
   private final Map<Act, DistributionSummary> errors;
-  private volatile double loadedAtSeconds = Double.NaN;
-  private volatile double loadErrors;
+  private final LoadMeters files;
+  private final LoadMeters overrides;
 
   /**
    * Binds the meters.
@@ -59,24 +59,13 @@ public final class LimiterMetrics implements LimiterObserver {
     this.limits = limits;
     this.successes = calls(registry, "success");
     this.errors = calls(registry, "error");
+    this.files = new LoadMeters(registry, "ratelimits.limit.files", "limit files");
+    this.overrides = new LoadMeters(registry, "ratelimits.overrides", "overrides");
     bindNames();
     bindGauges(store);
   }
 
   private void bindGauges(BucketStore store) {
-    Clock clock = registry.config().clock();
-    Gauge.builder("ratelimits.overrides.timestamp.seconds", this, m -> m.loadedAtSeconds)
-        .description("When the overrides were last loaded, in seconds since the epoch")
-        .register(registry);
-    Gauge.builder(
-            "ratelimits.overrides.age.seconds",
-            this,
-            m -> clock.wallTime() / 1e3 - m.loadedAtSeconds)
-        .description("How long ago the overrides were last loaded")
-        .register(registry);
-    Gauge.builder("ratelimits.overrides.errors", this, m -> m.loadErrors)
-        .description("Mistakes found by the last attempt to load the overrides; should be 0")
-        .register(registry);
     if (store.liveBuckets().isPresent()) {
       Gauge.builder("ratelimits.live.buckets", store, s -> s.liveBuckets().orElse(0))
           .description("Buckets that are not full, as far as the store knows")
@@ -134,22 +123,41 @@ public final class LimiterMetrics implements LimiterObserver {
   }
 
   /**
-   * Limits were loaded and hold now; call it after each load, the first one too.
+   * Tells that the limit files were loaded and are in force; to be called after each load, the
+   * first one too.
    *
    * @param at when
    */
-  public void loaded(Instant at) {
-    loadedAtSeconds = at.toEpochMilli() / 1e3;
-    loadErrors = 0;
+  public void filesLoaded(Instant at) {
+    files.loaded(at);
     bindNames();
   }
 
   /**
-   * Limits could not be loaded, or not all of them; those that held before still hold.
+   * Tells that the limit files were not loaded; the limits of the last load stay in force.
    *
-   * @param mistakes how many mistakes were found; 0 where there was only nothing to load
+   * @param mistakes how many mistakes were found
    */
-  public void loadFailed(int mistakes) {
-    loadErrors = mistakes;
+  public void filesFailed(int mistakes) {
+    files.failed(mistakes);
+  }
+
+  /**
+   * Tells that the overrides were loaded from their source and are in force: a table, or the file
+   * of overrides. To be called after each load, the first one too.
+   *
+   * @param at when
+   */
+  public void overridesLoaded(Instant at) {
+    overrides.loaded(at);
+  }
+
+  /**
+   * Tells that the overrides could not be loaded, or not all of them; the others stay in force.
+   *
+   * @param mistakes how many mistakes were found; 0 if there was only nothing to load
+   */
+  public void overridesFailed(int mistakes) {
+    overrides.failed(mistakes);
   }
 }

@@ -50,7 +50,7 @@ class LimiterMetricsTest {
         "ratelimits_live_buckets 2.0"
       })
   void exposition_hasTheLine(String line) {
-    watched.metrics.loaded(Instant.ofEpochMilli(1_700_000_000_500L));
+    watched.metrics.overridesLoaded(Instant.ofEpochMilli(1_700_000_000_500L));
     watched.everything();
 
     assertThat(exposition()).contains(line);
@@ -98,15 +98,30 @@ class LimiterMetricsTest {
   }
 
   @Test
+  void limitFilesAndOverrides_haveMetersOfTheirOwn() {
+    watched.metrics.filesLoaded(Instant.ofEpochSecond(1_700_000_000));
+    watched.metrics.filesFailed(3);
+
+    assertThat(value("ratelimits_limit_files_errors")).isEqualTo("3.0");
+    assertThat(value("ratelimits_limit_files_timestamp_seconds")).isEqualTo("1.7E9");
+    assertThat(value("ratelimits_overrides_errors")).isEqualTo("0.0");
+    assertThat(value("ratelimits_overrides_timestamp_seconds")).isEqualTo("NaN");
+
+    watched.metrics.filesLoaded(Instant.now());
+    assertThat(value("ratelimits_limit_files_errors")).isEqualTo("0.0");
+    assertThat(Double.parseDouble(value("ratelimits_limit_files_age_seconds"))).isLessThan(60);
+  }
+
+  @Test
   void failedLoad_showsItsMistakes_andKeepsTheTimeOfTheGoodOne() {
-    watched.metrics.loaded(Instant.ofEpochSecond(1_700_000_000));
-    watched.metrics.loadFailed(3);
+    watched.metrics.overridesLoaded(Instant.ofEpochSecond(1_700_000_000));
+    watched.metrics.overridesFailed(3);
 
     assertThat(value("ratelimits_overrides_errors")).isEqualTo("3.0");
     assertThat(value("ratelimits_overrides_timestamp_seconds")).isEqualTo("1.7E9");
     assertThat(Double.parseDouble(value("ratelimits_overrides_age_seconds"))).isGreaterThan(1e7);
 
-    watched.metrics.loaded(Instant.now());
+    watched.metrics.overridesLoaded(Instant.now());
     assertThat(value("ratelimits_overrides_errors")).isEqualTo("0.0");
     assertThat(Double.parseDouble(value("ratelimits_overrides_age_seconds"))).isLessThan(60);
   }
@@ -118,7 +133,7 @@ class LimiterMetricsTest {
         Limits.builder(names).override("New", "a", Quota.per(1, Duration.ofSeconds(1))).build());
 
     assertThat(value("ratelimits_overrides_active{limit=\"LoginsPerIPAddress\"}")).isEqualTo("0.0");
-    watched.metrics.loaded(Instant.now());
+    watched.metrics.filesLoaded(Instant.now());
     assertThat(value("ratelimits_overrides_active{limit=\"New\"}")).isEqualTo("1.0");
   }
 

@@ -40,7 +40,7 @@ class PrometheusTest {
 
   @Test
   void exposition_isWhatPromtoolExpects() throws Exception {
-    memory.metrics.loaded(Instant.now());
+    memory.metrics.overridesLoaded(Instant.now());
     memory.everything();
     await().until(redis::ask);
     for (String exposition : List.of(memory.registry.scrape(), redis.registry.scrape())) {
@@ -62,8 +62,9 @@ class PrometheusTest {
    */
   @Test
   void everyQueryOfTheDashboard_showsWhatHappens() throws Exception {
-    memory.metrics.loaded(Instant.now());
-    memory.metrics.loadFailed(3);
+    memory.metrics.overridesLoaded(Instant.now());
+    memory.metrics.overridesFailed(3);
+    memory.metrics.filesFailed(1);
     AtomicInteger turn = new AtomicInteger();
     try (LocalPrometheus prometheus =
         new LocalPrometheus(folder, memory.registry, redis.registry)) {
@@ -89,8 +90,8 @@ class PrometheusTest {
   @Test
   void alertsOfTheDocs_areSilentWhileAllIsWell_andCryWhenItIsNot() throws Exception {
     List<String> alerts = alerts();
-    assertThat(alerts).hasSize(4);
-    memory.metrics.loaded(Instant.now());
+    assertThat(alerts).hasSize(5);
+    memory.metrics.overridesLoaded(Instant.now());
     try (LocalPrometheus prometheus =
         new LocalPrometheus(folder, memory.registry, redis.registry)) {
       patiently("calls are seen")
@@ -111,8 +112,9 @@ class PrometheusTest {
                 return silent;
               });
 
-      memory.metrics.loaded(Instant.now().minusSeconds(601));
-      memory.metrics.loadFailed(2);
+      memory.metrics.overridesLoaded(Instant.now().minusSeconds(601));
+      memory.metrics.overridesFailed(2);
+      memory.metrics.filesFailed(1);
       redis.freeze();
 
       for (String alert : alerts) {
@@ -131,8 +133,7 @@ class PrometheusTest {
   /** The lines of the page's last block, without their remarks. */
   private static List<String> alerts() throws IOException {
     String page = Files.readString(Path.of("../docs/metrics.md"));
-    Matcher block =
-        Pattern.compile("What to be woken by:\n\n```\n(.*?)```", Pattern.DOTALL).matcher(page);
+    Matcher block = Pattern.compile("Alerts:\n\n```\n(.*?)```", Pattern.DOTALL).matcher(page);
     assertThat(block.find()).isTrue();
     return block
         .group(1)

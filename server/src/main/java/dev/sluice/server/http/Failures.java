@@ -55,6 +55,9 @@ final class Failures implements ServerErrorHandler {
     if (cause instanceof StoreException store) {
       return Answers.fault(undecided(String.valueOf(store.getMessage())));
     }
+    if (cause instanceof NotReadyException) {
+      return Answers.fault(Fault.notReady(String.valueOf(cause.getMessage())));
+    }
     return Answers.fault(
         Fault.internal(
             INCIDENTS.of(

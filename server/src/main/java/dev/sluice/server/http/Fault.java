@@ -120,6 +120,10 @@ record Fault(
         .withIncident(incident);
   }
 
+  static Fault notReady(String detail) {
+    return new Fault(HttpStatus.SERVICE_UNAVAILABLE, "not-ready", "Not ready", detail, null);
+  }
+
   /** Internal details are not exposed. */
   static Fault internal(String incident) {
     return new Fault(

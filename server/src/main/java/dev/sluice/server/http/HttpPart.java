@@ -27,8 +27,8 @@ public final class HttpPart implements Part {
    * Makes the door of a server that needs more than its store.
    *
    * @param limiter decides
-   * @param ready called to ask whether the server can decide just now; throws a {@link
-   *     dev.sluice.store.StoreException} if not, saying why; may block
+   * @param ready called to ask whether the server can decide now; throws a {@link
+   *     NotReadyException} or a {@link dev.sluice.store.StoreException} if not; may block
    */
   public HttpPart(Limiter limiter, Runnable ready) {
     this.limiter = limiter;

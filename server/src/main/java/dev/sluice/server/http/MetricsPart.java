@@ -1,6 +1,7 @@
 package dev.sluice.server.http;
 
 import com.linecorp.armeria.server.ServerBuilder;
+import com.linecorp.armeria.server.ServerListener;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.micrometer.LimiterMetrics;
 import dev.sluice.server.Part;
@@ -8,7 +9,10 @@ import dev.sluice.store.BucketStore;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 
-/** {@code GET /metrics}: what the limiter does, for Prometheus. Immutable and thread-safe. */
+/**
+ * {@code GET /metrics}: what the limiter, the HTTP door, the process and the JVM do, for
+ * Prometheus. Immutable and thread-safe.
+ */
 public final class MetricsPart implements Part {
 
   private final PrometheusMeterRegistry registry;
@@ -34,6 +38,7 @@ public final class MetricsPart implements Part {
   public MetricsPart(PrometheusMeterRegistry registry, CurrentLimits limits, BucketStore store) {
     this.registry = registry;
     this.metrics = new LimiterMetrics(registry, limits, store);
+    BuildInfo.bind(registry);
   }
 
   /**
@@ -56,6 +61,10 @@ public final class MetricsPart implements Part {
 
   @Override
   public void addTo(ServerBuilder server) {
-    server.service("/metrics", new MetricsResource(registry));
+    ProcessMeters process = ProcessMeters.bind(registry);
+    server
+        .service("/metrics", new MetricsResource(registry))
+        .decorator(service -> new MeteredService(service, registry))
+        .serverListener(ServerListener.builder().whenStopped(stopped -> process.close()).build());
   }
 }

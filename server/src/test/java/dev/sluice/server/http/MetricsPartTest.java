@@ -1,6 +1,7 @@
 package dev.sluice.server.http;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import dev.sluice.Limiter;
 import dev.sluice.gcra.Quota;
@@ -56,5 +57,38 @@ class MetricsPartTest {
               "ratelimits_decisions_total{decision=\"denied\",limit=\"ApiCallsPerKey\"} 1.0",
               "ratelimits_latency_count{call=\"spend\",result=\"success\"} 2");
     }
+  }
+
+  @Test
+  void page_hasProcess_jvm_build_andHttpStatuses_byRoute() {
+    BucketStore store = BucketStore.inMemory();
+    try (TestServer server = new TestServer(SampleFixture.limits(), store)) {
+      server.post("/v1/spend", "{\"limit\":\"ApiCallsPerKey\",\"id\":\"a\"}");
+      server.post("/v1/spend", "{\"limit\":\"Nope\",\"id\":\"a\"}");
+      server.post("/v1/spend", "{");
+      var unused = server.get("/v1/limits/ApiCallsPerKey/buckets/secret");
+      unused = server.get("/secret/path");
+      unused = server.get("/v1/limits");
+
+      await().until(() -> server.get("/metrics").body().contains("uri=\"/v1/limits\""));
+      String page = server.get("/metrics").body();
+
+      assertThat(page)
+          .contains(request("POST", "200", "/v1/spend") + " 1")
+          .contains(request("POST", "404", "/v1/spend") + " 1")
+          .contains(request("POST", "400", "/v1/spend") + " 1")
+          .contains(request("GET", "200", "/v1/limits/*") + " 1")
+          .contains(request("GET", "404", "other") + " 1")
+          .doesNotContain("secret")
+          .contains("\njvm_memory_used_bytes{", "\njvm_threads_live_threads ", "\njvm_gc_")
+          .contains("\nprocess_uptime_seconds ", "\nprocess_files_open_files ")
+          .contains("\nsystem_cpu_count ", "\nprocess_cpu_usage ")
+          .containsPattern("\nsluice_build_info\\{java=\"[^\"]+\",version=\"[^\"]+\"} 1");
+    }
+  }
+
+  private static String request(String method, String status, String uri) {
+    return "http_server_requests_seconds_count{method=\"%s\",status=\"%s\",uri=\"%s\"}"
+        .formatted(method, status, uri);
   }
 }

@@ -48,7 +48,7 @@ public final class LoginServer implements AutoCloseable {
     CurrentLimits limits = new CurrentLimits(limits());
     PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
     LimiterMetrics metrics = new LimiterMetrics(registry, limits, store);
-    metrics.loaded(Instant.now());
+    metrics.filesLoaded(Instant.now());
     Limiter limiter =
         Limiter.builder(limits, store)
             .observer(metrics)

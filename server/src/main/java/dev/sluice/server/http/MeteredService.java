@@ -1,0 +1,70 @@
+package dev.sluice.server.http;
+
+import com.linecorp.armeria.common.HttpMethod;
+import com.linecorp.armeria.common.HttpRequest;
+import com.linecorp.armeria.common.HttpResponse;
+import com.linecorp.armeria.common.logging.RequestLog;
+import com.linecorp.armeria.server.HttpService;
+import com.linecorp.armeria.server.ServiceRequestContext;
+import com.linecorp.armeria.server.SimpleDecoratingHttpService;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Timer;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Counts and times the requests of a service by method, path and status, under the name that Spring
+ * Boot and Micronaut use, so that their dashboards work. A path is that of a route, never what a
+ * client sent: a client can't make a new series. Thread-safe; never blocks.
+ */
+final class MeteredService extends SimpleDecoratingHttpService {
+
+  private static final String NO_PATH = "other";
+  private static final Duration[] BUCKETS = {
+    Duration.ofMillis(1),
+    Duration.ofMillis(5),
+    Duration.ofMillis(25),
+    Duration.ofMillis(100),
+    Duration.ofMillis(500),
+    Duration.ofMillis(2500)
+  };
+
+  private final MeterRegistry registry;
+  private final Map<Key, Timer> timers = new ConcurrentHashMap<>();
+
+  MeteredService(HttpService delegate, MeterRegistry registry) {
+    super(delegate);
+    this.registry = registry;
+  }
+
+  @Override
+  public HttpResponse serve(ServiceRequestContext context, HttpRequest request) throws Exception {
+    var unused = context.log().whenComplete().thenAccept(log -> ended(context, log));
+    return unwrap().serve(context, request);
+  }
+
+  private void ended(ServiceRequestContext context, RequestLog log) {
+    String path = context.config().route().patternString();
+    HttpMethod method = context.method();
+    Key key =
+        new Key(
+            method == HttpMethod.UNKNOWN ? NO_PATH : method.name(),
+            context.config().route().isFallback() ? NO_PATH : path,
+            log.responseStatus().code());
+    timers.computeIfAbsent(key, this::bind).record(log.totalDurationNanos(), TimeUnit.NANOSECONDS);
+  }
+
+  private Timer bind(Key key) {
+    return Timer.builder("http.server.requests")
+        .description("Requests by their route and the status of their answers")
+        .tag("method", key.method())
+        .tag("uri", key.path())
+        .tag("status", Integer.toString(key.status()))
+        .serviceLevelObjectives(BUCKETS)
+        .register(registry);
+  }
+
+  private record Key(String method, String path, int status) {}
+}

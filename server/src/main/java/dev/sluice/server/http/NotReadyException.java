@@ -1,0 +1,19 @@
+package dev.sluice.server.http;
+
+/**
+ * Thrown when a server cannot decide yet. Clients of {@code /readyz} are shown the message, so it
+ * names no address.
+ */
+public final class NotReadyException extends RuntimeException {
+
+  private static final long serialVersionUID = 1;
+
+  /**
+   * Makes an exception.
+   *
+   * @param message what is missing
+   */
+  public NotReadyException(String message) {
+    super(message);
+  }
+}
