@@ -7,11 +7,13 @@ import dev.sluice.limit.IdTexts;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Suggestion;
+import dev.sluice.server.Stores;
 import dev.sluice.server.wire.Mistake;
 import dev.sluice.server.wire.WireException;
 import dev.sluice.server.wire.WireReader;
 import dev.sluice.server.wire.WireRequest;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.List;
 import java.util.stream.Collectors;
 
@@ -29,6 +31,7 @@ final class TraceReplay {
   private final Limiter limiter;
   private final ReplayTime time;
   private final Limits limits;
+  private long latestNanos;
 
   TraceReplay(Limiter limiter, ReplayTime time, Limits limits) {
     this.limiter = limiter;
@@ -84,7 +87,7 @@ final class TraceReplay {
     }
   }
 
-  private static long at(WireRequest act) {
+  private long at(WireRequest act) {
     Long at = act.at();
     if (at == null || at < 0) {
       throw new WireException(
@@ -92,6 +95,14 @@ final class TraceReplay {
           "found %s, expected nanoseconds since the epoch, not negative"
               .formatted(at == null ? "no time" : at));
     }
+    long stepNanos = latestNanos - at;
+    if (stepNanos > Stores.REPLAY_STEPS_BACK.toNanos()) {
+      throw new WireException(
+          "at",
+          "found %s before the latest act so far, expected at most %s: buckets that were full then are forgotten; sort the trace by \"at\""
+              .formatted(Duration.ofNanos(stepNanos), Stores.REPLAY_STEPS_BACK));
+    }
+    latestNanos = Math.max(latestNanos, at);
     return at;
   }
 

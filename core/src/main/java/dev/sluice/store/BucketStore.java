@@ -1,7 +1,9 @@
 package dev.sluice.store;
 
+import java.util.HashSet;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
@@ -35,6 +37,7 @@ public interface BucketStore extends AutoCloseable {
    * @param charges at least one, no two with the same key
    * @return what was found for each, in the order of the charges
    * @throws StoreException if the store could not decide
+   * @throws IllegalArgumentException for two charges with the same key
    */
   List<Reading> charge(List<Charge> charges);
 
@@ -44,12 +47,34 @@ public interface BucketStore extends AutoCloseable {
    * @param charges at least one, no two with the same key
    * @return what was found for each, in the order of the charges; fails with a {@link
    *     StoreException} if the store could not decide
+   * @throws IllegalArgumentException for two charges with the same key
    */
   default CompletionStage<List<Reading>> chargeAsync(List<Charge> charges) {
     try {
       return CompletableFuture.completedFuture(charge(charges));
     } catch (StoreException e) {
       return CompletableFuture.failedFuture(e);
+    }
+  }
+
+  /**
+   * Refuses a batch with two charges on one bucket: what the second one should find is not defined.
+   * For stores to call first.
+   *
+   * @param charges a batch
+   * @throws IllegalArgumentException for two charges with the same key, which it names
+   */
+  static void requireDifferentKeys(List<Charge> charges) {
+    if (charges.size() < 2) {
+      return;
+    }
+    Set<String> keys = new HashSet<>();
+    for (Charge charge : charges) {
+      if (!keys.add(charge.key())) {
+        throw new IllegalArgumentException(
+            "the batch charges the bucket %s twice; join the two charges, or charge them one after the other"
+                .formatted(charge.key()));
+      }
     }
   }
 

@@ -1,6 +1,7 @@
 package dev.sluice.store;
 
 import dev.sluice.gcra.Gcra;
+import dev.sluice.store.Census.Room;
 import dev.sluice.store.Charge.Act;
 import java.security.SecureRandom;
 import java.util.ArrayList;
@@ -40,6 +41,7 @@ final class BucketTable {
   private static final long TIDY_NANOS_PER_LONG = 50; // going through it takes about 1: 2 % at most
 
   private final TimeSource time;
+  private final long keptNanos;
   private final Census census;
   private final FirstDeath firstDeath = new FirstDeath();
   private final ReentrantLock makingRoom = new ReentrantLock();
@@ -58,16 +60,26 @@ final class BucketTable {
 
   /** A table with a hash of its own: nobody can know which keys come near each other. */
   BucketTable(TimeSource time, long bound) {
-    this(time, bound, new SecureRandom());
+    this(time, bound, 0);
   }
 
-  private BucketTable(TimeSource time, long bound, SecureRandom random) {
-    this(time, bound, random.nextLong(), random.nextLong());
+  /**
+   * The same for a clock that steps back.
+   *
+   * @param keptNanos how long a full bucket is kept at least
+   */
+  BucketTable(TimeSource time, long bound, long keptNanos) {
+    this(time, bound, keptNanos, new SecureRandom());
+  }
+
+  private BucketTable(TimeSource time, long bound, long keptNanos, SecureRandom random) {
+    this(time, bound, keptNanos, random.nextLong(), random.nextLong());
   }
 
   /** A table with the hash of another. */
-  BucketTable(TimeSource time, long bound, long key0, long key1) {
+  BucketTable(TimeSource time, long bound, long keptNanos, long key0, long key1) {
     this.time = time;
+    this.keptNanos = keptNanos;
     this.key0 = key0;
     this.key1 = key1;
     this.keyed = new SipHash(key0, key1);
@@ -95,26 +107,35 @@ final class BucketTable {
    * each segment.
    */
   List<long[]> live() {
-    long nowNanos = time.nanos();
+    long nowNanos = nanos();
     List<long[]> live = new ArrayList<>(SEGMENTS);
     for (int i = 0; i < SEGMENTS; i++) {
-      segments[i].lock();
-      try {
-        live.add(segments[i].live((long) i << SEGMENT_SHIFT, nowNanos));
-      } finally {
-        segments[i].unlock();
-      }
+      live.add(live(i, nowNanos));
     }
     return live;
+  }
+
+  private long[] live(int index, long nowNanos) {
+    for (int spins = 0; ; spins = Spin.once(spins)) {
+      segments[index].lock();
+      try {
+        long[] live = segments[index].live((long) index << SEGMENT_SHIFT, nowNanos);
+        if (live != null) {
+          return live;
+        }
+      } finally {
+        segments[index].unlock();
+      }
+    }
   }
 
   /**
    * Puts a bucket of a snapshot in its place, unless it has filled up.
    *
-   * @throws IllegalArgumentException if it is there already
+   * @throws IllegalArgumentException if it is there already, or no table would have it
+   * @throws StoreException if it would be over the bound
    */
-  void restore(long place, long tag, long tatNanos) {
-    long nowNanos = time.nanos();
+  void restore(long place, long tag, long tatNanos, long nowNanos) {
     if (tag == 0 || tatNanos == Lines.LOCKED || Lines.isDead(tatNanos, nowNanos)) {
       return;
     }
@@ -128,15 +149,27 @@ final class BucketTable {
         if (segment.isRefused()) {
           throw full();
         }
-        segment.grow(1, nowNanos);
+        if (segment.grow(1, nowNanos) == Segment.Growth.CROWDED) {
+          throw new IllegalArgumentException("buckets that crowd one line, as no hash makes them");
+        }
       }
     } finally {
       segment.unlock();
     }
   }
 
+  /** The present, see {@link TimeSource#read}. */
   long nanos() {
-    return time.nanos();
+    return TimeSource.read(time);
+  }
+
+  /** The instant by which a bucket must have been full to be forgotten now. */
+  long fullNanos(long nowNanos) {
+    return Math.max(nowNanos - keptNanos, 0);
+  }
+
+  Census census() {
+    return census;
   }
 
   long tagged() {
@@ -183,7 +216,7 @@ final class BucketTable {
       @Nullable String id,
       Outcome<R> outcome) {
     return charge(
-        hashTag, place, act, incrementNanos, offsetNanos, untilNanos, id, outcome, time.nanos());
+        hashTag, place, act, incrementNanos, offsetNanos, untilNanos, id, outcome, nanos());
   }
 
   /** The same, by a clock that was read just before. */
@@ -223,6 +256,9 @@ final class BucketTable {
       return Lines.LOCKED;
     }
     long storedNanos = Lines.tatNanos(slots, at);
+    if (storedNanos == Gcra.NO_TAT) { // after a reset, see chargeForgotten
+      return Lines.LOCKED;
+    }
     long tatNanos = Lines.isDead(storedNanos, nowNanos) ? Gcra.NO_TAT : storedNanos;
     long aheadNanos = tatNanos == Gcra.NO_TAT ? 0 : tatNanos - nowNanos;
     // LOCKED does not fit: now is not negative, so it lies more than 2^63 ahead.
@@ -260,7 +296,7 @@ final class BucketTable {
       boolean fits =
           Lines.isDead(storedNanos, readNanos)
               || Long.compareUnsigned(storedNanos - readNanos, roomNanos) <= 0;
-      long nowNanos = fits && act != Act.REFUND ? readNanos : time.nanos();
+      long nowNanos = fits && act != Act.REFUND ? readNanos : nanos();
       long tatNanos = Lines.isDead(storedNanos, nowNanos) ? Gcra.NO_TAT : storedNanos;
       long afterNanos =
           Law.tatAfterNanos(
@@ -271,19 +307,70 @@ final class BucketTable {
               nowNanos,
               tatNanos,
               Law.passes(act, incrementNanos, offsetNanos, nowNanos, tatNanos));
-      if (afterNanos == tatNanos && segment.isStill(version)) {
+      // A reset forgets a full bucket too: its TAT would lie ahead again if the clock steps back.
+      // Everything else that leaves a full bucket full leaves its TAT as it is.
+      boolean writes = afterNanos != (act == Act.RESET ? storedNanos : tatNanos);
+      if (!writes && segment.isStill(version)) {
         return outcome.of(id, incrementNanos, nowNanos, tatNanos);
       }
-      if (at < 0) {
-        nowNanos = insert(segment, tag, place, act, incrementNanos, offsetNanos);
+      if (storedNanos == Gcra.NO_TAT) {
+        nowNanos =
+            at < 0
+                ? insert(segment, tag, place, act, incrementNanos, offsetNanos)
+                : chargeForgotten(segment, slots, at, tag, act, incrementNanos, offsetNanos);
         if (nowNanos != EXISTS) {
           return outcome.of(id, incrementNanos, nowNanos, Gcra.NO_TAT);
         }
-      } else if (Lines.replace(slots, at, tag, storedNanos, afterNanos)) {
+      } else if (Lines.replace(slots, at, tag, storedNanos, writes ? afterNanos : storedNanos)) {
         wrote(segment, nowNanos, tatNanos, afterNanos);
         return outcome.of(id, incrementNanos, nowNanos, tatNanos);
       }
     }
+  }
+
+  /**
+   * Decides on a bucket that has a slot, but was reset. A TAT tells that it is at least as late as
+   * when it was written; this slot tells nothing, so the clock is read when it is locked. (By a
+   * clock that was read before the reset, a spend would count as long ago, and leave too much.)
+   *
+   * @return the moment of the decision, {@link #EXISTS} if the slot has changed
+   */
+  private long chargeForgotten(
+      Segment segment,
+      long[] slots,
+      int at,
+      long tag,
+      Act act,
+      long incrementNanos,
+      long offsetNanos) {
+    if (!Lines.lock(slots, at, Gcra.NO_TAT)) {
+      return EXISTS;
+    }
+    long nowNanos;
+    long afterNanos = Gcra.NO_TAT;
+    try {
+      if (Lines.tag(slots, at) != tag) {
+        return EXISTS;
+      }
+      nowNanos = nanos();
+      afterNanos = tatAfterNanos(act, incrementNanos, offsetNanos, nowNanos);
+    } finally {
+      Lines.unlock(slots, at, afterNanos);
+    }
+    wrote(segment, nowNanos, Gcra.NO_TAT, afterNanos);
+    return nowNanos;
+  }
+
+  /** The TAT that an act leaves behind where there was none. */
+  private static long tatAfterNanos(Act act, long incrementNanos, long offsetNanos, long nowNanos) {
+    return Law.tatAfterNanos(
+        act,
+        incrementNanos,
+        offsetNanos,
+        Charge.NO_END,
+        nowNanos,
+        Gcra.NO_TAT,
+        Law.passes(act, incrementNanos, offsetNanos, nowNanos, Gcra.NO_TAT));
   }
 
   /**
@@ -293,28 +380,20 @@ final class BucketTable {
    */
   private long insert(
       Segment segment, long tag, long place, Act act, long incrementNanos, long offsetNanos) {
-    while (true) {
+    for (int spins = 0; ; spins = Spin.once(spins)) {
       long nowNanos;
       segment.lock();
       try {
         if (Lines.find(segment.slots(), tag, place) >= 0) {
           return EXISTS;
         }
-        nowNanos = time.nanos();
-        long afterNanos =
-            Law.tatAfterNanos(
-                act,
-                incrementNanos,
-                offsetNanos,
-                Charge.NO_END,
-                nowNanos,
-                Gcra.NO_TAT,
-                Law.passes(act, incrementNanos, offsetNanos, nowNanos, Gcra.NO_TAT));
+        nowNanos = nanos();
+        long afterNanos = tatAfterNanos(act, incrementNanos, offsetNanos, nowNanos);
         if (afterNanos == Gcra.NO_TAT || claimed(segment, tag, place, nowNanos, afterNanos)) {
           return nowNanos;
         }
         if (!segment.isRefused()) {
-          segment.grow(1, nowNanos);
+          grow(segment, 1, nowNanos);
           continue;
         }
       } finally {
@@ -324,8 +403,22 @@ final class BucketTable {
     }
   }
 
+  /**
+   * Makes room in a segment that the caller has locked, unless another thread keeps a slot of it:
+   * then the caller lets go of the segment, waits, and tries again.
+   *
+   * @throws StoreException if no number of lines would do
+   */
+  void grow(Segment segment, int buckets, long nowNanos) {
+    if (segment.grow(buckets, fullNanos(nowNanos)) == Segment.Growth.CROWDED) {
+      throw new StoreException(
+          "the memory store has no slot for a bucket: too many keys share its line of slots, as if"
+              + " somebody who knows the store's hash had chosen them; nothing was charged");
+    }
+  }
+
   private boolean claimed(Segment segment, long tag, long place, long nowNanos, long afterNanos) {
-    int at = segment.claim(tag, place, nowNanos);
+    int at = segment.claim(tag, place, fullNanos(nowNanos));
     if (at < 0) {
       return false;
     }
@@ -358,7 +451,7 @@ final class BucketTable {
     Segment segment = segments[toTidy.getAndIncrement() & (SEGMENTS - 1)];
     if (segment.tryLock()) {
       try {
-        segment.tidy(nowNanos);
+        segment.tidy(fullNanos(nowNanos));
         firstDeath.tell(segment.firstDeath().nanos()); // makeRoom may have looked in between
       } catch (OutOfMemoryError e) {
         // The caller has its decision; upkeep can wait.
@@ -373,22 +466,34 @@ final class BucketTable {
    * Sees to room: empties slots of buckets that have filled up, unless another caller just did. The
    * caller holds no lock.
    *
-   * <p>One at a time: who looks meanwhile at a first death that is being found anew would refuse
+   * <p>One at a time: a caller that looks at a first death that is being found anew would refuse
    * though there is room.
    *
    * @param slots how many the caller is short of, all in all
    * @throws StoreException if there is none: the table is full
    */
   void makeRoom(int slots, long nowNanos) {
-    makingRoom.lock();
-    try {
-      if (census.hasRoomFor(slots) || (firstDeath.mayBeBy(nowNanos) && foundRoom(nowNanos))) {
-        return;
+    long fullNanos = fullNanos(nowNanos);
+    for (int spins = 0; ; spins = Spin.once(spins)) {
+      makingRoom.lock();
+      try {
+        Room room = census.roomFor(slots);
+        if (room == Room.NONE && firstDeath.mayBeBy(fullNanos)) {
+          room = look(fullNanos);
+        }
+        if (room == Room.NONE) { // others may have freed or reserved some since it was asked
+          room = census.roomFor(slots);
+        }
+        if (room == Room.NONE) {
+          throw full();
+        }
+        if (room == Room.FOUND) {
+          return;
+        }
+      } finally {
+        makingRoom.unlock();
       }
-    } finally {
-      makingRoom.unlock();
     }
-    throw full();
   }
 
   private StoreException full() {
@@ -398,26 +503,29 @@ final class BucketTable {
             + " make room; nothing was charged");
   }
 
-  private boolean foundRoom(long nowNanos) {
-    boolean found = false;
+  /** Looks for the dead, up to the first segment that has some; passes by those that are locked. */
+  private Room look(long fullNanos) {
+    Room room = Room.NONE;
     firstDeath.startOver();
     for (Segment segment : segments) {
-      found |= !found && clearDead(segment, nowNanos);
+      if (room != Room.FOUND && segment.firstDeath().mayBeBy(fullNanos)) {
+        if (!segment.tryLock()) {
+          room = Room.UNSETTLED;
+        } else {
+          try {
+            if (segment.clearDead(fullNanos)) {
+              room = Room.FOUND;
+            } else if (segment.firstDeath().mayBeBy(fullNanos)) { // another thread keeps a slot
+              room = Room.UNSETTLED;
+            }
+          } finally {
+            segment.unlock();
+          }
+        }
+      }
       firstDeath.tell(segment.firstDeath().nanos());
     }
-    return found;
-  }
-
-  private static boolean clearDead(Segment segment, long nowNanos) {
-    if (!segment.firstDeath().mayBeBy(nowNanos)) {
-      return false;
-    }
-    segment.lock();
-    try {
-      return segment.clearDead(nowNanos);
-    } finally {
-      segment.unlock();
-    }
+    return room;
   }
 
   /** A tag is never 0, which stands for an empty slot. */

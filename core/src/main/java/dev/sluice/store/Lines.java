@@ -37,6 +37,9 @@ final class Lines {
   private static final int LONGS = 2 * SLOTS;
   private static final int MOST_LINES = 1 << 16; // what 16 bits can tell apart
   private static final int MOVES = 2;
+  private static final int TRIES = 32;
+  private static final int FEW_LINES = 64;
+  private static final int MOST_ENLARGED = 8;
   private static final double FRESH_LOAD = 0.78;
   private static final VarHandle AT = MethodHandles.arrayElementVarHandle(long[].class);
 
@@ -54,6 +57,15 @@ final class Lines {
   static int linesFor(int buckets) {
     double lines = Math.ceil(buckets / (SLOTS * FRESH_LOAD));
     return (int) Math.min(Math.max(lines, 1), MOST_LINES);
+  }
+
+  /**
+   * The most lines that are tried for this many live buckets. Keys that follow from a secret hash
+   * fit in far fewer; a forged snapshot, or ids chosen by somebody who has read one, may fit in
+   * none.
+   */
+  static int mostLinesFor(int buckets) {
+    return Math.max(FEW_LINES, MOST_ENLARGED * linesFor(buckets));
   }
 
   // The bare array
@@ -140,14 +152,24 @@ final class Lines {
     return AT.compareAndSet(slots, at + 1, tatNanos, LOCKED);
   }
 
-  /** Locks a slot whose tag can not change, and returns its TAT. */
-  static long lock(long[] slots, int at) {
-    for (int spins = 0; ; spins = Spin.once(spins)) {
-      long tatNanos = tatNanos(slots, at);
-      if (tatNanos != LOCKED && lock(slots, at, tatNanos)) {
+  /**
+   * Locks a slot whose tag can not change, unless another thread keeps it. It does not wait: the
+   * caller holds the segment's lock. It looks a few times, as a slot is mostly free in a moment.
+   *
+   * @return the TAT, {@link #LOCKED} if the slot was not locked
+   */
+  static long tryLock(long[] slots, int at) {
+    for (int tries = 0; tries < TRIES; tries++) {
+      if (tatNanos(slots, at) == LOCKED) {
+        continue;
+      }
+      // Swapping LOCKED for LOCKED changes nothing, and no spend can get in between.
+      long tatNanos = (long) AT.getAndSet(slots, at + 1, LOCKED);
+      if (tatNanos != LOCKED) {
         return tatNanos;
       }
     }
+    return LOCKED;
   }
 
   /** Unlocks a slot with the TAT that it has from now on. */
@@ -177,7 +199,7 @@ final class Lines {
   /**
    * Finds a slot for a key that has none, tags it, and leaves it locked.
    *
-   * @param census counts slots that are newly tagged, null for lines that nobody sees yet
+   * @param census counts slots that are newly tagged, null where they are counted otherwise
    * @return its index, -1 where there is none
    */
   int claim(long tag, char place, long nowNanos, @Nullable Census census) {
@@ -272,16 +294,30 @@ final class Lines {
     return firstNanos;
   }
 
-  /** Locks every slot for good: whoever finds one locked looks for newer lines. */
-  void lockAll(long[] tatsNanos) {
+  /**
+   * Locks every slot for good: a thread that finds one locked looks for newer lines.
+   *
+   * @return whether it did; otherwise another thread keeps a slot, and nothing changed
+   */
+  boolean tryLockAll(long[] tatsNanos) {
     for (int at = 0; at < slots.length; at += 2) {
-      tatsNanos[at >> 1] = lock(slots, at);
+      long tatNanos = tryLock(slots, at);
+      if (tatNanos == LOCKED) {
+        unlockAll(tatsNanos, at);
+        return false;
+      }
+      tatsNanos[at >> 1] = tatNanos;
     }
+    return true;
   }
 
-  /** Takes back {@link #lockAll}. */
+  /** Takes back {@link #tryLockAll}. */
   void unlockAll(long[] tatsNanos) {
-    for (int at = 0; at < slots.length; at += 2) {
+    unlockAll(tatsNanos, slots.length);
+  }
+
+  private void unlockAll(long[] tatsNanos, int end) {
+    for (int at = 0; at < end; at += 2) {
       unlock(slots, at, tatsNanos[at >> 1]);
     }
   }
@@ -294,14 +330,21 @@ final class Lines {
     return live;
   }
 
-  /** Place, tag and TAT of each live bucket; the caller completes the places. */
-  long[] live(long segmentBits, long nowNanos) {
+  /**
+   * Place, tag and TAT of each live bucket; the caller completes the places.
+   *
+   * @return them, null if another thread keeps a slot
+   */
+  long @Nullable [] live(long segmentBits, long nowNanos) {
     long[] live = new long[3 * tagged];
     int length = 0;
     for (int at = 0; at < slots.length; at += 2) {
       long tatNanos = tatNanos(slots, at);
-      for (int spins = 0; tatNanos == LOCKED; tatNanos = tatNanos(slots, at)) {
-        spins = Spin.once(spins);
+      for (int tries = 0; tatNanos == LOCKED && tries < TRIES; tries++) {
+        tatNanos = tatNanos(slots, at);
+      }
+      if (tatNanos == LOCKED) {
+        return null;
       }
       if (tag(slots, at) != 0 && !isDead(tatNanos, nowNanos)) {
         live[length++] = segmentBits | places[at >> 1];
@@ -315,7 +358,7 @@ final class Lines {
   /**
    * The live buckets in new lines; of these lines, all slots are locked by the caller.
    *
-   * @param tatsNanos what {@link #lockAll} found
+   * @param tatsNanos what {@link #tryLockAll} found
    * @param lines how many there should be
    * @return the new lines, null if the buckets do not fit
    */

@@ -3,6 +3,7 @@ package dev.sluice.store;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.OptionalLong;
 
@@ -25,7 +26,7 @@ public final class MemoryStore implements BucketStore {
 
   private final BucketTable table;
 
-  private MemoryStore(BucketTable table) {
+  MemoryStore(BucketTable table) {
     this.table = table;
   }
 
@@ -40,6 +41,7 @@ public final class MemoryStore implements BucketStore {
 
   @Override
   public List<Reading> charge(List<Charge> charges) {
+    BucketStore.requireDifferentKeys(charges);
     if (charges.size() > 1) {
       return TableBatch.of(table, charges).charge();
     }
@@ -96,6 +98,8 @@ public final class MemoryStore implements BucketStore {
     private long maxBuckets =
         Math.min(Runtime.getRuntime().maxMemory() / SHARE_OF_HEAP / BYTES_A_BUCKET, MOST_BUCKETS);
 
+    private long keptNanos;
+
     private Builder() {}
 
     /**
@@ -107,6 +111,29 @@ public final class MemoryStore implements BucketStore {
     @CanIgnoreReturnValue
     public Builder time(TimeSource newTime) {
       this.time = newTime;
+      return this;
+    }
+
+    /**
+     * Sets how far the clock may step back before the latest time that it has said, without a
+     * charge being decided by luck: a full bucket is kept for so long, as its TAT lies ahead again
+     * if the clock steps back. Then the answers follow from the charges and their times alone. A
+     * charge at a time further back is refused with a {@link StoreException}.
+     *
+     * <p>For replays of recorded traffic. If not called, full buckets are forgotten at once, a step
+     * back is never refused, and a bucket that was full before the step may be full after it.
+     *
+     * @param step zero or longer; full buckets count towards the bound for so long
+     * @return this
+     * @throws IllegalArgumentException for a negative step
+     */
+    @CanIgnoreReturnValue
+    public Builder stepsBackUpTo(Duration step) {
+      if (step.isNegative()) {
+        throw new IllegalArgumentException(
+            "stepsBackUpTo: found " + step + ", expected zero or longer");
+      }
+      this.keptNanos = step.toNanos();
       return this;
     }
 
@@ -138,7 +165,7 @@ public final class MemoryStore implements BucketStore {
      * @throws IOException if it could not be read
      */
     public MemoryStore restore(Path snapshot) throws IOException {
-      return new MemoryStore(Snapshot.read(snapshot, time, maxBuckets));
+      return new MemoryStore(Snapshot.read(snapshot, clock(), maxBuckets, keptNanos));
     }
 
     /**
@@ -147,7 +174,11 @@ public final class MemoryStore implements BucketStore {
      * @return the store, empty
      */
     public MemoryStore build() {
-      return new MemoryStore(new BucketTable(time, maxBuckets));
+      return new MemoryStore(new BucketTable(clock(), maxBuckets, keptNanos));
+    }
+
+    private TimeSource clock() {
+      return keptNanos == 0 ? time : new SteppingTime(time, keptNanos);
     }
   }
 }

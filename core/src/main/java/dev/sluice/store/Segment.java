@@ -3,6 +3,7 @@ package dev.sluice.store;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import org.jspecify.annotations.Nullable;
 
 /*
  * Who may do what, and why that is enough.
@@ -25,12 +26,15 @@ import java.lang.invoke.VarHandle;
  * looks again.
  *
  * Rebuilding (more lines, fewer, or the same without the dead) locks all slots of the old lines and
- * never unlocks them, copies, and shows the new lines; whoever meets a lock for long finds the new
- * lines by looking the segment up again, which every attempt does anyway. It stops one segment, a
- * thousandth of the table, for the time of the copy.
+ * never unlocks them, copies, and shows the new lines; a thread that meets a lock for long finds the
+ * new lines by looking the segment up again, which every attempt does anyway. It stops one segment,
+ * a thousandth of the table, for the time of the copy.
  *
- * Nobody waits for a segment with a slot locked, and who takes several segments takes them in
- * ascending order: there is no deadlock.
+ * No thread waits while it holds a lock. It tries to take the next one, a bounded number of times;
+ * if it can't have it, it lets go of all that it holds, waits, and starts again. So whoever holds a
+ * lock needs nobody else to go on, and a scheduler that runs waiting threads only (that of virtual
+ * threads may) stops nobody. Segments are taken in ascending order: of those that wait for each
+ * other, the one with the highest segment goes on.
  */
 
 /** A part of the table with a lock of its own for what is rare. Thread-safe. */
@@ -96,6 +100,7 @@ final class Segment {
     return firstDeath;
   }
 
+  /** Waits for the lock. The caller holds none. */
   void lock() {
     int spins = 0;
     while (!tryLock()) {
@@ -117,17 +122,26 @@ final class Segment {
   /**
    * Finds a slot for a key that has none, and leaves it locked with the key's tag.
    *
+   * @param fullNanos buckets that were full by then may be forgotten
    * @return its index in {@link #slots}, -1 where there is none
    */
-  int claim(long tag, long place, long nowNanos) {
-    return lines.claim(tag, (char) place, nowNanos, census);
+  int claim(long tag, long place, long fullNanos) {
+    return lines.claim(tag, (char) place, fullNanos, census);
   }
 
-  /**
-   * Gives back a slot that the caller has locked: {@link #claim} gave it, or its bucket is none.
-   */
-  void release(int at) {
-    lines.clear(at, census);
+  /** The same for a batch, which has reserved its slots and settles for {@link #tagged}. */
+  int claimReserved(long tag, long place, long fullNanos) {
+    return lines.claim(tag, (char) place, fullNanos, null);
+  }
+
+  /** Gives back a slot that {@link #claimReserved} gave, still locked. */
+  void releaseReserved(int at) {
+    lines.clear(at, null);
+  }
+
+  /** How many slots bear a tag. */
+  int tagged() {
+    return lines.tagged();
   }
 
   /** Whether {@link #claim} failed because of the bound, and not because the lines are crowded. */
@@ -135,39 +149,50 @@ final class Segment {
     return lines.refused();
   }
 
+  /** What came of an attempt to make room in the lines. */
+  enum Growth {
+    /** There is more room. */
+    DONE,
+    /** Another thread keeps a slot: let go of the segment, wait, and try again. */
+    BUSY,
+    /** No number of lines would do: the keys were chosen to meet. */
+    CROWDED
+  }
+
   /** Makes room for some more buckets. The caller holds no slot's lock. */
-  void grow(int buckets, long nowNanos) {
-    int live = lines.countLive(nowNanos);
+  Growth grow(int buckets, long fullNanos) {
+    int live = lines.countLive(fullNanos);
     boolean crowded = live == lines.tagged(); // without the dead it would be no better
     int more = crowded ? enlarged(lines.count()) : 0;
-    rebuild(Math.max(more, Lines.linesFor(live + buckets)), nowNanos);
+    int most = Lines.mostLinesFor(live + buckets);
+    return rebuild(Math.max(more, Lines.linesFor(live + buckets)), most, fullNanos);
   }
 
   /**
    * Gives up what is not used: empties slots of the dead, and gives lines back if half is too much.
    */
-  void tidy(long nowNanos) {
-    if (!firstDeath.mayBeBy(nowNanos)) {
+  void tidy(long fullNanos) {
+    if (!firstDeath.mayBeBy(fullNanos)) {
       return;
     }
-    clearDead(nowNanos);
+    clearDead(fullNanos);
     int enough = Lines.linesFor(lines.tagged());
     if (lines.count() > 2 * enough) {
-      rebuild(enough, nowNanos);
+      Growth unused = rebuild(enough, lines.count(), fullNanos); // if not now, another time
     }
   }
 
   /** Empties the slots of the dead. Returns whether there were some. */
   @CanIgnoreReturnValue
-  boolean clearDead(long nowNanos) {
+  boolean clearDead(long fullNanos) {
     int before = lines.tagged();
     firstDeath.startOver();
-    firstDeath.tell(lines.clearDead(nowNanos, census));
+    firstDeath.tell(lines.clearDead(fullNanos, census));
     return lines.tagged() < before;
   }
 
-  /** Place, tag and TAT of each live bucket. */
-  long[] live(long segmentBits, long nowNanos) {
+  /** Place, tag and TAT of each live bucket, null if another thread keeps a slot. */
+  long @Nullable [] live(long segmentBits, long nowNanos) {
     return lines.live(segmentBits, nowNanos);
   }
 
@@ -175,20 +200,27 @@ final class Segment {
     return lines + 1 + lines / 8;
   }
 
-  private void rebuild(int atLeast, long nowNanos) {
+  private Growth rebuild(int atLeast, int most, long fullNanos) {
     Lines old = lines;
     long[] tatsNanos = new long[old.slots.length / 2];
-    old.lockAll(tatsNanos);
+    if (!old.tryLockAll(tatsNanos)) {
+      return Growth.BUSY;
+    }
+    Lines fresh = null;
     try {
-      Lines fresh = null;
-      for (int count = atLeast; fresh == null; count = enlarged(count)) {
-        fresh = old.copy(tatsNanos, count, nowNanos);
+      for (int count = atLeast; fresh == null && count <= most; count = enlarged(count)) {
+        fresh = old.copy(tatsNanos, count, fullNanos);
+      }
+      if (fresh == null) {
+        return Growth.CROWDED;
       }
       census.remove(old.tagged() - fresh.tagged());
       show(fresh);
-    } catch (Throwable e) { // no memory: everything stays as it was
-      old.unlockAll(tatsNanos);
-      throw e;
+      return Growth.DONE;
+    } finally {
+      if (fresh == null) { // crowded, or no memory: everything stays as it was
+        old.unlockAll(tatsNanos);
+      }
     }
   }
 }

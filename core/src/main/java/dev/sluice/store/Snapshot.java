@@ -136,24 +136,24 @@ final class Snapshot {
     out.flush();
   }
 
-  static BucketTable read(Path file, TimeSource time, long bound) throws IOException {
+  static BucketTable read(Path file, TimeSource time, long bound, long keptNanos)
+      throws IOException {
     try {
-      requireWhole(file);
-      return readWhole(file, time, bound);
+      long nowNanos = TimeSource.read(time);
+      requireWhole(file, nowNanos, bound);
+      return readWhole(file, time, bound, keptNanos, nowNanos);
     } catch (EOFException e) {
       throw unusable(file, "found its end too early, it was not written whole");
     } catch (IllegalArgumentException e) {
       throw unusable(file, "found " + e.getMessage());
     } catch (StoreException e) {
-      throw unusable(
-          file,
-          "found more live buckets than the store may keep (" + bound + ")",
-          "Give the store more room (a larger heap: -Xmx)");
+      throw new SnapshotException(
+          "%s: %s; nothing was restored".formatted(file, String.valueOf(e.getMessage())));
     }
   }
 
-  /** Before anything is made of it: what a damaged file says may take any amount of memory. */
-  private static void requireWhole(Path file) throws IOException {
+  /** Before anything is made of it: what a damaged or forged file says may take any memory. */
+  private static void requireWhole(Path file, long nowNanos, long bound) throws IOException {
     try (CheckedInputStream checked = new CheckedInputStream(open(file), new CRC32C())) {
       DataInputStream in = new DataInputStream(checked);
       long magic = in.readLong();
@@ -166,22 +166,33 @@ final class Snapshot {
       if (body % BYTES_OF_ONE != 0 || count != body / BYTES_OF_ONE) {
         throw unusable(file, "found another length than it should have, it was not written whole");
       }
-      in.skipNBytes(body);
+      long live = 0;
+      for (long i = 0; i < count; i++) {
+        in.skipNBytes(2 * Long.BYTES);
+        live += Lines.isDead(in.readLong(), nowNanos) ? 0 : 1;
+      }
       long computed = checked.getChecksum().getValue();
       long written = in.readLong();
       if (computed != written) {
         throw unusable(file, "found another checksum than was written, it was damaged");
       }
+      if (live > bound) {
+        throw unusable(
+            file,
+            "found %s live buckets, more than the store may keep (%s)".formatted(live, bound),
+            "Give the store more room (a larger heap: -Xmx)");
+      }
     }
   }
 
-  private static BucketTable readWhole(Path file, TimeSource time, long bound) throws IOException {
+  private static BucketTable readWhole(
+      Path file, TimeSource time, long bound, long keptNanos, long nowNanos) throws IOException {
     try (DataInputStream in = new DataInputStream(open(file))) {
       in.skipNBytes(Long.BYTES);
-      BucketTable table = new BucketTable(time, bound, in.readLong(), in.readLong());
+      BucketTable table = new BucketTable(time, bound, keptNanos, in.readLong(), in.readLong());
       long count = in.readLong();
       for (long i = 0; i < count; i++) {
-        table.restore(in.readLong(), in.readLong(), in.readLong());
+        table.restore(in.readLong(), in.readLong(), in.readLong(), nowNanos);
       }
       return table;
     }

@@ -1,6 +1,7 @@
 package dev.sluice.store;
 
 import dev.sluice.gcra.Gcra;
+import dev.sluice.store.Charge.Act;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -11,15 +12,25 @@ import java.util.List;
  * <p>It locks the segments of its keys in ascending order, then the slots of those buckets that
  * exist; so neither can change, nor can a missing one appear. Then it reads the clock once,
  * decides, finds slots for the new buckets, and only then writes. Until the first write everything
- * can be let go of unchanged: that is done where a slot is missing because lines are crowded or the
- * bound is reached, and the batch starts again with more room. A reader that meets a batch halfway
- * finds locked slots, and waits; so it sees all of it or nothing.
+ * can be let go of unchanged. That is done where another thread has a segment or a slot, where a
+ * slot is missing because lines are crowded, and where the bound is reached; the batch then waits,
+ * or makes room, and starts again. It never waits while it holds a lock. A reader that meets a
+ * batch halfway finds locked slots, and waits; so it sees all of it or nothing.
  *
  * <p>For one thread, once.
  */
 final class TableBatch {
 
-  private static final int ALL = -1;
+  /** What came of one attempt. */
+  private enum Attempt {
+    DONE,
+    /** Another thread has a segment or a slot. */
+    BUSY,
+    /** There is no slot for the bucket of {@link #failed}. */
+    CROWDED,
+    /** More buckets would be over the bound. */
+    REFUSED
+  }
 
   private final BucketTable table;
   private final List<Charge> charges;
@@ -31,6 +42,8 @@ final class TableBatch {
   private final int[] segments; // ascending
   private long nowNanos;
   private int missing; // slots, before some were claimed
+  private int failed; // the charge that found no slot
+  private int locked; // segments, from the first one
 
   static TableBatch of(BucketTable table, List<Charge> charges) {
     long[] tags = new long[charges.size()];
@@ -59,21 +72,24 @@ final class TableBatch {
   }
 
   List<Reading> charge() {
-    for (int attempts = 1; ; attempts++) {
-      lockSegments();
+    int crowded = 0;
+    for (int spins = 0; ; spins = Spin.once(spins)) {
+      Attempt attempt;
       try {
-        int failed = attempt();
-        if (failed == ALL) {
+        attempt = lockSegments() ? attempt() : Attempt.BUSY;
+        if (attempt == Attempt.DONE) {
           return readings();
         }
-        if (!segment(failed).isRefused()) {
-          segment(failed).grow(attempts * withSegmentOf(failed), nowNanos);
-          continue;
+        if (attempt == Attempt.CROWDED) {
+          crowded++;
+          table.grow(segment(failed), crowded * withSegmentOf(failed), nowNanos);
         }
       } finally {
         unlockSegments();
       }
-      table.makeRoom(missing, nowNanos);
+      if (attempt == Attempt.REFUSED) {
+        table.makeRoom(missing, nowNanos);
+      }
     }
   }
 
@@ -84,52 +100,56 @@ final class TableBatch {
         Arrays.stream(places).filter(place -> BucketTable.segmentOf(place) == segment).count();
   }
 
-  private void lockSegments() {
+  private boolean lockSegments() {
     for (int index : segments) {
-      table.segment(index).lock();
+      if (!table.segment(index).tryLock()) {
+        return false;
+      }
+      locked++;
     }
+    return true;
   }
 
   private void unlockSegments() {
-    for (int index : segments) {
-      table.segment(index).unlock();
+    while (locked > 0) {
+      locked--;
+      table.segment(segments[locked]).unlock();
     }
   }
 
-  /**
-   * Returns {@link #ALL}, or the charge for whose bucket there is no slot; then nothing changed.
-   */
-  private int attempt() {
+  /** Decides and writes, or changes nothing. */
+  private Attempt attempt() {
     Arrays.fill(slotAt, -1);
-    int failed = ALL;
     boolean written = false;
     try {
-      lockSlots();
+      if (!lockSlots()) {
+        return Attempt.BUSY;
+      }
       nowNanos = table.nanos();
       decide();
-      failed = claimSlots();
-      written = failed == ALL;
+      Attempt attempt = claimSlots();
+      written = attempt == Attempt.DONE;
+      return attempt;
     } finally {
       for (int i = 0; i < slotAt.length; i++) {
         if (slotAt[i] >= 0) {
-          if (!written && storedNanos[i] == Gcra.NO_TAT) {
-            segment(i).release(slotAt[i]); // claimed in vain: others may need the room
-          } else {
-            Lines.unlock(segment(i).slots(), slotAt[i], written ? afterNanos[i] : storedNanos[i]);
-          }
+          Lines.unlock(segment(i).slots(), slotAt[i], written ? afterNanos[i] : storedNanos[i]);
         }
       }
     }
-    return failed;
   }
 
-  private void lockSlots() {
+  private boolean lockSlots() {
     for (int i = 0; i < slotAt.length; i++) {
       long[] slots = segment(i).slots();
       int at = Lines.find(slots, tags[i], places[i]);
-      storedNanos[i] = at < 0 ? Gcra.NO_TAT : Lines.lock(slots, at);
+      storedNanos[i] = at < 0 ? Gcra.NO_TAT : Lines.tryLock(slots, at);
+      if (storedNanos[i] == Lines.LOCKED) {
+        return false;
+      }
       slotAt[i] = at;
     }
+    return true;
   }
 
   private void decide() {
@@ -138,24 +158,69 @@ final class TableBatch {
       passes &= charges.get(i).passes(nowNanos, tatNanos(i));
     }
     for (int i = 0; i < slotAt.length; i++) {
-      afterNanos[i] = charges.get(i).tatAfterNanos(nowNanos, tatNanos(i), passes);
+      long tatNanos = tatNanos(i);
+      long newNanos = charges.get(i).tatAfterNanos(nowNanos, tatNanos, passes);
+      boolean forgets = passes && charges.get(i).act() == Act.RESET;
+      // What is not to be written stays as it is stored: full, but not forgotten.
+      afterNanos[i] = newNanos == tatNanos && !forgets ? storedNanos[i] : newNanos;
     }
   }
 
-  private int claimSlots() {
+  /** Finds slots for the new buckets: all or none. */
+  private Attempt claimSlots() {
     missing = 0;
     for (int i = 0; i < slotAt.length; i++) {
       missing += isMissing(i) ? 1 : 0;
     }
+    if (missing == 0) {
+      return Attempt.DONE;
+    }
+    if (!table.census().tryReserve(missing)) {
+      return Attempt.REFUSED;
+    }
+    int before = tagged();
+    boolean done = false;
+    try {
+      done = claimReserved();
+    } finally {
+      table.census().settle(missing, tagged() - before);
+    }
+    return done ? Attempt.DONE : Attempt.CROWDED;
+  }
+
+  private boolean claimReserved() {
+    long fullNanos = table.fullNanos(nowNanos);
+    boolean[] claimed = new boolean[slotAt.length];
     for (int i = 0; i < slotAt.length; i++) {
       if (isMissing(i)) {
-        slotAt[i] = segment(i).claim(tags[i], places[i], nowNanos);
-        if (slotAt[i] < 0) {
-          return i;
+        slotAt[i] = segment(i).claimReserved(tags[i], places[i], fullNanos);
+        claimed[i] = slotAt[i] >= 0;
+        if (!claimed[i]) {
+          failed = i;
+          release(claimed);
+          return false;
         }
       }
     }
-    return ALL;
+    return true;
+  }
+
+  /** Gives back what was claimed in vain. */
+  private void release(boolean[] claimed) {
+    for (int i = 0; i < slotAt.length; i++) {
+      if (claimed[i]) {
+        segment(i).releaseReserved(slotAt[i]);
+        slotAt[i] = -1;
+      }
+    }
+  }
+
+  private int tagged() {
+    int tagged = 0;
+    for (int index : segments) {
+      tagged += table.segment(index).tagged();
+    }
+    return tagged;
   }
 
   /** Whether its bucket is to be made. */
@@ -167,7 +232,9 @@ final class TableBatch {
     List<Reading> readings = new ArrayList<>(slotAt.length);
     for (int i = 0; i < slotAt.length; i++) {
       readings.add(new Reading(nowNanos, tatNanos(i)));
-      table.wrote(segment(i), nowNanos, tatNanos(i), afterNanos[i]);
+      if (afterNanos[i] != storedNanos[i]) {
+        table.wrote(segment(i), nowNanos, tatNanos(i), afterNanos[i]);
+      }
     }
     return readings;
   }

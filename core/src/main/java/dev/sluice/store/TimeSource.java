@@ -6,8 +6,8 @@ import java.util.concurrent.TimeUnit;
  * A clock in nanoseconds since the Unix epoch.
  *
  * <p>Thread-safe; a reading never blocks. A store reads it once for a batch. Readings lie between 0
- * and {@link Long#MAX_VALUE} (the year 2262). A source may step back: buckets bear it (a TAT beyond
- * now + τ counts as an empty bucket), but the system's source never does.
+ * and {@link Long#MAX_VALUE} (the year 2262). A source may step back: stores tolerate it (a TAT
+ * beyond now + τ counts as an empty bucket), but the system's source never does.
  */
 @FunctionalInterface
 public interface TimeSource {
@@ -18,6 +18,25 @@ public interface TimeSource {
    * @return nanoseconds since the Unix epoch, not negative
    */
   long nanos();
+
+  /**
+   * Reads a source, as a store does: to a clock before the epoch every bucket would seem full.
+   *
+   * @param time the source
+   * @return nanoseconds since the Unix epoch, not negative
+   * @throws StoreException if the source answers a negative number
+   */
+  static long read(TimeSource time) {
+    long nowNanos = time.nanos();
+    if (nowNanos < 0) {
+      throw new StoreException(
+          "the clock says "
+              + nowNanos
+              + " ns since the epoch, expected a number that is not negative; correct the"
+              + " TimeSource; nothing was charged");
+    }
+    return nowNanos;
+  }
 
   /**
    * The system's time: monotonic, anchored once to the wall clock when it is made.

@@ -88,7 +88,7 @@ public class BucketTableLincheckTest {
     Segment segment = table.segment(0);
     segment.lock();
     try {
-      segment.grow(1, NOW);
+      Segment.Growth unused = segment.grow(1, NOW);
     } finally {
       segment.unlock();
     }

@@ -82,7 +82,7 @@ class HostileKeysTest {
   @Test
   void aFlood_isDecidedExactly_andTakesNoMoreRoom() {
     long[] ids = chosen(id -> BucketTable.segmentOf(place(theirs, id)) < 16);
-    BucketTable known = new BucketTable(() -> NOW, 1_000_000, theirs.key0(), theirs.key1());
+    BucketTable known = new BucketTable(() -> NOW, 1_000_000, 0, theirs.key0(), theirs.key1());
     BucketTable other = new BucketTable(() -> NOW, 1_000_000);
     for (BucketTable table : List.of(known, other)) {
       for (long id : ids) {

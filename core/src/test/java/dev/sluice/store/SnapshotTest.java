@@ -105,7 +105,7 @@ class SnapshotTest {
     assertThatThrownBy(() -> restored(directory.resolve("none")))
         .isInstanceOf(NoSuchFileException.class);
     assertThatThrownBy(() -> MemoryStore.builder().time(nowNanos::get).maxBuckets(5).restore(file))
-        .hasMessageContaining("more live buckets than the store may keep (5)");
+        .hasMessageContaining("100 live buckets, more than the store may keep (5)");
   }
 
   /** As whole as its checksum says, and still impossible: such buckets would fit in no lines. */
@@ -147,6 +147,27 @@ class SnapshotTest {
     try (Stream<Path> all = Files.list(directory)) {
       assertThat(all).containsExactlyInAnyOrder(file, justMade, beingWritten, others);
     }
+  }
+
+  /** A forger knows the checksum, and the hash: all its buckets want the same two lines. */
+  @Test
+  void forged_bucketsOfOneLineInEverySegment_areRefusedWithoutMuchMemory() throws IOException {
+    int each = 12;
+    int count = each * BucketTable.SEGMENTS;
+    ByteBuffer forged = ByteBuffer.allocate(5 * Long.BYTES + count * 3 * Long.BYTES);
+    forged.putLong(0x534c554943450001L).putLong(1).putLong(2).putLong(count);
+    for (int i = 0; i < count; i++) {
+      forged.putLong((long) (i / each) << 54).putLong(i + 1).putLong(Long.MAX_VALUE);
+    }
+    CRC32C checksum = new CRC32C();
+    checksum.update(forged.array(), 0, forged.position());
+    forged.putLong(checksum.getValue());
+    Path file = directory.resolve("forged");
+    Files.write(file, forged.array());
+    assertThatThrownBy(() -> restored(file))
+        .isInstanceOf(SnapshotException.class)
+        .hasMessageContaining("found buckets that crowd one line")
+        .hasMessageContaining("nothing was restored");
   }
 
   @Test

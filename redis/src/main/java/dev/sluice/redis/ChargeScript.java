@@ -4,6 +4,7 @@ import dev.sluice.gcra.Gcra;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
 import dev.sluice.store.StoreException;
+import dev.sluice.store.TimeSource;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -55,7 +56,7 @@ final class ChargeScript {
       array.add(0);
       array.add(0);
     } else {
-      addTime(array, clock.time().nanos());
+      addTime(array, TimeSource.read(clock.time()));
       array.add(ClientClock.SLACK.toMillis());
       array.add(clock.skewMillis());
     }

@@ -155,6 +155,7 @@ public final class RedisStore implements BucketStore {
 
   @Override
   public CompletionStage<List<Reading>> chargeAsync(List<Charge> charges) {
+    BucketStore.requireDifferentKeys(charges);
     if (closed) {
       return CompletableFuture.failedFuture(new StoreException("the store " + name + " is closed"));
     }

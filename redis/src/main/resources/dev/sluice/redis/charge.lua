@@ -144,9 +144,6 @@ while p <= count do
     elseif act == RESET then
       forget = passes
     end
-    if write and aS == 0 and aN == 0 then
-      write, forget = false, true
-    end
 
     local done = true
     if forget then

@@ -54,10 +54,7 @@ final class ScriptAgainstLawTest {
     for (Charge charge : batch) {
       long tat = tats.getOrDefault(charge.key(), Gcra.NO_TAT);
       readings.add(new Reading(now, tat));
-      long after = charge.tatAfterNanos(now, tat, passes);
-      if (after != tat) {
-        tats.put(charge.key(), Long.compareUnsigned(after, now) <= 0 ? Gcra.NO_TAT : after);
-      }
+      tats.put(charge.key(), charge.tatAfterNanos(now, tat, passes));
     }
     return readings;
   }

@@ -5,6 +5,7 @@ import dev.sluice.redis.RedisObserver;
 import dev.sluice.redis.RedisStore;
 import dev.sluice.redis.RedisStoreBuilder;
 import dev.sluice.store.BucketStore;
+import dev.sluice.store.MemoryStore;
 import dev.sluice.store.TimeSource;
 import java.time.Duration;
 import java.util.List;
@@ -22,6 +23,9 @@ public final class Stores {
       List.of("redis", "rediss", "redis-sentinel", "redis-cluster", "redis-ring");
   private static final List<String> KNOWN =
       List.of(MEMORY, "redis", "rediss", "redis-sentinel", "redis-cluster", "redis-ring");
+
+  /** How far the clock of a replay may step back: logs of several servers are not quite sorted. */
+  public static final Duration REPLAY_STEPS_BACK = Duration.ofHours(1);
 
   private static final Duration COLD_START = Duration.ofSeconds(5);
 
@@ -66,7 +70,8 @@ public final class Stores {
   }
 
   /**
-   * Opens a store that goes by a given clock, for replays; as patient as {@link #openForOneAct}.
+   * Opens a store that goes by a given clock, for replays; as patient as {@link #openForOneAct}. In
+   * memory, the clock may step back by {@link #REPLAY_STEPS_BACK}.
    *
    * @param address as for {@link #open(String)}
    * @param time the clock
@@ -75,7 +80,7 @@ public final class Stores {
    */
   public static BucketStore open(String address, TimeSource time) {
     return address.equals(MEMORY)
-        ? BucketStore.inMemory(time)
+        ? MemoryStore.builder().time(time).stepsBackUpTo(REPLAY_STEPS_BACK).build()
         : patient(address).clientClock(time).open();
   }
 

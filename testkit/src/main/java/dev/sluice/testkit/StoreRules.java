@@ -2,14 +2,17 @@ package dev.sluice.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.gcra.Gcra;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Charge.Act;
 import dev.sluice.store.Reading;
+import dev.sluice.store.StoreException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
 /** The store's own interface: readings, keys of any kind, and its end. */
@@ -86,6 +89,67 @@ interface StoreRules extends DrivenStores {
       assertThat(store.charge(List.of(new Charge("1:a", Act.REFUND, 500, 1_000, start))))
           .hasSize(1);
       assertThat(tats(store, List.of("1:a"))).containsExactly(start + 600);
+    }
+  }
+
+  @Test
+  default void charge_oneKeyTwiceInABatch_isRefusedByItsName() {
+    try (BucketStore store = newStore(new ManualTime())) {
+      var unused = store.charge(List.of(spend("1:a", 100)));
+      List<Charge> twice = List.of(spend("1:b", 1), spend("1:a", 1), spend("1:a", 2));
+      assertThatThrownBy(() -> store.charge(twice))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("1:a twice");
+      assertThatThrownBy(() -> store.chargeAsync(twice))
+          .isInstanceOf(IllegalArgumentException.class);
+      assertThat(tats(store, List.of("1:a", "1:b")))
+          .containsExactly(ManualTime.START_NANOS + 100, Gcra.NO_TAT);
+    }
+  }
+
+  /** To a clock before the epoch every bucket would seem full. */
+  @Test
+  default void charge_clockBeforeTheEpoch_isAnErrorAndNoOpenGate() {
+    AtomicLong nowNanos = new AtomicLong(ManualTime.START_NANOS);
+    try (BucketStore store = newStore(nowNanos::get)) {
+      var unused = store.charge(List.of(spend("1:a", 1_000)));
+      nowNanos.set(-1);
+      for (List<Charge> charges :
+          List.of(List.of(spend("1:a", 1)), List.of(spend("1:a", 1), spend("1:b", 1)))) {
+        assertThatThrownBy(() -> store.charge(charges))
+            .isInstanceOf(StoreException.class)
+            .hasMessageContaining("the clock says -1 ns");
+      }
+      nowNanos.set(ManualTime.START_NANOS);
+      assertThat(tats(store, List.of("1:a", "1:b")))
+          .containsExactly(ManualTime.START_NANOS + 1_000, Gcra.NO_TAT);
+    }
+  }
+
+  /** A full bucket has a TAT, which only a reset takes away: a clock that steps back sees it. */
+  @Test
+  default void charge_fullBuckets_keepTheirTatsUntilAReset() {
+    ManualTime time = new ManualTime();
+    List<String> keys = List.of("1:checked", "1:denied", "1:reset", "1:both", "1:refunded");
+    try (BucketStore store = newStore(time)) {
+      long start = time.nanos();
+      var unusedSpend = store.charge(keys.stream().map(key -> spend(key, 400)).toList());
+      time.advanceNanos(300);
+      var unusedRefund =
+          store.charge(List.of(of("1:refunded", Act.REFUND, 100))); // to exactly full
+      time.advanceNanos(100);
+      var unusedCheck = store.charge(List.of(of("1:checked", Act.CHECK, 1)));
+      var unusedDenial =
+          store.charge(
+              List.of(
+                  of("1:denied", Act.SPEND, 1),
+                  new Charge("1:other", Act.SPEND, 2, 1, Charge.NO_END)));
+      var unusedReset = store.charge(List.of(of("1:reset", Act.RESET, 0)));
+      var unusedBoth =
+          store.charge(List.of(of("1:both", Act.RESET, 0), of("1:checked", Act.CHECK, 1)));
+      time.advanceNanos(-200);
+      assertThat(tats(store, keys))
+          .containsExactly(start + 400, start + 400, Gcra.NO_TAT, Gcra.NO_TAT, start + 300);
     }
   }
 

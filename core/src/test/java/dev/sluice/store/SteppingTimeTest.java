@@ -1,0 +1,80 @@
+package dev.sluice.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.store.Charge.Act;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Test;
+
+/** A store whose clock steps back: its answers follow from the charges and their times alone. */
+class SteppingTimeTest {
+
+  private static final long SECOND = 1_000_000_000;
+  private static final long START = 1_700_000_000 * SECOND;
+  private static final Duration HOUR = Duration.ofHours(1);
+
+  private final AtomicLong nowNanos = new AtomicLong(START);
+
+  private MemoryStore store() {
+    return MemoryStore.builder().time(nowNanos::get).stepsBackUpTo(HOUR).build();
+  }
+
+  /** Thousands of keys that fill up, so that the upkeep has much to forget, and steps back. */
+  @Test
+  void trace_thatStepsBack_hasOneAnswer() {
+    for (long seed = 0; seed < 5; seed++) {
+      Random random = new Random(seed);
+      MemoryStore store = store();
+      Map<String, Long> map = new HashMap<>();
+      nowNanos.set(START);
+      long latestNanos = START;
+      for (int i = 0; i < 40_000; i++) {
+        long stepNanos = random.nextLong(40 * SECOND);
+        boolean back = random.nextInt(3) == 0;
+        nowNanos.addAndGet(back ? -stepNanos / 2 : stepNanos);
+        latestNanos = Math.max(latestNanos, nowNanos.get());
+        nowNanos.set(Math.max(nowNanos.get(), latestNanos - HOUR.toNanos()));
+        Act act = random.nextInt(10) == 0 ? Act.RESET : Act.SPEND;
+        String key = "1:" + random.nextInt(3_000);
+        long offsetNanos = act == Act.RESET ? 0 : 100_000 * SECOND;
+        long costNanos = act == Act.RESET ? 0 : 1 + random.nextLong(60 * SECOND);
+        Charge charge = new Charge(key, act, costNanos, offsetNanos, Charge.NO_END);
+        Reading reading = store.charge(List.of(charge)).get(0);
+        long now = nowNanos.get();
+        long tatNanos = map.getOrDefault(key, 0L);
+        long seenNanos = tatNanos > now ? tatNanos : 0;
+        assertThat(reading).as("seed %d, act %d", seed, i).isEqualTo(new Reading(now, seenNanos));
+        map.put(key, charge.tatAfterNanos(now, seenNanos, true));
+      }
+    }
+  }
+
+  @Test
+  void step_furtherBackThanWasSaid_isRefusedAndChargesNothing() {
+    MemoryStore store = store();
+    List<Charge> spend =
+        new ArrayList<>(List.of(new Charge("1:a", Act.SPEND, SECOND, 9 * SECOND, Charge.NO_END)));
+    assertThat(store.charge(spend)).hasSize(1);
+    nowNanos.addAndGet(-HOUR.toNanos() - 1);
+    assertThatThrownBy(() -> store.charge(spend))
+        .isInstanceOf(StoreException.class)
+        .hasMessageContaining("the clock stepped back by PT1H0.000000001S");
+    nowNanos.addAndGet(1);
+    assertThat(store.charge(spend).get(0).tatNanos()).isEqualTo(START + SECOND);
+  }
+
+  @Test
+  void stepsBackUpTo_negative_isRefused() {
+    MemoryStore.Builder builder = MemoryStore.builder();
+    assertThatThrownBy(() -> builder.stepsBackUpTo(Duration.ofNanos(-1)))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("stepsBackUpTo");
+  }
+}
