@@ -1,0 +1,89 @@
+package dev.sluice.benchmarks.simulation;
+
+import dev.sluice.benchmarks.simulation.Op.Act;
+import dev.sluice.benchmarks.simulation.Op.Part;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+
+/** Makes histories by chance. For one thread. */
+final class Generator {
+
+  private static final List<Act> ACTS =
+      List.of(
+          Act.SPEND,
+          Act.SPEND,
+          Act.SPEND,
+          Act.SPEND,
+          Act.SPEND_ONLY,
+          Act.CHECK,
+          Act.REFUND,
+          Act.RESET);
+  private static final long MILLI = 1_000_000;
+
+  private final Random random;
+
+  Generator(Random random) {
+    this.random = random;
+  }
+
+  /** A history without turns: those are the scheduler's. */
+  History next() {
+    boolean back = random.nextInt(8) == 0;
+    int keys = 1 + random.nextInt(random.nextInt(4) == 0 ? 12 : 5);
+    long bound = random.nextInt(6) == 0 && !back ? 1 + random.nextInt(6) : 1_000;
+    Setup setup = new Setup(bound, keys, 1 + random.nextInt(4), back ? 1_000 * MILLI : 0);
+    boolean snapshots = random.nextInt(16) == 0 && !back;
+    int threads = 2 + random.nextInt(3);
+    List<List<Op>> all = new ArrayList<>();
+    for (int i = 0; i <= threads; i++) {
+      List<Op> ops = new ArrayList<>();
+      int count = i == 0 ? random.nextInt(back ? 12 : 5) : 1 + random.nextInt(4);
+      for (int n = 0; n < count; n++) {
+        ops.add(op(setup, snapshots && i == 1 && n == 0));
+      }
+      all.add(ops);
+    }
+    return new History(setup, all, new Schedule(random.nextBoolean(), List.of()));
+  }
+
+  /** After how many steps the scheduler changes its mind, on average. */
+  int odds() {
+    return 2 << random.nextInt(6);
+  }
+
+  private Op op(Setup setup, boolean snapshot) {
+    if (snapshot) {
+      return Op.snapshot();
+    }
+    if (random.nextInt(setup.keptNanos() > 0 ? 3 : 6) == 0) {
+      return Op.tick(tick(setup));
+    }
+    int size =
+        random.nextInt(3) == 0 ? 2 + random.nextInt(3) : 1; // most calls are on a single bucket
+    List<Part> parts = new ArrayList<>();
+    List<Integer> keys = new ArrayList<>();
+    boolean twice = random.nextInt(100) == 0;
+    for (int i = 0; i < size; i++) {
+      int key = random.nextInt(setup.keys());
+      if (twice || !keys.contains(key)) {
+        keys.add(key);
+        Act act = ACTS.get(random.nextInt(ACTS.size()));
+        int cost = act == Act.RESET ? 0 : random.nextInt(setup.burst() + 1);
+        parts.add(new Part(act, key, cost));
+      }
+    }
+    return Op.charge(parts);
+  }
+
+  private long tick(Setup setup) {
+    long forward =
+        switch (random.nextInt(4)) {
+          case 0 -> 1 + random.nextInt(2_000);
+          case 1 -> Setup.TOKEN_NANOS;
+          case 2 -> 2 * MILLI; // the upkeep is due
+          default -> setup.burst() * Setup.TOKEN_NANOS;
+        };
+    return setup.keptNanos() > 0 && random.nextBoolean() ? -forward : forward;
+  }
+}

@@ -1,0 +1,88 @@
+package dev.sluice.benchmarks.simulation;
+
+import java.util.Random;
+import java.util.SplittableRandom;
+
+/**
+ * Simulates the store in memory: {@code MemorySimulation [MINUTES] [--seed N]}.
+ *
+ * <p>Each history has a seed of its own. Without {@code --seed} fresh ones are tried for as many
+ * minutes as are given (1 if none are); with it that one alone is run. Exit code 0, with the number
+ * of steps on the last line, or 1, with the seed on the last line, where an invariant does not
+ * hold; 2 for wrong arguments.
+ */
+public final class MemorySimulation {
+
+  private static final long NANOS_OF_A_MINUTE = 60_000_000_000L;
+  private static final long REDUCING_NANOS = 20_000_000_000L;
+
+  private MemorySimulation() {}
+
+  /**
+   * Runs it.
+   *
+   * @param args see above
+   */
+  public static void main(String[] args) {
+    double minutes = 1;
+    Long seed = null;
+    try {
+      for (int i = 0; i < args.length; i++) {
+        if (args[i].equals("--seed")) {
+          seed = Long.valueOf(args[++i]);
+        } else {
+          minutes = Double.parseDouble(args[i]);
+        }
+      }
+    } catch (NumberFormatException | ArrayIndexOutOfBoundsException e) {
+      System.err.println("Usage: MemorySimulation [MINUTES] [--seed N]");
+      System.exit(2);
+    }
+    System.exit(seed == null ? forMinutes(minutes) : one(seed));
+  }
+
+  private static int forMinutes(double minutes) {
+    SplittableRandom seeds = new SplittableRandom();
+    Simulation simulation = new Simulation();
+    long began = System.nanoTime();
+    long histories = 0;
+    while (System.nanoTime() - began < minutes * NANOS_OF_A_MINUTE) {
+      long seed = seeds.nextLong(Long.MAX_VALUE);
+      histories++;
+      Run run = run(simulation, seed);
+      if (run.failed()) {
+        return failed(simulation, run, seed);
+      }
+    }
+    double seconds = (System.nanoTime() - began) / 1e9;
+    System.out.printf(
+        "%s histories, %s steps a second%n", histories, Math.round(simulation.steps() / seconds));
+    System.out.printf("%s steps%n", simulation.steps());
+    return 0;
+  }
+
+  private static int one(long seed) {
+    Simulation simulation = new Simulation();
+    Run run = run(simulation, seed);
+    if (run.failed()) {
+      return failed(simulation, run, seed);
+    }
+    System.out.printf("%s steps%n", simulation.steps());
+    return 0;
+  }
+
+  /** The run of a seed, whole: the calls and the turns follow from it. */
+  static Run run(Simulation simulation, long seed) {
+    Random random = new Random(seed);
+    Generator generator = new Generator(random);
+    History history = generator.next();
+    return simulation.byChance(history, random, generator.odds());
+  }
+
+  private static int failed(Simulation simulation, Run run, long seed) {
+    Run reduced = new Reducer(simulation, REDUCING_NANOS).reduce(run);
+    System.out.println(simulation.report(reduced));
+    System.out.println("seed " + seed);
+    return 1;
+  }
+}

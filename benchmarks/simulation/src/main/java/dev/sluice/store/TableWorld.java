@@ -1,0 +1,150 @@
+package dev.sluice.store;
+
+import dev.sluice.benchmarks.simulation.Answer;
+import dev.sluice.benchmarks.simulation.Clock;
+import dev.sluice.benchmarks.simulation.Op;
+import dev.sluice.benchmarks.simulation.Setup;
+import dev.sluice.benchmarks.simulation.Steps;
+import dev.sluice.benchmarks.simulation.World;
+import dev.sluice.store.Charge.Act;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * A memory store under simulation. It stands in the store's package because it makes a table whose
+ * hash is known, so that the buckets it is asked for lie in three segments, and looks at the slots
+ * when all is over. The calls themselves go through the public door.
+ */
+public final class TableWorld implements World {
+
+  private static final long KEY0 = 0x0123456789abcdefL;
+  private static final long KEY1 = 0xfedcba9876543210L;
+  private static final int SEGMENTS = 3;
+  private static final List<String> KEYS = keys();
+
+  private final Setup setup;
+  private final BucketTable table;
+  private final MemoryStore store;
+
+  /**
+   * Makes an empty store.
+   *
+   * @param setup its bound and its limit
+   * @param clock its time
+   */
+  public TableWorld(Setup setup, Clock clock) {
+    this.setup = setup;
+    this.table =
+        new BucketTable(
+            () -> {
+              Steps.step(-1);
+              return clock.nanos();
+            },
+            setup.bound(),
+            setup.keptNanos(),
+            KEY0,
+            KEY1);
+    this.store = new MemoryStore(table);
+  }
+
+  /** Keys that meet: twelve of three segments. */
+  private static List<String> keys() {
+    SipHash keyed = new SipHash(KEY0, KEY1);
+    IdBytes bytes = new IdBytes();
+    List<String> keys = new ArrayList<>();
+    for (int i = 0; keys.size() < 12; i++) {
+      boolean unused = bytes.set("1:" + i);
+      if (BucketTable.segmentOf(bytes.hashKey(keyed).second()) < SEGMENTS) {
+        keys.add("1:" + i);
+      }
+    }
+    return keys;
+  }
+
+  @Override
+  public Answer run(Op op) {
+    try {
+      return op.kind() == Op.Kind.SNAPSHOT ? snapshot() : charge(op);
+    } catch (StoreException e) {
+      return Answer.failed(
+          String.valueOf(e.getMessage()).contains("is full") ? Answer.FULL : e.toString());
+    } catch (IllegalArgumentException e) {
+      return Answer.failed(
+          String.valueOf(e.getMessage()).contains("twice") ? Answer.TWICE : e.toString());
+    }
+  }
+
+  private Answer charge(Op op) {
+    List<Charge> charges = new ArrayList<>();
+    for (Op.Part part : op.parts()) {
+      Act act = Act.valueOf(part.act().name());
+      charges.add(
+          new Charge(
+              KEYS.get(part.key()),
+              act,
+              part.cost() * Setup.TOKEN_NANOS,
+              act == Act.RESET ? 0 : setup.burst() * Setup.TOKEN_NANOS,
+              Charge.NO_END));
+    }
+    List<Reading> readings = store.charge(charges);
+    return new Answer(
+        "",
+        readings.stream().map(Reading::nowNanos).toList(),
+        readings.stream().map(Reading::tatNanos).toList());
+  }
+
+  private Answer snapshot() {
+    Map<Long, Long> tats = new HashMap<>();
+    for (long[] part : table.live()) {
+      for (int i = 0; i < part.length; i += 3) {
+        if (tats.put(part[i + 1], part[i + 2]) != null) {
+          return Answer.failed("a bucket twice in a snapshot");
+        }
+      }
+    }
+    List<Long> byKey = new ArrayList<>();
+    for (String key : KEYS.subList(0, setup.keys())) {
+      IdBytes bytes = new IdBytes();
+      boolean unused = bytes.set(key);
+      long tag = BucketTable.tag(bytes.hashKey(table.keyedHash()).first());
+      Long tatNanos = tats.remove(tag);
+      byKey.add(tatNanos == null ? 0 : tatNanos);
+    }
+    return tats.isEmpty()
+        ? new Answer("", List.of(), byKey)
+        : Answer.failed("a snapshot has a bucket that nobody made");
+  }
+
+  @Override
+  public String leftovers() {
+    long tagged = 0;
+    for (int i = 0; i < BucketTable.SEGMENTS; i++) {
+      Segment segment = table.segment(i);
+      if ((segment.version() & 1) == 1) {
+        return "segment %s is still locked".formatted(i);
+      }
+      long[] slots = segment.slots();
+      long[] tags = new long[slots.length / 2];
+      int length = 0;
+      for (int at = 0; at < slots.length; at += 2) {
+        if (slots[at + 1] == Lines.LOCKED) {
+          return "slot %s of segment %s is still locked".formatted(at / 2, i);
+        }
+        if (slots[at] != 0) {
+          tags[length++] = slots[at];
+        }
+      }
+      if (Arrays.stream(tags, 0, length).distinct().count() < length) {
+        return "segment %s has two slots for one key".formatted(i);
+      }
+      tagged += length;
+    }
+    if (tagged != table.tagged()) {
+      return "%s slots bear a tag, the census says %s".formatted(tagged, table.tagged());
+    }
+    return tagged > setup.bound() ? "%s tagged slots are over the bound".formatted(tagged) : "";
+  }
+}
