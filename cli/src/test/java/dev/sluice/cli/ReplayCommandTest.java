@@ -9,8 +9,10 @@ import java.io.RandomAccessFile;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Random;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -78,6 +80,45 @@ final class ReplayCommandTest {
     assertThat(run.code()).isEqualTo(Exit.DONE);
   }
 
+  /**
+   * A bucket that was full at a later time may be forgotten by then, or not: no answer is right.
+   */
+  @Test
+  void trace_thatStepsBackByMoreThanAnHour_isRefusedAtItsLine() throws IOException {
+    String hourBack = GOOD.replace("1700000000000000000", "1699996400000000000");
+    String further = GOOD.replace("1700000000000000000", "1699996399999999999");
+    Cli run = replay(write("back.jsonl", String.join("\n", GOOD, hourBack, further)));
+    assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(run.out().lines()).hasSize(2);
+    assertThat(run.err())
+        .contains("back.jsonl:3: at: found PT1H0.000000001S before the latest act so far")
+        .contains("sort the trace");
+  }
+
+  /** Thousands of ids that fill up between steps back: what is forgotten must not be luck. */
+  @Test
+  void trace_thatStepsBack_hasOneAnswer() throws IOException {
+    List<String> lines = new ArrayList<>();
+    Random random = new Random(1);
+    long atNanos = 1_700_000_000_000_000_000L;
+    for (int i = 0; i < 5_000; i++) {
+      atNanos +=
+          random.nextInt(4) == 0
+              ? -random.nextLong(240_000_000_000L)
+              : random.nextLong(300_000_000_000L);
+      String id = String.valueOf(random.nextInt(500));
+      lines.add(
+          GOOD.replace("1700000000000000000", String.valueOf(atNanos))
+              .replace("\"3\"", "\"" + id + "\""));
+    }
+    String trace = write("steps.jsonl", String.join("\n", lines));
+    Cli first = replay(trace);
+    assertThat(first.code()).isEqualTo(Exit.DONE);
+    for (int i = 0; i < 3; i++) {
+      assertThat(replay(trace)).isEqualTo(first);
+    }
+  }
+
   @Test
   void emptyTrace_hasNoDecisions() throws IOException {
     Cli run = replay(write("empty.jsonl", ""));
@@ -95,17 +136,17 @@ final class ReplayCommandTest {
         "{'at':1.5,'op':'spend','limit':'NewOrdersPerAccount','id':'3'} | at: found the number 1.5, expected a whole number",
         "{'at':'1','op':'spend','limit':'NewOrdersPerAccount','id':'3'} | at: found the string \"1\", expected a whole number, without quotes",
         "{'at':9223372036854775808,'op':'spend','limit':'NewOrdersPerAccount','id':'3'} | at: found 9223372036854775808, expected a whole number of at most 64 bits",
-        "{'at':1,'limit':'NewOrdersPerAccount','id':'3'} | op: found none, expected one of check, spend, refund, reset, batchSpend",
-        "{'at':1,'op':'spent','limit':'NewOrdersPerAccount','id':'3'} | op: found \"spent\", expected one of check, spend, refund, reset, batchSpend; did you mean \"spend\"?",
-        "{'at':1,'op':'spend','limit':'NewOrderPerAccount','id':'3'} | limit: no limit has the name \"NewOrderPerAccount\"; did you mean \"NewOrdersPerAccount\"?",
-        "{'at':1,'op':'spend','limit':'NewOrdersPerAccount','id':'x'} | id: ",
-        "{'at':1,'op':'spend','limit':'NewOrdersPerAccount','id':'3','cost':4} | cost: invalid cost, must be <= limit.Burst: found 4",
-        "{'at':1,'op':'spend','limit':'NewOrdersPerAccount','id':'3','cost':18446744073709551616} | cost: found 18446744073709551616, expected a whole number of at most 64 bits",
-        "{'at':1,'op':'spend','transactions':[]} | transactions: found a batch with the op spend, expected the op batchSpend",
-        "{'at':1,'op':'batchSpend','limit':'NewOrdersPerAccount','id':'3'} | transactions: found no transactions",
-        "{'at':1,'op':'batchSpend','transactions':[{'limit':'NewOrdersPerAccount','id':'3','kind':'check'}]} | transactions[0].kind: found \"check\", expected one of checkAndSpend, checkOnly, spendOnly",
-        "{'at':1,'op':'batchSpend','transactions':[{'limit':'NewOrdersPerAccount','id':'3'},{'limit':'NewOrdersPerAccount','id':'03'}]} | transactions[1]: found the bucket 3:3 again",
-        "{'at':1,'op':'spend','limit':'NewOrdersPerAccount','id':'3' | found no valid JSON",
+        "{'at':1700000000000000000,'limit':'NewOrdersPerAccount','id':'3'} | op: found none, expected one of check, spend, refund, reset, batchSpend",
+        "{'at':1700000000000000000,'op':'spent','limit':'NewOrdersPerAccount','id':'3'} | op: found \"spent\", expected one of check, spend, refund, reset, batchSpend; did you mean \"spend\"?",
+        "{'at':1700000000000000000,'op':'spend','limit':'NewOrderPerAccount','id':'3'} | limit: no limit has the name \"NewOrderPerAccount\"; did you mean \"NewOrdersPerAccount\"?",
+        "{'at':1700000000000000000,'op':'spend','limit':'NewOrdersPerAccount','id':'x'} | id: ",
+        "{'at':1700000000000000000,'op':'spend','limit':'NewOrdersPerAccount','id':'3','cost':4} | cost: invalid cost, must be <= limit.Burst: found 4",
+        "{'at':1700000000000000000,'op':'spend','limit':'NewOrdersPerAccount','id':'3','cost':18446744073709551616} | cost: found 18446744073709551616, expected a whole number of at most 64 bits",
+        "{'at':1700000000000000000,'op':'spend','transactions':[]} | transactions: found a batch with the op spend, expected the op batchSpend",
+        "{'at':1700000000000000000,'op':'batchSpend','limit':'NewOrdersPerAccount','id':'3'} | transactions: found no transactions",
+        "{'at':1700000000000000000,'op':'batchSpend','transactions':[{'limit':'NewOrdersPerAccount','id':'3','kind':'check'}]} | transactions[0].kind: found \"check\", expected one of checkAndSpend, checkOnly, spendOnly",
+        "{'at':1700000000000000000,'op':'batchSpend','transactions':[{'limit':'NewOrdersPerAccount','id':'3'},{'limit':'NewOrdersPerAccount','id':'03'}]} | transactions[1]: found the bucket 3:3 again",
+        "{'at':1700000000000000000,'op':'spend','limit':'NewOrdersPerAccount','id':'3' | found no valid JSON",
         "nonsense | found no valid JSON",
         "[1] | found a list, expected a JSON object",
       })
