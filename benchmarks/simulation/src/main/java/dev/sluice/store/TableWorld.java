@@ -23,6 +23,7 @@ public final class TableWorld implements World {
   private static final long KEY0 = 0x0123456789abcdefL;
   private static final long KEY1 = 0xfedcba9876543210L;
   private static final int SEGMENTS = 3;
+  private static final int MOST_KEYS = 24;
   private static final List<String> KEYS = keys();
 
   private final Setup setup;
@@ -50,12 +51,12 @@ public final class TableWorld implements World {
     this.store = new MemoryStore(table);
   }
 
-  /** Keys that meet: twelve of three segments. */
+  /** Keys that meet, as they share three segments. */
   private static List<String> keys() {
     SipHash keyed = new SipHash(KEY0, KEY1);
     IdBytes bytes = new IdBytes();
     List<String> keys = new ArrayList<>();
-    for (int i = 0; keys.size() < 12; i++) {
+    for (int i = 0; keys.size() < MOST_KEYS; i++) {
       boolean unused = bytes.set("1:" + i);
       if (BucketTable.segmentOf(bytes.hashKey(keyed).second()) < SEGMENTS) {
         keys.add("1:" + i);

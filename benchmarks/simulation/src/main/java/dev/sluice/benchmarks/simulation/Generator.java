@@ -30,14 +30,18 @@ final class Generator {
   /** A history without turns: those are the scheduler's. */
   History next() {
     boolean back = random.nextInt(8) == 0;
-    int keys = 1 + random.nextInt(random.nextInt(4) == 0 ? 12 : 5);
-    long bound = random.nextInt(6) == 0 && !back ? 1 + random.nextInt(6) : 1_000;
+    boolean crowded = random.nextInt(6) == 0; // lines are full, buckets are moved
+    int keys = crowded ? 18 + random.nextInt(7) : 1 + random.nextInt(5);
+    long bound = random.nextInt(6) == 0 && !back && !crowded ? 1 + random.nextInt(6) : 1_000;
     Setup setup = new Setup(bound, keys, 1 + random.nextInt(4), back ? 1_000 * MILLI : 0);
-    boolean snapshots = random.nextInt(16) == 0 && !back;
+    boolean snapshots = random.nextInt(16) == 0 && !back && !crowded;
     int threads = 2 + random.nextInt(3);
     List<List<Op>> all = new ArrayList<>();
     for (int i = 0; i <= threads; i++) {
       List<Op> ops = new ArrayList<>();
+      if (crowded && i == 0) {
+        ops.add(many(setup));
+      }
       int count = i == 0 ? random.nextInt(back ? 12 : 5) : 1 + random.nextInt(4);
       for (int n = 0; n < count; n++) {
         ops.add(op(setup, snapshots && i == 1 && n == 0));
@@ -74,6 +78,17 @@ final class Generator {
       }
     }
     return Op.charge(parts);
+  }
+
+  /** A batch on most keys. */
+  private Op many(Setup setup) {
+    List<Part> parts = new ArrayList<>();
+    for (int key = 0; key < setup.keys(); key++) {
+      if (random.nextInt(4) > 0) {
+        parts.add(new Part(Act.SPEND, key, 1 + random.nextInt(setup.burst())));
+      }
+    }
+    return parts.isEmpty() ? Op.tick(1) : Op.charge(parts);
   }
 
   private long tick(Setup setup) {

@@ -43,7 +43,7 @@ record History(Setup setup, List<List<Op>> threads, Schedule schedule) {
       int colon = line.indexOf(':');
       String value = line.substring(colon + 1).trim();
       if (line.startsWith("setup")) {
-        String[] words = value.split("[ ,]+");
+        String[] words = value.split("[ ,]+", -1);
         setup =
             new Setup(
                 Long.parseLong(words[1]),
@@ -52,7 +52,9 @@ record History(Setup setup, List<List<Op>> threads, Schedule schedule) {
                 Long.parseLong(words[7]));
       } else if (line.startsWith("first") || line.startsWith("thread")) {
         threads.add(
-            value.isEmpty() ? List.of() : Arrays.stream(value.split(";")).map(Op::parse).toList());
+            value.isEmpty()
+                ? List.of()
+                : Arrays.stream(value.split(";", -1)).map(Op::parse).toList());
       } else if (line.startsWith("schedule")) {
         schedule = Schedule.parse(value);
       }

@@ -58,7 +58,7 @@ public record Op(Kind kind, List<Part> parts, long nanos) {
     }
 
     static Part parse(String text) {
-      String[] words = text.trim().split(" +");
+      String[] words = text.trim().split(" +", -1);
       Act act = Act.valueOf(words[0].toUpperCase(Locale.ROOT).replace('-', '_'));
       int cost = act == Act.RESET ? 0 : Integer.parseInt(words[2]);
       return new Part(act, Integer.parseInt(words[1]), cost);
@@ -85,7 +85,7 @@ public record Op(Kind kind, List<Part> parts, long nanos) {
     if (trimmed.startsWith("tick ")) {
       return tick(Long.parseLong(trimmed.substring(5).trim()));
     }
-    return charge(Arrays.stream(trimmed.split("\\+")).map(Part::parse).toList());
+    return charge(Arrays.stream(trimmed.split("\\+", -1)).map(Part::parse).toList());
   }
 
   @Override

@@ -35,12 +35,12 @@ record Schedule(boolean starving, List<Turn> turns) {
   }
 
   static Schedule parse(String text) {
-    String[] words = text.trim().split(" +");
+    String[] words = text.trim().split(" +", -1);
     return new Schedule(
         words[0].equals("starving"),
         Arrays.stream(words)
             .skip(1)
-            .map(word -> word.split(">"))
+            .map(word -> word.split(">", -1))
             .map(pair -> new Turn(Long.parseLong(pair[0]), Integer.parseInt(pair[1])))
             .toList());
   }

@@ -4,7 +4,6 @@ import dev.sluice.benchmarks.simulation.Schedule.Turn;
 import java.util.ArrayList;
 import java.util.IdentityHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.locks.ReentrantLock;
@@ -27,7 +26,7 @@ final class Scheduler {
   private final Sites sites;
   private final List<Strand> strands = new ArrayList<>();
   private final Semaphore done = new Semaphore(0);
-  private final Map<ReentrantLock, Strand> owners = new IdentityHashMap<>();
+  private final IdentityHashMap<ReentrantLock, Strand> owners = new IdentityHashMap<>();
 
   // Of the current run.
   private int inUse;

@@ -1,0 +1,155 @@
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Plants one mutation after the other, and says who notices: the simulator, the tests. See
+ * README.md.
+ *
+ * <p>Usage: {@code java Mutations.java SUITE CLASSPATH [NAME...]}. The class path has the compiled
+ * classes, the test classes and what they need; a mutated class is put before them.
+ */
+public final class Mutations {
+
+  private static final long SIMULATOR_SECONDS = 120; // a minute of its own, and reducing
+  private static final long TESTS_SECONDS = 300;
+
+  private record Mutation(String name, Path file, String before, String after) {}
+
+  private final Path suite;
+  private final String classPath;
+  private final Path work;
+  private final List<Mutation> mutations = new ArrayList<>();
+  private List<String> simulator = List.of();
+  private List<String> tests = List.of();
+
+  private Mutations(Path suite, String classPath) throws IOException {
+    this.suite = suite;
+    this.classPath = classPath;
+    this.work = Files.createTempDirectory("mutations");
+    read();
+  }
+
+  public static void main(String[] args) throws Exception {
+    Mutations all = new Mutations(Path.of(args[0]), args[1]);
+    System.exit(all.run(List.of(args).subList(2, args.length)) ? 0 : 1);
+  }
+
+  private void read() throws IOException {
+    String name = "";
+    Path file = suite;
+    List<String> before = new ArrayList<>();
+    List<String> after = new ArrayList<>();
+    List<String> lines = new ArrayList<>(Files.readAllLines(suite));
+    lines.add("");
+    for (String line : lines) {
+      String value = line.substring(line.indexOf(' ') + 1);
+      if (line.startsWith("simulator ")) {
+        simulator = List.of(value.split(" "));
+      } else if (line.startsWith("tests ")) {
+        tests = List.of(value.split(" "));
+      } else if (line.startsWith("mutation ")) {
+        name = value;
+      } else if (line.startsWith("file ")) {
+        file = Path.of(value);
+      } else if (line.startsWith("- ")) {
+        before.add(line.substring(2));
+      } else if (line.startsWith("+ ")) {
+        after.add(line.substring(2));
+      } else if (line.isBlank() && !before.isEmpty()) {
+        mutations.add(new Mutation(name, file, text(before), text(after)));
+        before.clear();
+        after.clear();
+      }
+    }
+  }
+
+  private static String text(List<String> lines) {
+    return String.join("\n", lines).strip();
+  }
+
+  /** Returns whether each mutation was noticed by the simulator. */
+  private boolean run(List<String> names) throws Exception {
+    int bySimulator = 0;
+    int byTests = 0;
+    int count = 0;
+    System.out.printf("%-55s %-22s %s%n", "mutation", "simulator", "tests");
+    for (Mutation mutation : mutations) {
+      if (!names.isEmpty() && !names.contains(mutation.name)) {
+        continue;
+      }
+      String path = mutated(mutation) + File.pathSeparator + classPath;
+      Verdict simulated = java(path, simulator, SIMULATOR_SECONDS);
+      List<String> runTests = new ArrayList<>(List.of("RunTests"));
+      runTests.addAll(tests);
+      Verdict tested = java(path, runTests, TESTS_SECONDS);
+      System.out.printf("%-55s %-22s %s%n", mutation.name, simulated, tested);
+      count++;
+      bySimulator += simulated.killed ? 1 : 0;
+      byTests += tested.killed ? 1 : 0;
+    }
+    System.out.printf("the simulator kills %d of %d, the tests %d%n", bySimulator, count, byTests);
+    return bySimulator == count;
+  }
+
+  /** Compiles the mutated file. Returns the folder with its classes. */
+  private Path mutated(Mutation mutation) throws Exception {
+    String source = Files.readString(mutation.file);
+    int at = source.indexOf(mutation.before);
+    if (at < 0 || source.indexOf(mutation.before, at + 1) >= 0) {
+      throw new IllegalArgumentException(
+          "%s: %s has this %s, expected it once; correct %s:%n%s"
+              .formatted(
+                  mutation.name,
+                  mutation.file,
+                  at < 0 ? "nowhere" : "more than once",
+                  suite,
+                  mutation.before));
+    }
+    Path folder = Files.createDirectories(work.resolve(mutation.name));
+    Path file = folder.resolve(mutation.file.getFileName());
+    Files.writeString(file, source.replace(mutation.before, mutation.after));
+    Process javac =
+        new ProcessBuilder(tool("javac"), "-nowarn", "-proc:none", "-cp", classPath, "-d", folder.toString(), file.toString())
+            .redirectErrorStream(true)
+            .redirectOutput(folder.resolve("javac.log").toFile())
+            .start();
+    if (javac.waitFor() != 0) {
+      throw new IllegalArgumentException(
+          mutation.name + " does not compile:\n" + Files.readString(folder.resolve("javac.log")));
+    }
+    return folder;
+  }
+
+  private Verdict java(String path, List<String> command, long seconds) throws Exception {
+    List<String> all = new ArrayList<>(List.of(tool("java"), "-Xmx1g", "-cp", path));
+    all.addAll(command);
+    long began = System.nanoTime();
+    Process process =
+        new ProcessBuilder(all)
+            .redirectErrorStream(true)
+            .redirectOutput(work.resolve("last.log").toFile())
+            .start();
+    boolean ended = process.waitFor(seconds, TimeUnit.SECONDS);
+    if (!ended) {
+      process.destroyForcibly().waitFor();
+    }
+    long took = TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - began);
+    return new Verdict(!ended || process.exitValue() != 0, took);
+  }
+
+  private static String tool(String name) {
+    return Path.of(System.getProperty("java.home"), "bin", name).toString();
+  }
+
+  private record Verdict(boolean killed, long seconds) {
+    @Override
+    public String toString() {
+      return (killed ? "killed in " : "lives after ") + seconds + " s";
+    }
+  }
+}
