@@ -55,6 +55,13 @@ final class Batch {
     return reservation != null && reservation.allowed();
   }
 
+  /** Gives back nothing, now or later. */
+  void leaveSpent() {
+    if (reservation != null) {
+      reservation.close();
+    }
+  }
+
   /** Gives back what this status does not count. */
   void settle(int status) {
     if (reservation != null) {

@@ -128,28 +128,21 @@ public final class RateLimitFilter implements Filter {
       chain.doFilter(request, response);
       return;
     }
-    Settlement settlement = new Settlement(open, response, log);
-    boolean returned = false;
+    Settlement settlement = new Settlement(open, request, response, log);
     try {
       chain.doFilter(request, response);
-      returned = true;
-    } finally {
-      if (!returned) {
-        // What the client has seen already counts, whatever came after it.
-        settlement.settle(
-            response.isCommitted()
-                ? response.getStatus()
-                : HttpServletResponse.SC_INTERNAL_SERVER_ERROR);
-      }
+    } catch (Throwable e) {
+      settlement.failed(e);
+      throw e;
     }
     if (!request.isAsyncStarted()) {
-      settlement.settle(response.getStatus());
+      settlement.ended();
       return;
     }
     try {
       request.getAsyncContext().addListener(settlement);
     } catch (IllegalStateException e) {
-      settlement.settle(response.getStatus()); // completed in between
+      settlement.interrupted(); // it has ended, and the container does not say how
     }
   }
 

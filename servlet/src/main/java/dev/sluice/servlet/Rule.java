@@ -11,6 +11,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.IntPredicate;
 import java.util.function.ToLongFunction;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -33,7 +34,7 @@ public final class Rule {
   private final Set<String> methods;
   private final List<Spend> spends;
   private final Cost cost;
-  private final @Nullable Set<Integer> countedStatuses;
+  private final @Nullable IntPredicate counted;
   private final boolean shadow;
 
   private Rule(Builder builder) {
@@ -41,8 +42,7 @@ public final class Rule {
     this.methods = Set.copyOf(builder.methods);
     this.spends = List.copyOf(builder.spends);
     this.cost = builder.cost;
-    this.countedStatuses =
-        builder.countedStatuses == null ? null : Set.copyOf(builder.countedStatuses);
+    this.counted = builder.counted;
     this.shadow = builder.shadow;
   }
 
@@ -88,11 +88,11 @@ public final class Rule {
 
   /** Whether a response with this status leaves the tokens spent. */
   boolean counts(int status) {
-    return countedStatuses == null || countedStatuses.contains(status);
+    return counted == null || counted.test(status);
   }
 
   boolean isConditional() {
-    return countedStatuses != null;
+    return counted != null;
   }
 
   boolean isShadow() {
@@ -130,7 +130,7 @@ public final class Rule {
     private final Set<String> methods = new HashSet<>();
     private final List<Spend> spends = new ArrayList<>();
     private Cost cost = new Cost(1, null);
-    private @Nullable Set<Integer> countedStatuses;
+    private @Nullable IntPredicate counted;
     private boolean shadow;
 
     private Builder(String... paths) {
@@ -223,22 +223,56 @@ public final class Rule {
     }
 
     /**
-     * Lets only some outcomes count, such as failed logins: the cost is spent at once, and given
-     * back unless the response has one of these statuses.
+     * Counts only some outcomes, such as failed logins: the cost is spent at once, and given back
+     * when the response has another status. An exception of the application counts as a 500. Where
+     * the client breaks off or an asynchronous request times out before there is a response, the
+     * cost stays spent. Replaces what {@link #countAllBut} set.
      *
      * @param statuses what counts, for example 401
      * @return this
-     * @throws IllegalArgumentException for a number that is no status, or none at all
+     * @throws IllegalArgumentException for a number outside 100 to 599, or no number at all
      */
     @CanIgnoreReturnValue
     public Builder countOnly(int... statuses) {
-      Set<Integer> counted = new HashSet<>(IntStream.of(statuses).boxed().toList());
-      if (counted.isEmpty() || counted.stream().anyMatch(status -> status < 100 || status > 599)) {
-        throw new IllegalArgumentException(
-            "countOnly: found %s, expected statuses from 100 to 599".formatted(counted));
-      }
-      this.countedStatuses = counted;
+      this.counted = statuses("countOnly", statuses)::contains;
       return this;
+    }
+
+    /**
+     * Counts all outcomes but some: the cost is spent at once, and given back only when the
+     * response has one of these statuses. The strict form of {@link #countOnly}, which it replaces:
+     * an outcome that nobody thought of counts.
+     *
+     * @param statuses what does not count, for example 200 and 204
+     * @return this
+     * @throws IllegalArgumentException for a number outside 100 to 599, or no number at all
+     */
+    @CanIgnoreReturnValue
+    public Builder countAllBut(int... statuses) {
+      Set<Integer> free = statuses("countAllBut", statuses);
+      this.counted = status -> !free.contains(status);
+      return this;
+    }
+
+    /**
+     * Counts all outcomes but success, like {@link #countAllBut} with every status from 200 to 299.
+     * Not for an application that answers a failed attempt with a page and a 200.
+     *
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder countAllButSuccess() {
+      this.counted = status -> status < 200 || status > 299;
+      return this;
+    }
+
+    private static Set<Integer> statuses(String method, int... statuses) {
+      Set<Integer> all = Set.copyOf(IntStream.of(statuses).boxed().toList());
+      if (all.isEmpty() || all.stream().anyMatch(status -> status < 100 || status > 599)) {
+        throw new IllegalArgumentException(
+            "%s: found %s, expected statuses from 100 to 599".formatted(method, all));
+      }
+      return all;
     }
 
     /**

@@ -3,9 +3,42 @@ package dev.sluice.servlet;
 import dev.sluice.store.StoreException;
 import jakarta.servlet.AsyncEvent;
 import jakarta.servlet.AsyncListener;
+import jakarta.servlet.RequestDispatcher;
+import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
+import java.io.IOException;
 import java.util.List;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/*
+ * When a token may be given back.
+ *
+ * A conditional rule asks how the request ended, and only the application knows that. Its answer is
+ * the response's status once it is done: it returned, it completed the asynchronous request, or it
+ * threw an exception of its own, which is a 500.
+ *
+ * A request can also end while the application still works on it, for example on a password check in
+ * another thread: the client resets the stream or closes the connection, or the asynchronous request
+ * times out. Then nobody knows how the work will end. If the token came back, a client that resets
+ * each of its streams could have any number of passwords checked. So the token stays spent, unless
+ * the status had been sent before.
+ *
+ * What containers report about such a request (seen with Jetty 12.1 and Tomcat 10.1):
+ *
+ *  - Both call onError with an IOException when an HTTP/2 stream is reset. Over HTTP/1.1 they notice
+ *    that the client is gone only when they read or write.
+ *  - Afterwards Jetty calls onComplete with a 500 that it says is committed. Tomcat calls it later
+ *    or never.
+ *  - After a read that failed, Tomcat says that a 400 is committed, and keeps the failure in the
+ *    attribute for error pages, also where the application swallowed it.
+ *  - A time-out that the application's listeners do not answer is a 500 in both.
+ *
+ * A 400 and a 500 may thus be the container's own words, every other status is the application's.
+ */
 
 /**
  * The end of a request that has conditional rules: gives back what its status does not count, once.
@@ -13,24 +46,73 @@ import java.util.concurrent.atomic.AtomicBoolean;
  */
 final class Settlement implements AsyncListener {
 
+  private static final int MOST_CAUSES = 20;
+
   private final List<Batch> open;
+  private final HttpServletRequest request;
   private final HttpServletResponse response;
   private final QuietLog log;
   private final AtomicBoolean settled = new AtomicBoolean();
+  private volatile boolean timedOut;
 
-  Settlement(List<Batch> open, HttpServletResponse response, QuietLog log) {
+  Settlement(
+      List<Batch> open, HttpServletRequest request, HttpServletResponse response, QuietLog log) {
     this.open = open;
+    this.request = request;
     this.response = response;
     this.log = log;
   }
 
-  void settle(int status) {
+  /** The application returned, or completed the asynchronous request. */
+  void ended() {
+    int status = response.getStatus();
+    if (isConnectionFailure(request.getAttribute(RequestDispatcher.ERROR_EXCEPTION))) {
+      interrupted();
+    } else if (timedOut && mayBeContainers(status)) {
+      leaveSpent();
+    } else {
+      settle(status);
+    }
+  }
+
+  /** The application threw an exception, or passed on one of the connection. */
+  void failed(Throwable failure) {
+    if (isConnectionFailure(failure)) {
+      interrupted();
+    } else {
+      // What the client has seen counts, whatever came after it.
+      settle(
+          response.isCommitted()
+              ? response.getStatus()
+              : HttpServletResponse.SC_INTERNAL_SERVER_ERROR);
+    }
+  }
+
+  /** Nobody knows how the request ends, unless its status was sent before. */
+  void interrupted() {
+    int status = response.getStatus();
+    if (response.isCommitted() && !mayBeContainers(status)) {
+      settle(status);
+    } else {
+      leaveSpent();
+    }
+  }
+
+  private void leaveSpent() {
+    settle(Batch::leaveSpent);
+  }
+
+  private void settle(int status) {
+    settle(batch -> batch.settle(status));
+  }
+
+  private void settle(Consumer<Batch> how) {
     if (!settled.compareAndSet(false, true)) {
       return;
     }
     for (Batch batch : open) {
       try {
-        batch.settle(status);
+        how.accept(batch);
       } catch (StoreException e) {
         // The response is on its way: the tokens stay spent, which errs on the strict side.
         log.failed("tokens were not given back", e);
@@ -38,9 +120,22 @@ final class Settlement implements AsyncListener {
     }
   }
 
+  private static boolean mayBeContainers(int status) {
+    return status == HttpServletResponse.SC_BAD_REQUEST
+        || status == HttpServletResponse.SC_INTERNAL_SERVER_ERROR;
+  }
+
+  /** Whether a failure is one of the connection, or can not be told from one. */
+  private static boolean isConnectionFailure(@Nullable Object failure) {
+    return failure instanceof Throwable thrown
+        && Stream.iterate(thrown, cause -> cause != null, Throwable::getCause)
+            .limit(MOST_CAUSES)
+            .anyMatch(cause -> cause instanceof IOException || cause instanceof TimeoutException);
+  }
+
   @Override
   public void onComplete(AsyncEvent event) {
-    settle(response.getStatus());
+    ended();
   }
 
   /** A dispatch that starts anew forgets its listeners. */
@@ -49,9 +144,18 @@ final class Settlement implements AsyncListener {
     event.getAsyncContext().addListener(this);
   }
 
+  /** The application's listeners may answer it; if not, the container does. */
   @Override
-  public void onTimeout(AsyncEvent event) {}
+  public void onTimeout(AsyncEvent event) {
+    timedOut = !response.isCommitted();
+  }
 
+  /** After an exception of the application's, its listeners and error pages set the status. */
   @Override
-  public void onError(AsyncEvent event) {}
+  public void onError(AsyncEvent event) {
+    Throwable failure = event.getThrowable();
+    if (failure == null || isConnectionFailure(failure)) {
+      interrupted();
+    }
+  }
 }

@@ -40,7 +40,33 @@ final class AsyncPages extends HttpServlet {
                 }
                 context.complete();
               });
-      case "time-out" -> {}
+      case "no-status" -> context.start(context::complete);
+      case "redirect" ->
+          context.start(
+              () -> {
+                try {
+                  response.sendRedirect("/elsewhere");
+                } catch (IOException e) {
+                  throw new UncheckedIOException(e);
+                }
+                context.complete();
+              });
+      case "events" -> {
+        response.flushBuffer(); // commits a 200
+        context.start(
+            () -> {
+              try {
+                for (int i = 0; i < 3; i++) {
+                  response.getOutputStream().print("data: %d\n\n".formatted(i));
+                  response.flushBuffer();
+                }
+              } catch (IOException e) {
+                throw new UncheckedIOException(e);
+              }
+              context.complete();
+            });
+      }
+      case "time-out", "thread-dies" -> {} // the work does not end in time, or never
       case "time-out-handled" -> context.addListener(new Answer(status(request)));
       case "sent-then-time-out" -> {
         response.setStatus(status(request));

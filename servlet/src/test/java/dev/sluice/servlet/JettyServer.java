@@ -10,14 +10,20 @@ import org.eclipse.jetty.ee10.servlet.ErrorPageErrorHandler;
 import org.eclipse.jetty.ee10.servlet.FilterHolder;
 import org.eclipse.jetty.ee10.servlet.ServletContextHandler;
 import org.eclipse.jetty.ee10.servlet.ServletHolder;
+import org.eclipse.jetty.http2.server.HTTP2CServerConnectionFactory;
+import org.eclipse.jetty.server.HttpConfiguration;
+import org.eclipse.jetty.server.HttpConnectionFactory;
 import org.eclipse.jetty.server.Server;
 import org.eclipse.jetty.server.ServerConnector;
 
-/** A Jetty. */
+/** A Jetty with HTTP/1.1 and HTTP/2 on one port. */
 final class JettyServer extends WebServer {
 
   private final Server server = new Server();
-  private final ServerConnector connector = new ServerConnector(server);
+  private final HttpConfiguration http = new HttpConfiguration();
+  private final ServerConnector connector =
+      new ServerConnector(
+          server, new HttpConnectionFactory(http), new HTTP2CServerConnectionFactory(http));
   private final ServletContextHandler context = new ServletContextHandler(CONTEXT);
   private final ErrorPageErrorHandler errors = new ErrorPageErrorHandler();
 

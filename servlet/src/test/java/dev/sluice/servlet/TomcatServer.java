@@ -13,14 +13,16 @@ import java.util.logging.Level;
 import java.util.logging.Logger;
 import java.util.stream.Stream;
 import org.apache.catalina.Context;
+import org.apache.catalina.LifecycleState;
 import org.apache.catalina.connector.Connector;
 import org.apache.catalina.servlets.DefaultServlet;
 import org.apache.catalina.startup.Tomcat;
+import org.apache.coyote.http2.Http2Protocol;
 import org.apache.tomcat.util.descriptor.web.ErrorPage;
 import org.apache.tomcat.util.descriptor.web.FilterDef;
 import org.apache.tomcat.util.descriptor.web.FilterMap;
 
-/** A Tomcat. */
+/** A Tomcat with HTTP/1.1 and HTTP/2 on one port. */
 final class TomcatServer extends WebServer {
 
   /** Held on to, as a logger that is forgotten forgets its level. */
@@ -45,6 +47,11 @@ final class TomcatServer extends WebServer {
     tomcat.setBaseDir(folder.toString());
     connector.setPort(0);
     var unused = connector.setProperty("address", "127.0.0.1");
+    Http2Protocol http2 = new Http2Protocol();
+    // By default it reuses what belongs to a stream that was reset, although the application still
+    // works on it, and then loses requests.
+    http2.setDiscardRequestsAndResponses(true);
+    connector.addUpgradeProtocol(http2);
     tomcat.setConnector(connector);
     context = tomcat.addContext(CONTEXT, folder.toString());
   }
@@ -111,6 +118,9 @@ final class TomcatServer extends WebServer {
 
   @Override
   public void close() throws Exception {
+    if (tomcat.getServer().getState() == LifecycleState.DESTROYED) {
+      return;
+    }
     tomcat.stop();
     tomcat.destroy();
     try (Stream<Path> files = Files.walk(folder)) {

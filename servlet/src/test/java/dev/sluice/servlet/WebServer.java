@@ -19,7 +19,8 @@ abstract class WebServer implements AutoCloseable {
 
   static final String CONTEXT = "/app";
 
-  private final HttpClient client = HttpClient.newHttpClient();
+  private final HttpClient client =
+      HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
 
   /** Adds a filter for all paths and all kinds of dispatches. */
   @CanIgnoreReturnValue

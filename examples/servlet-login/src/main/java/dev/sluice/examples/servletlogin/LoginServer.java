@@ -91,7 +91,7 @@ public final class LoginServer implements AutoCloseable {
                 Rule.on("/login")
                     .methods("POST")
                     .limit("FailedLoginsPerIPAddress", VaryBy.clientAddress())
-                    .countOnly(401)
+                    .countAllBut(200) // a good login costs nothing, all else counts
                     .build())
             .rule(
                 Rule.on("/login") // on trial: counted and logged, refuses nobody

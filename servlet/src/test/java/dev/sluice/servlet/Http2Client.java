@@ -1,0 +1,150 @@
+package dev.sluice.servlet;
+
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import org.eclipse.jetty.http.HttpFields;
+import org.eclipse.jetty.http.HttpURI;
+import org.eclipse.jetty.http.HttpVersion;
+import org.eclipse.jetty.http.MetaData;
+import org.eclipse.jetty.http2.ErrorCode;
+import org.eclipse.jetty.http2.api.Session;
+import org.eclipse.jetty.http2.api.Stream;
+import org.eclipse.jetty.http2.client.HTTP2Client;
+import org.eclipse.jetty.http2.frames.HeadersFrame;
+import org.eclipse.jetty.http2.frames.PingFrame;
+import org.eclipse.jetty.http2.frames.ResetFrame;
+import org.eclipse.jetty.util.Callback;
+
+/** One HTTP/2 connection in cleartext, whose streams can be reset one by one. */
+final class Http2Client implements Protocol.Client {
+
+  private static final long PATIENCE_SECONDS = 10;
+
+  private final HTTP2Client client = new HTTP2Client();
+  private final Session session;
+  private final Semaphore pongs = new Semaphore(0);
+  private final int port;
+
+  Http2Client(int port) throws Exception {
+    this.port = port;
+    client.start();
+    Session.Listener listener =
+        new Session.Listener() {
+          @Override
+          public void onPing(Session session, PingFrame frame) {
+            pongs.release();
+          }
+        };
+    this.session =
+        client
+            .connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), listener)
+            .get(PATIENCE_SECONDS, TimeUnit.SECONDS);
+  }
+
+  /**
+   * Waits until the server has read what was sent, which an answered ping shows. Tomcat answers
+   * none where it takes too many resets for an attack.
+   */
+  private void awaitRead() throws InterruptedException {
+    session.ping(new PingFrame(0, false), Callback.NOOP);
+    var unused = pongs.tryAcquire(1, TimeUnit.SECONDS);
+  }
+
+  @Override
+  public Protocol.Exchange get(String path) throws Exception {
+    return send("GET", path, true);
+  }
+
+  @Override
+  public Protocol.Exchange postWithoutBody(String path) throws Exception {
+    return send("POST", path, false);
+  }
+
+  private Protocol.Exchange send(String method, String path, boolean whole) throws Exception {
+    HttpURI uri = HttpURI.from("http://127.0.0.1:" + port + WebServer.CONTEXT + path);
+    MetaData.Request request =
+        new MetaData.Request(method, uri, HttpVersion.HTTP_2, HttpFields.EMPTY);
+    Response response = new Response();
+    Stream stream =
+        session
+            .newStream(new HeadersFrame(request, null, whole), response)
+            .get(PATIENCE_SECONDS, TimeUnit.SECONDS);
+    awaitRead();
+    return new Exchange(stream, response);
+  }
+
+  @Override
+  public void close() throws Exception {
+    client.stop();
+  }
+
+  private final class Exchange implements Protocol.Exchange {
+
+    private final Stream stream;
+    private final Response response;
+
+    private Exchange(Stream stream, Response response) {
+      this.stream = stream;
+      this.response = response;
+    }
+
+    @Override
+    public int status() throws Exception {
+      return response.status.get(PATIENCE_SECONDS, TimeUnit.SECONDS);
+    }
+
+    @Override
+    public void abort() throws Exception {
+      var unused =
+          stream
+              .reset(new ResetFrame(stream.getId(), ErrorCode.CANCEL_STREAM_ERROR.code))
+              .get(PATIENCE_SECONDS, TimeUnit.SECONDS);
+      awaitRead();
+    }
+  }
+
+  private static final class Response implements Stream.Listener {
+
+    private final CompletableFuture<Integer> status = new CompletableFuture<>();
+
+    @Override
+    public void onHeaders(Stream stream, HeadersFrame frame) {
+      if (frame.getMetaData() instanceof MetaData.Response head) {
+        status.complete(head.getStatus());
+      }
+      if (!frame.isEndStream()) {
+        stream.demand();
+      }
+    }
+
+    @Override
+    public void onDataAvailable(Stream stream) {
+      Stream.Data data = stream.readData();
+      if (data == null) {
+        stream.demand();
+        return;
+      }
+      boolean last = data.frame().isEndStream();
+      data.release();
+      if (!last) {
+        stream.demand();
+      }
+    }
+
+    @Override
+    public void onReset(Stream stream, ResetFrame frame, Callback callback) {
+      status.complete(0);
+      callback.succeeded();
+    }
+
+    @Override
+    public void onFailure(
+        Stream stream, int error, String reason, Throwable failure, Callback callback) {
+      status.complete(0);
+      callback.succeeded();
+    }
+  }
+}
