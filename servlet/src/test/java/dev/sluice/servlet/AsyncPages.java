@@ -57,7 +57,7 @@ final class AsyncPages extends HttpServlet {
             () -> {
               try {
                 for (int i = 0; i < 3; i++) {
-                  response.getOutputStream().print("data: %d\n\n".formatted(i));
+                  response.getOutputStream().print("data: " + i + "\n\n");
                   response.flushBuffer();
                 }
               } catch (IOException e) {
