@@ -11,8 +11,10 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
@@ -31,14 +33,15 @@ import java.util.function.Supplier;
  * what they came to: a reload may have brought other names, or other forms of their ids.
  *
  * An empty table never clears what holds. It is far more often a wrong database, or a table that is
- * just being filled, than a wish; who means it disables the rows one by one, and restarts for the
- * last.
+ * just being filled, than a wish. To clear the table on purpose, disable its rows one by one, and
+ * restart for the last one.
  */
 /**
  * Keeps overrides from a table in the limits that hold, while the limiter runs.
  *
  * <p>Thread-safe. One daemon thread reads the table at an interval; after a failure it tries again
- * soon, then less and less often up to the interval. No other method waits for the database.
+ * soon, then less and less often up to the interval. No other method waits for the database. Limits
+ * that are the same after a refresh are not replaced.
  */
 public final class OverridesRefresher implements AutoCloseable {
 
@@ -55,6 +58,8 @@ public final class OverridesRefresher implements AutoCloseable {
   private final CompletableFuture<Void> firstLoad = new CompletableFuture<>();
   private final ScheduledExecutorService thread =
       Executors.newSingleThreadScheduledExecutor(OverridesRefresher::daemon);
+
+  private final Set<Class<?>> logged = ConcurrentHashMap.newKeySet();
 
   private List<OverrideRow> rows = List.of();
   private List<BadRow> badLogged = List.of();
@@ -137,16 +142,40 @@ public final class OverridesRefresher implements AutoCloseable {
   }
 
   private void refresh() {
-    Duration next;
+    Duration next = interval;
     try {
-      next = loaded(table.enabledRows());
+      next = refreshed();
+    } catch (Throwable e) { // even what tells of a failure may lack memory, or a class
+      broke(e);
+    } finally {
+      schedule(next);
+    }
+  }
+
+  private Duration refreshed() {
+    try {
+      return loaded(table.enabledRows());
     } catch (SQLException e) {
-      next = failed(e);
+      return failed(e);
     } catch (RuntimeException | Error e) {
       // Nothing may end the refreshing: not a driver's mistake, nor rows too many for this memory.
-      next = failed(new SQLException(e));
+      return failed(new SQLException(e));
     }
-    schedule(next);
+  }
+
+  private void broke(Throwable failure) {
+    try {
+      if (logged.add(failure.getClass())) {
+        LOG.log(
+            Level.ERROR,
+            "a refresh of the overrides broke off; the next one tries again, and another failure of"
+                + " this kind is only counted",
+            failure);
+      }
+      listener.failed(Instant.now(), new SQLException(failure), interval);
+    } catch (Throwable e) {
+      // Nothing is left to tell it with.
+    }
   }
 
   private synchronized Duration loaded(List<OverrideRow> read) {
@@ -188,7 +217,7 @@ public final class OverridesRefresher implements AutoCloseable {
   private static void tell(Runnable message) {
     try {
       message.run();
-    } catch (RuntimeException e) {
+    } catch (Throwable e) {
       LOG.log(Level.ERROR, "a listener of the refreshes threw; they go on", e);
     }
   }

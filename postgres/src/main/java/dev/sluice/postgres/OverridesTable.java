@@ -27,12 +27,16 @@ import javax.sql.DataSource;
  */
 public final class OverridesTable {
 
+  /** The most rows of a table: as many overrides as a limit file can hold. */
+  public static final int MOST_ROWS = 500_000;
+
   private static final int ROWS_A_FETCH = 1_000;
   private static final String COLUMNS =
       "limit_number, bucket_key, burst, count, period_ns, enabled, comment, updated_at";
 
   private final DataSource source;
   private final Catalogue catalogue;
+  private final int mostRows;
 
   /**
    * A table in a database.
@@ -41,8 +45,13 @@ public final class OverridesTable {
    * @param catalogue the names that may be overridden
    */
   public OverridesTable(DataSource source, Catalogue catalogue) {
+    this(source, catalogue, MOST_ROWS);
+  }
+
+  OverridesTable(DataSource source, Catalogue catalogue, int mostRows) {
     this.source = source;
     this.catalogue = catalogue;
+    this.mostRows = mostRows;
   }
 
   /**
@@ -60,17 +69,17 @@ public final class OverridesTable {
    * All rows, enabled or not, good or bad.
    *
    * @return the rows, by key
-   * @throws SQLException if the database did not answer
+   * @throws SQLException if the database did not answer, or there are more than {@link #MOST_ROWS}
    */
   public List<OverrideRow> rows() throws SQLException {
-    return select("SELECT " + COLUMNS + " FROM rate_limit_overrides ORDER BY 1, 2");
+    return select("SELECT " + COLUMNS + " FROM rate_limit_overrides ORDER BY 1, 2 LIMIT ?");
   }
 
   /**
    * The overrides that hold, and the rows that can't.
    *
    * @return what the table says now
-   * @throws SQLException if the database did not answer
+   * @throws SQLException if the database did not answer, or there are more than {@link #MOST_ROWS}
    */
   public TableContent load() throws SQLException {
     return TableContent.of(enabledRows(), catalogue);
@@ -78,7 +87,8 @@ public final class OverridesTable {
 
   /** The rows that are enabled, good or bad, by key. */
   List<OverrideRow> enabledRows() throws SQLException {
-    return select("SELECT " + COLUMNS + " FROM rate_limit_overrides WHERE enabled ORDER BY 1, 2");
+    return select(
+        "SELECT " + COLUMNS + " FROM rate_limit_overrides WHERE enabled ORDER BY 1, 2 LIMIT ?");
   }
 
   /**
@@ -178,9 +188,15 @@ public final class OverridesTable {
         connection -> {
           try (PreparedStatement query = connection.prepareStatement(sql)) {
             query.setFetchSize(ROWS_A_FETCH);
+            query.setInt(1, mostRows + 1);
             try (ResultSet result = query.executeQuery()) {
               List<OverrideRow> rows = new ArrayList<>();
               while (result.next()) {
+                if (rows.size() == mostRows) {
+                  throw new SQLException(
+                      "found more than %s rows in rate_limit_overrides, expected at most that many"
+                          .formatted(mostRows));
+                }
                 rows.add(row(result));
               }
               return rows;

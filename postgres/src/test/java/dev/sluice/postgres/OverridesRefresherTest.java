@@ -193,6 +193,59 @@ class OverridesRefresherTest {
     await().until(() -> burst("1") == 32);
   }
 
+  @Test
+  void aListenerThatThrowsAnError_doesNotEndTheRefreshing() throws SQLException {
+    put("1", 30);
+    RefreshListener throwing =
+        new RefreshListener() {
+          @Override
+          public void refreshed(Instant at, Limits limits, List<BadRow> bad) {
+            throw new NoClassDefFoundError("a listener of a test");
+          }
+
+          @Override
+          public void failed(Instant at, SQLException failure, Duration retryIn) {
+            recorder.failed(at, failure, retryIn);
+            throw new NoClassDefFoundError("a listener of a test");
+          }
+        };
+    refresher = OverridesRefresher.start(table, files::get, limits, OFTEN, throwing);
+    await().until(refresher::ready);
+    sql("ALTER TABLE rate_limit_overrides RENAME TO gone");
+    await().until(() -> recorder.failures.size() >= 2);
+    sql("ALTER TABLE gone RENAME TO rate_limit_overrides");
+    put("1", 32);
+    await().until(() -> burst("1") == 32);
+  }
+
+  @Test
+  void aRefreshThatBringsTheSame_replacesNothing() throws SQLException {
+    put("1", 30);
+    start(table);
+    await().until(() -> burst("1") == 30);
+    Limits held = limits.get();
+    int before = recorder.refreshes;
+    await().until(() -> recorder.refreshes >= before + 3);
+    assertThat(limits.get()).isSameAs(held);
+    sql("UPDATE rate_limit_overrides SET updated_at = now()");
+    int touched = recorder.refreshes;
+    await().until(() -> recorder.refreshes >= touched + 2);
+    assertThat(limits.get()).isSameAs(held);
+  }
+
+  @Test
+  void aTableOfTooManyRows_isAFailure_andKeepsWhatIsThere() throws SQLException {
+    put("1", 30);
+    start(new OverridesTable(source, AcmeLimits.bundled().catalogue(), 1));
+    await().until(() -> burst("1") == 30);
+    put("1", 31);
+    put("2", 31);
+    await().until(() -> !recorder.failures.isEmpty());
+    assertThat(recorder.failures.get(0))
+        .hasMessage("found more than 1 rows in rate_limit_overrides, expected at most that many");
+    assertThat(burst("2")).isEqualTo(20);
+  }
+
   private List<String> overridesOf(Catalogue catalogue) {
     return catalogue.names().stream()
         .flatMap(name -> limits.get().overridesOf(name).stream())
@@ -266,10 +319,13 @@ class OverridesRefresherTest {
     private final List<SQLException> failures = new CopyOnWriteArrayList<>();
     private volatile List<BadRow> bad = List.of();
     private volatile int empties;
+    private volatile int refreshes;
 
     @Override
+    @SuppressWarnings("NonAtomicVolatileUpdate") // one thread at a time, as promised
     public void refreshed(Instant at, Limits limits, List<BadRow> bad) {
       this.bad = bad;
+      refreshes++;
     }
 
     @Override

@@ -1,19 +1,45 @@
 package dev.sluice.yaml;
 
 import dev.sluice.gcra.Quota;
-import dev.sluice.limit.IdTexts;
 import dev.sluice.limit.LimitName;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** A defaults file: a map name → {burst, count, period}, and perhaps a section of names. */
+/**
+ * A defaults file: a map name → {burst, count, period} or {unlimited: true}, and perhaps a section
+ * of names. Not thread-safe; for one file.
+ */
 final class DefaultsReader {
 
   private static final String EXPECTED = "a map name → {burst, count, period}";
 
-  private DefaultsReader() {}
+  private static final String UNLIMITED = "unlimited";
+  private static final List<String> FIELDS = List.of("burst", "count", "period", UNLIMITED);
+
+  private final KnownNames names;
+  private final Problems problems;
+  private final Map<LimitName, Quota> quotas = new LinkedHashMap<>();
+  private final Set<LimitName> unlimited = new LinkedHashSet<>();
+
+  DefaultsReader(KnownNames names, Problems problems) {
+    this.names = names;
+    this.problems = problems;
+  }
+
+  /** The quotas that have no mistake, by name. */
+  Map<LimitName, Quota> quotas() {
+    return quotas;
+  }
+
+  /** The names of which the file says that they are unlimited. */
+  Set<LimitName> unlimited() {
+    return unlimited;
+  }
 
   /** The section that declares names, null where there is none. */
   static @Nullable Node names(@Nullable Node root) {
@@ -27,15 +53,13 @@ final class DefaultsReader {
     return null;
   }
 
-  /** The quotas that have no mistake, by name. */
-  static Map<LimitName, Quota> read(Node root, KnownNames names, Problems problems) {
-    Map<LimitName, Quota> quotas = new LinkedHashMap<>();
+  void read(Node root) {
     if (!(root instanceof Node.Mapping map)) {
       if (!(root instanceof Node.Broken)) {
-        problems.wrong(
+        problems.wrongKind(
             root, EXPECTED + (root instanceof Node.Sequence ? "; is it a file of overrides?" : ""));
       }
-      return quotas;
+      return;
     }
     Map<String, Integer> lines = new HashMap<>();
     for (Node.Entry entry : map.entries()) {
@@ -45,30 +69,61 @@ final class DefaultsReader {
         problems.mistake(
             key,
             "found %s again, expected each name once; it is on line %s too"
-                .formatted(IdTexts.quote(key.text()), first));
+                .formatted(Problems.showKey(key), first));
       }
-      if (key.text().equals(NamesReader.SECTION)) {
-        continue;
-      }
-      LimitName name = names.find(key, problems);
-      Quota quota = quota(entry, problems);
-      if (name != null && name.overridesOnly()) {
-        problems.warning(
-            key, "found a default for " + name + ", which has overrides only: it is ignored");
-      } else if (name != null && quota != null && first == null) {
-        quotas.put(name, quota);
+      if (!key.text().equals(NamesReader.SECTION)) {
+        read(entry, first == null);
       }
     }
-    return quotas;
   }
 
-  private static @Nullable Quota quota(Node.Entry entry, Problems problems) {
+  private void read(Node.Entry entry, boolean isFirst) {
+    LimitName name = names.find(entry.key(), problems);
+    Fields fields = fields(entry);
+    boolean isUnlimited = fields != null && isUnlimited(fields);
+    Quota quota = fields == null || isUnlimited ? null : Quotas.read(fields, problems);
+    if (name == null || !isFirst) {
+      return;
+    }
+    if (name.overridesOnly()) {
+      problems.warning(
+          entry.key(), "found a default for " + name + ", which has overrides only: it is ignored");
+    } else if (isUnlimited) {
+      unlimited.add(name);
+    } else if (quota != null) {
+      quotas.put(name, quota);
+    }
+  }
+
+  private @Nullable Fields fields(Node.Entry entry) {
     if (entry.value() instanceof Node.Mapping map) {
-      return Quotas.read(Fields.of(map, entry.key(), Quotas.FIELDS, problems), problems);
+      return Fields.of(map, entry.key(), FIELDS, problems);
     }
     if (!(entry.value() instanceof Node.Broken)) {
-      problems.wrong(entry.value(), "{burst, count, period}");
+      problems.wrongKind(entry.value(), "{burst, count, period}");
     }
     return null;
+  }
+
+  /** Whether the field stands there, good or bad: then no quota is expected. */
+  private boolean isUnlimited(Fields fields) {
+    Node value = fields.find(UNLIMITED);
+    if (value == null) {
+      return false;
+    }
+    Boolean written = Values.bool(value, problems);
+    if (written != null && !written) {
+      problems.mistake(
+          value, "found unlimited: false, expected true, or burst, count and period instead");
+    }
+    for (String field : Quotas.FIELDS) {
+      Node other = fields.find(field);
+      if (other != null) {
+        problems.mistake(
+            other,
+            "found the field %s beside unlimited, expected one or the other".formatted(field));
+      }
+    }
+    return true;
   }
 }

@@ -1,5 +1,6 @@
 package dev.sluice.yaml;
 
+import dev.sluice.limit.Coverage;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import java.util.ArrayList;
@@ -33,7 +34,9 @@ final class Emptied {
   }
 
   private static long defaults(Limits limits) {
-    return limits.catalogue().names().stream().filter(n -> limits.defaultFor(n) != null).count();
+    return limits.configured().stream()
+        .filter(name -> limits.coverage(name) != Coverage.NO_DEFAULT)
+        .count();
   }
 
   private static long overrides(Limits limits) {

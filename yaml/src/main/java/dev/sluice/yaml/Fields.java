@@ -1,6 +1,5 @@
 package dev.sluice.yaml;
 
-import dev.sluice.limit.IdTexts;
 import dev.sluice.limit.Suggestion;
 import java.util.HashMap;
 import java.util.List;
@@ -35,7 +34,7 @@ final class Fields {
             entry.key(),
             "found the field %s, expected one of %s%s"
                 .formatted(
-                    IdTexts.quote(name),
+                    Problems.showKey(entry.key()),
                     String.join(", ", known),
                     Suggestion.didYouMean(name, known)));
         continue;

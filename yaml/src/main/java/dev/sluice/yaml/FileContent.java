@@ -7,6 +7,7 @@ import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
@@ -31,26 +32,38 @@ final class FileContent {
     this.fault = fault;
   }
 
-  /** Reads a file; blocks, and never throws for what the file system does. */
+  /** Reads a regular file; blocks, and never throws for what the file system does. */
   static FileContent read(Path path) {
     String file = path.toString();
-    if (Files.isDirectory(path)) {
-      return new FileContent(file, new byte[0], "found a directory, expected a file");
+    try {
+      BasicFileAttributes attributes = Files.readAttributes(path, BasicFileAttributes.class);
+      if (attributes.isDirectory()) {
+        return failed(path, "found a directory, expected a file");
+      }
+      if (!attributes.isRegularFile()) { // opening a pipe waits for somebody who writes to it
+        return failed(path, "found a pipe, a socket or a device, expected a regular file");
+      }
+    } catch (IOException | SecurityException e) {
+      return failed(path, explain(e));
     }
-    // Reads one byte more than allowed, and does not trust the size: /dev/zero has none.
+    // Reads one byte more than allowed, and does not trust the size: it may grow meanwhile.
     try (InputStream in = Files.newInputStream(path)) {
       byte[] bytes = in.readNBytes(MAX_BYTES + 1);
       if (bytes.length > MAX_BYTES) {
-        return new FileContent(
-            file,
-            new byte[0],
+        return failed(
+            path,
             "found a file of more than %s MiB, expected at most that much"
                 .formatted(MAX_BYTES >> 20));
       }
       return new FileContent(file, bytes, null);
     } catch (IOException | SecurityException e) {
-      return new FileContent(file, new byte[0], explain(e));
+      return failed(path, explain(e));
     }
+  }
+
+  /** What could not be read, and why. */
+  static FileContent failed(Path path, String fault) {
+    return new FileContent(path.toString(), new byte[0], fault);
   }
 
   static String explain(Exception e) {

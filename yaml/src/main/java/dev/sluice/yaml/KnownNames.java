@@ -1,7 +1,6 @@
 package dev.sluice.yaml;
 
 import dev.sluice.limit.Catalogue;
-import dev.sluice.limit.IdTexts;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Suggestion;
 import java.util.List;
@@ -22,7 +21,7 @@ record KnownNames(Catalogue catalogue, Set<String> broken, boolean complete) {
     LimitName name = catalogue.find(key.text());
     if (name == null && complete && !broken.contains(key.text())) {
       problems.mistake(
-          key, "found the name %s, expected %s".formatted(IdTexts.quote(key.text()), hint(key)));
+          key, "found the name %s, expected %s".formatted(Problems.showKey(key), hint(key)));
     }
     return name;
   }

@@ -5,10 +5,12 @@ import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.IdFormats;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.Requirement;
 import dev.sluice.limit.Strictness;
 import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -20,6 +22,8 @@ import org.jspecify.annotations.Nullable;
  */
 public final class LimitFiles {
 
+  private static final Duration READ_TIMEOUT = Duration.ofSeconds(5);
+
   final @Nullable Path defaults;
   final @Nullable Path overrides;
   final @Nullable Path names;
@@ -27,6 +31,8 @@ public final class LimitFiles {
   final @Nullable Catalogue samples;
   final IdFormats idFormats;
   final Strictness strictness;
+  final List<Requirement> required;
+  final FileAccess access;
 
   private LimitFiles(Builder builder) {
     this.defaults = builder.defaults;
@@ -36,6 +42,8 @@ public final class LimitFiles {
     this.samples = builder.samples;
     this.idFormats = builder.idFormats;
     this.strictness = builder.strictness;
+    this.required = List.copyOf(builder.required);
+    this.access = new FileAccess(builder.readTimeout);
   }
 
   /**
@@ -99,8 +107,11 @@ public final class LimitFiles {
     return new Snapshot(content(names), content(defaults), content(overrides));
   }
 
-  private static @Nullable FileContent content(@Nullable Path file) {
-    return file == null ? null : FileContent.read(file);
+  private @Nullable FileContent content(@Nullable Path file) {
+    return file == null
+        ? null
+        : access.call(
+            file, () -> FileContent.read(file), reason -> FileContent.failed(file, reason));
   }
 
   /** Makes {@link LimitFiles}. Not thread-safe. */
@@ -112,6 +123,8 @@ public final class LimitFiles {
     private @Nullable Catalogue samples;
     private IdFormats idFormats = IdFormats.builtIn();
     private Strictness strictness = Strictness.LENIENT;
+    private List<Requirement> required = List.of();
+    private Duration readTimeout = READ_TIMEOUT;
 
     private Builder() {}
 
@@ -152,8 +165,8 @@ public final class LimitFiles {
     }
 
     /**
-     * Sets the names that are known without being declared in a file. If not called: the seed
-     * system's, and the samples as long as no file declares a name.
+     * Sets the names that are known without being declared in a file. If not called: Boulder's 1,
+     * 2, 3 and 9, and the samples as long as no file declares a name.
      *
      * @param base the names
      * @return this
@@ -197,6 +210,37 @@ public final class LimitFiles {
     @CanIgnoreReturnValue
     public Builder strictness(Strictness strictness) {
       this.strictness = strictness;
+      return this;
+    }
+
+    /**
+     * Sets what asks for limits, so that a missing default is reported like a mistake in a file
+     * ({@code REFUSE}) or a warning ({@code WARN}).
+     *
+     * @param requirements what asks for which limit; none if not called
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder require(Collection<Requirement> requirements) {
+      this.required = List.copyOf(requirements);
+      return this;
+    }
+
+    /**
+     * Sets how long to wait for each file; 5 seconds if not called. A file on a mount that does not
+     * answer counts as one that can't be read.
+     *
+     * @param timeout positive
+     * @return this
+     * @throws IllegalArgumentException if it is not positive
+     */
+    @CanIgnoreReturnValue
+    public Builder readTimeout(Duration timeout) {
+      if (timeout.isNegative() || timeout.isZero()) {
+        throw new IllegalArgumentException(
+            "readTimeout: found " + timeout + ", expected a duration > 0");
+      }
+      this.readTimeout = timeout;
       return this;
     }
 

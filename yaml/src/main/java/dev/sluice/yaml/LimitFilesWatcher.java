@@ -2,10 +2,17 @@ package dev.sluice.yaml;
 
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.MissingDefault;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -17,17 +24,28 @@ import org.jspecify.annotations.Nullable;
  * gone for a moment while an editor renames, differs between them. A refused content is
  * remembered like an applied one, so it is reported once.
  *
+ * A file that was cut at the end of a line is good YAML, and lacks the limits behind the cut. So a
+ * change that takes a default away has to look the same once more, and is applied with a warning.
+ *
  * A good load that would drop every default, or every override, is refused too. An empty list is
- * what a generator writes whose source failed, and without limits every gate stands open.
+ * what a generator writes whose source failed, and without limits every gate stands open. So is one
+ * that lacks a limit that something asks for (Requirement).
  */
 /**
  * Watches limit files, applies a good change as a whole, and keeps the limits when there is a bad
  * one.
  *
  * <p>Thread-safe. One daemon thread looks at the files; {@link #reloadNow} reads them in the
- * caller's thread, and waits for a load that is under way.
+ * caller's thread, and waits for a load that is under way. No file is waited for longer than {@link
+ * LimitFiles.Builder#readTimeout} says, and nothing that is thrown ends the watching.
  */
 public final class LimitFilesWatcher implements AutoCloseable {
+
+  private static final Logger LOG = System.getLogger(LimitFilesWatcher.class.getName());
+  private static final Duration UNTIL_SECOND_LOOK = Duration.ofMillis(250);
+  private static final int LOOKS = 2;
+  private static final int LOOKS_BEFORE_A_LOSS = 3;
+  private static final int RELOADS_OF_A_CHANGING_FILE = 4;
 
   private final LimitFiles files;
   private final CurrentLimits target;
@@ -38,10 +56,13 @@ public final class LimitFilesWatcher implements AutoCloseable {
   private final @Nullable WatchedFile overrides;
   private final ScheduledExecutorService poller =
       Executors.newSingleThreadScheduledExecutor(LimitFilesWatcher::daemon);
+  private final Set<Class<?>> logged = ConcurrentHashMap.newKeySet();
+  private final Object applying = new Object();
 
   private String settled = "";
   private String pending = "";
-  private boolean closed;
+  private int looks;
+  private volatile boolean closed;
 
   private LimitFilesWatcher(
       LimitFiles files, CurrentLimits target, ReloadListener listener, Clock clock) {
@@ -49,9 +70,13 @@ public final class LimitFilesWatcher implements AutoCloseable {
     this.target = target;
     this.listener = listener;
     this.clock = clock;
-    this.names = files.names == null ? null : new WatchedFile(files.names);
-    this.defaults = files.defaults == null ? null : new WatchedFile(files.defaults);
-    this.overrides = files.overrides == null ? null : new WatchedFile(files.overrides);
+    this.names = watched(files.names);
+    this.defaults = watched(files.defaults);
+    this.overrides = watched(files.overrides);
+  }
+
+  private @Nullable WatchedFile watched(@Nullable Path file) {
+    return file == null ? null : new WatchedFile(file, files.access);
   }
 
   static LimitFilesWatcher start(
@@ -68,7 +93,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
     boolean unused = watcher.reloadNow();
     long nanos = interval.toNanos();
     var unusedFuture =
-        watcher.poller.scheduleWithFixedDelay(watcher::poll, nanos, nanos, TimeUnit.NANOSECONDS);
+        watcher.poller.scheduleWithFixedDelay(watcher::look, nanos, nanos, TimeUnit.NANOSECONDS);
     return watcher;
   }
 
@@ -80,7 +105,8 @@ public final class LimitFilesWatcher implements AutoCloseable {
 
   /**
    * Reads the files at once, changed or not, and applies them if they are good. The listener is
-   * told either way.
+   * told either way. Files that take a default away are read again after a quarter of a second, and
+   * applied if they have not changed.
    *
    * @return whether they were applied; false after {@link #close}
    */
@@ -89,14 +115,55 @@ public final class LimitFilesWatcher implements AutoCloseable {
       return false;
     }
     Snapshot snapshot = files.read();
-    return act(snapshot, snapshot.fingerprint());
+    Verdict verdict = act(snapshot, snapshot.fingerprint(), LOOKS);
+    for (int i = 0; i < RELOADS_OF_A_CHANGING_FILE && verdict == Verdict.LOOK_AGAIN; i++) {
+      if (!pause()) {
+        return false;
+      }
+      Snapshot again = files.read();
+      boolean unchanged = again.fingerprint().equals(snapshot.fingerprint());
+      snapshot = again;
+      verdict = act(snapshot, snapshot.fingerprint(), unchanged ? LOOKS_BEFORE_A_LOSS : LOOKS);
+    }
+    return verdict == Verdict.APPLIED; // else the polls go on looking
   }
 
-  /** Stops watching; the limits stay. Waits for a load that is under way. */
+  private static boolean pause() {
+    try {
+      Thread.sleep(UNTIL_SECOND_LOOK.toMillis());
+      return true;
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return false;
+    }
+  }
+
+  /**
+   * Stops watching; the limits stay. Does not wait: a load that is under way is given up, and
+   * changes nothing any more.
+   */
   @Override
-  public synchronized void close() {
-    closed = true;
+  public void close() {
+    synchronized (applying) {
+      closed = true;
+    }
     poller.shutdownNow();
+  }
+
+  /** A look that nothing ends the watching by. */
+  void look() {
+    try {
+      poll();
+    } catch (Throwable e) {
+      if (logged.add(e.getClass())) {
+        LOG.log(
+            Level.ERROR,
+            "could not look at the limit files, the limits stay; the next look tries again, and"
+                + " another failure of this kind is only counted",
+            e);
+      }
+      tell(() -> listener.broke(clock.instant(), e));
+    }
   }
 
   /** One look at the files. */
@@ -106,42 +173,74 @@ public final class LimitFilesWatcher implements AutoCloseable {
     }
     Snapshot snapshot = new Snapshot(look(names), look(defaults), look(overrides));
     String seen = snapshot.fingerprint();
-    if (!seen.equals(settled) && seen.equals(pending)) {
-      boolean unused = act(snapshot, seen);
-    }
+    looks = seen.equals(pending) ? looks + 1 : 1;
     pending = seen;
+    if (!seen.equals(settled) && looks >= LOOKS) {
+      Verdict unused = act(snapshot, seen, looks);
+    }
   }
 
   private @Nullable FileContent look(@Nullable WatchedFile file) {
     return file == null ? null : file.look(clock.instant());
   }
 
-  private boolean act(Snapshot snapshot, String fingerprint) {
-    settled = fingerprint;
+  /**
+   * Applies what was read, or refuses it.
+   *
+   * @param looks how often the files were seen like this
+   */
+  private Verdict act(Snapshot snapshot, String fingerprint, int looks) {
     Loading.Outcome outcome = Loading.of(files, snapshot);
     Limits limits = outcome.limits();
     if (limits == null) {
-      tell(() -> listener.failed(clock.instant(), outcome.mistakes()));
-      return false;
+      return refused(fingerprint, outcome.mistakes());
     }
-    List<Problem> emptied = Emptied.problems(target.get(), limits, snapshot);
-    if (!emptied.isEmpty()) {
-      tell(() -> listener.failed(clock.instant(), emptied));
-      return false;
+    List<Problem> reasons = new ArrayList<>(Emptied.problems(target.get(), limits, snapshot));
+    target.unmet(limits).stream()
+        .filter(one -> one.onMissing() == MissingDefault.REFUSE)
+        .map(one -> Loading.missing(one, limits, snapshot, Severity.MISTAKE))
+        .forEach(reasons::add);
+    if (!reasons.isEmpty()) {
+      return refused(fingerprint, List.copyOf(reasons));
     }
-    target.replace(limits);
+    List<Problem> warnings = new ArrayList<>(Vanished.warnings(target.get(), limits, snapshot));
+    if (!warnings.isEmpty() && looks < LOOKS_BEFORE_A_LOSS) {
+      return Verdict.LOOK_AGAIN;
+    }
+    synchronized (applying) {
+      if (closed) {
+        return Verdict.REFUSED;
+      }
+      target.replace(limits);
+    }
+    settled = fingerprint;
+    warnings.addAll(outcome.problems());
     Instant at = clock.instant();
-    tell(() -> listener.loaded(at, limits, outcome.problems()));
-    return true;
+    tell(() -> listener.loaded(at, limits, List.copyOf(warnings)));
+    return Verdict.APPLIED;
+  }
+
+  private Verdict refused(String fingerprint, List<Problem> problems) {
+    settled = fingerprint;
+    if (!closed) { // reading was perhaps ended by that
+      tell(() -> listener.failed(clock.instant(), problems));
+    }
+    return Verdict.REFUSED;
   }
 
   /** A listener that throws must not end the watching. */
   private static void tell(Runnable message) {
     try {
       message.run();
-    } catch (RuntimeException e) {
+    } catch (Throwable e) {
       Thread thread = Thread.currentThread();
       thread.getUncaughtExceptionHandler().uncaughtException(thread, e);
     }
+  }
+
+  private enum Verdict {
+    APPLIED,
+    REFUSED,
+    LOOK_AGAIN
   }
 }

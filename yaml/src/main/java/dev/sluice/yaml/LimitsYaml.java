@@ -2,6 +2,7 @@ package dev.sluice.yaml;
 
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.Coverage;
 import dev.sluice.limit.GoDuration;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
@@ -35,6 +36,9 @@ public final class LimitsYaml {
         none = false;
         target.append(name.name()).append(":\n");
         writeQuota(quota, "  ", target);
+      } else if (limits.coverage(name) == Coverage.UNLIMITED) {
+        none = false;
+        target.append(name.name()).append(":\n  unlimited: true\n");
       }
     }
     if (none) {

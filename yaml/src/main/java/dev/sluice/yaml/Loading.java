@@ -1,13 +1,14 @@
 package dev.sluice.yaml;
 
-import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.IdTexts;
 import dev.sluice.limit.LimitName;
-import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.MissingDefault;
+import dev.sluice.limit.Requirement;
+import dev.sluice.limit.Suggestion;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -50,22 +51,51 @@ final class Loading {
 
     KnownNames known = names(names, defaults);
     Limits.Builder limits = Limits.builder(known.catalogue());
-    Map<LimitName, Quota> quotas = null;
+    DefaultsReader read = null;
     if (defaults.root != null) {
-      quotas = DefaultsReader.read(defaults.root, known, defaults.problems);
-      quotas.forEach((name, quota) -> limits.limit(name.name(), quota));
+      read = new DefaultsReader(known, defaults.problems);
+      read.read(defaults.root);
+      read.quotas().forEach((name, quota) -> limits.limit(name.name(), quota));
+      read.unlimited().forEach(name -> limits.unlimited(name.name()));
     }
     if (overrides.root != null) {
-      boolean comparable = quotas != null && !defaults.problems.mistaken();
-      List<LimitOverride> read =
-          new OverridesReader(
-                  known, files.strictness, comparable ? quotas : null, overrides.problems)
-              .read(overrides.root);
-      read.forEach(limits::override);
+      DefaultsReader comparable = defaults.problems.mistaken() ? null : read;
+      new OverridesReader(known, files.strictness, comparable, overrides.problems)
+          .read(overrides.root)
+          .forEach(limits::override);
     }
     List.of(names, defaults, overrides).forEach(this::collect);
+    Limits built = mistaken ? null : limits.build();
+    if (built != null) {
+      require(built, snapshot);
+    }
     problems.sort(null);
-    return new Outcome(mistaken ? null : limits.build(), List.copyOf(problems));
+    return new Outcome(mistaken ? null : built, List.copyOf(problems));
+  }
+
+  /** Only of files without a mistake: in others a default may be missing because of that. */
+  private void require(Limits limits, Snapshot snapshot) {
+    for (Requirement one : files.required) {
+      if (one.onMissing() != MissingDefault.ALLOW && !one.isMetBy(limits)) {
+        boolean refused = one.onMissing() == MissingDefault.REFUSE;
+        mistaken |= refused;
+        problems.add(missing(one, limits, snapshot, refused ? Severity.MISTAKE : Severity.WARNING));
+      }
+    }
+  }
+
+  /** Where something is missing, there is no line: the file as a whole is named. */
+  static Problem missing(Requirement one, Limits limits, Snapshot snapshot, Severity severity) {
+    List<String> known = limits.catalogue().names().stream().map(LimitName::name).toList();
+    String message =
+        known.contains(one.limit())
+            ? one.message()
+            : "%s asks for %s, but no limit has that name%s"
+                .formatted(
+                    one.by(),
+                    IdTexts.quote(one.limit()),
+                    Suggestion.didYouMean(one.limit(), known));
+    return new Problem(snapshot.firstFile(), 1, 1, severity, message);
   }
 
   private KnownNames names(Source names, Source defaults) {

@@ -49,7 +49,7 @@ final class NamesReader {
    */
   void file(Node root, boolean whole, Problems problems) {
     if (!(root instanceof Node.Mapping map)) {
-      problems.wrong(root, "a map with the one field names: a list of names");
+      problems.wrongKind(root, "a map with the one field names: a list of names");
       return;
     }
     Fields fields = Fields.of(map, root, List.of(SECTION), problems);
@@ -64,7 +64,7 @@ final class NamesReader {
     if (node instanceof Node.Sequence list) {
       list.items().forEach(item -> name(item, problems));
     } else if (!(node instanceof Node.Broken)) {
-      problems.wrong(node, "a list of names, each {number, name, id, message, help}");
+      problems.wrongKind(node, "a list of names, each {number, name, id, message, help}");
     }
   }
 
@@ -73,7 +73,7 @@ final class NamesReader {
       return;
     }
     if (!(item instanceof Node.Mapping map)) {
-      problems.wrong(item, "a name as {number, name, id, message, help}");
+      problems.wrongKind(item, "a name as {number, name, id, message, help}");
       return;
     }
     Fields fields = Fields.of(map, item, FIELDS, problems);

@@ -43,6 +43,14 @@ final class NodeReader {
   static final int MAX_DEPTH = 16;
   static final int MAX_NODES = 2_000_000;
 
+  /** The set of a whole ACME order, twice over, is the longest id. */
+  static final int MAX_SCALAR = 64 * 1024;
+
+  /**
+   * The scanner copies what is left of its buffer for each refill: many small ones are quadratic.
+   */
+  private static final int MAX_BUFFER = 1 << 20;
+
   /**
    * What was read.
    *
@@ -64,7 +72,11 @@ final class NodeReader {
 
   /** Reads a text; what is wrong with it is a problem, never thrown. */
   static Content read(String text, Problems problems) {
-    LoadSettings settings = LoadSettings.builder().setCodePointLimit(FileContent.MAX_BYTES).build();
+    LoadSettings settings =
+        LoadSettings.builder()
+            .setCodePointLimit(FileContent.MAX_BYTES)
+            .setBufferSize(Math.max(1024, Math.min(text.length() + 1, MAX_BUFFER)))
+            .build();
     NodeReader reader =
         new NodeReader(new ParserImpl(settings, new StreamReader(settings, text)), problems);
     boolean whole = false;
@@ -132,13 +144,14 @@ final class NodeReader {
       problems.mistake(
           line,
           column,
-          "found the alias *" + alias.getAlias() + ", expected the value written out");
+          "found the alias *%s, expected the value written out"
+              .formatted(shown(alias.getAlias().getValue())));
       taker.accept(new Node.Broken(line, column));
       return;
     }
     refuseProperties(event, line, column);
     if (event instanceof ScalarEvent scalar) {
-      taker.accept(new Node.Scalar(line, column, scalar.getValue(), scalar.isPlain()));
+      taker.accept(value(scalar, line, column));
     } else if (event instanceof MappingStartEvent) {
       List<Node.Entry> entries = new ArrayList<>();
       Node map = new Node.Mapping(line, column, entries);
@@ -156,6 +169,24 @@ final class NodeReader {
     }
   }
 
+  /** Looks at a value's length before anybody reads it as a number, a period or a name. */
+  private Node value(ScalarEvent scalar, int line, int column) {
+    String text = scalar.getValue();
+    if (text.length() <= MAX_SCALAR) {
+      return new Node.Scalar(line, column, text, scalar.isPlain());
+    }
+    problems.mistake(
+        line,
+        column,
+        "found a value of %s characters, expected at most %s".formatted(text.length(), MAX_SCALAR));
+    return new Node.Broken(line, column);
+  }
+
+  /** As much of a word as a message needs: a file that is not a limit file stays private. */
+  private static String shown(String word) {
+    return word.length() <= 40 ? word : "…";
+  }
+
   private void refuseProperties(NodeEvent event, int line, int column) {
     event
         .getAnchor()
@@ -164,9 +195,8 @@ final class NodeReader {
                 problems.mistake(
                     line,
                     column,
-                    "found the anchor &"
-                        + anchor
-                        + ", expected none: limit files have no aliases"));
+                    "found the anchor &%s, expected none: limit files have no aliases"
+                        .formatted(shown(anchor.getValue()))));
     Optional<String> tag =
         event instanceof ScalarEvent scalar
             ? scalar.getTag()
@@ -174,7 +204,9 @@ final class NodeReader {
     tag.ifPresent(
         t ->
             problems.mistake(
-                line, column, "found the tag " + t + ", expected a value without a tag"));
+                line,
+                column,
+                "found the tag %s, expected a value without a tag".formatted(shown(t))));
   }
 
   private void readItems(int depth, List<Node> items) {

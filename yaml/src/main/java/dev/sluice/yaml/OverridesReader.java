@@ -26,7 +26,7 @@ final class OverridesReader {
 
   private final KnownNames names;
   private final Strictness strictness;
-  private final @Nullable Map<LimitName, Quota> defaults;
+  private final @Nullable DefaultsReader defaults;
   private final Problems problems;
   private final List<LimitOverride> overrides = new ArrayList<>();
   private final Map<LimitName, Map<String, Integer>> lines = new HashMap<>();
@@ -40,7 +40,7 @@ final class OverridesReader {
   OverridesReader(
       KnownNames names,
       Strictness strictness,
-      @Nullable Map<LimitName, Quota> defaults,
+      @Nullable DefaultsReader defaults,
       Problems problems) {
     this.names = names;
     this.strictness = strictness;
@@ -53,7 +53,7 @@ final class OverridesReader {
     if (root instanceof Node.Sequence list) {
       list.items().forEach(this::entry);
     } else if (!(root instanceof Node.Broken)) {
-      problems.wrong(
+      problems.wrongKind(
           root, EXPECTED + (root instanceof Node.Mapping ? "; is it a file of defaults?" : ""));
     }
     return overrides;
@@ -64,7 +64,7 @@ final class OverridesReader {
       return;
     }
     if (!(item instanceof Node.Mapping map) || map.entries().isEmpty()) {
-      problems.wrong(item, "name → {burst, count, period, ids}");
+      problems.wrongKind(item, "name → {burst, count, period, ids}");
       return;
     }
     if (looksUnindented(map)) {
@@ -94,7 +94,7 @@ final class OverridesReader {
     LimitName name = names.find(entry.key(), problems);
     if (!(entry.value() instanceof Node.Mapping map)) {
       if (!(entry.value() instanceof Node.Broken)) {
-        problems.wrong(entry.value(), "{burst, count, period, ids}");
+        problems.wrongKind(entry.value(), "{burst, count, period, ids}");
       }
       return;
     }
@@ -109,7 +109,7 @@ final class OverridesReader {
     } else if (ids instanceof Node.Sequence) {
       problems.mistake(ids, "found an empty list, expected at least one id");
     } else if (ids != null && !(ids instanceof Node.Broken)) {
-      problems.wrong(ids, "a list of ids");
+      problems.wrongKind(ids, "a list of ids");
     }
   }
 
@@ -117,10 +117,10 @@ final class OverridesReader {
     if (defaults == null || name.overridesOnly()) {
       return;
     }
-    Quota other = defaults.get(name);
+    Quota other = defaults.quotas().get(name);
     if (quota.equals(other)) {
       problems.warning(key, "found an override that equals the default of " + name);
-    } else if (other == null && warned.add(name)) {
+    } else if (other == null && !defaults.unlimited().contains(name) && warned.add(name)) {
       problems.warning(
           key,
           "found overrides of %s, which has no default: other ids are not limited".formatted(name));

@@ -12,6 +12,7 @@ final class Problems {
   static final int MOST = 10_000;
 
   private static final Pattern UNPRINTABLE = Pattern.compile("[\\p{Cc}\\p{Zl}\\p{Zp}]+");
+  private static final Pattern KEY = Pattern.compile(".{0,3}|[\\p{L}\\p{N}_. -]{1,64}");
   private static final Pattern NUMBER = Pattern.compile("[-+]?[0-9]{1,80}");
 
   private final String file;
@@ -38,6 +39,25 @@ final class Problems {
 
   void wrong(Node node, String expected) {
     mistake(node, "found " + show(node) + ", expected " + expected);
+  }
+
+  /**
+   * The same where a list or a map should stand. A text in its place may be anything: the file may
+   * be another one than its author thought, such as a list of passwords. It is not shown.
+   */
+  void wrongKind(Node node, String expected) {
+    boolean text =
+        node instanceof Node.Scalar scalar
+            && !scalar.isNull()
+            && !NUMBER.matcher(scalar.text()).matches();
+    mistake(node, "found " + (text ? "a text" : show(node)) + ", expected " + expected);
+  }
+
+  /** A key as a message shows it: only if it looks like one, for the same reason. */
+  static String showKey(Node.Scalar key) {
+    return KEY.matcher(key.text()).matches()
+        ? IdTexts.quote(key.text())
+        : "a text of %s characters".formatted(key.text().length());
   }
 
   void warning(Node node, String message) {

@@ -29,4 +29,13 @@ public interface ReloadListener {
    * @param problems what is wrong, sorted
    */
   void failed(Instant at, List<Problem> problems);
+
+  /**
+   * Looking at the files failed in a way that no file should cause, such as a lack of memory. The
+   * limits that held before still hold, and the next look tries again.
+   *
+   * @param at when they were looked at
+   * @param failure what was thrown
+   */
+  default void broke(Instant at, Throwable failure) {}
 }

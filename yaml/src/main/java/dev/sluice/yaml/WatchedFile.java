@@ -26,25 +26,40 @@ final class WatchedFile {
 
   private record Stamp(long size, FileTime modified, @Nullable Object identity) {}
 
+  private record Seen(@Nullable Stamp stamp, FileContent content) {}
+
   private final Path path;
+  private final FileAccess access;
   private @Nullable Stamp stamp;
   private @Nullable FileContent content;
 
-  WatchedFile(Path path) {
+  WatchedFile(Path path, FileAccess access) {
     this.path = path;
+    this.access = access;
   }
 
   FileContent look(Instant now) {
-    Stamp seen = stamp();
+    Stamp before = stamp;
     FileContent last = content;
-    if (last != null && seen != null && seen.equals(stamp)) {
-      return last;
+    Seen seen =
+        access.call(
+            path,
+            () -> see(before, last, now),
+            reason -> new Seen(null, FileContent.failed(path, reason)));
+    stamp = seen.stamp;
+    content = seen.content;
+    return seen.content;
+  }
+
+  /** Touches nothing of this object: a call that hangs may come back late. */
+  private Seen see(@Nullable Stamp before, @Nullable FileContent last, Instant now) {
+    Stamp found = stamp();
+    if (last != null && found != null && found.equals(before)) {
+      return new Seen(before, last);
     }
     FileContent read = FileContent.read(path);
-    boolean trusted = seen != null && seen.modified.toInstant().isBefore(now.minus(COARSEST));
-    stamp = trusted ? seen : null;
-    content = read;
-    return read;
+    boolean trusted = found != null && found.modified.toInstant().isBefore(now.minus(COARSEST));
+    return new Seen(trusted ? found : null, read);
   }
 
   private @Nullable Stamp stamp() {

@@ -2,6 +2,8 @@ package dev.sluice.yaml;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.limit.MissingDefault;
+import dev.sluice.limit.Requirement;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -22,6 +24,8 @@ class DocumentationTest {
 
   private static final Pattern BLOCK = Pattern.compile("(?ms)^```(yaml|console)\n(.*?)^```$");
   private static final Pattern TITLE = Pattern.compile("# (limits|overrides|names)\\.yml");
+
+  private static final Pattern FOR = Pattern.compile("--for ([A-Za-z]+)");
 
   @TempDir Path folder;
 
@@ -54,19 +58,27 @@ class DocumentationTest {
     String output = shown.substring(shown.indexOf('\n') + 1);
     if (shown.startsWith("$ ./sluice overrides dump")) {
       StringBuilder csv = new StringBuilder();
-      OverridesCsv.write(files(files).load(), csv);
+      OverridesCsv.write(files(files, List.of()).load(), csv);
       assertThat(output).isEqualTo(csv.toString());
     } else {
       StringBuilder lines = new StringBuilder();
-      for (Problem problem : files(files).lint()) {
+      for (Problem problem : files(files, asked(shown)).lint()) {
         lines.append(problem.toString().substring(folder.toString().length() + 1)).append('\n');
       }
       assertThat(output).isEqualTo(lines.toString());
     }
   }
 
-  private static LimitFiles files(Map<String, Path> files) {
-    LimitFiles.Builder builder = LimitFiles.builder();
+  /** The limits behind {@code --for} in a command. */
+  private static List<Requirement> asked(String shown) {
+    return FOR.matcher(shown.lines().findFirst().orElse(""))
+        .results()
+        .map(one -> new Requirement(one.group(1), "--for", MissingDefault.REFUSE))
+        .toList();
+  }
+
+  private static LimitFiles files(Map<String, Path> files, List<Requirement> required) {
+    LimitFiles.Builder builder = LimitFiles.builder().require(required);
     if (files.containsKey("limits")) {
       builder.defaults(files.get("limits"));
     }

@@ -5,15 +5,20 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.Coverage;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.IdFormats;
 import dev.sluice.limit.InvalidIdException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.MissingDefault;
+import dev.sluice.limit.Requirement;
 import dev.sluice.limit.Strictness;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -355,5 +360,80 @@ class LimitFilesTest {
     return LimitFiles.builder()
         .overrides(TestFiles.write(folder.resolve("overrides.yml"), text))
         .build();
+  }
+
+  private static List<String> lintOf(Path folder, String defaults, Requirement... required) {
+    Path file = TestFiles.write(folder.resolve("limits.yml"), defaults);
+    return TestFiles.lines(
+        LimitFiles.builder().defaults(file).require(List.of(required)).build().lint());
+  }
+
+  @Test
+  void load_ofUnlimited_isWrittenAndNotMissing(@TempDir Path folder) throws IOException {
+    Path file =
+        TestFiles.write(folder.resolve("limits.yml"), "ApiCallsPerKey: {unlimited: true}\n");
+    Limits limits = LimitFiles.of(file).load();
+    LimitName name = limits.catalogue().get("ApiCallsPerKey");
+    assertThat(limits.coverage(name)).isEqualTo(Coverage.UNLIMITED);
+    StringBuilder written = new StringBuilder();
+    LimitsYaml.writeDefaults(limits, written);
+    assertThat(written).hasToString("ApiCallsPerKey:\n  unlimited: true\n");
+  }
+
+  @Test
+  void lint_ofUnlimitedThatIsNot_saysWhatToWrite(@TempDir Path folder) {
+    assertThat(lintOf(folder, "ApiCallsPerKey: {unlimited: false}\n"))
+        .containsExactly(
+            "1:29: found unlimited: false, expected true, or burst, count and period instead");
+    assertThat(lintOf(folder, "ApiCallsPerKey: {unlimited: yes}\n"))
+        .containsExactly("1:29: found \"yes\", expected true or false");
+    assertThat(lintOf(folder, "ApiCallsPerKey: {unlimited: true, burst: 1}\n"))
+        .containsExactly("1:42: found the field burst beside unlimited, expected one or the other");
+  }
+
+  @Test
+  void lint_ofALimitThatIsAskedForAndMissing_saysSo(@TempDir Path folder) {
+    Requirement refused = new Requirement("SignUpsPerIPAddress", "--for", MissingDefault.REFUSE);
+    String other = "LoginsPerIPAddress: {burst: 1, count: 1, period: 1s}\n";
+    String message =
+        "SignUpsPerIPAddress has no default, but --for asks for it and would not be limited;"
+            + " write burst, count and period, or unlimited: true";
+    assertThat(lintOf(folder, other, refused)).containsExactly("1:1: " + message);
+    assertThat(
+            lintOf(
+                folder,
+                other,
+                new Requirement("SignUpsPerIPAddress", "--for", MissingDefault.WARN)))
+        .containsExactly("1:1: warning: " + message);
+    assertThat(
+            lintOf(
+                folder,
+                other,
+                new Requirement("SignUpsPerIPAddress", "--for", MissingDefault.ALLOW)))
+        .isEmpty();
+    assertThat(lintOf(folder, other + "SignUpsPerIPAddress: {unlimited: true}\n", refused))
+        .isEmpty();
+    assertThat(
+            lintOf(
+                folder,
+                other,
+                new Requirement("SignUpsPerIpAddress", "--for", MissingDefault.REFUSE)))
+        .containsExactly(
+            "1:1: --for asks for \"SignUpsPerIpAddress\", but no limit has that name; did you mean"
+                + " \"SignUpsPerIPAddress\"?");
+  }
+
+  @Test
+  void load_withoutALimitThatIsAskedFor_isRefused(@TempDir Path folder) {
+    Path file = TestFiles.write(folder.resolve("limits.yml"), "{}\n");
+    LimitFiles files =
+        LimitFiles.builder()
+            .defaults(file)
+            .require(
+                List.of(new Requirement("SignUpsPerIPAddress", "a rule", MissingDefault.REFUSE)))
+            .build();
+    assertThatThrownBy(files::load)
+        .isInstanceOf(LimitFilesException.class)
+        .hasMessageContaining("SignUpsPerIPAddress has no default");
   }
 }

@@ -7,6 +7,8 @@ import static org.awaitility.Awaitility.await;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.MissingDefault;
+import dev.sluice.limit.Requirement;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -15,10 +17,14 @@ import java.nio.file.attribute.FileTime;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.ZoneId;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -200,7 +206,7 @@ class LimitFilesWatcherTest {
   void look_atAFileThatWasYoungWhenRead_readsItAgain() throws IOException {
     Path file = TestFiles.write(folder.resolve("young.yml"), "a");
     FileTime modified = Files.getLastModifiedTime(file);
-    WatchedFile watched = new WatchedFile(file);
+    WatchedFile watched = new WatchedFile(file, new FileAccess(Duration.ofSeconds(30)));
     Instant soon = modified.toInstant().plusMillis(1);
     String first = watched.look(soon).fingerprint();
     TestFiles.write(file, "b");
@@ -211,7 +217,7 @@ class LimitFilesWatcherTest {
   @Test
   void look_atAnOldUnchangedFile_doesNotReadIt() throws IOException {
     Path file = TestFiles.write(folder.resolve("old.yml"), "a");
-    WatchedFile watched = new WatchedFile(file);
+    WatchedFile watched = new WatchedFile(file, new FileAccess(Duration.ofSeconds(30)));
     Instant later = Files.getLastModifiedTime(file).toInstant().plusSeconds(60);
     assertThat(watched.look(later)).isSameAs(watched.look(later));
   }
@@ -263,6 +269,146 @@ class LimitFilesWatcherTest {
     } finally {
       Thread.currentThread().setUncaughtExceptionHandler(null);
     }
+  }
+
+  @Test
+  void look_thatThrowsAnError_isTold_andTheNextOneLooksAgain() {
+    List<Throwable> uncaught = new ArrayList<>();
+    Thread.currentThread().setUncaughtExceptionHandler((thread, e) -> uncaught.add(e));
+    Error error = new NoClassDefFoundError("gone");
+    try (LimitFilesWatcher breaking =
+        LimitFilesWatcher.start(
+            files(), current, NEVER, events, Clock.fixed(NOW, ZoneOffset.UTC))) {
+      events.failure = error; // a listener that lacks a class
+      TestFiles.write(defaults, defaults(2));
+      breaking.look();
+      breaking.look();
+      assertThat(defaultBurst()).isEqualTo(2);
+      assertThat(uncaught).containsExactly(error);
+    } finally {
+      Thread.currentThread().setUncaughtExceptionHandler(null);
+    }
+    events.failure = null;
+    CurrentLimits target = new CurrentLimits(current.get());
+    BreakingClock breakable = new BreakingClock(Clock.systemUTC(), error);
+    try (LimitFilesWatcher breaking =
+        LimitFilesWatcher.start(files(), target, NEVER, events, breakable)) {
+      TestFiles.write(defaults, defaults(5));
+      breakable.broken = true;
+      breaking.look();
+      breaking.look();
+      assertThat(burst(target.get())).isEqualTo(2);
+      breakable.broken = false;
+      breaking.look();
+      breaking.look();
+      assertThat(burst(target.get())).isEqualTo(5);
+    }
+  }
+
+  @Test
+  void poll_ofADefaultThatIsGone_looksOnceMore_andWarns() {
+    TestFiles.write(defaults, defaults(1) + "LoginsPerIPAddress: {unlimited: true}\n");
+    poll(2);
+    assertThat(events.take()).hasSize(1);
+    // Cut at the end of a line, and looked at twice before the rest is there.
+    TestFiles.write(defaults, defaults(1));
+    poll(2);
+    TestFiles.write(defaults, defaults(2) + "LoginsPerIPAddress: {unlimited: true}\n");
+    poll(2);
+    assertThat(defaultBurst()).isEqualTo(2);
+    assertThat(events.take()).containsExactly("loaded 2026-11-20T12:00:00Z 0 warnings");
+    // The same for good.
+    TestFiles.write(defaults, defaults(3));
+    poll(2);
+    assertThat(defaultBurst()).isEqualTo(2);
+    poll(1);
+    assertThat(defaultBurst()).isEqualTo(3);
+    assertThat(events.take()).containsExactly("loaded 2026-11-20T12:00:00Z 1 warnings");
+    assertThat(events.warnings)
+        .containsExactly(
+            defaults + ":1:1: warning: found no default any more for LoginsPerIPAddress");
+  }
+
+  @Test
+  void reloadNow_ofADefaultThatIsGone_looksAgainAndWarns() {
+    TestFiles.write(defaults, defaults(1) + "LoginsPerIPAddress: {unlimited: true}\n");
+    assertThat(watcher.reloadNow()).isTrue();
+    TestFiles.write(defaults, defaults(3));
+    assertThat(watcher.reloadNow()).isTrue();
+    assertThat(defaultBurst()).isEqualTo(3);
+    assertThat(events.warnings).hasSize(1);
+  }
+
+  @Test
+  void poll_ofFilesThatLackWhatIsAskedFor_keepsTheLimits() {
+    TestFiles.write(defaults, defaults(1) + "LoginsPerIPAddress: {unlimited: true}\n");
+    assertThat(watcher.reloadNow()).isTrue();
+    current.require(
+        List.of(new Requirement("LoginsPerIPAddress", "a door", MissingDefault.REFUSE)));
+    events.list.clear();
+    TestFiles.write(defaults, defaults(9));
+    poll(5);
+    assertThat(defaultBurst()).isEqualTo(1);
+    assertThat(events.take())
+        .containsExactly(
+            "failed 2026-11-20T12:00:00Z [%s:1:1: LoginsPerIPAddress has no default, but a door asks for it and would not be limited; write burst, count and period, or unlimited: true]"
+                .formatted(defaults));
+  }
+
+  @Test
+  void poll_ofAPipe_doesNotHang() throws Exception {
+    Files.delete(defaults);
+    assertThat(new ProcessBuilder("mkfifo", defaults.toString()).start().waitFor()).isZero();
+    poll(5);
+    assertThat(events.take())
+        .containsExactly(
+            "failed 2026-11-20T12:00:00Z [%s:1:1: found a pipe, a socket or a device, expected a regular file]"
+                .formatted(defaults));
+    assertThat(defaultBurst()).isEqualTo(1);
+  }
+
+  @Test
+  void access_toAFileThatDoesNotAnswer_isGivenUp_andNotTriedAgainMeanwhile() throws Exception {
+    FileAccess access = new FileAccess(Duration.ofMillis(20));
+    CountDownLatch answer = new CountDownLatch(1);
+    AtomicInteger calls = new AtomicInteger();
+    Supplier<String> hanging =
+        () -> {
+          calls.incrementAndGet();
+          try {
+            answer.await();
+          } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+          }
+          return "late";
+        };
+    for (int i = 0; i < 3; i++) {
+      assertThat(access.call(defaults, hanging, reason -> reason))
+          .isEqualTo("found a file that does not answer (given up after 20 ms)");
+    }
+    assertThat(calls).hasValue(1);
+    answer.countDown();
+    FileAccess patient = new FileAccess(Duration.ofSeconds(30));
+    await().until(() -> patient.call(defaults, () -> "there", reason -> reason).equals("there"));
+  }
+
+  @Test
+  void close_doesNotWaitForALoad() throws Exception {
+    CountDownLatch inLoad = new CountDownLatch(1);
+    CountDownLatch end = new CountDownLatch(1);
+    BlockingClock clock = new BlockingClock(inLoad, end);
+    CurrentLimits target = new CurrentLimits(current.get());
+    LimitFilesWatcher blocked =
+        LimitFilesWatcher.start(files(), target, NEVER, new Events(), clock);
+    TestFiles.write(defaults, defaults(8));
+    clock.blocks = true;
+    Thread looking = new Thread(blocked::look);
+    looking.start();
+    inLoad.await();
+    blocked.close();
+    end.countDown();
+    looking.join();
+    assertThat(burst(target.get())).isEqualTo(1);
   }
 
   @Test
@@ -321,10 +467,14 @@ class LimitFilesWatcherTest {
   /** Remembers what it is told, and throws where it is asked to. */
   private static final class Events implements ReloadListener {
     final List<String> list = new CopyOnWriteArrayList<>();
-    volatile RuntimeException failure;
+    volatile Throwable failure;
+    final List<Throwable> broken = new CopyOnWriteArrayList<>();
+
+    final List<String> warnings = new CopyOnWriteArrayList<>();
 
     @Override
     public void loaded(Instant at, Limits limits, List<Problem> warnings) {
+      warnings.forEach(one -> this.warnings.add(one.toString()));
       add("loaded " + at + " " + warnings.size() + " warnings");
     }
 
@@ -335,15 +485,88 @@ class LimitFilesWatcherTest {
 
     private void add(String event) {
       list.add(event);
-      if (failure != null) {
-        throw failure;
+      if (failure instanceof Error error) {
+        throw error;
       }
+      if (failure instanceof RuntimeException exception) {
+        throw exception;
+      }
+    }
+
+    @Override
+    public void broke(Instant at, Throwable thrown) {
+      broken.add(thrown);
     }
 
     List<String> take() {
       List<String> taken = List.copyOf(list);
       list.clear();
       return taken;
+    }
+  }
+
+  /** A clock that can throw: what a lack of memory, or of a class, looks like from inside. */
+  private static final class BreakingClock extends Clock {
+    private final Clock clock;
+    private final Error error;
+    volatile boolean broken;
+
+    BreakingClock(Clock clock, Error error) {
+      this.clock = clock;
+      this.error = error;
+    }
+
+    @Override
+    public Instant instant() {
+      if (broken) {
+        throw error;
+      }
+      return clock.instant();
+    }
+
+    @Override
+    public ZoneId getZone() {
+      return clock.getZone();
+    }
+
+    @Override
+    public Clock withZone(ZoneId zone) {
+      return new BreakingClock(clock.withZone(zone), error);
+    }
+  }
+
+  /** A clock that holds a look up until it is told. */
+  private static final class BlockingClock extends Clock {
+    private final CountDownLatch asked;
+    private final CountDownLatch answer;
+    volatile boolean blocks;
+
+    BlockingClock(CountDownLatch asked, CountDownLatch answer) {
+      this.asked = asked;
+      this.answer = answer;
+    }
+
+    @Override
+    public Instant instant() {
+      if (blocks) {
+        asked.countDown();
+        try {
+          answer.await();
+        } catch (InterruptedException e) {
+          throw new IllegalStateException(e);
+        }
+      }
+      return NOW;
+    }
+
+    @Override
+    public ZoneId getZone() {
+      return ZoneOffset.UTC;
+    }
+
+    @Override
+    public Clock withZone(ZoneId zone) {
+      return this;
     }
   }
 }

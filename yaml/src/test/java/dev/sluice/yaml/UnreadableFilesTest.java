@@ -15,6 +15,7 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Files that are no limit files at all. */
@@ -132,6 +133,61 @@ class UnreadableFilesTest {
     List<String> lines = lint("NewOrdersPerAccount: 1\n".repeat(20_000).getBytes(UTF_8));
     assertThat(lines).hasSize(Problems.MOST + 1);
     assertThat(lines.get(Problems.MOST)).endsWith("found more problems, which are not listed");
+  }
+
+  @Test
+  void lint_ofAPipe_saysSo_andDoesNotWaitForAWriter() throws Exception {
+    Path pipe = folder.resolve("limits.yml");
+    assertThat(new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor()).isZero();
+    assertThat(lint(pipe))
+        .containsExactly("1:1: found a pipe, a socket or a device, expected a regular file");
+    assertThat(lint(Path.of("/dev/zero")))
+        .containsExactly("1:1: found a pipe, a socket or a device, expected a regular file");
+  }
+
+  /** Took 22 seconds: the scanner copied what it had for each kilobyte that it read. */
+  @Test
+  @Timeout(10)
+  void lint_ofEightMegabytesOfDigits_isLinear() throws IOException {
+    String digits = "1".repeat(8 << 20);
+    for (String text :
+        List.of(
+            digits,
+            "NewOrdersPerAccount: {burst: " + digits + ", count: 1, period: 1s}\n",
+            "NewOrdersPerAccount: {burst: 1, count: 1, period: \"" + digits + "\"}\n",
+            digits + ": 1\n")) {
+      assertThat(lint(text.getBytes(UTF_8)).toString()).hasSizeLessThan(500);
+    }
+    assertThat(lint(("NewOrdersPerAccount: {burst: " + digits + "}\n").getBytes(UTF_8)))
+        .contains("1:30: found a value of 8388608 characters, expected at most 65536");
+  }
+
+  /** A link may lead to a file that somebody else may not read. */
+  @Test
+  void lint_ofAFileThatIsNoLimitFile_quotesNothingThatMayBeSecret() throws IOException {
+    String hash = "$6$rounds=5000$saltsalt$u3S3cr3tHash";
+    for (String secret :
+        List.of(
+            "root:" + hash + ":19000:0:99999:7:::\ndaemon:*:18375:0:99999:7:::\n",
+            "root: " + hash + "\ndb.password: u3S3cr3tHash\n",
+            "apiVersion: v1\nkind: Secret\ndata: {password: u3S3cr3tHash}\n",
+            "- u3S3cr3tHash/+=\n- [u3S3cr3tHash/+=]\n",
+            "- u3S3cr3tHash/+=:\n    x: 1\n",
+            "-----BEGIN PRIVATE KEY-----\nu3S3cr3tHash/+=\n-----END PRIVATE KEY-----\n",
+            "u3S3cr3tHash/+=: 1\n",
+            "AWS_SECRET=u3S3cr3tHash\n",
+            "user: !u3S3cr3tHash/+=u3S3cr3tHashu3S3cr3tHashu3S3cr3tHash x\n")) {
+      Path file = Files.writeString(folder.resolve("shadow"), secret);
+      for (LimitFiles files :
+          List.of(
+              LimitFiles.of(file),
+              LimitFiles.builder().overrides(file).build(),
+              LimitFiles.builder().names(file).build())) {
+        List<String> lines = TestFiles.lines(files.lint());
+        assertThat(lines).isNotEmpty();
+        assertThat(lines.toString()).as(secret).doesNotContain("S3cr3t");
+      }
+    }
   }
 
   private List<String> lint(byte[] bytes, int length) throws IOException {

@@ -1,0 +1,67 @@
+package dev.sluice.yaml;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Function;
+import java.util.function.Supplier;
+
+/*
+ * A mount whose server is gone answers no call, not even one that asks for a file's size, and no
+ * interrupt ends such a call. So every call runs on a daemon thread of its own, which is given up
+ * after a while. As long as it hangs, no other one is started for that file: a watcher that looks
+ * every second leaves one thread behind, not thousands.
+ */
+/** Touches files, and gives up those that don't answer. Thread-safe. */
+final class FileAccess {
+
+  private static final Map<Path, FutureTask<?>> HANGING = new ConcurrentHashMap<>();
+
+  private final Duration timeout;
+
+  FileAccess(Duration timeout) {
+    this.timeout = timeout;
+  }
+
+  /**
+   * Calls the file system.
+   *
+   * @param path the file that is touched
+   * @param call what touches it
+   * @param givenUp makes the result of a call that did not answer, from the reason
+   */
+  <T> T call(Path path, Supplier<T> call, Function<String, T> givenUp) {
+    String reason = "found a file that does not answer (given up after %s ms)";
+    FutureTask<?> hanging = HANGING.get(path);
+    if (hanging != null) {
+      if (!hanging.isDone()) {
+        return givenUp.apply(reason.formatted(timeout.toMillis()));
+      }
+      HANGING.remove(path, hanging);
+    }
+    FutureTask<T> task = new FutureTask<>(call::get);
+    Thread thread = new Thread(task, "sluice-file-access");
+    thread.setDaemon(true);
+    thread.start();
+    try {
+      return task.get(timeout.toNanos(), TimeUnit.NANOSECONDS);
+    } catch (TimeoutException e) {
+      HANGING.put(path, task);
+      return givenUp.apply(reason.formatted(timeout.toMillis()));
+    } catch (InterruptedException e) {
+      HANGING.put(path, task);
+      Thread.currentThread().interrupt();
+      return givenUp.apply("found a file that did not answer before the reading was ended");
+    } catch (ExecutionException e) {
+      if (e.getCause() instanceof Error error) {
+        throw error;
+      }
+      throw new IllegalStateException(e.getCause()); // file system faults are results, not thrown
+    }
+  }
+}
