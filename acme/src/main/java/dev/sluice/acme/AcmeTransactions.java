@@ -7,6 +7,8 @@ import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.InvalidRequestException.Field;
 import dev.sluice.limit.IpAddress;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.MissingDefault;
+import dev.sluice.limit.Requirement;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashSet;
@@ -15,13 +17,16 @@ import java.util.List;
 import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeSet;
+import java.util.stream.Stream;
 
 /**
  * What an ACME front end asks a {@link dev.sluice.Limiter}: for each of its requests, the
  * transactions to spend, in one batch.
  *
- * <p>A limit that is disabled gives a transaction that only allows. An identifier with a wildcard
- * counts as itself in the set of an order, and as the name below it everywhere else.
+ * <p>As in Boulder, a limit without a default is disabled, and gives a transaction that only
+ * allows; the log has a warning of each, now and when limits replace those that hold. An identifier
+ * with a wildcard counts as itself in the set of an order, and as the name below it everywhere
+ * else.
  *
  * <p>Immutable and thread-safe; nothing blocks. The limits are read once for each request.
  */
@@ -30,12 +35,18 @@ public final class AcmeTransactions {
   /** The most identifiers of one order, each counted once, as its transactions are a batch. */
   public static final int MOST_IDENTIFIERS = FqdnSetFormat.MOST;
 
+  private static final List<Requirement> ASKED_FOR =
+      Stream.of(AcmeLimit.values())
+          .map(one -> new Requirement(one.limitName(), "an ACME front end", MissingDefault.WARN))
+          .toList();
+
   private final AcmeLimits acme;
   private final CurrentLimits limits;
 
   AcmeTransactions(AcmeLimits acme, CurrentLimits limits) {
     this.acme = acme;
     this.limits = limits;
+    limits.require(ASKED_FOR);
   }
 
   /**

@@ -2,6 +2,8 @@ package dev.sluice.cli;
 
 import dev.sluice.FailureRule;
 import dev.sluice.Limiter;
+import dev.sluice.limit.MissingDefault;
+import dev.sluice.limit.Requirement;
 import dev.sluice.limit.UnknownLimitException;
 import java.util.HashSet;
 import java.util.List;
@@ -23,6 +25,16 @@ final class FailureRuleOptions {
         "With LIMIT= for that limit only; may be repeated."
       })
   private List<String> onFailure = List.of();
+
+  /** The limits that are named, which should not be missing. */
+  List<Requirement> requirements(MissingDefault onMissing) {
+    return onFailure.stream()
+        .filter(option -> option.indexOf('=') > 0)
+        .map(option -> option.substring(0, option.indexOf('=')))
+        .distinct()
+        .map(limit -> new Requirement(limit, "--on-failure", onMissing))
+        .toList();
+  }
 
   void applyTo(Limiter.Builder limiter) {
     Set<String> said = new HashSet<>();

@@ -1,8 +1,10 @@
 package dev.sluice.cli;
 
+import dev.sluice.limit.Requirement;
 import dev.sluice.limit.Strictness;
 import dev.sluice.yaml.LimitFiles;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Objects;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -43,8 +45,13 @@ final class LimitFileOptions {
 
   /** The files; at least one must have been named. */
   LimitFiles files(Strictness strictness) {
+    return files(strictness, List.of());
+  }
+
+  /** The same, with limits that must not be missing. */
+  LimitFiles files(Strictness strictness, List<Requirement> required) {
     Stream.of(limits, overrides, names).filter(Objects::nonNull).forEach(InputFiles::require);
-    LimitFiles.Builder files = KnownNames.files().strictness(strictness);
+    LimitFiles.Builder files = KnownNames.files().strictness(strictness).require(required);
     if (limits != null) {
       files.defaults(limits);
     }

@@ -4,7 +4,9 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.GoDuration;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.MissingDefault;
 import dev.sluice.limit.Strictness;
+import dev.sluice.yaml.LimitFiles;
 import dev.sluice.yaml.Problem;
 import dev.sluice.yaml.Severity;
 import java.math.BigInteger;
@@ -31,6 +33,7 @@ import picocli.CommandLine.Option;
     footer = {
       "  sluice lint --limits limits.yml",
       "  sluice lint --limits limits.yml --overrides overrides.yml --names names.yml",
+      "  sluice lint --limits limits.yml --for LoginsPerIPAddress --for SignUpsPerIPAddress",
       "  sluice lint --strict --overrides overrides.yml"
     })
 final class LintCommand implements Callable<Integer> {
@@ -38,6 +41,8 @@ final class LintCommand implements Callable<Integer> {
   private final Console console;
 
   @Mixin private LimitFileOptions files = new LimitFileOptions();
+
+  @Mixin private AskedFor askedFor = new AskedFor();
 
   @Option(
       names = "--strict",
@@ -55,7 +60,8 @@ final class LintCommand implements Callable<Integer> {
           "found no file to look at, expected --limits, --overrides or --names");
     }
     Strictness strictness = strict ? Strictness.STRICT : Strictness.LENIENT;
-    List<Problem> problems = files.files(strictness).lint();
+    LimitFiles read = files.files(strictness, askedFor.requirements(MissingDefault.REFUSE));
+    List<Problem> problems = read.lint();
     problems.forEach(problem -> console.line(problem.toString()));
     console.flush();
     long warnings = problems.stream().filter(p -> p.severity() == Severity.WARNING).count();
@@ -64,7 +70,7 @@ final class LintCommand implements Callable<Integer> {
     if (mistakes > 0) {
       return Exit.NO;
     }
-    sayWorstPeriods(files.files(strictness).load());
+    sayWorstPeriods(read.load());
     return Exit.DONE;
   }
 

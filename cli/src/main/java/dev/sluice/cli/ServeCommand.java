@@ -2,7 +2,12 @@ package dev.sluice.cli;
 
 import dev.sluice.Limiter;
 import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.IdTexts;
+import dev.sluice.limit.MissingDefault;
+import dev.sluice.limit.MissingDefaultException;
+import dev.sluice.limit.Requirement;
 import dev.sluice.limit.Strictness;
+import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.micrometer.RedisMetrics;
 import dev.sluice.server.HostPort;
 import dev.sluice.server.SluiceServer;
@@ -18,6 +23,8 @@ import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import org.jspecify.annotations.Nullable;
@@ -63,6 +70,18 @@ final class ServeCommand implements Callable<Integer> {
   private String store = "memory";
 
   @Mixin private FailureRuleOptions failureRules = new FailureRuleOptions();
+
+  @Mixin private AskedFor askedFor = new AskedFor();
+
+  @Option(
+      names = "--missing-default",
+      paramLabel = "POLICY",
+      defaultValue = "refuse",
+      description =
+          "What happens where --for, --on-failure or a request names a limit that has neither a"
+              + " default nor an override: refuse (the start, the reload, the request), warn, or"
+              + " allow (${DEFAULT-VALUE}).")
+  private String missingDefault = "refuse";
 
   @Option(
       names = "--snapshot",
@@ -119,6 +138,7 @@ final class ServeCommand implements Callable<Integer> {
     LimitFiles watched = files.none() ? null : files.files(Strictness.LENIENT);
     CurrentLimits limits =
         new CurrentLimits(watched == null ? SampleLimits.make() : watched.load());
+    require(limits);
     TableOverrides table = TableOverrides.of(overridesDb, overridesEvery, limits);
     PrometheusMeterRegistry registry = MetricsPart.newRegistry();
     KeptBuckets kept = kept(registry);
@@ -130,6 +150,34 @@ final class ServeCommand implements Callable<Integer> {
     MetricsPart metrics = new MetricsPart(registry, table.limits(), buckets);
     serve(address, limits, metrics, buckets, kept, watched, table);
     return Exit.DONE;
+  }
+
+  private MissingDefault onMissing() {
+    return switch (missingDefault) {
+      case "refuse" -> MissingDefault.REFUSE;
+      case "warn" -> MissingDefault.WARN;
+      case "allow" -> MissingDefault.ALLOW;
+      default ->
+          throw new InputException(
+              "--missing-default: found %s, expected refuse, warn or allow"
+                  .formatted(IdTexts.quote(missingDefault)));
+    };
+  }
+
+  /** From here on, for each reload too. A name that nobody knows is no matter of policy. */
+  private void require(CurrentLimits limits) {
+    List<Requirement> required = new ArrayList<>(askedFor.requirements(onMissing()));
+    required.addAll(failureRules.requirements(onMissing()));
+    try {
+      for (Requirement one : required) {
+        var unused = limits.get().catalogue().get(one.limit());
+      }
+      limits.require(required);
+    } catch (UnknownLimitException e) {
+      throw new InputException("--for or --on-failure: " + e.getMessage());
+    } catch (MissingDefaultException e) {
+      throw new InputException(String.valueOf(e.getMessage()));
+    }
   }
 
   private BucketStore openStore(PrometheusMeterRegistry registry) {
@@ -174,7 +222,7 @@ final class ServeCommand implements Callable<Integer> {
     Limiter limiter = limiting.build();
     SluiceServer server =
         SluiceServer.builder(address)
-            .part(new HttpPart(limiter, () -> ready(buckets, table)))
+            .part(new HttpPart(limiter, () -> ready(buckets, table), onMissing()))
             .part(metrics)
             .requestLog(requestLog)
             .start();

@@ -31,7 +31,7 @@ final class TableOverrides {
     this.url = url;
     this.interval = interval;
     this.files = files;
-    this.limits = url == null ? files : new CurrentLimits(files.get());
+    this.limits = url == null ? files : files.derived();
   }
 
   /**

@@ -6,6 +6,7 @@ import dev.sluice.Transaction;
 import dev.sluice.limit.IdTexts;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.MissingDefault;
 import dev.sluice.limit.Suggestion;
 import dev.sluice.server.Stores;
 import dev.sluice.server.wire.Mistake;
@@ -71,7 +72,9 @@ final class TraceReplay {
     String op = op(act);
     time.set(at(act));
     List<Transaction> transactions =
-        op.equals("reset") ? act.toResets(limits) : act.toTransactions(limits);
+        op.equals("reset")
+            ? act.toResets(limits, MissingDefault.ALLOW)
+            : act.toTransactions(limits, MissingDefault.ALLOW);
     try {
       return switch (op) {
         case "check" -> line(limiter.check(transactions));

@@ -130,6 +130,25 @@ public final class Limits {
   }
 
   /**
+   * Finds a name that must be {@linkplain #isConfigured configured}.
+   *
+   * @param name the name
+   * @return the name
+   * @throws UnknownLimitException if the catalogue has no such name, or these limits say nothing
+   *     about it
+   */
+  public LimitName configured(String name) {
+    LimitName known = catalogue.get(name);
+    if (!isConfigured(known)) {
+      throw new UnknownLimitException(
+          "the limit %s is not configured: it has neither a default nor an override; write burst,"
+                  .formatted(name)
+              + " count and period, or unlimited: true");
+    }
+    return known;
+  }
+
+  /**
    * Returns the names that are {@linkplain #isConfigured configured}.
    *
    * @return the names, in alphabetical order

@@ -4,34 +4,35 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.Collection;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.CopyOnWriteArrayList;
 
-/** What asks for limits. Reads are lock-free; writes are guarded by this object's monitor. */
+/** What asks for limits, and how often it said so. Thread-safe. */
 final class Requirements {
 
   private static final Logger LOG = System.getLogger(CurrentLimits.class.getName());
 
-  private final List<Requirement> all = new CopyOnWriteArrayList<>();
+  private final Map<Requirement, Integer> all = new LinkedHashMap<>();
   private final Set<Requirement> warned = new HashSet<>();
 
-  List<Requirement> unmet(Limits limits) {
-    return all.stream().filter(one -> !one.isMetBy(limits)).toList();
+  synchronized List<Requirement> unmet(Limits limits) {
+    return all.keySet().stream().filter(one -> !one.isMetBy(limits)).toList();
   }
 
   synchronized void add(Collection<Requirement> more, Limits limits) {
     refuse(more, limits);
-    all.addAll(more);
+    more.forEach(one -> all.merge(one, 1, Integer::sum));
     warn(limits);
   }
 
   synchronized void remove(Collection<Requirement> some) {
-    some.forEach(all::remove);
+    some.forEach(one -> all.computeIfPresent(one, (key, count) -> count == 1 ? null : count - 1));
   }
 
   synchronized void check(Limits limits) {
-    refuse(all, limits);
+    refuse(all.keySet(), limits);
     warn(limits);
   }
 
@@ -47,7 +48,7 @@ final class Requirements {
 
   /** Once for a requirement, until it has been met again. */
   private void warn(Limits limits) {
-    for (Requirement one : all) {
+    for (Requirement one : all.keySet()) {
       if (one.onMissing() == MissingDefault.WARN) {
         if (one.isMetBy(limits)) {
           warned.remove(one);

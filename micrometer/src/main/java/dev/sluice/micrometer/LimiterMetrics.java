@@ -3,9 +3,11 @@ package dev.sluice.micrometer;
 import dev.sluice.Decision;
 import dev.sluice.LimiterObserver;
 import dev.sluice.Transaction;
+import dev.sluice.limit.Coverage;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.LimitName;
 import dev.sluice.store.BucketStore;
+import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.DistributionSummary;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -29,6 +31,7 @@ import org.jspecify.annotations.Nullable;
  * </ul>
  *
  * <p>and besides {@code ratelimits_decisions_total{limit,decision}} with shadow rules apart, {@code
+ * ratelimits_not_limited_total{limit,reason}}, {@code ratelimits_missing_defaults}, {@code
  * ratelimits_overrides_age_seconds}, {@code ratelimits_live_buckets}, and of the limit files {@code
  * ratelimits_limit_files_timestamp_seconds}, {@code …_age_seconds} and {@code …_errors}.
  *
@@ -66,6 +69,9 @@ public final class LimiterMetrics implements LimiterObserver {
   }
 
   private void bindGauges(BucketStore store) {
+    Gauge.builder("ratelimits.missing.defaults", limits, now -> now.unmet(now.get()).size())
+        .description("Limits that something asks for and that are not configured; should be 0")
+        .register(registry);
     if (store.liveBuckets().isPresent()) {
       Gauge.builder("ratelimits.live.buckets", store, s -> s.liveBuckets().orElse(0))
           .description("Buckets that are not full, as far as the store knows")
@@ -73,9 +79,12 @@ public final class LimiterMetrics implements LimiterObserver {
     }
   }
 
-  /** Every name has its series from the start, so that a rate over the first denial is right. */
+  /**
+   * Every limit that is configured has its series from the start, so that a rate over the first
+   * denial is right.
+   */
   private void bindNames() {
-    for (LimitName name : limits.get().catalogue().names()) {
+    for (LimitName name : limits.get().configured()) {
       var unused = meters(name);
     }
   }
@@ -96,9 +105,22 @@ public final class LimiterMetrics implements LimiterObserver {
   @Override
   public void decided(Act act, Decision decision, long elapsedNanos) {
     Transaction transaction = decision.transaction();
+    if (transaction != null && !decision.limited() && (act == Act.SPEND || act == Act.CHECK)) {
+      notLimited(transaction.name(), transaction.coverage());
+    }
     if (act == Act.SPEND && transaction != null) {
       meters(transaction.name()).decided(decision, transaction.isShadow(), elapsedNanos);
     }
+  }
+
+  /** Rare where all is well, so that looking the counter up costs nothing that matters. */
+  private void notLimited(LimitName name, Coverage coverage) {
+    Counter.builder("ratelimits.not.limited")
+        .description("Checks and spends that were allowed because nothing limits the id")
+        .tag("limit", name.name())
+        .tag("reason", coverage.name().toLowerCase(Locale.ROOT))
+        .register(registry)
+        .increment();
   }
 
   @Override

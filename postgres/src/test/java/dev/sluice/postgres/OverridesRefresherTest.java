@@ -241,8 +241,8 @@ class OverridesRefresherTest {
     put("1", 31);
     put("2", 31);
     await().until(() -> !recorder.failures.isEmpty());
-    assertThat(recorder.failures.get(0))
-        .hasMessage("found more than 1 rows in rate_limit_overrides, expected at most that many");
+    assertThat(recorder.failures.get(0).getMessage())
+        .isEqualTo("found more than 1 rows in rate_limit_overrides, expected at most that many");
     assertThat(burst("2")).isEqualTo(20);
   }
 

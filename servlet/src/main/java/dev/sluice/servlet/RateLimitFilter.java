@@ -5,6 +5,8 @@ import dev.sluice.Decision;
 import dev.sluice.Limiter;
 import dev.sluice.http.HeaderProfile;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.MissingDefault;
+import dev.sluice.limit.Requirement;
 import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.store.StoreException;
 import jakarta.servlet.DispatcherType;
@@ -19,6 +21,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 
 /**
  * Lets requests through as far as their limits do, and answers the others with a 429. What a
@@ -45,6 +48,7 @@ public final class RateLimitFilter implements Filter {
 
   private static final AtomicInteger INSTANCES = new AtomicInteger();
 
+  private final List<Requirement> asked;
   private final Limiter limiter;
   private final List<Rule> rules;
   private final ClientAddress clientAddress;
@@ -52,7 +56,8 @@ public final class RateLimitFilter implements Filter {
   private final QuietLog log;
   private final String charged;
 
-  private RateLimitFilter(Builder builder) {
+  private RateLimitFilter(Builder builder, List<Requirement> asked) {
+    this.asked = asked;
     this.limiter = builder.limiter;
     this.rules = List.copyOf(builder.rules);
     this.clientAddress = builder.clientAddress;
@@ -83,6 +88,12 @@ public final class RateLimitFilter implements Filter {
     } else {
       chain.doFilter(request, response);
     }
+  }
+
+  /** No longer asks for limits. */
+  @Override
+  public void destroy() {
+    limiter.limits().release(asked);
   }
 
   private void charge(HttpServletRequest request, HttpServletResponse response, FilterChain chain)
@@ -152,6 +163,7 @@ public final class RateLimitFilter implements Filter {
     private final List<Rule> rules = new ArrayList<>();
     private ClientAddress clientAddress = ClientAddress.direct();
     private HeaderProfile headers = HeaderProfile.IETF;
+    private MissingDefault onMissing = MissingDefault.REFUSE;
 
     private Builder(Limiter limiter) {
       this.limiter = limiter;
@@ -194,23 +206,49 @@ public final class RateLimitFilter implements Filter {
     }
 
     /**
+     * Sets what happens where a rule names a limit that is {@linkplain Limits#isConfigured not
+     * configured}, now and whenever the limits are replaced; {@link MissingDefault#REFUSE} if not
+     * called.
+     *
+     * @param policy refuse the start and the replacement, warn in the log, or allow
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder missingDefaults(MissingDefault policy) {
+      this.onMissing = policy;
+      return this;
+    }
+
+    /**
      * Makes the filter.
      *
      * @return the filter
      * @throws IllegalArgumentException if a rule does not fit the limits, with all that is wrong:
-     *     an unknown limit, an id of another form, a cost above the burst
+     *     an unknown limit, one that is not configured, an id of another form, a cost above the
+     *     burst
      * @throws IllegalStateException if there is no rule
      */
     public RateLimitFilter build() {
       Limits limits = limiter.limits().get();
-      List<String> faults = rules.stream().flatMap(rule -> rule.faults(limits).stream()).toList();
+      List<Requirement> asked =
+          rules.stream().flatMap(rule -> rule.requirements(onMissing).stream()).distinct().toList();
+      List<String> faults =
+          Stream.concat(
+                  rules.stream().flatMap(rule -> rule.faults(limits).stream()),
+                  asked.stream()
+                      .filter(one -> onMissing == MissingDefault.REFUSE)
+                      .filter(one -> limits.catalogue().find(one.limit()) != null)
+                      .filter(one -> !one.isMetBy(limits))
+                      .map(Requirement::message))
+              .toList();
       if (!faults.isEmpty()) {
         throw new IllegalArgumentException(String.join("\n", faults));
       }
       if (rules.isEmpty()) {
         throw new IllegalStateException("found no rule, expected at least one");
       }
-      return new RateLimitFilter(this);
+      limiter.limits().require(asked);
+      return new RateLimitFilter(this, asked);
     }
   }
 }

@@ -5,6 +5,8 @@ import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.MissingDefault;
+import dev.sluice.limit.Requirement;
 import jakarta.servlet.http.HttpServletRequest;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -116,6 +118,13 @@ public final class Rule {
       }
     }
     return faults;
+  }
+
+  /** The limits that must not be missing. */
+  List<Requirement> requirements(MissingDefault onMissing) {
+    return spends.stream()
+        .map(spend -> new Requirement(spend.limit(), "the rule " + this, onMissing))
+        .toList();
   }
 
   /** The paths, as they were written. */

@@ -28,12 +28,14 @@ final class Limiters {
                 .id(IdFormat.joined(IdFormat.ipAddress(), IdFormat.string()))
                 .build(),
             LimitName.builder(1005, "FailedPerAddress").id(IdFormat.ipAddress()).jitter(0).build(),
-            LimitName.builder(1006, "Disabled").build());
+            LimitName.builder(1006, "Disabled").build(),
+            LimitName.builder(1007, "Forgotten").build());
     return Limits.builder(names)
         .limit("PerAddress", Quota.per(3, Duration.ofSeconds(30)))
         .limit("PerRange", Quota.per(5, Duration.ofMinutes(1)))
         .limit("PerKey", Quota.per(2, Duration.ofMinutes(1)))
         .limit("PerAddressPerUser", Quota.per(2, Duration.ofMinutes(1)))
+        .unlimited("Disabled")
         .limit("FailedPerAddress", Quota.per(30, Duration.ofHours(1)))
         .build();
   }

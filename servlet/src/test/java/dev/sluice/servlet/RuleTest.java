@@ -3,6 +3,11 @@ package dev.sluice.servlet;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.Limiter;
+import dev.sluice.limit.Limits;
+import dev.sluice.limit.MissingDefault;
+import dev.sluice.limit.MissingDefaultException;
+import dev.sluice.testkit.ManualTime;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -68,5 +73,40 @@ class RuleTest {
         .hasMessage("cost: found -1, expected at least 0");
     assertThatThrownBy(() -> VaryBy.clientIpv6Range(129))
         .hasMessage("bits: found 129, expected 1 to 128");
+  }
+
+  private static RateLimitFilter.Builder forgotten(Limiter limiter) {
+    return RateLimitFilter.builder(limiter)
+        .rule(Rule.on("/sign-up").limit("Forgotten", VaryBy.constant("all")).build());
+  }
+
+  @Test
+  void limitThatIsNotConfigured_isRefusedAtTheStart_unlessAllowed() {
+    Limiter limiter = Limiters.on(new ManualTime());
+    assertThatThrownBy(() -> forgotten(limiter).build())
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage(
+            "Forgotten has no default, but the rule /sign-up asks for it and would not be limited;"
+                + " write burst, count and period, or unlimited: true");
+    assertThat(forgotten(limiter).missingDefaults(MissingDefault.WARN).build()).isNotNull();
+    assertThat(limiter.limits().unmet(limiter.limits().get())).hasSize(1);
+  }
+
+  @Test
+  void limitsThatLackWhatARuleNames_doNotReplaceThoseThatHold() {
+    Limiter limiter = Limiters.on(new ManualTime());
+    Limits good = limiter.limits().get();
+    RateLimitFilter filter =
+        RateLimitFilter.builder(limiter)
+            .rule(Rule.on("/page").limit("PerKey", VaryBy.constant("all")).build())
+            .build();
+    Limits bad = Limits.builder(good.catalogue()).build();
+    assertThatThrownBy(() -> limiter.limits().replace(bad))
+        .isInstanceOf(MissingDefaultException.class)
+        .hasMessageContaining("the rule /page");
+    assertThat(limiter.limits().get()).isSameAs(good);
+    filter.destroy();
+    limiter.limits().replace(bad);
+    assertThat(limiter.limits().get()).isSameAs(bad);
   }
 }

@@ -14,6 +14,7 @@ import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.MissingDefault;
 import dev.sluice.server.wire.WireException;
 import dev.sluice.server.wire.WireReader;
 import dev.sluice.server.wire.WireRequest;
@@ -29,12 +30,14 @@ final class ActResource extends Resource {
   private static final WireReader READER = WireReader.ofHttp();
 
   private final Act act;
+  private final MissingDefault onMissing;
   private final Limiter limiter;
   private final AsyncLimiter async;
 
-  ActResource(Act act, Limiter limiter) {
+  ActResource(Act act, Limiter limiter, MissingDefault onMissing) {
     super(HttpMethod.POST);
     this.act = act;
+    this.onMissing = onMissing;
     this.limiter = limiter;
     this.async = limiter.async();
   }
@@ -65,7 +68,9 @@ final class ActResource extends Resource {
     WireRequest wire = READER.read(json, 0, json.length);
     Limits limits = limiter.limits().get();
     List<Transaction> transactions =
-        act == Act.RESET ? wire.toResets(limits) : wire.toTransactions(limits);
+        act == Act.RESET
+            ? wire.toResets(limits, onMissing)
+            : wire.toTransactions(limits, onMissing);
     return switch (act) {
       case CHECK -> answered(async.check(transactions), wire, denied);
       case SPEND -> answered(async.spend(transactions), wire, denied);

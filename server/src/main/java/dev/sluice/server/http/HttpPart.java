@@ -4,6 +4,7 @@ import com.linecorp.armeria.common.MediaType;
 import com.linecorp.armeria.server.ServerBuilder;
 import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver.Act;
+import dev.sluice.limit.MissingDefault;
 import dev.sluice.server.Part;
 import dev.sluice.store.BucketStore;
 
@@ -12,6 +13,7 @@ public final class HttpPart implements Part {
 
   private final Limiter limiter;
   private final Runnable ready;
+  private final MissingDefault onMissing;
 
   /**
    * Makes the door.
@@ -31,8 +33,22 @@ public final class HttpPart implements Part {
    *     NotReadyException} or a {@link dev.sluice.store.StoreException} if not; may block
    */
   public HttpPart(Limiter limiter, Runnable ready) {
+    this(limiter, ready, MissingDefault.REFUSE);
+  }
+
+  /**
+   * Makes the door of a server that may answer for limits that are not configured.
+   *
+   * @param limiter decides
+   * @param ready as above
+   * @param onMissing whether a request for a limit that is known, and not configured, is refused
+   *     like one for an unknown limit; otherwise it is allowed, and the answer says that nothing
+   *     limits it
+   */
+  public HttpPart(Limiter limiter, Runnable ready, MissingDefault onMissing) {
     this.limiter = limiter;
     this.ready = ready;
+    this.onMissing = onMissing;
   }
 
   @Override
@@ -42,12 +58,12 @@ public final class HttpPart implements Part {
         .service("/openapi.json", new PageResource(MediaType.JSON_UTF_8, "openapi.json"))
         .service("/healthz", HealthResource.alive())
         .service("/readyz", HealthResource.ready(ready))
-        .service("/v1/check", new ActResource(Act.CHECK, limiter))
-        .service("/v1/spend", new ActResource(Act.SPEND, limiter))
-        .service("/v1/refund", new ActResource(Act.REFUND, limiter))
-        .service("/v1/reset", new ActResource(Act.RESET, limiter))
+        .service("/v1/check", new ActResource(Act.CHECK, limiter, onMissing))
+        .service("/v1/spend", new ActResource(Act.SPEND, limiter, onMissing))
+        .service("/v1/refund", new ActResource(Act.REFUND, limiter, onMissing))
+        .service("/v1/reset", new ActResource(Act.RESET, limiter, onMissing))
         .service("/v1/limits", new LimitsResource(limiter.limits()))
-        .serviceUnder(LimitResource.UNDER, new LimitResource(limiter))
+        .serviceUnder(LimitResource.UNDER, new LimitResource(limiter, onMissing))
         .errorHandler(new Failures());
   }
 }

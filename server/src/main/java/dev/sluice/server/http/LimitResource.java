@@ -10,6 +10,7 @@ import dev.sluice.Limiter;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.MissingDefault;
 import dev.sluice.server.wire.WireException;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
@@ -34,11 +35,13 @@ final class LimitResource extends Resource {
   private static final Pattern PATH =
       Pattern.compile(UNDER + "(?<limit>[^/?]+)(?:/buckets/(?<id>[^?]*))?\\??");
 
+  private final MissingDefault onMissing;
   private final CurrentLimits limits;
   private final AsyncLimiter limiter;
 
-  LimitResource(Limiter limiter) {
+  LimitResource(Limiter limiter, MissingDefault onMissing) {
     super(HttpMethod.GET);
+    this.onMissing = onMissing;
     this.limits = limiter.limits();
     this.limiter = limiter.async();
   }
@@ -54,6 +57,9 @@ final class LimitResource extends Resource {
     }
     String limit = decoded(path.group("limit"), "limit");
     String id = path.group("id");
+    if (onMissing == MissingDefault.REFUSE) {
+      var unused = limits.get().configured(limit);
+    }
     return id == null
         ? CompletableFuture.completedFuture(described(limit))
         : limiter
@@ -63,7 +69,7 @@ final class LimitResource extends Resource {
 
   private AggregatedHttpResponse described(String limit) {
     Limits now = limits.get();
-    LimitName name = now.catalogue().get(limit);
+    LimitName name = now.configured(limit);
     return Answers.json(HttpStatus.OK, json -> LimitsResource.write(name, now, json));
   }
 

@@ -16,7 +16,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
-/** {@code GET /v1/limits}: the names that there are, with their defaults. */
+/** {@code GET /v1/limits}: the limits that are configured, with their defaults. */
 final class LimitsResource extends Resource {
 
   private final CurrentLimits current;
@@ -37,7 +37,7 @@ final class LimitsResource extends Resource {
             json -> {
               json.writeStartObject();
               json.writeArrayFieldStart("limits");
-              for (LimitName name : limits.catalogue().names()) {
+              for (LimitName name : limits.configured()) {
                 write(name, limits, json);
               }
               json.writeEndArray();
@@ -51,9 +51,16 @@ final class LimitsResource extends Resource {
     json.writeStringField("name", name.name());
     json.writeNumberField("number", name.number());
     json.writeStringField("id", name.id().name());
-    DecisionWriter.writeQuota(quota, json);
+    json.writeBooleanField("limited", quota != null);
+    if (quota == null) {
+      DecisionWriter.writeReason(limits.coverage(name), json);
+    } else {
+      DecisionWriter.writeQuota(quota, json);
+    }
     json.writeNumberField("overrides", limits.overridesOf(name).size());
-    json.writeStringField("helpLink", name.helpLink());
+    if (name.helpLink() != null) {
+      json.writeStringField("helpLink", name.helpLink());
+    }
     json.writeEndObject();
   }
 }

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import dev.sluice.Decision;
 import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Coverage;
 import dev.sluice.limit.GoDuration;
 import java.io.IOException;
 import org.jspecify.annotations.Nullable;
@@ -24,7 +25,8 @@ public final class DecisionWriter {
   public static void write(Decision decision, boolean batch, JsonGenerator json)
       throws IOException {
     json.writeStartObject();
-    writeFields(decision, json);
+    boolean isPart = !batch && decision.transaction() == null && decision.parts().size() == 1;
+    writeFields(isPart ? decision.parts().get(0) : decision, json);
     if (batch) {
       json.writeArrayFieldStart("decisions");
       for (Decision part : decision.parts()) {
@@ -39,12 +41,21 @@ public final class DecisionWriter {
 
   private static void writeFields(Decision decision, JsonGenerator json) throws IOException {
     Transaction transaction = decision.transaction();
+    Quota quota = transaction == null ? null : transaction.quota();
     json.writeBooleanField("allowed", decision.allowed());
-    json.writeStringField("limit", transaction == null ? null : transaction.name().name());
-    json.writeStringField("id", transaction == null ? null : transaction.id());
-    json.writeStringField("bucketKey", transaction == null ? null : transaction.bucketKey());
-    json.writeNumberField("remaining", decision.remaining());
-    writeQuota(transaction == null ? null : transaction.quota(), json);
+    json.writeBooleanField("limited", decision.limited());
+    if (!decision.limited()) {
+      writeReason(transaction == null ? null : transaction.coverage(), json);
+    }
+    if (transaction != null) {
+      json.writeStringField("limit", transaction.name().name());
+      json.writeStringField("id", transaction.id());
+      json.writeStringField("bucketKey", transaction.bucketKey());
+    }
+    if (decision.limited() && quota != null) {
+      json.writeNumberField("remaining", decision.remaining());
+      writeQuota(quota, json);
+    }
     writeTime("retryIn", decision.retryInNanos(), json);
     writeTime("resetIn", decision.resetInNanos(), json);
     String message = decision.message();
@@ -67,23 +78,38 @@ public final class DecisionWriter {
   }
 
   /**
-   * Writes the fields of a quota into the current object, all null where there is none.
+   * Writes why nothing is limited into the current object.
    *
-   * @param quota the quota, null for a disabled limit
+   * @param coverage what the limits say; null where there was nothing to check
+   * @param json where it goes
+   * @throws IOException if the target throws it
+   */
+  public static void writeReason(@Nullable Coverage coverage, JsonGenerator json)
+      throws IOException {
+    String reason = "nothingToCheck";
+    if (coverage != null) {
+      reason =
+          switch (coverage) {
+            case UNLIMITED -> "unlimited";
+            case NO_DEFAULT -> "noDefault";
+            case NOT_CONFIGURED -> "notConfigured";
+            case LIMITED -> reason;
+          };
+    }
+    json.writeStringField("reason", reason);
+  }
+
+  /**
+   * Writes the fields of a quota into the current object.
+   *
+   * @param quota the quota
    * @param json where they go
    * @throws IOException if the target throws it
    */
-  public static void writeQuota(@Nullable Quota quota, JsonGenerator json) throws IOException {
-    if (quota == null) {
-      json.writeNullField("burst");
-      json.writeNullField("count");
-      json.writeNullField("period");
-      json.writeNullField("periodSeconds");
-    } else {
-      json.writeNumberField("burst", quota.burst());
-      json.writeNumberField("count", quota.count());
-      json.writeStringField("period", GoDuration.format(quota.period()));
-      writeSeconds("periodSeconds", quota.period().toNanos(), json);
-    }
+  public static void writeQuota(Quota quota, JsonGenerator json) throws IOException {
+    json.writeNumberField("burst", quota.burst());
+    json.writeNumberField("count", quota.count());
+    json.writeStringField("period", GoDuration.format(quota.period()));
+    writeSeconds("periodSeconds", quota.period().toNanos(), json);
   }
 }

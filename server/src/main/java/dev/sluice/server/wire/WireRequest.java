@@ -2,6 +2,7 @@ package dev.sluice.server.wire;
 
 import dev.sluice.Transaction;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.MissingDefault;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -78,33 +79,35 @@ public final class WireRequest {
    * Looks the transactions of a check, spend or refund up. To be called once.
    *
    * @param limits the limits that hold now
+   * @param onMissing whether a limit that is known, and not configured, is a mistake
    * @return one transaction, or those of the batch in their order
    * @throws WireException with everything that is wrong in the request
    */
-  public List<Transaction> toTransactions(Limits limits) {
-    return lookedUp(limits, false);
+  public List<Transaction> toTransactions(Limits limits, MissingDefault onMissing) {
+    return lookedUp(limits, onMissing, false);
   }
 
   /**
    * Looks the transactions of a reset up; a cost or a kind is a mistake there. To be called once.
    *
    * @param limits the limits that hold now
+   * @param onMissing whether a limit that is known, and not configured, is a mistake
    * @return one transaction, or those of the batch in their order
    * @throws WireException with everything that is wrong in the request
    */
-  public List<Transaction> toResets(Limits limits) {
-    return lookedUp(limits, true);
+  public List<Transaction> toResets(Limits limits, MissingDefault onMissing) {
+    return lookedUp(limits, onMissing, true);
   }
 
-  private List<Transaction> lookedUp(Limits limits, boolean reset) {
+  private List<Transaction> lookedUp(Limits limits, MissingDefault onMissing, boolean reset) {
     List<Transaction> found = new ArrayList<>();
     if (batch == null) {
-      Transaction transaction = lookedUp(single, "", limits, reset);
+      Transaction transaction = lookedUp(single, "", limits, onMissing, reset);
       if (transaction != null) {
         found.add(transaction);
       }
     } else {
-      lookUpBatch(batch, limits, reset, found);
+      lookUpBatch(batch, limits, onMissing, reset, found);
     }
     requireSound();
     return found;
@@ -113,6 +116,7 @@ public final class WireRequest {
   private void lookUpBatch(
       List<@Nullable WireTransaction> wires,
       Limits limits,
+      MissingDefault onMissing,
       boolean reset,
       List<Transaction> found) {
     if (single.limit() != null || single.id() != null || single.cost() != null) {
@@ -128,7 +132,7 @@ public final class WireRequest {
     Map<String, Integer> places = new HashMap<>();
     for (int i = 0; i < wires.size(); i++) {
       String path = "transactions[" + i + "]";
-      Transaction transaction = lookedUp(wires.get(i), path + ".", limits, reset);
+      Transaction transaction = lookedUp(wires.get(i), path + ".", limits, onMissing, reset);
       if (transaction == null) {
         continue;
       }
@@ -145,13 +149,17 @@ public final class WireRequest {
   }
 
   private @Nullable Transaction lookedUp(
-      @Nullable WireTransaction wire, String path, Limits limits, boolean reset) {
+      @Nullable WireTransaction wire,
+      String path,
+      Limits limits,
+      MissingDefault onMissing,
+      boolean reset) {
     if (wire == null) {
       return null;
     }
     if (reset) {
       wire.requireNoCostOrKind(path, mistakes);
     }
-    return wire.toTransaction(limits, path, mistakes);
+    return wire.toTransaction(limits, onMissing, path, mistakes);
   }
 }

@@ -4,6 +4,7 @@ import dev.sluice.Transaction;
 import dev.sluice.limit.IdTexts;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.MissingDefault;
 import dev.sluice.limit.Suggestion;
 import dev.sluice.limit.UnknownLimitException;
 import java.util.List;
@@ -30,8 +31,9 @@ public record WireTransaction(
    * @param mistakes takes everything that is wrong
    * @return null if anything is wrong
    */
-  @Nullable Transaction toTransaction(Limits limits, String path, Mistakes mistakes) {
-    boolean known = isKnown(limits, path, mistakes);
+  @Nullable Transaction toTransaction(
+      Limits limits, MissingDefault onMissing, String path, Mistakes mistakes) {
+    boolean known = isKnown(limits, onMissing, path, mistakes);
     if (id == null) {
       mistakes.add(path + "id", "found no id, expected what is to be limited, a string");
     }
@@ -56,13 +58,16 @@ public record WireTransaction(
     }
   }
 
-  private boolean isKnown(Limits limits, String path, Mistakes mistakes) {
+  private boolean isKnown(Limits limits, MissingDefault onMissing, String path, Mistakes mistakes) {
     if (limit == null) {
       mistakes.add(path + "limit", "found no limit, expected the name of one");
       return false;
     }
     try {
-      var unused = limits.catalogue().get(limit);
+      var unused =
+          onMissing == MissingDefault.REFUSE
+              ? limits.configured(limit)
+              : limits.catalogue().get(limit);
       return true;
     } catch (UnknownLimitException e) {
       mistakes.addRefused(e, path);

@@ -8,6 +8,7 @@ import dev.sluice.testkit.ManualTime;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -49,7 +50,7 @@ final class HttpAnswersTest {
     assertThat(answer.statusCode()).isEqualTo(200);
     assertThat(answer.body())
         .isEqualTo(
-            "{\"allowed\":true,\"limit\":\"LoginsPerIPAddress\",\"id\":\"192.0.2.7\","
+            "{\"allowed\":true,\"limited\":true,\"limit\":\"LoginsPerIPAddress\",\"id\":\"192.0.2.7\","
                 + "\"bucketKey\":\"101:192.0.2.7\",\"remaining\":9,\"burst\":10,\"count\":10,"
                 + "\"period\":\"1m0s\",\"periodSeconds\":60,"
                 + "\"retryInNanos\":0,\"retryInSeconds\":0,"
@@ -138,21 +139,63 @@ final class HttpAnswersTest {
     String batch =
         "{\"transactions\":[{\"limit\":\"ApiCallsPerKey\",\"id\":\"k\",\"kind\":\"spendOnly\"}]}";
     JsonNode allowed = TestServer.json(server.post("/v1/spend", batch));
-    assertThat(allowed.get("limit").isNull()).isTrue();
-    assertThat(allowed.get("remaining").asLong()).isEqualTo(Long.MAX_VALUE);
+    assertThat(allowed.get("limited").asBoolean()).isFalse();
+    assertThat(allowed.get("reason").asText()).isEqualTo("nothingToCheck");
+    assertThat(allowed.has("limit")).isFalse();
+    assertThat(allowed.has("remaining")).isFalse();
     assertThat(allowed.at("/decisions/0/remaining").asLong()).isEqualTo(99);
   }
 
   @Test
-  void disabledLimit_isAllowedWithoutAQuota() {
-    JsonNode allowed =
+  void limitThatIsUnlimited_isAllowed_andTheAnswerSaysWhy() {
+    String body = "{\"limit\":\"FailedLoginsPerIPAddress\",\"id\":\"192.0.2.7\"}";
+    for (String act : List.of("check", "spend")) {
+      assertThat(server.post("/v1/" + act, body).body())
+          .isEqualTo(
+              "{\"allowed\":true,\"limited\":false,\"reason\":\"unlimited\","
+                  + "\"limit\":\"FailedLoginsPerIPAddress\",\"id\":\"192.0.2.7\","
+                  + "\"bucketKey\":\"102:192.0.2.7\",\"retryInNanos\":0,\"retryInSeconds\":0,"
+                  + "\"resetInNanos\":0,\"resetInSeconds\":0}");
+    }
+    JsonNode refund = TestServer.json(server.post("/v1/refund", body));
+    assertThat(refund.get("allowed").asBoolean()).as("nothing was given back").isFalse();
+    assertThat(refund.get("limited").asBoolean()).isFalse();
+    JsonNode bucket =
+        TestServer.json(server.get("/v1/limits/FailedLoginsPerIPAddress/buckets/192.0.2.7"));
+    assertThat(bucket.get("reason").asText()).isEqualTo("unlimited");
+  }
+
+  @Test
+  void limitWithOverridesAlone_saysSoForOtherIds() {
+    JsonNode other =
         TestServer.json(
-            server.post("/v1/spend", "{\"limit\":\"SignUpsPerIPAddress\",\"id\":\"192.0.2.7\"}"));
-    assertThat(allowed.get("allowed").asBoolean()).isTrue();
-    assertThat(allowed.get("remaining").longValue()).isEqualTo(Long.MAX_VALUE);
-    assertThat(allowed.get("burst").isNull()).isTrue();
-    assertThat(allowed.get("count").isNull()).isTrue();
-    assertThat(allowed.get("period").isNull()).isTrue();
+            server.post(
+                "/v1/spend", "{\"limit\":\"LoginsPerUserPerIPAddress\",\"id\":\"192.0.2.8:bob\"}"));
+    assertThat(other.get("limited").asBoolean()).isFalse();
+    assertThat(other.get("reason").asText()).isEqualTo("noDefault");
+    JsonNode overridden =
+        TestServer.json(
+            server.post(
+                "/v1/spend", "{\"limit\":\"LoginsPerUserPerIPAddress\",\"id\":\"192.0.2.7:bob\"}"));
+    assertThat(overridden.get("limited").asBoolean()).isTrue();
+    assertThat(overridden.get("remaining").asLong()).isZero();
+  }
+
+  @Test
+  void limitThatIsNotConfigured_isAnsweredLikeAnUnknownOne() {
+    String body = "{\"limit\":\"SignUpsPerIPAddress\",\"id\":\"192.0.2.7\"}";
+    for (String act : List.of("check", "spend", "refund", "reset")) {
+      HttpResponse<String> refused = server.post("/v1/" + act, body);
+      assertThat(refused.statusCode()).as(act).isEqualTo(404);
+      assertThat(refused.body()).contains("SignUpsPerIPAddress is not configured");
+    }
+    assertThat(server.get("/v1/limits/SignUpsPerIPAddress").statusCode()).isEqualTo(404);
+    assertThat(server.get("/v1/limits/SignUpsPerIPAddress/buckets/192.0.2.7").statusCode())
+        .isEqualTo(404);
+    String limits = server.get("/v1/limits").body();
+    assertThat(limits)
+        .contains("FailedLoginsPerIPAddress", "\"reason\":\"unlimited\"", "\"noDefault\"")
+        .doesNotContain("SignUpsPerIPAddress", "null");
   }
 
   @ParameterizedTest

@@ -5,7 +5,7 @@ import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.Limits;
 import java.time.Duration;
 
-/** Limits that the tests of the door share: some that limit, one that is disabled. */
+/** Limits that the tests of the door share: one of each kind, and one that is missing. */
 final class SampleFixture {
 
   private SampleFixture() {}
@@ -15,6 +15,8 @@ final class SampleFixture {
         .limit("LoginsPerIPAddress", Quota.per(10, Duration.ofMinutes(1)))
         .limit("ApiCallsPerKey", Quota.of(100, 50, Duration.ofSeconds(1)))
         .limit("SignUpsPerIPv6Range", Quota.per(20, Duration.ofDays(1)))
+        .unlimited("FailedLoginsPerIPAddress")
+        .override("LoginsPerUserPerIPAddress", "192.0.2.7:bob", Quota.per(1, Duration.ofDays(1)))
         .override("ApiCallsPerKey", "slow", Quota.of(2, 1, Duration.ofMillis(1500)))
         .build();
   }
