@@ -37,6 +37,31 @@ final class LintCommandTest {
   }
 
   @Test
+  void limitThatIsAskedFor_andHasNoDefault_isAMistake() throws IOException {
+    String limits =
+        write(
+            "l.yml",
+            "LoginsPerIPAddress: {burst: 1, count: 1, period: 1s}\nApiCallsPerKey: {unlimited: true}\n");
+    Cli run =
+        Cli.run(
+            "lint",
+            "--limits",
+            limits,
+            "--for",
+            "LoginsPerIPAddress",
+            "--for",
+            "SignUpsPerIPAddress",
+            "--for",
+            "ApiCallsPerKey");
+    assertThat(run.code()).isEqualTo(Exit.NO);
+    assertThat(run.out())
+        .isEqualTo(
+            limits
+                + ":1:1: SignUpsPerIPAddress has no default, but --for asks for it and would not be"
+                + " limited; write burst, count and period, or unlimited: true\n");
+  }
+
+  @Test
   void worstPeriod_isWhatTheLimitReallyLetsThrough() throws IOException {
     String limits =
         write(

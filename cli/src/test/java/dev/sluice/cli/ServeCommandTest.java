@@ -275,6 +275,28 @@ final class ServeCommandTest {
   }
 
   @Test
+  void limitThatIsAskedFor_andHasNoDefault_isRefusedAtTheStart(@TempDir Path folder)
+      throws IOException {
+    Path limits =
+        Files.writeString(
+            folder.resolve("l.yml"), "LoginsPerIPAddress: {burst: 1, count: 1, period: 1s}\n");
+    for (String[] option :
+        List.of(
+            new String[] {"--for", "SignUpsPerIPAddress"},
+            new String[] {"--on-failure", "SignUpsPerIPAddress=deny"})) {
+      Cli run =
+          Cli.run("serve", "--http", ":0", "--limits", limits.toString(), option[0], option[1]);
+      assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+      assertThat(run.err())
+          .contains("SignUpsPerIPAddress has no default, but " + option[0] + " asks for it");
+    }
+    Cli unknown = Cli.run("serve", "--http", ":0", "--for", "SignUpsPerIpAddress");
+    assertThat(unknown.err()).contains("did you mean \"SignUpsPerIPAddress\"?");
+    Cli policy = Cli.run("serve", "--http", ":0", "--missing-default", "maybe");
+    assertThat(policy.err()).contains("expected refuse, warn or allow");
+  }
+
+  @Test
   void port_thatIsTaken_isRefused() throws IOException {
     try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       Cli run = Cli.run("serve", "--http", "127.0.0.1:" + taken.getLocalPort());

@@ -216,14 +216,14 @@ final class HttpAnswersTest {
   @Test
   void limits_areListedWithTheirDefaults() {
     JsonNode limits = TestServer.json(server.get("/v1/limits")).get("limits");
-    assertThat(limits).hasSize(6);
+    assertThat(limits).hasSize(5);
     assertThat(limits.get(0).toString())
         .isEqualTo(
-            "{\"name\":\"ApiCallsPerKey\",\"number\":104,\"id\":\"string\",\"burst\":100,"
-                + "\"count\":50,\"period\":\"1s\",\"periodSeconds\":1,"
-                + "\"overrides\":1,\"helpLink\":null}");
+            "{\"name\":\"ApiCallsPerKey\",\"number\":104,\"id\":\"string\",\"limited\":true,"
+                + "\"burst\":100,\"count\":50,\"period\":\"1s\",\"periodSeconds\":1,"
+                + "\"overrides\":1}");
     assertThat(limits.findValuesAsText("name"))
-        .contains("LoginsPerIPAddress", "SignUpsPerIPAddress");
+        .contains("LoginsPerIPAddress", "FailedLoginsPerIPAddress");
   }
 
   @Test
