@@ -91,7 +91,7 @@ public final class ReferenceBuckets {
     for (Transaction transaction : transactions) {
       Quota quota = transaction.quota();
       if (quota == null || transaction.kind() == Kind.ALLOW_ONLY) {
-        answers.add(Answer.UNLIMITED);
+        answers.add(Answer.NOTHING_GIVEN);
         continue;
       }
       BigInteger lacking = lacking(transaction.bucketKey(), quota);
@@ -176,6 +176,7 @@ public final class ReferenceBuckets {
   public record Answer(boolean allowed, long remaining, long retryInNanos, long resetInNanos) {
 
     private static final Answer UNLIMITED = new Answer(true, Long.MAX_VALUE, 0, 0);
+    private static final Answer NOTHING_GIVEN = new Answer(false, Long.MAX_VALUE, 0, 0);
 
     /**
      * A decision, to be compared with an answer.
