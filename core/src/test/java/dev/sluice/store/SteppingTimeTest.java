@@ -56,6 +56,27 @@ class SteppingTimeTest {
     }
   }
 
+  /** New keys want the slots of those that are full; after the step back they are not full. */
+  @Test
+  void fullBuckets_beforeAStepBack_areThereAfterIt() {
+    MemoryStore store = store();
+    for (int id = 0; id < 2_000; id++) {
+      assertThat(charge(store, Act.SPEND, "1:" + id).tatNanos()).isZero();
+    }
+    nowNanos.addAndGet(2 * SECOND);
+    for (int id = 0; id < 6_000; id++) {
+      assertThat(charge(store, Act.SPEND, "2:" + id).tatNanos()).isZero();
+    }
+    nowNanos.set(START);
+    for (int id = 0; id < 2_000; id++) {
+      assertThat(charge(store, Act.CHECK, "1:" + id).tatNanos()).isEqualTo(START + SECOND);
+    }
+  }
+
+  private static Reading charge(MemoryStore store, Act act, String key) {
+    return store.charge(List.of(new Charge(key, act, SECOND, 9 * SECOND, Charge.NO_END))).get(0);
+  }
+
   @Test
   void step_furtherBackThanWasSaid_isRefusedAndChargesNothing() {
     MemoryStore store = store();
