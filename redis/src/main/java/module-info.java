@@ -10,6 +10,7 @@ module dev.sluice.redis {
   requires io.netty.buffer;
   requires io.netty.common;
   requires io.netty.handler;
+  requires io.netty.resolver.dns;
   requires io.netty.transport;
   requires lettuce.core;
 
