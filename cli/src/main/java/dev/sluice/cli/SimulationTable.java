@@ -1,5 +1,6 @@
 package dev.sluice.cli;
 
+import dev.sluice.lab.Conclusion;
 import dev.sluice.lab.Labels;
 import dev.sluice.lab.Measure;
 import dev.sluice.lab.Numbers;
@@ -47,6 +48,8 @@ final class SimulationTable {
     int[] widths = new int[head.size()];
     rows.forEach(row -> Arrays.setAll(widths, i -> Math.max(widths[i], row.get(i).length())));
     rows.forEach(row -> lines.add(line(row, widths)));
+    lines.add("");
+    lines.add("Verdict: " + Conclusion.of(outcomes));
     return lines;
   }
 

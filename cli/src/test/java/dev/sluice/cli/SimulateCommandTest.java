@@ -37,6 +37,8 @@ final class SimulateCommandTest {
             peak in 1m                   100           101     101
             variance                     164          41.2    41.2
             wrongly denied                 -             0       -
+
+            Verdict: With time-bucket a client is locked out for up to 59 min, with gcra for 36 s. After the first 1 h, time-bucket lets up to 100 requests through in 1m, gcra 2.
             """);
   }
 

@@ -14,7 +14,10 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
-/** What the docs show of {@code sluice simulate} is what it prints. */
+/**
+ * What the docs show of {@code sluice simulate} is what it prints. {@code -Dsluice.write} writes
+ * it.
+ */
 final class SimulateDocsTest {
 
   private static final Path DOCS = Path.of("..", "docs");
@@ -24,17 +27,25 @@ final class SimulateDocsTest {
   @TestFactory
   Stream<DynamicTest> commands_printWhatIsShown() {
     return Stream.of("algorithms.md", "command-line.md")
-        .flatMap(SimulateDocsTest::shown)
-        .map(
-            match ->
-                DynamicTest.dynamicTest(
-                    match.group(1),
-                    () -> {
-                      Cli run = Cli.run(match.group(1).split(" ", -1));
-                      assertThat(run.out()).isEqualTo(match.group(2));
-                      assertThat(run.err()).isEmpty();
-                      assertThat(run.code()).isEqualTo(Exit.DONE);
-                    }));
+        .flatMap(page -> shown(page).map(match -> test(page, match)));
+  }
+
+  private static DynamicTest test(String page, MatchResult match) {
+    return DynamicTest.dynamicTest(
+        match.group(1),
+        () -> {
+          Cli run = Cli.run(match.group(1).split(" ", -1));
+          if (System.getProperty("sluice.write") != null) {
+            Path file = DOCS.resolve(page);
+            String shown = "$ ./sluice " + match.group(1) + "\n";
+            Files.writeString(
+                file, Files.readString(file).replace(shown + match.group(2), shown + run.out()));
+            return;
+          }
+          assertThat(run.out()).isEqualTo(match.group(2));
+          assertThat(run.err()).isEmpty();
+          assertThat(run.code()).isEqualTo(Exit.DONE);
+        });
   }
 
   @Test

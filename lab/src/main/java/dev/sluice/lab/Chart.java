@@ -5,8 +5,8 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * A chart over time: one panel for each subject, one below the other, on the same scales. SVG
- * without a script, for a page or as a file.
+ * A chart over time: one panel for each subject, side by side where there is room, on the same
+ * scales. SVG on a background of its own, without a script, for a page or as a file.
  *
  * @param id of its elements, unique in a page
  * @param title what it is
@@ -14,6 +14,7 @@ import java.util.Locale;
  * @param unit of the numbers on the left
  * @param lengthNanos how long the time axis is
  * @param highest the number at the highest tick
+ * @param scale how numbers become heights
  * @param panels one for each subject
  */
 record Chart(
@@ -23,10 +24,12 @@ record Chart(
     String unit,
     long lengthNanos,
     double highest,
+    Scale scale,
     List<Panel> panels) {
 
+  private static final int MARGIN = 10;
   private static final int RIGHT = 14;
-  private static final int UNIT_HEIGHT = 24;
+  private static final int UNIT_HEIGHT = 28;
   private static final int HEADING = 29;
   private static final int WIDE_LETTER = 9; // of a label, on average
   private static final int NOTE_HEIGHT = 18;
@@ -37,6 +40,23 @@ record Chart(
 
   /** How much of a panel is left free above its limit, for the word that stands there. */
   private static final double ROOM_ABOVE_LIMIT = 1.25;
+
+  /** How a number becomes a share of the height. */
+  enum Scale {
+    /** Twice the number is twice as high. */
+    LINEAR,
+    /** Heights are square roots, so that a trickle can be seen beside a spike. */
+    ROOT;
+
+    /** Where ticks stand, as shares of the highest number. */
+    private double[] ticks() {
+      return this == ROOT ? new double[] {0, 0.01, 0.1, 1} : new double[] {0, 0.5, 1};
+    }
+
+    double height(double share) {
+      return this == ROOT ? Math.sqrt(share) : share;
+    }
+  }
 
   /**
    * What one panel shows.
@@ -58,9 +78,9 @@ record Chart(
       double limit,
       List<Drip.Stall> stalls) {}
 
-  /** A picture by itself, light or dark as its surroundings are. */
+  /** A picture by itself: light, whatever surrounds it, for browsers and for librsvg. */
   String file(ChartSize size) {
-    return svg(size, "<style>" + ReportStyle.forCharts() + "</style>").replace("><", ">\n<") + "\n";
+    return svg(size, "<style>" + ReportStyle.forFiles() + "</style>").replace("><", ">\n<") + "\n";
   }
 
   /** For a page that has the style already. */
@@ -70,9 +90,12 @@ record Chart(
 
   private String svg(ChartSize size, String style) {
     StringBuilder out = new StringBuilder();
-    int heading = HEADING + (notesFit(size) ? 0 : NOTE_HEIGHT);
+    int columns = size.columns(panels.size());
+    int panelWidth = size.width / columns;
+    int heading = HEADING + (notesFit(panelWidth) ? 0 : NOTE_HEIGHT);
     int panelHeight = heading + size.plotHeight + TIMES_HEIGHT;
-    int height = UNIT_HEIGHT + panels.size() * panelHeight + LAST;
+    int rows = (panels.size() + columns - 1) / columns;
+    int height = UNIT_HEIGHT + rows * panelHeight + LAST;
     String own = id + "-" + size.text();
     out.append(
         String.format(
@@ -85,47 +108,65 @@ record Chart(
     out.append("<title id=\"%s-t\">%s</title>".formatted(own, Html.escaped(title)));
     out.append("<desc id=\"%s-d\">%s</desc>".formatted(own, Html.escaped(text)));
     out.append(style);
-    text(out, "unit", 2, 15, "start", unit);
-    int y = UNIT_HEIGHT;
-    for (Panel panel : panels) {
-      panel(out, panel, size, y, heading);
-      y += panelHeight;
+    out.append(
+        "<rect class=\"paper\" x=\"0.5\" y=\"0.5\" width=\"%s\" height=\"%s\" rx=\"6\"/>"
+            .formatted(size.width - 1, height - 1));
+    text(out, "unit", MARGIN, 17, "start", unit);
+    for (int i = 0; i < panels.size(); i++) {
+      Slot slot =
+          new Slot(
+              i % columns * panelWidth,
+              UNIT_HEIGHT + i / columns * panelHeight,
+              panelWidth,
+              heading,
+              size.timeTicks(columns));
+      panel(out, panels.get(i), size, slot);
     }
-    text(out, "tick", size.width - RIGHT, y + 8, "end", "simulated time");
+    text(out, "tick", size.width - RIGHT, height - 10, "end", "simulated time");
     return out.append("</svg>").toString();
   }
 
   /** Whether the notes stand beside the labels, by the width of an average letter. */
-  private boolean notesFit(ChartSize size) {
+  private boolean notesFit(int width) {
     return panels.stream()
-        .allMatch(p -> p.label.length() * WIDE_LETTER + p.note.length() * 8 + 10 <= size.width);
+        .allMatch(p -> p.label.length() * WIDE_LETTER + p.note.length() * 8 + 20 <= width);
   }
 
-  private void panel(StringBuilder out, Panel panel, ChartSize size, int top, int heading) {
+  private void panel(StringBuilder out, Panel panel, ChartSize size, Slot slot) {
     Frame frame =
         new Frame(
-            size.left,
-            top + heading,
-            size.width - size.left - RIGHT,
+            slot.x() + size.left,
+            slot.y() + slot.heading(),
+            slot.width() - size.left - RIGHT,
             size.plotHeight,
             lengthNanos,
-            panel.limit > 0 ? highest * ROOM_ABOVE_LIMIT : highest);
+            panel.limit > 0 ? highest * ROOM_ABOVE_LIMIT : highest,
+            scale);
+    int left = slot.x() + MARGIN;
     out.append("<g>");
     out.append(
         String.format(
             Locale.ROOT,
-            "<text x=\"2\" y=\"%d\"><tspan class=\"label\"%s>%s</tspan><tspan %s>%s</tspan></text>",
-            top + 16,
-            panel.label.length() * WIDE_LETTER > size.width
-                ? " textLength=\"" + (size.width - 8) + "\" lengthAdjust=\"spacingAndGlyphs\""
+            "<text x=\"%d\" y=\"%d\"><tspan class=\"label\"%s>%s</tspan><tspan class=\"say\" %s>%s</tspan></text>",
+            left,
+            slot.y() + 16,
+            panel.label.length() * WIDE_LETTER > slot.width()
+                ? " textLength=\""
+                    + (slot.width() - 2 * MARGIN)
+                    + "\" lengthAdjust=\"spacingAndGlyphs\""
                 : "",
             Html.escaped(panel.label),
-            heading == HEADING ? "dx=\"10\"" : "x=\"2\" dy=\"" + NOTE_HEIGHT + "\"",
+            slot.heading() == HEADING
+                ? "dx=\"10\""
+                : "x=\"" + left + "\" dy=\"" + NOTE_HEIGHT + "\"",
             Html.escaped(panel.note)));
     for (Drip.Stall stall : panel.stalls) {
       shade(out, frame, stall);
     }
-    for (double share : new double[] {0, 0.5, 1}) {
+    for (double share : scale.ticks()) {
+      if (scale == Scale.ROOT && share * highest != Math.rint(share * highest)) {
+        continue; // requests are whole
+      }
       double y = frame.y(share * highest);
       out.append(
           "<path class=\"%s\" d=\"M%s %sH%s\"/>"
@@ -136,7 +177,7 @@ record Chart(
                   number(frame.left() + frame.width())));
       text(out, "tick", frame.left() - 6, y + 4, "end", Axis.number(share * highest));
     }
-    for (long at : Axis.times(lengthNanos, size.mostTimeTicks)) {
+    for (long at : Axis.times(lengthNanos, slot.timeTicks())) {
       double x = frame.x(at);
       out.append("<path class=\"grid\" d=\"M%s %sv5\"/>".formatted(number(x), number(frame.y(0))));
       text(out, "tick", x, frame.y(0) + 18, anchor(at), Axis.time(at, lengthNanos));
@@ -221,16 +262,25 @@ record Chart(
     return Numbers.scaled(value, 1);
   }
 
-  /** Where a panel lies, and what its sides stand for. */
+  /** The place of a panel. */
+  private record Slot(int x, int y, int width, int heading, int timeTicks) {}
+
+  /** Where a panel's plot lies, and what its sides stand for. */
   private record Frame(
-      double left, double top, double width, double height, long lengthNanos, double highest) {
+      double left,
+      double top,
+      double width,
+      double height,
+      long lengthNanos,
+      double highest,
+      Scale scale) {
 
     double x(long nanos) {
       return left + width * Math.min((double) nanos / lengthNanos, 1);
     }
 
     double y(double value) {
-      return top + height - height * value / highest;
+      return top + height - height * scale.height(value / highest);
     }
   }
 }

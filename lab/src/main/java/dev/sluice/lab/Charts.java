@@ -33,7 +33,7 @@ final class Charts {
         "admitted",
         "Requests that passed, over time",
         Outcome::admitted,
-        outcome -> "at most %s in %s".formatted(Numbers.whole(outcome.peak()), step()));
+        outcome -> lockout(outcome) + " · " + most(outcome) + " in " + step());
   }
 
   Chart denied() {
@@ -43,6 +43,20 @@ final class Charts {
         Outcome::denied,
         outcome ->
             outcome.totalDenied() == 0 ? "none" : Numbers.whole(outcome.totalDenied()) + " in all");
+  }
+
+  private static String lockout(Outcome outcome) {
+    return outcome.longestLockoutNanos() == 0
+        ? "nobody locked out"
+        : "locked out " + Spans.words(outcome.longestLockoutNanos());
+  }
+
+  /** After the first period where there is one: the first spike is the burst, whoever limits. */
+  private static String most(Outcome outcome) {
+    long later = outcome.peakAfterTheFirstPeriod();
+    return later == 0
+        ? "up to " + Numbers.whole(outcome.peak())
+        : "later up to " + Numbers.whole(later);
   }
 
   private Chart counts(
@@ -67,9 +81,10 @@ final class Charts {
         id,
         title,
         text(panels),
-        "requests in " + step(),
+        "requests in " + step() + ", on a square-root scale",
         lengthNanos,
         Axis.roundUp((double) most),
+        Chart.Scale.ROOT,
         panels);
   }
 
@@ -91,6 +106,7 @@ final class Charts {
         "tokens taken",
         lengthNanos,
         most,
+        Chart.Scale.LINEAR,
         panels);
   }
 

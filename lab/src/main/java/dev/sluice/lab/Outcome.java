@@ -80,6 +80,16 @@ public record Outcome(
   }
 
   /**
+   * The highest admitted rate after the first period of the limit, when its burst is spent.
+   *
+   * @return requests a bin; 0 where the run is no longer than the period
+   */
+  public long peakAfterTheFirstPeriod() {
+    long firstBins = (subject.quota().period().toNanos() + binNanos - 1) / binNanos;
+    return admitted.stream().skip(firstBins).mapToLong(n -> n).max().orElse(0);
+  }
+
+  /**
    * How uneven the admitted rate is. A last bin that the end of the run cuts short is left out, as
    * it has fewer requests however even they are.
    *

@@ -49,7 +49,9 @@ public final class Report {
     figure(
         charts.admitted(),
         "What got through",
-        "One panel for each, all on the same scale. High and narrow means that the server"
+        "One panel for each, all on the same scale; a quarter of the height is a sixteenth of the number."
+            + " Later means after the limit's first period, when the burst is spent."
+            + " High and narrow means that the server"
             + " behind must be built for the peak; low and even, that it need not be.");
     figure(
         charts.denied(),
@@ -69,6 +71,7 @@ public final class Report {
     out.append(
         "<p>The same traffic was put to %s on a virtual clock. What differs is the answer.</p>\n"
             .formatted(Html.escaped(inWords())));
+    out.append("<p class=\"verdict\">%s</p>\n".formatted(Html.escaped(Conclusion.of(outcomes))));
     out.append("<dl class=\"setting\">\n");
     for (Traffic traffic : scenario.traffic()) {
       setting("Traffic", traffic + " (" + traffic.inWords() + ")");

@@ -47,4 +47,23 @@ public final class Spans {
     }
     return exact((nanos + unit / 2) / unit * unit);
   }
+
+  /**
+   * A span in one unit, for a sentence: {@code 36 s}, {@code 59 min}, {@code 2.5 h}.
+   *
+   * @param nanos the span, not negative
+   * @return the text
+   */
+  public static String words(long nanos) {
+    if (nanos < SECOND) {
+      return Numbers.brief((double) nanos / MILLI) + " ms";
+    }
+    if (nanos < 90 * SECOND) {
+      return Math.round((double) nanos / SECOND) + " s";
+    }
+    if (nanos < 59 * MINUTE + 30 * SECOND) {
+      return Math.round((double) nanos / MINUTE) + " min";
+    }
+    return Numbers.scaled((double) nanos / HOUR, 1) + " h";
+  }
 }

@@ -284,7 +284,9 @@ final class ReportPageTest {
       assertThat(heights).hasSameSizeAs(outcomes);
       for (int i = 0; i < heights.size(); i++) {
         assertThat(((Number) heights.get(i)).doubleValue())
-            .isCloseTo(ChartSize.WIDE.plotHeight * (double) peaks.get(i) / top, Offset.offset(0.2));
+            .isCloseTo(
+                ChartSize.WIDE.plotHeight * Math.sqrt((double) peaks.get(i) / top),
+                Offset.offset(0.2));
       }
     }
   }

@@ -53,8 +53,8 @@ final class Chart {
         .h { font-weight: 600 }
         .ours { fill: #1a7f64 }
         .peer { fill: #8c959f }
-        @media (prefers-color-scheme: dark) { text { fill: #e6edf3 } .ours { fill: #3fb68b } .peer { fill: #6e7681 } }
         </style>
+        <rect width="100%%" height="100%%" fill="#fff"/>
         %s
         </svg>
         """
