@@ -1,35 +1,29 @@
 package dev.sluice.cli;
 
-import dev.sluice.Decision;
 import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
 import dev.sluice.limit.Strictness;
+import dev.sluice.server.StoreAccess;
 import dev.sluice.server.Stores;
 import dev.sluice.store.BucketStore;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 /**
- * {@code sluice check}, {@code spend}, {@code refund} and {@code reset}: one act on a live store.
+ * {@code sluice check}, {@code spend}, {@code refund} and {@code reset}: one act, on a running
+ * server or on a live store.
  */
-@Command(
-    description = {
-      "One act on a bucket of a live store: check, spend, refund or reset.",
-      "",
-      "Prints the decision, as replay does. The exit code is 1 for a denial, and for a refund that"
-          + " gave nothing back."
-    },
-    footerHeading = "%nExamples:%n",
-    footer = {
-      "  sluice check NewOrdersPerAccount 17 --limits limits.yml --store redis://localhost:6379/0",
-      "  sluice reset NewOrdersPerAccount 17 --limits limits.yml --store redis://localhost:6379/0"
-    })
+@Command
 final class ActCommand implements Callable<Integer> {
 
   private final Act act;
@@ -38,77 +32,144 @@ final class ActCommand implements Callable<Integer> {
   @Parameters(index = "0", paramLabel = "LIMIT", description = "The limit's name.")
   private String limit = "";
 
-  @Parameters(index = "1", paramLabel = "ID", description = "What is limited.")
+  @Parameters(
+      index = "1",
+      paramLabel = "ID",
+      description = "What is limited, such as an address; behind -- if it begins with a hyphen.")
   private String id = "";
 
   @Option(
       names = "--cost",
       paramLabel = "N",
-      description = "How many tokens, 0 up to the burst; 1 if it is not said. Not for a reset.")
+      description = "How many tokens, 0 up to the burst; 1 if not given.")
   private @Nullable Long cost;
+
+  @Option(
+      names = "--server",
+      paramLabel = "URL",
+      description = "A running server, such as http://127.0.0.1:8080; it has the limits.")
+  private @Nullable String server;
 
   @Option(
       names = "--store",
       paramLabel = "STORE",
-      required = true,
-      description = "Where the buckets are kept: redis://host:port/db.")
-  private String store = "";
+      description = "Without a server: the store of the buckets, redis://host:port/db.")
+  private @Nullable String store;
+
+  @Mixin private StorePasswordOptions passwords = new StorePasswordOptions();
 
   @Mixin private LimitFileOptions files = new LimitFileOptions();
 
-  ActCommand(Act act, Console console) {
+  @Option(
+      names = "--json",
+      description = "Print JSON, as the HTTP API answers; usual where the output is no terminal.")
+  private boolean json;
+
+  private ActCommand(Act act, Console console) {
     this.act = act;
     this.console = console;
   }
 
+  static CommandLine commandLine(Act act, Console console) {
+    CommandLine command = new CommandLine(new ActCommand(act, console));
+    String name = act.name().toLowerCase(Locale.ROOT);
+    String denied =
+        act == Act.REFUND
+            ? "The exit code is 1 if nothing was given back."
+            : act == Act.RESET ? "" : "The exit code is 1 for a denial.";
+    CommandSpec spec = command.getCommandSpec();
+    spec.usageMessage()
+        .description(does(act), "", ("Asks a running server, or a live store. " + denied).strip())
+        .footerHeading("%nExamples:%n")
+        .footer(
+            "  sluice %s LoginsPerIPAddress 192.0.2.7 --server http://127.0.0.1:8080"
+                .formatted(name),
+            "  sluice %s NewOrdersPerAccount 17 --limits limits.yml \\".formatted(name),
+            "       --store redis://localhost:6379/0");
+    if (act == Act.RESET) {
+      OptionSpec shown = spec.findOption("--cost");
+      spec.remove(shown);
+      spec.addOption(OptionSpec.builder(shown).hidden(true).build());
+    }
+    return command;
+  }
+
+  private static String does(Act act) {
+    return switch (act) {
+      case CHECK -> "Says whether a request would pass, and spends nothing.";
+      case SPEND -> "Says whether a request may pass, and spends its tokens if so.";
+      case REFUND -> "Gives tokens back, up to a full bucket.";
+      case RESET -> "Forgets a bucket, so that it is full.";
+    };
+  }
+
   @Override
   public Integer call() {
-    if (files.limits() == null && files.overrides() == null) {
-      throw new InputException("found no --limits FILE, expected the limits to decide by");
-    }
     if (act == Act.RESET && cost != null) {
       throw new InputException("found --cost, expected none: a reset forgets the whole bucket");
     }
+    ActAnswer answer = server == null ? onStore() : onServer(server);
+    boolean toPeople = console.isTerminal() && !json;
+    console.line(toPeople ? answer.text(act) : answer.json());
+    if (!answer.message().isEmpty()) {
+      console.flush(); // the answer comes first
+      console.err().println("sluice: " + answer.message());
+    }
+    return answer.allowed() ? Exit.DONE : Exit.NO;
+  }
+
+  private ActAnswer onServer(String url) {
+    if (store != null || !files.none()) {
+      throw new InputException(
+          "--server: found %s too, expected none: the server has its own"
+              .formatted(store == null ? "limit files" : "--store"));
+    }
+    return new ServerClient(url).ask(act, limit, id, cost);
+  }
+
+  private ActAnswer onStore() {
+    if (store == null) {
+      throw new InputException(
+          "expected --server URL, or --store STORE with the limits to decide by");
+    }
+    StoreAccess access = passwords.access(store);
+    if (access.isMemory()) {
+      throw new InputException(
+          "--store memory: the buckets would be gone when this command ends; use --server URL for"
+              + " the memory of a running server");
+    }
+    if (files.limits() == null && files.overrides() == null) {
+      throw new InputException("found no --limits FILE, expected the limits to decide by");
+    }
     var limits = files.files(Strictness.LENIENT).load();
-    try (BucketStore buckets = open()) {
+    try (BucketStore buckets = open(access)) {
       return decide(Limiter.of(limits, buckets));
     }
   }
 
-  private BucketStore open() {
+  private static BucketStore open(StoreAccess access) {
     try {
-      return Stores.openForOneAct(store);
+      return Stores.openForOneAct(access);
     } catch (IllegalArgumentException e) {
       throw new InputException("--store: " + e.getMessage());
     }
   }
 
-  private int decide(Limiter limiter) {
+  private ActAnswer decide(Limiter limiter) {
     Transaction transaction = limiter.transaction(limit, id).withCost(cost == null ? 1 : cost);
     List<Transaction> one = List.of(transaction);
     switch (act) {
       case CHECK -> {
-        return print(limiter.check(one));
+        return ActAnswer.of(limiter.check(one));
       }
       case SPEND -> {
-        return print(limiter.spend(one));
+        return ActAnswer.of(limiter.spend(one));
       }
       case REFUND -> {
-        return print(limiter.refund(one));
+        return ActAnswer.of(limiter.refund(one));
       }
-      case RESET -> {
-        limiter.reset(one);
-        console.line(TraceReplay.RESET);
-      }
+      case RESET -> limiter.reset(one);
     }
-    return Exit.DONE;
-  }
-
-  private int print(Decision decision) {
-    console.line(TraceReplay.line(decision));
-    if (!decision.message().isEmpty()) {
-      console.err().println("sluice: " + decision.message());
-    }
-    return decision.allowed() ? Exit.DONE : Exit.NO;
+    return ActAnswer.ofReset();
   }
 }

@@ -9,17 +9,19 @@ import picocli.CommandLine.Parameters;
 /** {@code sluice completion}: a script that completes commands and options. */
 @Command(
     name = "completion",
-    description = "Prints a script with which a shell completes commands and options.",
+    description = "Prints a script that completes commands and options in a shell.",
     footerHeading = "%nExamples:%n",
-    footer = {"  source <(sluice completion bash)", "  source <(sluice completion zsh)"})
+    footer = {
+      "  source <(sluice completion bash)",
+      "  source <(sluice completion zsh)",
+      "  sluice completion fish | source"
+    })
 final class CompletionCommand implements Callable<Integer> {
 
   private final Console console;
   private final CommandLine root;
 
-  @Parameters(
-      paramLabel = "SHELL",
-      description = "One of ${COMPLETION-CANDIDATES}; the script is the same.")
+  @Parameters(paramLabel = "SHELL", description = "One of ${COMPLETION-CANDIDATES}.")
   private Shell shell = Shell.bash;
 
   CompletionCommand(Console console, CommandLine root) {
@@ -29,6 +31,11 @@ final class CompletionCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
+    if (shell == Shell.fish) {
+      console.line("# Load it with: sluice completion fish | source");
+      FishCompletion.of(root).forEach(console::line);
+      return Exit.DONE;
+    }
     console.line("# Load it with: source <(sluice completion " + shell + ")");
     console.line(AutoComplete.bash("sluice", root).stripTrailing());
     return Exit.DONE;
@@ -37,6 +44,7 @@ final class CompletionCommand implements Callable<Integer> {
   /** As people type them. */
   private enum Shell {
     bash,
-    zsh
+    zsh,
+    fish
   }
 }

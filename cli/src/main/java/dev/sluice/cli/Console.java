@@ -15,14 +15,22 @@ import java.nio.charset.StandardCharsets;
 final class Console {
 
   private static final int BUFFER = 1 << 16;
+  // Both are told by the launcher: a JVM can't tell.
+  private static final String TERMINAL = "sluice.stdout.terminal";
+  private static final String COLUMNS = "sluice.stdout.columns";
+
+  private static final int USUAL_WIDTH = 80;
+  private static final int LEAST_WIDTH = 40;
 
   private final InputStream in;
   private final OutputStream out;
   private final PrintWriter err;
+  private final boolean terminal;
 
   Console(InputStream in, OutputStream out, OutputStream err) {
     this.in = in;
     this.out = new BufferedOutputStream(out, BUFFER);
+    this.terminal = Boolean.getBoolean(TERMINAL);
     this.err = new PrintWriter(new OutputStreamWriter(err, StandardCharsets.UTF_8), true);
   }
 
@@ -32,6 +40,16 @@ final class Console {
 
   OutputStream out() {
     return out;
+  }
+
+  /** Whether people read standard output, not a program. */
+  boolean isTerminal() {
+    return terminal;
+  }
+
+  /** How many characters fit on a line. */
+  int width() {
+    return Math.max(Integer.getInteger(COLUMNS, USUAL_WIDTH), LEAST_WIDTH);
   }
 
   PrintWriter err() {

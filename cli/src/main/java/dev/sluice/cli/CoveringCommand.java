@@ -16,15 +16,15 @@ import picocli.CommandLine.Parameters;
 @Command(
     name = "covering",
     description = {
-      "Prints what covers the identifiers of a certificate, sorted, one a line: the registered"
-          + " domain (eTLD+1) of a name, the /32 or /64 of an IP address.",
+      "Prints what a certificate's identifiers are counted under, sorted, one per line: the"
+          + " registered domain (eTLD+1) of a name, the /32 or /64 of an IP address.",
       "",
-      "The public suffixes are those of the ICANN and the PRIVATE part of the list."
+      "Public suffixes come from both parts of the list, ICANN and PRIVATE."
     },
     footerHeading = "%nExamples:%n",
     footer = {
-      "  sluice covering www.example.com www.example.co.uk    example.co.uk, example.com",
-      "  sluice covering foo.github.io 2001:db8::1            2001:db8::/64, foo.github.io"
+      "  sluice covering www.example.com www.example.co.uk",
+      "  sluice covering foo.github.io 2001:db8::1"
     })
 final class CoveringCommand implements Callable<Integer> {
 

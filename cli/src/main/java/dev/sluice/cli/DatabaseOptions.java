@@ -3,6 +3,7 @@ package dev.sluice.cli;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.postgres.OverridesTable;
 import dev.sluice.postgres.PostgresUrl;
+import java.nio.file.Path;
 import java.sql.SQLException;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
@@ -10,14 +11,23 @@ import picocli.CommandLine.Option;
 /** The option that names a database with a table of overrides. */
 final class DatabaseOptions {
 
+  private static final String PASSWORD_FILE = "--db-password-file";
+
   @Option(
       names = "--db",
       paramLabel = "URL",
       description =
-          "The database: postgresql://user@host:port/name or a JDBC URL. A password may stand in"
-              + " it, or in ~/.pgpass. The variable SLUICE_DB if not given.",
+          "The database: postgresql://user@host:port/name or a JDBC URL. The variable SLUICE_DB if"
+              + " not given.",
       defaultValue = "${env:SLUICE_DB}")
   private @Nullable String url;
+
+  @Option(
+      names = PASSWORD_FILE,
+      paramLabel = "FILE",
+      description =
+          "A file with the database's password; or set SLUICE_DB_PASSWORD, or use ~/.pgpass.")
+  private @Nullable Path passwordFile;
 
   boolean none() {
     return url == null || url.isEmpty();
@@ -29,7 +39,7 @@ final class DatabaseOptions {
       throw new InputException("found no --db URL, expected the database to work on");
     }
     try {
-      return work.on(table(url, catalogue));
+      return work.on(table(url, password(passwordFile), catalogue));
     } catch (SQLException e) {
       throw new DatabaseException(e);
     } catch (IllegalArgumentException e) {
@@ -37,9 +47,14 @@ final class DatabaseOptions {
     }
   }
 
-  static OverridesTable table(String url, Catalogue catalogue) {
+  /** The password from the file, or else from the environment; null for that of the URL. */
+  static @Nullable String password(@Nullable Path file) {
+    return Passwords.of(PASSWORD_FILE, file, "SLUICE_DB_PASSWORD");
+  }
+
+  static OverridesTable table(String url, @Nullable String password, Catalogue catalogue) {
     try {
-      return new OverridesTable(PostgresUrl.dataSource(url), catalogue);
+      return new OverridesTable(PostgresUrl.dataSource(url, password), catalogue);
     } catch (IllegalArgumentException e) {
       throw new InputException(String.valueOf(e.getMessage()));
     }

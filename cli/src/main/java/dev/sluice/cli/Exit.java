@@ -8,8 +8,11 @@ final class Exit {
   static final int BROKEN_INPUT = 2;
   static final int UNREACHABLE = 3;
 
-  /** A mistake of ours; the code that sysexits.h calls EX_SOFTWARE. */
+  /** An internal error; the code that sysexits.h calls EX_SOFTWARE. */
   static final int BUG = 70;
+
+  /** Not enough memory for the JVM's heap. */
+  static final int OUT_OF_MEMORY = 71;
 
   private Exit() {}
 }

@@ -14,11 +14,12 @@ import picocli.CommandLine.Parameters;
     description = "Prints the bucket key of an id, in canonical form.",
     footerHeading = "%nExamples:%n",
     footer = {
-      "  sluice key NewOrdersPerAccount 12345678            3:12345678",
-      "  sluice key CertificatesPerDomain 2001:db8::        5:2001:db8::/64",
+      "  sluice key NewOrdersPerAccount 12345678        3:12345678",
+      "  sluice key CertificatesPerDomain 2001:db8::    5:2001:db8::/64",
+      "  sluice key LoginsPerIPAddress 2001:0DB8::1     101:2001:db8::1",
       "  sluice key CertificatesPerFQDNSet example.com,example.org",
-      "  sluice key LoginsPerIPAddress 2001:0DB8::1         101:2001:db8::1",
-      "  sluice key --names names.yml CallsPerShard -- -5   an id that starts with a hyphen"
+      "  sluice key --names names.yml CallsPerShard -- -5",
+      "                                    (an id that begins with a hyphen)"
     })
 final class KeyCommand implements Callable<Integer> {
 
@@ -41,7 +42,7 @@ final class KeyCommand implements Callable<Integer> {
   @Option(
       names = "--names",
       paramLabel = "FILE",
-      description = "Declares names: number, id format, message.")
+      description = "Limits of your own: number, name, id format, message.")
   private @Nullable Path names;
 
   KeyCommand(Console console) {

@@ -16,19 +16,19 @@ final class LimitFileOptions {
   @Option(
       names = "--limits",
       paramLabel = "FILE",
-      description = "The defaults: a map from name to burst, count and period.")
+      description = "The default of each limit: burst, count and period.")
   private @Nullable Path limits;
 
   @Option(
       names = "--overrides",
       paramLabel = "FILE",
-      description = "Quotas of their own for single ids.")
+      description = "Limits of their own for single ids.")
   private @Nullable Path overrides;
 
   @Option(
       names = "--names",
       paramLabel = "FILE",
-      description = "Declares names: number, id format, message.")
+      description = "Limits of your own: number, name, id format, message.")
   private @Nullable Path names;
 
   boolean none() {
@@ -41,6 +41,31 @@ final class LimitFileOptions {
 
   @Nullable Path overrides() {
     return overrides;
+  }
+
+  /**
+   * Takes a file whose kind is seen from its content.
+   *
+   * @throws InputException if there is another file of that kind
+   */
+  void add(Path file) {
+    LimitFileKind kind = LimitFileKind.of(file);
+    Path before =
+        switch (kind) {
+          case DEFAULTS -> limits;
+          case OVERRIDES -> overrides;
+          case NAMES -> names;
+        };
+    if (before != null) {
+      throw new InputException(
+          "found two files of %s, %s and %s, expected one of each kind; lint them one by one"
+              .formatted(kind, before, file));
+    }
+    switch (kind) {
+      case DEFAULTS -> limits = file;
+      case OVERRIDES -> overrides = file;
+      case NAMES -> names = file;
+    }
   }
 
   /** The files; at least one must have been named. */

@@ -10,35 +10,43 @@ import dev.sluice.yaml.LimitFiles;
 import dev.sluice.yaml.Problem;
 import dev.sluice.yaml.Severity;
 import java.math.BigInteger;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
 
 /** {@code sluice lint}: every mistake of limit files, in one run. */
 @Command(
     name = "lint",
     description = {
-      "Names every mistake in limit files as file:line:column: message, and what is doubtful as a"
-          + " warning.",
+      "Reports every mistake in limit files as file:line:column: message, and doubtful entries as"
+          + " warnings.",
       "",
-      "Where there is no mistake it also says what each default lets through in its worst period:"
-          + " a full bucket at once, and what comes back meanwhile. For at most N in any period,"
-          + " write a burst and a count that are N together."
+      "If there is no mistake, it also says how much each default lets through in its worst"
+          + " period: a full bucket at once, plus what is refilled in that period. For at most N in"
+          + " any period, write a burst and a count that add up to N."
     },
     exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {"0:no mistakes (warnings perhaps)", "1:mistakes", "2:a file can't be read"},
     footerHeading = "%nExamples:%n",
     footer = {
-      "  sluice lint --limits limits.yml",
-      "  sluice lint --limits limits.yml --overrides overrides.yml --names names.yml",
-      "  sluice lint --limits limits.yml --for LoginsPerIPAddress --for SignUpsPerIPAddress",
+      "  sluice lint limits.yml",
+      "  sluice lint limits.yml overrides.yml names.yml",
+      "  sluice lint limits.yml --for LoginsPerIPAddress --for SignUpsPerIPAddress",
       "  sluice lint --strict --overrides overrides.yml"
     })
 final class LintCommand implements Callable<Integer> {
 
   private final Console console;
+
+  @Parameters(
+      arity = "0..*",
+      paramLabel = "FILE",
+      description = "Defaults, overrides or names, one file of each; told apart by their content.")
+  private List<Path> given = List.of();
 
   @Mixin private LimitFileOptions files = new LimitFileOptions();
 
@@ -55,9 +63,10 @@ final class LintCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
+    given.forEach(files::add);
     if (files.none()) {
       throw new InputException(
-          "found no file to look at, expected --limits, --overrides or --names");
+          "found no file to look at, expected one, such as: sluice lint limits.yml");
     }
     Strictness strictness = strict ? Strictness.STRICT : Strictness.LENIENT;
     LimitFiles read = files.files(strictness, askedFor.requirements(MissingDefault.REFUSE));

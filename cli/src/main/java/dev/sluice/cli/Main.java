@@ -16,10 +16,12 @@ import java.nio.charset.StandardCharsets;
 import picocli.CommandLine;
 import picocli.CommandLine.Help;
 import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.UnmatchedArgumentException;
 
 /** The command {@code sluice}. Stateless. */
 public final class Main {
+
+  /** What fits on any terminal, and beside another window. */
+  private static final int WIDTH = 80;
 
   private Main() {}
 
@@ -29,18 +31,33 @@ public final class Main {
    * @param args the command and its arguments
    */
   public static void main(String[] args) {
-    // Not System.out: that one hides when nobody reads any more.
-    System.exit(
-        run(
-            new FileInputStream(FileDescriptor.in),
-            new FileOutputStream(FileDescriptor.out),
-            new FileOutputStream(FileDescriptor.err),
-            args));
+    // Not System.out: it hides that nobody reads any more.
+    int code;
+    try {
+      code =
+          run(
+              new FileInputStream(FileDescriptor.in),
+              new FileOutputStream(FileDescriptor.out),
+              new FileOutputStream(FileDescriptor.err),
+              args);
+    } catch (OutOfMemoryError e) {
+      System.err.println(
+          "sluice: out of memory; give the JVM a larger heap, such as SLUICE_OPTS=-Xmx2g");
+      code = Exit.OUT_OF_MEMORY;
+    }
+    System.exit(code);
   }
 
   static int run(InputStream in, OutputStream out, OutputStream err, String... args) {
     Console console = new Console(in, out, err);
-    int code = commandLine(console).execute(args);
+    int code;
+    try {
+      code = commandLine(console).execute(args);
+    } catch (OutOfMemoryError e) {
+      throw e;
+    } catch (Error e) { // the library catches exceptions only
+      code = bug(e, console);
+    }
     try {
       console.flush();
     } catch (OutputException e) {
@@ -56,8 +73,8 @@ public final class Main {
         .addSubcommand(new OverridesMigrateCommand(console))
         .addSubcommand(new OverridesImportCommand(console))
         .addSubcommand(new OverridesAddCommand(console))
-        .addSubcommand("enable", new OverridesSwitchCommand(console, true))
-        .addSubcommand("disable", new OverridesSwitchCommand(console, false));
+        .addSubcommand("enable", OverridesSwitchCommand.commandLine(console, true))
+        .addSubcommand("disable", OverridesSwitchCommand.commandLine(console, false));
     CommandLine root = new CommandLine(new SluiceCommand());
     root.addSubcommand(new ServeCommand(console))
         .addSubcommand(new LintCommand(console))
@@ -65,30 +82,25 @@ public final class Main {
         .addSubcommand(new CoveringCommand(console))
         .addSubcommand(new ReplayCommand(console))
         .addSubcommand(new SimulateCommand(console))
-        .addSubcommand("check", new ActCommand(Act.CHECK, console))
-        .addSubcommand("spend", new ActCommand(Act.SPEND, console))
-        .addSubcommand("refund", new ActCommand(Act.REFUND, console))
-        .addSubcommand("reset", new ActCommand(Act.RESET, console))
+        .addSubcommand("check", ActCommand.commandLine(Act.CHECK, console))
+        .addSubcommand("spend", ActCommand.commandLine(Act.SPEND, console))
+        .addSubcommand("refund", ActCommand.commandLine(Act.REFUND, console))
+        .addSubcommand("reset", ActCommand.commandLine(Act.RESET, console))
         .addSubcommand(overrides)
-        .addSubcommand(new CompletionCommand(console, root));
+        .addSubcommand(new CompletionCommand(console, root))
+        .addSubcommand(new HelpCommand(console, root));
     return root.setExpandAtFiles(false) // an id may start with "@"
         .setColorScheme(Help.defaultColorScheme(Help.Ansi.OFF))
         .setOut(new PrintWriter(new OutputStreamWriter(console.out(), StandardCharsets.UTF_8)))
         .setErr(console.err())
-        .setUsageHelpWidth(100)
+        .setUsageHelpWidth(WIDTH)
         .setParameterExceptionHandler((e, args) -> misused(e, console))
         .setExecutionExceptionHandler((e, command, parsed) -> failed(e, console));
   }
 
   private static int misused(ParameterException e, Console console) {
-    CommandLine command = e.getCommandLine();
-    // An argument in the wrong place may be the address of a store.
-    console
-        .err()
-        .println("sluice: " + String.valueOf(e.getMessage()).replaceAll("(?s)//.*@", "//…@"));
-    if (!UnmatchedArgumentException.printSuggestions(e, console.err())) {
-      console.err().printf("Try '%s --help'.%n", command.getCommandSpec().qualifiedName());
-    }
+    console.err().println("sluice: " + Misuse.of(e));
+    console.err().println(Misuse.advice(e.getCommandLine()));
     return Exit.BROKEN_INPUT;
   }
 
@@ -106,13 +118,19 @@ public final class Main {
             || e instanceof InvalidRequestException
             || e instanceof AddressException
             || e instanceof OutputException;
-    if (input || e instanceof StoreException || e instanceof DatabaseException) {
-      console.err().println("sluice: " + e.getMessage());
+    boolean unreachable =
+        e instanceof StoreException
+            || e instanceof DatabaseException
+            || e instanceof ServerException;
+    if (input || unreachable) {
+      console.err().println("sluice: " + PlainReason.of(e));
       return input ? Exit.BROKEN_INPUT : Exit.UNREACHABLE;
     }
-    console
-        .err()
-        .println("sluice: this is a mistake in Sluice, please report it with what follows");
+    return bug(e, console);
+  }
+
+  private static int bug(Throwable e, Console console) {
+    console.err().println("sluice: internal error; please report it with the stack trace below");
     e.printStackTrace(console.err());
     return Exit.BUG;
   }

@@ -22,7 +22,7 @@ final class OverrideIdOptions {
   @Option(
       names = "--names",
       paramLabel = "FILE",
-      description = "Declares names: number, id format, message.")
+      description = "Limits of your own: number, name, id format, message.")
   private @Nullable Path names;
 
   Catalogue catalogue() {

@@ -51,7 +51,7 @@ final class OverridesAddCommand implements Callable<Integer> {
       names = "--period",
       required = true,
       paramLabel = "PERIOD",
-      description = "The period, such as 1s, 180m, 1h30m or PT3H.")
+      description = "The period, such as 1s, 180m, 1h30m, 7d or PT3H.")
   private String period = "";
 
   @Option(names = "--comment", paramLabel = "TEXT", description = "A note for people.")

@@ -9,9 +9,15 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "overrides",
     description = {
-      "Works on overrides, in a file or in a table of a PostgreSQL database.",
+      "Reads and writes overrides, in a file or in a table of a PostgreSQL database.",
       "",
-      "A server started with --overrides-db keeps reading the table, and applies what it says."
+      "A server started with --overrides-db keeps reading the table, and applies it."
+    },
+    footerHeading = "%nExamples:%n",
+    footer = {
+      "  sluice overrides dump --overrides overrides.yml",
+      "  sluice overrides migrate --db postgresql://sluice@db/limits",
+      "  sluice help overrides add"
     },
     synopsisSubcommandLabel = "COMMAND")
 final class OverridesCommand implements Runnable {

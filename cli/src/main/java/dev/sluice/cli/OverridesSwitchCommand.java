@@ -4,15 +4,12 @@ import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Strictness;
 import java.util.concurrent.Callable;
+import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 
 /** {@code sluice overrides enable} and {@code disable}: whether an override holds. */
-@Command(
-    description = "Lets an override of the table hold, or not; it is kept either way.",
-    footerHeading = "%nExample:%n",
-    footer =
-        "  sluice overrides disable NewOrdersPerAccount 12345678 --db postgresql://sluice@db/limits")
+@Command
 final class OverridesSwitchCommand implements Callable<Integer> {
 
   private final Console console;
@@ -21,9 +18,26 @@ final class OverridesSwitchCommand implements Callable<Integer> {
   @Mixin private OverrideIdOptions override = new OverrideIdOptions();
   @Mixin private DatabaseOptions database = new DatabaseOptions();
 
-  OverridesSwitchCommand(Console console, boolean enabled) {
+  private OverridesSwitchCommand(Console console, boolean enabled) {
     this.console = console;
     this.enabled = enabled;
+  }
+
+  static CommandLine commandLine(Console console, boolean enabled) {
+    CommandLine command = new CommandLine(new OverridesSwitchCommand(console, enabled));
+    command
+        .getCommandSpec()
+        .usageMessage()
+        .description(
+            enabled
+                ? "Puts a disabled override of the table in force again."
+                : "Takes an override of the table out of force, and keeps it.")
+        .footerHeading("%nExample:%n")
+        .footer(
+            "  sluice overrides %s NewOrdersPerAccount 12345678 \\"
+                .formatted(enabled ? "enable" : "disable"),
+            "       --db postgresql://sluice@db/limits");
+    return command;
   }
 
   @Override

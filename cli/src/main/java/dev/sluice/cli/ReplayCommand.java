@@ -18,17 +18,19 @@ import picocli.CommandLine.Parameters;
 @Command(
     name = "replay",
     description = {
-      "Prints the decisions on recorded traffic, one a line, on the recording's own clock.",
+      "Prints the decisions on recorded traffic, one per line, on the recording's own clock.",
       "",
-      "A trace is JSON lines, one act each, with \"at\" in nanoseconds since the epoch; the op is"
-          + " check, spend, refund, reset or batchSpend:",
-      "  {\"at\":1700000000000000000,\"op\":\"spend\",\"limit\":\"NewOrdersPerAccount\",\"id\":\"17\",\"cost\":3}",
-      "A broken line ends the replay, named by its number; what was decided before is printed."
+      "A trace is JSON lines, one act each on a line of its own. \"at\" is in nanoseconds since the"
+          + " epoch; the op is check, spend, refund, reset or batchSpend:",
+      "  {\"at\":1700000000000000000,\"op\":\"spend\",",
+      "   \"limit\":\"NewOrdersPerAccount\",\"id\":\"17\",\"cost\":3}",
+      "A broken line ends the replay. Its number is reported, and all decisions before it are"
+          + " printed."
     },
     footerHeading = "%nExamples:%n",
     footer = {
       "  sluice replay --limits limits.yml trace.jsonl",
-      "  zcat trace.jsonl.gz | sluice replay --limits limits.yml --overrides overrides.yml -"
+      "  zcat trace.jsonl.gz | sluice replay --limits limits.yml -"
     })
 final class ReplayCommand implements Callable<Integer> {
 
@@ -44,6 +46,8 @@ final class ReplayCommand implements Callable<Integer> {
       defaultValue = "memory",
       description = "Where the buckets are kept: memory, or redis://host:port/db.")
   private String store = "memory";
+
+  @Mixin private StorePasswordOptions passwords = new StorePasswordOptions();
 
   @Option(
       names = "--format",
@@ -82,7 +86,7 @@ final class ReplayCommand implements Callable<Integer> {
 
   private BucketStore open(ReplayTime time) {
     try {
-      return Stores.open(store, time);
+      return Stores.open(passwords.access(store), time);
     } catch (IllegalArgumentException e) {
       throw new InputException("--store: " + e.getMessage());
     }

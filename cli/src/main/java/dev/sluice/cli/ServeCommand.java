@@ -11,6 +11,7 @@ import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.micrometer.RedisMetrics;
 import dev.sluice.server.HostPort;
 import dev.sluice.server.SluiceServer;
+import dev.sluice.server.StoreAccess;
 import dev.sluice.server.Stores;
 import dev.sluice.server.http.HttpPart;
 import dev.sluice.server.http.MetricsPart;
@@ -44,11 +45,11 @@ import picocli.CommandLine.Option;
     footerHeading = "%nExamples:%n",
     footer = {
       "  sluice serve",
-      "  sluice serve --limits limits.yml --overrides overrides.yml --http 0.0.0.0:8080",
-      "  sluice serve --store 'redis://redis:6379/0?timeout=200ms' --on-failure local:4 \\",
+      "  sluice serve --limits limits.yml --http 0.0.0.0:8080",
+      "  sluice serve --store 'redis://app@redis:6379/0?timeout=200ms' \\",
+      "       --store-password-file /run/secrets/redis --on-failure local:4 \\",
       "       --on-failure LoginsPerIPAddress=deny",
-      "  curl -H 'Content-Type: application/json' http://127.0.0.1:8080/v1/spend \\",
-      "       -d '{\"limit\":\"LoginsPerIPAddress\",\"id\":\"192.0.2.7\"}'"
+      "  sluice spend LoginsPerIPAddress 192.0.2.7 --server http://127.0.0.1:8080"
     })
 final class ServeCommand implements Callable<Integer> {
 
@@ -65,9 +66,11 @@ final class ServeCommand implements Callable<Integer> {
       paramLabel = "STORE",
       defaultValue = "memory",
       description =
-          "Where the buckets are kept: memory, or redis://host:port/db, with options such as"
-              + " ?timeout=200ms&failures=5&denials=off (docs/stores.md has all).")
+          "The store of the buckets: memory (if not given), or redis://host:port/db. Its options,"
+              + " such as ?timeout=200ms, are in docs/stores.md.")
   private String store = "memory";
+
+  @Mixin private StorePasswordOptions storePasswords = new StorePasswordOptions();
 
   @Mixin private FailureRuleOptions failureRules = new FailureRuleOptions();
 
@@ -87,8 +90,8 @@ final class ServeCommand implements Callable<Integer> {
       names = "--snapshot",
       paramLabel = "FILE",
       description =
-          "Keep the buckets of the memory store over restarts: read from this file, written to it"
-              + " again and again and at the end. A crash loses what was charged since then.")
+          "Keep the buckets of the memory store over restarts: read from this file, which is saved"
+              + " periodically and at shutdown. A crash loses what was charged since the last save.")
   private @Nullable Path snapshot;
 
   @Option(
@@ -109,8 +112,15 @@ final class ServeCommand implements Callable<Integer> {
       paramLabel = "URL",
       description =
           "A PostgreSQL database with a table of overrides, which win over those of the file; read"
-              + " again and again.")
+              + " periodically.")
   private @Nullable String overridesDb;
+
+  @Option(
+      names = "--db-password-file",
+      paramLabel = "FILE",
+      description =
+          "A file with that database's password; or set SLUICE_DB_PASSWORD, or use ~/.pgpass.")
+  private @Nullable Path dbPassword;
 
   @Option(
       names = "--overrides-every",
@@ -139,7 +149,12 @@ final class ServeCommand implements Callable<Integer> {
     CurrentLimits limits =
         new CurrentLimits(watched == null ? SampleLimits.make() : watched.load());
     require(limits);
-    TableOverrides table = TableOverrides.of(overridesDb, overridesEvery, limits);
+    TableOverrides table =
+        TableOverrides.of(
+            overridesDb,
+            overridesDb == null ? null : DatabaseOptions.password(dbPassword),
+            overridesEvery,
+            limits);
     PrometheusMeterRegistry registry = MetricsPart.newRegistry();
     KeptBuckets kept = kept(registry);
     try {
@@ -181,9 +196,10 @@ final class ServeCommand implements Callable<Integer> {
   }
 
   private BucketStore openStore(PrometheusMeterRegistry registry) {
-    return store.equals("memory")
-        ? Stores.open(store)
-        : Stores.open(store, new RedisMetrics(registry));
+    StoreAccess access = storePasswords.access(store);
+    return access.isMemory()
+        ? BucketStore.inMemory()
+        : Stores.open(access, new RedisMetrics(registry));
   }
 
   private @Nullable KeptBuckets kept(PrometheusMeterRegistry registry) {
@@ -191,14 +207,13 @@ final class ServeCommand implements Callable<Integer> {
     Duration every = Periods.positive("--snapshot-every", period);
     if (snapshot == null) {
       if (snapshotEvery != null) {
-        throw new InputException(
-            "--snapshot-every: found it without --snapshot FILE, expected both: nothing would be kept");
+        throw new InputException("--snapshot-every requires --snapshot FILE");
       }
       return null;
     }
     if (!store.equals("memory")) {
       throw new InputException(
-          "--snapshot: found it with the store %s, expected the memory store: others keep their buckets themselves"
+          "--snapshot works with the memory store only; %s persists its own buckets"
               .formatted(Stores.shown(store)));
     }
     return KeptBuckets.open(snapshot, every, registry);
@@ -250,7 +265,7 @@ final class ServeCommand implements Callable<Integer> {
         buckets.ping();
         return;
       } catch (StoreException e) {
-        failure = String.valueOf(e.getMessage());
+        failure = PlainReason.of(e);
       }
     }
     console.err().println("sluice: the store does not answer yet: " + failure);

@@ -31,29 +31,31 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "simulate",
     description = {
-      "Puts traffic to several algorithms or several limits, on a virtual clock, and compares.",
+      "Sends the same traffic to several algorithms or limits, on a virtual clock, and compares.",
       "",
-      "Traffic is a kind, and after a colon what is not as usual; --traffic may come several times:",
-      "  steady       each client asks at even intervals            rate=30/1m",
-      "  bursty       several requests in a row, at random          rate, size=20, within=1s",
-      "  diurnal      often by day, seldom by night                 rate, day=24h, swing=0.9",
-      "  rogue        a script that asks as fast as it can, and",
-      "               comes back as soon as it is told              step=100ms, start=0s",
-      "  crowd        many small clients and a few large            rate, large=5, large-rate=1/1s",
-      "  retry-storm  all at once on one bucket, and again when",
-      "               denied                          start, within, tries=20, jitter=0.5",
-      "Every kind knows clients=10, cost=1, and shared=yes: all clients spend from one bucket. What is"
-          + " usual follows from the first limit.",
+      "Traffic is a kind with its settings behind a colon; --traffic may be repeated:",
+      "  steady       each client asks at even intervals     rate=30/1m",
+      "  bursty       several requests in a row, at random   rate, size=20, within=1s",
+      "  diurnal      often by day, seldom by night          rate, day=24h, swing=0.9",
+      "  rogue        asks as fast as it can, and again      step=100ms, start=0s",
+      "               as soon as it is told",
+      "  crowd        many small clients and a few large     rate, large=5,",
+      "                                                      large-rate=1/1s",
+      "  retry-storm  all at once on one bucket, and again   start, within, tries=20,",
+      "               when denied                            jitter=0.5",
+      "Every kind has clients=10, cost=1, and shared=yes (all clients spend from one bucket)."
+          + " Defaults follow from the first limit.",
       "",
-      "Algorithms: gcra is Sluice's own limiter; the others are there to be compared with."
+      "Algorithms: gcra is Sluice's own limiter; the others are there for comparison."
     },
     footerHeading = "%nExamples:%n",
     footer = {
-      "  sluice simulate                                  a rogue script, three algorithms",
-      "  sluice simulate --report out.html                the same as a page with charts",
+      "  sluice simulate                      a rogue script, three algorithms",
+      "  sluice simulate --report out.html    the same as a page with charts",
       "  sluice simulate --traffic steady:clients=50 --drip-stall 1h+2h",
-      "  sluice simulate --traffic crowd --algorithm gcra --limit 100/1h --limit 100/1h,burst=20",
-      "  sluice simulate --traffic retry-storm --traffic rogue:clients=3 --algorithm all --json"
+      "  sluice simulate --traffic crowd --algorithm gcra --limit 100/1h \\",
+      "       --limit 100/1h,burst=20",
+      "  sluice simulate --traffic retry-storm --algorithm all --json"
     })
 final class SimulateCommand implements Callable<Integer> {
 
@@ -69,7 +71,7 @@ final class SimulateCommand implements Callable<Integer> {
   @Option(
       names = "--traffic",
       paramLabel = "KIND[:KEY=VALUE,...]",
-      description = "Who asks; if not given: rogue.",
+      description = "Who asks; rogue if not given.",
       completionCandidates = Kinds.class)
   private List<String> traffic = List.of();
 
@@ -106,23 +108,24 @@ final class SimulateCommand implements Callable<Integer> {
       paramLabel = "N",
       defaultValue = "1",
       description =
-          "Of all chance: the same seed gives the same result. ${DEFAULT-VALUE} if not given.")
+          "The seed of everything random: the same seed gives the same result (${DEFAULT-VALUE}).")
   private long seed = 1;
 
   @Option(
       names = "--watch",
       paramLabel = "CLIENT",
       defaultValue = "",
-      description = "Whose bucket is drawn, such as rogue-1; if not given, the first client's.")
+      description =
+          "The client whose bucket is drawn, such as rogue-1; the first one if not given.")
   private String watched = "";
 
-  @Option(names = "--json", description = "Print one JSON object, with all that charts need.")
+  @Option(names = "--json", description = "Print one JSON object with everything that charts need.")
   private boolean json;
 
   @Option(
       names = "--report",
       paramLabel = "FILE",
-      description = "Write a page with charts, which needs nothing else: no network, no script.")
+      description = "Write a page with charts that needs no network and no script.")
   private @Nullable Path report;
 
   SimulateCommand(Console console) {
@@ -141,7 +144,7 @@ final class SimulateCommand implements Callable<Integer> {
     if (json) {
       console.line(OutcomesJson.of(scenario, outcomes));
     } else {
-      SimulationTable.lines(scenario, outcomes).forEach(console::line);
+      SimulationTable.lines(scenario, outcomes, console.width()).forEach(console::line);
     }
     if (report != null) {
       write(report, Report.html(scenario, outcomes, asTyped()));

@@ -13,16 +13,18 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** A comparison for a terminal: a line for each measure, a column for each subject. Pure. */
+/**
+ * A comparison for a terminal: a line for each measure, a column for each subject; columns that do
+ * not fit beside each other follow below. Pure.
+ */
 final class SimulationTable {
 
   private static final String GAP = "  ";
 
   private SimulationTable() {}
 
-  static List<String> lines(Scenario scenario, List<Outcome> outcomes) {
-    List<String> lines = new ArrayList<>();
-    lines.add(
+  static List<String> lines(Scenario scenario, List<Outcome> outcomes, int width) {
+    String title =
         "%s: %s %s, limit %s, %s in steps of %s, seed %s"
             .formatted(
                 scenario.traffic().stream().map(Object::toString).collect(Collectors.joining("; ")),
@@ -34,8 +36,8 @@ final class SimulationTable {
                     .collect(Collectors.joining("; ")),
                 Spans.exact(scenario.length().toNanos()),
                 Spans.exact(scenario.bin().toNanos()),
-                Long.toString(scenario.seed())));
-    lines.add("");
+                Long.toString(scenario.seed()));
+    List<String> lines = new ArrayList<>(wrapped(title, width));
     List<List<String>> rows = new ArrayList<>();
     List<String> head = new ArrayList<>(List.of(""));
     head.addAll(Labels.of(outcomes.stream().map(Outcome::subject).toList()));
@@ -47,18 +49,52 @@ final class SimulationTable {
     }
     int[] widths = new int[head.size()];
     rows.forEach(row -> Arrays.setAll(widths, i -> Math.max(widths[i], row.get(i).length())));
-    rows.forEach(row -> lines.add(line(row, widths)));
+    for (int from = 1; from < widths.length; ) {
+      int to = firstThatDoesNotFit(widths, from, width);
+      lines.add("");
+      for (List<String> row : rows) {
+        lines.add(line(row, widths, from, to));
+      }
+      from = to;
+    }
     lines.add("");
-    lines.add("Verdict: " + Conclusion.of(outcomes));
+    lines.addAll(wrapped("Verdict: " + Conclusion.of(outcomes), width));
     return lines;
   }
 
-  private static String line(List<String> row, int[] widths) {
+  /** At least one column is on a line, however wide it is. */
+  private static int firstThatDoesNotFit(int[] widths, int from, int width) {
+    int length = widths[0];
+    int to = from;
+    do {
+      length += GAP.length() + widths[to++];
+    } while (to < widths.length && length + GAP.length() + widths[to] <= width);
+    return to;
+  }
+
+  private static String line(List<String> row, int[] widths, int from, int to) {
     StringBuilder line = new StringBuilder(row.get(0));
     line.append(" ".repeat(widths[0] - row.get(0).length()));
-    for (int i = 1; i < widths.length; i++) {
+    for (int i = from; i < to; i++) {
       line.append(GAP).append(" ".repeat(widths[i] - row.get(i).length())).append(row.get(i));
     }
     return line.toString();
+  }
+
+  private static List<String> wrapped(String text, int width) {
+    List<String> lines = new ArrayList<>();
+    StringBuilder line = new StringBuilder();
+    for (String word : text.split(" ", -1)) {
+      if (line.length() > 0 && line.length() + 1 + word.length() > width) {
+        lines.add(line.toString());
+        line.setLength(0);
+        line.append(GAP);
+      } else if (line.length() > 0) {
+        line.append(' ');
+      }
+      line.append(word);
+    }
+    lines.add(line.toString());
+    return lines;
   }
 }

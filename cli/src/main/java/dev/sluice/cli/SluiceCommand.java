@@ -20,13 +20,15 @@ import picocli.CommandLine.Spec;
       "0:done",
       "1:the answer is no: mistakes were found, an act was denied",
       "2:wrong usage or broken input",
-      "3:a store or server could not be reached"
+      "3:a store or server could not be reached",
+      "70:an internal error",
+      "71:out of memory"
     },
-    footerHeading = "%nA start:%n",
+    footerHeading = "%nExamples:%n",
     footer = {
-      "  sluice serve                                a server with sample limits, on loopback",
-      "  sluice lint --limits limits.yml             every mistake of a limit file",
-      "  sluice COMMAND --help                       more, with examples"
+      "  sluice serve                 a server with sample limits, on loopback",
+      "  sluice lint limits.yml       every mistake in a limit file",
+      "  sluice help spend            a command explained, with examples"
     })
 final class SluiceCommand implements Runnable {
 

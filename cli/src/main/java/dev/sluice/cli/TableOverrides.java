@@ -22,13 +22,16 @@ import org.jspecify.annotations.Nullable;
 final class TableOverrides {
 
   private final @Nullable String url;
+  private final @Nullable String password;
   private final Duration interval;
   private final CurrentLimits files;
   private final CurrentLimits limits;
   private volatile @Nullable OverridesRefresher refresher;
 
-  private TableOverrides(@Nullable String url, Duration interval, CurrentLimits files) {
+  private TableOverrides(
+      @Nullable String url, @Nullable String password, Duration interval, CurrentLimits files) {
     this.url = url;
+    this.password = password;
     this.interval = interval;
     this.files = files;
     this.limits = url == null ? files : files.derived();
@@ -38,9 +41,11 @@ final class TableOverrides {
    * Checks the options.
    *
    * @param url of the database, null for none
+   * @param password of the database, null for that in the URL
    */
-  static TableOverrides of(@Nullable String url, String every, CurrentLimits files) {
-    return new TableOverrides(url, Periods.positive("--overrides-every", every), files);
+  static TableOverrides of(
+      @Nullable String url, @Nullable String password, String every, CurrentLimits files) {
+    return new TableOverrides(url, password, Periods.positive("--overrides-every", every), files);
   }
 
   /** Whether there is a table. */
@@ -58,7 +63,7 @@ final class TableOverrides {
     if (url != null) {
       refresher =
           OverridesRefresher.start(
-              DatabaseOptions.table(url, files.get().catalogue()),
+              DatabaseOptions.table(url, password, files.get().catalogue()),
               files::get,
               limits,
               interval,

@@ -1,12 +1,26 @@
 package dev.sluice.cli;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.sun.net.httpserver.HttpServer;
+import dev.sluice.Limiter;
+import dev.sluice.server.HostPort;
+import dev.sluice.server.SluiceServer;
+import dev.sluice.server.http.HttpPart;
+import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.LocalRedis;
+import dev.sluice.testkit.ManualTime;
 import dev.sluice.testkit.RedisBinary;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -31,10 +45,11 @@ final class ActCommandTest {
     try (LocalRedis redis = LocalRedis.start(RedisBinary.bundled())) {
       String store = redis.uri() + "?timeout=10s";
       assertThat(run(store, "check", "NewOrdersPerAccount", "17").out())
-          .startsWith("{\"allowed\":true,\"remaining\":2,");
+          .startsWith("{\"allowed\":true,")
+          .contains("\"limit\":\"NewOrdersPerAccount\",\"id\":\"17\",", "\"remaining\":2,");
       Cli spent = run(store, "spend", "NewOrdersPerAccount", "17", "--cost", "3");
       assertThat(spent.code()).isZero();
-      assertThat(spent.out()).startsWith("{\"allowed\":true,\"remaining\":0,");
+      assertThat(spent.out()).contains("\"allowed\":true,", "\"remaining\":0,");
       Cli denied = run(store, "spend", "NewOrdersPerAccount", "17");
       assertThat(denied.code()).isEqualTo(Exit.NO);
       assertThat(denied.err()).contains("too many new orders (3)");
@@ -52,8 +67,8 @@ final class ActCommandTest {
     assertThat(run.code()).isEqualTo(Exit.UNREACHABLE);
     assertThat(run.err())
         .startsWith("sluice: ")
-        .contains("127.0.0.1:1")
-        .doesNotContain("at dev.sluice");
+        .contains("127.0.0.1:1", "connection refused")
+        .doesNotContain("at dev.sluice", "(..)", "-111");
     assertThat(run.out()).isEmpty();
   }
 
@@ -68,13 +83,215 @@ final class ActCommandTest {
     Cli misplaced = Cli.run("check", "a", "b", "redis://app:S3cret@h", "--store", "memory");
     assertThat(misplaced.code()).isEqualTo(Exit.BROKEN_INPUT);
     assertThat(misplaced.err()).doesNotContain("S3cret");
-    Cli cost = run("memory", "spend", "NewOrdersPerAccount", "17", "--cost", "4");
+    String nobody = "redis://127.0.0.1:1";
+    Cli cost = run(nobody, "spend", "NewOrdersPerAccount", "17", "--cost", "4");
     assertThat(cost.code()).isEqualTo(Exit.BROKEN_INPUT);
-    assertThat(cost.err()).contains("invalid cost, must be <= limit.Burst");
-    assertThat(run("memory", "reset", "NewOrdersPerAccount", "17", "--cost", "1").err())
+    assertThat(cost.err()).contains("whose burst is 3");
+    assertThat(run(nobody, "reset", "NewOrdersPerAccount", "17", "--cost", "1").err())
         .contains("found --cost");
-    Cli limits = Cli.run("check", "NewOrdersPerAccount", "17", "--store", "memory");
+    Cli limits = Cli.run("check", "NewOrdersPerAccount", "17", "--store", nobody);
     assertThat(limits.code()).isEqualTo(Exit.BROKEN_INPUT);
     assertThat(limits.err()).contains("found no --limits FILE");
+  }
+
+  @Test
+  void memoryStore_isRefused_sinceItWouldBeGoneAtOnce() throws IOException {
+    for (String act : List.of("check", "spend", "refund", "reset")) {
+      Cli run = run("memory", act, "NewOrdersPerAccount", "17");
+      assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+      assertThat(run.err()).contains("gone when this command ends", "--server URL");
+    }
+    assertThat(Cli.run("check", "NewOrdersPerAccount", "17").err())
+        .contains("expected --server URL");
+  }
+
+  @Test
+  void server_isAskedForEachAct() {
+    try (LiveServer server = new LiveServer()) {
+      String[] where = {"LoginsPerIPAddress", "192.0.2.7", "--server", server.url() + "/"};
+      assertThat(act("check", where).out()).contains("\"allowed\":true", "\"remaining\":9,");
+      Cli spent = act("spend", where, "--cost", "10");
+      assertThat(spent.code()).isZero();
+      assertThat(spent.out()).contains("\"remaining\":0,", "\"resetInSeconds\":60}");
+      Cli denied = act("spend", where);
+      assertThat(denied.code()).isEqualTo(Exit.NO);
+      assertThat(denied.err()).contains("too many login");
+      assertThat(act("refund", where).code()).isZero();
+      assertThat(act("reset", where).out()).isEqualTo("{\"reset\":true}\n");
+      assertThat(act("refund", where).code()).isEqualTo(Exit.NO);
+
+      Cli unknown = Cli.run("spend", "Logins", "a", "--server", server.url());
+      assertThat(unknown.code()).isEqualTo(Exit.BROKEN_INPUT);
+      assertThat(unknown.err()).contains("no limit has the name \"Logins\"");
+      Cli both = act("spend", where, "--store", "redis://h");
+      assertThat(both.err()).contains("--server: found --store too");
+    }
+  }
+
+  @Test
+  void people_getASentence_onATerminal_andJsonWhereTheyAskForIt() {
+    System.setProperty("sluice.stdout.terminal", "true");
+    try (LiveServer server = new LiveServer()) {
+      String[] where = {"LoginsPerIPAddress", "192.0.2.7", "--server", server.url()};
+      assertThat(act("check", where, "--cost", "0").out())
+          .isEqualTo("allowed, remaining 10 of 10, full\n");
+      assertThat(act("spend", where, "--cost", "5").out())
+          .isEqualTo("allowed, remaining 5 of 10, full again in 30 s\n");
+      assertThat(act("spend", where, "--cost", "5").out())
+          .isEqualTo("allowed, remaining 0 of 10, next in 30 s, full again in 1 min\n");
+      assertThat(act("spend", where).out())
+          .isEqualTo("denied, remaining 0 of 10, retry in 6 s, full again in 1 min\n");
+      assertThat(act("refund", where).out())
+          .isEqualTo("given back, remaining 1 of 10, full again in 54 s\n");
+      assertThat(act("reset", where).out()).isEqualTo("reset, the bucket is full\n");
+      assertThat(act("refund", where).out())
+          .isEqualTo("nothing given back, remaining 10 of 10, full\n");
+      assertThat(act("check", where, "--json").out()).startsWith("{\"allowed\":true,");
+    } finally {
+      System.clearProperty("sluice.stdout.terminal");
+    }
+  }
+
+  @Test
+  void serverThatIsNotThere_endsWithThree_inPlainWords() throws IOException {
+    String nobody;
+    try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      nobody = "http://127.0.0.1:" + free.getLocalPort();
+    }
+    Cli gone = Cli.run("check", "A", "b", "--server", nobody);
+    assertThat(gone.code()).isEqualTo(Exit.UNREACHABLE);
+    assertThat(gone.err())
+        .isEqualTo("sluice: " + nobody + ": connection refused; is the server running?\n");
+    Cli unknown = Cli.run("check", "A", "b", "--server", "http://nowhere.invalid");
+    assertThat(unknown.code()).isEqualTo(Exit.UNREACHABLE);
+    assertThat(unknown.err()).contains("the host is unknown");
+    for (String url : List.of("localhost:8080", "ftp://h", "http://", "http://u:S3cret@h", "a b")) {
+      Cli bad = Cli.run("check", "A", "b", "--server", url);
+      assertThat(bad.code()).isEqualTo(Exit.BROKEN_INPUT);
+      assertThat(bad.err()).contains("--server: expected http://host:port").doesNotContain("S3");
+    }
+  }
+
+  @Test
+  void serverThatIsSomethingElse_endsWithThree() throws IOException {
+    HttpServer other =
+        HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    other.createContext(
+        "/",
+        exchange -> {
+          byte[] page = "<html>".getBytes(UTF_8);
+          int status = exchange.getRequestURI().getPath().endsWith("spend") ? 200 : 404;
+          exchange.sendResponseHeaders(status, page.length);
+          exchange.getResponseBody().write(page);
+          exchange.close();
+        });
+    other.start();
+    try {
+      String url = "http://127.0.0.1:" + other.getAddress().getPort();
+      Cli page = Cli.run("spend", "A", "b", "--server", url);
+      assertThat(page.code()).isEqualTo(Exit.UNREACHABLE);
+      assertThat(page.err()).contains("the answer is not that of a Sluice server");
+      Cli nothing = Cli.run("check", "A", "b", "--server", url);
+      assertThat(nothing.code()).isEqualTo(Exit.UNREACHABLE);
+      assertThat(nothing.err()).contains("status 404, not from a Sluice server");
+    } finally {
+      other.stop(0);
+    }
+  }
+
+  @Test
+  void storePassword_comesFromAFileOrTheEnvironment() throws Exception {
+    Path secret = Files.writeString(folder.resolve("secret"), "p@ss:w/rd\n");
+    try (LocalRedis redis = LocalRedis.start(RedisBinary.bundled())) {
+      assertThat(redis.command("ACL", "SETUSER", "app", "on", ">p@ss:w/rd", "~*", "+@all"))
+          .isEqualTo("OK");
+      assertThat(redis.command("CONFIG", "SET", "requirepass", "other")).isEqualTo("OK");
+      String store = redis.uri().toString().replace("redis://", "redis://app@") + "?timeout=10s";
+
+      Cli byFile =
+          run(
+              store,
+              "check",
+              "NewOrdersPerAccount",
+              "17",
+              "--store-password-file",
+              secret.toString());
+      assertThat(byFile.err()).isEmpty();
+      assertThat(byFile.code()).isZero();
+      assertThat(run(store, "check", "NewOrdersPerAccount", "17").code())
+          .as("without it")
+          .isEqualTo(Exit.UNREACHABLE);
+      Path limits = folder.resolve("limits.yml");
+      try (CliProcess byEnvironment =
+          CliProcess.start(
+              Map.of("SLUICE_STORE_PASSWORD", "p@ss:w/rd"),
+              "check",
+              "NewOrdersPerAccount",
+              "17",
+              "--limits",
+              limits.toString(),
+              "--store",
+              store)) {
+        assertThat(byEnvironment.out().readLine()).contains("\"allowed\":true");
+      }
+    }
+  }
+
+  @Test
+  void password_givenInAWrongWay_isRefused_andNotShown() throws IOException {
+    Path secret = Files.writeString(folder.resolve("secret"), "S3cret\n");
+    String file = secret.toString();
+    Cli twice =
+        run(
+            "redis://app:S3cret@h",
+            "check",
+            "NewOrdersPerAccount",
+            "17",
+            "--store-password-file",
+            file);
+    assertThat(twice.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(twice.err()).contains("expected one of the two").doesNotContain("S3cret");
+    Cli memory = Cli.run("serve", "--store-password-file", file);
+    assertThat(memory.err()).contains("--store-password-file: the store memory takes no such");
+    Cli sentinel =
+        run("redis://h", "check", "NewOrdersPerAccount", "17", "--sentinel-password-file", file);
+    assertThat(sentinel.err()).contains("--sentinel-password-file: the store redis://h takes no");
+    Path empty = Files.createFile(folder.resolve("empty"));
+    Cli none =
+        run(
+            "redis://h",
+            "check",
+            "NewOrdersPerAccount",
+            "17",
+            "--store-password-file",
+            empty.toString());
+    assertThat(none.err()).contains("expected one line, the password");
+    Cli missing =
+        run("redis://h", "check", "NewOrdersPerAccount", "17", "--store-password-file", "/no/file");
+    assertThat(missing.err()).contains("/no/file: there is no such file");
+  }
+
+  private static Cli act(String act, String[] where, String... more) {
+    return Cli.run(
+        Stream.of(new String[] {act}, where, more).flatMap(Stream::of).toArray(String[]::new));
+  }
+
+  /** A server on a free port, whose clock stands still. */
+  private static final class LiveServer implements AutoCloseable {
+    private final BucketStore store = BucketStore.inMemory(new ManualTime());
+    private final SluiceServer server =
+        SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
+            .part(new HttpPart(Limiter.of(SampleLimits.make(), store), store))
+            .start();
+
+    String url() {
+      return "http://" + HostPort.format(server.address());
+    }
+
+    @Override
+    public void close() {
+      server.close();
+      store.close();
+    }
   }
 }

@@ -8,6 +8,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 
 /** The command as a process of its own, as people run it. */
 final class CliProcess implements AutoCloseable {
@@ -19,6 +20,10 @@ final class CliProcess implements AutoCloseable {
   }
 
   static CliProcess start(String... args) throws IOException {
+    return start(Map.of(), args);
+  }
+
+  static CliProcess start(Map<String, String> environment, String... args) throws IOException {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp"));
@@ -27,6 +32,7 @@ final class CliProcess implements AutoCloseable {
     command.addAll(List.of(args));
     ProcessBuilder builder = new ProcessBuilder(command);
     builder.environment().remove("JAVA_TOOL_OPTIONS"); // the JVM would say so on standard error
+    builder.environment().putAll(environment);
     return new CliProcess(builder.redirectInput(new File("/dev/null")).start());
   }
 

@@ -93,6 +93,26 @@ final class LintCommandTest {
   }
 
   @Test
+  void files_areToldApartByTheirContent() throws IOException {
+    String defaults =
+        write("a.yml", "# ours\n---\nWidgetsPerUser: {burst: 1, count: 1, period: 7d}\n");
+    String overrides =
+        write("b.yml", "- WidgetsPerUser: {burst: 2, count: 2, period: 1h, ids: [x]}\n");
+    String names = write("c.yml", "names:\n- number: 1001\n  name: WidgetsPerUser\n  id: string\n");
+    Cli good = Cli.run("lint", overrides, names, defaults);
+    assertThat(good.out()).isEmpty();
+    assertThat(good.code()).isEqualTo(Exit.DONE);
+    assertThat(good.err()).contains("WidgetsPerUser: at most 2 in any 168h0m0s");
+    Cli unknown = Cli.run("lint", defaults);
+    assertThat(unknown.code()).isEqualTo(Exit.NO);
+    assertThat(unknown.out()).contains("found the name \"WidgetsPerUser\"");
+    Cli twice = Cli.run("lint", defaults, "--limits", defaults);
+    assertThat(twice.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(twice.err()).contains("found two files of defaults", "one by one");
+    assertThat(Cli.run("lint", folder + "/nope.yml").err()).contains("there is no such file");
+  }
+
+  @Test
   void strict_refusesWhatIsNotCanonical() throws IOException {
     String overrides =
         write(
@@ -120,7 +140,7 @@ final class LintCommandTest {
     assertThat(directory.err()).contains("found a directory, expected a file");
     Cli none = Cli.run("lint");
     assertThat(none.code()).isEqualTo(Exit.BROKEN_INPUT);
-    assertThat(none.err()).contains("expected --limits");
+    assertThat(none.err()).contains("expected one, such as: sluice lint limits.yml");
   }
 
   @Test

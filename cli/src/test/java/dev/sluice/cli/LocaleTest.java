@@ -47,6 +47,7 @@ final class LocaleTest {
             new String[] {"key", "ApiCallsPerKey", "x".repeat(2000)},
             new String[] {"covering", "x".repeat(64) + ".example.com"},
             new String[] {"overrides", "dump", "--overrides", bad},
+            new String[] {"INTEGER"},
             new String[] {"--help"});
     for (String[] command : commands) {
       Cli expected = Cli.run(command);

@@ -2,10 +2,15 @@ package dev.sluice.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.ByteArrayOutputStream;
+import java.io.InputStream;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
+import picocli.CommandLine;
 
 final class MainTest {
 
@@ -14,30 +19,69 @@ final class MainTest {
     Cli run = Cli.run();
     assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
     assertThat(run.out()).isEmpty();
-    assertThat(run.err()).contains("found no command", "Try 'sluice --help'");
-  }
-
-  @Test
-  void unknownCommandOrOption_isRefused_withTheNearest() {
-    Cli command = Cli.run("reply");
-    assertThat(command.code()).isEqualTo(Exit.BROKEN_INPUT);
-    assertThat(command.err()).contains("replay");
-    Cli option = Cli.run("lint", "--limit", "x");
-    assertThat(option.code()).isEqualTo(Exit.BROKEN_INPUT);
-    assertThat(option.err()).contains("--limits");
+    assertThat(run.err()).contains("found no command", "Try: sluice --help");
   }
 
   @ParameterizedTest
-  @ValueSource(
-      strings = {"", "serve", "lint", "key", "replay", "simulate", "overrides", "completion"})
-  void help_teaches_onStandardOutput_withoutColours(String command) {
-    Cli run = command.isEmpty() ? Cli.run("--help") : Cli.run(command, "--help");
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '`',
+      value = {
+        "sreve | unknown command \"sreve\"; did you mean \"serve\"?",
+        "reply | unknown command \"reply\"; did you mean \"replay\"?",
+        "overrides dunp | unknown command \"dunp\"; did you mean \"dump\"?",
+        "help sepnd | unknown command \"sepnd\"; did you mean \"spend\"?",
+        "lint --limit x | unknown option \"--limit\" for sluice lint; did you mean \"--limits\"?",
+        "lint --limit=x | unknown option \"--limit\" for sluice lint",
+        "key LoginsPerIPAddress | sluice key needs ID",
+        "key | sluice key needs LIMIT and ID",
+        "key a b c | unexpected argument \"c\": sluice key takes LIMIT and ID",
+        "serve x | unexpected argument \"x\": sluice serve takes options only",
+        "overrides add a b --burst 1 --period 1h | sluice overrides add needs --count N",
+        "spend a b --cost x | --cost: found \"x\", expected a whole number",
+        "spend a b --cost 99999999999999999999 | --cost: found \"99999999999999999999\", expected a whole number",
+        "spend a b --cost | --cost: found no value, expected N",
+        "spend a b --cost 1 --cost 2 | --cost: found twice, expected once",
+        "serve --store | --store: found no value, expected STORE",
+        "replay --format csv x | --format: found \"csv\", expected one of trace",
+        "completion fsih | SHELL: found \"fsih\", expected one of bash, zsh, fish; did you mean \"fish\"?",
+        "serve --request-log=maybe | --request-log: found the value \"maybe\", expected none",
+        "key a b redis://app:S3cret@h | unexpected argument \"redis://…@h\"",
+      })
+  void misuse_isRefusedInOurOwnWords(String words, String message) {
+    Cli run = Cli.run(words.split(" "));
+    assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(run.out()).isEmpty();
+    assertThat(run.err()).startsWith("sluice: " + message);
+    assertThat(run.err().lines().count()).isLessThanOrEqualTo(2);
+  }
+
+  /** Each command with its subcommands, as somebody types it. */
+  private static Stream<String> commands() {
+    ByteArrayOutputStream nowhere = new ByteArrayOutputStream();
+    Console console = new Console(InputStream.nullInputStream(), nowhere, nowhere);
+    return named("", Main.commandLine(console));
+  }
+
+  private static Stream<String> named(String name, CommandLine command) {
+    return Stream.concat(
+        Stream.of(name),
+        command.getSubcommands().entrySet().stream()
+            .flatMap(sub -> named((name + " " + sub.getKey()).strip(), sub.getValue())));
+  }
+
+  @ParameterizedTest
+  @MethodSource("commands")
+  void help_teachesWithExamples_in80Columns_withoutColours(String command) {
+    String[] asked = (command + " --help").strip().split(" ");
+    Cli run = Cli.run(asked);
     assertThat(run.code()).isEqualTo(Exit.DONE);
     assertThat(run.err()).isEmpty();
     assertThat(run.out()).startsWith("Usage: sluice").doesNotContain("\u001b");
-    if (!command.equals("overrides")) {
-      assertThat(run.out()).containsPattern("(?m)^  .*sluice " + command);
-    }
+    assertThat(run.out()).containsPattern("(?m)^Examples?:\\R  .*sluice " + command);
+    assertThat(run.out().lines()).allMatch(line -> line.length() <= 80);
+    Cli help = Cli.run(("help " + command).strip().split(" "));
+    assertThat(help.out().strip()).isEqualTo(run.out().strip());
   }
 
   @Test
@@ -56,6 +100,26 @@ final class MainTest {
       assertThat(bash.inputReader().readLine()).isNull();
       assertThat(bash.waitFor()).isZero();
     }
-    assertThat(Cli.run("completion", "fish").code()).isEqualTo(Exit.BROKEN_INPUT);
+  }
+
+  @Test
+  void completion_forFish_knowsEveryCommandAndOption() {
+    Cli run = Cli.run("completion", "fish");
+    assertThat(run.code()).isEqualTo(Exit.DONE);
+    List<String> lines = run.out().lines().toList();
+    assertThat(lines.get(0)).isEqualTo("# Load it with: sluice completion fish | source");
+    assertThat(lines.stream().skip(1)).allMatch(line -> line.startsWith("complete -c sluice "));
+    for (String command : commands().filter(name -> !name.isEmpty()).toList()) {
+      String word = command.substring(command.lastIndexOf(' ') + 1);
+      assertThat(lines).anyMatch(line -> line.contains(" -a " + word + " -d '"));
+    }
+    assertThat(run.out())
+        .contains(
+            "complete -c sluice -f -n '__fish_use_subcommand' -a serve -d '",
+            "complete -c sluice -n '__fish_seen_subcommand_from lint' -l limits -rF -d '",
+            "complete -c sluice -f -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'");
+    // No quote is left open.
+    assertThat(lines)
+        .allMatch(line -> line.replace("\\'", "").chars().filter(c -> c == '\'').count() % 2 == 0);
   }
 }

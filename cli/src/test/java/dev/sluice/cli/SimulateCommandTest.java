@@ -38,7 +38,9 @@ final class SimulateCommandTest {
             variance                     164          41.2    41.2
             wrongly denied                 -             0       -
 
-            Verdict: With time-bucket a client is locked out for up to 59 min, with gcra for 36 s. After the first 1 h, time-bucket lets up to 100 requests through in 1m, gcra 2.
+            Verdict: With time-bucket a client is locked out for up to 59 min, with gcra for
+              36 s. After the first 1 h, time-bucket lets up to 100 requests through in 1m,
+              gcra 2.
             """);
   }
 
@@ -184,7 +186,7 @@ final class SimulateCommandTest {
         "--names=names.yml | --names: found no --limits, expected the file whose names these are",
         "--report=/ | --report: /: found a directory, expected a file",
         "--report=no/such/out.html | --report: no/such/out.html: there is no folder",
-        "--seed=one | Invalid value for option '--seed'",
+        "--seed=one | --seed: found \"one\", expected a whole number",
       })
   void mistake_isNamed_andNothingIsPrinted(String options, String message) {
     Cli run = Cli.run(("simulate " + options).split(" ", -1));

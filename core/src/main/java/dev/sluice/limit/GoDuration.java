@@ -9,7 +9,8 @@ import java.util.regex.Pattern;
 
 /**
  * Durations as limit files write them and denial messages print them: Go's syntax ({@code 1h30m},
- * {@code 250ms}), and ISO-8601 ({@code PT3H}) for reading.
+ * {@code 250ms}). For reading also days ({@code 7d} of 24 hours each), which Go lacks, and ISO-8601
+ * ({@code PT3H}).
  *
  * <p>Pure and thread-safe. Source: the documentation of Go's {@code time.ParseDuration} and {@code
  * Duration.String}.
@@ -18,7 +19,7 @@ public final class GoDuration {
 
   private static final int LONGEST = 64;
   private static final Pattern PART =
-      Pattern.compile("(\\d+(?:\\.\\d*)?|\\.\\d+)(ns|us|µs|μs|ms|s|m|h)");
+      Pattern.compile("(\\d+(?:\\.\\d*)?|\\.\\d+)(ns|us|µs|μs|ms|s|m|h|d)");
   private static final Pattern WHOLE = Pattern.compile("(?:" + PART.pattern() + ")+");
   private static final Pattern ISO = Pattern.compile("P[0-9DTHMSdthms.]+");
 
@@ -57,7 +58,7 @@ public final class GoDuration {
       }
     }
     throw new IllegalArgumentException(
-        "found %s, expected a duration such as 1s, 180m, 1h30m, 250ms or PT3H"
+        "found %s, expected a duration such as 1s, 180m, 1h30m, 7d, 250ms or PT3H"
             .formatted(IdTexts.quote(text)));
   }
 
@@ -78,7 +79,8 @@ public final class GoDuration {
       case "ms" -> MILLI;
       case "s" -> SECOND;
       case "m" -> 60 * SECOND;
-      default -> 3600 * SECOND;
+      case "h" -> 3600 * SECOND;
+      default -> 24 * 3600 * SECOND;
     };
   }
 

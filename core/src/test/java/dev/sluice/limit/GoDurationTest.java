@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
-/** Against the examples in the documentation and the tests of Go's time package. */
+/** Against the examples in the documentation and the tests of Go's time package; days are ours. */
 class GoDurationTest {
 
   private static final Map<String, Long> NANOS =
@@ -42,6 +42,8 @@ class GoDurationTest {
           Map.entry("9223372036s854ms775us807ns", Long.MAX_VALUE),
           Map.entry("0.3333333333333333333h", 1_200_000_000_000L - 1),
           Map.entry("2160h", 7_776_000_000_000_000L),
+          Map.entry("7d", 604_800_000_000_000L),
+          Map.entry("1d12h", 129_600_000_000_000L),
           Map.entry("PT3H", 10_800_000_000_000L),
           Map.entry("PT1M30.5S", 90_500_000_000L),
           Map.entry("P7D", 604_800_000_000_000L));
@@ -65,7 +67,7 @@ class GoDurationTest {
             "-.",
             ".s",
             "+.s",
-            "1d",
+            "1w",
             "1 s",
             " 1s",
             "1s ",
@@ -86,7 +88,7 @@ class GoDurationTest {
           .as(text)
           .isInstanceOf(IllegalArgumentException.class)
           .hasMessageContaining("found \"")
-          .hasMessageContaining("expected a duration such as 1s, 180m, 1h30m, 250ms or PT3H");
+          .hasMessageContaining("expected a duration such as 1s, 180m, 1h30m, 7d, 250ms or PT3H");
     }
   }
 

@@ -5,6 +5,7 @@ import java.net.URISyntaxException;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
 import org.postgresql.ds.PGSimpleDataSource;
 
 /**
@@ -29,6 +30,32 @@ public final class PostgresUrl {
    * @throws IllegalArgumentException if the URL is none
    */
   public static DataSource dataSource(String url) {
+    return dataSource(url, null);
+  }
+
+  /**
+   * A source as {@link #dataSource(String)} makes it, with a password that does not stand in the
+   * URL.
+   *
+   * @param url the database
+   * @param password null for that in the URL or in {@code ~/.pgpass}
+   * @return the source; nothing is opened yet
+   * @throws IllegalArgumentException if the URL is none, or has a password too
+   */
+  public static DataSource dataSource(String url, @Nullable String password) {
+    PGSimpleDataSource source = source(url);
+    if (password != null) {
+      if (source.getPassword() != null) {
+        throw new IllegalArgumentException(
+            "found a password in the URL of the database and one besides it, expected one of the"
+                + " two");
+      }
+      source.setPassword(password);
+    }
+    return source;
+  }
+
+  private static PGSimpleDataSource source(String url) {
     PGSimpleDataSource source = new PGSimpleDataSource();
     try {
       if (url.startsWith(JDBC)) {

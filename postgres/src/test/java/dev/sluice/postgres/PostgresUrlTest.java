@@ -41,6 +41,21 @@ class PostgresUrlTest {
   }
 
   @Test
+  void password_besidesTheUrl_isUsed_andRefusedWhereTheUrlHasOneToo() {
+    PGSimpleDataSource source =
+        (PGSimpleDataSource) PostgresUrl.dataSource("postgresql://u@h/d", "p@ss");
+    assertThat(source.getUser()).isEqualTo("u");
+    assertThat(source.getPassword()).isEqualTo("p@ss");
+    for (String url :
+        List.of("postgresql://u:secret@h/d", "jdbc:postgresql://h/d?password=secret")) {
+      assertThatThrownBy(() -> PostgresUrl.dataSource(url, "p@ss"))
+          .hasMessageContaining("expected one of the two")
+          .hasMessageNotContaining("secret")
+          .hasMessageNotContaining("p@ss");
+    }
+  }
+
+  @Test
   void url_ofNoDatabase_isRefusedWithoutItsPassword() {
     for (String url : List.of("mysql://u:secret@h/d", "postgresql:secret", "p:secret/ /", "")) {
       assertThatThrownBy(() -> PostgresUrl.dataSource(url))

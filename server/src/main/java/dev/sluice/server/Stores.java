@@ -2,7 +2,6 @@ package dev.sluice.server;
 
 import dev.sluice.limit.Suggestion;
 import dev.sluice.redis.RedisObserver;
-import dev.sluice.redis.RedisStore;
 import dev.sluice.redis.RedisStoreBuilder;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.MemoryStore;
@@ -18,7 +17,7 @@ import java.util.Locale;
  */
 public final class Stores {
 
-  private static final String MEMORY = "memory";
+  static final String MEMORY = "memory";
   private static final List<String> REDIS =
       List.of("redis", "rediss", "redis-sentinel", "redis-cluster", "redis-ring");
   private static final List<String> KNOWN =
@@ -34,62 +33,50 @@ public final class Stores {
   /**
    * Opens a store that goes by its own clock.
    *
-   * @param address {@code memory}, or the URI of a {@link RedisStore}
+   * @param access where it is, and its passwords
+   * @param observer watches it, if it is in Redis
    * @return the store, to be closed
    * @throws IllegalArgumentException if there is no such kind of store, naming those that there
    *     are, or if the address has a mistake
    */
-  public static BucketStore open(String address) {
-    return open(address, new RedisObserver() {});
-  }
-
-  /**
-   * Opens a store that goes by its own clock.
-   *
-   * @param address {@code memory}, or the URI of a {@link RedisStore}
-   * @param observer who watches it, if it is in Redis
-   * @return the store, to be closed
-   * @throws IllegalArgumentException as {@link #open(String)}
-   */
-  public static BucketStore open(String address, RedisObserver observer) {
-    return address.equals(MEMORY)
-        ? BucketStore.inMemory()
-        : redis(address).observer(observer).open();
+  public static BucketStore open(StoreAccess access, RedisObserver observer) {
+    return access.isMemory() ? BucketStore.inMemory() : redis(access).observer(observer).open();
   }
 
   /**
    * Opens a store for a single act of a process that has only just started: unless the address says
    * otherwise, its calls may take as long as a cold start does.
    *
-   * @param address as for {@link #open(String)}
+   * @param access where it is, and its passwords
    * @return the store, to be closed
-   * @throws IllegalArgumentException as {@link #open(String)}
+   * @throws IllegalArgumentException as {@link #open(StoreAccess, RedisObserver)}
    */
-  public static BucketStore openForOneAct(String address) {
-    return address.equals(MEMORY) ? BucketStore.inMemory() : patient(address).open();
+  public static BucketStore openForOneAct(StoreAccess access) {
+    return access.isMemory() ? BucketStore.inMemory() : patient(access).open();
   }
 
   /**
    * Opens a store that goes by a given clock, for replays; as patient as {@link #openForOneAct}. In
    * memory, the clock may step back by {@link #REPLAY_STEPS_BACK}.
    *
-   * @param address as for {@link #open(String)}
+   * @param access where it is, and its passwords
    * @param time the clock
    * @return the store, to be closed
-   * @throws IllegalArgumentException as {@link #open(String)}
+   * @throws IllegalArgumentException as {@link #open(StoreAccess, RedisObserver)}
    */
-  public static BucketStore open(String address, TimeSource time) {
-    return address.equals(MEMORY)
+  public static BucketStore open(StoreAccess access, TimeSource time) {
+    return access.isMemory()
         ? MemoryStore.builder().time(time).stepsBackUpTo(REPLAY_STEPS_BACK).build()
-        : patient(address).clientClock(time).open();
+        : patient(access).clientClock(time).open();
   }
 
-  private static RedisStoreBuilder patient(String address) {
-    RedisStoreBuilder builder = redis(address);
-    return address.contains("timeout=") ? builder : builder.timeout(COLD_START);
+  private static RedisStoreBuilder patient(StoreAccess access) {
+    RedisStoreBuilder builder = redis(access);
+    return access.address().contains("timeout=") ? builder : builder.timeout(COLD_START);
   }
 
-  private static RedisStoreBuilder redis(String address) {
+  private static RedisStoreBuilder redis(StoreAccess access) {
+    String address = access.address();
     int end = address.indexOf(':');
     String scheme = (end < 0 ? address : address.substring(0, end)).toLowerCase(Locale.ROOT);
     if (!REDIS.contains(scheme)) {
@@ -97,13 +84,13 @@ public final class Stores {
           "found the store \"%s\", expected memory or a URI with one of the schemes %s%s"
               .formatted(shown(address), REDIS, Suggestion.didYouMean(scheme, KNOWN)));
     }
-    return RedisStore.builder(address);
+    return access.builder();
   }
 
   /**
    * A store's address for logs and messages.
    *
-   * @param address as for {@link #open(String)}
+   * @param address as for {@link StoreAccess#of}
    * @return the address without the user, the password and the options that may stand in it
    */
   public static String shown(String address) {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatNoException;
 
+import dev.sluice.redis.RedisObserver;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
 import dev.sluice.store.TimeSource;
@@ -16,7 +17,7 @@ final class StoresTest {
 
   @Test
   void memory_isOpened() {
-    try (BucketStore store = Stores.open("memory", TimeSource.system())) {
+    try (BucketStore store = Stores.open(StoreAccess.of("memory"), TimeSource.system())) {
       assertThatNoException().isThrownBy(store::ping);
     }
   }
@@ -74,12 +75,33 @@ final class StoresTest {
 
   @Test
   void redis_isOpenedWithoutWaitingForIt() {
-    BucketStore store = Stores.open("redis://127.0.0.1:1/0?timeout=200ms");
+    BucketStore store =
+        Stores.open(StoreAccess.of("redis://127.0.0.1:1/0?timeout=200ms"), new RedisObserver() {});
     assertThatExceptionOfType(StoreException.class).isThrownBy(store::ping);
     store.close();
   }
 
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "redis://app:S3cret@h",
+        "redis://:S3cret@h",
+        "redis-sentinel://h?sentinelPassword=S3cret#m"
+      })
+  void password_inTheAddressAndBesidesIt_isRefused(String address) {
+    StoreAccess access = StoreAccess.of(address);
+    StoreAccess both =
+        access.isSentinel()
+            ? access.withSentinelPassword("another")
+            : access.withPassword("another");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> Stores.openForOneAct(both).close())
+        .withMessageContaining("expected one of the two")
+        .withMessageNotContaining("S3cret");
+    assertThat(both.toString()).doesNotContain("S3cret", "another");
+  }
+
   private static void open(String address) {
-    Stores.open(address, TimeSource.system()).close();
+    Stores.open(StoreAccess.of(address), TimeSource.system()).close();
   }
 }

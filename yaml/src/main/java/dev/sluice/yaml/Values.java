@@ -53,7 +53,7 @@ final class Values {
       return null;
     }
     if (!(node instanceof Node.Scalar scalar) || scalar.isNull()) {
-      problems.wrong(node, "a duration such as 1s, 180m, 1h30m, 250ms or PT3H");
+      problems.wrong(node, "a duration such as 1s, 180m, 1h30m, 7d, 250ms or PT3H");
       return null;
     }
     try {

@@ -44,7 +44,7 @@ class BadFilesTest {
     assertThat(TestFiles.lines(problems))
         .containsExactly(
             "2:10: found \"twenty\", expected a whole number in digits, such as 20",
-            "4:11: found \"1 fortnight\", expected a duration such as 1s, 180m, 1h30m, 250ms or PT3H",
+            "4:11: found \"1 fortnight\", expected a duration such as 1s, 180m, 1h30m, 7d, 250ms or PT3H",
             "9:1: found \"NewOrdersPerAccount\" again, expected each name once; it is on line 5 too",
             "14:10: found 9223372036854775807, expected at most 15250: the time to fill the bucket"
                 + " (burst × period / count) overflows 64 bits of nanoseconds (about 292 years)",

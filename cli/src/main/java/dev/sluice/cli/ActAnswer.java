@@ -1,0 +1,113 @@
+package dev.sluice.cli;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
+import dev.sluice.Decision;
+import dev.sluice.LimiterObserver.Act;
+import dev.sluice.server.wire.DecisionWriter;
+import java.io.IOException;
+import java.io.StringWriter;
+import java.io.UncheckedIOException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What an act came to: the JSON of the HTTP API, whether it comes from a server or was decided
+ * here, and the parts that people read. Immutable.
+ *
+ * @param json the answer on one line
+ * @param allowed also true for a reset
+ * @param burst null where no limit applies
+ * @param message on a denial, otherwise empty
+ */
+record ActAnswer(
+    String json,
+    boolean allowed,
+    long remaining,
+    @Nullable Long burst,
+    long retryInNanos,
+    long resetInNanos,
+    String message) {
+
+  private static final JsonFactory JSON = new JsonFactory();
+  private static final String RESET = "{\"reset\":true}";
+
+  static ActAnswer ofReset() {
+    return parse(RESET);
+  }
+
+  static ActAnswer of(Decision decision) {
+    StringWriter text = new StringWriter();
+    try (JsonGenerator json = JSON.createGenerator(text)) {
+      DecisionWriter.write(decision, false, json);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e); // memory does not fail
+    }
+    return parse(text.toString());
+  }
+
+  /**
+   * Reads an answer of the HTTP API.
+   *
+   * @throws IllegalArgumentException if it is none
+   */
+  static ActAnswer parse(String json) {
+    Boolean allowed = null;
+    long remaining = 0;
+    Long burst = null;
+    long retryInNanos = 0;
+    long resetInNanos = 0;
+    String message = "";
+    try (JsonParser parser = JSON.createParser(json)) {
+      if (parser.nextToken() != JsonToken.START_OBJECT) {
+        throw new IllegalArgumentException("no object");
+      }
+      while (parser.nextToken() == JsonToken.FIELD_NAME) {
+        String field = parser.currentName();
+        JsonToken value = parser.nextToken();
+        switch (field) {
+          case "allowed", "reset" -> allowed = parser.getBooleanValue();
+          case "remaining" -> remaining = parser.getLongValue();
+          case "burst" -> burst = value == JsonToken.VALUE_NULL ? null : parser.getLongValue();
+          case "retryInNanos" -> retryInNanos = parser.getLongValue();
+          case "resetInNanos" -> resetInNanos = parser.getLongValue();
+          case "message" -> message = parser.getText();
+          default -> parser.skipChildren();
+        }
+      }
+    } catch (IOException e) {
+      throw new IllegalArgumentException(e);
+    }
+    if (allowed == null) {
+      throw new IllegalArgumentException("no decision");
+    }
+    return new ActAnswer(
+        json.strip(), allowed, remaining, burst, retryInNanos, resetInNanos, message);
+  }
+
+  /** Says it on one line, for people: {@code allowed, remaining 9 of 10, full again in 6 s}. */
+  String text(Act act) {
+    if (act == Act.RESET) {
+      return "reset, the bucket is full";
+    }
+    StringBuilder text = new StringBuilder(word(act));
+    if (burst == null) {
+      return text.append(", no limit applies").toString();
+    }
+    text.append(", remaining ").append(remaining).append(" of ").append(burst);
+    if (retryInNanos > 0 && act != Act.REFUND) {
+      text.append(allowed ? ", next in " : ", retry in ").append(SpanText.of(retryInNanos));
+    }
+    return text.append(
+            resetInNanos == 0 ? ", full" : ", full again in " + SpanText.of(resetInNanos))
+        .toString();
+  }
+
+  private String word(Act act) {
+    if (act == Act.REFUND) {
+      return allowed ? "given back" : "nothing given back";
+    }
+    return allowed ? "allowed" : "denied";
+  }
+}

@@ -1,0 +1,50 @@
+package dev.sluice.cli;
+
+import dev.sluice.limit.IdTexts;
+import dev.sluice.limit.Suggestion;
+import java.util.List;
+import java.util.concurrent.Callable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Parameters;
+
+/** {@code sluice help}: the same as {@code --help}, asked for in the other order. */
+@Command(
+    name = "help",
+    description = "Explains a command, with examples.",
+    footerHeading = "%nExamples:%n",
+    footer = {"  sluice help", "  sluice help spend", "  sluice help overrides add"})
+final class HelpCommand implements Callable<Integer> {
+
+  private final Console console;
+  private final CommandLine root;
+
+  @Parameters(
+      arity = "0..*",
+      paramLabel = "COMMAND",
+      description = "The command to explain; all of them if not given.")
+  private List<String> path = List.of();
+
+  HelpCommand(Console console, CommandLine root) {
+    this.console = console;
+    this.root = root;
+  }
+
+  @Override
+  public Integer call() {
+    CommandLine command = root;
+    for (String word : path) {
+      CommandLine next = command.getSubcommands().get(word);
+      if (next == null) {
+        throw new InputException(
+            "unknown command %s%s"
+                .formatted(
+                    IdTexts.quote(word),
+                    Suggestion.didYouMean(word, command.getSubcommands().keySet())));
+      }
+      command = next;
+    }
+    console.line(command.getUsageMessage().stripTrailing());
+    return Exit.DONE;
+  }
+}

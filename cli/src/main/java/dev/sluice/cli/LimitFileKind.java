@@ -1,0 +1,51 @@
+package dev.sluice.cli;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.List;
+
+/** Which of the three kinds of limit files a file is, by its first lines. */
+enum LimitFileKind {
+  DEFAULTS("defaults"),
+  OVERRIDES("overrides"),
+  NAMES("names");
+
+  private static final int LOOKED_AT = 1 << 16;
+
+  private final String word;
+
+  LimitFileKind(String word) {
+    this.word = word;
+  }
+
+  /** Overrides are a list; a file with nothing but the section {@code names:} declares names. */
+  static LimitFileKind of(Path file) {
+    byte[] start;
+    try (InputStream in = InputFiles.open(file)) {
+      start = in.readNBytes(LOOKED_AT);
+    } catch (IOException e) {
+      throw new InputException(file + ": can't be read");
+    }
+    List<String> top =
+        new String(start, StandardCharsets.UTF_8)
+            .replace("\uFEFF", "")
+            .lines()
+            .filter(line -> line.matches("[^\\s#].*") && !line.matches("(---|%).*"))
+            .toList();
+    if (!top.isEmpty() && top.get(0).matches("[-\\[].*")) {
+      return OVERRIDES;
+    }
+    boolean names =
+        !top.isEmpty()
+            && top.get(0).startsWith("names:")
+            && top.stream().skip(1).allMatch(line -> line.startsWith("-")); // its list
+    return names ? NAMES : DEFAULTS;
+  }
+
+  @Override
+  public String toString() {
+    return word;
+  }
+}

@@ -1,0 +1,133 @@
+package dev.sluice.cli;
+
+import dev.sluice.limit.IdTexts;
+import dev.sluice.limit.Suggestion;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.MissingParameterException;
+import picocli.CommandLine.Model.ArgSpec;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.OptionSpec;
+import picocli.CommandLine.OverwrittenOptionException;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.UnmatchedArgumentException;
+
+/** What is wrong with a command line, in our words instead of the library's. Stateless. */
+final class Misuse {
+
+  private Misuse() {}
+
+  /** Says what was found and what was expected, on one line. */
+  static String of(ParameterException e) {
+    CommandSpec command = e.getCommandLine().getCommandSpec();
+    if (e instanceof UnmatchedArgumentException unmatched && !unmatched.getUnmatched().isEmpty()) {
+      return unmatched(unmatched.getUnmatched().get(0), command);
+    }
+    if (e instanceof MissingParameterException missing && !missing.getMissing().isEmpty()) {
+      return missing(missing.getMissing(), command);
+    }
+    if (e instanceof OverwrittenOptionException twice && twice.getOverwritten() != null) {
+      return "%s: found twice, expected once".formatted(name(twice.getOverwritten()));
+    }
+    ArgSpec argument = e.getArgSpec();
+    String value = e.getValue();
+    if (argument != null && value != null) {
+      return badValue(argument, value);
+    }
+    return noValue(e, argument);
+  }
+
+  private static String unmatched(String found, CommandSpec command) {
+    String name = command.qualifiedName();
+    if (found.startsWith("-") && found.length() > 1) {
+      String option = found.replaceFirst("=.*", "");
+      List<String> known =
+          command.options().stream()
+              .filter(one -> !one.hidden())
+              .map(OptionSpec::longestName)
+              .toList();
+      return "unknown option %s for %s%s"
+          .formatted(shown(option), name, Suggestion.didYouMean(option, known));
+    }
+    if (!command.subcommands().isEmpty()) {
+      return "unknown command %s%s"
+          .formatted(shown(found), Suggestion.didYouMean(found, command.subcommands().keySet()));
+    }
+    String taken = labels(command.positionalParameters().stream());
+    return "unexpected argument %s: %s takes %s"
+        .formatted(shown(found), name, taken.isEmpty() ? "options only" : taken);
+  }
+
+  private static String missing(List<ArgSpec> missing, CommandSpec command) {
+    ArgSpec first = missing.get(0);
+    if (first.isOption() && isWithoutValue(first, command)) {
+      return "%s: found no value, expected %s".formatted(name(first), first.paramLabel());
+    }
+    // The library names the first missing argument only; those behind it are missing too.
+    String labels =
+        first.isOption()
+            ? labels(missing.stream())
+            : labels(command.positionalParameters().stream().dropWhile(one -> one != first));
+    return "%s needs %s".formatted(command.qualifiedName(), labels);
+  }
+
+  /** Whether the option stands there as the last word, with nothing behind it. */
+  private static boolean isWithoutValue(ArgSpec option, CommandSpec command) {
+    List<String> words = command.root().commandLine().getParseResult().originalArgs();
+    return !words.isEmpty()
+        && Arrays.asList(((OptionSpec) option).names()).contains(words.get(words.size() - 1));
+  }
+
+  private static String noValue(ParameterException e, @Nullable ArgSpec argument) {
+    return argument == null
+        ? "found a command line that can't be read: " + shown(String.valueOf(e.getMessage()))
+        : "%s: found no value, expected %s".formatted(name(argument), argument.paramLabel());
+  }
+
+  private static String badValue(ArgSpec argument, String value) {
+    Class<?> type =
+        argument.auxiliaryTypes().length > 0 ? argument.auxiliaryTypes()[0] : argument.type();
+    String name = name(argument);
+    if (type.isEnum()) {
+      List<String> words = Stream.of(type.getEnumConstants()).map(String::valueOf).toList();
+      return "%s: found %s, expected one of %s%s"
+          .formatted(
+              name, shown(value), String.join(", ", words), Suggestion.didYouMean(value, words));
+    }
+    if (type == boolean.class || type == Boolean.class) {
+      return "%s: found the value %s, expected none".formatted(name, shown(value));
+    }
+    boolean whole =
+        Stream.of(long.class, Long.class, int.class, Integer.class).anyMatch(one -> one == type);
+    return "%s: found %s, expected %s"
+        .formatted(name, shown(value), whole ? "a whole number" : argument.paramLabel());
+  }
+
+  private static String labels(Stream<? extends ArgSpec> arguments) {
+    return arguments.map(Misuse::label).collect(Collectors.joining(" and "));
+  }
+
+  private static String label(ArgSpec argument) {
+    return argument instanceof OptionSpec option
+        ? option.longestName() + " " + option.paramLabel()
+        : argument.paramLabel();
+  }
+
+  private static String name(ArgSpec argument) {
+    return argument instanceof OptionSpec option ? option.longestName() : argument.paramLabel();
+  }
+
+  /** Quoted, and without what may be a password: a word in the wrong place may be an address. */
+  private static String shown(String word) {
+    return IdTexts.quote(word.replaceAll("(?s)//.*@", "//…@"));
+  }
+
+  /** Where more is to be read. */
+  static String advice(CommandLine command) {
+    return "Try: %s --help".formatted(command.getCommandSpec().qualifiedName());
+  }
+}
