@@ -18,6 +18,7 @@ import org.apache.catalina.connector.Connector;
 import org.apache.catalina.servlets.DefaultServlet;
 import org.apache.catalina.startup.Tomcat;
 import org.apache.coyote.http2.Http2Protocol;
+import org.apache.tomcat.util.IntrospectionUtils;
 import org.apache.tomcat.util.descriptor.web.ErrorPage;
 import org.apache.tomcat.util.descriptor.web.FilterDef;
 import org.apache.tomcat.util.descriptor.web.FilterMap;
@@ -49,8 +50,8 @@ final class TomcatServer extends WebServer {
     var unused = connector.setProperty("address", "127.0.0.1");
     Http2Protocol http2 = new Http2Protocol();
     // By default it reuses what belongs to a stream that was reset, although the application still
-    // works on it, and then loses requests.
-    http2.setDiscardRequestsAndResponses(true);
+    // works on it, and then loses requests. Tomcat 10.0 has no such setting.
+    unused = IntrospectionUtils.setProperty(http2, "discardRequestsAndResponses", "true");
     connector.addUpgradeProtocol(http2);
     tomcat.setConnector(connector);
     context = tomcat.addContext(CONTEXT, folder.toString());
