@@ -29,11 +29,12 @@ final class FailureRules {
 
   private final FailureRule otherwise;
   private final Map<String, FailureRule> byLimit;
-  private final TimeSource time = TimeSource.system();
-  private final Ledger memory =
-      new Ledger(BucketStore.inMemory(time, MAX_LOCAL_BUCKETS), Engine.NOBODY);
+  private final TimeSource time;
+  private final Ledger memory;
 
-  FailureRules(FailureRule otherwise, Map<String, FailureRule> byLimit) {
+  FailureRules(FailureRule otherwise, Map<String, FailureRule> byLimit, TimeSource time) {
+    this.time = time;
+    this.memory = new Ledger(BucketStore.inMemory(time, MAX_LOCAL_BUCKETS), Engine.NOBODY);
     this.otherwise = otherwise;
     this.byLimit = Map.copyOf(byLimit);
   }

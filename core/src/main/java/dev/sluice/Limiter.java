@@ -8,6 +8,7 @@ import dev.sluice.limit.Limits;
 import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
+import dev.sluice.store.TimeSource;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -31,11 +32,13 @@ public final class Limiter {
 
   private final CurrentLimits limits;
   private final Engine engine;
+  private final TimeSource time;
   private final Map<String, NamedLimit> named = new ConcurrentHashMap<>();
 
-  private Limiter(CurrentLimits limits, Engine engine) {
+  private Limiter(CurrentLimits limits, Engine engine, TimeSource time) {
     this.limits = limits;
     this.engine = engine;
+    this.time = time;
   }
 
   /**
@@ -266,7 +269,7 @@ public final class Limiter {
    */
   public Lease lease(String limit, String id, int tokens) {
     int processors = Runtime.getRuntime().availableProcessors();
-    return lease(limit, id, tokens, System::nanoTime, 2 * processors);
+    return lease(limit, id, tokens, time::nanos, 2 * processors);
   }
 
   Lease lease(String limit, String id, int tokens, LongSupplier ticker, int threads) {
@@ -296,6 +299,7 @@ public final class Limiter {
     private final CurrentLimits limits;
     private final BucketStore store;
     private LimiterObserver observer = Engine.NOBODY;
+    private TimeSource time = TimeSource.system();
     private FailureRule onFailure = FailureRule.fail();
     private final Map<String, FailureRule> onFailureByLimit = new HashMap<>();
 
@@ -313,6 +317,20 @@ public final class Limiter {
     @CanIgnoreReturnValue
     public Builder observer(LimiterObserver newObserver) {
       this.observer = newObserver;
+      return this;
+    }
+
+    /**
+     * Sets the clock of this process, for what is decided without the store: by {@link
+     * FailureRule#local}, and from the tokens of a {@link Lease}; {@link TimeSource#system} if not
+     * called. Stores have clocks of their own.
+     *
+     * @param newTime the clock; it must not step
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder time(TimeSource newTime) {
+      this.time = newTime;
       return this;
     }
 
@@ -348,8 +366,8 @@ public final class Limiter {
      * @return the limiter
      */
     public Limiter build() {
-      FailureRules rules = new FailureRules(onFailure, onFailureByLimit);
-      return new Limiter(limits, new Engine(store, observer, rules));
+      FailureRules rules = new FailureRules(onFailure, onFailureByLimit, time);
+      return new Limiter(limits, new Engine(store, observer, rules), time);
     }
   }
 }

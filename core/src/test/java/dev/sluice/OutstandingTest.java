@@ -115,7 +115,7 @@ class OutstandingTest {
         new Engine(
             BucketStore.inMemory(() -> 1),
             Engine.NOBODY,
-            new FailureRules(FailureRule.fail(), Map.of()));
+            new FailureRules(FailureRule.fail(), Map.of(), TimeSource.system()));
     Transaction two = Transaction.of(samples, "ApiCallsPerKey", "a").withCost(2);
     Reservation cancelled = engine.reserve(limits, List.of(two));
     assertThat(engine.ledger().outstanding().size()).isEqualTo(1);

@@ -7,8 +7,6 @@ import java.lang.System.Logger.Level;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
@@ -30,7 +28,7 @@ final class Breaker {
   private final int maxFailures;
   private final long probeEveryNanos;
   private final Supplier<CompletionStage<?>> probe;
-  private final ScheduledExecutorService timer;
+  private final Timing timing;
   private final RedisObserver observer;
 
   private final AtomicInteger failures = new AtomicInteger();
@@ -43,13 +41,13 @@ final class Breaker {
       int maxFailures,
       long probeEveryNanos,
       Supplier<CompletionStage<?>> probe,
-      ScheduledExecutorService timer,
+      Timing timing,
       RedisObserver observer) {
     this.server = server;
     this.maxFailures = maxFailures;
     this.probeEveryNanos = probeEveryNanos;
     this.probe = probe;
-    this.timer = timer;
+    this.timing = timing;
     this.observer = observer;
   }
 
@@ -88,7 +86,7 @@ final class Breaker {
       return;
     }
     try {
-      var unused = timer.schedule(this::probe, probeEveryNanos, TimeUnit.NANOSECONDS);
+      timing.after(probeEveryNanos, this::probe);
     } catch (RejectedExecutionException e) {
       // The store was closed meanwhile.
     }

@@ -1,19 +1,11 @@
 package dev.sluice.redis;
 
-import io.lettuce.core.RedisChannelHandler;
-import io.lettuce.core.RedisException;
-import io.lettuce.core.api.StatefulRedisConnection;
-import io.lettuce.core.cluster.RedisClusterClient;
+import dev.sluice.redis.ClusterConnection.Node;
 import io.lettuce.core.cluster.SlotHash;
-import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
-import io.lettuce.core.cluster.models.partitions.RedisClusterNode;
-import io.lettuce.core.codec.ByteArrayCodec;
-import io.lettuce.core.protocol.DefaultEndpoint;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReferenceArray;
@@ -26,8 +18,8 @@ import org.jspecify.annotations.Nullable;
 final class ClusterSlots implements Shards {
 
   private final String name;
-  private final RedisClusterClient client;
-  private final Link<StatefulRedisClusterConnection<byte[], byte[]>> link;
+  private final Connector connector;
+  private final Link<ClusterConnection> link;
   private final Wiring wiring;
   private final AtomicReferenceArray<@Nullable Lane> lanes =
       new AtomicReferenceArray<>(SlotHash.SLOT_COUNT);
@@ -36,19 +28,13 @@ final class ClusterSlots implements Shards {
   private final AtomicBoolean looking = new AtomicBoolean();
   private final Breaker beforeItIsKnown;
 
-  ClusterSlots(String name, RedisClusterClient client, Wiring wiring) {
+  ClusterSlots(String name, Connector connector, Wiring wiring) {
     this.name = name;
-    this.client = client;
+    this.connector = connector;
     this.wiring = wiring;
-    this.link =
-        new Link<>(
-            () ->
-                client
-                    .refreshPartitionsAsync()
-                    .thenCompose(known -> client.connectAsync(ByteArrayCodec.INSTANCE)),
-            true);
+    this.link = new Link<>(connector::connectToCluster, true, wiring.timing()::elsewhere);
     this.beforeItIsKnown =
-        wiring.breaker(name, () -> within(link.connection().thenCompose(c -> c.async().ping())));
+        wiring.breaker(name, () -> within(link.connection().thenCompose(Connection::ping)));
   }
 
   @Override
@@ -62,21 +48,17 @@ final class ClusterSlots implements Shards {
     return lane == null ? laneOf(key) : lane;
   }
 
-  private @Nullable RedisClusterNode masterOf(int slot) {
-    StatefulRedisClusterConnection<byte[], byte[]> open = link.open();
-    return open == null ? null : open.getPartitions().getPartitionBySlot(slot);
+  private @Nullable Node masterOf(int slot) {
+    ClusterConnection open = link.open();
+    return open == null ? null : open.masterOf(slot);
   }
 
-  private static String address(RedisClusterNode node) {
-    return node.getUri().getHost() + ":" + node.getUri().getPort();
-  }
-
-  private Breaker breakerOf(RedisClusterNode node) {
-    Breaker breaker = breakers.get(node.getNodeId()); // seldom missing, and get takes no lock
+  private Breaker breakerOf(Node node) {
+    Breaker breaker = breakers.get(node.id()); // seldom missing, and get takes no lock
     return breaker != null
         ? breaker
         : breakers.computeIfAbsent(
-            node.getNodeId(), id -> wiring.breaker(address(node), () -> probe(id)));
+            node.id(), id -> wiring.breaker(node.address(), () -> probe(id)));
   }
 
   /**
@@ -90,28 +72,11 @@ final class ClusterSlots implements Shards {
         link.connection()
             .thenCompose(
                 connection -> {
-                  RedisClusterNode node = connection.getPartitions().getPartitionByNodeId(nodeId);
+                  Node node = connection.node(nodeId);
                   return node == null
                       ? CompletableFuture.completedFuture("gone")
-                      : connection
-                          .getConnectionAsync(node.getUri().getHost(), node.getUri().getPort())
-                          .thenCompose(this::pingOrCut);
+                      : connection.ping(node, wiring.timeoutNanos());
                 }));
-  }
-
-  private CompletionStage<String> pingOrCut(StatefulRedisConnection<byte[], byte[]> toNode) {
-    if (!toNode.isOpen()) {
-      return CompletableFuture.failedFuture(new RedisException("not connected"));
-    }
-    return within(toNode.async().ping())
-        .whenComplete(
-            (pong, failure) -> {
-              if (failure != null
-                  && toNode instanceof RedisChannelHandler<?, ?> handler
-                  && handler.getChannelWriter() instanceof DefaultEndpoint endpoint) {
-                endpoint.disconnect();
-              }
-            });
   }
 
   /** One look at a time. */
@@ -119,7 +84,7 @@ final class ClusterSlots implements Shards {
     if (looking.compareAndSet(false, true)) {
       try {
         var unused =
-            client.refreshPartitionsAsync().whenComplete((known, failure) -> looking.set(false));
+            connector.refreshCluster().whenComplete((known, failure) -> looking.set(false));
       } catch (RuntimeException e) { // the client is closed
         looking.set(false);
       }
@@ -127,29 +92,19 @@ final class ClusterSlots implements Shards {
   }
 
   private <T> CompletableFuture<T> within(CompletionStage<T> stage) {
-    return stage
-        .toCompletableFuture()
-        .copy()
-        .orTimeout(wiring.timeoutNanos(), TimeUnit.NANOSECONDS);
+    return wiring.timing().within(stage.toCompletableFuture(), wiring.timeoutNanos());
   }
 
   @Override
   public CompletionStage<Void> ping() {
-    return Failures.named(
-        name,
-        within(
-            link.connection()
-                .thenCompose(
-                    connection ->
-                        CompletableFuture.allOf(
-                            connection.getPartitions().stream()
-                                .filter(node -> !node.getSlots().isEmpty())
-                                .map(
-                                    node ->
-                                        connection
-                                            .getConnectionAsync(node.getNodeId())
-                                            .thenCompose(toNode -> toNode.async().ping()))
-                                .toArray(CompletableFuture[]::new)))));
+    return Failures.named(name, within(link.connection().thenCompose(this::pingMasters)));
+  }
+
+  private CompletionStage<Void> pingMasters(ClusterConnection connection) {
+    return CompletableFuture.allOf(
+        connection.masters().stream()
+            .map(node -> connection.ping(node, wiring.timeoutNanos()))
+            .toArray(CompletableFuture[]::new));
   }
 
   @Override
@@ -162,7 +117,7 @@ final class ClusterSlots implements Shards {
         lane.close();
       }
     }
-    Connecting.close(client);
+    connector.close();
   }
 
   /** A slot, on whichever master it is. */
@@ -175,13 +130,13 @@ final class ClusterSlots implements Shards {
 
     @Override
     public String name() {
-      RedisClusterNode master = masterOf(slot);
-      return master == null ? name : address(master);
+      Node master = masterOf(slot);
+      return master == null ? name : master.address();
     }
 
     @Override
     public Breaker breaker() {
-      RedisClusterNode master = masterOf(slot);
+      Node master = masterOf(slot);
       return master == null ? beforeItIsKnown : breakerOf(master);
     }
 

@@ -3,7 +3,6 @@ package dev.sluice.redis;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.redis.RedisStoreBuilder.Protocol;
 import dev.sluice.redis.StoreUri.Host;
-import dev.sluice.redis.StoreUri.Kind;
 import io.lettuce.core.AbstractRedisClient;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.ClientOptions.DisconnectedBehavior;
@@ -94,7 +93,25 @@ final class Connecting {
     }
   }
 
-  Shards shards(StoreUri uri, List<String> names, Wiring wiring) {
+  RedisClient client() {
+    RedisClient client = RedisClient.create(resources());
+    client.setOptions(
+        options()
+            .autoReconnect(false) // a Link connects anew by itself
+            .disconnectedBehavior(DisconnectedBehavior.REJECT_COMMANDS)
+            .build());
+    return client;
+  }
+
+  RedisClusterClient clusterClient(StoreUri uri) {
+    RedisClusterClient client =
+        RedisClusterClient.create(
+            resources(), uri.hosts().stream().map(host -> server(uri, host)).toList());
+    client.setOptions(clusterOptions());
+    return client;
+  }
+
+  private ClientResources resources() {
     ClientResources resources =
         ClientResources.builder()
             .threadFactoryProvider(StoreThread::factory)
@@ -102,30 +119,7 @@ final class Connecting {
             .reconnectDelay(reconnectDelay())
             .build();
     opened.add(resources);
-    if (uri.kind() == Kind.CLUSTER) {
-      RedisClusterClient client =
-          RedisClusterClient.create(
-              resources, uri.hosts().stream().map(host -> server(uri, host)).toList());
-      client.setOptions(clusterOptions());
-      return new ClusterSlots(uri.toString(), client, wiring);
-    }
-    RedisClient client = RedisClient.create(resources);
-    client.setOptions(
-        options()
-            .autoReconnect(false) // a Link connects anew by itself
-            .disconnectedBehavior(DisconnectedBehavior.REJECT_COMMANDS)
-            .build());
-    if (uri.kind() == Kind.SENTINEL) {
-      SingleServer master = new SingleServer(uri.toString(), sentinel(uri), client, wiring);
-      return new ServerRing(client, List.of(master), List.of("master"), wiring);
-    }
-    List<SingleServer> servers =
-        uri.hosts().stream()
-            .map(host -> new SingleServer(host.toString(), server(uri, host), client, wiring))
-            .toList();
-    List<String> placement =
-        names.isEmpty() ? servers.stream().map(SingleServer::name).toList() : names;
-    return new ServerRing(client, servers, placement, wiring);
+    return resources;
   }
 
   /** In a Cluster, where the client connects anew by itself: as soon as a probe would see it. */
@@ -134,13 +128,13 @@ final class Connecting {
     return Delay.exponential(Duration.ZERO, most, 2, TimeUnit.MILLISECONDS);
   }
 
-  private RedisURI server(StoreUri uri, Host host) {
+  RedisURI server(StoreUri uri, Host host) {
     RedisURI.Builder server =
         RedisURI.builder().withHost(host.name()).withPort(host.port()).withDatabase(uri.database());
     return finish(server, uri);
   }
 
-  private RedisURI sentinel(StoreUri uri) {
+  RedisURI sentinel(StoreUri uri) {
     RedisURI.Builder sentinel =
         RedisURI.builder()
             .withSentinelMasterId(String.valueOf(uri.master()))

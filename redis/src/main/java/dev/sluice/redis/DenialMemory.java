@@ -35,6 +35,7 @@ final class DenialMemory {
 
   private final long maxAgeNanos;
   private final @Nullable TimeSource clock;
+  private final Timing timing;
   private final AtomicReferenceArray<@Nullable Entry> entries;
   private final AtomicIntegerArray stamps;
 
@@ -44,7 +45,8 @@ final class DenialMemory {
    * @param entries how many places it has; 0 switches it off
    * @param clock the client's, where the store goes by it; null for the server's
    */
-  DenialMemory(int entries, long maxAgeNanos, @Nullable TimeSource clock) {
+  DenialMemory(int entries, long maxAgeNanos, @Nullable TimeSource clock, Timing timing) {
+    this.timing = timing;
     this.maxAgeNanos = maxAgeNanos;
     this.clock = clock;
     this.entries = new AtomicReferenceArray<>(entries);
@@ -64,7 +66,7 @@ final class DenialMemory {
     if (entry == null || !entry.key.equals(charge.key()) || entry.stamp != stamps.get(place)) {
       return null;
     }
-    long t = System.nanoTime();
+    long t = timing.nanoTime();
     if (t - entry.sent > maxAgeNanos) {
       return null;
     }
@@ -98,7 +100,7 @@ final class DenialMemory {
       long tatNanos = charge.tatAfterNanos(reading.nowNanos(), reading.tatNanos(), false);
       entries.set(
           place(charge.key()),
-          new Entry(charge.key(), reading.nowNanos(), tatNanos, sent, System.nanoTime(), stamp));
+          new Entry(charge.key(), reading.nowNanos(), tatNanos, sent, timing.nanoTime(), stamp));
     }
   }
 

@@ -10,8 +10,6 @@ import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
@@ -60,7 +58,7 @@ final class Lane {
 
   private final Server server;
   private final Options options;
-  private final ScheduledExecutorService timer;
+  private final Timing timing;
   private final RedisObserver observer;
 
   private final Queue<Request> waiting = new ConcurrentLinkedQueue<>();
@@ -79,13 +77,13 @@ final class Lane {
       Server server,
       Options options,
       AtomicInteger waitingCount,
-      ScheduledExecutorService timer,
+      Timing timing,
       RedisObserver observer) {
     this.server = server;
     this.options = options;
     this.calls = new AtomicReferenceArray<>(options.clock == null ? 2 : 1);
     this.waitingCount = waitingCount;
-    this.timer = timer;
+    this.timing = timing;
     this.observer = observer;
   }
 
@@ -199,7 +197,7 @@ final class Lane {
     Request armed = sweepFor.get();
     while (armed == null || armed.deadline - due.deadline > SWEEP_AT_LEAST_NANOS) {
       if (sweepFor.compareAndSet(armed, due)) {
-        long nanos = Math.max(due.deadline - System.nanoTime(), SWEEP_AT_LEAST_NANOS);
+        long nanos = Math.max(due.deadline - timing.nanoTime(), SWEEP_AT_LEAST_NANOS);
         after(nanos, () -> sweep(due));
         return;
       }
@@ -209,7 +207,7 @@ final class Lane {
 
   private void after(long nanos, Runnable task) {
     try {
-      var unused = timer.schedule(task, nanos, TimeUnit.NANOSECONDS);
+      timing.after(nanos, task);
     } catch (RejectedExecutionException e) {
       close(); // the store was, meanwhile
     }
@@ -220,7 +218,7 @@ final class Lane {
     if (sweepFor.get() != due) {
       return; // an earlier one took its place
     }
-    long now = System.nanoTime();
+    long now = timing.nanoTime();
     for (int i = 0; i < calls.length(); i++) {
       Call call = calls.get(i);
       if (call != null) {
@@ -264,7 +262,7 @@ final class Lane {
     private final List<Request> requests;
     private final int charges;
     private final Breaker breaker = server.breaker();
-    private final long start = System.nanoTime();
+    private final long start = timing.nanoTime();
     private final AtomicBoolean ended = new AtomicBoolean();
     private final AtomicReference<@Nullable String> firstOutage = new AtomicReference<>();
     private final Queue<ScriptCall> underWay = new ConcurrentLinkedQueue<>();
@@ -377,7 +375,7 @@ final class Lane {
                       return;
                     }
                     ServerFault fault = ServerFault.of(Link.cause(failure));
-                    if (fault.passes() && !request.overdue(System.nanoTime() + RETRY_NANOS)) {
+                    if (fault.passes() && !request.overdue(timing.nanoTime() + RETRY_NANOS)) {
                       after(RETRY_NANOS, () -> alone(request, left));
                       return;
                     }
@@ -465,7 +463,7 @@ final class Lane {
       } else {
         breaker.failed(outage);
       }
-      observer.called(server.name(), result, requests.size(), charges, System.nanoTime() - start);
+      observer.called(server.name(), result, requests.size(), charges, timing.nanoTime() - start);
     }
   }
 }

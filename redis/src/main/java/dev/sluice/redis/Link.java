@@ -1,10 +1,10 @@
 package dev.sluice.redis;
 
 import io.lettuce.core.RedisNoScriptException;
-import io.lettuce.core.api.StatefulConnection;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -19,22 +19,26 @@ import org.jspecify.annotations.Nullable;
  *
  * @param <C> the kind of connection
  */
-final class Link<C extends StatefulConnection<byte[], byte[]>> {
+final class Link<C extends Connection> {
 
   private static final int ATTEMPTS = 2;
 
-  private final Supplier<? extends CompletionStage<C>> connect;
+  private final Supplier<? extends CompletionStage<? extends C>> connect;
   private final boolean heals;
+  private final Executor elsewhere;
   private @Nullable CompletableFuture<C> connection; // guarded by this
 
   /**
    * A link.
    *
    * @param heals whether a connection connects anew by itself; else it is thrown away when it broke
+   * @param elsewhere where old connections are closed: not on a thread that carries answers
    */
-  Link(Supplier<? extends CompletionStage<C>> connect, boolean heals) {
+  Link(
+      Supplier<? extends CompletionStage<? extends C>> connect, boolean heals, Executor elsewhere) {
     this.connect = connect;
     this.heals = heals;
+    this.elsewhere = elsewhere;
   }
 
   /** Runs the script; the whole text is sent only where the server does not know it yet. */
@@ -50,32 +54,35 @@ final class Link<C extends StatefulConnection<byte[], byte[]>> {
             .whenComplete(
                 (open, failure) -> {
                   if (failure == null) {
-                    follow(call, attempts, open, call.evalsha(open));
+                    follow(call, attempts, open, false);
                   } else {
                     call.notSent(failure);
                   }
                 });
   }
 
-  private void follow(ScriptCall call, int attempts, C on, ScriptCall.Wire wire) {
+  private void follow(ScriptCall call, int attempts, C on, boolean whole) {
+    Exchange exchange = call.ask(on, whole);
     var unused =
-        wire.whenComplete(
-            (answer, failure) -> {
-              if (failure == null) {
-                call.complete(answer);
-              } else if (call.isAbandoned()) {
-                // Nobody waits for it.
-              } else if (failure instanceof RedisNoScriptException && !wire.isEval()) {
-                follow(call, attempts, on, call.eval(on));
-              } else if (wire.wasSent()) {
-                call.completeExceptionally(failure);
-              } else if (attempts > 1) {
-                leave(on);
-                attempt(call, attempts - 1);
-              } else {
-                call.notSent(failure);
-              }
-            });
+        exchange
+            .answer()
+            .whenComplete(
+                (answer, failure) -> {
+                  if (failure == null) {
+                    call.complete(answer);
+                  } else if (call.isAbandoned()) {
+                    // Nobody waits for it.
+                  } else if (failure instanceof RedisNoScriptException && !whole) {
+                    follow(call, attempts, on, true);
+                  } else if (exchange.wasSent()) {
+                    call.completeExceptionally(failure);
+                  } else if (attempts > 1) {
+                    leave(on);
+                    attempt(call, attempts - 1);
+                  } else {
+                    call.notSent(failure);
+                  }
+                });
   }
 
   private synchronized void leave(C broken) {
@@ -109,7 +116,7 @@ final class Link<C extends StatefulConnection<byte[], byte[]>> {
 
   private CompletableFuture<C> connectNow() {
     try {
-      return connect.get().toCompletableFuture();
+      return connect.get().<C>thenApply(made -> made).toCompletableFuture();
     } catch (RuntimeException e) { // the client is closed
       return CompletableFuture.failedFuture(e);
     }
@@ -128,10 +135,9 @@ final class Link<C extends StatefulConnection<byte[], byte[]>> {
    * On a thread of its own: closing makes commands fail, and who is told of that may come here
    * again and close once more, which waits for the first time to be over.
    */
-  private static void closeWhenOpen(
-      @Nullable CompletableFuture<? extends StatefulConnection<?, ?>> old) {
+  private void closeWhenOpen(@Nullable CompletableFuture<C> old) {
     if (old != null) {
-      var unused = old.thenComposeAsync(StatefulConnection::closeAsync);
+      var unused = old.thenComposeAsync(Connection::closeAsync, elsewhere);
     }
   }
 

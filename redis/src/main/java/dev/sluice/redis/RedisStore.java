@@ -132,7 +132,7 @@ public final class RedisStore implements BucketStore {
 
   private <T> T await(CompletableFuture<T> answer, String afterwards) {
     try {
-      return answer.get(wiring.timeoutNanos() + GRACE_NANOS, TimeUnit.NANOSECONDS);
+      return wiring.timing().await(answer, wiring.timeoutNanos() + GRACE_NANOS);
     } catch (ExecutionException e) {
       Throwable cause = Link.cause(e.getCause());
       throw failure(cause == null ? e : cause);
@@ -159,7 +159,7 @@ public final class RedisStore implements BucketStore {
     if (closed) {
       return CompletableFuture.failedFuture(new StoreException("the store " + name + " is closed"));
     }
-    long deadline = System.nanoTime() + wiring.timeoutNanos();
+    long deadline = wiring.timing().nanoTime() + wiring.timeoutNanos();
     if (charges.size() == 1) {
       return one(charges, deadline);
     }
@@ -179,7 +179,7 @@ public final class RedisStore implements BucketStore {
             charges,
             (lane, part) -> send(lane, part, deadline),
             (lane, part) -> {
-              var unused = send(lane, part, System.nanoTime() + wiring.timeoutNanos());
+              var unused = send(lane, part, wiring.timing().nanoTime() + wiring.timeoutNanos());
             });
     CompletableFuture<List<Reading>> verdict = batch.charge(lanes);
     keepOpenFor(batch.over());
@@ -205,7 +205,7 @@ public final class RedisStore implements BucketStore {
 
   /** One charge, whose denial is remembered. */
   private final class Remembered extends Request {
-    private final long sent = System.nanoTime();
+    private final long sent = wiring.timing().nanoTime();
     private final int stamp;
 
     Remembered(List<Charge> charges, List<byte[]> keys, long deadline) {
@@ -292,23 +292,22 @@ public final class RedisStore implements BucketStore {
   }
 
   private void shutDown() {
-    long deadline = System.nanoTime() + wiring.timeoutNanos();
+    long deadline = wiring.timing().nanoTime() + wiring.timeoutNanos();
     boolean waits = true;
     while (waits && !mustArrive.isEmpty()) {
-      waits = awaitAll(List.copyOf(mustArrive.values()), deadline - System.nanoTime());
+      waits = awaitAll(List.copyOf(mustArrive.values()), deadline - wiring.timing().nanoTime());
     }
     shards.close();
     release.run();
   }
 
   /** Whether to go on waiting; what could not be given back is lost, on the strict side. */
-  private static boolean awaitAll(List<CompletableFuture<?>> calls, long nanos) {
+  private boolean awaitAll(List<CompletableFuture<?>> calls, long nanos) {
     try {
-      var unused =
+      CompletableFuture<Boolean> all =
           CompletableFuture.allOf(calls.toArray(CompletableFuture[]::new))
-              .handle((done, failure) -> true) // whoever sent it was told
-              .get(nanos, TimeUnit.NANOSECONDS);
-      return true;
+              .handle((done, failure) -> true); // whoever sent it was told
+      return wiring.timing().await(all, nanos);
     } catch (ExecutionException | TimeoutException e) {
       return false;
     } catch (InterruptedException e) {

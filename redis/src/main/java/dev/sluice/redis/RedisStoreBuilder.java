@@ -13,7 +13,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -443,28 +442,53 @@ public final class RedisStoreBuilder {
       throw new IllegalArgumentException("store %s: %s".formatted(uri, e.getMessage()), e);
     }
     connecting.reconnectAtLeastEvery = probeEvery;
-    ScheduledThreadPoolExecutor timer =
-        new ScheduledThreadPoolExecutor(1, StoreThread.factory("timer"));
-    timer.setRemoveOnCancelPolicy(true);
-    timer.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
+    Timing timing = new SystemTiming();
+    return open(timing, new LettuceConnector(uri, connecting, timing), connecting::close);
+  }
+
+  /** Opens a store on connections and a time that are not the machine's own. */
+  RedisStore open(Timing timing, Connector connector, Runnable release) {
     Wiring wiring =
         new Wiring(
             new Lane.Options(maxWaiting, MAX_CHARGES_PER_CALL, clientClock()),
             timeout.toNanos(),
             maxFailures,
             probeEvery.toNanos(),
-            timer,
+            timing,
             new GuardedObserver(observer));
     return new RedisStore(
         uri.toString(),
-        connecting.shards(uri, names, wiring),
+        shards(connector, wiring),
         new Keys(prefix, tag),
         wiring,
-        new DenialMemory(denials.isZero() ? 0 : DENIALS, denials.toNanos(), clock),
+        new DenialMemory(denials.isZero() ? 0 : DENIALS, denials.toNanos(), clock, timing),
         () -> {
-          connecting.close();
-          timer.shutdownNow();
+          release.run();
+          timing.close();
         });
+  }
+
+  private Shards shards(Connector connector, Wiring wiring) {
+    return switch (uri.kind()) {
+      case CLUSTER -> new ClusterSlots(uri.toString(), connector, wiring);
+      case SENTINEL ->
+          new ServerRing(
+              connector,
+              List.of(new SingleServer(uri.toString(), connector::connectToMaster, wiring)),
+              List.of("master"));
+      case SINGLE, SINGLE_TLS, RING -> ring(connector, wiring);
+    };
+  }
+
+  private ServerRing ring(Connector connector, Wiring wiring) {
+    List<SingleServer> servers =
+        uri.hosts().stream()
+            .map(host -> new SingleServer(host.toString(), () -> connector.connect(host), wiring))
+            .toList();
+    return new ServerRing(
+        connector,
+        servers,
+        names.isEmpty() ? servers.stream().map(SingleServer::name).toList() : names);
   }
 
   private @Nullable ClientClock clientClock() {

@@ -1,6 +1,5 @@
 package dev.sluice.redis;
 
-import io.lettuce.core.RedisClient;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -14,22 +13,19 @@ import java.util.concurrent.CompletionStage;
  */
 final class ServerRing implements Shards {
 
-  private final RedisClient client;
+  private final Connector connector;
   private final List<SingleServer> servers;
   private final Rendezvous placement;
-  private final long timeoutNanos;
 
   /**
    * A ring.
    *
    * @param placementNames by which the servers are told apart in the placement of keys
    */
-  ServerRing(
-      RedisClient client, List<SingleServer> servers, List<String> placementNames, Wiring wiring) {
-    this.client = client;
+  ServerRing(Connector connector, List<SingleServer> servers, List<String> placementNames) {
+    this.connector = connector;
     this.servers = List.copyOf(servers);
     this.placement = new Rendezvous(placementNames);
-    this.timeoutNanos = wiring.timeoutNanos();
   }
 
   @Override
@@ -43,7 +39,7 @@ final class ServerRing implements Shards {
   public CompletionStage<Void> ping() {
     return CompletableFuture.allOf(
         servers.stream()
-            .map(server -> Failures.named(server.name(), server.ping(timeoutNanos)))
+            .map(server -> Failures.named(server.name(), server.ping()))
             .toArray(CompletableFuture[]::new));
   }
 
@@ -53,6 +49,6 @@ final class ServerRing implements Shards {
       server.breaker().close();
       server.lane().close();
     }
-    Connecting.close(client);
+    connector.close();
   }
 }

@@ -1,12 +1,8 @@
 package dev.sluice.redis;
 
-import io.lettuce.core.RedisClient;
-import io.lettuce.core.RedisURI;
-import io.lettuce.core.api.StatefulRedisConnection;
-import io.lettuce.core.codec.ByteArrayCodec;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
 
 /**
  * One server, or the master that Sentinel names at the time. Thread-safe; no method blocks.
@@ -17,19 +13,22 @@ import java.util.concurrent.atomic.AtomicInteger;
 final class SingleServer implements Server {
 
   private final String name;
-  private final Link<StatefulRedisConnection<byte[], byte[]>> link;
+  private final Link<Connection> link;
   private final Breaker breaker;
   private final Lane lane;
+  private final Wiring wiring;
 
-  SingleServer(String name, RedisURI uri, RedisClient client, Wiring wiring) {
+  SingleServer(
+      String name, Supplier<CompletionStage<? extends Connection>> connect, Wiring wiring) {
     this.name = name;
-    this.link = new Link<>(() -> client.connectAsync(ByteArrayCodec.INSTANCE, uri), false);
-    this.breaker = wiring.breaker(name, () -> probe(wiring.timeoutNanos()));
+    this.wiring = wiring;
+    this.link = new Link<>(connect, false, wiring.timing()::elsewhere);
+    this.breaker = wiring.breaker(name, this::probe);
     this.lane = wiring.lane(this, new AtomicInteger());
   }
 
-  private CompletionStage<?> probe(long timeoutNanos) {
-    return ping(timeoutNanos)
+  private CompletionStage<?> probe() {
+    return ping()
         .whenComplete(
             (pong, failure) -> {
               if (failure != null) {
@@ -38,10 +37,10 @@ final class SingleServer implements Server {
             });
   }
 
-  CompletionStage<String> ping(long timeoutNanos) {
-    return link.connection()
-        .thenCompose(open -> open.async().ping())
-        .orTimeout(timeoutNanos, TimeUnit.NANOSECONDS);
+  CompletionStage<String> ping() {
+    return wiring
+        .timing()
+        .within(link.connection().thenCompose(Connection::ping), wiring.timeoutNanos());
   }
 
   Lane lane() {

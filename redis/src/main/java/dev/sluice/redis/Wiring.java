@@ -1,7 +1,6 @@
 package dev.sluice.redis;
 
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 
@@ -18,15 +17,15 @@ record Wiring(
     long timeoutNanos,
     int maxFailures,
     long probeEveryNanos,
-    ScheduledExecutorService timer,
+    Timing timing,
     RedisObserver observer) {
 
   /** The lane of a server; lanes with one count of what waits have one bound together. */
   Lane lane(Server server, AtomicInteger waiting) {
-    return new Lane(server, lanes, waiting, timer, observer);
+    return new Lane(server, lanes, waiting, timing, observer);
   }
 
   Breaker breaker(String server, Supplier<CompletionStage<?>> probe) {
-    return new Breaker(server, maxFailures, probeEveryNanos, probe, timer, observer);
+    return new Breaker(server, maxFailures, probeEveryNanos, probe, timing, observer);
   }
 }

@@ -7,8 +7,6 @@ import dev.sluice.redis.RedisObserver.State;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.Executors;
-import java.util.concurrent.ScheduledExecutorService;
 import java.util.logging.Handler;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
@@ -20,14 +18,14 @@ import org.junit.jupiter.api.Test;
 final class BreakerTest {
 
   private final List<State> states = new CopyOnWriteArrayList<>();
-  private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
+  private final Timing timing = new SystemTiming();
   private final Breaker breaker =
       new Breaker(
           "there",
           3,
           1_000_000,
           () -> CompletableFuture.completedFuture("PONG"),
-          timer,
+          timing,
           new RedisObserver() {
             @Override
             public void changed(String server, State state, String reason) {
@@ -60,7 +58,7 @@ final class BreakerTest {
   void stop() {
     log.removeHandler(kept);
     breaker.close();
-    timer.shutdownNow();
+    timing.close();
   }
 
   private void failTimes(int times) {

@@ -11,8 +11,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.Executors;
-import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -25,19 +23,19 @@ final class LaneTest {
   private static final Duration SHORT = Duration.ofMillis(100);
 
   private final RedisObserver observer = new RedisObserver() {};
-  private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
+  private final Timing timing = new SystemTiming();
   private final List<ScriptCall> calls = new CopyOnWriteArrayList<>();
   private final Lane lane = lane(null);
 
   private Lane lane(@Nullable ClientClock clock) {
     Lane.Options options = new Lane.Options(100, 100, clock);
-    return new Lane(new Told(), options, new AtomicInteger(), timer, observer);
+    return new Lane(new Told(), options, new AtomicInteger(), timing, observer);
   }
 
   /** Answers when it is told to. */
   private final class Told implements Server {
     private final Breaker breaker =
-        new Breaker("there", 5, 1_000_000, () -> new CompletableFuture<String>(), timer, observer);
+        new Breaker("there", 5, 1_000_000, () -> new CompletableFuture<String>(), timing, observer);
 
     @Override
     public String name() {
@@ -62,7 +60,7 @@ final class LaneTest {
 
   @AfterEach
   void stop() {
-    timer.shutdownNow();
+    timing.close();
     lane.close();
   }
 

@@ -24,6 +24,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -54,21 +55,32 @@ final class LinkTest {
     redis.close();
   }
 
-  private CompletionStage<StatefulRedisConnection<byte[], byte[]>> connect() {
+  private CompletionStage<Opened> connect() {
     return connect(Connecting.credentials(null, ""));
   }
 
-  private CompletionStage<StatefulRedisConnection<byte[], byte[]>> connect(
-      RedisCredentialsProvider credentials) {
+  private CompletionStage<Opened> connect(RedisCredentialsProvider credentials) {
     connected.incrementAndGet();
-    return client.connectAsync(
-        ByteArrayCodec.INSTANCE,
-        RedisURI.builder()
-            .withHost("127.0.0.1")
-            .withPort(redis.port())
-            .withAuthentication(credentials)
-            .withTimeout(Duration.ofSeconds(10))
-            .build());
+    return client
+        .connectAsync(
+            ByteArrayCodec.INSTANCE,
+            RedisURI.builder()
+                .withHost("127.0.0.1")
+                .withPort(redis.port())
+                .withAuthentication(credentials)
+                .withTimeout(Duration.ofSeconds(10))
+                .build())
+        .thenApply(Opened::new);
+  }
+
+  /** A connection as the store has it, with the client library's own. */
+  private static final class Opened extends LettuceConnection {
+    private final StatefulRedisConnection<byte[], byte[]> wire;
+
+    Opened(StatefulRedisConnection<byte[], byte[]> wire) {
+      super(wire);
+      this.wire = wire;
+    }
   }
 
   /**
@@ -94,7 +106,7 @@ final class LinkTest {
               .thenCompose(
                   open -> {
                     threads.add(Thread.currentThread().getName());
-                    return open.async().ping();
+                    return open.ping();
                   })
               .handle((pong, failure) -> failure == null);
       redis.thaw();
@@ -104,22 +116,24 @@ final class LinkTest {
   }
 
   /** Broken, and not yet saying so: what every connection is for a moment when it breaks. */
-  private CompletionStage<StatefulRedisConnection<byte[], byte[]>> connectAndBreak() {
+  private CompletionStage<Opened> connectAndBreak() {
     return connect()
         .thenCompose(
-            real -> real.closeAsync().thenApply(closed -> altered(real, "isOpen", broken -> true)));
+            real ->
+                real.closeAsync()
+                    .thenApply(closed -> new Opened(altered(real.wire, "isOpen", broken -> true))));
   }
 
   @SuppressWarnings("FutureReturnValueIgnored") // it is handed on, as an Object
-  private static StatefulRedisConnection<byte[], byte[]> onClose(
-      StatefulRedisConnection<byte[], byte[]> real, Runnable told) {
-    return altered(
-        real,
-        "closeAsync",
-        connection -> {
-          told.run();
-          return connection.closeAsync();
-        });
+  private static Opened onClose(Opened real, Runnable told) {
+    return new Opened(
+        altered(
+            real.wire,
+            "closeAsync",
+            connection -> {
+              told.run();
+              return connection.closeAsync();
+            }));
   }
 
   @SuppressWarnings("unchecked")
@@ -143,14 +157,14 @@ final class LinkTest {
   }
 
   /** The first time one way, from then on the other. */
-  private static Link<StatefulRedisConnection<byte[], byte[]>> link(
-      Supplier<CompletionStage<StatefulRedisConnection<byte[], byte[]>>> first,
-      Supplier<CompletionStage<StatefulRedisConnection<byte[], byte[]>>> later) {
+  private static Link<Opened> link(
+      Supplier<CompletionStage<Opened>> first, Supplier<CompletionStage<Opened>> later) {
     AtomicBoolean isFirst = new AtomicBoolean(true);
-    return new Link<>(() -> (isFirst.getAndSet(false) ? first : later).get(), false);
+    return new Link<>(
+        () -> (isFirst.getAndSet(false) ? first : later).get(), false, ForkJoinPool.commonPool());
   }
 
-  private static ScriptCall spend(Link<StatefulRedisConnection<byte[], byte[]>> link) {
+  private static ScriptCall spend(Link<Opened> link) {
     List<Charge> batch = Charges.spend("1:a");
     byte[] argument = ChargeScript.argument(null, List.of(batch));
     return link.call(new byte[][] {"1:a".getBytes(StandardCharsets.UTF_8)}, argument);
@@ -163,7 +177,7 @@ final class LinkTest {
     assertThat(connected).hasValue(0);
     var first = link.connection().join();
     assertThat(link.open()).isSameAs(first);
-    first.close();
+    first.wire.close();
     assertThat(link.open()).isNull();
     assertThat(connected).hasValue(1);
   }
@@ -203,7 +217,7 @@ final class LinkTest {
 
   @Test
   void call_abandonedBeforeThereIsAConnection_isNeverSent() {
-    CompletableFuture<StatefulRedisConnection<byte[], byte[]>> late = new CompletableFuture<>();
+    CompletableFuture<Opened> late = new CompletableFuture<>();
     var link = link(() -> late, this::connect);
     ScriptCall call = spend(link);
     assertThat(call.abandon()).isTrue();
@@ -219,7 +233,7 @@ final class LinkTest {
   void brokenConnection_isClosedWhereNobodyWaitsForTheLink() {
     List<CompletableFuture<Boolean>> underLock =
         List.of(new CompletableFuture<>(), new CompletableFuture<>());
-    List<Link<StatefulRedisConnection<byte[], byte[]>>> links = new ArrayList<>();
+    List<Link<Opened>> links = new ArrayList<>();
     AtomicInteger closed = new AtomicInteger();
     var link =
         link(
@@ -293,8 +307,7 @@ final class LinkTest {
     }
   }
 
-  private static CompletableFuture<Void> again(
-      Link<StatefulRedisConnection<byte[], byte[]>> link, int times) {
+  private static CompletableFuture<Void> again(Link<Opened> link, int times) {
     return times == 0
         ? CompletableFuture.completedFuture(null)
         : spend(link)

@@ -1,0 +1,23 @@
+package dev.sluice.redis;
+
+import dev.sluice.redis.StoreUri.Host;
+import java.util.concurrent.CompletionStage;
+
+/** Makes the connections of one store. Thread-safe; no method blocks but {@link #close}. */
+interface Connector {
+
+  /** Connects to a server. */
+  CompletionStage<? extends Connection> connect(Host server);
+
+  /** Asks the Sentinels for the master, and connects to it. */
+  CompletionStage<? extends Connection> connectToMaster();
+
+  /** Looks at the Cluster's map, and connects. */
+  CompletionStage<? extends ClusterConnection> connectToCluster();
+
+  /** Looks at the Cluster's map anew. */
+  CompletionStage<?> refreshCluster();
+
+  /** Closes all connections, in bounded time. */
+  void close();
+}

@@ -1,0 +1,20 @@
+package dev.sluice.redis;
+
+import java.util.List;
+import java.util.concurrent.CompletionStage;
+
+/** One command and its answer. Thread-safe; no method blocks. */
+interface Exchange {
+
+  /** Sends the command, once; whatever goes wrong arrives in {@link #answer}. */
+  void send();
+
+  /** Returns what the script answers, or the server's refusal, or the connection's failure. */
+  CompletionStage<List<Object>> answer();
+
+  /** Returns, of an exchange that has ended, whether a byte of the command may have left. */
+  boolean wasSent();
+
+  /** Ends the exchange; a command that has not left yet never will. */
+  void cancel();
+}

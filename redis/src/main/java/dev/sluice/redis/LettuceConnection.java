@@ -1,0 +1,148 @@
+package dev.sluice.redis;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import io.lettuce.core.RedisException;
+import io.lettuce.core.api.StatefulConnection;
+import io.lettuce.core.codec.ByteArrayCodec;
+import io.lettuce.core.output.NestedMultiOutput;
+import io.lettuce.core.output.StatusOutput;
+import io.lettuce.core.protocol.AsyncCommand;
+import io.lettuce.core.protocol.Command;
+import io.lettuce.core.protocol.CommandArgs;
+import io.lettuce.core.protocol.CommandType;
+import io.netty.buffer.ByteBuf;
+import java.nio.ByteBuffer;
+import java.util.List;
+import java.util.concurrent.CompletionStage;
+
+/** A connection of the client library, to a server or to a Cluster. Thread-safe; never blocks. */
+class LettuceConnection implements Connection {
+
+  private final StatefulConnection<byte[], byte[]> wire;
+
+  LettuceConnection(StatefulConnection<byte[], byte[]> wire) {
+    this.wire = wire;
+  }
+
+  @Override
+  public final boolean isOpen() {
+    return wire.isOpen();
+  }
+
+  @Override
+  public final Exchange exchange(boolean whole, byte[][] keys, byte[] argument) {
+    CommandArgs<byte[], byte[]> args =
+        new CommandArgs<>(ByteArrayCodec.INSTANCE)
+            .add(whole ? ChargeScript.SOURCE : ChargeScript.DIGEST)
+            .add(keys.length)
+            .addKeys(keys)
+            .add(argument);
+    return new ScriptCommand(wire, whole ? CommandType.EVAL : CommandType.EVALSHA, args);
+  }
+
+  @Override
+  public CompletionStage<String> ping() {
+    AsyncCommand<byte[], byte[], String> ping =
+        new AsyncCommand<>(
+            new Command<>(CommandType.PING, new StatusOutput<>(ByteArrayCodec.INSTANCE)));
+    dispatch(wire, ping);
+    return ping;
+  }
+
+  @Override
+  public final CompletionStage<Void> closeAsync() {
+    return wire.closeAsync();
+  }
+
+  @CanIgnoreReturnValue
+  private static <T> AsyncCommand<byte[], byte[], T> dispatch(
+      StatefulConnection<byte[], byte[]> on, AsyncCommand<byte[], byte[], T> command) {
+    try {
+      var unused = on.dispatch(command);
+    } catch (RuntimeException e) {
+      command.completeExceptionally(e);
+    }
+    return command;
+  }
+
+  /**
+   * A call of the script.
+   *
+   * <p>In a Cluster the client connects anew by itself, and writes again what had no answer yet,
+   * abandoned or not. The server may have run it. So a PING goes out in the place of a command that
+   * is done or that was sent before: the client expects one answer for each command that it writes.
+   */
+  private static final class ScriptCommand extends AsyncCommand<byte[], byte[], List<Object>>
+      implements Exchange {
+
+    private static final Command<byte[], byte[], byte[]> IN_ITS_PLACE =
+        new Command<>(CommandType.PING, null);
+
+    private final StatefulConnection<byte[], byte[]> on;
+    private final Answer answer;
+    private volatile boolean sent;
+
+    ScriptCommand(
+        StatefulConnection<byte[], byte[]> on,
+        CommandType type,
+        CommandArgs<byte[], byte[]> args) {
+      this(on, type, args, new Answer());
+    }
+
+    private ScriptCommand(
+        StatefulConnection<byte[], byte[]> on,
+        CommandType type,
+        CommandArgs<byte[], byte[]> args,
+        Answer answer) {
+      super(new Command<>(type, answer, args));
+      this.on = on;
+      this.answer = answer;
+    }
+
+    /** Called by the client when it writes, and never before. */
+    @Override
+    public void encode(ByteBuf out) {
+      if (sent && !answer.isError) {
+        completeExceptionally(new RedisException("the connection broke after the call was sent"));
+      }
+      if (isDone()) {
+        IN_ITS_PLACE.encode(out);
+        return;
+      }
+      sent = true;
+      answer.isError = false;
+      super.encode(out);
+    }
+
+    @Override
+    public void send() {
+      dispatch(on, this);
+    }
+
+    @Override
+    public CompletionStage<List<Object>> answer() {
+      return this;
+    }
+
+    @Override
+    public boolean wasSent() {
+      return sent;
+    }
+  }
+
+  /** Knows an error of the server, such as a redirection to another: the script has not run. */
+  private static final class Answer extends NestedMultiOutput<byte[], byte[]> {
+
+    private volatile boolean isError;
+
+    Answer() {
+      super(ByteArrayCodec.INSTANCE);
+    }
+
+    @Override
+    public void setError(ByteBuffer error) {
+      isError = true;
+      super.setError(error);
+    }
+  }
+}

@@ -1,0 +1,132 @@
+package dev.sluice.redis;
+
+import dev.sluice.redis.StoreUri.Host;
+import dev.sluice.redis.StoreUri.Kind;
+import io.lettuce.core.RedisChannelHandler;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisException;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.cluster.RedisClusterClient;
+import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
+import io.lettuce.core.cluster.models.partitions.RedisClusterNode;
+import io.lettuce.core.codec.ByteArrayCodec;
+import io.lettuce.core.protocol.DefaultEndpoint;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
+
+/** Connects with the client library. Thread-safe. */
+final class LettuceConnector implements Connector {
+
+  private final StoreUri uri;
+  private final Connecting how;
+  private final @Nullable RedisClient client; // unless it is a Cluster
+  private final @Nullable RedisClusterClient cluster;
+  private final Timing timing;
+
+  LettuceConnector(StoreUri uri, Connecting how, Timing timing) {
+    this.uri = uri;
+    this.how = how;
+    this.timing = timing;
+    this.cluster = uri.kind() == Kind.CLUSTER ? how.clusterClient(uri) : null;
+    this.client = uri.kind() == Kind.CLUSTER ? null : how.client();
+  }
+
+  @Override
+  public CompletionStage<LettuceConnection> connect(Host server) {
+    return Objects.requireNonNull(client)
+        .connectAsync(ByteArrayCodec.INSTANCE, how.server(uri, server))
+        .thenApply(LettuceConnection::new);
+  }
+
+  @Override
+  public CompletionStage<LettuceConnection> connectToMaster() {
+    return Objects.requireNonNull(client)
+        .connectAsync(ByteArrayCodec.INSTANCE, how.sentinel(uri))
+        .thenApply(LettuceConnection::new);
+  }
+
+  @Override
+  public CompletionStage<? extends ClusterConnection> connectToCluster() {
+    RedisClusterClient known = Objects.requireNonNull(cluster);
+    return known
+        .refreshPartitionsAsync()
+        .thenCompose(map -> known.connectAsync(ByteArrayCodec.INSTANCE))
+        .thenApply(ToCluster::new);
+  }
+
+  @Override
+  public CompletionStage<?> refreshCluster() {
+    return Objects.requireNonNull(cluster).refreshPartitionsAsync();
+  }
+
+  @Override
+  public void close() {
+    Connecting.close(client == null ? Objects.requireNonNull(cluster) : client);
+  }
+
+  private final class ToCluster extends LettuceConnection implements ClusterConnection {
+
+    private final StatefulRedisClusterConnection<byte[], byte[]> wire;
+
+    ToCluster(StatefulRedisClusterConnection<byte[], byte[]> wire) {
+      super(wire);
+      this.wire = wire;
+    }
+
+    @Override
+    public @Nullable Node masterOf(int slot) {
+      RedisClusterNode master = wire.getPartitions().getPartitionBySlot(slot);
+      return master == null ? null : node(master);
+    }
+
+    @Override
+    public @Nullable Node node(String id) {
+      RedisClusterNode node = wire.getPartitions().getPartitionByNodeId(id);
+      return node == null ? null : node(node);
+    }
+
+    @Override
+    public List<Node> masters() {
+      return wire.getPartitions().stream()
+          .filter(node -> !node.getSlots().isEmpty())
+          .map(ToCluster::node)
+          .toList();
+    }
+
+    private static Node node(RedisClusterNode node) {
+      return new Node(node.getNodeId(), node.getUri().getHost(), node.getUri().getPort());
+    }
+
+    /** Any node will do: the library picks one. */
+    @Override
+    public CompletionStage<String> ping() {
+      return wire.async().ping();
+    }
+
+    @Override
+    public CompletionStage<String> ping(Node node, long nanos) {
+      return wire.getConnectionAsync(node.host(), node.port())
+          .thenCompose(to -> pingOrCut(to, nanos));
+    }
+
+    private CompletionStage<String> pingOrCut(
+        StatefulRedisConnection<byte[], byte[]> toNode, long nanos) {
+      if (!toNode.isOpen()) {
+        return CompletableFuture.failedFuture(new RedisException("not connected"));
+      }
+      return timing
+          .within(toNode.async().ping().toCompletableFuture(), nanos)
+          .whenComplete(
+              (pong, failure) -> {
+                if (failure != null
+                    && toNode instanceof RedisChannelHandler<?, ?> handler
+                    && handler.getChannelWriter() instanceof DefaultEndpoint endpoint) {
+                  endpoint.disconnect();
+                }
+              });
+    }
+  }
+}

@@ -1,0 +1,50 @@
+package dev.sluice.redis;
+
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeoutException;
+
+/**
+ * How a store measures time, runs something later, and waits: everything that a simulator must be
+ * able to replace, in one place. Thread-safe.
+ */
+interface Timing {
+
+  /**
+   * Returns the time of a clock that never steps, for deadlines.
+   *
+   * @return nanoseconds since an unknown moment, as {@link System#nanoTime}
+   */
+  long nanoTime();
+
+  /**
+   * Runs a task once.
+   *
+   * @throws RejectedExecutionException if the store was closed
+   */
+  void after(long nanos, Runnable task);
+
+  /** Blocks the caller until a future is done, at most for the given time. */
+  <T> T await(CompletableFuture<T> future, long nanos)
+      throws InterruptedException, ExecutionException, TimeoutException;
+
+  /** Runs a task on another thread than the caller's. */
+  void elsewhere(Runnable task);
+
+  /** Ends what {@link #after} still has to run. */
+  void close();
+
+  /**
+   * Returns a future that fails with a {@link TimeoutException} if the given one is not in time.
+   */
+  default <T> CompletableFuture<T> within(CompletableFuture<T> future, long nanos) {
+    CompletableFuture<T> bounded = future.copy();
+    try {
+      after(nanos, () -> bounded.completeExceptionally(new TimeoutException()));
+    } catch (RejectedExecutionException e) {
+      bounded.completeExceptionally(e);
+    }
+    return bounded;
+  }
+}
