@@ -11,6 +11,7 @@ import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Charge.Act;
 import dev.sluice.store.Reading;
+import dev.sluice.store.TimeSource;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;

@@ -1,0 +1,175 @@
+package dev.sluice.redis;
+
+import dev.sluice.redis.World.Actor;
+import io.lettuce.core.cluster.SlotHash;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** The servers of a world: one, a ring, a master with a replica and Sentinels, or a Cluster. */
+final class Fleet {
+
+  /** Noon of a day in 2026, in nanoseconds: a whole number of microseconds. */
+  private static final long START_NANOS = 1_780_000_000_000_000_000L;
+
+  private static final int SLOTS = 16_384;
+  private static final long OLD_MASTER_LEARNS_NANOS = 11_000_000_000L;
+  private static final long LAG_NANOS = 1_000_000;
+  private static final long CLOCK_STEP_REMEMBERED_NANOS = 30_000_000_000L;
+
+  final Topology topology;
+  private final World world;
+  private final List<SimulatedServer> masters = new ArrayList<>();
+  private final List<SimulatedServer> replicas = new ArrayList<>();
+  private final int[] masterOfSlot = new int[SLOTS];
+  private long failedOver = Long.MIN_VALUE / 2;
+  private long clockStepped = Long.MIN_VALUE / 2;
+  private @Nullable SimulatedServer oldMaster;
+
+  /** How servers belong together. */
+  enum Topology {
+    SINGLE("redis://s0:1"),
+    RING("redis-ring://s0:1,s1:1,s2:1"),
+    SENTINEL("redis-sentinel://s0:1#m"),
+    CLUSTER("redis-cluster://s0:1,s1:1,s2:1");
+
+    final String uri;
+
+    Topology(String uri) {
+      this.uri = uri;
+    }
+
+    int masters() {
+      return this == SINGLE || this == SENTINEL ? 1 : 3;
+    }
+  }
+
+  Fleet(Topology topology, World world, Reference reference, Dice dice, boolean clocksDiffer) {
+    this.topology = topology;
+    this.world = world;
+    for (int i = 0; i < topology.masters(); i++) {
+      long offset = clocksDiffer ? dice.between(-5_000_000, 5_000_000) * 1_000 : 0;
+      masters.add(server("s" + i, reference, dice.fork(i), offset));
+    }
+    for (int i = 0; topology == Topology.SENTINEL && i < 1; i++) {
+      SimulatedServer replica = server("r" + i, reference, dice.fork(10 + i), 0);
+      replica.follow(masters.get(i), LAG_NANOS);
+      replicas.add(replica);
+    }
+    for (int slot = 0; slot < SLOTS; slot++) {
+      masterOfSlot[slot] = slot * topology.masters() / SLOTS;
+    }
+    if (topology == Topology.CLUSTER) {
+      masters.forEach(master -> master.redirect(key -> moved(master, SlotHash.getSlot(key))));
+    }
+  }
+
+  private @Nullable String moved(SimulatedServer asked, int slot) {
+    SimulatedServer owner = masterOfSlot(slot);
+    return owner == asked ? null : "MOVED " + slot + " " + owner + ":1";
+  }
+
+  private SimulatedServer server(String name, Reference reference, Dice dice, long offset) {
+    SimulatedClock clock = new SimulatedClock(world, START_NANOS + offset, 0);
+    return new SimulatedServer(name, world, clock, reference, dice);
+  }
+
+  List<SimulatedServer> masters() {
+    return masters;
+  }
+
+  SimulatedServer master(int index) {
+    return masters.get(index % masters.size());
+  }
+
+  /** Returns the server at an address, {@code s1} for the first host of {@code s1:1}. */
+  @Nullable SimulatedServer named(String name) {
+    for (SimulatedServer server : masters) {
+      if (server.name.equals(name)) {
+        return server;
+      }
+    }
+    return null;
+  }
+
+  SimulatedServer masterOfSlot(int slot) {
+    return masters.get(masterOfSlot[slot]);
+  }
+
+  int[] slots() {
+    return masterOfSlot.clone();
+  }
+
+  /** Moves a part of a Cluster's slots from one master to the next. */
+  void moveSlots(int from) {
+    int to = (from + 1) % masters.size();
+    SimulatedServer source = masters.get(from);
+    Set<Integer> moving = new HashSet<>();
+    for (int slot = 0; slot < SLOTS; slot++) {
+      if (masterOfSlot[slot] == from && slot % 2 == 0) {
+        moving.add(slot);
+        masterOfSlot[slot] = to;
+      }
+    }
+    world.log(() -> "slots move from " + source + ": " + moving.size());
+    source.migrate(
+        masters.get(to),
+        keys ->
+            keys.keySet()
+                .removeIf(
+                    key ->
+                        !moving.contains(SlotHash.getSlot(key.getBytes(StandardCharsets.UTF_8)))));
+  }
+
+  /**
+   * Makes the replica the master, as {@code SENTINEL FAILOVER} does: Sentinels name the new one at
+   * once, and the old one learns of it much later.
+   */
+  void failOver() {
+    if (replicas.isEmpty()) {
+      return;
+    }
+    SimulatedServer old = masters.get(0);
+    SimulatedServer fresh = replicas.remove(0);
+    world.log(() -> "failover from " + old + " to " + fresh);
+    fresh.promote();
+    fresh.tookOverFrom(old);
+    masters.set(0, fresh);
+    failedOver = world.now();
+    oldMaster = old;
+    world.after(
+        OLD_MASTER_LEARNS_NANOS,
+        new Actor("sentinel"),
+        () -> {
+          old.demote(fresh);
+          old.follow(fresh, LAG_NANOS);
+          replicas.add(old);
+        });
+  }
+
+  void clockWasStepped() {
+    clockStepped = world.now();
+  }
+
+  /** Returns whether what a clock says may be older than a step of it. */
+  boolean clocksWereStepped() {
+    return world.now() - clockStepped < CLOCK_STEP_REMEMBERED_NANOS;
+  }
+
+  boolean failedOverLately() {
+    return world.now() - failedOver < OLD_MASTER_LEARNS_NANOS + 2_000_000_000L;
+  }
+
+  /** Returns whether a server was a master, and does not know yet that it is one no more. */
+  boolean wasReplaced(SimulatedServer server) {
+    return server == oldMaster && !server.isReplica();
+  }
+
+  /** Returns whether a server is one that Sentinels replaced so long ago. */
+  boolean replacedSince(SimulatedServer server, long nanos) {
+    return server == oldMaster && world.now() - failedOver > nanos;
+  }
+}

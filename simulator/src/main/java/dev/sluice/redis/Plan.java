@@ -1,0 +1,182 @@
+package dev.sluice.redis;
+
+import dev.sluice.redis.Fleet.Topology;
+import dev.sluice.redis.Step.Kind;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+
+/**
+ * A run as it is planned: which servers and processes there are, and what they do when. Immutable;
+ * made from a seed, or read from a file. How long things take comes from the seed as well.
+ *
+ * @param settings how many processes, and the like, by name
+ */
+record Plan(long seed, Topology topology, Map<String, Integer> settings, List<Step> steps) {
+
+  private static final long MILLI = 1_000_000;
+
+  /**
+   * Some worlds have no faults at all, or only a kind: what is found there is easier to explain.
+   */
+  static Plan random(long seed) {
+    Dice dice = new Dice(seed);
+    Topology topology =
+        dice.one(
+            Topology.SINGLE, Topology.SINGLE, Topology.RING, Topology.SENTINEL, Topology.CLUSTER);
+    int processes = 1 + dice.below(4);
+    Map<String, Integer> settings = new TreeMap<>();
+    settings.put("processes", processes);
+    settings.put("latencyMicros", dice.one(20, 100, 100, 500, 5_000));
+    boolean sameLimits = dice.chance(50); // the same in all processes, all the time
+    settings.put("limitsDiffer", !sameLimits && dice.chance(60) ? 1 : 0);
+    settings.put("onFailure", dice.below(4)); // fail, allow, deny, local
+    int millis = dice.one(300, 1_000, 3_000);
+    List<Step> steps = new ArrayList<>();
+    int calls = dice.one(20, 100, 400);
+    Set<Kind> kinds = some(dice, CALLS);
+    kinds.add(Kind.SPEND);
+    if (sameLimits) {
+      kinds.remove(Kind.LIMITS);
+    }
+    for (int i = 0; i < calls; i++) {
+      steps.add(call(dice, dice.one(kinds.toArray(Kind[]::new)), processes, millis * MILLI));
+    }
+    if (topology == Topology.RING && dice.chance(30)) {
+      observed(dice, steps, processes, millis * MILLI);
+    }
+    if (dice.chance(70)) {
+      Set<Kind> wrong = some(dice, FAULTS);
+      if (topology != Topology.CLUSTER) {
+        wrong.remove(Kind.MOVE_SLOTS);
+      }
+      if (topology != Topology.SENTINEL) {
+        wrong.remove(Kind.FAIL_OVER);
+      }
+      int faults = wrong.isEmpty() ? 0 : dice.one(1, 3, 10);
+      for (int i = 0; i < faults; i++) {
+        Kind kind = dice.one(wrong.toArray(Kind[]::new));
+        steps.add(fault(dice, kind, processes, topology.masters(), millis * MILLI));
+      }
+    }
+    steps.sort(Comparator.comparingLong(Step::at));
+    return new Plan(seed, topology, Map.copyOf(settings), List.copyOf(steps));
+  }
+
+  private static final Set<Kind> CALLS =
+      EnumSet.of(
+          Kind.SPEND,
+          Kind.SPEND_BLOCKING,
+          Kind.CHECK,
+          Kind.REFUND,
+          Kind.RESET,
+          Kind.BATCH,
+          Kind.RESERVE,
+          Kind.LIMITS);
+
+  private static final Set<Kind> FAULTS = EnumSet.range(Kind.BLOCK, Kind.CLOCK_STEP);
+
+  private static Set<Kind> some(Dice dice, Set<Kind> of) {
+    Set<Kind> some = EnumSet.noneOf(Kind.class);
+    for (Kind kind : of) {
+      if (dice.chance(40)) {
+        some.add(kind);
+      }
+    }
+    return some;
+  }
+
+  private static Step call(Dice dice, Kind kind, int processes, long nanos) {
+    long at = dice.between(0, nanos);
+    int process = dice.below(processes);
+    int limit = dice.below(2);
+    int id = dice.below(6);
+    int cost = dice.one(1, 1, 1, 2, 3);
+    return switch (kind) {
+      case RESET -> Step.of(at, kind, process, limit, id);
+      case BATCH -> Step.of(at, kind, process, id, 2 + dice.below(3), cost);
+      case RESERVE ->
+          Step.of(at, kind, process, limit, id, cost, dice.one(-2, -1, 0, 1, 5, 20, 100));
+      case LIMITS -> Step.of(at, kind, process, dice.below(4));
+      default -> Step.of(at, kind, process, limit, id, cost);
+    };
+  }
+
+  /** Some processes look at a bucket, of which others ask for tokens that they never get. */
+  private static void observed(Dice dice, List<Step> steps, int processes, long nanos) {
+    for (long at = 0; at < nanos; at += dice.between(MILLI, 40 * MILLI)) {
+      steps.add(Step.of(at, Kind.DENIED_BATCH, 0, 0, dice.below(4)));
+    }
+    for (long at = 0; at < nanos; at += dice.between(MILLI, 10 * MILLI)) {
+      steps.add(Step.of(at, Kind.OBSERVE, processes - 1, 0));
+    }
+  }
+
+  private static Step fault(Dice dice, Kind kind, int processes, int servers, long nanos) {
+    long at = dice.between(0, nanos);
+    int process = dice.below(processes);
+    int server = dice.below(servers);
+    int millis = dice.one(1, 20, 200, 700, 2_500);
+    return switch (kind) {
+      case BLOCK, CONNECT_SLOWLY -> Step.of(at, kind, process, millis);
+      case OBSERVER_THROWS -> Step.of(at, kind, process, dice.below(2));
+      case CUT -> Step.of(at, kind, process, server, dice.below(3));
+      case KILL -> Step.of(at, kind, process, server, dice.below(2), millis);
+      case FORGET_SCRIPT, MOVE_SLOTS -> Step.of(at, kind, process, server);
+      case FREEZE, OUT_OF_MEMORY, BUSY, CLUSTER_DOWN -> Step.of(at, kind, process, server, millis);
+      case CLOCK_STEP -> Step.of(at, kind, process, server, dice.one(-3_000, -50, 50, 3_000));
+      default -> Step.of(at, kind, process);
+    };
+  }
+
+  int setting(String name) {
+    return settings.getOrDefault(name, 0);
+  }
+
+  boolean has(Kind kind) {
+    return steps.stream().anyMatch(step -> step.kind() == kind);
+  }
+
+  Plan withSteps(List<Step> fewer) {
+    return new Plan(seed, topology, settings, List.copyOf(fewer));
+  }
+
+  /** Returns the plan as lines that {@link #parse} reads. */
+  List<String> lines() {
+    List<String> lines = new ArrayList<>();
+    lines.add("seed " + seed);
+    lines.add("topology " + topology.name().toLowerCase(Locale.ROOT));
+    new TreeMap<>(settings).forEach((name, value) -> lines.add(name + " " + value));
+    lines.add("");
+    steps.forEach(step -> lines.add(step.toString()));
+    return lines;
+  }
+
+  static Plan parse(List<String> lines) {
+    long seed = 0;
+    Topology topology = Topology.SINGLE;
+    Map<String, Integer> settings = new TreeMap<>();
+    List<Step> steps = new ArrayList<>();
+    for (String line : lines) {
+      if (line.isBlank() || line.startsWith("#")) {
+        continue;
+      }
+      String[] words = line.split(" ", -1);
+      if (Character.isDigit(line.charAt(0))) {
+        steps.add(Step.parse(line));
+      } else if (words[0].equals("seed")) {
+        seed = Long.parseLong(words[1]);
+      } else if (words[0].equals("topology")) {
+        topology = Topology.valueOf(words[1].toUpperCase(Locale.ROOT));
+      } else {
+        settings.put(words[0], Integer.parseInt(words[1]));
+      }
+    }
+    return new Plan(seed, topology, Map.copyOf(settings), List.copyOf(steps));
+  }
+}

@@ -1,0 +1,320 @@
+package dev.sluice.redis;
+
+import dev.sluice.gcra.Gcra;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Charge.Act;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/*
+ * What may be given out, exactly.
+ *
+ * A server tells of each charge that it decided on, in its order; a process tells of each allowance
+ * that a caller got, and of each reservation that a caller wants to cancel. A spend counts from the
+ * moment at which its caller was told that it was allowed, at the place where its server made it. A
+ * spend that nobody was told of (a lost answer, a part of a denied batch) never counts: the tokens may
+ * be missing, but nobody has them. A cancelled one counts no more.
+ *
+ * From what counts follows the TAT that a bucket must have at least. A bucket whose TAT lies before it
+ * would give a token out twice; that is the one thing that must never happen:
+ *
+ *        TAT of the counted spends   ≤   TAT in the server          (never over)
+ *
+ * It holds for any mix of limits: each spend brings its own emission interval and tolerance. What the
+ * documentation allows (data that a server lost) is told as a loss, and lowers the reference too.
+ */
+
+/** The exact reference of a world: what each bucket may still give out. For one thread. */
+final class Reference {
+
+  private static final int ENTRIES_BEFORE_PRUNING = 48;
+  private static final long SETTLED_NANOS = 3_000_000_000L;
+  private static final long KEPT_NANOS = 3_000_000_000L;
+
+  private static final long LATE_FAILOVER_NANOS = 1_100_000_000L;
+
+  private final World world;
+  private final Map<String, Bucket> buckets = new HashMap<>();
+  private final Set<Long> staleSpends = new HashSet<>();
+  private @Nullable Fleet fleet;
+
+  Reference(World world) {
+    this.world = world;
+  }
+
+  void watch(Fleet newFleet) {
+    fleet = newFleet;
+  }
+
+  private enum Kind {
+    SPEND,
+    REFUND,
+    RESET,
+    LOSS
+  }
+
+  /** Something that moved a TAT, in the order of its server. */
+  private static final class Entry {
+    private final Kind kind;
+    private final long moment;
+    private final long nowNanos;
+    private final long nanos; // an increment; of a loss the TAT that is left
+    private final long afterNanos;
+    private boolean counts;
+    private boolean cancelled;
+
+    Entry(Kind kind, long moment, long nowNanos, long nanos, long afterNanos, boolean counts) {
+      this.kind = kind;
+      this.moment = moment;
+      this.nowNanos = nowNanos;
+      this.nanos = nanos;
+      this.afterNanos = afterNanos;
+      this.counts = counts;
+    }
+  }
+
+  /** A TAT as it was until a moment of the world. */
+  private record Change(long moment, long beforeNanos) {}
+
+  private static final class Bucket {
+    private final List<Entry> entries = new ArrayList<>();
+    private final Deque<Change> changes = new ArrayDeque<>();
+    private long tatNanos;
+    private long loosened = Long.MIN_VALUE / 2; // the last refund or reset
+    private boolean everWritten;
+    private @Nullable SimulatedServer server;
+  }
+
+  private Bucket bucket(String key) {
+    return buckets.computeIfAbsent(key, k -> new Bucket());
+  }
+
+  // Told by servers
+
+  void decided(
+      SimulatedServer server, Charge charge, long nowNanos, long tatNanos, long afterNanos) {
+    Fleet known = fleet;
+    if (known != null && known.wasReplaced(server)) {
+      stale(known, server, charge, tatNanos, afterNanos);
+      return;
+    }
+    Bucket bucket = bucket(charge.key());
+    bucket.server = server;
+    boolean writes = tatNanos != afterNanos;
+    if (charge.act() == Act.RESET || charge.act() == Act.REFUND) {
+      bucket.loosened = world.now();
+    }
+    if (writes) {
+      bucket.everWritten = true;
+      bucket.changes.addLast(new Change(world.now(), tatNanos));
+      while (world.now() - bucket.changes.getFirst().moment > KEPT_NANOS) {
+        bucket.changes.removeFirst();
+      }
+    }
+    bucket.tatNanos = afterNanos;
+    Kind kind =
+        switch (charge.act()) {
+          case CHECK -> null;
+          case RESET -> Kind.RESET;
+          case REFUND -> writes && charge.untilNanos() == Charge.NO_END ? Kind.REFUND : null;
+          default -> Long.compareUnsigned(afterNanos, tatNanos) > 0 ? Kind.SPEND : null;
+        };
+    if (kind != null) {
+      bucket.entries.add(
+          new Entry(
+              kind,
+              world.now(),
+              nowNanos,
+              charge.incrementNanos(),
+              afterNanos,
+              kind != Kind.SPEND));
+      prune(bucket);
+    }
+    if (writes) {
+      require(charge.key(), bucket, nowNanos, "after " + charge);
+    }
+  }
+
+  /** A master that Sentinels have replaced: what it still grants is given out twice. */
+  private void stale(
+      Fleet known, SimulatedServer server, Charge charge, long tatNanos, long afterNanos) {
+    staleSpends.add(afterNanos);
+    if (Long.compareUnsigned(afterNanos, tatNanos) > 0
+        && known.replacedSince(server, LATE_FAILOVER_NANOS)) {
+      world.violated(
+          () ->
+              "failover: %s was replaced more than a second ago, and still grants %s"
+                  .formatted(server, charge));
+    }
+  }
+
+  /** A server lost what it had on a bucket, but for this TAT: allowed, and said in the docs. */
+  void lost(String key, long leftNanos) {
+    Bucket bucket = bucket(key);
+    bucket.changes.addLast(new Change(world.now(), bucket.tatNanos));
+    bucket.loosened = world.now();
+    bucket.tatNanos = leftNanos;
+    bucket.entries.add(new Entry(Kind.LOSS, world.now(), 0, leftNanos, leftNanos, true));
+  }
+
+  // Told by processes
+
+  /** A spend that its caller was told of. */
+  static final class Granted {
+    private final Entry entry;
+
+    private Granted(Entry entry) {
+      this.entry = entry;
+    }
+  }
+
+  /** A caller was told that a spend is allowed. */
+  @Nullable Granted granted(String caller, String key, long nowNanos, long afterNanos) {
+    Bucket bucket = bucket(key);
+    for (Entry entry : bucket.entries) {
+      if (entry.kind == Kind.SPEND
+          && !entry.counts
+          && !entry.cancelled
+          && entry.nowNanos == nowNanos
+          && entry.afterNanos == afterNanos) {
+        entry.counts = true;
+        require(key, bucket, serverNow(bucket), "when " + caller + " was told of its spend");
+        return new Granted(entry);
+      }
+    }
+    if (staleSpends.contains(afterNanos)) {
+      return null;
+    }
+    world.violated(
+        () ->
+            "%s was told of a spend on %s at %d that left the TAT %d, which no server made"
+                .formatted(caller, key, nowNanos, afterNanos));
+    return null;
+  }
+
+  /** A caller wants what it was granted to be given back: from now on it does not have it. */
+  void cancelled(Granted granted) {
+    granted.entry.counts = false;
+    granted.entry.cancelled = true;
+  }
+
+  private static long serverNow(Bucket bucket) {
+    SimulatedServer server = bucket.server;
+    return server == null ? 0 : server.clock.nanos();
+  }
+
+  // Invariants
+
+  private void require(String key, Bucket bucket, long nowNanos, String when) {
+    long owedNanos = owedNanos(bucket);
+    boolean isShort =
+        Long.compareUnsigned(owedNanos, nowNanos) > 0
+            && Long.compareUnsigned(bucket.tatNanos, owedNanos) < 0;
+    if (isShort) {
+      world.violated(
+          () ->
+              "never over: %s, the bucket %s holds the TAT %d, but callers have spent up to %d (%s more)"
+                  .formatted(
+                      when, key, bucket.tatNanos, owedNanos, owedNanos - bucket.tatNanos + " ns"));
+    }
+  }
+
+  /** Returns the TAT that the spends of which callers know, and what was given back, come to. */
+  private static long owedNanos(Bucket bucket) {
+    long tat = Gcra.NO_TAT;
+    for (Entry entry : bucket.entries) {
+      tat = after(tat, entry);
+    }
+    return tat;
+  }
+
+  private static long after(long tat, Entry entry) {
+    if (!entry.counts) {
+      return tat;
+    }
+    return switch (entry.kind) {
+      case SPEND -> Math.max(tat, entry.nowNanos) + entry.nanos;
+      case REFUND -> tat <= entry.nowNanos ? tat : Math.max(tat - entry.nanos, entry.nowNanos);
+      case RESET -> Gcra.NO_TAT;
+      case LOSS -> Math.min(tat, entry.nanos);
+    };
+  }
+
+  /** Forgets what came before a moment at which the bucket was full in any case. */
+  private void prune(Bucket bucket) {
+    if (bucket.entries.size() < ENTRIES_BEFORE_PRUNING) {
+      return;
+    }
+    long most = Gcra.NO_TAT; // if all counted
+    int keepFrom = 0;
+    for (int i = 0; i < bucket.entries.size(); i++) {
+      Entry entry = bucket.entries.get(i);
+      if (entry.moment > world.now() - SETTLED_NANOS) {
+        break;
+      }
+      if (entry.kind == Kind.RESET || (entry.kind == Kind.SPEND && most <= entry.nowNanos)) {
+        keepFrom = i;
+        most = Gcra.NO_TAT;
+      }
+      if (entry.kind == Kind.SPEND) {
+        most = Math.max(most, entry.nowNanos) + entry.nanos;
+      }
+    }
+    bucket.entries.subList(0, keepFrom).clear();
+  }
+
+  /** Returns whether a bucket was ever written to. */
+  boolean everWritten(String key) {
+    return bucket(key).everWritten;
+  }
+
+  long tatNanos(String key) {
+    return bucket(key).tatNanos;
+  }
+
+  @Nullable SimulatedServer serverOf(String key) {
+    return bucket(key).server;
+  }
+
+  /** Returns the world's moment of the last refund, reset or loss on a bucket. */
+  long loosened(String key) {
+    return bucket(key).loosened;
+  }
+
+  /**
+   * Returns whether a bucket would have denied a spend at some moment since the given one: if not,
+   * no denial since then is true.
+   */
+  boolean denied(String key, long incrementNanos, long offsetNanos, long since) {
+    Bucket bucket = bucket(key);
+    SimulatedServer server = bucket.server;
+    if (server == null) {
+      return false;
+    }
+    long from = since;
+    for (Change change : bucket.changes) {
+      if (change.moment >= since) {
+        if (denies(server, change.beforeNanos, incrementNanos, offsetNanos, from)) {
+          return true;
+        }
+        from = change.moment;
+      }
+    }
+    return denies(server, bucket.tatNanos, incrementNanos, offsetNanos, from);
+  }
+
+  private static boolean denies(
+      SimulatedServer server, long tatNanos, long incrementNanos, long offsetNanos, long moment) {
+    long nowNanos = server.clock.at(moment);
+    long micros = nowNanos - Math.floorMod(nowNanos, 1_000L);
+    long ahead = Gcra.aheadNanos(Math.max(micros, 0), tatNanos, Long.MAX_VALUE);
+    return ahead > offsetNanos - incrementNanos;
+  }
+}

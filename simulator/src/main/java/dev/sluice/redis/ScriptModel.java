@@ -1,0 +1,182 @@
+package dev.sluice.redis;
+
+import dev.sluice.gcra.Gcra;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Charge.Act;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What {@code charge.lua} does, in Java: the same argument in, the same answer out, on the keys of
+ * a {@link Keyspace}. A test holds it against the real script on a real server.
+ */
+final class ScriptModel {
+
+  private static final long NANOS_PER_SECOND = 1_000_000_000;
+  private static final long NANOS_PER_MILLI = 1_000_000;
+  private static final Act[] ACTS = {Act.CHECK, Act.SPEND, Act.SPEND_ONLY, Act.REFUND, Act.RESET};
+
+  private ScriptModel() {}
+
+  /** The keys of a server, as the script sees them through {@code redis.pcall}. */
+  interface Keyspace {
+
+    /** Returns the server's time, in nanoseconds, a whole number of microseconds. */
+    long timeNanos();
+
+    /** Returns the value of a key, null for none. */
+    @Nullable String get(String key);
+
+    /**
+     * Writes a key.
+     *
+     * @param expiresAtMillis by the server's clock
+     * @return the server's refusal, null if it is done
+     */
+    @Nullable String set(String key, String value, long expiresAtMillis);
+
+    /** Removes a key. Returns the server's refusal, null if it is done. */
+    @Nullable String delete(String key);
+
+    /** Is told of each charge that was decided on. */
+    default void decided(Charge charge, long nowNanos, long tatNanos, long afterNanos) {}
+  }
+
+  static List<Object> run(Keyspace keys, byte[][] names, byte[] argument) {
+    ByteBuffer in = ByteBuffer.wrap(argument);
+    int numbers = in.getInt(1);
+    in.position(1 + Integer.BYTES);
+    long nowSeconds = number(in);
+    long nowRest = number(in);
+    long slackMillis = number(in);
+    long skewMillis = number(in);
+    boolean ownClock = nowSeconds < 0;
+    long nowNanos = ownClock ? keys.timeNanos() : nowSeconds * NANOS_PER_SECOND + nowRest;
+    List<Object> reply = new ArrayList<>();
+    reply.add(nowNanos / NANOS_PER_SECOND);
+    reply.add(nowNanos % NANOS_PER_SECOND);
+    int read = 4;
+    int first = 0;
+    while (read < numbers) {
+      int n = (int) number(in);
+      read++;
+      List<Charge> batch = new ArrayList<>();
+      for (int i = 0; i < n; i++) {
+        Act act = ACTS[(int) number(in)];
+        long incrementNanos = time(in);
+        long offsetNanos = time(in);
+        long untilNanos = act == Act.REFUND ? time(in) : Charge.NO_END;
+        read += act == Act.REFUND ? 7 : 5;
+        String key = new String(names[first + i], StandardCharsets.UTF_8);
+        batch.add(new Charge(key, act, incrementNanos, offsetNanos, untilNanos));
+      }
+      first += n;
+      new Batch(keys, batch, nowNanos, ownClock, slackMillis, skewMillis).run(reply);
+    }
+    return reply;
+  }
+
+  private static long time(ByteBuffer in) {
+    return number(in) * NANOS_PER_SECOND + number(in);
+  }
+
+  private static long number(ByteBuffer in) {
+    byte head = in.get();
+    return switch (head) {
+      case (byte) 0xce -> in.getInt() & 0xffff_ffffL;
+      case (byte) 0xcf -> in.getLong();
+      default -> head;
+    };
+  }
+
+  /** One batch of a call. */
+  private record Batch(
+      Keyspace keys,
+      List<Charge> charges,
+      long nowNanos,
+      boolean ownClock,
+      long slackMillis,
+      long skewMillis) {
+
+    void run(List<Object> reply) {
+      List<@Nullable String> found = new ArrayList<>();
+      String failure = null;
+      boolean passes = true;
+      for (Charge charge : charges) {
+        String value = keys.get(charge.key());
+        found.add(value);
+        if (value != null && !isTat(value)) {
+          failure = "GARBAGE " + value.substring(0, Math.min(value.length(), 40));
+          continue;
+        }
+        passes &= charge.passes(presentFor(charge, tat(value)), tat(value));
+      }
+      for (int i = 0; i < charges.size() && failure == null; i++) {
+        failure = charge(charges.get(i), tat(found.get(i)), passes);
+      }
+      for (String value : found) {
+        if (failure != null) {
+          reply.add(("!" + failure).getBytes(StandardCharsets.UTF_8));
+        } else if (value == null) {
+          reply.add(0L);
+        } else {
+          reply.add(value.getBytes(StandardCharsets.UTF_8));
+        }
+      }
+    }
+
+    private @Nullable String charge(Charge charge, long tatNanos, boolean passes) {
+      long present = presentFor(charge, tatNanos);
+      long afterNanos = charge.tatAfterNanos(present, tatNanos, passes);
+      String refused = null;
+      if (afterNanos != tatNanos) {
+        if (Long.compareUnsigned(afterNanos, present) <= 0) {
+          refused = tatNanos == Gcra.NO_TAT ? null : keys.delete(charge.key());
+        } else {
+          long expiresAtMillis =
+              ownClock
+                  ? Long.divideUnsigned(afterNanos, NANOS_PER_MILLI) + 2
+                  : keys.timeNanos() / NANOS_PER_MILLI
+                      + Long.divideUnsigned(afterNanos - present, NANOS_PER_MILLI)
+                      + 2
+                      + slackMillis;
+          refused = keys.set(charge.key(), Long.toUnsignedString(afterNanos), expiresAtMillis);
+        }
+      }
+      if (refused == null) {
+        keys.decided(charge, nowNanos, tatNanos, afterNanos);
+      }
+      return refused;
+    }
+
+    /**
+     * The clock by which a charge is decided on: another client's, where that is a little ahead.
+     */
+    private long presentFor(Charge charge, long tatNanos) {
+      long beyond = tatNanos - nowNanos - charge.offsetNanos();
+      boolean ahead =
+          Long.compareUnsigned(tatNanos, nowNanos) > 0
+              && Long.compareUnsigned(tatNanos - nowNanos, charge.offsetNanos()) > 0;
+      return ahead && Long.compareUnsigned(beyond, skewMillis * NANOS_PER_MILLI) <= 0
+          ? tatNanos - charge.offsetNanos()
+          : nowNanos;
+    }
+
+    private static boolean isTat(String value) {
+      try {
+        return !value.isEmpty()
+            && value.chars().allMatch(c -> c >= '0' && c <= '9')
+            && Long.parseUnsignedLong(value) != -1L;
+      } catch (NumberFormatException e) {
+        return false;
+      }
+    }
+
+    private static long tat(@Nullable String value) {
+      return value == null || !isTat(value) ? Gcra.NO_TAT : Long.parseUnsignedLong(value);
+    }
+  }
+}

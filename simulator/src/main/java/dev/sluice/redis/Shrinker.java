@@ -1,0 +1,39 @@
+package dev.sluice.redis;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Predicate;
+
+/**
+ * Makes a plan that fails shorter while it still fails: fewer steps, in ever smaller pieces (delta
+ * debugging, Zeller 1999). Stateless.
+ */
+final class Shrinker {
+
+  private static final int MOST_RUNS = 3_000;
+
+  private Shrinker() {}
+
+  static Plan shrink(Plan failing, Predicate<Plan> stillFails) {
+    Plan plan = failing;
+    int runs = 0;
+    for (int size = Math.max(plan.steps().size() / 2, 1); ; ) {
+      boolean shorter = false;
+      for (int from = 0; from < plan.steps().size() && runs < MOST_RUNS; runs++) {
+        List<Step> fewer = new ArrayList<>(plan.steps());
+        fewer.subList(from, Math.min(from + size, fewer.size())).clear();
+        Plan candidate = plan.withSteps(fewer);
+        if (stillFails.test(candidate)) {
+          plan = candidate;
+          shorter = true;
+        } else {
+          from += size;
+        }
+      }
+      if (runs >= MOST_RUNS || (size == 1 && !shorter)) {
+        return plan;
+      }
+      size = Math.max(size / 2, 1);
+    }
+  }
+}

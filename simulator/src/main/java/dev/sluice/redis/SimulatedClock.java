@@ -1,0 +1,46 @@
+package dev.sluice.redis;
+
+/** A machine's clock: an offset from the world's time, a drift, and steps. Not thread-safe. */
+final class SimulatedClock {
+
+  private static final long MILLION = 1_000_000;
+
+  private final World world;
+  private long anchorWorld;
+  private long anchorNanos;
+  private long driftPpm;
+  private long lastStep = Long.MIN_VALUE;
+
+  SimulatedClock(World world, long startNanos, long driftPpm) {
+    this.world = world;
+    this.anchorNanos = startNanos;
+    this.driftPpm = driftPpm;
+  }
+
+  long nanos() {
+    return at(world.now());
+  }
+
+  /** Returns what it showed, or will show, at a moment of the world since its last step. */
+  long at(long moment) {
+    long since = moment - anchorWorld;
+    return anchorNanos + since + since / MILLION * driftPpm;
+  }
+
+  /** Returns the world's moment at which it will show a time, if nobody steps it. */
+  long whenItShows(long nanos) {
+    long wanted = nanos - anchorNanos;
+    return anchorWorld + wanted - wanted / MILLION * driftPpm;
+  }
+
+  void step(long nanos) {
+    anchorNanos = nanos() + nanos;
+    anchorWorld = world.now();
+    lastStep = world.now();
+  }
+
+  /** Returns the world's moment of the last step. */
+  long lastStep() {
+    return lastStep;
+  }
+}

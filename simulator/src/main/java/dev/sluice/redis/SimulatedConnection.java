@@ -1,0 +1,224 @@
+package dev.sluice.redis;
+
+import dev.sluice.redis.SimulatedServer.Command;
+import dev.sluice.redis.World.Actor;
+import io.lettuce.core.RedisException;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
+
+/**
+ * A connection of a world. In each direction what is sent first arrives first; it can be cut, so
+ * that requests or answers are lost, or go dead without either side noticing.
+ */
+final class SimulatedConnection implements Connection {
+
+  private final World world;
+  private final Dice dice;
+  private final Actor io; // the client's thread
+  private final String name;
+  private final SimulatedServer server;
+  private final long latencyNanos;
+  private final Set<Sent> outstanding = new LinkedHashSet<>();
+  private boolean open = true; // as far as the client knows
+  private boolean reaches = true; // requests arrive
+  private boolean answers = true; // answers arrive
+  private Runnable onBroken = () -> {};
+  private long lastToServer;
+  private long lastToClient;
+
+  SimulatedConnection(
+      World world, Dice dice, Actor io, String name, SimulatedServer server, long latencyNanos) {
+    this.world = world;
+    this.dice = dice;
+    this.io = io;
+    this.name = name;
+    this.server = server;
+    this.latencyNanos = latencyNanos;
+    server.accept(this);
+  }
+
+  @Override
+  public boolean isOpen() {
+    return open;
+  }
+
+  boolean reachesServer() {
+    return reaches;
+  }
+
+  /** Tells when the client finds it broken. */
+  void onBroken(Runnable told) {
+    onBroken = told;
+  }
+
+  SimulatedServer server() {
+    return server;
+  }
+
+  private long delay() {
+    return dice.between(latencyNanos / 2, latencyNanos * 2);
+  }
+
+  @Override
+  public Exchange exchange(boolean whole, byte[][] keys, byte[] argument) {
+    return new Sent(new Command(whole, keys, argument));
+  }
+
+  @Override
+  public CompletionStage<String> ping() {
+    CompletableFuture<String> pong = new CompletableFuture<>();
+    Sent sent = new Sent(Command.PING);
+    var unused =
+        sent.answer.whenComplete(
+            (answer, failure) -> {
+              if (failure == null) {
+                pong.complete(String.valueOf(answer));
+              } else {
+                pong.completeExceptionally(failure);
+              }
+            });
+    sent.send();
+    return pong;
+  }
+
+  @Override
+  public CompletionStage<Void> closeAsync() {
+    if (open) {
+      server.leave(this);
+      brokenForClient("Connection closed");
+    }
+    return CompletableFuture.completedFuture(null);
+  }
+
+  // What goes wrong
+
+  /** How a connection breaks. */
+  enum Cut {
+    /** What is on its way to the server is lost; the client is told. */
+    REQUESTS,
+    /** What is on its way to the server arrives, its answers are lost; the client is told. */
+    ANSWERS,
+    /** Both are lost, and nobody is told. */
+    SILENTLY
+  }
+
+  void cut(Cut how) {
+    world.log(() -> this + " is cut: " + how);
+    answers = false;
+    reaches = how == Cut.ANSWERS;
+    if (how != Cut.SILENTLY) {
+      brokenByServer(delay());
+    }
+  }
+
+  /** The client finds it broken after a time. */
+  void brokenByServer(long nanos) {
+    answers = false;
+    world.after(nanos, io, () -> brokenForClient("Connection reset by peer"));
+  }
+
+  private void brokenForClient(String words) {
+    if (!open) {
+      return;
+    }
+    open = false;
+    answers = false;
+    server.leave(this);
+    List<Sent> lost = new ArrayList<>(outstanding);
+    outstanding.clear();
+    world.log(() -> this + " is broken, " + lost.size() + " outstanding");
+    lost.forEach(sent -> sent.fail(new RedisException(words)));
+    onBroken.run();
+  }
+
+  private void send(Sent sent, Consumer<Object> answer) {
+    lastToServer = Math.max(lastToServer + 1, world.now() + delay());
+    server.command(
+        lastToServer,
+        this,
+        sent.command,
+        result -> {
+          if (!answers) {
+            return;
+          }
+          lastToClient = Math.max(lastToClient + 1, world.now() + delay());
+          world.at(
+              lastToClient,
+              io,
+              () -> {
+                if (answers && outstanding.remove(sent)) {
+                  answer.accept(result);
+                }
+              });
+        });
+  }
+
+  private final class Sent implements Exchange {
+
+    private final Command command;
+    private final CompletableFuture<Object> answer = new CompletableFuture<>();
+    private final CompletableFuture<List<Object>> typed;
+    private boolean sent;
+
+    @SuppressWarnings("unchecked") // a script answers a list
+    Sent(Command command) {
+      this.command = command;
+      this.typed = answer.thenApply(value -> (List<Object>) value);
+    }
+
+    @Override
+    public void send() {
+      if (answer.isDone()) {
+        return;
+      }
+      if (!open) {
+        fail(new RedisException("Currently not connected. Commands are rejected."));
+        return;
+      }
+      sent = true;
+      outstanding.add(this);
+      world.log(() -> SimulatedConnection.this + " sends " + command);
+      SimulatedConnection.this.send(
+          this,
+          result -> {
+            if (result instanceof Throwable failure) {
+              fail(failure);
+            } else {
+              answer.complete(result);
+            }
+          });
+    }
+
+    private void fail(Throwable failure) {
+      typed.completeExceptionally(failure);
+      answer.completeExceptionally(failure);
+    }
+
+    @Override
+    public CompletionStage<List<Object>> answer() {
+      return typed;
+    }
+
+    @Override
+    public boolean wasSent() {
+      return sent;
+    }
+
+    @Override
+    public void cancel() {
+      boolean unused = typed.cancel(false);
+      unused = answer.cancel(false);
+      // What was sent stays outstanding: its answer still comes, to nobody.
+    }
+  }
+
+  @Override
+  public String toString() {
+    return name;
+  }
+}

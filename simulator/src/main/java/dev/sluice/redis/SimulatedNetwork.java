@@ -1,0 +1,176 @@
+package dev.sluice.redis;
+
+import dev.sluice.redis.SimulatedConnection.Cut;
+import dev.sluice.redis.StoreUri.Host;
+import dev.sluice.redis.World.Actor;
+import io.lettuce.core.RedisException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** How one process of a world reaches the servers. */
+final class SimulatedNetwork implements Connector {
+
+  private static final long CONNECT_TIMEOUT_NANOS = 2_000_000_000L;
+
+  private final World world;
+  private final Fleet fleet;
+  private final Dice dice;
+  private final String process;
+  private final Actor io;
+  private final long latencyNanos;
+  private final List<SimulatedConnection> connections = new ArrayList<>();
+  private final Map<SimulatedServer, Long> silentSince = new HashMap<>();
+  private int made;
+  private long slowUntil = Long.MIN_VALUE / 2;
+  private boolean failsWithError;
+
+  SimulatedNetwork(World world, Fleet fleet, Dice dice, String process, long latencyNanos) {
+    this.world = world;
+    this.fleet = fleet;
+    this.dice = dice;
+    this.process = process;
+    this.io = new Actor(process + ".io");
+    this.latencyNanos = latencyNanos;
+  }
+
+  long latencyNanos() {
+    return latencyNanos;
+  }
+
+  Actor io() {
+    return io;
+  }
+
+  // What goes wrong
+
+  void connectSlowly(long nanos) {
+    slowUntil = world.now() + nanos;
+  }
+
+  void failToConnectWithError() {
+    failsWithError = true;
+  }
+
+  /** Returns whether this process could not reach a server lately, for more than one cut. */
+  boolean hadTroubleWith(SimulatedServer server, long nanos) {
+    return world.now() - slowUntil < nanos
+        || world.now() - silentSince.getOrDefault(server, Long.MIN_VALUE / 2) < 10 * nanos;
+  }
+
+  /** Cuts the connections to a server. */
+  void cut(SimulatedServer server, Cut how) {
+    if (how == Cut.SILENTLY) {
+      silentSince.put(server, world.now());
+    }
+    for (SimulatedConnection connection : List.copyOf(connections)) {
+      if (connection.server() == server && connection.isOpen()) {
+        connection.cut(how);
+      }
+    }
+  }
+
+  // Connecting
+
+  @Override
+  public CompletionStage<? extends Connection> connect(Host server) {
+    return connect(() -> fleet.named(server.name()), connection -> connection);
+  }
+
+  @Override
+  public CompletionStage<? extends Connection> connectToMaster() {
+    return connect(() -> fleet.master(0), connection -> connection);
+  }
+
+  @Override
+  public CompletionStage<? extends ClusterConnection> connectToCluster() {
+    return connect(
+        () -> fleet.masters().stream().filter(SimulatedServer::isUp).findFirst().orElse(null),
+        any -> {
+          var unused = any.closeAsync();
+          return new SimulatedCluster(world, fleet, this);
+        });
+  }
+
+  @Override
+  public CompletionStage<?> refreshCluster() {
+    CompletableFuture<String> done = new CompletableFuture<>();
+    world.after(dice.between(latencyNanos, 4 * latencyNanos), io, () -> done.complete("known"));
+    return done;
+  }
+
+  /** Connects, and greets the server. */
+  <C> CompletableFuture<C> connect(
+      java.util.function.Supplier<@Nullable SimulatedServer> whom,
+      Function<SimulatedConnection, C> then) {
+    if (failsWithError) {
+      failsWithError = false;
+      throw new NoClassDefFoundError("io/netty/Simulated");
+    }
+    CompletableFuture<C> connected = new CompletableFuture<>();
+    long slow = world.now() < slowUntil ? slowUntil - world.now() : 0;
+    long greeting = slow + dice.between(2 * latencyNanos, 8 * latencyNanos);
+    world.after(
+        Math.min(greeting, CONNECT_TIMEOUT_NANOS),
+        io,
+        () -> {
+          SimulatedServer server = whom.get();
+          if (greeting > CONNECT_TIMEOUT_NANOS) {
+            connected.completeExceptionally(new RedisException("connection timed out"));
+          } else if (server == null || !server.isUp()) {
+            connected.completeExceptionally(
+                SimulatedServer.refused(server == null ? "nobody" : server.name));
+          } else {
+            greet(server, then, connected);
+          }
+        });
+    return connected;
+  }
+
+  private <C> void greet(
+      SimulatedServer server, Function<SimulatedConnection, C> then, CompletableFuture<C> to) {
+    made++;
+    SimulatedConnection connection =
+        new SimulatedConnection(
+            world,
+            dice.fork(made),
+            io,
+            process + "-" + server.name + "#" + made,
+            server,
+            latencyNanos);
+    connections.removeIf(old -> !old.isOpen());
+    connections.add(connection);
+    var unused =
+        connection
+            .ping()
+            .whenComplete(
+                (pong, failure) -> {
+                  if (failure != null) {
+                    to.completeExceptionally(failure);
+                  } else {
+                    world.log(() -> connection + " is open");
+                    to.complete(then.apply(connection));
+                  }
+                });
+    world.after(
+        CONNECT_TIMEOUT_NANOS,
+        io,
+        () -> {
+          if (to.completeExceptionally(new RedisException("connection timed out"))) {
+            var closed = connection.closeAsync();
+          }
+        });
+  }
+
+  @Override
+  public void close() {
+    for (SimulatedConnection connection : List.copyOf(connections)) {
+      var unused = connection.closeAsync();
+    }
+  }
+}

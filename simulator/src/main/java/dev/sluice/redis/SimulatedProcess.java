@@ -1,0 +1,624 @@
+package dev.sluice.redis;
+
+import dev.sluice.AsyncLimiter;
+import dev.sluice.Decision;
+import dev.sluice.FailureRule;
+import dev.sluice.Limiter;
+import dev.sluice.LimiterObserver;
+import dev.sluice.Reservation;
+import dev.sluice.Transaction;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.redis.Reference.Granted;
+import dev.sluice.redis.World.Actor;
+import dev.sluice.store.StoreException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A process of a world: a real {@link Limiter} on a real {@link RedisStore}, whose callers do what
+ * the plan says, and what is required of every answer that they get.
+ */
+final class SimulatedProcess {
+
+  static final long TIMEOUT_NANOS = 500_000_000;
+
+  private static final long LATEST_END_NANOS = TIMEOUT_NANOS / 10 * 11;
+  private static final long DENIALS_NANOS = 1_100_000_000;
+  private static final int MOST_OPENINGS_A_MINUTE = 20;
+  private static final LimitName A = LimitName.builder(1, "A").id(IdFormat.string()).build();
+  private static final LimitName B = LimitName.builder(2, "B").id(IdFormat.string()).build();
+  private static final LimitName Z = LimitName.builder(3, "Z").id(IdFormat.string()).build();
+  private static final Catalogue CATALOGUE = Catalogue.of(A, B, Z);
+  private static final Limits[] LIMITS = {
+    limits(10, 10, 3, 100), limits(10, 20, 6, 50), limits(5, 10, 4, 200), limits(20, 5, 3, 30)
+  };
+
+  private final World world;
+  private final Fleet fleet;
+  private final Reference reference;
+  private final int index;
+  private final SimulatedTiming timing;
+  private final SimulatedNetwork network;
+  private final CurrentLimits limits;
+  private final RedisStore store;
+  private final Limiter limiter;
+  private final AsyncLimiter async;
+  private final List<Reservation> neverClosed = new ArrayList<>();
+  private final List<Long> openings = new ArrayList<>();
+  private int operations;
+  private int outstanding;
+  private boolean blocking;
+  private long nextBlocks;
+  private @Nullable Throwable observerThrows;
+  private int observed;
+  private int observedDenied;
+
+  SimulatedProcess(int index, Plan plan, World world, Fleet fleet, Reference reference, Dice dice) {
+    this.index = index;
+    this.world = world;
+    this.fleet = fleet;
+    this.reference = reference;
+    this.timing = new SimulatedTiming(world, dice.fork(1), "p" + index);
+    this.network =
+        new SimulatedNetwork(
+            world, fleet, dice.fork(2), "p" + index, 1_000L * plan.setting("latencyMicros"));
+    this.limits = new CurrentLimits(LIMITS[plan.setting("limitsDiffer") * index % LIMITS.length]);
+    this.store =
+        RedisStore.builder(plan.topology().uri)
+            .observer(new Watching())
+            .open(timing, network, () -> {});
+    FailureRule rule =
+        switch (plan.setting("onFailure")) {
+          case 1 -> FailureRule.allow();
+          case 2 -> FailureRule.deny();
+          case 3 -> FailureRule.local(plan.setting("processes"));
+          default -> FailureRule.fail();
+        };
+    this.limiter =
+        Limiter.builder(limits, store)
+            .onFailure(rule)
+            .time(() -> 1_000_000_000_000L + world.now())
+            .observer(new LimiterObserver() {})
+            .build();
+    this.async = limiter.async();
+  }
+
+  private static Limits limits(int burstOfA, int millisOfA, int burstOfB, int millisOfB) {
+    return Limits.builder(CATALOGUE)
+        .limit("A", Quota.of(burstOfA, 1, Duration.ofMillis(millisOfA)))
+        .limit("B", Quota.of(burstOfB, 1, Duration.ofMillis(millisOfB)))
+        .limit("Z", Quota.of(1, 1, Duration.ofHours(1)))
+        .build();
+  }
+
+  /** What may go wrong for who watches, and is told of what the store thinks of its servers. */
+  private final class Watching implements RedisObserver {
+
+    @Override
+    public void called(String server, Result result, int batches, int charges, long elapsed) {
+      throwIfPlanned();
+    }
+
+    @Override
+    public void refused(String server, Refusal why) {
+      throwIfPlanned();
+    }
+
+    @Override
+    public void changed(String server, State state, String reason) {
+      world.log(() -> "p" + index + " finds " + server + " " + state + ": " + reason);
+      SimulatedServer at = fleet.named(server.split(":", 2)[0]);
+      if (state == State.GIVEN_UP) {
+        opened(server, reason);
+      } else if (at != null && at.refusesCalls()) {
+        world.violated(
+            () -> "breaker: p%d asks %s again, which refuses every call".formatted(index, server));
+      }
+    }
+
+    private void throwIfPlanned() {
+      Throwable thrown = observerThrows;
+      observerThrows = null;
+      if (thrown instanceof Error error) {
+        throw error;
+      } else if (thrown instanceof RuntimeException exception) {
+        throw exception;
+      }
+    }
+  }
+
+  private void opened(String server, String reason) {
+    openings.add(world.now());
+    long minute = world.now() - 60_000_000_000L;
+    long lately = openings.stream().filter(moment -> moment > minute).count();
+    if (lately > MOST_OPENINGS_A_MINUTE) {
+      world.violated(
+          () -> "breaker: p%d gave servers up %d times within a minute".formatted(index, lately));
+    }
+    SimulatedServer at = fleet.named(server.split(":", 2)[0]);
+    boolean inTrouble =
+        at == null
+            || !at.isUp()
+            || world.now() - at.lastTrouble() < 2 * TIMEOUT_NANOS
+            || network.hadTroubleWith(at, 2 * TIMEOUT_NANOS);
+    if (!inTrouble) {
+      world.violated(
+          () ->
+              "breaker: p%d gave %s up, with which nothing is wrong (%s)"
+                  .formatted(index, server, reason));
+    }
+  }
+
+  // The plan
+
+  private String id(int number) {
+    if (number < 3) {
+      return "s" + number; // everybody's
+    }
+    return number < 5 ? "p" + index + "-" + number : "f" + index + "-" + operations; // one's own
+  }
+
+  private static String limit(int number) {
+    return number == 0 ? "A" : "B";
+  }
+
+  private Transaction transaction(int limit, int id, int cost) {
+    return limiter.transaction(limit(limit), id(id)).withCost(cost);
+  }
+
+  void run(Step step) {
+    operations++;
+    switch (step.kind()) {
+      case SPEND -> spend(transaction(step.number(0), step.number(1), step.number(2)));
+      case SPEND_BLOCKING ->
+          spendBlocking(transaction(step.number(0), step.number(1), step.number(2)));
+      case CHECK -> check(transaction(step.number(0), step.number(1), step.number(2)), false);
+      case REFUND -> refund(transaction(step.number(0), step.number(1), step.number(2)));
+      case RESET -> reset(transaction(step.number(0), step.number(1), 1));
+      case BATCH -> batch(some(step.number(0), step.number(1), step.number(2)));
+      case DENIED_BATCH -> batch(denied(step.number(1)));
+      case OBSERVE -> check(limiter.transaction("A", "o0").withCost(5), true);
+      case RESERVE ->
+          reserve(
+              List.of(transaction(step.number(0), step.number(1), step.number(2))), step.number(3));
+      case LIMITS -> limits.replace(LIMITS[step.number(0)]);
+      case BLOCK -> nextBlocks = step.number(0) * 1_000_000L;
+      case OBSERVER_THROWS ->
+          observerThrows =
+              step.number(0) == 0
+                  ? new IllegalStateException("an observer's")
+                  : new NoClassDefFoundError("an observer's");
+      case CONNECT_SLOWLY -> network.connectSlowly(step.number(0) * 1_000_000L);
+      case CONNECT_ERROR -> network.failToConnectWithError();
+      default -> throw new IllegalArgumentException("not a step of a process: " + step);
+    }
+  }
+
+  SimulatedNetwork network() {
+    return network;
+  }
+
+  private List<Transaction> some(int first, int many, int cost) {
+    List<Transaction> some = new ArrayList<>();
+    for (int i = 0; i < many; i++) {
+      some.add(transaction(i % 2, (first + i) % 6, cost));
+    }
+    return some;
+  }
+
+  /** A bucket that others look at, and one that is empty for an hour. */
+  private List<Transaction> denied(int partner) {
+    return List.of(
+        limiter.transaction("A", "o0").withCost(5), limiter.transaction("Z", "e" + partner));
+  }
+
+  // What is asked, and what must hold for the answer
+
+  /** One thing that a caller asked for. */
+  private final class Operation {
+    private final String name;
+    private final List<Transaction> transactions;
+    private final long start = world.now();
+    private final List<Granted> granted = new ArrayList<>();
+    private final boolean unwritten;
+    private boolean ended;
+
+    Operation(String verb, List<Transaction> transactions) {
+      this.name =
+          "p%d.%d %s %s"
+              .formatted(
+                  index,
+                  operations,
+                  verb,
+                  transactions.stream().map(t -> t.bucketKey() + " x" + t.cost()).toList());
+      this.transactions = transactions;
+      this.unwritten =
+          transactions.stream()
+              .allMatch(t -> isFresh(t) && !reference.everWritten(t.bucketKey()));
+      outstanding++;
+      world.log(() -> name);
+      long latest = start + LATEST_END_NANOS;
+      world.at(
+          latest,
+          new Actor("deadline"),
+          () -> {
+            if (!ended) {
+              world.violated(
+                  () -> name + " has not ended after " + (LATEST_END_NANOS / 1_000_000) + " ms");
+            }
+          });
+    }
+
+    void end(String how) {
+      ended = true;
+      outstanding--;
+      world.log(() -> name + ": " + how);
+      if (nextBlocks > 0) {
+        long nanos = nextBlocks;
+        nextBlocks = 0;
+        world.log(() -> name + ": its continuation blocks");
+        world.block(nanos);
+      }
+    }
+
+    void failed(Throwable failure) {
+      Throwable cause = failure;
+      while (cause instanceof CompletionException && cause.getCause() != null) {
+        cause = cause.getCause();
+      }
+      Throwable why = cause;
+      end("failed, " + why.getMessage());
+      if (!(why instanceof StoreException || why instanceof CancellationException)) {
+        world.violated(() -> name + " ended with " + why + ", and no StoreException");
+        return;
+      }
+      if (String.valueOf(why.getMessage()).contains("nothing was charged")) {
+        for (Transaction transaction : transactions) {
+          if (unwritten
+              && reference.everWritten(transaction.bucketKey())
+              && transactions.size() == 1) {
+            world.violated(
+                () -> name + " said \"" + why.getMessage() + "\", but its bucket was written");
+          }
+        }
+      }
+    }
+
+    void decided(Decision decision, boolean spends) {
+      end(decision.toString());
+      if (decision.degraded()) {
+        return;
+      }
+      List<Decision> parts = decision.parts();
+      for (Decision part : parts) {
+        Transaction transaction = part.transaction();
+        if (transaction == null || transaction.cost() == 0) {
+          continue;
+        }
+        if (decision.allowed() && part.allowed() && spends) {
+          Granted one =
+              reference.granted(
+                  name, transaction.bucketKey(), nanos(part.decidedAt()), nanos(part.tat()));
+          if (one != null) {
+            granted.add(one);
+          }
+        } else if (part.denied()) {
+          requireTrue(part, transaction);
+        }
+      }
+      if (!spends || decision.denied()) {
+        requireNoTrace(transactions, spends);
+      }
+    }
+
+    /** A denial must be what the bucket said at some moment of the call. */
+    private void requireTrue(Decision part, Transaction transaction) {
+      Quota quota = transaction.quota();
+      String key = transaction.bucketKey();
+      if (quota == null || fleet.clocksWereStepped() || fleet.failedOverLately()) {
+        return;
+      }
+      long since = start;
+      if (key.contains(":o")) {
+        since -= 8 * network.latencyNanos() + 1_000_000; // a round trip, and what its ends take
+      } else if (reference.loosened(key) > start - DENIALS_NANOS) {
+        since -= DENIALS_NANOS; // another process' refund is seen a little later
+      }
+      if (!reference.denied(
+          key, quota.incrementNanos(transaction.cost()), quota.offsetNanos(), since)) {
+        world.violated(
+            () ->
+                "%s was denied on %s, which had room all the time (%s)".formatted(name, key, part));
+      }
+    }
+
+    private void requireNoTrace(List<Transaction> of, boolean spends) {
+      boolean onOneServer = of.size() == 1;
+      for (Transaction transaction : of) {
+        String key = transaction.bucketKey();
+        if (unwritten && isFresh(transaction) && onOneServer && reference.everWritten(key)) {
+          world.violated(
+              () -> name + (spends ? " was denied" : "") + " and left a trace on " + key);
+        }
+      }
+    }
+  }
+
+  private static long nanos(Instant instant) {
+    return instant.getEpochSecond() * 1_000_000_000L + instant.getNano();
+  }
+
+  private static boolean isFresh(Transaction transaction) {
+    return transaction.id().startsWith("f");
+  }
+
+  private boolean isOwn(Transaction transaction) {
+    return transaction.id().startsWith("p");
+  }
+
+  private <T> @Nullable CompletionStage<T> call(
+      Operation operation, Supplier<CompletionStage<T>> call) {
+    try {
+      return call.get();
+    } catch (Throwable e) {
+      operation.end("threw");
+      world.violated(() -> operation.name + ": async() threw " + e + " instead of failing");
+      return null;
+    }
+  }
+
+  private void spend(Transaction transaction) {
+    Operation operation = new Operation("spend", List.of(transaction));
+    decide(operation, () -> async.spend(List.of(transaction)), true, transaction);
+  }
+
+  private void batch(List<Transaction> transactions) {
+    Operation operation = new Operation("spend", transactions);
+    decide(operation, () -> async.spend(transactions), true, null);
+  }
+
+  private void decide(
+      Operation operation,
+      Supplier<CompletionStage<Decision>> asked,
+      boolean spends,
+      @Nullable Transaction alone) {
+    CompletionStage<Decision> stage = call(operation, asked);
+    if (stage == null) {
+      return;
+    }
+    var unused =
+        stage.whenComplete(
+            (decision, failure) -> {
+              if (failure != null) {
+                operation.failed(failure);
+                return;
+              }
+              operation.decided(decision, spends);
+              if (alone != null && decision.denied() && isOwn(alone) && !decision.degraded()) {
+                obey(operation, alone, decision);
+              }
+            });
+  }
+
+  /** A client that waits as it was told to is let in, if nobody took anything meanwhile. */
+  private void obey(Operation denied, Transaction transaction, Decision decision) {
+    SimulatedServer server = reference.serverOf(transaction.bucketKey());
+    if (server == null || decision.retryIn().toMillis() > 5_000 || fleet.clocksWereStepped()) {
+      return;
+    }
+    long tatNanos = reference.tatNanos(transaction.bucketKey());
+    if (tatNanos != nanos(decision.tat())) {
+      return; // another call of this process was decided on since
+    }
+    long due = nanos(decision.decidedAt()) + decision.retryInNanos();
+    world.at(
+        server.clock.whenItShows(due) + 1_000,
+        new Actor("p" + index + ".patient"),
+        () -> {
+          if (reference.tatNanos(transaction.bucketKey()) != tatNanos
+              || fleet.clocksWereStepped()
+              || fleet.failedOverLately()) {
+            return;
+          }
+          Operation again = new Operation("check after the wait", List.of(transaction));
+          CompletionStage<Decision> stage = call(again, () -> async.check(List.of(transaction)));
+          if (stage == null) {
+            return;
+          }
+          var unused =
+              stage.whenComplete(
+                  (answer, failure) -> {
+                    if (failure != null) {
+                      again.failed(failure);
+                      return;
+                    }
+                    again.end(answer.toString());
+                    if (answer.denied()
+                        && !answer.degraded()
+                        && reference.tatNanos(transaction.bucketKey()) == tatNanos) {
+                      world.violated(
+                          () ->
+                              "%s was told to wait %s, did, and is denied again: %s"
+                                  .formatted(denied.name, decision.retryIn(), answer));
+                    }
+                  });
+        });
+  }
+
+  private void check(Transaction transaction, boolean counts) {
+    Operation operation = new Operation("check", List.of(transaction));
+    CompletionStage<Decision> stage = call(operation, () -> async.check(List.of(transaction)));
+    if (stage == null) {
+      return;
+    }
+    var unused =
+        stage.whenComplete(
+            (decision, failure) -> {
+              if (failure != null) {
+                operation.failed(failure);
+                return;
+              }
+              if (counts && !decision.degraded()) {
+                observed++;
+                observedDenied += decision.denied() ? 1 : 0;
+              }
+              operation.decided(decision, false);
+            });
+  }
+
+  private void spendBlocking(Transaction transaction) {
+    if (blocking) {
+      spend(transaction);
+      return;
+    }
+    blocking = true;
+    Operation operation = new Operation("blocking spend", List.of(transaction));
+    try {
+      operation.decided(limiter.spend(List.of(transaction)), true);
+    } catch (StoreException e) {
+      operation.failed(e);
+    } catch (Throwable e) {
+      operation.end("threw");
+      world.violated(() -> operation.name + " threw " + e);
+    } finally {
+      blocking = false;
+    }
+  }
+
+  private void refund(Transaction transaction) {
+    Operation operation = new Operation("refund", List.of(transaction));
+    CompletionStage<Decision> stage = call(operation, () -> async.refund(List.of(transaction)));
+    if (stage != null) {
+      ended(operation, stage);
+    }
+  }
+
+  private void reset(Transaction transaction) {
+    Operation operation = new Operation("reset", List.of(transaction));
+    CompletionStage<Void> stage = call(operation, () -> async.reset(List.of(transaction)));
+    if (stage != null) {
+      ended(operation, stage);
+    }
+  }
+
+  private static void ended(Operation operation, CompletionStage<?> stage) {
+    var unused =
+        stage.whenComplete(
+            (value, failure) -> {
+              if (failure == null) {
+                operation.end(String.valueOf(value));
+              } else {
+                operation.failed(failure);
+              }
+            });
+  }
+
+  private void reserve(List<Transaction> transactions, int millis) {
+    Operation operation = new Operation("reserve", transactions);
+    CompletionStage<Reservation> stage = call(operation, () -> async.reserve(transactions));
+    if (stage == null) {
+      return;
+    }
+    var unused =
+        stage.whenComplete(
+            (reservation, failure) -> {
+              if (failure != null) {
+                operation.failed(failure);
+                return;
+              }
+              operation.decided(reservation.decision(), true);
+              if (millis == -1) {
+                reservation.close();
+              } else if (millis == -2) {
+                neverClosed.add(reservation);
+              } else {
+                world.after(
+                    millis * 1_000_000L,
+                    new Actor("p" + index + ".holder"),
+                    () -> cancel(operation, reservation, transactions));
+              }
+            });
+  }
+
+  private void cancel(Operation made, Reservation reservation, List<Transaction> transactions) {
+    Operation operation = new Operation("cancel", transactions);
+    made.granted.forEach(reference::cancelled);
+    CompletionStage<Void> stage = call(operation, reservation::cancelAsync);
+    if (stage != null) {
+      ended(operation, stage);
+    }
+  }
+
+  // At the end
+
+  /** Asks each server for something, which must be there by now. */
+  void requireRecovered() {
+    for (int i = 0; i < 12; i++) {
+      Transaction transaction = limiter.transaction("A", "r" + index + "-" + i);
+      Operation operation = new Operation("spend after all faults", List.of(transaction));
+      CompletionStage<Decision> stage = call(operation, () -> async.spend(List.of(transaction)));
+      if (stage == null) {
+        return;
+      }
+      var unused =
+          stage.whenComplete(
+              (decision, failure) -> {
+                operation.end(failure == null ? decision.toString() : failure.getMessage());
+                if (failure != null || decision.degraded()) {
+                  world.violated(
+                      () ->
+                          operation.name
+                              + " is not decided on, though all faults are over: "
+                              + (failure == null ? decision : failure.getMessage()));
+                }
+              });
+    }
+  }
+
+  /** Asks now and then, as traffic does: a silent connection is found by calls that time out. */
+  void askAround() {
+    for (int i = 0; i < 6; i++) {
+      operations++;
+      Transaction transaction = limiter.transaction("A", "a" + index + "-" + i).withCost(0);
+      Operation operation = new Operation("ask", List.of(transaction));
+      CompletionStage<Decision> stage = call(operation, () -> async.check(List.of(transaction)));
+      if (stage != null) {
+        ended(operation, stage);
+      }
+    }
+  }
+
+  void requireIdle() {
+    if (outstanding != 0) {
+      world.violated(() -> "p" + index + " still waits for " + outstanding + " calls");
+    }
+    if (timing.pending() != 0) {
+      world.violated(() -> "p" + index + " still has " + timing.pending() + " timers");
+    }
+  }
+
+  void close() {
+    neverClosed.forEach(Reservation::close);
+    neverClosed.clear();
+  }
+
+  int observed() {
+    return observed;
+  }
+
+  int observedDenied() {
+    return observedDenied;
+  }
+}

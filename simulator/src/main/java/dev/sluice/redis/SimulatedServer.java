@@ -1,0 +1,359 @@
+package dev.sluice.redis;
+
+import dev.sluice.gcra.Gcra;
+import dev.sluice.redis.World.Actor;
+import dev.sluice.store.Charge;
+import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.RedisException;
+import io.lettuce.core.RedisNoScriptException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A Redis server of a world: one thread, a clock, keys with times to live, a replica that lags, and
+ * whatever can be wrong with it. What the script does there is {@link ScriptModel}'s.
+ */
+final class SimulatedServer {
+
+  private static final long NANOS_PER_MILLI = 1_000_000;
+  private static final long NANOS_PER_MICRO = 1_000;
+
+  final String name;
+  final SimulatedClock clock;
+  private final World world;
+  private final Reference reference;
+  private final Dice dice;
+  private final Actor thread;
+  private final Map<String, Stored> keys = new HashMap<>();
+  private final List<SimulatedConnection> clients = new ArrayList<>();
+
+  private boolean knowsScript;
+  private boolean replica;
+  private boolean up = true;
+  private int life; // what was on its way to a former life never arrives
+  private long refusesUntil;
+  private String refusal = "";
+  private boolean refusesPing;
+  private long outOfMemoryUntil;
+  private long frozenUntil;
+  private long lastTrouble = Long.MIN_VALUE / 2;
+  private @Nullable SimulatedServer follower;
+  private long lagNanos;
+  private Function<byte[], @Nullable String> redirection = key -> null;
+
+  SimulatedServer(String name, World world, SimulatedClock clock, Reference reference, Dice dice) {
+    this.name = name;
+    this.world = world;
+    this.clock = clock;
+    this.reference = reference;
+    this.dice = dice;
+    this.thread = new Actor(name);
+  }
+
+  private record Stored(String value, long expiresAtMillis) {}
+
+  // What is wrong with it
+
+  void follow(SimulatedServer master, long lag) {
+    replica = true;
+    master.follower = this;
+    master.lagNanos = lag;
+  }
+
+  /** Makes it the server of some keys only: for the others it answers where they are. */
+  void redirect(Function<byte[], @Nullable String> newRedirection) {
+    redirection = newRedirection;
+  }
+
+  boolean isUp() {
+    return up;
+  }
+
+  boolean isReplica() {
+    return replica;
+  }
+
+  /** Returns the last moment of the world at which something was wrong with it. */
+  long lastTrouble() {
+    return Math.max(lastTrouble, Math.max(refusesUntil, Math.max(outOfMemoryUntil, frozenUntil)));
+  }
+
+  private void trouble() {
+    lastTrouble = world.now();
+  }
+
+  void freeze(long nanos) {
+    frozenUntil = Math.max(frozenUntil, world.now() + nanos);
+    world.stall(thread, frozenUntil);
+  }
+
+  void refuse(String words, boolean pingToo, long nanos) {
+    refusal = words;
+    refusesPing = pingToo;
+    refusesUntil = world.now() + nanos;
+  }
+
+  boolean refusesCalls() {
+    return up && world.now() < refusesUntil - 5_000_000 && !refusesPing;
+  }
+
+  void runOutOfMemory(long nanos) {
+    outOfMemoryUntil = world.now() + nanos;
+  }
+
+  void forgetScript() {
+    knowsScript = false;
+  }
+
+  /** Kills it; connections break, and what was on its way is lost. */
+  void kill(boolean keepsData, long downNanos) {
+    up = false;
+    life++;
+    trouble();
+    List.copyOf(clients).forEach(client -> client.brokenByServer(dice.between(20_000, 400_000)));
+    clients.clear();
+    if (!keepsData) {
+      keys.keySet().forEach(key -> reference.lost(key, Gcra.NO_TAT));
+      keys.clear();
+    }
+    world.after(
+        downNanos,
+        new Actor(name + ".init"),
+        () -> {
+          up = true;
+          knowsScript = false;
+          trouble();
+        });
+  }
+
+  /** Makes the replica a master; what had not reached it yet is lost. */
+  void promote() {
+    replica = false;
+    life++; // what a master still had on its way to it never arrives
+    trouble();
+  }
+
+  /** Tells the reference which keys another server lost when this one took over. */
+  void tookOverFrom(SimulatedServer master) {
+    master.keys.forEach(
+        (key, stored) -> {
+          String own = get(key);
+          if (!stored.value.equals(own)) {
+            reference.lost(key, own == null ? Gcra.NO_TAT : Long.parseUnsignedLong(own));
+          }
+        });
+  }
+
+  /** Makes a master the replica of another: it drops its keys, and its clients. */
+  void demote(SimulatedServer master) {
+    trouble();
+    replica = true;
+    life++;
+    follower = null;
+    keys.clear();
+    keys.putAll(master.keys);
+    List.copyOf(clients).forEach(client -> client.brokenByServer(dice.between(20_000, 400_000)));
+    clients.clear();
+  }
+
+  /** Hands the keys over that another server has from now on. */
+  void migrate(SimulatedServer to, Consumer<Map<String, ?>> which) {
+    Map<String, Stored> moving = new HashMap<>(keys);
+    which.accept(moving);
+    keys.keySet().removeAll(moving.keySet());
+    to.keys.putAll(moving);
+  }
+
+  // Connections
+
+  void accept(SimulatedConnection client) {
+    clients.add(client);
+  }
+
+  void leave(SimulatedConnection client) {
+    clients.remove(client);
+  }
+
+  /** A command arrives; the answer is a list, a status or an exception. */
+  void command(long moment, SimulatedConnection client, Command command, Consumer<Object> answer) {
+    int now = life;
+    world.at(
+        moment,
+        thread,
+        () -> {
+          if (!up || now != life || !client.reachesServer()) {
+            return; // lost on its way
+          }
+          world.block(dice.between(200, 8_000));
+          Object result = run(command);
+          world.log(() -> name + " answers " + client + ": " + text(result));
+          answer.accept(result);
+        });
+  }
+
+  /** What a client may ask: the script, or a ping. Immutable. */
+  static final class Command {
+    static final Command PING = new Command(false, new byte[0][], new byte[0]);
+
+    private final boolean whole;
+    private final byte[][] keys;
+    private final byte[] argument;
+
+    Command(boolean whole, byte[][] keys, byte[] argument) {
+      this.whole = whole;
+      this.keys = keys;
+      this.argument = argument;
+    }
+
+    boolean isPing() {
+      return keys.length == 0;
+    }
+
+    @Override
+    public String toString() {
+      List<String> names = new ArrayList<>();
+      for (byte[] key : keys) {
+        names.add(new String(key, StandardCharsets.UTF_8));
+      }
+      return isPing() ? "PING" : (whole ? "EVAL " : "EVALSHA ") + names;
+    }
+  }
+
+  private Object run(Command command) {
+    boolean refuses = world.now() < refusesUntil;
+    if (command.isPing()) {
+      return refuses && refusesPing ? new RedisCommandExecutionException(refusal) : "PONG";
+    }
+    if (refuses) {
+      return new RedisCommandExecutionException(refusal);
+    }
+    String elsewhere = redirection.apply(command.keys[0]);
+    if (elsewhere != null) {
+      return new RedisCommandExecutionException(elsewhere);
+    }
+    if (command.whole) {
+      knowsScript = true;
+    } else if (!knowsScript) {
+      return new RedisNoScriptException("NOSCRIPT No matching script. Please use EVAL.");
+    }
+    return ScriptModel.run(new Inside(), command.keys, command.argument);
+  }
+
+  /** Returns the TAT of a bucket, without the law of expiry. */
+  long tatNanos(String key) {
+    String value = get(key);
+    return value == null ? Gcra.NO_TAT : Long.parseUnsignedLong(value);
+  }
+
+  private @Nullable String get(String key) {
+    Stored stored = keys.get(key);
+    if (stored == null) {
+      return null;
+    }
+    if (clock.nanos() / NANOS_PER_MILLI > stored.expiresAtMillis) {
+      keys.remove(key);
+      return null;
+    }
+    return stored.value;
+  }
+
+  private final class Inside implements ScriptModel.Keyspace {
+
+    @Override
+    public long timeNanos() {
+      long nanos = clock.nanos();
+      return nanos - nanos % NANOS_PER_MICRO;
+    }
+
+    @Override
+    public @Nullable String get(String key) {
+      return SimulatedServer.this.get(key);
+    }
+
+    private @Nullable String refusedWrite() {
+      if (replica) {
+        return "READONLY You can't write against a read only replica.";
+      }
+      return world.now() < outOfMemoryUntil
+          ? "OOM command not allowed when used memory > 'maxmemory'."
+          : null;
+    }
+
+    @Override
+    public @Nullable String set(String key, String value, long expiresAtMillis) {
+      String refused = refusedWrite();
+      if (refused == null) {
+        Stored stored = new Stored(value, expiresAtMillis);
+        keys.put(key, stored);
+        replicate(key, stored);
+      }
+      return refused;
+    }
+
+    @Override
+    public @Nullable String delete(String key) {
+      if (replica) {
+        return "READONLY You can't write against a read only replica.";
+      }
+      keys.remove(key);
+      replicate(key, null);
+      return null;
+    }
+
+    @Override
+    public void decided(Charge charge, long nowNanos, long tatNanos, long afterNanos) {
+      reference.decided(SimulatedServer.this, charge, nowNanos, tatNanos, afterNanos);
+    }
+  }
+
+  private void replicate(String key, @Nullable Stored stored) {
+    SimulatedServer to = follower;
+    if (to == null) {
+      return;
+    }
+    int itsLife = to.life;
+    world.after(
+        lagNanos,
+        to.thread,
+        () -> {
+          if (to.life != itsLife || !to.replica) {
+            return;
+          }
+          if (stored == null) {
+            to.keys.remove(key);
+          } else {
+            to.keys.put(key, stored);
+          }
+        });
+  }
+
+  private static String text(Object result) {
+    if (!(result instanceof List<?> list)) {
+      return String.valueOf(result);
+    }
+    List<String> texts = new ArrayList<>();
+    for (Object one : list) {
+      texts.add(
+          one instanceof byte[] bytes
+              ? new String(bytes, StandardCharsets.UTF_8)
+              : String.valueOf(one));
+    }
+    return texts.toString();
+  }
+
+  /** Returns what a client is told whose server is not there. */
+  static RedisException refused(String name) {
+    return new RedisException("Unable to connect to " + name + ": Connection refused");
+  }
+
+  @Override
+  public String toString() {
+    return name;
+  }
+}

@@ -1,0 +1,120 @@
+package dev.sluice.redis;
+
+import dev.sluice.redis.SimulatedConnection.Cut;
+import dev.sluice.redis.World.Actor;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** Runs a plan to its end, or to the first invariant that does not hold. Used once. */
+final class Simulation {
+
+  private static final long MILLI = 1_000_000;
+  private static final long RECOVERY_NANOS = 6_000 * MILLI;
+  private static final int ENOUGH_OBSERVED = 200;
+
+  private final Plan plan;
+  private final World world;
+  private final Fleet fleet;
+  private final List<SimulatedProcess> processes = new ArrayList<>();
+  private final boolean clocksStep;
+
+  private Simulation(Plan plan, boolean keepsHistory) {
+    this.plan = plan;
+    this.world = new World(keepsHistory);
+    Reference reference = new Reference(world);
+    Dice dice = new Dice(plan.seed());
+    this.fleet = new Fleet(plan.topology(), world, reference, dice.fork(1), false);
+    reference.watch(fleet);
+    this.clocksStep = plan.has(Step.Kind.CLOCK_STEP);
+    for (int i = 0; i < plan.setting("processes"); i++) {
+      processes.add(new SimulatedProcess(i, plan, world, fleet, reference, dice.fork(100 + i)));
+    }
+  }
+
+  /**
+   * How a run ended.
+   *
+   * @param violation the first invariant that did not hold, null if all did
+   * @param history what happened, if it was to be kept
+   */
+  record Result(@Nullable String violation, long steps, List<String> history) {}
+
+  static Result run(Plan plan, boolean keepsHistory) {
+    return new Simulation(plan, keepsHistory).run();
+  }
+
+  private Result run() {
+    Actor callers = new Actor("plan");
+    long last = 0;
+    for (Step step : plan.steps()) {
+      if (step.process() < processes.size()) {
+        world.at(step.at(), new Actor("caller"), () -> apply(step));
+        last = Math.max(last, step.at() + durationOf(step));
+      }
+    }
+    if (plan.steps().stream().anyMatch(step -> step.kind().isFault())) {
+      for (long at = 0; at < RECOVERY_NANOS - 600 * MILLI; at += 100 * MILLI) {
+        world.at(last + at, callers, () -> processes.forEach(SimulatedProcess::askAround));
+      }
+      last += RECOVERY_NANOS;
+    }
+    world.runUntil(() -> false, last);
+    if (world.violation() == null) {
+      processes.forEach(SimulatedProcess::requireRecovered);
+      world.runUntil(() -> false, last + 2_500 * MILLI);
+      processes.forEach(SimulatedProcess::close);
+      processes.forEach(SimulatedProcess::requireIdle);
+      requireFewDenials();
+    }
+    return new Result(world.violation(), world.steps(), world.history());
+  }
+
+  private static long durationOf(Step step) {
+    int numbers = step.numbers().size();
+    return step.kind().isFault() && numbers > 0
+        ? Math.abs(step.number(numbers - 1)) * MILLI
+        : step.kind() == Step.Kind.FAIL_OVER ? 12_000 * MILLI : 0;
+  }
+
+  private void apply(Step step) {
+    switch (step.kind()) {
+      case CUT -> {
+        SimulatedServer server = fleet.master(step.number(0));
+        processes.get(step.process()).network().cut(server, Cut.values()[step.number(1)]);
+      }
+      case FREEZE -> told(step).freeze(step.number(1) * MILLI);
+      case KILL -> told(step).kill(step.number(1) == 1, step.number(2) * MILLI);
+      case FORGET_SCRIPT -> told(step).forgetScript();
+      case OUT_OF_MEMORY -> told(step).runOutOfMemory(step.number(1) * MILLI);
+      case BUSY ->
+          told(step).refuse("BUSY Redis is busy running a script.", true, step.number(1) * MILLI);
+      case CLUSTER_DOWN ->
+          told(step).refuse("CLUSTERDOWN The cluster is down", false, step.number(1) * MILLI);
+      case CLOCK_STEP -> {
+        told(step).clock.step(step.number(1) * MILLI);
+        fleet.clockWasStepped();
+      }
+      case FAIL_OVER -> fleet.failOver();
+      case MOVE_SLOTS -> fleet.moveSlots(step.number(0));
+      default -> processes.get(step.process()).run(step);
+    }
+  }
+
+  private SimulatedServer told(Step step) {
+    world.log(() -> "fault: " + step);
+    return fleet.master(step.number(0));
+  }
+
+  /** Batches that are denied all the time must not take from those who only look. */
+  private void requireFewDenials() {
+    int observed = processes.stream().mapToInt(SimulatedProcess::observed).sum();
+    int denied = processes.stream().mapToInt(SimulatedProcess::observedDenied).sum();
+    if (observed >= ENOUGH_OBSERVED && denied * 100 > observed * 5 && !clocksStep) {
+      world.violated(
+          () ->
+              "observers of a bucket that nobody spends from were denied %d of %d times"
+                  .formatted(denied, observed));
+    }
+  }
+}

@@ -1,0 +1,96 @@
+package dev.sluice.redis;
+
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+
+/**
+ * One step of a plan: what a caller does, or what goes wrong, and when. Immutable.
+ *
+ * @param at nanoseconds since the world began
+ * @param process which process it concerns
+ * @param numbers what else there is to say, by the kind
+ */
+record Step(long at, Kind kind, int process, List<Integer> numbers) {
+
+  /** What happens; behind each what its numbers mean. */
+  enum Kind {
+    /** limit, id, cost. */
+    SPEND,
+    /** limit, id, cost; the caller waits for it. */
+    SPEND_BLOCKING,
+    /** limit, id, cost. */
+    CHECK,
+    /** limit, id, cost. */
+    REFUND,
+    /** limit, id. */
+    RESET,
+    /** the first id, how many, the cost of each. */
+    BATCH,
+    /** the observed id, a partner that denies. */
+    DENIED_BATCH,
+    /** the observed id. */
+    OBSERVE,
+    /** limit, id, cost, after how many milliseconds it is cancelled (-1: closed, -2: never). */
+    RESERVE,
+    /** the limits of this process from now on. */
+    LIMITS,
+    /** the next caller's continuation blocks for so many milliseconds. */
+    BLOCK,
+    /** the next call of the observer throws: 0 an exception, 1 an error. */
+    OBSERVER_THROWS,
+    /** server, how. */
+    CUT,
+    /** for so many milliseconds. */
+    CONNECT_SLOWLY,
+    CONNECT_ERROR,
+    /** server, milliseconds. */
+    FREEZE,
+    /** server, whether it keeps its data, milliseconds. */
+    KILL,
+    /** server. */
+    FORGET_SCRIPT,
+    /** server, milliseconds. */
+    OUT_OF_MEMORY,
+    /** server, milliseconds. */
+    BUSY,
+    /** server, milliseconds: a PING is answered all the same. */
+    CLUSTER_DOWN,
+    FAIL_OVER,
+    /** from which server. */
+    MOVE_SLOTS,
+    /** server, milliseconds. */
+    CLOCK_STEP;
+
+    boolean isFault() {
+      return compareTo(BLOCK) >= 0;
+    }
+  }
+
+  static Step of(long at, Kind kind, int process, Integer... numbers) {
+    return new Step(at, kind, process, List.of(numbers));
+  }
+
+  int number(int index) {
+    return numbers.get(index);
+  }
+
+  /** Returns the step as a line that {@link #parse} reads. */
+  @Override
+  public String toString() {
+    StringBuilder line = new StringBuilder();
+    line.append(at).append(" p").append(process).append(' ');
+    line.append(kind.name().toLowerCase(Locale.ROOT));
+    numbers.forEach(number -> line.append(' ').append(number));
+    return line.toString();
+  }
+
+  static Step parse(String line) {
+    String[] words = line.split(" ", -1);
+    return new Step(
+        Long.parseLong(words[0]),
+        Kind.valueOf(words[2].toUpperCase(Locale.ROOT)),
+        Integer.parseInt(words[1].substring(1)),
+        Arrays.stream(words).skip(3).map(Integer::parseInt).toList());
+  }
+}

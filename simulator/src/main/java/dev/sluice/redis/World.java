@@ -1,0 +1,168 @@
+package dev.sluice.redis;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.PriorityQueue;
+import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/*
+ * One world, one thread, one seed.
+ *
+ * Everything that happens is an event with a moment: a message arrives, a timer is due, a caller
+ * calls. The world takes the earliest event, moves its time there, and runs it to its end. How long
+ * things take (a message, a thread's piece of work) comes from dice, so each seed is another
+ * interleaving, and the same seed is the same one again.
+ *
+ * A thread of the real program is an Actor: it runs one event at a time, and an event that finds it
+ * busy waits until it is free. So a piece of user code that blocks on a thread of the store holds up
+ * what else that thread has to do, as it would in earnest.
+ *
+ * Code that blocks its caller (a synchronous call) lets the world go on from within (await): the
+ * events of others run until what it waits for is there.
+ */
+
+/** The time and the events of a simulated run. For one thread. */
+final class World {
+
+  /** What no run reaches: a world that goes on for longer has a loop in it. */
+  private static final long MOST_STEPS = 2_000_000;
+
+  private final PriorityQueue<Event> events = new PriorityQueue<>();
+  private final List<String> history = new ArrayList<>();
+  private final boolean keepsHistory;
+  private long now;
+  private long sequence;
+  private long steps;
+  private boolean closed; // nothing that comes after a violation tells more
+  private @Nullable Actor running;
+  private @Nullable String violation;
+
+  World(boolean keepsHistory) {
+    this.keepsHistory = keepsHistory;
+  }
+
+  /** A thread of a process or of a server. */
+  static final class Actor {
+    private final String name;
+    private long freeAt;
+
+    Actor(String name) {
+      this.name = name;
+    }
+
+    @Override
+    public String toString() {
+      return name;
+    }
+  }
+
+  private record Event(long at, long sequence, Actor actor, Runnable task)
+      implements Comparable<Event> {
+
+    @Override
+    public int compareTo(Event other) {
+      int byTime = Long.compare(at, other.at);
+      return byTime != 0 ? byTime : Long.compare(sequence, other.sequence);
+    }
+  }
+
+  /** Returns the present, in nanoseconds since the world began. */
+  long now() {
+    return now;
+  }
+
+  long steps() {
+    return steps;
+  }
+
+  int outstandingEvents() {
+    return events.size();
+  }
+
+  /** Runs a task at a moment, or as soon as its thread is free. */
+  void at(long moment, Actor actor, Runnable task) {
+    events.add(new Event(Math.max(moment, now), sequence++, actor, task));
+  }
+
+  void after(long nanos, Actor actor, Runnable task) {
+    at(now + Math.max(nanos, 0), actor, task);
+  }
+
+  /** Keeps the thread that runs just now busy: user code that blocks. */
+  void block(long nanos) {
+    Actor actor = running;
+    if (actor != null) {
+      actor.freeAt = Math.max(actor.freeAt, now) + nanos;
+    }
+  }
+
+  /** Keeps a thread from running anything until a moment. */
+  void stall(Actor actor, long until) {
+    actor.freeAt = Math.max(actor.freeAt, until);
+  }
+
+  /** Runs the next event. Returns false when there is none, or the run is over. */
+  boolean step() {
+    if (violation != null) {
+      return false;
+    }
+    Event event = events.poll();
+    if (event == null) {
+      return false;
+    }
+    if (event.actor.freeAt > event.at) {
+      events.add(new Event(event.actor.freeAt, event.sequence, event.actor, event.task));
+      return true;
+    }
+    if (++steps > MOST_STEPS) {
+      violated(() -> "the world does not come to an end: " + MOST_STEPS + " events");
+      return false;
+    }
+    now = event.at;
+    Actor before = running;
+    running = event.actor;
+    try {
+      event.task.run();
+    } catch (Throwable e) { // an executor would swallow it as well
+      log(() -> event.actor + " ended a task with " + e);
+    } finally {
+      running = before;
+    }
+    return violation == null;
+  }
+
+  /** Lets the world go on until something holds, or until a moment. */
+  boolean runUntil(BooleanSupplier done, long moment) {
+    Actor waiting = new Actor("waiting");
+    at(moment, waiting, () -> {});
+    while (!done.getAsBoolean() && now < moment && step()) {
+      // one event after the other
+    }
+    return done.getAsBoolean();
+  }
+
+  /** Ends the run: an invariant does not hold. The first one counts. */
+  void violated(Supplier<String> what) {
+    if (violation == null) {
+      violation = what.get();
+      log(() -> "VIOLATION: " + violation);
+      closed = true;
+    }
+  }
+
+  @Nullable String violation() {
+    return violation;
+  }
+
+  void log(Supplier<String> line) {
+    if (keepsHistory && !closed) {
+      history.add("%12.6f ms  %s".formatted(now / 1e6, line.get()));
+    }
+  }
+
+  List<String> history() {
+    return history;
+  }
+}
