@@ -103,7 +103,7 @@ public final class Decision {
   static Decision ofSpend(Transaction transaction, Quota quota, Reading reading) {
     long offset = quota.offsetNanos();
     long increment = quota.incrementNanos(transaction.cost());
-    long ahead = Gcra.aheadNanos(reading.nowNanos(), reading.tatNanos(), offset);
+    long ahead = Gcra.aheadNanos(reading.nowNanos(), reading.tatNanos());
     long room = Gcra.roomNanos(ahead, increment, offset);
     boolean allowed = room >= 0;
     long aheadAfter = allowed ? ahead + increment : ahead;
@@ -121,7 +121,7 @@ public final class Decision {
   static Decision ofSpend(
       Terms terms, String id, long incrementNanos, long nowNanos, long tatNanos) {
     Quota quota = Objects.requireNonNull(terms.quota());
-    long ahead = Gcra.aheadNanos(nowNanos, tatNanos, quota.offsetNanos());
+    long ahead = Gcra.aheadNanos(nowNanos, tatNanos);
     long room = Gcra.roomNanos(ahead, incrementNanos, quota.offsetNanos());
     long cost = incrementNanos / quota.intervalNanos();
     return new Decision(terms, quota, id, cost, ahead, room, nowNanos);
@@ -131,7 +131,7 @@ public final class Decision {
   static Decision ofRefund(
       Transaction transaction, Quota quota, long refundNanos, Reading reading) {
     long offset = quota.offsetNanos();
-    long ahead = Gcra.aheadNanos(reading.nowNanos(), reading.tatNanos(), offset);
+    long ahead = Gcra.aheadNanos(reading.nowNanos(), reading.tatNanos());
     long aheadAfter = Gcra.aheadAfterRefundNanos(ahead, refundNanos);
     return new Decision(
         aheadAfter != ahead,

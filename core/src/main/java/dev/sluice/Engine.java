@@ -47,12 +47,23 @@ final class Engine {
       return decide(act, Transaction.of(terms, id).withCost(cost));
     }
     Charge.Act chargeAct = act == Act.SPEND ? Charge.Act.SPEND : Charge.Act.CHECK;
+    Decision decision;
     try {
-      return buckets.charge(
-          bytes, id, chargeAct, quota.incrementNanos(cost), quota.offsetNanos(), terms.decision());
+      decision =
+          buckets.charge(
+              bytes,
+              id,
+              chargeAct,
+              quota.incrementNanos(cost),
+              quota.offsetNanos(),
+              terms.decision());
     } catch (StoreException e) {
       return onFailure(act, terms, id, cost, e);
     }
+    boolean inDebt = decision.denied() && decision.resetInNanos() > quota.offsetNanos();
+    return inDebt && act == Act.SPEND
+        ? decide(act, Transaction.of(terms, id).withCost(cost)) // which may forgive it
+        : decision;
   }
 
   Decision onFailure(Act act, Terms terms, String id, long cost, StoreException failure) {

@@ -174,8 +174,7 @@ public final class Lease implements AutoCloseable {
         engine.ledger().outstanding().close(stretches);
         return decision.remaining();
       }
-      long aheadNanos =
-          Gcra.aheadNanos(reading.nowNanos(), reading.tatNanos(), quota.offsetNanos());
+      long aheadNanos = Gcra.aheadNanos(reading.nowNanos(), reading.tatNanos());
       long untilNanos = reading.nowNanos() + aheadNanos + quota.incrementNanos(wanted);
       engine.ledger().outstanding().place(stretches.get(0), reading.nowNanos(), untilNanos);
       held =

@@ -1,6 +1,7 @@
 package dev.sluice;
 
 import dev.sluice.LimiterObserver.Act;
+import dev.sluice.gcra.Gcra;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Buckets;
 import dev.sluice.store.Charge;
@@ -21,6 +22,7 @@ final class Ledger {
   private final BucketStore store;
   private final LimiterObserver observer;
   private final Outstanding outstanding = new Outstanding();
+  private final Forgiven forgiven = new Forgiven();
 
   Ledger(BucketStore store, LimiterObserver observer) {
     this.store = store;
@@ -42,6 +44,9 @@ final class Ledger {
     long start = start();
     try {
       List<Reading> readings = store.charge(charges);
+      if (mayForgive(act, charges, readings)) {
+        readings = afterForgiving(charges, store.charge(forgiving(charges)));
+      }
       lowered(act, charges, readings);
       stored(act, charges, null, start);
       return readings;
@@ -65,14 +70,15 @@ final class Ledger {
     long start = start();
     CompletionStage<List<Reading>> charged = store.chargeAsync(charges);
     CompletionStage<T> done =
-        charged.handle(
-            (readings, failure) -> {
-              if (failure == null) {
-                lowered(act, charges, readings);
-              }
-              stored(act, charges, failure == null ? null : unwrapped(failure), start);
-              return then.apply(readings, failure);
-            });
+        forgivenAsync(act, charges, charged)
+            .handle(
+                (readings, failure) -> {
+                  if (failure == null) {
+                    lowered(act, charges, readings);
+                  }
+                  stored(act, charges, failure == null ? null : unwrapped(failure), start);
+                  return then.apply(readings, failure);
+                });
     return GivingUp.reaches(charged, done.thenApply(value -> value));
   }
 
@@ -89,6 +95,52 @@ final class Ledger {
               return true;
             });
     return GivingUp.reaches(done, done.thenAccept(value -> {}));
+  }
+
+  private CompletionStage<List<Reading>> forgivenAsync(
+      Act act, List<Charge> charges, CompletionStage<List<Reading>> charged) {
+    return act != Act.SPEND || charges.size() > 1
+        ? charged
+        : charged.thenCompose(
+            readings ->
+                mayForgive(act, charges, readings)
+                    ? store
+                        .chargeAsync(forgiving(charges))
+                        .thenApply(found -> afterForgiving(charges, found))
+                    : CompletableFuture.completedFuture(readings));
+  }
+
+  /** A single spend that found a debt: neither a check nor a batch ever changes what it denies. */
+  private boolean mayForgive(Act act, List<Charge> charges, List<Reading> readings) {
+    if (act != Act.SPEND || charges.size() > 1 || charges.get(0).act() != Charge.Act.SPEND) {
+      return false;
+    }
+    Charge charge = charges.get(0);
+    Reading found = readings.get(0);
+    return charge.incrementNanos() > 0
+        && Gcra.aheadNanos(found.nowNanos(), found.tatNanos()) - store.clockSkewNanos()
+            > charge.offsetNanos()
+        && forgiven.tryForgive(charge.key(), charge.offsetNanos(), found.nowNanos());
+  }
+
+  private static List<Charge> forgiving(List<Charge> charges) {
+    Charge charge = charges.get(0);
+    return List.of(
+        new Charge(
+            charge.key(),
+            Charge.Act.FORGIVE,
+            charge.incrementNanos(),
+            charge.offsetNanos(),
+            Charge.NO_END));
+  }
+
+  /** What a spend finds after the debt is forgiven. */
+  private static List<Reading> afterForgiving(List<Charge> charges, List<Reading> found) {
+    Reading before = found.get(0);
+    long offsetNanos = charges.get(0).offsetNanos();
+    return Gcra.isInDebt(before.nowNanos(), before.tatNanos(), offsetNanos)
+        ? List.of(new Reading(before.nowNanos(), before.nowNanos() + offsetNanos))
+        : found;
   }
 
   private void lowered(Act act, List<Charge> charges, List<Reading> readings) {

@@ -260,18 +260,23 @@ public final class NamedLimit {
     if (!plain || quota == null || cost < 0 || cost > quota.burst() || engine.isObserved()) {
       return decide(Act.SPEND, now, text(id, text), cost).allowed();
     }
+    Terms.Verdict verdict;
     try {
-      return now.buckets()
-          .charge(
-              id,
-              null,
-              Charge.Act.SPEND,
-              quota.incrementNanos(cost),
-              quota.offsetNanos(),
-              now.terms().fits());
+      verdict =
+          now.buckets()
+              .charge(
+                  id,
+                  null,
+                  Charge.Act.SPEND,
+                  quota.incrementNanos(cost),
+                  quota.offsetNanos(),
+                  now.terms().verdict());
     } catch (StoreException e) {
       return engine.onFailure(Act.SPEND, now.terms(), text(id, text), cost, e).allowed();
     }
+    return verdict == Terms.Verdict.IN_DEBT
+        ? decide(Act.SPEND, now, text(id, text), cost).allowed() // which may forgive the debt
+        : verdict == Terms.Verdict.ALLOWED;
   }
 
   private static String text(IdBytes id, @Nullable CharSequence text) {

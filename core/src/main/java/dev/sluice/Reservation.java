@@ -129,7 +129,7 @@ public final class Reservation implements AutoCloseable {
     }
 
     private long aheadNanos() {
-      return Gcra.aheadNanos(reading.nowNanos(), reading.tatNanos(), charge.offsetNanos());
+      return Gcra.aheadNanos(reading.nowNanos(), reading.tatNanos());
     }
 
     long tatAfterNanos() {

@@ -21,6 +21,7 @@ final class Terms {
   private final boolean overridden;
   private final Coverage coverage;
   private final Outcome<Boolean> fits;
+  private final Outcome<Verdict> verdict;
   private final Outcome<Decision> decision;
 
   private Terms(LimitName name, @Nullable Quota quota, boolean overridden, Coverage coverage) {
@@ -31,8 +32,16 @@ final class Terms {
     long offsetNanos = quota == null ? 0 : quota.offsetNanos();
     this.fits =
         (id, incrementNanos, nowNanos, tatNanos) -> {
-          long aheadNanos = Gcra.aheadNanos(nowNanos, tatNanos, offsetNanos);
+          long aheadNanos = Gcra.aheadNanos(nowNanos, tatNanos);
           return Gcra.roomNanos(aheadNanos, incrementNanos, offsetNanos) >= 0;
+        };
+    this.verdict =
+        (id, incrementNanos, nowNanos, tatNanos) -> {
+          long aheadNanos = Gcra.aheadNanos(nowNanos, tatNanos);
+          if (Gcra.roomNanos(aheadNanos, incrementNanos, offsetNanos) >= 0) {
+            return Verdict.ALLOWED;
+          }
+          return aheadNanos > offsetNanos ? Verdict.IN_DEBT : Verdict.DENIED;
         };
     this.decision =
         (id, incrementNanos, nowNanos, tatNanos) ->
@@ -72,6 +81,19 @@ final class Terms {
   /** Whether a check or a spend is allowed. */
   Outcome<Boolean> fits() {
     return fits;
+  }
+
+  /** The same, with a debt told from a plain denial. */
+  Outcome<Verdict> verdict() {
+    return verdict;
+  }
+
+  /** What a spend comes to. */
+  enum Verdict {
+    ALLOWED,
+    DENIED,
+    /** Denied, and the TAT lies further ahead than the bucket is deep. */
+    IN_DEBT
   }
 
   /** The decision on a check or a spend of an id that is given as a string. */

@@ -12,15 +12,18 @@ package dev.sluice.gcra;
  *               │◀────────────── τ, the burst offset ────▶│
  *
  * A spend of cost c pushes the TAT by its increment T·c, and is allowed if it stays within τ. So
- * everything follows from `ahead`, which is never negative (a TAT in the past is a full bucket)
- * and never above τ (a TAT beyond now + τ, left by a limit that shrank or a clock that stepped
- * back, is an empty bucket and not a debt).
+ * everything follows from `ahead`, which is never negative: a TAT in the past is a full bucket.
  *
- * Overflow. τ and every increment fit a signed 64-bit number (Quota sees to it), and an increment
- * is at most τ. Working with differences keeps each step in range: 0 ≤ ahead ≤ τ, hence
- * τ − ahead ≥ 0 and τ − ahead − increment ≥ −τ. Only the TAT itself can pass 2^63 (now + τ, with a
- * τ of centuries), so a TAT is an UNSIGNED 64-bit number; now + τ < 2^64 always holds. 0 means that
- * there is no bucket: no clock reads before it.
+ * Debt. A TAT may lie beyond now + τ: a limit with a larger τ worked on the bucket (a limit shrank, or
+ * two servers have different limits), or a clock stepped back. Such a bucket is empty, and what lies
+ * beyond is a debt: `remaining` is 0, and the wait is as long as it really is. Nothing here lowers it.
+ * (Where it may be forgiven, and how often, is the limiter's: see Charge.Act.FORGIVE.) A cost of 0
+ * reads the bucket and is allowed even then.
+ *
+ * Overflow. τ and every increment fit a signed 64-bit number (Quota sees to it), an increment is at
+ * most τ, and `ahead` is cut to 2^63 − 1. So τ − increment ≥ 0 and τ − increment − ahead ≥ −2^63 + 1.
+ * Only the TAT itself can pass 2^63 (now + τ, with a τ of centuries), so a TAT is an UNSIGNED 64-bit
+ * number; now + τ < 2^64 always holds. 0 means that there is no bucket: no clock reads before it.
  *
  * Source: ITU-T I.371, annex A (virtual scheduling), with a cost; Let's Encrypt's ratelimits
  * package for what is answered beside the verdict.
@@ -40,43 +43,45 @@ public final class Gcra {
   private Gcra() {}
 
   /**
-   * How far the TAT lies ahead of now: the time until the bucket is full again.
+   * Returns how far the TAT lies ahead of now: the time until the bucket is full again.
    *
    * @param nowNanos the present, not negative
    * @param tatNanos the stored TAT, unsigned; {@link #NO_TAT} where there is no bucket
-   * @param offsetNanos the burst offset τ, positive
-   * @return from 0 (full) to τ (empty)
+   * @return from 0 (full); more than the burst offset τ where the bucket is empty and in debt; at
+   *     most {@link Long#MAX_VALUE}
    */
-  public static long aheadNanos(long nowNanos, long tatNanos, long offsetNanos) {
+  public static long aheadNanos(long nowNanos, long tatNanos) {
     if (Long.compareUnsigned(tatNanos, nowNanos) <= 0) {
       return 0;
     }
     long aheadNanos = tatNanos - nowNanos;
-    return Long.compareUnsigned(aheadNanos, offsetNanos) > 0 ? offsetNanos : aheadNanos;
+    return aheadNanos < 0 ? Long.MAX_VALUE : aheadNanos;
   }
 
   /**
-   * What would be left of the burst offset after a spend.
+   * Returns what would be left of the burst offset after a spend.
    *
-   * @param aheadNanos how far the TAT lies ahead of now, 0 to τ
+   * @param aheadNanos how far the TAT lies ahead of now
    * @param incrementNanos the cost increment T·c, 0 to τ
    * @param offsetNanos the burst offset τ
-   * @return negative where the spend must be denied, and then minus the time to wait for it
+   * @return negative where the spend must be denied, and then minus the time to wait for it; never
+   *     negative for an increment of 0, which only reads the bucket
    */
   public static long roomNanos(long aheadNanos, long incrementNanos, long offsetNanos) {
-    return offsetNanos - aheadNanos - incrementNanos;
+    long roomNanos = offsetNanos - incrementNanos - aheadNanos;
+    return incrementNanos == 0 ? Math.max(roomNanos, 0) : roomNanos;
   }
 
   /**
-   * The whole tokens in a bucket.
+   * Returns the whole tokens in a bucket.
    *
-   * @param aheadNanos how far the TAT lies ahead of now, 0 to τ
+   * @param aheadNanos how far the TAT lies ahead of now
    * @param intervalNanos the emission interval T, positive
    * @param offsetNanos the burst offset τ
    * @return from 0 to the burst
    */
   public static long remaining(long aheadNanos, long intervalNanos, long offsetNanos) {
-    return (offsetNanos - aheadNanos) / intervalNanos;
+    return aheadNanos >= offsetNanos ? 0 : (offsetNanos - aheadNanos) / intervalNanos;
   }
 
   /**
@@ -95,13 +100,26 @@ public final class Gcra {
   }
 
   /**
-   * The bucket after a refund: it gives back at most what is missing.
+   * Returns how far the TAT lies ahead of now after a refund, which gives back at most what is
+   * missing.
    *
-   * @param aheadNanos how far the TAT lies ahead of now, 0 to τ
+   * @param aheadNanos how far the TAT lies ahead of now
    * @param refundNanos what is given back, not negative
-   * @return how far the TAT lies ahead of now afterwards, from 0
+   * @return from 0
    */
   public static long aheadAfterRefundNanos(long aheadNanos, long refundNanos) {
     return Math.max(aheadNanos - refundNanos, 0);
+  }
+
+  /**
+   * Returns whether a TAT lies further ahead than its bucket is deep: the bucket is in debt.
+   *
+   * @param nowNanos the present, not negative
+   * @param tatNanos the stored TAT, unsigned
+   * @param offsetNanos the burst offset τ
+   * @return true if it is later than now + τ
+   */
+  public static boolean isInDebt(long nowNanos, long tatNanos, long offsetNanos) {
+    return aheadNanos(nowNanos, tatNanos) > offsetNanos;
   }
 }

@@ -110,6 +110,16 @@ public interface BucketStore extends AutoCloseable {
   default void ping() {}
 
   /**
+   * How far the clocks may differ by which the users of these buckets decide. A TAT that lies
+   * beyond now + τ by no more than this comes from a clock that is ahead.
+   *
+   * @return nanoseconds; 0 where one clock decides
+   */
+  default long clockSkewNanos() {
+    return 0;
+  }
+
+  /**
    * How many live buckets (those that are not full) the store keeps, for metrics. Never blocks.
    *
    * @return the number, which may still count some that have filled up; empty where the store does

@@ -54,6 +54,12 @@ public record Charge(String key, Act act, long incrementNanos, long offsetNanos,
     SPEND(true, true),
     /** Spends if the whole batch passes and the increment fits; never denies. */
     SPEND_ONLY(false, true),
+    /**
+     * Spends as {@link #SPEND} does, after a TAT beyond now + τ was lowered to now + τ: what it
+     * finds counts as an empty bucket, and is made one even where the spend is denied. Only for a
+     * batch of one; how often a debt may be forgiven is the caller's to bound.
+     */
+    FORGIVE(true, true),
     /** Gives back, never over a full bucket; makes no bucket. */
     REFUND(false, true),
     /** Forgets the bucket. */

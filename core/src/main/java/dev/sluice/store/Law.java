@@ -15,7 +15,9 @@ final class Law {
 
   static boolean passes(
       Act act, long incrementNanos, long offsetNanos, long nowNanos, long tatNanos) {
-    return !act.votes() || fits(incrementNanos, offsetNanos, nowNanos, tatNanos);
+    long countedNanos =
+        act == Act.FORGIVE ? forgivenNanos(offsetNanos, nowNanos, tatNanos) : tatNanos;
+    return !act.votes() || fits(incrementNanos, offsetNanos, nowNanos, countedNanos);
   }
 
   static long tatAfterNanos(
@@ -31,33 +33,41 @@ final class Law {
       case RESET -> batchPasses ? Gcra.NO_TAT : tatNanos;
       case SPEND, SPEND_ONLY ->
           spentNanos(incrementNanos, offsetNanos, nowNanos, tatNanos, batchPasses);
+      case FORGIVE ->
+          spentNanos(
+              incrementNanos,
+              offsetNanos,
+              nowNanos,
+              forgivenNanos(offsetNanos, nowNanos, tatNanos),
+              batchPasses);
       case REFUND ->
-          batchPasses
-              ? refundedNanos(incrementNanos, offsetNanos, untilNanos, nowNanos, tatNanos)
-              : tatNanos;
+          batchPasses ? refundedNanos(incrementNanos, untilNanos, nowNanos, tatNanos) : tatNanos;
     };
   }
 
+  /** A spend that is denied, and one of nothing, leave the TAT alone. */
   private static long spentNanos(
       long incrementNanos, long offsetNanos, long nowNanos, long tatNanos, boolean batchPasses) {
-    long aheadNanos = Gcra.aheadNanos(nowNanos, tatNanos, offsetNanos);
-    if (batchPasses && Gcra.roomNanos(aheadNanos, incrementNanos, offsetNanos) >= 0) {
-      return incrementNanos == 0 && aheadNanos == 0
-          ? tatNanos // a full bucket stays unwritten
-          : nowNanos + aheadNanos + incrementNanos;
-    }
-    // A denied spend changes nothing but a TAT beyond now + τ. That counts as an empty bucket,
-    // and is made one, or the promised wait would start anew with every attempt.
-    return aheadNanos == offsetNanos ? nowNanos + offsetNanos : tatNanos;
+    return batchPasses
+            && incrementNanos > 0
+            && fits(incrementNanos, offsetNanos, nowNanos, tatNanos)
+        ? nowNanos + Gcra.aheadNanos(nowNanos, tatNanos) + incrementNanos
+        : tatNanos;
+  }
+
+  static long forgivenNanos(long offsetNanos, long nowNanos, long tatNanos) {
+    return Gcra.isInDebt(nowNanos, tatNanos, offsetNanos) ? nowNanos + offsetNanos : tatNanos;
   }
 
   private static long refundedNanos(
-      long incrementNanos, long offsetNanos, long untilNanos, long nowNanos, long tatNanos) {
-    long aheadNanos = Gcra.aheadNanos(nowNanos, tatNanos, offsetNanos);
+      long incrementNanos, long untilNanos, long nowNanos, long tatNanos) {
     long refundNanos = refundableNanos(incrementNanos, untilNanos, nowNanos);
-    return aheadNanos > 0 && refundNanos > 0
-        ? nowNanos + Gcra.aheadAfterRefundNanos(aheadNanos, refundNanos)
-        : tatNanos;
+    if (refundNanos == 0 || Long.compareUnsigned(tatNanos, nowNanos) <= 0) {
+      return tatNanos;
+    }
+    return Long.compareUnsigned(tatNanos - nowNanos, refundNanos) <= 0
+        ? nowNanos
+        : tatNanos - refundNanos;
   }
 
   private static long refundableNanos(long incrementNanos, long untilNanos, long nowNanos) {
@@ -69,7 +79,7 @@ final class Law {
   }
 
   private static boolean fits(long incrementNanos, long offsetNanos, long nowNanos, long tatNanos) {
-    long aheadNanos = Gcra.aheadNanos(nowNanos, tatNanos, offsetNanos);
+    long aheadNanos = Gcra.aheadNanos(nowNanos, tatNanos);
     return Gcra.roomNanos(aheadNanos, incrementNanos, offsetNanos) >= 0;
   }
 }

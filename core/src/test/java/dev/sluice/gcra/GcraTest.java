@@ -10,26 +10,33 @@ class GcraTest {
 
   @Test
   void aheadNanos_tatInThePastOrNone_isZero() {
-    assertThat(Gcra.aheadNanos(1_000, Gcra.NO_TAT, 50)).isZero();
-    assertThat(Gcra.aheadNanos(1_000, 999, 50)).isZero();
-    assertThat(Gcra.aheadNanos(1_000, 1_000, 50)).isZero();
-    assertThat(Gcra.aheadNanos(0, Gcra.NO_TAT, MAX)).isZero();
+    assertThat(Gcra.aheadNanos(1_000, Gcra.NO_TAT)).isZero();
+    assertThat(Gcra.aheadNanos(1_000, 999)).isZero();
+    assertThat(Gcra.aheadNanos(1_000, 1_000)).isZero();
+    assertThat(Gcra.aheadNanos(0, Gcra.NO_TAT)).isZero();
   }
 
   @Test
-  void aheadNanos_tatInTheFuture_isTheDistanceUpToTheOffset() {
-    assertThat(Gcra.aheadNanos(1_000, 1_001, 50)).isEqualTo(1);
-    assertThat(Gcra.aheadNanos(1_000, 1_050, 50)).isEqualTo(50);
-    assertThat(Gcra.aheadNanos(1_000, 1_051, 50)).isEqualTo(50);
-    assertThat(Gcra.aheadNanos(1_000, MAX, 50)).isEqualTo(50);
+  void aheadNanos_tatInTheFuture_isTheDistance() {
+    assertThat(Gcra.aheadNanos(1_000, 1_001)).isEqualTo(1);
+    assertThat(Gcra.aheadNanos(1_000, 1_050)).isEqualTo(50);
+    assertThat(Gcra.aheadNanos(1_000, MAX)).isEqualTo(MAX - 1_000);
   }
 
   @Test
   void aheadNanos_tatPastTheSignedRange_isUnsigned() {
-    assertThat(Gcra.aheadNanos(MAX, MAX + 10, 50)).isEqualTo(10);
-    assertThat(Gcra.aheadNanos(MAX, MAX + MAX, MAX)).isEqualTo(MAX);
-    assertThat(Gcra.aheadNanos(0, -1L, MAX)).isEqualTo(MAX);
-    assertThat(Gcra.aheadNanos(0, -1L, 50)).isEqualTo(50);
+    assertThat(Gcra.aheadNanos(MAX, MAX + 10)).isEqualTo(10);
+    assertThat(Gcra.aheadNanos(MAX, MAX + MAX)).isEqualTo(MAX);
+    assertThat(Gcra.aheadNanos(0, -1L)).as("cut to what is signed").isEqualTo(MAX);
+  }
+
+  @Test
+  void debt_isWhatLiesBeyondTheOffset_andLeavesNothing() {
+    assertThat(Gcra.isInDebt(1_000, 1_050, 50)).isFalse();
+    assertThat(Gcra.isInDebt(1_000, 1_051, 50)).isTrue();
+    assertThat(Gcra.remaining(51, 10, 50)).isZero();
+    assertThat(Gcra.retryInNanos(Gcra.roomNanos(70, 10, 50), 10)).isEqualTo(30);
+    assertThat(Gcra.roomNanos(70, 0, 50)).as("a cost of 0 reads the bucket").isZero();
   }
 
   @Test

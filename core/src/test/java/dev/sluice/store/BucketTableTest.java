@@ -282,15 +282,20 @@ class BucketTableTest {
     assertThat(bytes).isLessThan(24.0 * keys + 18 * 8.0 * BucketTable.SEGMENTS);
   }
 
+  /** How often a debt may be forgiven is the limiter's; see LimiterDebtTest. */
   @Test
-  void clock_thatStepsBack_isBorne() {
+  void clock_thatStepsBack_leavesADebt_thatCanBeForgiven() {
     MemoryStore store = store(1_000);
     assertThat(spend(store, 1)).isTrue();
     nowNanos.addAndGet(-3_600 * SECOND);
-    // A TAT beyond now + τ is an empty bucket: the wait is T, and then it is over.
     assertThat(spend(store, 1)).isFalse();
     nowNanos.addAndGet(SECOND);
-    assertThat(spend(store, 1)).isTrue();
+    assertThat(spend(store, 1)).as("the debt stands").isFalse();
+    Charge forgiving = charge(Act.FORGIVE, 1);
+    Reading found = store.charge(List.of(forgiving)).get(0);
+    assertThat(forgiving.passes(found.nowNanos(), found.tatNanos())).isFalse();
+    nowNanos.addAndGet(SECOND);
+    assertThat(spend(store, 1)).as("as if emptied when it was forgiven").isTrue();
   }
 
   /** The race: a cancelled reservation is decided on by a clock that was read before a spend. */

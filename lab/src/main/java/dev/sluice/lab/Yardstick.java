@@ -22,7 +22,7 @@ final class Yardstick {
 
   void measure(int bucket, long cost, long nowNanos, boolean admitted) {
     long tat = tatsNanos.getOrDefault(bucket, Gcra.NO_TAT);
-    long ahead = Gcra.aheadNanos(nowNanos, tat, quota.offsetNanos());
+    long ahead = Gcra.aheadNanos(nowNanos, tat);
     long increment = quota.incrementNanos(cost);
     if (admitted) {
       tatsNanos.put(bucket, nowNanos + ahead + increment);

@@ -33,6 +33,7 @@ final class Breaker {
 
   private final AtomicInteger failures = new AtomicInteger();
   private final AtomicReference<String> givenUpFor = new AtomicReference<>(); // null: it is asked
+  private volatile long lastFailure;
   private volatile boolean onTrial; // it answered a probe, and no call yet
   private volatile boolean closed;
 
@@ -67,7 +68,18 @@ final class Breaker {
     }
   }
 
-  void failed(String reason) {
+  /**
+   * Counts a call that failed.
+   *
+   * @param start when it began, a {@link Timing#nanoTime}: calls that were under way together fail
+   *     together, by one cut connection for example, and count once
+   */
+  void failed(String reason, long start) {
+    long last = lastFailure;
+    if (failures.get() > 0 && start - last < 0) {
+      return;
+    }
+    lastFailure = timing.nanoTime();
     if (failures.incrementAndGet() >= maxFailures && givenUpFor.compareAndSet(null, reason)) {
       String when =
           onTrial
@@ -95,7 +107,7 @@ final class Breaker {
   private CompletionStage<?> ask() {
     try {
       return probe.get();
-    } catch (RuntimeException e) {
+    } catch (Throwable e) {
       return CompletableFuture.failedFuture(e); // or nobody would ever probe again
     }
   }

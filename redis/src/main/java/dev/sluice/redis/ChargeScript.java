@@ -42,7 +42,7 @@ final class ChargeScript {
    * @param clock the client's, read now; null for the server's
    */
   static byte[] argument(@Nullable ClientClock clock, List<List<Charge>> batches) {
-    int numbers = 4;
+    int numbers = 3;
     for (List<Charge> batch : batches) {
       numbers++;
       for (Charge charge : batch) {
@@ -54,11 +54,9 @@ final class ChargeScript {
       array.addMinusOne();
       array.add(0);
       array.add(0);
-      array.add(0);
     } else {
       addTime(array, TimeSource.read(clock.time()));
       array.add(ClientClock.SLACK.toMillis());
-      array.add(clock.skewMillis());
     }
     for (List<Charge> batch : batches) {
       array.add(batch.size());
@@ -82,6 +80,7 @@ final class ChargeScript {
       case SPEND_ONLY -> 2;
       case REFUND -> 3;
       case RESET -> 4;
+      case FORGIVE -> 5;
     };
   }
 
@@ -109,9 +108,13 @@ final class ChargeScript {
       Object found = answer.get(2 + first + i);
       long tatNanos = Gcra.NO_TAT;
       if (found instanceof byte[] text) {
-        if (text.length > 0 && text[0] == '!') {
-          throw refused(
-              new String(text, 1, text.length - 1, StandardCharsets.UTF_8), batch, server);
+        if (text.length > 0 && (text[0] == '!' || text[0] == '?')) {
+          String reason = new String(text, 1, text.length - 1, StandardCharsets.UTF_8);
+          throw text[0] == '!'
+              ? refused(reason, batch, server)
+              : new StoreException(
+                  "%s refused a part of the batch, after it had charged another: %s; allow the user both SET and DEL"
+                      .formatted(server, words(reason)));
         }
         tatNanos = parse(text);
       }
@@ -131,9 +134,13 @@ final class ChargeScript {
     return nanos;
   }
 
-  static StoreException refused(String answer, List<Charge> batch, String server) {
+  private static String words(String answer) {
     Matcher words = WORDS.matcher(answer);
-    String reason = ServerFault.oneLine(words.matches() ? words.group(1) : answer);
+    return ServerFault.oneLine(words.matches() ? words.group(1) : answer);
+  }
+
+  static StoreException refused(String answer, List<Charge> batch, String server) {
+    String reason = words(answer);
     List<String> keys = batch.stream().map(Charge::key).toList();
     if (reason.startsWith("GARBAGE ")) {
       return new StoreException(

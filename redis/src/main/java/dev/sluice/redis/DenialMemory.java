@@ -1,6 +1,7 @@
 package dev.sluice.redis;
 
 import dev.sluice.store.Charge;
+import dev.sluice.store.Charge.Act;
 import dev.sluice.store.Reading;
 import dev.sluice.store.TimeSource;
 import java.util.concurrent.atomic.AtomicIntegerArray;
@@ -25,6 +26,10 @@ import org.jspecify.annotations.Nullable;
  * what was learned under an older stamp does not count. So is, after it, what this process spends
  * (a smaller cost may still have fitted), since the wait is longer then. What another process does
  * is seen when an entry has reached its greatest age, at the latest.
+ *
+ * Over several servers a denial may come from a batch that took tokens on one server, is denied on
+ * another, and gives back what it took. Such a denial is over in a moment. So a denial is kept for no
+ * longer than the round trip that brought it, until the same TAT was found twice.
  */
 
 /**
@@ -34,6 +39,7 @@ import org.jspecify.annotations.Nullable;
 final class DenialMemory {
 
   private final long maxAgeNanos;
+  private final boolean mayBeTentative;
   private final @Nullable TimeSource clock;
   private final Timing timing;
   private final AtomicReferenceArray<@Nullable Entry> entries;
@@ -43,9 +49,17 @@ final class DenialMemory {
    * A memory.
    *
    * @param entries how many places it has; 0 switches it off
+   * @param mayBeTentative whether batches over several servers may take tokens for a moment that
+   *     they give back
    * @param clock the client's, where the store goes by it; null for the server's
    */
-  DenialMemory(int entries, long maxAgeNanos, @Nullable TimeSource clock, Timing timing) {
+  DenialMemory(
+      int entries,
+      long maxAgeNanos,
+      boolean mayBeTentative,
+      @Nullable TimeSource clock,
+      Timing timing) {
+    this.mayBeTentative = mayBeTentative;
     this.timing = timing;
     this.maxAgeNanos = maxAgeNanos;
     this.clock = clock;
@@ -53,12 +67,31 @@ final class DenialMemory {
     this.stamps = new AtomicIntegerArray(entries);
   }
 
+  /**
+   * A denial that the store gave.
+   *
+   * @param confirmed whether the same TAT was read twice, the second time asked for after the first
+   *     was told: it does not belong to a batch that is given back a moment later
+   */
   private record Entry(
-      String key, long nowNanos, long tatNanos, long sent, long received, int stamp) {}
+      String key,
+      long nowNanos,
+      long tatNanos,
+      long sent,
+      long received,
+      int stamp,
+      boolean confirmed) {
+
+    /** How old it may become. */
+    long mostNanos(long maxAgeNanos) {
+      return confirmed ? maxAgeNanos : Math.min(maxAgeNanos, received - sent);
+    }
+  }
 
   /** What the store would find, if it is certain to deny; null where it must be asked. */
   @Nullable Reading denial(Charge charge) {
-    if (entries.length() == 0 || !charge.act().votes()) {
+    boolean mayAnswer = charge.act() == Act.CHECK || charge.act() == Act.SPEND;
+    if (entries.length() == 0 || !mayAnswer || charge.incrementNanos() == 0) {
       return null;
     }
     int place = place(charge.key());
@@ -67,16 +100,14 @@ final class DenialMemory {
       return null;
     }
     long t = timing.nanoTime();
-    if (t - entry.sent > maxAgeNanos) {
+    if (t - entry.sent > entry.mostNanos(maxAgeNanos)) {
       return null;
     }
     long earliest =
         clock == null ? entry.nowNanos + Math.max(t - entry.received, 0) : clock.nanos();
     long latest = clock == null ? entry.nowNanos + (t - entry.sent) : earliest;
     boolean steppedBack = earliest < entry.nowNanos;
-    // A TAT beyond now + τ is for the store to mend.
-    boolean beyond = Long.compareUnsigned(entry.tatNanos - earliest, charge.offsetNanos()) > 0;
-    return steppedBack || beyond || charge.passes(latest, entry.tatNanos)
+    return steppedBack || charge.passes(latest, entry.tatNanos)
         ? null
         : new Reading(earliest, entry.tatNanos);
   }
@@ -97,10 +128,23 @@ final class DenialMemory {
         forget(charge.key());
       }
     } else {
-      long tatNanos = charge.tatAfterNanos(reading.nowNanos(), reading.tatNanos(), false);
+      Entry before = entries.get(place(charge.key()));
+      boolean confirmed =
+          !mayBeTentative
+              || (before != null
+                  && before.key.equals(charge.key())
+                  && before.tatNanos == reading.tatNanos()
+                  && (before.confirmed || sent - before.received > 0));
       entries.set(
           place(charge.key()),
-          new Entry(charge.key(), reading.nowNanos(), tatNanos, sent, timing.nanoTime(), stamp));
+          new Entry(
+              charge.key(),
+              reading.nowNanos(),
+              charge.tatAfterNanos(reading.nowNanos(), reading.tatNanos(), false),
+              sent,
+              timing.nanoTime(),
+              stamp,
+              confirmed));
     }
   }
 

@@ -4,10 +4,7 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/**
- * Who watches must not break what is watched: what another observer throws is logged, and goes no
- * further. Thread-safe.
- */
+/** Keeps what an observer throws, an Error included, from the store: it is logged. Thread-safe. */
 final class GuardedObserver implements RedisObserver {
 
   private static final Logger LOG = System.getLogger("dev.sluice.redis");
@@ -22,10 +19,18 @@ final class GuardedObserver implements RedisObserver {
   private void run(Runnable call) {
     try {
       call.run();
-    } catch (RuntimeException e) {
+    } catch (Throwable e) { // an Error as well: a class that is missing must not end a time-out
+      tell(e);
+    }
+  }
+
+  private void tell(Throwable failure) {
+    try {
       if (!told.getAndSet(true)) {
-        LOG.log(Level.WARNING, "an observer of the store failed; said once", e);
+        LOG.log(Level.WARNING, "an observer of the store failed; logged once", failure);
       }
+    } catch (Throwable e) {
+      // A log that fails as well can't be told of.
     }
   }
 

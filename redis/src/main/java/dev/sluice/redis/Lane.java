@@ -44,17 +44,22 @@ import org.jspecify.annotations.Nullable;
  * requests are all done no longer counts as under way, answered or not, and is not sent any more if
  * it has not left yet.
  *
- * Whoever drains must come to the end of it, or nobody ever would again: what a call may throw is its
- * failure, never an exception there.
+ * Errors. A missing class or a full heap may throw anywhere. The thread that drains must come to the
+ * end of it, and a sweep must arm the next one, or no other ever would: what a call throws is the
+ * failure of its requests, and what a sweep throws is left to the next sweep.
+ *
+ * Too late. A request whose deadline is nearer than a round trip would be charged for a caller that
+ * has gone by then: it is ended without being sent.
  */
 
 /** The queue in front of one server, or of one slot of a Cluster. Thread-safe, never blocking. */
 final class Lane {
 
   static final String UNKNOWN = "whether anything was charged is unknown";
-  private static final String NOTHING = "nothing was charged";
+  static final String NOTHING = "nothing was charged";
   private static final long SWEEP_AT_LEAST_NANOS = 1_000_000;
   private static final long RETRY_NANOS = 10_000_000;
+  private static final long MOST_ROUND_TRIP_NANOS = 50_000_000; // a slow moment is not the rule
 
   private final Server server;
   private final Options options;
@@ -66,6 +71,7 @@ final class Lane {
   private final AtomicReferenceArray<@Nullable Call> calls;
   private final AtomicInteger wip = new AtomicInteger();
   private final AtomicReference<@Nullable Request> sweepFor = new AtomicReference<>();
+  private volatile long roundTripNanos; // of the last call that was answered
   private volatile boolean closed;
 
   /**
@@ -94,6 +100,11 @@ final class Lane {
    */
   record Options(int maxWaiting, int maxChargesPerCall, @Nullable ClientClock clock) {}
 
+  /** Refuses, in place of a server that was given up. */
+  void requireOpen() {
+    server.breaker().requireAsked();
+  }
+
   /** Sends a request when its turn comes. Refuses at once where the queue is full. */
   void submit(Request request) {
     try {
@@ -117,8 +128,18 @@ final class Lane {
       refuseWaiting();
       return;
     }
-    armSweep(request);
-    drain();
+    try {
+      armSweep(request);
+      drain();
+    } catch (Throwable e) { // no memory: without a timer nothing would end it
+      if (waiting.remove(request)) {
+        waitingCount.decrementAndGet();
+      }
+      boolean neverLeft = request.leave();
+      request.completeExceptionally(
+          new StoreException(
+              "%s: %s; %s".formatted(server.name(), e, neverLeft ? NOTHING : UNKNOWN), e));
+    }
   }
 
   /** Ends whatever is outstanding, now and from now on. */
@@ -147,8 +168,12 @@ final class Lane {
     }
     int missed = 1;
     do {
-      for (int slot = freeSlot(); slot >= 0 && !closed && !waiting.isEmpty(); slot = freeSlot()) {
-        send(slot);
+      try {
+        for (int slot = freeSlot(); slot >= 0 && !closed && !waiting.isEmpty(); slot = freeSlot()) {
+          send(slot);
+        }
+      } catch (Throwable e) {
+        // Its requests have failed, or a sweep ends them; the next drain goes on.
       }
       missed = wip.addAndGet(-missed);
     } while (missed != 0);
@@ -175,6 +200,11 @@ final class Lane {
       }
       waitingCount.decrementAndGet();
       if (!next.isDone() && next.leave()) { // its caller may have given up
+        if (next.overdue(timing.nanoTime() + roundTripNanos)) {
+          observer.refused(server.name(), Refusal.WAITED_TOO_LONG);
+          next.completeExceptionally(timeOut("while waiting for its turn; " + NOTHING));
+          continue;
+        }
         requests.add(next);
         charges += next.charges.size();
       }
@@ -184,11 +214,15 @@ final class Lane {
     }
     Call call = new Call(slot, requests, charges);
     calls.set(slot, call);
-    armSweep(requests.get(0)); // a sweep at this moment may have found it nowhere
-    if (closed) {
-      call.closed();
-    } else {
-      call.start();
+    try {
+      armSweep(requests.get(0)); // a sweep at this moment may have found it nowhere
+      if (closed) {
+        call.closed();
+      } else {
+        call.start();
+      }
+    } catch (Throwable e) {
+      call.failed(e);
     }
   }
 
@@ -218,26 +252,36 @@ final class Lane {
     if (sweepFor.get() != due) {
       return; // an earlier one took its place
     }
-    long now = timing.nanoTime();
+    try {
+      endOverdue(timing.nanoTime());
+    } finally {
+      sweepFor.compareAndSet(due, null);
+      Request oldest = oldest();
+      if (oldest != null) {
+        armSweep(oldest);
+      }
+      drain();
+    }
+  }
+
+  private void endOverdue(long now) {
     for (int i = 0; i < calls.length(); i++) {
       Call call = calls.get(i);
       if (call != null) {
         call.endOverdue(now);
       }
     }
+    StoreException timeOut = null; // one for all: thousands may be due at once
     for (Request next = waiting.peek(); next != null && next.overdue(now); next = waiting.peek()) {
       if (waiting.remove(next)) {
         waitingCount.decrementAndGet();
         observer.refused(server.name(), Refusal.WAITED_TOO_LONG);
-        next.completeExceptionally(timeOut("while waiting for its turn; " + NOTHING));
+        timeOut = timeOut == null ? timeOut("while waiting for its turn; " + NOTHING) : timeOut;
+        if (next.leave()) {
+          next.completeExceptionally(timeOut);
+        }
       }
     }
-    sweepFor.compareAndSet(due, null);
-    Request oldest = oldest();
-    if (oldest != null) {
-      armSweep(oldest);
-    }
-    drain();
   }
 
   private @Nullable Request oldest() {
@@ -292,7 +336,7 @@ final class Lane {
       ScriptCall call;
       try {
         call = send(some);
-      } catch (RuntimeException e) { // a client's clock may throw
+      } catch (Throwable e) { // a client's clock may throw, and a class may be missing
         call = ScriptCall.failed(e);
       }
       underWay.add(call);
@@ -327,7 +371,7 @@ final class Lane {
           request.completeExceptionally(e);
         } catch (StoreException e) {
           request.completeExceptionally(e);
-        } catch (RuntimeException e) { // no answer of our script
+        } catch (Throwable e) { // no answer of our script
           request.completeExceptionally(ServerFault.of(e).exception(server.name()));
         }
         first += request.charges.size();
@@ -416,9 +460,10 @@ final class Lane {
     }
 
     void endOverdue(long now) {
-      List<Request> overdue = requests.stream().filter(request -> request.overdue(now)).toList();
-      if (overdue.isEmpty()) {
-        return; // also where all are done, which is no time-out: it is just ending
+      List<Request> overdue =
+          requests.stream().filter(request -> !request.isDone() && request.overdue(now)).toList();
+      if (overdue.isEmpty() && !requests.get(0).overdue(now)) {
+        return;
       }
       if (requests.stream().anyMatch(request -> !request.isDone() && !request.overdue(now))) {
         endAll(overdue, UNKNOWN);
@@ -439,9 +484,11 @@ final class Lane {
     }
 
     private void endAll(List<Request> overdue, String charged) {
-      for (Request request : overdue) {
-        request.completeExceptionally(timeOut("while waiting for its answer; " + charged));
+      if (overdue.isEmpty()) {
+        return;
       }
+      StoreException timeOut = timeOut("while waiting for its answer; " + charged);
+      overdue.forEach(request -> request.completeExceptionally(timeOut));
     }
 
     private void end(@Nullable String outage) {
@@ -461,7 +508,10 @@ final class Lane {
       if (outage == null) {
         breaker.answered();
       } else {
-        breaker.failed(outage);
+        breaker.failed(outage, start);
+      }
+      if (result == Result.ANSWERED) {
+        roundTripNanos = Math.min(timing.nanoTime() - start, MOST_ROUND_TRIP_NANOS);
       }
       observer.called(server.name(), result, requests.size(), charges, timing.nanoTime() - start);
     }

@@ -59,7 +59,7 @@ class LettuceConnection implements Connection {
       StatefulConnection<byte[], byte[]> on, AsyncCommand<byte[], byte[], T> command) {
     try {
       var unused = on.dispatch(command);
-    } catch (RuntimeException e) {
+    } catch (Throwable e) {
       command.completeExceptionally(e);
     }
     return command;

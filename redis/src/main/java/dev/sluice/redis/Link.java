@@ -117,7 +117,7 @@ final class Link<C extends Connection> {
   private CompletableFuture<C> connectNow() {
     try {
       return connect.get().<C>thenApply(made -> made).toCompletableFuture();
-    } catch (RuntimeException e) { // the client is closed
+    } catch (Throwable e) { // the client is closed, or one of its classes is missing
       return CompletableFuture.failedFuture(e);
     }
   }

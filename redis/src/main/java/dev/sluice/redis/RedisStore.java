@@ -7,15 +7,17 @@ import dev.sluice.store.Reading;
 import dev.sluice.store.StoreException;
 import java.net.URI;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Buckets in Redis or Valkey, decided on inside the server, by the server's clock, in one round
@@ -41,7 +43,7 @@ import java.util.concurrent.atomic.AtomicLong;
  */
 public final class RedisStore implements BucketStore {
 
-  private static final long GRACE_NANOS = TimeUnit.SECONDS.toNanos(1);
+  private static final int LATE = 25; // a part of the time-out
 
   private final String name;
   private final Shards shards;
@@ -49,6 +51,7 @@ public final class RedisStore implements BucketStore {
   private final Wiring wiring;
   private final DenialMemory denials;
   private final Runnable release;
+  private final Handover handover;
   private final Map<Long, CompletableFuture<?>> mustArrive = new ConcurrentHashMap<>();
   private final AtomicLong arrivals = new AtomicLong();
   private volatile boolean closed;
@@ -66,6 +69,7 @@ public final class RedisStore implements BucketStore {
     this.wiring = wiring;
     this.denials = denials;
     this.release = release;
+    this.handover = new Handover(wiring.timing());
   }
 
   /**
@@ -119,7 +123,7 @@ public final class RedisStore implements BucketStore {
   @Override
   public List<Reading> charge(List<Charge> charges) {
     requireThreadThatMayWait("charge()", "call chargeAsync() in what is chained to a stage");
-    return await(chargeAsync(charges).toCompletableFuture(), "; " + Lane.UNKNOWN);
+    return await(ask(charges), "; " + Lane.UNKNOWN);
   }
 
   private static void requireThreadThatMayWait(String call, String instead) {
@@ -130,20 +134,27 @@ public final class RedisStore implements BucketStore {
     }
   }
 
+  /** Waits itself as well: where a thread of the store is late, a caller must not be. */
   private <T> T await(CompletableFuture<T> answer, String afterwards) {
     try {
-      return wiring.timing().await(answer, wiring.timeoutNanos() + GRACE_NANOS);
+      return wiring.timing().await(answer, wiring.timeoutNanos() + wiring.timeoutNanos() / LATE);
     } catch (ExecutionException e) {
       Throwable cause = Link.cause(e.getCause());
       throw failure(cause == null ? e : cause);
     } catch (TimeoutException e) {
-      answer.cancel(false); // where it still waits for its turn, it need not come
-      throw new StoreException("timed out on " + name + afterwards, e);
+      throw new StoreException("timed out on " + name + givenUp(answer, afterwards), e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      answer.cancel(false);
-      throw new StoreException("interrupted while waiting for " + name + afterwards, e);
+      throw new StoreException(
+          "interrupted while waiting for " + name + givenUp(answer, afterwards), e);
     }
+  }
+
+  /** Where it still waits for its turn, it need not come. */
+  private static String givenUp(CompletableFuture<?> answer, String afterwards) {
+    boolean neverLeft = answer instanceof Request request && request.withdraw();
+    answer.cancel(false);
+    return neverLeft ? "; " + Lane.NOTHING : afterwards;
   }
 
   /** A new exception, so that the trace shows who asked as well as who failed. */
@@ -155,35 +166,100 @@ public final class RedisStore implements BucketStore {
 
   @Override
   public CompletionStage<List<Reading>> chargeAsync(List<Charge> charges) {
+    CompletableFuture<List<Reading>> answer = ask(charges);
+    return answer.isDone() ? answer : new HandedOver(answer);
+  }
+
+  /**
+   * An answer that arrives on a thread that users may hold up; who gives it up gives up its call.
+   */
+  private final class HandedOver extends CompletableFuture<List<Reading>> {
+    private final CompletableFuture<List<Reading>> answer;
+
+    HandedOver(CompletableFuture<List<Reading>> answer) {
+      this.answer = answer;
+      var unused =
+          answer.whenComplete(
+              (readings, failure) ->
+                  handover.run(
+                      () -> {
+                        if (failure == null) {
+                          complete(readings);
+                        } else {
+                          completeExceptionally(failure);
+                        }
+                      }));
+    }
+
+    @Override
+    public boolean cancel(boolean interrupt) {
+      answer.cancel(false);
+      return super.cancel(interrupt);
+    }
+  }
+
+  /** Asks; whatever goes wrong, an Error included, is in the future. */
+  private CompletableFuture<List<Reading>> ask(List<Charge> charges) {
     BucketStore.requireDifferentKeys(charges);
     if (closed) {
-      return CompletableFuture.failedFuture(new StoreException("the store " + name + " is closed"));
+      return CompletableFuture.failedFuture(
+          new StoreException("the store " + name + " is closed; " + Lane.NOTHING));
     }
-    long deadline = wiring.timing().nanoTime() + wiring.timeoutNanos();
-    if (charges.size() == 1) {
-      return one(charges, deadline);
+    try {
+      long deadline = wiring.timing().nanoTime() + wiring.timeoutNanos();
+      return charges.size() == 1 ? one(charges, deadline) : several(charges, deadline);
+    } catch (Throwable e) { // nothing was submitted yet, or its lane has failed it
+      return CompletableFuture.failedFuture(failure(e));
     }
+  }
+
+  private CompletableFuture<List<Reading>> several(List<Charge> charges, long deadline) {
+    List<byte[]> bytes = new ArrayList<>(charges.size());
     List<Lane> lanes = new ArrayList<>(charges.size());
     boolean together = true;
     for (Charge charge : charges) {
-      lanes.add(shards.laneOf(keys.bytes(charge.key())));
+      byte[] key = keys.bytes(charge.key());
+      bytes.add(key);
+      lanes.add(shards.laneOf(key));
       together &= lanes.get(0) == lanes.get(lanes.size() - 1);
     }
-    return together ? send(lanes.get(0), charges, deadline) : spread(lanes, charges, deadline);
+    return together
+        ? send(lanes.get(0), charges, bytes, deadline)
+        : spread(lanes, charges, bytes, deadline);
   }
 
+  /**
+   * A batch over several servers. What is known to stop it is found out before any part is sent: a
+   * part that was granted in vain is missing to others until it is given back.
+   */
   private CompletableFuture<List<Reading>> spread(
-      List<Lane> lanes, List<Charge> charges, long deadline) {
+      List<Lane> lanes, List<Charge> charges, List<byte[]> bytes, long deadline) {
+    lanes.forEach(Lane::requireOpen);
+    Map<String, byte[]> keyOf = new HashMap<>();
+    List<@Nullable Reading> known = new ArrayList<>();
+    for (int i = 0; i < charges.size(); i++) {
+      keyOf.put(charges.get(i).key(), bytes.get(i));
+      known.add(denials.denial(charges.get(i)));
+    }
+    if (known.stream().anyMatch(Objects::nonNull)) {
+      wiring.observer().deniedFromMemory();
+    }
     Spread batch =
         new Spread(
             charges,
-            (lane, part) -> send(lane, part, deadline),
+            known,
+            (lane, part) -> send(lane, part, bytesOf(part, keyOf), deadline),
             (lane, part) -> {
-              var unused = send(lane, part, wiring.timing().nanoTime() + wiring.timeoutNanos());
+              long due = wiring.timing().nanoTime() + wiring.timeoutNanos();
+              var unused = send(lane, part, bytesOf(part, keyOf), due);
             });
     CompletableFuture<List<Reading>> verdict = batch.charge(lanes);
     keepOpenFor(batch.over());
     return verdict;
+  }
+
+  private static List<byte[]> bytesOf(List<Charge> part, Map<String, byte[]> keyOf) {
+    return part.stream().map(charge -> keyOf.get(charge.key())).toList();
   }
 
   private CompletableFuture<List<Reading>> one(List<Charge> charges, long deadline) {
@@ -194,60 +270,47 @@ public final class RedisStore implements BucketStore {
       return CompletableFuture.completedFuture(List.of(known));
     }
     byte[] key = keys.bytes(charge.key());
-    Lane lane = shards.laneOf(key);
-    if (loosens(charge)) {
-      return send(lane, charges, deadline);
-    }
-    Request request = new Remembered(charges, List.of(key), deadline);
-    lane.submit(request);
-    return request;
+    return send(shards.laneOf(key), charges, List.of(key), deadline);
   }
 
-  /** One charge, whose denial is remembered. */
+  /**
+   * A request from whose answer denials are remembered and forgotten, before its caller is told.
+   */
   private final class Remembered extends Request {
     private final long sent = wiring.timing().nanoTime();
-    private final int stamp;
+    private final int[] stamps;
 
     Remembered(List<Charge> charges, List<byte[]> keys, long deadline) {
       super(charges, keys, deadline);
-      this.stamp = denials.stamp(charges.get(0).key());
+      this.stamps = charges.stream().mapToInt(charge -> denials.stamp(charge.key())).toArray();
     }
 
     @Override
     void answer(List<Reading> readings) {
-      denials.learn(charges.get(0), readings.get(0), sent, stamp);
-      super.answer(readings);
-    }
-  }
-
-  /** Charges after which denials that were remembered may not hold: forgotten before it is told. */
-  private final class Forgetting extends Request {
-
-    Forgetting(List<Charge> charges, List<byte[]> keys, long deadline) {
-      super(charges, keys, deadline);
-    }
-
-    @Override
-    void answer(List<Reading> readings) {
-      forgetDenials(charges);
+      for (int i = 0; i < stamps.length; i++) {
+        Charge charge = charges.get(i);
+        if (loosens(charge)) {
+          denials.forget(charge.key());
+        } else {
+          denials.learn(charge, readings.get(i), sent, stamps[i]);
+        }
+      }
       super.answer(readings);
     }
 
     @Override
     public boolean completeExceptionally(Throwable failure) {
-      forgetDenials(charges);
+      forgetDenials(charges); // it may have been charged
       return super.completeExceptionally(failure);
     }
   }
 
   private static boolean loosens(Charge charge) {
-    return charge.act() == Act.REFUND || charge.act() == Act.RESET;
+    return charge.act() == Act.REFUND || charge.act() == Act.RESET || charge.act() == Act.FORGIVE;
   }
 
-  private Request send(Lane lane, List<Charge> charges, long deadline) {
-    List<byte[]> bytes = new ArrayList<>(charges.size());
-    charges.forEach(charge -> bytes.add(keys.bytes(charge.key())));
-    Request request = new Forgetting(charges, bytes, deadline);
+  private Request send(Lane lane, List<Charge> charges, List<byte[]> bytes, long deadline) {
+    Request request = new Remembered(charges, bytes, deadline);
     if (charges.stream().anyMatch(RedisStore::loosens)) {
       forgetDenials(charges);
       keepOpenFor(request);
@@ -265,6 +328,12 @@ public final class RedisStore implements BucketStore {
 
   private void forgetDenials(List<Charge> charges) {
     charges.forEach(charge -> denials.forget(charge.key()));
+  }
+
+  @Override
+  public long clockSkewNanos() {
+    ClientClock clock = wiring.lanes().clock();
+    return clock == null ? 0 : clock.skew().toNanos();
   }
 
   @Override

@@ -461,7 +461,12 @@ public final class RedisStoreBuilder {
         shards(connector, wiring),
         new Keys(prefix, tag),
         wiring,
-        new DenialMemory(denials.isZero() ? 0 : DENIALS, denials.toNanos(), clock, timing),
+        new DenialMemory(
+            denials.isZero() ? 0 : DENIALS,
+            denials.toNanos(),
+            uri.isSeveralServers(),
+            clock,
+            timing),
         () -> {
           release.run();
           timing.close();

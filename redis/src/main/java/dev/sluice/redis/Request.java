@@ -7,8 +7,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * One caller's batch for one lane, on its way: completed once, by whoever comes first, the answer
- * or the deadline. Thread-safe.
+ * One caller's batch for one lane, on its way: completed once, by the answer or the deadline.
+ * Thread-safe.
  */
 class Request extends CompletableFuture<List<Reading>> {
 
@@ -21,7 +21,7 @@ class Request extends CompletableFuture<List<Reading>> {
    * A request.
    *
    * @param keys of the charges, as they stand in Redis
-   * @param deadline a {@link System#nanoTime}
+   * @param deadline a {@link Timing#nanoTime}
    */
   Request(List<Charge> charges, List<byte[]> keys, long deadline) {
     this.charges = charges;
@@ -39,11 +39,13 @@ class Request extends CompletableFuture<List<Reading>> {
     return left.compareAndSet(false, true);
   }
 
-  /** Cancels it where it still waits for its turn. */
-  final void withdraw() {
-    if (leave()) {
+  /** Cancels it where it still waits for its turn. Returns whether it never left. */
+  final boolean withdraw() {
+    boolean neverLeft = leave();
+    if (neverLeft) {
       cancel(false);
     }
+    return neverLeft;
   }
 
   final boolean overdue(long nanoTime) {

@@ -32,11 +32,13 @@ import org.jspecify.annotations.Nullable;
 final class Spread {
 
   private final List<Charge> charges;
+  private final List<@Nullable Reading> known;
   private final BiFunction<Lane, List<Charge>, Request> send;
   private final BiConsumer<Lane, List<Charge>> giveBack;
   private final List<Part> parts = new ArrayList<>();
   private final Reading[] readings;
   private final CompletableFuture<List<Reading>> verdict = new CompletableFuture<>();
+  private boolean denied;
   private CompletableFuture<Void> settled = CompletableFuture.completedFuture(null);
 
   /** The charges of one lane, by their places in the batch. */
@@ -45,15 +47,19 @@ final class Spread {
   /**
    * A batch.
    *
+   * @param known what is known already to be denied, null for the others: then the batch is denied,
+   *     and only looks at the others
    * @param send how a part gets to its lane
    * @param giveBack how refunds do that nobody waits for: with a time-out of their own, since that
    *     of the batch may be over
    */
   Spread(
       List<Charge> charges,
+      List<@Nullable Reading> known,
       BiFunction<Lane, List<Charge>, Request> send,
       BiConsumer<Lane, List<Charge>> giveBack) {
     this.charges = charges;
+    this.known = known;
     this.send = send;
     this.giveBack = giveBack;
     this.readings = new Reading[charges.size()];
@@ -62,14 +68,25 @@ final class Spread {
   /** Sends each lane its part; fails with the first part's failure, after giving back. */
   CompletableFuture<List<Reading>> charge(List<Lane> lanes) {
     Map<Lane, List<Integer>> places = new LinkedHashMap<>();
+    boolean isDenied = false;
     for (int i = 0; i < charges.size(); i++) {
-      places.computeIfAbsent(lanes.get(i), lane -> new ArrayList<>()).add(i);
+      Reading reading = known.get(i);
+      if (reading == null) {
+        places.computeIfAbsent(lanes.get(i), lane -> new ArrayList<>()).add(i);
+      } else {
+        readings[i] = reading;
+        isDenied = true;
+      }
     }
+    this.denied = isDenied;
     boolean votes = charges.stream().anyMatch(c -> c.act().votes() && c.incrementNanos() > 0);
     places.forEach(
         (lane, at) -> {
           List<Charge> asked =
-              at.stream().map(charges::get).map(c -> votes ? undoable(c) : c).toList();
+              at.stream()
+                  .map(charges::get)
+                  .map(c -> denied ? looking(c) : votes ? undoable(c) : c)
+                  .toList();
           parts.add(new Part(lane, at, asked, send.apply(lane, asked)));
         });
     settled = all(parts).whenComplete((done, failure) -> settle(Link.cause(failure)));
@@ -89,6 +106,11 @@ final class Spread {
     }
   }
 
+  private static Charge looking(Charge charge) {
+    return new Charge(
+        charge.key(), Act.CHECK, charge.incrementNanos(), charge.offsetNanos(), Charge.NO_END);
+  }
+
   private static Charge undoable(Charge charge) {
     return charge.act() == Act.REFUND || charge.act() == Act.RESET
         ? new Charge(charge.key(), Act.CHECK, 0, charge.offsetNanos(), Charge.NO_END)
@@ -101,7 +123,7 @@ final class Spread {
   }
 
   private void settle(@Nullable Throwable failure) {
-    boolean passes = failure == null;
+    boolean passes = failure == null && !denied;
     for (Part part : parts) {
       passes &= passes(part);
     }
@@ -154,7 +176,7 @@ final class Spread {
       Charge taken = part.asked.get(i);
       Reading found = answer.get(i);
       boolean spends = taken.act() == Act.SPEND || taken.act() == Act.SPEND_ONLY;
-      long ahead = Gcra.aheadNanos(found.nowNanos(), found.tatNanos(), taken.offsetNanos());
+      long ahead = Gcra.aheadNanos(found.nowNanos(), found.tatNanos());
       boolean fits = Gcra.roomNanos(ahead, taken.incrementNanos(), taken.offsetNanos()) >= 0;
       if (spends && fits && taken.incrementNanos() > 0) {
         long untilNanos = found.nowNanos() + ahead + taken.incrementNanos();

@@ -245,6 +245,11 @@ record StoreUri(
         : text.substring(0, start < 0 ? 0 : start + 3) + "…" + text.substring(at);
   }
 
+  /** Whether one batch may need several servers. */
+  boolean isSeveralServers() {
+    return kind == Kind.CLUSTER || (kind == Kind.RING && hosts.size() > 1);
+  }
+
   String hostList() {
     return String.join(",", hosts.stream().map(Host::toString).toList());
   }

@@ -4,18 +4,44 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
 
-/** The machine's own time, with one daemon thread for what runs later. Thread-safe. */
+/**
+ * The machine's own time: one daemon thread for what runs later, and as many as are held up for
+ * users' code. Thread-safe.
+ */
 final class SystemTiming implements Timing {
+
+  private static final int MOST_USER_THREADS = 256;
+  private static final long IDLE_SECONDS = 10;
 
   private final ScheduledThreadPoolExecutor timer =
       new ScheduledThreadPoolExecutor(1, StoreThread.factory("timer"));
+  private final AtomicInteger userThreads = new AtomicInteger();
+  private final ThreadPoolExecutor users =
+      new ThreadPoolExecutor(
+          0,
+          MOST_USER_THREADS,
+          IDLE_SECONDS,
+          TimeUnit.SECONDS,
+          new SynchronousQueue<>(),
+          this::userThread,
+          (task, full) -> ForkJoinPool.commonPool().execute(task));
 
   SystemTiming() {
     timer.setRemoveOnCancelPolicy(true);
     timer.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
+  }
+
+  /** Not one of the store's own: what runs on it may block. */
+  private Thread userThread(Runnable task) {
+    Thread thread = new Thread(task, "sluice-redis-callers-" + userThreads.incrementAndGet());
+    thread.setDaemon(true);
+    return thread;
   }
 
   @Override
@@ -41,11 +67,12 @@ final class SystemTiming implements Timing {
 
   @Override
   public void elsewhere(Runnable task) {
-    ForkJoinPool.commonPool().execute(task);
+    users.execute(task);
   }
 
   @Override
   public void close() {
     var unused = timer.shutdownNow();
+    users.shutdown(); // what was handed over still runs
   }
 }

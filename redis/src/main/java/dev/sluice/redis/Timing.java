@@ -29,7 +29,11 @@ interface Timing {
   <T> T await(CompletableFuture<T> future, long nanos)
       throws InterruptedException, ExecutionException, TimeoutException;
 
-  /** Runs a task on another thread than the caller's. */
+  /**
+   * Runs a task on a thread that may be held up: code of the store's users, and what waits. The
+   * store's own threads never run such code, or one caller's would delay the answers and time-outs
+   * of all others.
+   */
   void elsewhere(Runnable task);
 
   /** Ends what {@link #after} still has to run. */

@@ -4,31 +4,32 @@
 -- ARGV[1]  MessagePack, an array of whole numbers:
 --            nowS, nowN         the client's clock; nowS = -1: take this server's
 --            slackMs            how much longer than its debt a bucket is kept (client's clock only)
---            skewMs             how far clocks may differ (client's clock only)
 --            then for each batch
 --              n                how many charges it has
 --              then for each charge
 --                act, incS, incN, offS, offN, and for a refund untilS, untilN
 --                               the increment, the burst offset, the end of what can be given back
 -- Answers  nowS, nowN, then for each charge the TAT that was found, as it is stored, 0 for none;
---          for each charge of a batch that could not be decided on "!" and the reason.
+--          for each charge of a batch that the server refused "!" and the reason; "?" instead of "!"
+--          where a part of the batch had been written before.
 --
 -- A Lua number is a double, which holds 53 bits: less than a nanosecond timestamp. So a time is two
 -- numbers, seconds (S, below 2^35) and nanoseconds (N, below 10^9), and no number here is ever
 -- larger than 2^53. TATs and their ends are below 2^64 ns, everything else below 2^63 ns.
 --
 -- A batch is all or nothing. All of it is read before any of it is written, and what can make a
--- server refuse a write (memory, replica, disk) makes it refuse the first one of a script.
+-- server refuse a write (memory, replica, disk) makes it refuse the first one of a script. Only a user
+-- that may SET but not DEL, or the other way round, can be refused later.
 -- The law is that of dev.sluice.store.Charge, act by act; a test holds the two together.
 
-local CHECK, SPEND, SPEND_ONLY, REFUND, RESET = 0, 1, 2, 3, 4
+local CHECK, SPEND, SPEND_ONLY, REFUND, RESET, FORGIVE = 0, 1, 2, 3, 4, 5
 local G = 1000000000
 
 local call, pcall_ = redis.call, redis.pcall
 local sub, find, format, tonumber, floor = string.sub, string.find, string.format, tonumber, math.floor
 
 local a = cmsgpack.unpack(ARGV[1])
-local nowS, nowN, slackMs, skewMs = a[1], a[2], a[3], a[4]
+local nowS, nowN, slackMs = a[1], a[2], a[3]
 local ownClock = nowS < 0
 if ownClock then
   local time = call('TIME')
@@ -36,15 +37,15 @@ if ownClock then
 end
 
 local reply, replied = {nowS, nowN}, 2
-local p, k, count = 5, 1, #a -- the next number of ARGV, the next key, the end of ARGV
+local p, k, count = 4, 1, #a -- the next number of ARGV, the next key, the end of ARGV
 
 -- What is known of each charge of a batch, side by side; every batch writes over the one before.
-local found, bases, basen, aheads, aheadn, fitting, at = {}, {}, {}, {}, {}, {}, {}
+local found, aheads, aheadn, fitting, forgiven, at = {}, {}, {}, {}, {}, {}
 
 while p <= count do
   local n = a[p]
   p = p + 1
-  local failure, passes = nil, true
+  local failure, wrote, passes = nil, false, true
   local q = p
   for i = 1, n do
     local act, incS, incN, offS, offN = a[q], a[q + 1], a[q + 2], a[q + 3], a[q + 4]
@@ -70,32 +71,25 @@ while p <= count do
     else
       found[i] = 0
     end
-    -- ahead = min(max(tat - now, 0), off)
+    -- ahead = max(tat - now, 0); beyond off the bucket is empty and in debt
     local aS, aN = tatS - nowS, tatN - nowN
     if aN < 0 then
       aS, aN = aS - 1, aN + G
     end
-    local bS, bN = nowS, nowN
     if aS < 0 then
       aS, aN = 0, 0
-    elseif aS > offS or (aS == offS and aN > offN) then
-      if (aS - offS) * 1000 + (aN - offN) / 1000000 <= skewMs then
-        -- Another client's clock is ahead of this one's, by so much at least: go by it here.
-        bS, bN = tatS - offS, tatN - offN
-        if bN < 0 then
-          bS, bN = bS - 1, bN + G
-        end
-      end
+    end
+    forgiven[i] = act == FORGIVE and (aS > offS or (aS == offS and aN > offN))
+    if forgiven[i] then
       aS, aN = offS, offN
     end
-    bases[i], basen[i] = bS, bN
     aheads[i], aheadn[i] = aS, aN
-    if act <= SPEND_ONLY then
+    if act <= SPEND_ONLY or act == FORGIVE then
       local sumS, sumN = aS + incS, aN + incN
       if sumN >= G then
         sumS, sumN = sumS + 1, sumN - G
       end
-      local fits = sumS < offS or (sumS == offS and sumN <= offN)
+      local fits = sumS < offS or (sumS == offS and sumN <= offN) or (incS == 0 and incN == 0)
       fitting[i] = fits
       if not fits and act ~= SPEND_ONLY then
         passes = false
@@ -109,22 +103,19 @@ while p <= count do
     end
     local o = at[i]
     local act, incS, incN, offS, offN = a[o], a[o + 1], a[o + 2], a[o + 3], a[o + 4]
-    local bS, bN, aS, aN = bases[i], basen[i], aheads[i], aheadn[i]
-    local write, forget = false, false
-    if act == SPEND or act == SPEND_ONLY then
-      if passes and fitting[i] then
-        -- A full bucket stays unwritten by a spend of nothing.
-        write = incS > 0 or incN > 0 or aS > 0 or aN > 0
+    local aS, aN = aheads[i], aheadn[i]
+    local write, forget = forgiven[i], false
+    if act == SPEND or act == SPEND_ONLY or act == FORGIVE then
+      -- A spend that is denied, and one of nothing, leave the TAT alone.
+      if passes and fitting[i] and (incS > 0 or incN > 0) then
+        write = true
         aS, aN = aS + incS, aN + incN
         if aN >= G then
           aS, aN = aS + 1, aN - G
         end
-      else
-        -- A TAT beyond now + off is an empty bucket, and is made one; else nothing changes.
-        write = aS == offS and aN == offN
       end
     elseif act == REFUND and passes and (aS > 0 or aN > 0) then
-      local backS, backN = a[o + 5] - bS, a[o + 6] - bN
+      local backS, backN = a[o + 5] - nowS, a[o + 6] - nowN
       if backN < 0 then
         backS, backN = backS - 1, backN + G
       end
@@ -151,7 +142,7 @@ while p <= count do
         done = pcall_('DEL', KEYS[k + i - 1])
       end
     elseif write then
-      local tatS, tatN = bS + aS, bN + aN
+      local tatS, tatN = nowS + aS, nowN + aN
       if tatN >= G then
         tatS, tatN = tatS + 1, tatN - G
       end
@@ -170,12 +161,14 @@ while p <= count do
     end
     if type(done) == 'table' and done.err then
       failure = done.err
+    elseif write or forget then
+      wrote = true
     end
   end
 
   for i = 1, n do
     replied = replied + 1
-    reply[replied] = failure and ('!' .. failure) or found[i]
+    reply[replied] = failure and ((wrote and '?' or '!') .. failure) or found[i]
   end
   p, k = q, k + n
 end

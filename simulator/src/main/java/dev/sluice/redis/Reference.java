@@ -38,10 +38,13 @@ final class Reference {
   private static final long SETTLED_NANOS = 3_000_000_000L;
   private static final long KEPT_NANOS = 3_000_000_000L;
 
+  private static final int NOBODY = -1;
+  private static final int SEVERAL = -2;
   private static final long LATE_FAILOVER_NANOS = 1_100_000_000L;
 
   private final World world;
   private final Map<String, Bucket> buckets = new HashMap<>();
+  private final Map<String, Long> forgivenUntil = new HashMap<>();
   private final Set<Long> staleSpends = new HashSet<>();
   private @Nullable Fleet fleet;
 
@@ -89,6 +92,7 @@ final class Reference {
     private long tatNanos;
     private long loosened = Long.MIN_VALUE / 2; // the last refund or reset
     private boolean everWritten;
+    private int loweredBy = NOBODY;
     private @Nullable SimulatedServer server;
   }
 
@@ -99,7 +103,12 @@ final class Reference {
   // Told by servers
 
   void decided(
-      SimulatedServer server, Charge charge, long nowNanos, long tatNanos, long afterNanos) {
+      SimulatedServer server,
+      int process,
+      Charge charge,
+      long nowNanos,
+      long tatNanos,
+      long afterNanos) {
     Fleet known = fleet;
     if (known != null && known.wasReplaced(server)) {
       stale(known, server, charge, tatNanos, afterNanos);
@@ -108,7 +117,7 @@ final class Reference {
     Bucket bucket = bucket(charge.key());
     bucket.server = server;
     boolean writes = tatNanos != afterNanos;
-    if (charge.act() == Act.RESET || charge.act() == Act.REFUND) {
+    if (charge.act() == Act.RESET || charge.act() == Act.REFUND || charge.act() == Act.FORGIVE) {
       bucket.loosened = world.now();
     }
     if (writes) {
@@ -119,11 +128,24 @@ final class Reference {
       }
     }
     bucket.tatNanos = afterNanos;
+    if (charge.act() == Act.FORGIVE) {
+      forgiven(bucket, process, charge, nowNanos, tatNanos, afterNanos);
+    }
+    if (charge.act() == Act.RESET || charge.act() == Act.REFUND) {
+      boolean isOthers = bucket.loweredBy != process && bucket.loweredBy != NOBODY;
+      bucket.loweredBy = isOthers ? SEVERAL : process;
+      if (charge.act() == Act.REFUND && bucket.loweredBy == SEVERAL && writes) {
+        // What another process gave back or reset is not seen, docs/stores.md says so.
+        bucket.entries.add(
+            new Entry(Kind.LOSS, world.now(), nowNanos, afterNanos, afterNanos, true));
+      }
+    }
     Kind kind =
         switch (charge.act()) {
           case CHECK -> null;
           case RESET -> Kind.RESET;
           case REFUND -> writes && charge.untilNanos() == Charge.NO_END ? Kind.REFUND : null;
+          case FORGIVE -> null;
           default -> Long.compareUnsigned(afterNanos, tatNanos) > 0 ? Kind.SPEND : null;
         };
     if (kind != null) {
@@ -140,6 +162,22 @@ final class Reference {
     if (writes) {
       require(charge.key(), bucket, nowNanos, "after " + charge);
     }
+  }
+
+  /**
+   * A process may forgive a debt once for a bucket and a burst offset within that offset's time.
+   */
+  private void forgiven(
+      Bucket bucket, int process, Charge charge, long nowNanos, long tatNanos, long afterNanos) {
+    if (!Gcra.isInDebt(nowNanos, tatNanos, charge.offsetNanos())) {
+      return;
+    }
+    String debt = process + " " + charge.key() + " " + charge.offsetNanos();
+    Long until = forgivenUntil.put(debt, nowNanos + charge.offsetNanos());
+    if (until != null && until - SimulatedProcess.TIMEOUT_NANOS > nowNanos) {
+      world.violated(() -> "p" + debt + ": a debt is forgiven a second time before " + until);
+    }
+    bucket.entries.add(new Entry(Kind.LOSS, world.now(), nowNanos, afterNanos, afterNanos, true));
   }
 
   /** A master that Sentinels have replaced: what it still grants is given out twice. */
@@ -314,7 +352,7 @@ final class Reference {
       SimulatedServer server, long tatNanos, long incrementNanos, long offsetNanos, long moment) {
     long nowNanos = server.clock.at(moment);
     long micros = nowNanos - Math.floorMod(nowNanos, 1_000L);
-    long ahead = Gcra.aheadNanos(Math.max(micros, 0), tatNanos, Long.MAX_VALUE);
+    long ahead = Gcra.aheadNanos(Math.max(micros, 0), tatNanos);
     return ahead > offsetNanos - incrementNanos;
   }
 }

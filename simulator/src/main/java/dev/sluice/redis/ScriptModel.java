@@ -17,7 +17,9 @@ final class ScriptModel {
 
   private static final long NANOS_PER_SECOND = 1_000_000_000;
   private static final long NANOS_PER_MILLI = 1_000_000;
-  private static final Act[] ACTS = {Act.CHECK, Act.SPEND, Act.SPEND_ONLY, Act.REFUND, Act.RESET};
+  private static final Act[] ACTS = {
+    Act.CHECK, Act.SPEND, Act.SPEND_ONLY, Act.REFUND, Act.RESET, Act.FORGIVE
+  };
 
   private ScriptModel() {}
 
@@ -52,13 +54,12 @@ final class ScriptModel {
     long nowSeconds = number(in);
     long nowRest = number(in);
     long slackMillis = number(in);
-    long skewMillis = number(in);
     boolean ownClock = nowSeconds < 0;
     long nowNanos = ownClock ? keys.timeNanos() : nowSeconds * NANOS_PER_SECOND + nowRest;
     List<Object> reply = new ArrayList<>();
     reply.add(nowNanos / NANOS_PER_SECOND);
     reply.add(nowNanos % NANOS_PER_SECOND);
-    int read = 4;
+    int read = 3;
     int first = 0;
     while (read < numbers) {
       int n = (int) number(in);
@@ -74,7 +75,7 @@ final class ScriptModel {
         batch.add(new Charge(key, act, incrementNanos, offsetNanos, untilNanos));
       }
       first += n;
-      new Batch(keys, batch, nowNanos, ownClock, slackMillis, skewMillis).run(reply);
+      new Batch(keys, batch, nowNanos, ownClock, slackMillis).run(reply);
     }
     return reply;
   }
@@ -94,16 +95,12 @@ final class ScriptModel {
 
   /** One batch of a call. */
   private record Batch(
-      Keyspace keys,
-      List<Charge> charges,
-      long nowNanos,
-      boolean ownClock,
-      long slackMillis,
-      long skewMillis) {
+      Keyspace keys, List<Charge> charges, long nowNanos, boolean ownClock, long slackMillis) {
 
     void run(List<Object> reply) {
       List<@Nullable String> found = new ArrayList<>();
       String failure = null;
+      boolean wrote = false;
       boolean passes = true;
       for (Charge charge : charges) {
         String value = keys.get(charge.key());
@@ -112,14 +109,17 @@ final class ScriptModel {
           failure = "GARBAGE " + value.substring(0, Math.min(value.length(), 40));
           continue;
         }
-        passes &= charge.passes(presentFor(charge, tat(value)), tat(value));
+        passes &= charge.passes(nowNanos, tat(value));
       }
       for (int i = 0; i < charges.size() && failure == null; i++) {
         failure = charge(charges.get(i), tat(found.get(i)), passes);
+        wrote |=
+            failure == null
+                && afterNanos(charges.get(i), tat(found.get(i)), passes) != tat(found.get(i));
       }
       for (String value : found) {
         if (failure != null) {
-          reply.add(("!" + failure).getBytes(StandardCharsets.UTF_8));
+          reply.add(((wrote ? "?" : "!") + failure).getBytes(StandardCharsets.UTF_8));
         } else if (value == null) {
           reply.add(0L);
         } else {
@@ -129,18 +129,17 @@ final class ScriptModel {
     }
 
     private @Nullable String charge(Charge charge, long tatNanos, boolean passes) {
-      long present = presentFor(charge, tatNanos);
-      long afterNanos = charge.tatAfterNanos(present, tatNanos, passes);
+      long afterNanos = afterNanos(charge, tatNanos, passes);
       String refused = null;
       if (afterNanos != tatNanos) {
-        if (Long.compareUnsigned(afterNanos, present) <= 0) {
+        if (Long.compareUnsigned(afterNanos, nowNanos) <= 0) {
           refused = tatNanos == Gcra.NO_TAT ? null : keys.delete(charge.key());
         } else {
           long expiresAtMillis =
               ownClock
                   ? Long.divideUnsigned(afterNanos, NANOS_PER_MILLI) + 2
                   : keys.timeNanos() / NANOS_PER_MILLI
-                      + Long.divideUnsigned(afterNanos - present, NANOS_PER_MILLI)
+                      + Long.divideUnsigned(afterNanos - nowNanos, NANOS_PER_MILLI)
                       + 2
                       + slackMillis;
           refused = keys.set(charge.key(), Long.toUnsignedString(afterNanos), expiresAtMillis);
@@ -152,17 +151,8 @@ final class ScriptModel {
       return refused;
     }
 
-    /**
-     * The clock by which a charge is decided on: another client's, where that is a little ahead.
-     */
-    private long presentFor(Charge charge, long tatNanos) {
-      long beyond = tatNanos - nowNanos - charge.offsetNanos();
-      boolean ahead =
-          Long.compareUnsigned(tatNanos, nowNanos) > 0
-              && Long.compareUnsigned(tatNanos - nowNanos, charge.offsetNanos()) > 0;
-      return ahead && Long.compareUnsigned(beyond, skewMillis * NANOS_PER_MILLI) <= 0
-          ? tatNanos - charge.offsetNanos()
-          : nowNanos;
+    private long afterNanos(Charge charge, long tatNanos, boolean passes) {
+      return charge.tatAfterNanos(nowNanos, tatNanos, passes);
     }
 
     private static boolean isTat(String value) {

@@ -20,6 +20,7 @@ final class SimulatedConnection implements Connection {
   private final World world;
   private final Dice dice;
   private final Actor io; // the client's thread
+  private final int process;
   private final String name;
   private final SimulatedServer server;
   private final long latencyNanos;
@@ -32,14 +33,25 @@ final class SimulatedConnection implements Connection {
   private long lastToClient;
 
   SimulatedConnection(
-      World world, Dice dice, Actor io, String name, SimulatedServer server, long latencyNanos) {
+      World world,
+      Dice dice,
+      Actor io,
+      int process,
+      String name,
+      SimulatedServer server,
+      long latencyNanos) {
     this.world = world;
+    this.process = process;
     this.dice = dice;
     this.io = io;
     this.name = name;
     this.server = server;
     this.latencyNanos = latencyNanos;
     server.accept(this);
+  }
+
+  int process() {
+    return process;
   }
 
   @Override

@@ -21,7 +21,7 @@ final class SimulatedNetwork implements Connector {
   private final World world;
   private final Fleet fleet;
   private final Dice dice;
-  private final String process;
+  private final int process;
   private final Actor io;
   private final long latencyNanos;
   private final List<SimulatedConnection> connections = new ArrayList<>();
@@ -30,12 +30,12 @@ final class SimulatedNetwork implements Connector {
   private long slowUntil = Long.MIN_VALUE / 2;
   private boolean failsWithError;
 
-  SimulatedNetwork(World world, Fleet fleet, Dice dice, String process, long latencyNanos) {
+  SimulatedNetwork(World world, Fleet fleet, Dice dice, int process, long latencyNanos) {
     this.world = world;
     this.fleet = fleet;
     this.dice = dice;
     this.process = process;
-    this.io = new Actor(process + ".io");
+    this.io = new Actor("p" + process + ".io");
     this.latencyNanos = latencyNanos;
   }
 
@@ -140,7 +140,8 @@ final class SimulatedNetwork implements Connector {
             world,
             dice.fork(made),
             io,
-            process + "-" + server.name + "#" + made,
+            process,
+            "p" + process + "-" + server.name + "#" + made,
             server,
             latencyNanos);
     connections.removeIf(old -> !old.isOpen());

@@ -73,7 +73,7 @@ final class SimulatedProcess {
     this.timing = new SimulatedTiming(world, dice.fork(1), "p" + index);
     this.network =
         new SimulatedNetwork(
-            world, fleet, dice.fork(2), "p" + index, 1_000L * plan.setting("latencyMicros"));
+            world, fleet, dice.fork(2), index, 1_000L * plan.setting("latencyMicros"));
     this.limits = new CurrentLimits(LIMITS[plan.setting("limitsDiffer") * index % LIMITS.length]);
     this.store =
         RedisStore.builder(plan.topology().uri)
@@ -245,8 +245,7 @@ final class SimulatedProcess {
                   transactions.stream().map(t -> t.bucketKey() + " x" + t.cost()).toList());
       this.transactions = transactions;
       this.unwritten =
-          transactions.stream()
-              .allMatch(t -> isFresh(t) && !reference.everWritten(t.bucketKey()));
+          transactions.stream().allMatch(t -> isFresh(t) && !reference.everWritten(t.bucketKey()));
       outstanding++;
       world.log(() -> name);
       long latest = start + LATEST_END_NANOS;

@@ -191,7 +191,7 @@ final class SimulatedServer {
             return; // lost on its way
           }
           world.block(dice.between(200, 8_000));
-          Object result = run(command);
+          Object result = run(command, client.process());
           world.log(() -> name + " answers " + client + ": " + text(result));
           answer.accept(result);
         });
@@ -225,7 +225,7 @@ final class SimulatedServer {
     }
   }
 
-  private Object run(Command command) {
+  private Object run(Command command, int process) {
     boolean refuses = world.now() < refusesUntil;
     if (command.isPing()) {
       return refuses && refusesPing ? new RedisCommandExecutionException(refusal) : "PONG";
@@ -242,7 +242,7 @@ final class SimulatedServer {
     } else if (!knowsScript) {
       return new RedisNoScriptException("NOSCRIPT No matching script. Please use EVAL.");
     }
-    return ScriptModel.run(new Inside(), command.keys, command.argument);
+    return ScriptModel.run(new Inside(process), command.keys, command.argument);
   }
 
   /** Returns the TAT of a bucket, without the law of expiry. */
@@ -264,6 +264,12 @@ final class SimulatedServer {
   }
 
   private final class Inside implements ScriptModel.Keyspace {
+
+    private final int process;
+
+    Inside(int process) {
+      this.process = process;
+    }
 
     @Override
     public long timeNanos() {
@@ -308,7 +314,7 @@ final class SimulatedServer {
 
     @Override
     public void decided(Charge charge, long nowNanos, long tatNanos, long afterNanos) {
-      reference.decided(SimulatedServer.this, charge, nowNanos, tatNanos, afterNanos);
+      reference.decided(SimulatedServer.this, process, charge, nowNanos, tatNanos, afterNanos);
     }
   }
 

@@ -11,6 +11,7 @@ final class Simulation {
 
   private static final long MILLI = 1_000_000;
   private static final long RECOVERY_NANOS = 6_000 * MILLI;
+  private static final long LONGEST_CALL_NANOS = 750 * MILLI; // a reservation is held and cancelled
   private static final int ENOUGH_OBSERVED = 200;
 
   private final Plan plan;
@@ -50,7 +51,7 @@ final class Simulation {
     for (Step step : plan.steps()) {
       if (step.process() < processes.size()) {
         world.at(step.at(), new Actor("caller"), () -> apply(step));
-        last = Math.max(last, step.at() + durationOf(step));
+        last = Math.max(last, step.at() + LONGEST_CALL_NANOS + durationOf(step));
       }
     }
     if (plan.steps().stream().anyMatch(step -> step.kind().isFault())) {

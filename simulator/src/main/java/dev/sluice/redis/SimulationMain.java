@@ -77,7 +77,10 @@ public final class SimulationMain {
     long steps = 0;
     for (long seed = System.currentTimeMillis() * 1_000_003L; System.nanoTime() < end; seed++) {
       Plan plan = Plan.random(seed);
-      if (Boolean.getBoolean("same") && (plan.setting("limitsDiffer") != 0 || plan.has(Step.Kind.LIMITS) || plan.has(Step.Kind.CLOCK_STEP))) {
+      if (Boolean.getBoolean("same")
+          && (plan.setting("limitsDiffer") != 0
+              || plan.has(Step.Kind.LIMITS)
+              || plan.has(Step.Kind.CLOCK_STEP))) {
         continue;
       }
       Simulation.Result result = Simulation.run(plan, false);

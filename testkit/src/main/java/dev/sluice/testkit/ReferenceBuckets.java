@@ -29,6 +29,7 @@ public final class ReferenceBuckets {
 
   private final TimeSource time;
   private final Map<String, Bucket> buckets = new HashMap<>();
+  private final Map<String, BigInteger> forgivenUntil = new HashMap<>();
 
   /**
    * Makes full buckets.
@@ -57,6 +58,9 @@ public final class ReferenceBuckets {
    */
   @CanIgnoreReturnValue
   public List<Answer> spend(List<Transaction> transactions) {
+    if (transactions.size() == 1) {
+      forgive(transactions.get(0));
+    }
     List<Answer> answers = check(transactions);
     boolean passes = true;
     for (int i = 0; i < answers.size(); i++) {
@@ -70,10 +74,8 @@ public final class ReferenceBuckets {
         continue;
       }
       BigInteger lacking = lacking(transaction.bucketKey(), quota);
-      if (passes && answers.get(i).allowed()) {
+      if (passes && answers.get(i).allowed() && transaction.cost() > 0) {
         put(transaction.bucketKey(), lacking.add(worth(transaction, quota)));
-      } else if (lacking.equals(size(quota))) {
-        put(transaction.bucketKey(), lacking); // an empty bucket, whatever it lacked before
       }
     }
     return answers;
@@ -117,6 +119,22 @@ public final class ReferenceBuckets {
     transactions.forEach(transaction -> buckets.remove(transaction.bucketKey()));
   }
 
+  /** A debt of a bucket that is spent from alone: forgiven once within the time of the offset. */
+  private void forgive(Transaction transaction) {
+    Quota quota = transaction.quota();
+    if (quota == null || transaction.kind() != Kind.CHECK_AND_SPEND || transaction.cost() == 0) {
+      return;
+    }
+    String key = transaction.bucketKey();
+    BigInteger now = BigInteger.valueOf(time.nanos());
+    String debt = key + " " + size(quota);
+    if (lacking(key, quota).compareTo(size(quota)) > 0
+        && forgivenUntil.getOrDefault(debt, BigInteger.ZERO).compareTo(now) <= 0) {
+      put(key, size(quota));
+      forgivenUntil.put(debt, now.add(size(quota)));
+    }
+  }
+
   private static boolean spends(Kind kind) {
     return kind == Kind.CHECK_AND_SPEND || kind == Kind.SPEND_ONLY;
   }
@@ -128,9 +146,11 @@ public final class ReferenceBuckets {
     }
     BigInteger worth = worth(transaction, quota);
     BigInteger lacking = lacking(transaction.bucketKey(), quota);
-    boolean fits = lacking.add(worth).compareTo(size(quota)) <= 0;
+    boolean reads = worth.signum() == 0;
+    boolean fits = reads || lacking.add(worth).compareTo(size(quota)) <= 0;
     BigInteger after = fits ? lacking.add(worth) : lacking;
-    BigInteger wait = after.add(worth).subtract(size(quota)).max(BigInteger.ZERO);
+    BigInteger wait =
+        reads ? BigInteger.ZERO : after.add(worth).subtract(size(quota)).max(BigInteger.ZERO);
     return new Answer(fits, remaining(quota, after), wait.longValueExact(), after.longValueExact());
   }
 
@@ -140,7 +160,7 @@ public final class ReferenceBuckets {
       return BigInteger.ZERO;
     }
     BigInteger elapsed = BigInteger.valueOf(time.nanos()).subtract(bucket.atNanos());
-    return bucket.lackingNanos().subtract(elapsed).max(BigInteger.ZERO).min(size(quota));
+    return bucket.lackingNanos().subtract(elapsed).max(BigInteger.ZERO);
   }
 
   private void put(String key, BigInteger lackingNanos) {
@@ -160,7 +180,11 @@ public final class ReferenceBuckets {
   }
 
   private static long remaining(Quota quota, BigInteger lacking) {
-    return size(quota).subtract(lacking).divide(interval(quota)).longValueExact();
+    return size(quota)
+        .subtract(lacking)
+        .max(BigInteger.ZERO)
+        .divide(interval(quota))
+        .longValueExact();
   }
 
   private record Bucket(BigInteger lackingNanos, BigInteger atNanos) {}

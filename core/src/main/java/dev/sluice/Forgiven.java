@@ -1,0 +1,59 @@
+package dev.sluice;
+
+import java.util.Iterator;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+
+/*
+ * Why a debt is forgiven, and why not always.
+ *
+ * A TAT beyond now + τ is a debt: a limit with a larger tolerance worked on the bucket, or a clock
+ * stepped back. Left alone it may lock an id out for hours, so a denied spend lowers it to now + τ.
+ * But where two limits work on one bucket at the same time (a rolling deployment, an override that one
+ * server has and the other has not), each forgiving sets τ_big − τ_small free for the larger limit,
+ * which spends it and makes a new debt. Without a bound the two mint tokens for ever.
+ *
+ * So a process forgives a bucket once within the time τ, counted by the store's clock. In that time the
+ * two limits together give out at most what the larger one allows, and τ_big − τ_small more for each
+ * process with the smaller limit. Otherwise the debt stands, and the wait in the denial is as long as
+ * it really is.
+ */
+
+/**
+ * The debts that a process forgave lately: at most one for each bucket and burst offset within the
+ * time of that offset. Bounded: where it is full, nothing more is forgiven. Thread-safe.
+ */
+final class Forgiven {
+
+  private static final int MOST = 65_536;
+
+  private final Map<Debt, Long> untilNanos = new ConcurrentHashMap<>();
+
+  private record Debt(String key, long offsetNanos) {}
+
+  /** Returns true if the debt may be forgiven, once within the time of the burst offset. */
+  boolean tryForgive(String key, long offsetNanos, long nowNanos) {
+    if (untilNanos.size() >= MOST && !hasRoomAt(nowNanos)) {
+      return false;
+    }
+    long endNanos = nowNanos + offsetNanos; // unsigned, as a TAT
+    boolean[] may = new boolean[1];
+    untilNanos.compute(
+        new Debt(key, offsetNanos),
+        (debt, lastEndNanos) -> {
+          may[0] = lastEndNanos == null || Long.compareUnsigned(lastEndNanos, nowNanos) <= 0;
+          return may[0] ? Long.valueOf(endNanos) : lastEndNanos;
+        });
+    return may[0];
+  }
+
+  private boolean hasRoomAt(long nowNanos) {
+    Iterator<Long> ends = untilNanos.values().iterator();
+    while (ends.hasNext()) {
+      if (Long.compareUnsigned(ends.next(), nowNanos) <= 0) {
+        ends.remove();
+      }
+    }
+    return untilNanos.size() < MOST;
+  }
+}

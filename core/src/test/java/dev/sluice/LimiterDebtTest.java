@@ -1,0 +1,133 @@
+package dev.sluice;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.store.BucketStore;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Test;
+
+/** Two limits on one bucket, and clocks that step back: what is forgiven, and how often. */
+final class LimiterDebtTest {
+
+  private static final String NAME = "CallsPerTenant";
+  private static final long HOUR = 3_600_000_000_000L;
+  private static final Catalogue CATALOGUE =
+      Catalogue.of(LimitName.builder(1, NAME).id(IdFormat.string()).build());
+
+  private final AtomicLong nowNanos = new AtomicLong(1_000 * HOUR);
+  private final BucketStore store = BucketStore.inMemory(nowNanos::get);
+
+  private Limiter process(long count) {
+    return Limiter.of(limits(count), store);
+  }
+
+  private static Limits limits(long count) {
+    return Limits.builder(CATALOGUE).limit(NAME, Quota.of(300, count, Duration.ofHours(3))).build();
+  }
+
+  private static int granted(Limiter limiter, int attempts) {
+    int granted = 0;
+    for (int i = 0; i < attempts; i++) {
+      granted += limiter.spend(NAME, "a").allowed() ? 1 : 0;
+    }
+    return granted;
+  }
+
+  /**
+   * The hole: 300 per 3 h in one process and 600 per 3 h in another, both with a burst of 300, gave
+   * out 1,650 tokens in an instant, and more with each turn.
+   */
+  @Test
+  void twoLimitsInTurns_giveOutWhatTheLargerAllows_andOneForgivenDebtMore() {
+    Limiter slow = process(300); // tolerance 3 h
+    Limiter fast = process(600); // tolerance 1.5 h
+    int granted = 0;
+    for (int turn = 0; turn < 50; turn++) {
+      granted += granted(fast, 301) + granted(slow, 301);
+    }
+    // 3 h of debt at 18 s a token are 600; one debt of 1.5 h is forgiven, at 36 s a token.
+    assertThat(granted).isEqualTo(300 + 150 + 150);
+  }
+
+  @Test
+  void twoLimitsInTurns_forHours_giveOutNoMoreForEachTurn() {
+    Limiter slow = process(300);
+    Limiter fast = process(600);
+    int granted = 0;
+    for (int turn = 0; turn < 60; turn++) {
+      granted += granted(fast, 50) + granted(slow, 50);
+      nowNanos.addAndGet(HOUR / 10);
+    }
+    // 6 h at the faster rate, the larger depth, and a debt forgiven in each 1.5 h.
+    assertThat(granted).isLessThanOrEqualTo(6 * 200 + 600 + 4 * 150);
+  }
+
+  @Test
+  void debt_isForgivenOnceWithinTheTimeOfTheTolerance_thenToldAsItIs() {
+    Limiter slow = process(300);
+    Limiter fast = process(600);
+    assertThat(granted(slow, 300)).isEqualTo(300);
+    Decision forgiven = fast.spend(NAME, "a");
+    assertThat(forgiven.denied()).isTrue();
+    assertThat(forgiven.retryIn()).isEqualTo(Duration.ofSeconds(18));
+    assertThat(granted(slow, 150)).isEqualTo(150);
+    Decision debt = fast.spend(NAME, "a");
+    assertThat(debt.retryIn()).isEqualTo(Duration.ofMinutes(90).plusSeconds(18));
+    assertThat(debt.remaining()).isZero();
+    nowNanos.addAndGet(debt.retryInNanos() - 1);
+    assertThat(fast.check(NAME, "a").denied()).isTrue();
+    nowNanos.addAndGet(1);
+    assertThat(fast.spend(NAME, "a").allowed()).isTrue();
+  }
+
+  @Test
+  void deniedBatchAndCheck_leaveTheDebtAlone() {
+    Limiter slow = process(300);
+    Limiter fast = process(600);
+    assertThat(granted(slow, 300)).isEqualTo(300);
+    Decision check = fast.check(NAME, "a");
+    Decision batch = fast.spend(List.of(fast.transaction(NAME, "a"), fast.transaction(NAME, "b")));
+    assertThat(check.retryIn()).isEqualTo(Duration.ofMinutes(90).plusSeconds(18));
+    assertThat(batch.retryIn()).isEqualTo(check.retryIn());
+    assertThat(granted(slow, 300)).isZero();
+    assertThat(fast.check(NAME, "b", 300).allowed()).isTrue();
+    assertThat(fast.spend(NAME, "a", 0).allowed()).as("a cost of 0 reads the bucket").isTrue();
+  }
+
+  @Test
+  void clockThatStepsBack_locksNobodyOut_whicheverWayItIsAsked() {
+    Limiter limiter = process(300);
+    for (String id : List.of("decision", "yes or no", "async", "reserved")) {
+      assertThat(limiter.spend(NAME, id, 300).allowed()).isTrue();
+    }
+    nowNanos.addAndGet(-24 * HOUR);
+    assertThat(limiter.spend(NAME, "decision").retryIn()).isEqualTo(Duration.ofSeconds(36));
+    assertThat(limiter.limit(NAME).trySpend("yes or no")).isFalse();
+    CompletionStage<Decision> async = limiter.async().spend(NAME, "async");
+    assertThat(async.toCompletableFuture().join().retryIn()).isEqualTo(Duration.ofSeconds(36));
+    assertThat(limiter.reserve(NAME, "reserved").decision().retryIn())
+        .isEqualTo(Duration.ofSeconds(36));
+    nowNanos.addAndGet(Duration.ofSeconds(36).toNanos());
+    for (String id : List.of("decision", "yes or no", "async", "reserved")) {
+      assertThat(limiter.limit(NAME).trySpend(id)).as(id).isTrue();
+    }
+  }
+
+  @Test
+  void loweredLimit_isWaitedForNoLongerThanItsOwnTokenTakes() {
+    CurrentLimits current = new CurrentLimits(limits(300));
+    Limiter limiter = Limiter.of(current, store);
+    assertThat(limiter.spend(NAME, "a", 300).allowed()).isTrue();
+    current.replace(limits(3_000)); // ten times as fast: the TAT is 2 h 42 min too far
+    assertThat(limiter.spend(NAME, "a").retryInNanos()).isEqualTo(3_600_000_000L);
+  }
+}

@@ -1,0 +1,83 @@
+package dev.sluice.redis;
+
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * Runs what users chained to their answers: in the order of the answers, on threads that may block.
+ * A thread that does not get on is joined by another, so that one caller's code delays nobody
+ * else's answer. Thread-safe; never blocks.
+ */
+final class Handover {
+
+  private static final long STUCK_AFTER_NANOS = 1_000_000;
+
+  private final Timing timing;
+  private final Queue<Runnable> tasks = new ConcurrentLinkedQueue<>();
+  private final AtomicInteger runners = new AtomicInteger();
+  private final AtomicBoolean watched = new AtomicBoolean();
+  private volatile long lastTaken;
+
+  Handover(Timing timing) {
+    this.timing = timing;
+  }
+
+  void run(Runnable task) {
+    tasks.add(task);
+    if (runners.compareAndSet(0, 1)) {
+      start();
+    } else {
+      watch();
+    }
+  }
+
+  private void start() {
+    try {
+      timing.elsewhere(this::runAll);
+    } catch (Throwable e) { // no thread to be had: the answers must arrive all the same
+      runAll();
+    }
+  }
+
+  private void runAll() {
+    for (Runnable task = tasks.poll(); task != null; task = tasks.poll()) {
+      lastTaken = timing.nanoTime();
+      try {
+        task.run();
+      } catch (Throwable e) {
+        // The code of a user; its own stage tells the user.
+      }
+    }
+    runners.decrementAndGet();
+    if (!tasks.isEmpty() && runners.compareAndSet(0, 1)) {
+      start(); // one was added after the last look
+    }
+  }
+
+  /** Looks a little later whether tasks still wait, behind one that does not end. */
+  private void watch() {
+    if (!watched.compareAndSet(false, true)) {
+      return;
+    }
+    try {
+      timing.after(
+          STUCK_AFTER_NANOS,
+          () -> {
+            watched.set(false);
+            if (tasks.isEmpty()) {
+              return;
+            }
+            if (timing.nanoTime() - lastTaken >= STUCK_AFTER_NANOS) {
+              runners.incrementAndGet();
+              start();
+            }
+            watch();
+          });
+    } catch (RejectedExecutionException e) {
+      watched.set(false); // the store is closed: nothing is overdue any more
+    }
+  }
+}
