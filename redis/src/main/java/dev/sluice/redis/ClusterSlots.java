@@ -17,6 +17,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class ClusterSlots implements Shards {
 
+  private static final int MOST_PROBE_KEYS = 10_000;
+
   private final String name;
   private final Connector connector;
   private final Link<ClusterConnection> link;
@@ -62,9 +64,10 @@ final class ClusterSlots implements Shards {
   }
 
   /**
-   * Looks at the map anew, which may take longer where another server is lost, and meanwhile asks
-   * the server itself, on the connection that calls take. One that is open and silent is cut off,
-   * so that the client connects anew: behind it may be nobody any more.
+   * Looks at the map anew, which may take longer where another server is lost, and asks the server
+   * itself at the same time, on the connection that calls take. One that is open and silent is cut
+   * off, so that the client connects anew: the machine behind it may be gone. A server that answers
+   * a PING must run the script as well.
    */
   private CompletionStage<?> probe(String nodeId) {
     look();
@@ -75,8 +78,29 @@ final class ClusterSlots implements Shards {
                   Node node = connection.node(nodeId);
                   return node == null
                       ? CompletableFuture.completedFuture("gone")
-                      : connection.ping(node, wiring.timeoutNanos());
+                      : connection
+                          .ping(node, wiring.timeoutNanos())
+                          .thenCompose(pong -> runOn(connection, nodeId));
                 }));
+  }
+
+  private CompletionStage<String> runOn(ClusterConnection connection, String nodeId) {
+    for (int number = 0; number < MOST_PROBE_KEYS; number++) {
+      byte[][] keys = wiring.probeKeys(number);
+      Node master = connection.masterOf(SlotHash.getSlot(keys[0]));
+      if (master != null && master.id().equals(nodeId)) {
+        return wiring.probe(link.call(keys, wiring.look()));
+      }
+    }
+    return CompletableFuture.completedFuture("has hardly a slot");
+  }
+
+  /**
+   * One call, to whichever master has the key: it brings the map, and the script to one of them.
+   */
+  @Override
+  public CompletionStage<?> probe() {
+    return wiring.probe(link.call(wiring.probeKeys(), wiring.look()));
   }
 
   /** One look at a time. */
@@ -85,7 +109,7 @@ final class ClusterSlots implements Shards {
       try {
         var unused =
             connector.refreshCluster().whenComplete((known, failure) -> looking.set(false));
-      } catch (RuntimeException e) { // the client is closed
+      } catch (Throwable e) { // the client is closed
         looking.set(false);
       }
     }

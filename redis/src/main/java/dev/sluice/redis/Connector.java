@@ -9,8 +9,8 @@ interface Connector {
   /** Connects to a server. */
   CompletionStage<? extends Connection> connect(Host server);
 
-  /** Asks the Sentinels for the master, and connects to it. */
-  CompletionStage<? extends Connection> connectToMaster();
+  /** Asks the Sentinels who is the master. */
+  CompletionStage<Host> askForMaster();
 
   /** Looks at the Cluster's map, and connects. */
   CompletionStage<? extends ClusterConnection> connectToCluster();

@@ -11,6 +11,10 @@ import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
 import io.lettuce.core.cluster.models.partitions.RedisClusterNode;
 import io.lettuce.core.codec.ByteArrayCodec;
 import io.lettuce.core.protocol.DefaultEndpoint;
+import io.lettuce.core.sentinel.api.StatefulRedisSentinelConnection;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
@@ -25,6 +29,8 @@ final class LettuceConnector implements Connector {
   private final @Nullable RedisClient client; // unless it is a Cluster
   private final @Nullable RedisClusterClient cluster;
   private final Timing timing;
+  private @Nullable CompletableFuture<StatefulRedisSentinelConnection<byte[], byte[]>>
+      sentinel; // guarded by this
 
   LettuceConnector(StoreUri uri, Connecting how, Timing timing) {
     this.uri = uri;
@@ -41,11 +47,55 @@ final class LettuceConnector implements Connector {
         .thenApply(LettuceConnection::new);
   }
 
+  /** On one connection, to the first Sentinel that answers. */
   @Override
-  public CompletionStage<LettuceConnection> connectToMaster() {
-    return Objects.requireNonNull(client)
-        .connectAsync(ByteArrayCodec.INSTANCE, how.sentinel(uri))
-        .thenApply(LettuceConnection::new);
+  public CompletionStage<Host> askForMaster() {
+    return sentinel()
+        .thenCompose(
+            open ->
+                open.async()
+                    .getMasterAddrByName(
+                        String.valueOf(uri.master()).getBytes(StandardCharsets.UTF_8)))
+        .thenApply(LettuceConnector::host)
+        .whenComplete(
+            (host, failure) -> {
+              if (failure != null) {
+                leaveSentinel(); // the next time another one is tried
+              }
+            });
+  }
+
+  private static Host host(@Nullable SocketAddress address) {
+    if (address instanceof InetSocketAddress known) {
+      return new Host(known.getHostString(), known.getPort());
+    }
+    throw new RedisException("the Sentinels know no master of this name");
+  }
+
+  private synchronized CompletableFuture<StatefulRedisSentinelConnection<byte[], byte[]>>
+      sentinel() {
+    var known = sentinel;
+    boolean isBroken =
+        known != null
+            && known.isDone()
+            && (known.isCompletedExceptionally() || !known.join().isOpen());
+    if (known == null || isBroken) {
+      known =
+          Objects.requireNonNull(client)
+              .connectSentinelAsync(ByteArrayCodec.INSTANCE, how.sentinel(uri));
+      sentinel = known;
+    }
+    return known;
+  }
+
+  private synchronized void leaveSentinel() {
+    var known = sentinel;
+    sentinel = null;
+    if (known != null) {
+      var unused =
+          known.thenAccept(
+              open -> timing.elsewhere(() -> open.closeAsync().exceptionally(closed -> null)));
+    }
   }
 
   @Override

@@ -35,11 +35,12 @@ import org.jspecify.annotations.Nullable;
  * come back a moment later; it never sees a token too many. Callers who come together share calls.
  * A charge is sent at most once: one whose answer was lost fails, and may have been made.
  *
- * <p>Opening does not wait for a server; one that is not there makes charges fail. Every charge
- * ends by the time-out. Who no longer waits for the answer cancels the future of {@link
- * #chargeAsync}: what has not left yet is not charged then. Thread-safe; {@link #charge} and {@link
- * #ping} block for a round trip (and are refused on the store's own threads, where they would wait
- * for themselves), {@link #chargeAsync} never.
+ * <p>Opening connects and runs the script once, up to {@code connectTimeout}; a server that is not
+ * there fails no opening, but charges. Every charge ends by the time-out. A caller that no longer
+ * waits for the answer cancels the future of {@link #chargeAsync}: a batch that was not sent yet is
+ * not charged then. What is chained to that future runs on threads that may block. Thread-safe;
+ * {@link #charge} and {@link #ping} block for a round trip (and are refused on the store's own
+ * threads, where they would wait for themselves), {@link #chargeAsync} never.
  */
 public final class RedisStore implements BucketStore {
 
@@ -118,6 +119,20 @@ public final class RedisStore implements BucketStore {
    */
   public static RedisStoreBuilder builder(String address) {
     return new RedisStoreBuilder(StoreUri.parse(address));
+  }
+
+  /**
+   * Connects, and runs the script once, so that the first caller's time-out is not spent on that:
+   * in a cold JVM it takes longer than a time-out. A server that is away is no reason to fail.
+   */
+  void warmUp(long nanos) {
+    try {
+      var unused = wiring.timing().await(shards.probe().toCompletableFuture(), nanos);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    } catch (Exception e) {
+      // Callers are told when they ask, and their failure rules decide.
+    }
   }
 
   @Override

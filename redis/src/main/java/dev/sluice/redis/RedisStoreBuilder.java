@@ -448,41 +448,49 @@ public final class RedisStoreBuilder {
 
   /** Opens a store on connections and a time that are not the machine's own. */
   RedisStore open(Timing timing, Connector connector, Runnable release) {
+    Keys keys = new Keys(prefix, tag);
     Wiring wiring =
         new Wiring(
+            keys,
             new Lane.Options(maxWaiting, MAX_CHARGES_PER_CALL, clientClock()),
             timeout.toNanos(),
             maxFailures,
             probeEvery.toNanos(),
             timing,
             new GuardedObserver(observer));
-    return new RedisStore(
-        uri.toString(),
-        shards(connector, wiring),
-        new Keys(prefix, tag),
-        wiring,
-        new DenialMemory(
-            denials.isZero() ? 0 : DENIALS,
-            denials.toNanos(),
-            uri.isSeveralServers(),
-            clock,
-            timing),
-        () -> {
-          release.run();
-          timing.close();
-        });
+    RedisStore store =
+        new RedisStore(
+            uri.toString(),
+            shards(connector, wiring),
+            keys,
+            wiring,
+            new DenialMemory(
+                denials.isZero() ? 0 : DENIALS,
+                denials.toNanos(),
+                uri.isSeveralServers(),
+                clock,
+                timing),
+            () -> {
+              release.run();
+              timing.close();
+            });
+    store.warmUp(connecting.timeout.toNanos());
+    return store;
   }
 
   private Shards shards(Connector connector, Wiring wiring) {
     return switch (uri.kind()) {
       case CLUSTER -> new ClusterSlots(uri.toString(), connector, wiring);
-      case SENTINEL ->
-          new ServerRing(
-              connector,
-              List.of(new SingleServer(uri.toString(), connector::connectToMaster, wiring)),
-              List.of("master"));
+      case SENTINEL -> sentinel(connector, wiring);
       case SINGLE, SINGLE_TLS, RING -> ring(connector, wiring);
     };
+  }
+
+  private ServerRing sentinel(Connector connector, Wiring wiring) {
+    Master master = new Master(connector, wiring);
+    SingleServer server = new SingleServer(uri.toString(), master::connect, wiring);
+    master.onChange(server::renew);
+    return new ServerRing(connector, List.of(server), List.of("master"), master::close);
   }
 
   private ServerRing ring(Connector connector, Wiring wiring) {
@@ -493,7 +501,8 @@ public final class RedisStoreBuilder {
     return new ServerRing(
         connector,
         servers,
-        names.isEmpty() ? servers.stream().map(SingleServer::name).toList() : names);
+        names.isEmpty() ? servers.stream().map(SingleServer::name).toList() : names,
+        () -> {});
   }
 
   private @Nullable ClientClock clientClock() {

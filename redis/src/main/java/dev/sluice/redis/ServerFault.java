@@ -59,6 +59,11 @@ record ServerFault(Throwable cause, String code) {
     };
   }
 
+  /** Whether the server said nothing at all. */
+  boolean isSilence() {
+    return code.isEmpty();
+  }
+
   StoreException exception(String server) {
     boolean unknown = code.isEmpty() && !neverLeft();
     String charged = unknown ? "whether anything was charged is unknown" : "nothing was charged";

@@ -16,14 +16,21 @@ final class ServerRing implements Shards {
   private final Connector connector;
   private final List<SingleServer> servers;
   private final Rendezvous placement;
+  private final Runnable onClose;
 
   /**
    * A ring.
    *
    * @param placementNames by which the servers are told apart in the placement of keys
+   * @param onClose what else ends with it
    */
-  ServerRing(Connector connector, List<SingleServer> servers, List<String> placementNames) {
+  ServerRing(
+      Connector connector,
+      List<SingleServer> servers,
+      List<String> placementNames,
+      Runnable onClose) {
     this.connector = connector;
+    this.onClose = onClose;
     this.servers = List.copyOf(servers);
     this.placement = new Rendezvous(placementNames);
   }
@@ -44,7 +51,16 @@ final class ServerRing implements Shards {
   }
 
   @Override
+  public CompletionStage<?> probe() {
+    return CompletableFuture.allOf(
+        servers.stream()
+            .map(server -> server.probe().toCompletableFuture())
+            .toArray(CompletableFuture[]::new));
+  }
+
+  @Override
   public void close() {
+    onClose.run();
     for (SingleServer server : servers) {
       server.breaker().close();
       server.lane().close();

@@ -11,6 +11,9 @@ interface Shards extends AutoCloseable {
   /** Asks every server whether it is there; fails if one is not. */
   CompletionStage<Void> ping();
 
+  /** Connects to every server and runs the script there once; fails if one does not. */
+  CompletionStage<?> probe();
+
   @Override
   void close();
 }

@@ -1,5 +1,6 @@
 package dev.sluice.redis;
 
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
@@ -7,8 +8,8 @@ import java.util.function.Supplier;
 /**
  * One server, or the master that Sentinel names at the time. Thread-safe; no method blocks.
  *
- * <p>A probe that fails drops the connection: behind it may be a master that froze while another
- * one took over.
+ * <p>A probe that gets no answer drops the connection: behind it may be a master that froze while
+ * another one took over.
  */
 final class SingleServer implements Server {
 
@@ -27,14 +28,15 @@ final class SingleServer implements Server {
     this.lane = wiring.lane(this, new AtomicInteger());
   }
 
-  private CompletionStage<?> probe() {
-    return ping()
-        .whenComplete(
-            (pong, failure) -> {
-              if (failure != null) {
-                link.renew();
-              }
-            });
+  /** Runs the script once, on a bucket that nobody has: a server may answer a PING and no call. */
+  CompletionStage<?> probe() {
+    CompletableFuture<String> answer = wiring.probe(link.call(wiring.probeKeys(), wiring.look()));
+    return answer.whenComplete(
+        (answered, failure) -> {
+          if (failure != null && ServerFault.of(Link.cause(failure)).isSilence()) {
+            link.renew();
+          }
+        });
   }
 
   CompletionStage<String> ping() {

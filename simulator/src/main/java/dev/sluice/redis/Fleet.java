@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** The servers of a world: one, a ring, a master with a replica and Sentinels, or a Cluster. */
@@ -87,12 +88,10 @@ final class Fleet {
 
   /** Returns the server at an address, {@code s1} for the first host of {@code s1:1}. */
   @Nullable SimulatedServer named(String name) {
-    for (SimulatedServer server : masters) {
-      if (server.name.equals(name)) {
-        return server;
-      }
-    }
-    return null;
+    return Stream.concat(masters.stream(), replicas.stream())
+        .filter(server -> server.name.equals(name))
+        .findFirst()
+        .orElse(name.equals("s0") ? oldMaster : null);
   }
 
   SimulatedServer masterOfSlot(int slot) {

@@ -145,7 +145,6 @@ final class Reference {
           case CHECK -> null;
           case RESET -> Kind.RESET;
           case REFUND -> writes && charge.untilNanos() == Charge.NO_END ? Kind.REFUND : null;
-          case FORGIVE -> null;
           default -> Long.compareUnsigned(afterNanos, tatNanos) > 0 ? Kind.SPEND : null;
         };
     if (kind != null) {

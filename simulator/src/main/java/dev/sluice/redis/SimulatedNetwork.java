@@ -83,8 +83,13 @@ final class SimulatedNetwork implements Connector {
   }
 
   @Override
-  public CompletionStage<? extends Connection> connectToMaster() {
-    return connect(() -> fleet.master(0), connection -> connection);
+  public CompletionStage<Host> askForMaster() {
+    CompletableFuture<Host> told = new CompletableFuture<>();
+    world.after(
+        dice.between(latencyNanos, 4 * latencyNanos),
+        io,
+        () -> told.complete(new Host(fleet.master(0).name, 1)));
+    return told;
   }
 
   @Override

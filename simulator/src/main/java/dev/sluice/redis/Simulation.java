@@ -111,7 +111,7 @@ final class Simulation {
   private void requireFewDenials() {
     int observed = processes.stream().mapToInt(SimulatedProcess::observed).sum();
     int denied = processes.stream().mapToInt(SimulatedProcess::observedDenied).sum();
-    if (observed >= ENOUGH_OBSERVED && denied * 100 > observed * 5 && !clocksStep) {
+    if (observed >= ENOUGH_OBSERVED && denied * 100 > observed && !clocksStep) {
       world.violated(
           () ->
               "observers of a bucket that nobody spends from were denied %d of %d times"

@@ -1,6 +1,9 @@
 package dev.sluice.redis;
 
+import java.io.IOException;
 import java.io.PrintStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.logging.Level;
@@ -21,13 +24,16 @@ public final class SimulationMain {
    *
    * @param args {@code [MINUTES] [--seed N]}
    */
-  public static void main(String[] args) {
+  public static void main(String[] args) throws IOException {
     double minutes = 10;
     Long seed = null;
     boolean survey = false;
+    Path plan = null;
     for (int i = 0; i < args.length; i++) {
       if (args[i].equals("--seed") && i + 1 < args.length) {
         seed = Long.parseLong(args[++i]);
+      } else if (args[i].equals("--plan") && i + 1 < args.length) {
+        plan = Path.of(args[++i]);
       } else if (args[i].equals("--survey")) {
         survey = true;
       } else {
@@ -35,6 +41,11 @@ public final class SimulationMain {
       }
     }
     STORE_LOG.setLevel(Level.OFF);
+    if (plan != null) {
+      Simulation.Result result = Simulation.run(Plan.parse(Files.readAllLines(plan)), true);
+      result.history().forEach(System.out::println);
+      System.exit(result.violation() == null ? 0 : 1);
+    }
     if (survey) {
       survey(minutes, System.out);
       return;

@@ -29,6 +29,8 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
     BATCH,
     /** the observed id, a partner that denies. */
     DENIED_BATCH,
+    /** a partner, which denies from then on. */
+    DRAIN,
     /** the observed id. */
     OBSERVE,
     /** limit, id, cost, after how many milliseconds it is cancelled (-1: closed, -2: never). */

@@ -36,6 +36,7 @@ final class World {
   private long sequence;
   private long steps;
   private boolean closed; // nothing that comes after a violation tells more
+  private boolean blocked; // a caller waits within a task
   private @Nullable Actor running;
   private @Nullable String violation;
 
@@ -131,6 +132,25 @@ final class World {
       running = before;
     }
     return violation == null;
+  }
+
+  /**
+   * Runs what blocks its caller, unless another caller is blocked already: the one that waits
+   * within the other's wait would hold it up.
+   *
+   * @return whether it was run
+   */
+  boolean blocking(Runnable call) {
+    if (blocked) {
+      return false;
+    }
+    blocked = true;
+    try {
+      call.run();
+    } finally {
+      blocked = false;
+    }
+    return true;
   }
 
   /** Lets the world go on until something holds, or until a moment. */

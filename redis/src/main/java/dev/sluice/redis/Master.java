@@ -1,0 +1,87 @@
+package dev.sluice.redis;
+
+import dev.sluice.redis.StoreUri.Host;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The master that the Sentinels name: who it is, asked anew every half second. Thread-safe; no
+ * method blocks.
+ *
+ * <p>After a planned failover the old master goes on for ten seconds or more, and grants as if
+ * nothing had happened, while the new one grants as well. So its clients have to leave it, and
+ * nothing on the connection tells them to.
+ */
+final class Master {
+
+  static final long ASK_EVERY_NANOS = 500_000_000;
+
+  private final Connector connector;
+  private final Wiring wiring;
+  private final AtomicBoolean started = new AtomicBoolean();
+  private volatile @Nullable Host known;
+  private volatile Runnable onChange = () -> {};
+  private volatile boolean closed;
+
+  Master(Connector connector, Wiring wiring) {
+    this.connector = connector;
+    this.wiring = wiring;
+  }
+
+  /** Sets what is to be done where another server is the master than the one connected to. */
+  void onChange(Runnable leave) {
+    onChange = leave;
+  }
+
+  /** Connects to the master of this moment. */
+  CompletionStage<? extends Connection> connect() {
+    if (started.compareAndSet(false, true)) {
+      askLater();
+    }
+    return connector
+        .askForMaster()
+        .thenCompose(
+            host -> {
+              known = host;
+              return connector.connect(host);
+            });
+  }
+
+  private void askLater() {
+    if (closed) {
+      return;
+    }
+    try {
+      wiring.timing().after(ASK_EVERY_NANOS, this::ask);
+    } catch (RejectedExecutionException e) {
+      // The store was closed.
+    }
+  }
+
+  private void ask() {
+    try {
+      var unused =
+          wiring
+              .timing()
+              .within(connector.askForMaster().toCompletableFuture(), ASK_EVERY_NANOS)
+              .whenComplete((host, failure) -> told(host));
+    } catch (Throwable e) { // a class that is missing: ask again all the same
+      askLater();
+    }
+  }
+
+  private void told(@Nullable Host host) {
+    Host before = known;
+    if (host != null && before != null && !host.equals(before)) {
+      known = host;
+      onChange.run();
+    }
+    askLater();
+  }
+
+  void close() {
+    closed = true;
+  }
+}
