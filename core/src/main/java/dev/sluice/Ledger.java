@@ -45,6 +45,7 @@ final class Ledger {
     try {
       List<Reading> readings = store.charge(charges);
       if (mayForgive(act, charges, readings)) {
+        outstanding.lapse(charges);
         readings = afterForgiving(charges, store.charge(forgiving(charges)));
       }
       lowered(act, charges, readings);
@@ -102,12 +103,15 @@ final class Ledger {
     return act != Act.SPEND || charges.size() > 1
         ? charged
         : charged.thenCompose(
-            readings ->
-                mayForgive(act, charges, readings)
-                    ? store
-                        .chargeAsync(forgiving(charges))
-                        .thenApply(found -> afterForgiving(charges, found))
-                    : CompletableFuture.completedFuture(readings));
+            readings -> {
+              if (!mayForgive(act, charges, readings)) {
+                return CompletableFuture.completedFuture(readings);
+              }
+              outstanding.lapse(charges);
+              return store
+                  .chargeAsync(forgiving(charges))
+                  .thenApply(found -> afterForgiving(charges, found));
+            });
   }
 
   /** A single spend that found a debt: neither a check nor a batch ever changes what it denies. */

@@ -43,8 +43,8 @@ import org.jspecify.annotations.Nullable;
  * what is left in the queue then has at most waited longer for its turn than it would have.
  *
  * Where the limit changed since, the tokens are worth the lesser of the old and the new emission
- * interval, less what the bucket shrank by: those tokens are gone for everyone. A bucket that was
- * reset since gives back nothing: the reset gave back all. A full bucket is never overfilled.
+ * interval. A bucket that was reset since gives back nothing: the reset gave back all. Nor does one
+ * whose debt was forgiven. A full bucket is never overfilled.
  */
 
 /**
@@ -263,9 +263,8 @@ public final class Reservation implements AutoCloseable {
       if (now == null || untilNanos == Gcra.NO_TAT) {
         return null;
       }
-      long shrunkNanos = Math.max(quota.offsetNanos() - now.offsetNanos(), 0);
       long intervalNanos = Math.min(quota.intervalNanos(), now.intervalNanos());
-      long worthNanos = intervalNanos * transaction.cost() - shrunkNanos;
+      long worthNanos = intervalNanos * transaction.cost();
       return worthNanos <= 0
           ? null
           : new Charge(

@@ -83,9 +83,7 @@ class LettuceConnection implements Connection {
     private volatile boolean sent;
 
     ScriptCommand(
-        StatefulConnection<byte[], byte[]> on,
-        CommandType type,
-        CommandArgs<byte[], byte[]> args) {
+        StatefulConnection<byte[], byte[]> on, CommandType type, CommandArgs<byte[], byte[]> args) {
       this(on, type, args, new Answer());
     }
 

@@ -9,10 +9,12 @@ import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Decision;
+import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Limits;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** Clocks that step back, limits that change under a live bucket, and times near their end. */
@@ -30,13 +32,15 @@ interface TimeRules extends DrivenStores {
     }
   }
 
-  /** The hour's debt is not owed twice: an empty bucket is the worst that a step back can leave. */
+  /**
+   * A check tells the debt as it is; the first spend forgives it, and waits as at an empty bucket.
+   */
   @Test
   default void clock_oneHourBack_locksNobodyOutForAnHour() {
     try (Bench bench = Bench.tenPerSecond(this)) {
       assertThat(bench.spend(10)).isAllowed();
       bench.time.advance(ofHours(-1));
-      assertThat(bench.check(1)).isDenied().hasRemaining(0).retriesIn(ofMillis(100));
+      assertThat(bench.check(1)).isDenied().hasRemaining(0).retriesIn(ofHours(1).plusMillis(100));
       Decision denied = bench.spend(1);
       assertThat(denied).isDenied().hasRemaining(0).resetsIn(ofSeconds(1));
       bench.time.advanceNanos(denied.retryInNanos() - 1);
@@ -75,7 +79,7 @@ interface TimeRules extends DrivenStores {
     try (Bench bench = Bench.of(this, Quota.per(100, ofSeconds(100)))) {
       assertThat(bench.spend(100)).isAllowed();
       bench.changeLimits(Quota.per(10, ofSeconds(10)));
-      assertThat(bench.check(1)).isDenied().hasRemaining(0).retriesIn(ofSeconds(1));
+      assertThat(bench.check(1)).isDenied().hasRemaining(0).retriesIn(ofSeconds(91));
       assertThat(bench.spend(1)).isDenied().hasRemaining(0).retriesIn(ofSeconds(1));
       bench.time.advance(ofMillis(500));
       assertThat(bench.spend(1)).isDenied().retriesIn(ofMillis(500));
@@ -83,6 +87,39 @@ interface TimeRules extends DrivenStores {
       assertThat(bench.spend(1)).isDenied().retriesIn(ofNanos(1));
       bench.time.advanceNanos(1);
       assertThat(bench.spend(1)).isAllowed().hasRemaining(0);
+    }
+  }
+
+  /**
+   * Two limits in turns on one bucket must not mint tokens: a debt is forgiven once in its time.
+   */
+  @Test
+  default void limitsInTurns_giveOutWhatTheLargerAllows_andOneForgivenDebt() {
+    try (Bench bench = Bench.of(this, Quota.of(30, 30, ofSeconds(30)))) {
+      int granted = 0;
+      for (int turn = 0; turn < 20; turn++) {
+        for (int i = 0; i < 40; i++) {
+          granted += bench.spend(1).allowed() ? 1 : 0;
+        }
+        long count = turn % 2 == 0 ? 60 : 30;
+        bench.changeLimits(Quota.of(30, count, ofSeconds(30)));
+      }
+      assertThat(granted).isEqualTo(30 + 15);
+    }
+  }
+
+  @Test
+  default void debt_isLeftAloneByBatchesAndChecks_andToldAsItIs() {
+    try (Bench bench = Bench.of(this, Quota.per(100, ofSeconds(100)))) {
+      assertThat(bench.spend(100)).isAllowed();
+      bench.changeLimits(Quota.per(10, ofSeconds(10)));
+      List<Transaction> batch = List.of(bench.on(Bench.A, 1), bench.on(Bench.B, 1));
+      assertThat(bench.limiter.spend(batch)).isDenied().retriesIn(ofSeconds(91));
+      assertThat(bench.check(0)).isAllowed().hasRemaining(0).resetsIn(ofSeconds(100));
+      bench.time.advanceNanos(ofSeconds(91).toNanos() - 1);
+      assertThat(bench.check(1)).isDenied().retriesIn(ofNanos(1));
+      bench.time.advanceNanos(1);
+      assertThat(bench.limiter.spend(batch)).isAllowed();
     }
   }
 
@@ -96,10 +133,12 @@ interface TimeRules extends DrivenStores {
   }
 
   @Test
-  default void limit_shrunk_refundsFromAnEmptyBucket() {
+  default void limit_shrunk_refundsLowerTheDebt_andTheBucketOnceItIsForgiven() {
     try (Bench bench = Bench.of(this, Quota.per(100, ofSeconds(100)))) {
       assertThat(bench.spend(100)).isAllowed();
       bench.changeLimits(Quota.per(10, ofSeconds(10)));
+      assertThat(bench.refund(3)).isAllowed().hasRemaining(0).resetsIn(ofSeconds(97));
+      assertThat(bench.spend(1)).isDenied().retriesIn(ofSeconds(1));
       assertThat(bench.refund(3)).isAllowed().hasRemaining(3);
       assertThat(bench.spend(3)).isAllowed();
       assertThat(bench.spend(1)).isDenied().retriesIn(ofSeconds(1));
