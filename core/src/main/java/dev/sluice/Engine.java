@@ -104,7 +104,7 @@ final class Engine {
 
   private List<Decision> decided(Plan plan) {
     try {
-      return plan.decide(ledger.charge(plan.act(), plan.charges()));
+      return plan.decide(ledger.charge(plan.act(), plan.charges(), plan.isAlone()));
     } catch (StoreException e) {
       return onFailure.decide(plan, e);
     }
@@ -115,6 +115,7 @@ final class Engine {
     return ledger.chargeAsync(
         plan.act(),
         plan.charges(),
+        plan.isAlone(),
         (readings, failure) ->
             verdict.apply(
                 failure == null
@@ -148,7 +149,7 @@ final class Engine {
     List<Stretch> stretches = ledger.outstanding().open(plan.charges());
     long start = ledger.start();
     try {
-      List<Reading> readings = ledger.charge(Act.SPEND, plan.charges());
+      List<Reading> readings = ledger.charge(Act.SPEND, plan.charges(), plan.isAlone());
       return reserved(limits, plan, readings, stretches, start);
     } catch (StoreException e) {
       ledger.outstanding().close(stretches);
@@ -166,6 +167,7 @@ final class Engine {
     return ledger.chargeAsync(
         Act.SPEND,
         plan.charges(),
+        plan.isAlone(),
         (readings, failure) -> {
           boolean made = false;
           try {

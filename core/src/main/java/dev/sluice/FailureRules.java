@@ -51,7 +51,7 @@ final class FailureRules {
   /** The decision of each transaction; throws the failure where a rule says so. */
   List<Decision> decide(Plan plan, StoreException failure) {
     List<Charge> charges = charges(plan, failure);
-    return decisions(plan, memory.charge(plan.act(), charges));
+    return decisions(plan, memory.charge(plan.act(), charges, plan.isAlone()));
   }
 
   /** The same for a reservation, which gives back to memory what it took there. */
@@ -63,7 +63,7 @@ final class FailureRules {
     List<Charge> charges = charges(plan, failure);
     List<Stretch> stretches = memory.outstanding().open(charges);
     try {
-      List<Reading> readings = memory.charge(plan.act(), charges);
+      List<Reading> readings = memory.charge(plan.act(), charges, plan.isAlone());
       Decision decision = verdict.apply(decisions(plan, readings));
       List<Reservation.Asked> asked =
           Reservation.Asked.all(

@@ -161,7 +161,7 @@ public final class Lease implements AutoCloseable {
       long before = ticker.getAsLong();
       Reading reading;
       try {
-        reading = engine.ledger().charge(Act.SPEND, plan.charges()).get(0);
+        reading = engine.ledger().charge(Act.SPEND, plan.charges(), true).get(0);
       } catch (StoreException e) {
         engine.ledger().outstanding().close(stretches);
         return engine.onFailure(Act.SPEND, terms, id, 1, e).allowed() ? wanted : 0;

@@ -37,14 +37,24 @@ final class Ledger {
     return store.buckets(prefix);
   }
 
+  /** Charges for a refund or a reset. */
   List<Reading> charge(Act act, List<Charge> charges) {
+    return charge(act, charges, false);
+  }
+
+  /**
+   * Charges.
+   *
+   * @param alone whether one transaction was asked for, and no batch: a debt may be forgiven then
+   */
+  List<Reading> charge(Act act, List<Charge> charges, boolean alone) {
     if (charges.isEmpty()) {
       return List.of();
     }
     long start = start();
     try {
       List<Reading> readings = store.charge(charges);
-      if (mayForgive(act, charges, readings)) {
+      if (alone && mayForgive(act, charges, readings)) {
         outstanding.lapse(charges);
         readings = afterForgiving(charges, store.charge(forgiving(charges)));
       }
@@ -60,10 +70,14 @@ final class Ledger {
   /**
    * Charges without blocking.
    *
+   * @param alone as above
    * @param then what comes of the readings, or of the failure; called even if nobody waits for it
    */
   <T> CompletionStage<T> chargeAsync(
-      Act act, List<Charge> charges, BiFunction<List<Reading>, @Nullable Throwable, T> then) {
+      Act act,
+      List<Charge> charges,
+      boolean alone,
+      BiFunction<List<Reading>, @Nullable Throwable, T> then) {
     if (charges.isEmpty()) {
       return CompletableFuture.completedFuture(charges)
           .thenApply(none -> then.apply(List.of(), null));
@@ -71,7 +85,7 @@ final class Ledger {
     long start = start();
     CompletionStage<List<Reading>> charged = store.chargeAsync(charges);
     CompletionStage<T> done =
-        forgivenAsync(act, charges, charged)
+        (alone ? forgivenAsync(act, charges, charged) : charged)
             .handle(
                 (readings, failure) -> {
                   if (failure == null) {
@@ -89,6 +103,7 @@ final class Ledger {
         chargeAsync(
             act,
             charges,
+            false,
             (readings, failure) -> {
               if (failure != null) {
                 throw new CompletionException(unwrapped(failure));
@@ -100,7 +115,7 @@ final class Ledger {
 
   private CompletionStage<List<Reading>> forgivenAsync(
       Act act, List<Charge> charges, CompletionStage<List<Reading>> charged) {
-    return act != Act.SPEND || charges.size() > 1
+    return act != Act.SPEND
         ? charged
         : charged.thenCompose(
             readings -> {
@@ -116,7 +131,7 @@ final class Ledger {
 
   /** A single spend that found a debt: neither a check nor a batch ever changes what it denies. */
   private boolean mayForgive(Act act, List<Charge> charges, List<Reading> readings) {
-    if (act != Act.SPEND || charges.size() > 1 || charges.get(0).act() != Charge.Act.SPEND) {
+    if (act != Act.SPEND || charges.get(0).act() != Charge.Act.SPEND) {
       return false;
     }
     Charge charge = charges.get(0);

@@ -44,6 +44,11 @@ record Plan(Act act, List<Transaction> transactions, List<Charge> charges) {
     return new Plan(act, List.copyOf(transactions), charges);
   }
 
+  /** Whether it is one transaction, and no batch. */
+  boolean isAlone() {
+    return transactions.size() == 1;
+  }
+
   private static @Nullable Charge charge(Act act, Transaction transaction) {
     if (act == Act.RESET) {
       return new Charge(transaction.bucketKey(), Charge.Act.RESET, 0, 0, Charge.NO_END);
