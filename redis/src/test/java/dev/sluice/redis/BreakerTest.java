@@ -63,7 +63,7 @@ final class BreakerTest {
 
   private void failTimes(int times) {
     for (int i = 0; i < times; i++) {
-      breaker.failed("no answer");
+      breaker.failed("no answer", timing.nanoTime());
     }
   }
 
