@@ -211,6 +211,13 @@ public final class RedisStore implements BucketStore {
       answer.cancel(false);
       return super.cancel(interrupt);
     }
+
+    /** Also by a time-out that the caller has set. */
+    @Override
+    public boolean completeExceptionally(Throwable failure) {
+      answer.cancel(false);
+      return super.completeExceptionally(failure);
+    }
   }
 
   /** Asks; whatever goes wrong, an Error included, is in the future. */
