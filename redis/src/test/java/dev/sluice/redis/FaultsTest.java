@@ -260,10 +260,10 @@ final class FaultsTest {
     store.close();
     await().until(() -> ("" + redis.command("CLIENT", "LIST")).lines().count() == 1); // who asks
     redis.command("CONFIG", "SET", "maxclients", "1");
-    store = open(redis.uri());
-    limiter = Limiter.of(Spending.LIMITS, store);
     try (RedisStore other = open(redis.uri())) {
       await().ignoreExceptions().untilAsserted(other::ping); // the server still sees who asked last
+      store = open(redis.uri());
+      limiter = Limiter.of(Spending.LIMITS, store);
       states.clear();
       for (int i = 0; i < 3; i++) {
         within(
