@@ -194,16 +194,11 @@ public final class RedisStore implements BucketStore {
     HandedOver(CompletableFuture<List<Reading>> answer) {
       this.answer = answer;
       var unused =
-          answer.whenComplete(
-              (readings, failure) ->
-                  handover.run(
-                      () -> {
-                        if (failure == null) {
-                          complete(readings);
-                        } else {
-                          completeExceptionally(failure);
-                        }
-                      }));
+          answer.whenComplete((readings, failure) -> handover.run(() -> settle(readings, failure)));
+    }
+
+    private void settle(List<Reading> readings, @Nullable Throwable failure) {
+      boolean unused = failure == null ? complete(readings) : super.completeExceptionally(failure);
     }
 
     @Override

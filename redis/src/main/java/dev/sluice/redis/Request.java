@@ -1,5 +1,6 @@
 package dev.sluice.redis;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
 import java.util.List;
@@ -40,6 +41,7 @@ class Request extends CompletableFuture<List<Reading>> {
   }
 
   /** Cancels it where it still waits for its turn. Returns whether it never left. */
+  @CanIgnoreReturnValue
   final boolean withdraw() {
     boolean neverLeft = leave();
     if (neverLeft) {

@@ -187,8 +187,9 @@ final class Reference {
         && known.replacedSince(server, LATE_FAILOVER_NANOS)) {
       world.violated(
           () ->
-              "failover: %s was replaced more than a second ago, and still grants %s"
-                  .formatted(server, charge));
+              World.text(
+                  "failover: %s was replaced more than a second ago, and still grants %s",
+                  server, charge));
     }
   }
 
@@ -231,8 +232,9 @@ final class Reference {
     }
     world.violated(
         () ->
-            "%s was told of a spend on %s at %d that left the TAT %d, which no server made"
-                .formatted(caller, key, nowNanos, afterNanos));
+            World.text(
+                "%s was told of a spend on %s at %d that left the TAT %d, which no server made",
+                caller, key, nowNanos, afterNanos));
     return null;
   }
 
@@ -257,9 +259,9 @@ final class Reference {
     if (isShort) {
       world.violated(
           () ->
-              "never over: %s, the bucket %s holds the TAT %d, but callers have spent up to %d (%s more)"
-                  .formatted(
-                      when, key, bucket.tatNanos, owedNanos, owedNanos - bucket.tatNanos + " ns"));
+              World.text(
+                  "never over: %s, the bucket %s holds the TAT %d, but callers have spent up to %d (%s more)",
+                  when, key, bucket.tatNanos, owedNanos, owedNanos - bucket.tatNanos + " ns"));
     }
   }
 

@@ -100,11 +100,15 @@ final class SimulatedConnection implements Connection {
 
   @Override
   public CompletionStage<Void> closeAsync() {
+    close();
+    return CompletableFuture.completedFuture(null);
+  }
+
+  void close() {
     if (open) {
       server.leave(this);
       brokenForClient("Connection closed");
     }
-    return CompletableFuture.completedFuture(null);
   }
 
   // What goes wrong

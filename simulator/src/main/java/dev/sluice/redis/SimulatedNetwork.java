@@ -168,15 +168,13 @@ final class SimulatedNetwork implements Connector {
         io,
         () -> {
           if (to.completeExceptionally(new RedisException("connection timed out"))) {
-            var closed = connection.closeAsync();
+            connection.close();
           }
         });
   }
 
   @Override
   public void close() {
-    for (SimulatedConnection connection : List.copyOf(connections)) {
-      var unused = connection.closeAsync();
-    }
+    List.copyOf(connections).forEach(SimulatedConnection::close);
   }
 }

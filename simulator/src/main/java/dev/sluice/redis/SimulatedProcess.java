@@ -124,7 +124,8 @@ final class SimulatedProcess {
         opened(server, reason);
       } else if (at != null && at.refusesCalls()) {
         world.violated(
-            () -> "breaker: p%d asks %s again, which refuses every call".formatted(index, server));
+            () ->
+                World.text("breaker: p%d asks %s again, which refuses every call", index, server));
       }
     }
 
@@ -145,7 +146,7 @@ final class SimulatedProcess {
     long lately = openings.stream().filter(moment -> moment > minute).count();
     if (lately > MOST_OPENINGS_A_MINUTE) {
       world.violated(
-          () -> "breaker: p%d gave servers up %d times within a minute".formatted(index, lately));
+          () -> World.text("breaker: p%d gave servers up %d times within a minute", index, lately));
     }
     SimulatedServer at = fleet.named(server.split(":", 2)[0]);
     boolean inTrouble =
@@ -156,8 +157,9 @@ final class SimulatedProcess {
     if (!inTrouble) {
       world.violated(
           () ->
-              "breaker: p%d gave %s up, with which nothing is wrong (%s)"
-                  .formatted(index, server, reason));
+              World.text(
+                  "breaker: p%d gave %s up, with which nothing is wrong (%s)",
+                  index, server, reason));
     }
   }
 
@@ -238,12 +240,12 @@ final class SimulatedProcess {
 
     Operation(String verb, List<Transaction> transactions) {
       this.name =
-          "p%d.%d %s %s"
-              .formatted(
-                  index,
-                  operations,
-                  verb,
-                  transactions.stream().map(t -> t.bucketKey() + " x" + t.cost()).toList());
+          World.text(
+              "p%d.%d %s %s",
+              index,
+              operations,
+              verb,
+              transactions.stream().map(t -> t.bucketKey() + " x" + t.cost()).toList());
       this.transactions = transactions;
       this.unwritten =
           transactions.stream().allMatch(t -> isFresh(t) && !reference.everWritten(t.bucketKey()));
@@ -340,7 +342,8 @@ final class SimulatedProcess {
           key, quota.incrementNanos(transaction.cost()), quota.offsetNanos(), since)) {
         world.violated(
             () ->
-                "%s was denied on %s, which had room all the time (%s)".formatted(name, key, part));
+                World.text(
+                    "%s was denied on %s, which had room all the time (%s)", name, key, part));
       }
     }
 
@@ -450,8 +453,9 @@ final class SimulatedProcess {
                         && reference.tatNanos(transaction.bucketKey()) == tatNanos) {
                       world.violated(
                           () ->
-                              "%s was told to wait %s, did, and is denied again: %s"
-                                  .formatted(denied.name, decision.retryIn(), answer));
+                              World.text(
+                                  "%s was told to wait %s, did, and is denied again: %s",
+                                  denied.name, decision.retryIn(), answer));
                     }
                   });
         });
@@ -574,7 +578,7 @@ final class SimulatedProcess {
       var unused =
           stage.whenComplete(
               (decision, failure) -> {
-                operation.end(failure == null ? decision.toString() : failure.getMessage());
+                operation.end(String.valueOf(failure == null ? decision : failure.getMessage()));
                 if (failure != null || decision.degraded()) {
                   world.violated(
                       () ->

@@ -10,6 +10,7 @@ import org.jspecify.annotations.Nullable;
 final class Simulation {
 
   private static final long MILLI = 1_000_000;
+  private static final List<Cut> CUTS = List.of(Cut.values());
   private static final long RECOVERY_NANOS = 6_000 * MILLI;
   private static final long LONGEST_CALL_NANOS = 750 * MILLI; // a reservation is held and cancelled
   private static final int ENOUGH_OBSERVED = 200;
@@ -82,7 +83,7 @@ final class Simulation {
     switch (step.kind()) {
       case CUT -> {
         SimulatedServer server = fleet.master(step.number(0));
-        processes.get(step.process()).network().cut(server, Cut.values()[step.number(1)]);
+        processes.get(step.process()).network().cut(server, CUTS.get(step.number(1)));
       }
       case FREEZE -> told(step).freeze(step.number(1) * MILLI);
       case KILL -> told(step).kill(step.number(1) == 1, step.number(2) * MILLI);
@@ -114,8 +115,9 @@ final class Simulation {
     if (observed >= ENOUGH_OBSERVED && denied * 100 > observed && !clocksStep) {
       world.violated(
           () ->
-              "observers of a bucket that nobody spends from were denied %d of %d times"
-                  .formatted(denied, observed));
+              World.text(
+                  "observers of a bucket that nobody spends from were denied %d of %d times",
+                  denied, observed));
     }
   }
 }

@@ -5,9 +5,12 @@ import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.logging.Level;
 import java.util.logging.Logger;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Runs simulated worlds, each from a fresh seed, until one breaks an invariant or the time is over.
@@ -16,109 +19,110 @@ import java.util.logging.Logger;
 public final class SimulationMain {
 
   private static final Logger STORE_LOG = Logger.getLogger("dev.sluice.redis");
+  private static final String USAGE =
+      """
+      Usage: sluice bench simulation [MINUTES] [--seed N | --plan FILE | --survey]
+        MINUTES      how long fresh seeds are tried (default 10)
+        --seed N     runs one seed; where it breaks an invariant, tells its reduced history
+        --plan FILE  runs a kept plan, and tells its history
+        --survey     goes on after a violation, and lists the kinds that there are\
+      """;
 
   private SimulationMain() {}
 
   /**
    * Runs the program.
    *
-   * @param args {@code [MINUTES] [--seed N]}
+   * @param args {@code [MINUTES] [--seed N | --plan FILE | --survey]}
    */
-  public static void main(String[] args) throws IOException {
-    double minutes = 10;
-    Long seed = null;
-    boolean survey = false;
-    Path plan = null;
-    for (int i = 0; i < args.length; i++) {
-      if (args[i].equals("--seed") && i + 1 < args.length) {
-        seed = Long.parseLong(args[++i]);
-      } else if (args[i].equals("--plan") && i + 1 < args.length) {
-        plan = Path.of(args[++i]);
-      } else if (args[i].equals("--survey")) {
-        survey = true;
-      } else {
-        minutes = Double.parseDouble(args[i]);
-      }
-    }
+  public static void main(String[] args) {
     STORE_LOG.setLevel(Level.OFF);
-    if (plan != null) {
-      Simulation.Result result = Simulation.run(Plan.parse(Files.readAllLines(plan)), true);
-      result.history().forEach(System.out::println);
-      System.exit(result.violation() == null ? 0 : 1);
+    System.exit(run(args, System.out));
+  }
+
+  private static int run(String[] args, PrintStream out) {
+    try {
+      if (args.length == 2 && args[0].equals("--seed")) {
+        return replay(Long.parseLong(args[1]), out);
+      }
+      if (args.length == 2 && args[0].equals("--plan")) {
+        return tell(Plan.parse(Files.readAllLines(Path.of(args[1]))), out);
+      }
+      boolean survey = args.length > 0 && args[args.length - 1].equals("--survey");
+      int numbers = args.length - (survey ? 1 : 0);
+      if (numbers > 1) {
+        throw new IllegalArgumentException("too many words");
+      }
+      double minutes = numbers == 1 ? Double.parseDouble(args[0]) : 10;
+      return survey ? survey(minutes, out) : search(minutes, out);
+    } catch (IllegalArgumentException | IOException e) {
+      System.err.println("sluice bench simulation: " + e.getMessage() + "\n\n" + USAGE);
+      return 2;
     }
-    if (survey) {
-      survey(minutes, System.out);
-      return;
-    }
-    System.exit(seed == null ? search(minutes, System.out) : replay(seed, System.out));
+  }
+
+  private static long freshSeed() {
+    return System.currentTimeMillis() * 1_000_003L;
   }
 
   private static int search(double minutes, PrintStream out) {
     long start = System.nanoTime();
     long end = start + (long) (minutes * TimeUnit.MINUTES.toNanos(1));
-    long first = System.currentTimeMillis() * 1_000_003L;
+    long first = freshSeed();
     out.println("first seed " + first);
     long steps = 0;
-    long worlds = 0;
-    for (long seed = first; System.nanoTime() < end; seed++) {
+    long seed = first;
+    for (; System.nanoTime() - end < 0; seed++) {
       Simulation.Result result = Simulation.run(Plan.random(seed), false);
       steps += result.steps();
-      worlds++;
       if (result.violation() != null) {
-        report(seed, out);
-        return 1;
+        return replay(seed, out);
       }
     }
     double seconds = (System.nanoTime() - start) / 1e9;
     out.printf(
         Locale.ROOT,
         "%d worlds, %d steps, %.0f steps per second, no invariant broke%n",
-        worlds,
+        seed - first,
         steps,
         steps / seconds);
     return 0;
   }
 
-  /** Goes on after a violation, and lists the kinds that there are. */
-  private static void survey(double minutes, PrintStream out) {
+  private static int survey(double minutes, PrintStream out) {
     long end = System.nanoTime() + (long) (minutes * TimeUnit.MINUTES.toNanos(1));
-    java.util.Map<String, Integer> counts = new java.util.TreeMap<>();
-    java.util.Map<String, String> first = new java.util.TreeMap<>();
+    Map<String, Integer> counts = new TreeMap<>();
+    Map<String, String> firsts = new TreeMap<>();
     long worlds = 0;
     long steps = 0;
-    for (long seed = System.currentTimeMillis() * 1_000_003L; System.nanoTime() < end; seed++) {
-      Plan plan = Plan.random(seed);
-      if (Boolean.getBoolean("same")
-          && (plan.setting("limitsDiffer") != 0
-              || plan.has(Step.Kind.LIMITS)
-              || plan.has(Step.Kind.CLOCK_STEP))) {
-        continue;
-      }
-      Simulation.Result result = Simulation.run(plan, false);
+    for (long seed = freshSeed(); System.nanoTime() - end < 0; seed++) {
+      Simulation.Result result = Simulation.run(Plan.random(seed), false);
       worlds++;
       steps += result.steps();
       String violation = result.violation();
       if (violation != null) {
         counts.merge(kind(violation), 1, Integer::sum);
-        first.putIfAbsent(kind(violation), "seed " + seed + ": " + violation);
+        firsts.putIfAbsent(kind(violation), "seed " + seed + ": " + violation);
       }
     }
     out.println(worlds + " worlds, " + steps + " steps");
-    counts.forEach((kind, count) -> out.println(count + "  " + first.get(kind)));
+    counts.forEach((kind, count) -> out.println(count + "  " + firsts.get(kind)));
+    return counts.isEmpty() ? 0 : 1;
+  }
+
+  private static int tell(Plan plan, PrintStream out) {
+    Simulation.Result result = Simulation.run(plan, true);
+    result.history().forEach(out::println);
+    return result.violation() == null ? 0 : 1;
   }
 
   private static int replay(long seed, PrintStream out) {
-    if (Simulation.run(Plan.random(seed), false).violation() == null) {
+    Plan plan = Plan.random(seed);
+    String kind = kind(Simulation.run(plan, false).violation());
+    if (kind.isEmpty()) {
       out.println("seed " + seed + ": no invariant broke");
       return 0;
     }
-    report(seed, out);
-    return 1;
-  }
-
-  private static void report(long seed, PrintStream out) {
-    Plan plan = Plan.random(seed);
-    String kind = kind(Simulation.run(plan, false).violation());
     Plan shrunk =
         Shrinker.shrink(
             plan, candidate -> kind(Simulation.run(candidate, false).violation()).equals(kind));
@@ -133,10 +137,11 @@ public final class SimulationMain {
     out.println();
     out.println(result.violation());
     out.println("seed " + seed);
+    return 1;
   }
 
   /** Returns what kind of violation it is, so that shrinking does not find another. */
-  static String kind(@org.jspecify.annotations.Nullable String violation) {
+  private static String kind(@Nullable String violation) {
     return violation == null
         ? ""
         : violation.replaceAll("p?[0-9][0-9.,:a-z-]*", "").split("[(\\[]", 2)[0];

@@ -2,6 +2,7 @@ package dev.sluice.redis;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.PriorityQueue;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
@@ -154,13 +155,12 @@ final class World {
   }
 
   /** Lets the world go on until something holds, or until a moment. */
-  boolean runUntil(BooleanSupplier done, long moment) {
+  void runUntil(BooleanSupplier done, long moment) {
     Actor waiting = new Actor("waiting");
     at(moment, waiting, () -> {});
     while (!done.getAsBoolean() && now < moment && step()) {
       // one event after the other
     }
-    return done.getAsBoolean();
   }
 
   /** Ends the run: an invariant does not hold. The first one counts. */
@@ -178,8 +178,12 @@ final class World {
 
   void log(Supplier<String> line) {
     if (keepsHistory && !closed) {
-      history.add("%12.6f ms  %s".formatted(now / 1e6, line.get()));
+      history.add(text("%12.6f ms  %s", now / 1e6, line.get()));
     }
+  }
+
+  static String text(String format, Object... values) {
+    return String.format(Locale.ROOT, format, values);
   }
 
   List<String> history() {

@@ -73,7 +73,7 @@ public final class ReferenceBuckets {
       if (quota == null || !spends(transaction.kind())) {
         continue;
       }
-      BigInteger lacking = lacking(transaction.bucketKey(), quota);
+      BigInteger lacking = lacking(transaction.bucketKey());
       if (passes && answers.get(i).allowed() && transaction.cost() > 0) {
         put(transaction.bucketKey(), lacking.add(worth(transaction, quota)));
       }
@@ -96,7 +96,7 @@ public final class ReferenceBuckets {
         answers.add(Answer.NOTHING_GIVEN);
         continue;
       }
-      BigInteger lacking = lacking(transaction.bucketKey(), quota);
+      BigInteger lacking = lacking(transaction.bucketKey());
       BigInteger given =
           transaction.kind() == Kind.CHECK_ONLY
               ? BigInteger.ZERO
@@ -128,7 +128,7 @@ public final class ReferenceBuckets {
     String key = transaction.bucketKey();
     BigInteger now = BigInteger.valueOf(time.nanos());
     String debt = key + " " + size(quota);
-    if (lacking(key, quota).compareTo(size(quota)) > 0
+    if (lacking(key).compareTo(size(quota)) > 0
         && forgivenUntil.getOrDefault(debt, BigInteger.ZERO).compareTo(now) <= 0) {
       put(key, size(quota));
       forgivenUntil.put(debt, now.add(size(quota)));
@@ -145,7 +145,7 @@ public final class ReferenceBuckets {
       return Answer.UNLIMITED;
     }
     BigInteger worth = worth(transaction, quota);
-    BigInteger lacking = lacking(transaction.bucketKey(), quota);
+    BigInteger lacking = lacking(transaction.bucketKey());
     boolean reads = worth.signum() == 0;
     boolean fits = reads || lacking.add(worth).compareTo(size(quota)) <= 0;
     BigInteger after = fits ? lacking.add(worth) : lacking;
@@ -154,7 +154,7 @@ public final class ReferenceBuckets {
     return new Answer(fits, remaining(quota, after), wait.longValueExact(), after.longValueExact());
   }
 
-  private BigInteger lacking(String key, Quota quota) {
+  private BigInteger lacking(String key) {
     Bucket bucket = buckets.get(key);
     if (bucket == null) {
       return BigInteger.ZERO;
