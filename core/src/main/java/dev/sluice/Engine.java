@@ -11,6 +11,7 @@ import dev.sluice.store.Charge;
 import dev.sluice.store.IdBytes;
 import dev.sluice.store.Reading;
 import dev.sluice.store.StoreException;
+import dev.sluice.store.TimeSource;
 import java.util.List;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -28,8 +29,8 @@ final class Engine {
   private final LimiterObserver observer;
   private final FailureRules onFailure;
 
-  Engine(BucketStore store, LimiterObserver observer, FailureRules onFailure) {
-    this.ledger = new Ledger(store, observer);
+  Engine(BucketStore store, LimiterObserver observer, FailureRules onFailure, TimeSource time) {
+    this.ledger = new Ledger(store, observer, time);
     this.observer = observer;
     this.onFailure = onFailure;
   }
@@ -134,13 +135,11 @@ final class Engine {
 
   void reset(List<Transaction> transactions) {
     Plan plan = Plan.of(Act.RESET, transactions);
-    ledger.outstanding().lapse(plan.charges());
     var unused = ledger.charge(Act.RESET, plan.charges());
   }
 
   CompletionStage<Void> resetAsync(List<Transaction> transactions) {
     Plan plan = Plan.of(Act.RESET, transactions);
-    ledger.outstanding().lapse(plan.charges());
     return ledger.chargeAsync(Act.RESET, plan.charges());
   }
 

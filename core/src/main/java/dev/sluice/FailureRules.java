@@ -34,7 +34,7 @@ final class FailureRules {
 
   FailureRules(FailureRule otherwise, Map<String, FailureRule> byLimit, TimeSource time) {
     this.time = time;
-    this.memory = new Ledger(BucketStore.inMemory(time, MAX_LOCAL_BUCKETS), Engine.NOBODY);
+    this.memory = new Ledger(BucketStore.inMemory(time, MAX_LOCAL_BUCKETS), Engine.NOBODY, time);
     this.otherwise = otherwise;
     this.byLimit = Map.copyOf(byLimit);
   }

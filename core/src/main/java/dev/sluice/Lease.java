@@ -1,13 +1,13 @@
 package dev.sluice;
 
 import dev.sluice.LimiterObserver.Act;
+import dev.sluice.Outstanding.Lowering;
 import dev.sluice.Outstanding.Stretch;
 import dev.sluice.gcra.Gcra;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.UnknownLimitException;
-import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
 import dev.sluice.store.StoreException;
 import java.util.List;
@@ -176,7 +176,7 @@ public final class Lease implements AutoCloseable {
       }
       long aheadNanos = Gcra.aheadNanos(reading.nowNanos(), reading.tatNanos());
       long untilNanos = reading.nowNanos() + aheadNanos + quota.incrementNanos(wanted);
-      engine.ledger().outstanding().place(stretches.get(0), reading.nowNanos(), untilNanos);
+      engine.ledger().outstanding().place(stretches.get(0), reading, untilNanos);
       held =
           new Held(
               now,
@@ -194,11 +194,10 @@ public final class Lease implements AutoCloseable {
       if (last == null) {
         return;
       }
-      Charge refund = sameQuota ? null : last.refund(quota);
-      engine.ledger().outstanding().close(last.stretch);
+      Lowering refund = last.leave(sameQuota ? null : quota);
       if (refund != null) {
         try {
-          var unused = engine.ledger().charge(Act.REFUND, List.of(refund));
+          engine.ledger().giveBack(List.of(refund));
         } catch (StoreException e) {
           // The tokens stay spent, which gives out less. The spend that follows meets the failure.
         }
@@ -213,10 +212,9 @@ public final class Lease implements AutoCloseable {
         if (last == null) {
           return;
         }
-        Charge refund = last.refund(Transaction.of(limits.get(), name, id).quota());
-        engine.ledger().outstanding().close(last.stretch);
+        Lowering refund = last.leave(Transaction.of(limits.get(), name, id).quota());
         if (refund != null) {
-          var unused = engine.ledger().charge(Act.REFUND, List.of(refund));
+          engine.ledger().giveBack(List.of(refund));
         }
       } finally {
         lock.unlock();
@@ -284,24 +282,21 @@ public final class Lease implements AutoCloseable {
       return (int) Math.max(count - Long.divideUnsigned(leftNanos, quota.intervalNanos()), 0);
     }
 
-    /** What goes back under the quota that holds now. Nothing is handed out after this. */
-    @Nullable Charge refund(@Nullable Quota now) {
+    /**
+     * Settles what was taken. Nothing is handed out after this.
+     *
+     * @param now the quota under which the rest goes back, null where it stays spent
+     */
+    @Nullable Lowering leave(@Nullable Quota now) {
       int left = count - Math.min(next.getAndSet(count), count);
-      long untilNanos = stretch.untilNanos();
-      if (left == 0 || untilNanos == Gcra.NO_TAT || now == null) {
+      if (left == 0 || now == null) {
+        engine.ledger().outstanding().close(stretch);
         return null;
       }
       long shrunkNanos = Math.max(quota.offsetNanos() - now.offsetNanos(), 0);
       long intervalNanos = Math.min(quota.intervalNanos(), now.intervalNanos());
       long worthNanos = intervalNanos * left - shrunkNanos;
-      return worthNanos <= 0
-          ? null
-          : new Charge(
-              bucketKey,
-              Charge.Act.REFUND,
-              Math.min(worthNanos, now.offsetNanos()),
-              now.offsetNanos(),
-              untilNanos);
+      return engine.ledger().leave(stretch, worthNanos, now.offsetNanos());
     }
   }
 }

@@ -1,11 +1,15 @@
 package dev.sluice;
 
 import dev.sluice.LimiterObserver.Act;
+import dev.sluice.Outstanding.Lowering;
+import dev.sluice.Outstanding.Stretch;
 import dev.sluice.gcra.Gcra;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Buckets;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
+import dev.sluice.store.TimeSource;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -21,12 +25,15 @@ final class Ledger {
 
   private final BucketStore store;
   private final LimiterObserver observer;
-  private final Outstanding outstanding = new Outstanding();
+  private final Outstanding outstanding;
   private final Forgiven forgiven = new Forgiven();
 
-  Ledger(BucketStore store, LimiterObserver observer) {
+  Ledger(BucketStore store, LimiterObserver observer, TimeSource time) {
     this.store = store;
     this.observer = observer;
+    this.outstanding =
+        new Outstanding(
+            time, store::nowNanos, Outstanding.MOST, () -> observer.settledEarly(Outstanding.MOST));
   }
 
   Outstanding outstanding() {
@@ -51,20 +58,111 @@ final class Ledger {
     if (charges.isEmpty()) {
       return List.of();
     }
+    if (act == Act.REFUND || act == Act.RESET) {
+      List<Lowering> lowerings = outstanding.send(charges);
+      return asAsked(charges, lowerings, lower(act, lowerings));
+    }
     long start = start();
     try {
       List<Reading> readings = store.charge(charges);
       if (alone && mayForgive(act, charges, readings)) {
-        outstanding.lapse(charges);
         readings = afterForgiving(charges, store.charge(forgiving(charges)));
       }
-      lowered(act, charges, readings);
-      stored(act, charges, null, start);
+      stored(act, charges.size(), null, start);
       return readings;
     } catch (RuntimeException e) {
-      stored(act, charges, e, start);
+      stored(act, charges.size(), e, start);
       throw e;
     }
+  }
+
+  /**
+   * Settles a stretch of a reservation or a lease.
+   *
+   * @return what is to be given back, null for nothing
+   */
+  @Nullable Lowering leave(Stretch stretch, long worthNanos, long offsetNanos) {
+    return outstanding.giveBack(stretch, worthNanos, offsetNanos);
+  }
+
+  /** Gives back what stretches left. */
+  void giveBack(List<Lowering> refunds) {
+    if (!refunds.isEmpty()) {
+      var unused = lower(Act.REFUND, refunds);
+    }
+  }
+
+  /** Gives back without blocking; done when the store has answered. */
+  CompletionStage<Void> giveBackAsync(List<Lowering> refunds) {
+    return refunds.isEmpty()
+        ? CompletableFuture.completedFuture(null)
+        : done(lowerAsync(Act.REFUND, refunds, Ledger::orThrow));
+  }
+
+  private List<Reading> lower(Act act, List<Lowering> lowerings) {
+    long start = start();
+    List<Reading> readings;
+    try {
+      readings = store.charge(Lowering.charges(lowerings));
+    } catch (RuntimeException | Error e) {
+      outstanding.failed(lowerings);
+      stored(act, lowerings.size(), e, start);
+      throw e;
+    }
+    outstanding.answered(lowerings, readings);
+    stored(act, lowerings.size(), null, start);
+    return readings;
+  }
+
+  private <T> CompletionStage<T> lowerAsync(
+      Act act, List<Lowering> lowerings, BiFunction<List<Reading>, @Nullable Throwable, T> then) {
+    long start = start();
+    CompletionStage<List<Reading>> charged;
+    try {
+      charged = store.chargeAsync(Lowering.charges(lowerings));
+    } catch (RuntimeException | Error e) {
+      outstanding.failed(lowerings);
+      throw e;
+    }
+    CompletionStage<T> done =
+        charged.handle(
+            (readings, failure) -> {
+              if (failure == null) {
+                outstanding.answered(lowerings, readings);
+              } else {
+                outstanding.failed(lowerings);
+              }
+              stored(act, lowerings.size(), failure == null ? null : unwrapped(failure), start);
+              return then.apply(readings, failure);
+            });
+    return GivingUp.reaches(charged, done.thenApply(value -> value));
+  }
+
+  /** What a refund found, where less was given back than it asked for: it found that much less. */
+  private static List<Reading> asAsked(
+      List<Charge> charges, List<Lowering> lowerings, List<Reading> found) {
+    List<Reading> readings = new ArrayList<>(found.size());
+    for (int i = 0; i < found.size(); i++) {
+      Reading reading = found.get(i);
+      long lessNanos = charges.get(i).incrementNanos() - lowerings.get(i).charge().incrementNanos();
+      boolean isFull = Gcra.aheadNanos(reading.nowNanos(), reading.tatNanos()) == 0;
+      readings.add(
+          lessNanos == 0 || isFull
+              ? reading
+              : new Reading(reading.nowNanos(), reading.tatNanos() + lessNanos));
+    }
+    return readings;
+  }
+
+  private static boolean orThrow(List<Reading> readings, @Nullable Throwable failure) {
+    if (failure != null) {
+      throw new CompletionException(unwrapped(failure));
+    }
+    return true;
+  }
+
+  private static CompletionStage<Void> done(CompletionStage<Boolean> charged) {
+    return GivingUp.reaches(charged, charged.thenAccept(value -> {}));
   }
 
   /**
@@ -82,16 +180,22 @@ final class Ledger {
       return CompletableFuture.completedFuture(charges)
           .thenApply(none -> then.apply(List.of(), null));
     }
+    if (act == Act.REFUND || act == Act.RESET) {
+      List<Lowering> lowerings = outstanding.send(charges);
+      return lowerAsync(
+          act,
+          lowerings,
+          (readings, failure) ->
+              then.apply(
+                  failure == null ? asAsked(charges, lowerings, readings) : readings, failure));
+    }
     long start = start();
     CompletionStage<List<Reading>> charged = store.chargeAsync(charges);
     CompletionStage<T> done =
         (alone ? forgivenAsync(act, charges, charged) : charged)
             .handle(
                 (readings, failure) -> {
-                  if (failure == null) {
-                    lowered(act, charges, readings);
-                  }
-                  stored(act, charges, failure == null ? null : unwrapped(failure), start);
+                  stored(act, charges.size(), failure == null ? null : unwrapped(failure), start);
                   return then.apply(readings, failure);
                 });
     return GivingUp.reaches(charged, done.thenApply(value -> value));
@@ -99,18 +203,7 @@ final class Ledger {
 
   /** Charges without blocking; done when the store has answered. */
   CompletionStage<Void> chargeAsync(Act act, List<Charge> charges) {
-    CompletionStage<Boolean> done =
-        chargeAsync(
-            act,
-            charges,
-            false,
-            (readings, failure) -> {
-              if (failure != null) {
-                throw new CompletionException(unwrapped(failure));
-              }
-              return true;
-            });
-    return GivingUp.reaches(done, done.thenAccept(value -> {}));
+    return done(chargeAsync(act, charges, false, Ledger::orThrow));
   }
 
   private CompletionStage<List<Reading>> forgivenAsync(
@@ -122,8 +215,7 @@ final class Ledger {
               if (!mayForgive(act, charges, readings)) {
                 return CompletableFuture.completedFuture(readings);
               }
-              outstanding.lapse(charges);
-              return store
+                    return store
                   .chargeAsync(forgiving(charges))
                   .thenApply(found -> afterForgiving(charges, found));
             });
@@ -142,8 +234,9 @@ final class Ledger {
         && forgiven.tryForgive(charge.key(), charge.offsetNanos(), found.nowNanos());
   }
 
-  private static List<Charge> forgiving(List<Charge> charges) {
+  private List<Charge> forgiving(List<Charge> charges) {
     Charge charge = charges.get(0);
+    outstanding.lapse(charge.key());
     return List.of(
         new Charge(
             charge.key(),
@@ -162,15 +255,9 @@ final class Ledger {
         : found;
   }
 
-  private void lowered(Act act, List<Charge> charges, List<Reading> readings) {
-    if (act == Act.REFUND || act == Act.RESET) {
-      outstanding.lowered(charges, readings);
-    }
-  }
-
-  private void stored(Act act, List<Charge> charges, @Nullable Throwable failure, long start) {
+  private void stored(Act act, int charges, @Nullable Throwable failure, long start) {
     if (observer != Engine.NOBODY) {
-      observer.stored(act, charges.size(), failure, System.nanoTime() - start);
+      observer.stored(act, charges, failure, System.nanoTime() - start);
     }
   }
 

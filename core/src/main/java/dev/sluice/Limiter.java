@@ -322,8 +322,9 @@ public final class Limiter {
 
     /**
      * Sets the clock of this process, for what is decided without the store: by {@link
-     * FailureRule#local}, and from the tokens of a {@link Lease}; {@link TimeSource#system} if not
-     * called. Stores have clocks of their own.
+     * FailureRule#local}, and from the tokens of a {@link Lease}, and for how long a {@link
+     * Reservation} is held; {@link TimeSource#system} if not called. Stores have clocks of their
+     * own.
      *
      * @param newTime the clock; it must not step
      * @return this
@@ -367,7 +368,7 @@ public final class Limiter {
      */
     public Limiter build() {
       FailureRules rules = new FailureRules(onFailure, onFailureByLimit, time);
-      return new Limiter(limits, new Engine(store, observer, rules), time);
+      return new Limiter(limits, new Engine(store, observer, rules, time), time);
     }
   }
 }

@@ -29,6 +29,14 @@ public interface LimiterObserver {
    */
   default void stored(Act act, int charges, @Nullable Throwable failure, long elapsedNanos) {}
 
+  /**
+   * A reservation was settled as spent before its holder did, because too many are open. Called for
+   * each; reservations that are never closed are the usual reason.
+   *
+   * @param most how many may be open
+   */
+  default void settledEarly(int most) {}
+
   /** What a limiter is asked to do. */
   enum Act {
     /** Look, change nothing. */

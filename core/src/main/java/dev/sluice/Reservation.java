@@ -1,7 +1,7 @@
 package dev.sluice;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
-import dev.sluice.LimiterObserver.Act;
+import dev.sluice.Outstanding.Lowering;
 import dev.sluice.Outstanding.Stretch;
 import dev.sluice.gcra.Gcra;
 import dev.sluice.gcra.Quota;
@@ -10,7 +10,6 @@ import dev.sluice.store.Reading;
 import dev.sluice.store.StoreException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
@@ -39,6 +38,9 @@ import org.jspecify.annotations.Nullable;
  * (Without that, who held many reservations could cancel some early, wait until the bucket was full,
  * and have the others given back once more.)
  *
+ * A refund that is in flight, or whose answer was lost, has moved them or will, at a moment that is
+ * not known: {@link Outstanding} says what that costs.
+ *
  * So a cancellation never leaves more in the bucket than if the reservation had never been made:
  * what is left in the queue then has at most waited longer for its turn than it would have.
  *
@@ -62,10 +64,19 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  *
  * <p>What is not cancelled by the time of {@link #close} stays spent. {@link #cancel()} gives back
- * what was taken and has not come back by itself since, never over the bucket's capacity; nothing
- * if the bucket was reset through this limiter since, or its limit is disabled now. (A reset by
- * another process is not seen, nor a refund; what is given back stays within the bucket's
- * capacity.) Where a {@link FailureRule} decided in place of the store, what it took from this
+ * what was taken and has not been refilled since, never over the bucket's capacity; nothing if the
+ * bucket was reset through this limiter since, or its limit is disabled now. For one process the
+ * bucket is never fuller than if the cancelled reservations had not been made, even if calls are
+ * slow, fail or overtake each other; a cancellation that overlaps another one of the same bucket may
+ * give back less for that. (A reset by another process is not seen, nor a refund; what is given back
+ * stays within the bucket's capacity.)
+ *
+ * <p>Close every reservation. A limiter follows 1,000,000 open ones; beyond that the oldest stays
+ * spent for good, and {@link LimiterObserver#settledEarly} is called. One that is not closed is
+ * forgotten once its tokens have been refilled. Cancelling costs O(log n) with n open reservations
+ * on its bucket.
+ *
+ * <p>Where a {@link FailureRule} decided in place of the store, what it took from this
  * process's memory is given back to that; where it only allowed, nothing was taken.
  *
  * <p>Thread-safe. {@link #cancel()} blocks as a spend does, {@link #cancelAsync} does not.
@@ -152,7 +163,7 @@ public final class Reservation implements AutoCloseable {
     List<Taken> taken = new ArrayList<>();
     for (Asked one : asked) {
       if (decision.allowed() && one.wasSpent()) {
-        ledger.outstanding().place(one.stretch, one.reading.nowNanos(), one.tatAfterNanos());
+        ledger.outstanding().place(one.stretch, one.reading, one.tatAfterNanos());
         taken.add(new Taken(one.transaction, one.quota, one.stretch));
       } else {
         ledger.outstanding().close(one.stretch);
@@ -206,10 +217,7 @@ public final class Reservation implements AutoCloseable {
    * @throws StoreException as {@link #cancel()}
    */
   public void cancel(Predicate<Transaction> which) {
-    List<Charge> refunds = settle(which);
-    if (!refunds.isEmpty()) {
-      var unused = ledger.charge(Act.REFUND, refunds);
-    }
+    ledger.giveBack(settle(which));
   }
 
   /**
@@ -220,10 +228,7 @@ public final class Reservation implements AutoCloseable {
    */
   @CanIgnoreReturnValue
   public CompletionStage<Void> cancelAsync() {
-    List<Charge> refunds = settle(transaction -> true);
-    return refunds.isEmpty()
-        ? CompletableFuture.completedFuture(null)
-        : ledger.chargeAsync(Act.REFUND, refunds);
+    return ledger.giveBackAsync(settle(transaction -> true));
   }
 
   /** Lets the tokens be spent for good, unless they were given back. Blocks never. */
@@ -238,41 +243,34 @@ public final class Reservation implements AutoCloseable {
     taken.forEach(one -> ledger.outstanding().close(one.stretch));
   }
 
-  private List<Charge> settle(Predicate<Transaction> which) {
+  private List<Lowering> settle(Predicate<Transaction> which) {
     // Asked first: where it throws, nothing is settled.
     List<Taken> chosen = taken.stream().filter(one -> which.test(one.transaction)).toList();
     if (taken.isEmpty() || !settled.compareAndSet(false, true)) {
       return List.of();
     }
-    List<Charge> refunds = new ArrayList<>(chosen.size());
-    for (Taken one : chosen) {
-      Charge refund = one.refund(present.apply(one.transaction));
+    List<@Nullable Quota> quotas = new ArrayList<>(chosen.size());
+    chosen.forEach(one -> quotas.add(present.apply(one.transaction)));
+    List<Lowering> refunds = new ArrayList<>(chosen.size());
+    for (int i = 0; i < chosen.size(); i++) {
+      Taken one = chosen.get(i);
+      Quota now = quotas.get(i);
+      Lowering refund =
+          now == null ? null : ledger.leave(one.stretch, one.worthNanos(now), now.offsetNanos());
       if (refund != null) {
         refunds.add(refund);
       }
     }
-    forget();
+    forget(); // those that were not chosen
     return refunds;
   }
 
   /** What one transaction took from one bucket. */
   private record Taken(Transaction transaction, Quota quota, Stretch stretch) {
 
-    @Nullable Charge refund(@Nullable Quota now) {
-      long untilNanos = stretch.untilNanos();
-      if (now == null || untilNanos == Gcra.NO_TAT) {
-        return null;
-      }
-      long intervalNanos = Math.min(quota.intervalNanos(), now.intervalNanos());
-      long worthNanos = intervalNanos * transaction.cost();
-      return worthNanos <= 0
-          ? null
-          : new Charge(
-              transaction.bucketKey(),
-              Charge.Act.REFUND,
-              Math.min(worthNanos, now.offsetNanos()),
-              now.offsetNanos(),
-              untilNanos);
+    /** What the tokens are worth under the quota that holds now. */
+    long worthNanos(Quota now) {
+      return Math.min(quota.intervalNanos(), now.intervalNanos()) * transaction.cost();
     }
   }
 }

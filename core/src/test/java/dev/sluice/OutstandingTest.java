@@ -2,6 +2,7 @@ package dev.sluice;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.Outstanding.Lowering;
 import dev.sluice.Outstanding.Stretch;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
@@ -13,13 +14,23 @@ import dev.sluice.store.Charge.Act;
 import dev.sluice.store.Reading;
 import dev.sluice.store.TimeSource;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.OptionalLong;
+import java.util.Random;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 class OutstandingTest {
 
-  private final Outstanding outstanding = new Outstanding();
+  private long hereNanos = 1;
+  private final AtomicInteger settledEarly = new AtomicInteger();
+  private final Outstanding outstanding =
+      new Outstanding(() -> hereNanos, OptionalLong::empty, 200_000, settledEarly::incrementAndGet);
 
   private static List<Charge> spend(String key) {
     return List.of(new Charge(key, Act.SPEND, 100, 1_000, Charge.NO_END));
@@ -27,38 +38,107 @@ class OutstandingTest {
 
   private Stretch placed(long spentAtNanos, long untilNanos) {
     Stretch stretch = outstanding.open(spend("1:a")).get(0);
-    outstanding.place(stretch, spentAtNanos, untilNanos);
+    place(stretch, spentAtNanos, untilNanos);
     return stretch;
   }
 
-  private void refunded(long nowNanos, long tatNanos, long refundNanos, long endNanos) {
-    outstanding.lowered(
-        List.of(new Charge("1:a", Act.REFUND, refundNanos, 1_000, endNanos)),
-        List.of(new Reading(nowNanos, tatNanos)));
+  private void place(Stretch stretch, long spentAtNanos, long untilNanos) {
+    outstanding.place(stretch, new Reading(spentAtNanos, untilNanos - 100), untilNanos);
+  }
+
+  private Lowering cancelled(Stretch stretch) {
+    Lowering lowering = outstanding.giveBack(stretch, 100, 1_000);
+    assertThat(lowering).isNotNull();
+    return Objects.requireNonNull(lowering);
+  }
+
+  private List<Lowering> refunding(String key, long refundNanos) {
+    return outstanding.send(
+        List.of(new Charge(key, Act.REFUND, refundNanos, 1_000, Charge.NO_END)));
+  }
+
+  private void answered(Lowering lowering, long nowNanos, long tatNanos) {
+    outstanding.answered(List.of(lowering), List.of(new Reading(nowNanos, tatNanos)));
+  }
+
+  private void refunded(long nowNanos, long tatNanos, long refundNanos) {
+    answered(refunding("1:a", refundNanos).get(0), nowNanos, tatNanos);
   }
 
   @Test
-  void lowered_byAnEarlierStretch_movesTheLaterOnesUp() {
+  void giveBack_anEarlierStretch_movesTheLaterOnesUpAtOnce() {
     Stretch first = placed(5_000, 5_100);
+    Stretch second = placed(5_000, 5_200);
     Stretch third = placed(5_000, 5_300);
-    refunded(5_050, 5_300, 100, 5_200);
+    Lowering lowering = cancelled(second);
+    assertThat(first.untilNanos()).isEqualTo(5_100);
+    assertThat(third.untilNanos()).isEqualTo(5_200);
+    answered(lowering, 5_050, 5_300);
     assertThat(first.untilNanos()).isEqualTo(5_100);
     assertThat(third.untilNanos()).isEqualTo(5_200);
   }
 
   @Test
-  void lowered_byAPlainRefund_movesAllUp() {
+  void answered_lessThanAsked_movesTheLaterOnesBack() {
+    Stretch first = placed(5_000, 5_100);
+    Stretch second = placed(5_000, 5_200);
+    Lowering lowering = cancelled(first);
+    assertThat(second.untilNanos()).isEqualTo(5_100);
+    answered(lowering, 5_070, 5_200);
+    assertThat(second.untilNanos()).isEqualTo(5_170);
+  }
+
+  @Test
+  void failed_keepsTheLaterOnesWhereTheyAre() {
+    Stretch first = placed(5_000, 5_100);
+    Stretch second = placed(5_000, 5_200);
+    outstanding.failed(List.of(cancelled(first)));
+    assertThat(second.untilNanos()).isEqualTo(5_100);
+  }
+
+  @Test
+  void place_whileTheFateOfARefundIsUnknown_countsIt() {
+    outstanding.failed(List.of(cancelled(placed(5_000, 5_100))));
+    assertThat(placed(5_010, 5_200).untilNanos()).isEqualTo(5_100);
+  }
+
+  @Test
+  void place_longAfterARefundOfUnknownFate_doesNotCountIt() {
+    outstanding.failed(List.of(cancelled(placed(5_000, 5_100))));
+    hereNanos += Outstanding.LATE_NANOS + 200;
+    assertThat(placed(5_010, 5_200)).isNotNull(); // looks
+    assertThat(placed(5_020, 5_300).untilNanos()).isEqualTo(5_300);
+  }
+
+  @Test
+  void place_inFrontOfAPlacedOne_findsItsPlace() {
+    Stretch early = outstanding.open(spend("1:a")).get(0);
+    Stretch late = outstanding.open(spend("1:a")).get(0);
+    place(late, 5_001, 5_200);
+    place(early, 5_000, 5_100);
+    assertThat(cancelled(late)).isNotNull();
+    assertThat(early.untilNanos()).isEqualTo(5_100);
+  }
+
+  @Test
+  void giveBack_whileAYoungerOneIsInFlight_givesNoMoreThanThatCanBear() {
+    Stretch first = placed(5_000, 5_100);
+    Stretch second = placed(5_000, 5_200);
+    assertThat(cancelled(second).charge().untilNanos()).isEqualTo(5_200);
+    assertThat(outstanding.giveBack(first, 100, 1_000)).isNull();
+  }
+
+  @Test
+  void send_aPlainRefund_movesAllUp() {
     Stretch stretch = placed(5_000, 5_300);
-    refunded(5_050, 5_400, 70, Charge.NO_END);
+    refunded(5_050, 5_400, 70);
     assertThat(stretch.untilNanos()).isEqualTo(5_230);
   }
 
   @Test
-  void lowered_onAnotherBucket_changesNothing() {
+  void send_onAnotherBucket_changesNothing() {
     Stretch stretch = placed(5_000, 5_300);
-    outstanding.lowered(
-        List.of(new Charge("1:b", Act.RESET, 0, 0, Charge.NO_END)),
-        List.of(new Reading(5_000, 5_300)));
+    assertThat(refunding("1:b", 100)).hasSize(1);
     assertThat(stretch.untilNanos()).isEqualTo(5_300);
   }
 
@@ -66,35 +146,87 @@ class OutstandingTest {
    * The race: a refund is made, then the spend, and its news comes while the spend is on its way.
    */
   @Test
-  void lowered_beforeTheSpend_isIgnored() {
+  void answered_beforeTheSpend_isIgnored() {
     Stretch stretch = outstanding.open(spend("1:a")).get(0);
-    refunded(4_999, 5_200, 150, Charge.NO_END);
-    outstanding.place(stretch, 5_000, 5_300);
+    refunded(4_999, 5_200, 150);
+    place(stretch, 5_000, 5_300);
     assertThat(stretch.untilNanos()).isEqualTo(5_300);
   }
 
   /** The race: the spend is made, then a refund, whose news comes before that of the spend. */
   @Test
-  void lowered_whileTheSpendWasOnItsWay_counts() {
+  void answered_whileTheSpendWasOnItsWay_counts() {
     Stretch stretch = outstanding.open(spend("1:a")).get(0);
-    refunded(5_001, 5_300, 150, Charge.NO_END);
-    outstanding.place(stretch, 5_000, 5_300);
+    refunded(5_001, 5_300, 150);
+    place(stretch, 5_000, 5_300);
     assertThat(stretch.untilNanos()).isEqualTo(5_150);
   }
 
+  /** The race: a refund is made, then the spend, whose news comes first. */
   @Test
-  void lapse_placed_givesNothingBack() {
+  void answered_afterALaterSpendWasPlaced_givesThatBackInWhole() {
+    List<Lowering> refund = refunding("1:a", 150);
     Stretch stretch = placed(5_000, 5_300);
-    outstanding.lapse(spend("1:a"));
-    assertThat(stretch.untilNanos()).isZero();
+    assertThat(stretch.untilNanos()).isEqualTo(5_150);
+    answered(refund.get(0), 4_999, 5_350);
+    assertThat(stretch.untilNanos()).isEqualTo(5_300);
   }
 
   @Test
-  void place_manyNeverClosed_areSweptOnceTheirTokensCameBack() {
+  void place_onABucketThatOthersLowered_movesAllUp() {
+    Stretch stretch = placed(5_000, 5_300);
+    assertThat(placed(5_010, 5_200)).isNotNull();
+    assertThat(stretch.untilNanos()).isEqualTo(5_100);
+  }
+
+  @Test
+  void send_aReset_letsAllLapse() {
+    Stretch stretch = placed(5_000, 5_300);
+    Stretch inFlight = outstanding.open(spend("1:a")).get(0);
+    List<Lowering> reset = outstanding.send(List.of(new Charge("1:a", Act.RESET, 0, 0, -1)));
+    assertThat(stretch.untilNanos()).isZero();
+    place(inFlight, 5_000, 5_400);
+    assertThat(inFlight.untilNanos()).isZero();
+    answered(reset.get(0), 5_000, 5_400);
+    assertThat(placed(5_001, 5_101).untilNanos()).isEqualTo(5_101);
+  }
+
+  @Test
+  void place_manyNeverClosed_areForgottenOnceTheirTokensCameBack() {
     for (int i = 0; i < 100_000; i++) {
       Stretch unused = placed(5_000 + 10L * i, 5_100 + 10L * i);
     }
     assertThat(outstanding.size()).isLessThan(3_000);
+    assertThat(settledEarly).hasValue(0);
+  }
+
+  @Test
+  void open_moreThanMay_settlesTheOldest() {
+    Stretch oldest = placed(5_000, 1_000_000_000);
+    for (int i = 0; i < 200_000; i++) {
+      Stretch unused = placed(5_000, 1_000_000_100 + 100L * i);
+    }
+    assertThat(outstanding.size()).isEqualTo(200_000);
+    assertThat(settledEarly).hasValue(1);
+    assertThat(oldest.untilNanos()).isZero();
+  }
+
+  /** A cancellation used to walk through all open reservations of its bucket. */
+  @Test
+  @Timeout(20)
+  void giveBack_among100000_costsMicroseconds() {
+    List<Stretch> stretches = new ArrayList<>();
+    for (int i = 0; i < 100_000; i++) {
+      stretches.add(placed(5_000, 1_000_000_000 + 100L * i));
+    }
+    Collections.shuffle(stretches, new Random(1));
+    for (Stretch stretch : stretches) {
+      Lowering lowering = outstanding.giveBack(stretch, 100, 1_000);
+      if (lowering != null) {
+        answered(lowering, 5_000, 2_000_000_000);
+      }
+    }
+    assertThat(outstanding.size()).isZero();
   }
 
   @Test
@@ -116,7 +248,8 @@ class OutstandingTest {
         new Engine(
             BucketStore.inMemory(() -> 1),
             Engine.NOBODY,
-            new FailureRules(FailureRule.fail(), Map.of(), TimeSource.system()));
+            new FailureRules(FailureRule.fail(), Map.of(), TimeSource.system()),
+            TimeSource.system());
     Transaction two = Transaction.of(samples, "ApiCallsPerKey", "a").withCost(2);
     Reservation cancelled = engine.reserve(limits, List.of(two));
     assertThat(engine.ledger().outstanding().size()).isEqualTo(1);

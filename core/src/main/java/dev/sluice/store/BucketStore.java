@@ -120,6 +120,15 @@ public interface BucketStore extends AutoCloseable {
   }
 
   /**
+   * The present by which the buckets are decided on. Never blocks.
+   *
+   * @return nanoseconds since the Unix epoch; empty where it is not known without asking a server
+   */
+  default OptionalLong nowNanos() {
+    return OptionalLong.empty();
+  }
+
+  /**
    * How many live buckets (those that are not full) the store keeps, for metrics. Never blocks.
    *
    * @return the number, which may still count some that have filled up; empty where the store does

@@ -68,6 +68,11 @@ public final class MemoryStore implements BucketStore {
   }
 
   @Override
+  public OptionalLong nowNanos() {
+    return OptionalLong.of(table.nanos());
+  }
+
+  @Override
   public OptionalLong liveBuckets() {
     return OptionalLong.of(table.tagged());
   }

@@ -11,6 +11,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
@@ -345,6 +346,12 @@ public final class RedisStore implements BucketStore {
 
   private void forgetDenials(List<Charge> charges) {
     charges.forEach(charge -> denials.forget(charge.key()));
+  }
+
+  @Override
+  public OptionalLong nowNanos() {
+    ClientClock clock = wiring.lanes().clock();
+    return clock == null ? OptionalLong.empty() : OptionalLong.of(clock.time().nanos());
   }
 
   @Override

@@ -1,0 +1,201 @@
+package dev.sluice;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.Limits;
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Reading;
+import dev.sluice.store.StoreException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Cancellations whose calls are slow, lost or overtaken: the bucket is never fuller than if the
+ * cancelled reservations had not been made.
+ */
+class LateAnswersTest {
+
+  private static final String LIMIT = "ApiCallsPerKey";
+  private static final String ID = "a";
+
+  private long nowMillis = 10_000;
+  private final SlowStore store = new SlowStore();
+  private final Limiter limiter =
+      Limiter.of(
+          Limits.builder(Catalogue.samples())
+              .limit(LIMIT, Quota.per(10, Duration.ofSeconds(1)))
+              .build(),
+          store);
+
+  /** A call that was not answered yet. */
+  private final class Call {
+    private final List<Charge> charges;
+    private final CompletableFuture<List<Reading>> answer = new CompletableFuture<>();
+    private List<Reading> readings = List.of();
+
+    Call(List<Charge> charges) {
+      this.charges = charges;
+    }
+
+    Call apply() {
+      readings = store.memory.charge(charges);
+      return this;
+    }
+
+    void answer() {
+      assertThat(answer.complete(readings)).isTrue();
+    }
+
+    void lose() {
+      assertThat(answer.completeExceptionally(new StoreException("timed out"))).isTrue();
+    }
+  }
+
+  /** Applies and answers the calls of {@code async()} when the test says so, others at once. */
+  private final class SlowStore implements BucketStore {
+    private final BucketStore memory = BucketStore.inMemory(() -> nowMillis * 1_000_000);
+    private final List<Call> calls = new ArrayList<>();
+
+    @Override
+    public List<Reading> charge(List<Charge> charges) {
+      return memory.charge(charges);
+    }
+
+    @Override
+    public CompletionStage<List<Reading>> chargeAsync(List<Charge> charges) {
+      Call call = new Call(charges);
+      calls.add(call);
+      return call.answer;
+    }
+
+    Call last() {
+      return calls.get(calls.size() - 1);
+    }
+  }
+
+  private void spend() {
+    assertThat(limiter.spend(LIMIT, ID).allowed()).isTrue();
+  }
+
+  private void assertFullInNoLessThan(long millis) {
+    assertThat(limiter.check(LIMIT, ID, 0).resetIn())
+        .isGreaterThanOrEqualTo(Duration.ofMillis(millis));
+  }
+
+  /** The race: an older reservation was given back, and its answer is under way. */
+  @Test
+  void cancel_whileAnOlderCancelIsUnderWay_givesNoTokenTwice() {
+    Reservation older = limiter.reserve(LIMIT, ID);
+    Reservation younger = limiter.reserve(LIMIT, ID);
+    nowMillis += 50;
+    older.cancelAsync();
+    Call slow = store.last().apply();
+    nowMillis += 50;
+    spend();
+    nowMillis += 40;
+    younger.cancel();
+    assertFullInNoLessThan(60);
+    slow.answer();
+  }
+
+  /** The race: an older reservation was given back, and nobody ever learns of it. */
+  @Test
+  void cancel_afterTheAnswerOfAnOlderCancelWasLost_givesNoTokenTwice() {
+    Reservation older = limiter.reserve(LIMIT, ID);
+    Reservation younger = limiter.reserve(LIMIT, ID);
+    nowMillis += 50;
+    older.cancelAsync();
+    store.last().apply().lose();
+    nowMillis += 50;
+    spend();
+    nowMillis += 40;
+    younger.cancel();
+    assertFullInNoLessThan(60);
+  }
+
+  /** The race: two refunds within the tick of a spend, of which the second is answered first. */
+  @Test
+  void cancel_afterTwoRefundsInTheTickOfTheSpend_givesNoTokenTwice() {
+    spend();
+    spend();
+    spend();
+    CompletionStage<Reservation> reserved = limiter.async().reserve(LIMIT, ID, 1);
+    Call spent = store.last().apply();
+    var first = limiter.async().refund(LIMIT, ID, 1);
+    Call firstRefund = store.last().apply();
+    var second = limiter.async().refund(LIMIT, ID, 1);
+    Call secondRefund = store.last().apply();
+    secondRefund.answer();
+    firstRefund.answer();
+    spent.answer();
+    assertThat(first).isCompleted();
+    assertThat(second).isCompleted();
+    nowMillis += 200;
+    spend();
+    nowMillis += 50;
+    reserved.toCompletableFuture().join().cancel();
+    assertFullInNoLessThan(50);
+  }
+
+  /** The race: a cancellation that was sent later is applied first. */
+  @Test
+  void cancel_overtakingThatOfAYoungerReservation_givesNoTokenTwice() {
+    Reservation older = limiter.reserve(LIMIT, ID);
+    Reservation younger = limiter.reserve(LIMIT, ID);
+    nowMillis += 50;
+    younger.cancelAsync();
+    Call late = store.last();
+    older.cancel();
+    nowMillis += 50;
+    spend();
+    nowMillis += 10;
+    late.apply().answer();
+    assertFullInNoLessThan(90);
+  }
+
+  /** The race: a refund that was sent later is applied before a cancellation. */
+  @Test
+  void refund_overtakingACancel_givesNoTokenTwice() {
+    Reservation reservation = limiter.reserve(LIMIT, ID);
+    reservation.cancelAsync();
+    Call late = store.last();
+    Decision refund = limiter.refund(LIMIT, ID, 1);
+    assertThat(refund.resetIn()).as("what it left").isEqualTo(Duration.ofMillis(100));
+    spend();
+    nowMillis += 10;
+    late.apply().answer();
+    assertFullInNoLessThan(90);
+  }
+
+  @Test
+  void cancel_ofTwoInFlight_restoresExactlyWhatWasThere() {
+    spend();
+    nowMillis += 1;
+    Reservation older = limiter.reserve(LIMIT, ID, 2);
+    Reservation younger = limiter.reserve(LIMIT, ID, 3);
+    older.cancelAsync();
+    Call first = store.last().apply();
+    younger.cancelAsync();
+    store.last().apply().answer();
+    first.answer();
+    assertThat(limiter.check(LIMIT, ID, 0).resetIn()).isEqualTo(Duration.ofMillis(99));
+  }
+
+  @Test
+  void cancel_afterAnotherWasAnswered_restoresExactlyWhatWasThere() {
+    Reservation older = limiter.reserve(LIMIT, ID, 2);
+    Reservation younger = limiter.reserve(LIMIT, ID, 3);
+    nowMillis += 150;
+    older.cancelAsync();
+    store.last().apply().answer();
+    younger.cancel();
+    assertThat(limiter.check(LIMIT, ID, 0).resetIn()).isZero();
+  }
+}
