@@ -77,6 +77,9 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
           Kind.RESET,
           Kind.BATCH,
           Kind.RESERVE,
+          Kind.RESERVE_TOGETHER,
+          Kind.RESERVE_BATCH,
+          Kind.RESERVE_BLOCKING,
           Kind.LIMITS);
 
   private static final Set<Kind> FAULTS = EnumSet.range(Kind.BLOCK, Kind.CLOCK_STEP);
@@ -102,6 +105,12 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
       case BATCH -> Step.of(at, kind, process, id, 2 + dice.below(3), cost);
       case RESERVE ->
           Step.of(at, kind, process, limit, id, cost, dice.one(-2, -1, 0, 1, 5, 20, 100));
+      case RESERVE_TOGETHER ->
+          Step.of(at, kind, process, limit, id % 5, 2 + dice.below(4), dice.one(0, 1, 5, 20, 100));
+      case RESERVE_BATCH ->
+          Step.of(at, kind, process, id, 2 + dice.below(3), cost, dice.one(0, 1, 5, 20, 100));
+      case RESERVE_BLOCKING ->
+          Step.of(at, kind, process, limit, id, cost, dice.one(0, 1, 5, 20, 100));
       case LIMITS -> Step.of(at, kind, process, dice.below(4));
       default -> Step.of(at, kind, process, limit, id, cost);
     };

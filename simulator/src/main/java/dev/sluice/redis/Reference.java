@@ -131,11 +131,12 @@ final class Reference {
     if (charge.act() == Act.FORGIVE) {
       forgiven(bucket, process, charge, nowNanos, tatNanos, afterNanos);
     }
-    if (charge.act() == Act.RESET || charge.act() == Act.REFUND) {
+    boolean forgives = charge.act() == Act.FORGIVE && writes;
+    if (charge.act() == Act.RESET || charge.act() == Act.REFUND || forgives) {
       boolean isOthers = bucket.loweredBy != process && bucket.loweredBy != NOBODY;
       bucket.loweredBy = isOthers ? SEVERAL : process;
       if (charge.act() == Act.REFUND && bucket.loweredBy == SEVERAL && writes) {
-        // What another process gave back or reset is not seen, docs/stores.md says so.
+        // What another process gave back, reset or forgave is not seen, docs/stores.md says so.
         bucket.entries.add(
             new Entry(Kind.LOSS, world.now(), nowNanos, afterNanos, afterNanos, true));
       }

@@ -19,10 +19,14 @@ import dev.sluice.store.StoreException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -196,6 +200,19 @@ final class SimulatedProcess {
       case RESERVE ->
           reserve(
               List.of(transaction(step.number(0), step.number(1), step.number(2))), step.number(3));
+      case RESERVE_TOGETHER -> {
+        for (int i = 0; i < step.number(2); i++) {
+          reserve(List.of(transaction(step.number(0), step.number(1), 1)), step.number(3));
+        }
+      }
+      case RESERVE_BATCH -> {
+        List<Transaction> some = some(step.number(0), step.number(1), step.number(2));
+        reserve(some, held -> cancelSome(held, t -> !t.name().equals(A)), step.number(3));
+      }
+      case RESERVE_BLOCKING -> {
+        Transaction one = transaction(step.number(0), step.number(1), step.number(2));
+        reserve(List.of(one), held -> cancelSome(held, t -> true), step.number(3));
+      }
       case LIMITS -> limits.replace(LIMITS[step.number(0)]);
       case BLOCK -> nextBlocks = step.number(0) * 1_000_000L;
       case OBSERVER_THROWS ->
@@ -234,7 +251,7 @@ final class SimulatedProcess {
     private final String name;
     private final List<Transaction> transactions;
     private final long start = world.now();
-    private final List<Granted> granted = new ArrayList<>();
+    private final Map<Transaction, Granted> granted = new LinkedHashMap<>();
     private final boolean unwritten;
     private boolean ended;
 
@@ -314,7 +331,7 @@ final class SimulatedProcess {
               reference.granted(
                   name, transaction.bucketKey(), nanos(part.decidedAt()), nanos(part.tat()));
           if (one != null) {
-            granted.add(one);
+            granted.put(transaction, one);
           }
         } else if (part.denied()) {
           requireTrue(part, transaction);
@@ -528,7 +545,14 @@ final class SimulatedProcess {
             });
   }
 
+  /** What a caller holds: a reservation, and how it came to it. */
+  private record Held(Operation made, Reservation reservation) {}
+
   private void reserve(List<Transaction> transactions, int millis) {
+    reserve(transactions, held -> cancel(held, transactions), millis);
+  }
+
+  private void reserve(List<Transaction> transactions, Consumer<Held> cancel, int millis) {
     Operation operation = new Operation("reserve", transactions);
     CompletionStage<Reservation> stage = call(operation, () -> async.reserve(transactions));
     if (stage == null) {
@@ -550,17 +574,45 @@ final class SimulatedProcess {
                 world.after(
                     millis * 1_000_000L,
                     new Actor("p" + index + ".holder"),
-                    () -> cancel(operation, reservation, transactions));
+                    () -> cancel.accept(new Held(operation, reservation)));
               }
             });
   }
 
-  private void cancel(Operation made, Reservation reservation, List<Transaction> transactions) {
+  private void cancel(Held held, List<Transaction> transactions) {
     Operation operation = new Operation("cancel", transactions);
-    made.granted.forEach(reference::cancelled);
-    CompletionStage<Void> stage = call(operation, reservation::cancelAsync);
+    held.made.granted.values().forEach(reference::cancelled);
+    CompletionStage<Void> stage = call(operation, held.reservation::cancelAsync);
     if (stage != null) {
       ended(operation, stage);
+    }
+  }
+
+  /** A caller that waits, and gives back a part of what it holds. */
+  private void cancelSome(Held held, Predicate<Transaction> which) {
+    List<Transaction> chosen = held.made.transactions.stream().filter(which).toList();
+    if (blocking) {
+      held.reservation.close();
+      return;
+    }
+    blocking = true;
+    Operation operation = new Operation("blocking cancel", chosen);
+    held.made.granted.forEach(
+        (transaction, granted) -> {
+          if (which.test(transaction)) {
+            reference.cancelled(granted);
+          }
+        });
+    try {
+      held.reservation.cancel(which);
+      operation.end("done");
+    } catch (StoreException e) {
+      operation.failed(e);
+    } catch (Throwable e) {
+      operation.end("threw");
+      world.violated(() -> operation.name + " threw " + e);
+    } finally {
+      blocking = false;
     }
   }
 

@@ -35,6 +35,12 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
     OBSERVE,
     /** limit, id, cost, after how many milliseconds it is cancelled (-1: closed, -2: never). */
     RESERVE,
+    /** limit, id, how many, after how many milliseconds all are cancelled at once. */
+    RESERVE_TOGETHER,
+    /** the first id, how many, the cost of each, after how many milliseconds; A stays spent. */
+    RESERVE_BATCH,
+    /** limit, id, cost, after how many milliseconds it is cancelled by a caller that waits. */
+    RESERVE_BLOCKING,
     /** the limits of this process from now on. */
     LIMITS,
     /** the next caller's continuation blocks for so many milliseconds. */
