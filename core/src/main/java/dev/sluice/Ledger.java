@@ -66,7 +66,7 @@ final class Ledger {
     try {
       List<Reading> readings = store.charge(charges);
       if (alone && mayForgive(act, charges, readings)) {
-        readings = afterForgiving(charges, store.charge(forgiving(charges)));
+        readings = afterForgiving(charges, forgive(charges));
       }
       stored(act, charges.size(), null, start);
       return readings;
@@ -215,8 +215,10 @@ final class Ledger {
               if (!mayForgive(act, charges, readings)) {
                 return CompletableFuture.completedFuture(readings);
               }
-                    return store
-                  .chargeAsync(forgiving(charges))
+              List<Lowering> lowerings = outstanding.send(forgiving(charges));
+              return store
+                  .chargeAsync(Lowering.charges(lowerings))
+                  .whenComplete((found, failure) -> settled(lowerings, found, failure))
                   .thenApply(found -> afterForgiving(charges, found));
             });
   }
@@ -234,9 +236,29 @@ final class Ledger {
         && forgiven.tryForgive(charge.key(), charge.offsetNanos(), found.nowNanos());
   }
 
-  private List<Charge> forgiving(List<Charge> charges) {
+  private List<Reading> forgive(List<Charge> charges) {
+    List<Lowering> lowerings = outstanding.send(forgiving(charges));
+    try {
+      List<Reading> found = store.charge(Lowering.charges(lowerings));
+      settled(lowerings, found, null);
+      return found;
+    } catch (RuntimeException | Error e) {
+      settled(lowerings, null, e);
+      throw e;
+    }
+  }
+
+  private void settled(
+      List<Lowering> lowerings, @Nullable List<Reading> found, @Nullable Throwable failure) {
+    if (found == null || failure != null) {
+      outstanding.failed(lowerings);
+    } else {
+      outstanding.answered(lowerings, found);
+    }
+  }
+
+  private static List<Charge> forgiving(List<Charge> charges) {
     Charge charge = charges.get(0);
-    outstanding.lapse(charge.key());
     return List.of(
         new Charge(
             charge.key(),

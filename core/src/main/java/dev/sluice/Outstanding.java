@@ -145,17 +145,6 @@ final class Outstanding {
     }
   }
 
-  /** Before a debt is forgiven: what is outstanding gives nothing back. */
-  void lapse(String key) {
-    Stripe stripe = stripe(key);
-    synchronized (stripe) {
-      Line line = stripe.lines.get(key);
-      if (line != null) {
-        stripe.lapse(line);
-      }
-    }
-  }
-
   /**
    * Says where on the time line the tokens of an opened stretch were taken.
    *
@@ -184,7 +173,11 @@ final class Outstanding {
     }
   }
 
-  /** Before refunds and resets that belong to no stretch: says what to charge in their place. */
+  /**
+   * Before refunds that belong to no stretch, resets, and forgiven debts: says what to charge in
+   * their place. What is outstanding gives nothing back after a reset, nor where a debt was
+   * forgiven.
+   */
   List<Lowering> send(List<Charge> charges) {
     List<Lowering> lowerings = new ArrayList<>(charges.size());
     for (Charge charge : charges) {
@@ -512,7 +505,7 @@ final class Outstanding {
       Line line = mark.line;
       mark.state = State.LEAVING;
       Charge asked = charge;
-      if (charge.act() == Charge.Act.RESET) {
+      if (charge.act() == Charge.Act.RESET || charge.act() == Charge.Act.FORGIVE) {
         lapse(line);
         mark.isReset = true;
         line.resets++;
@@ -540,7 +533,7 @@ final class Outstanding {
       long nowNanos = found.nowNanos();
       see(line, nowNanos);
       long afterNanos = charge.tatAfterNanos(nowNanos, found.tatNanos(), true);
-      boolean reset = charge.act() == Charge.Act.RESET;
+      boolean reset = at.isReset;
       long byNanos = reset ? 0 : found.tatNanos() - afterNanos;
       long lessNanos = at.refundNanos - byNanos;
       if (at.placed != 0) {

@@ -67,17 +67,17 @@ import org.jspecify.annotations.Nullable;
  * what was taken and has not been refilled since, never over the bucket's capacity; nothing if the
  * bucket was reset through this limiter since, or its limit is disabled now. For one process the
  * bucket is never fuller than if the cancelled reservations had not been made, even if calls are
- * slow, fail or overtake each other; a cancellation that overlaps another one of the same bucket may
- * give back less for that. (A reset by another process is not seen, nor a refund; what is given back
- * stays within the bucket's capacity.)
+ * slow, fail or overtake each other; a cancellation that overlaps another one of the same bucket
+ * may give back less for that. (A reset by another process is not seen, nor a refund; what is given
+ * back stays within the bucket's capacity.)
  *
  * <p>Close every reservation. A limiter follows 1,000,000 open ones; beyond that the oldest stays
  * spent for good, and {@link LimiterObserver#settledEarly} is called. One that is not closed is
  * forgotten once its tokens have been refilled. Cancelling costs O(log n) with n open reservations
  * on its bucket.
  *
- * <p>Where a {@link FailureRule} decided in place of the store, what it took from this
- * process's memory is given back to that; where it only allowed, nothing was taken.
+ * <p>Where a {@link FailureRule} decided in place of the store, what it took from this process's
+ * memory is given back to that; where it only allowed, nothing was taken.
  *
  * <p>Thread-safe. {@link #cancel()} blocks as a spend does, {@link #cancelAsync} does not.
  */
