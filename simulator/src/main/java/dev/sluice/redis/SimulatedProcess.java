@@ -590,13 +590,14 @@ final class SimulatedProcess {
 
   /** A caller that waits, and gives back a part of what it holds. */
   private void cancelSome(Held held, Predicate<Transaction> which) {
-    List<Transaction> chosen = held.made.transactions.stream().filter(which).toList();
-    if (blocking) {
+    if (!world.blocking(() -> waitForCancel(held, which))) {
       held.reservation.close();
-      return;
     }
-    blocking = true;
-    Operation operation = new Operation("blocking cancel", chosen);
+  }
+
+  private void waitForCancel(Held held, Predicate<Transaction> which) {
+    Operation operation =
+        new Operation("blocking cancel", held.made.transactions.stream().filter(which).toList());
     held.made.granted.forEach(
         (transaction, granted) -> {
           if (which.test(transaction)) {
@@ -611,8 +612,6 @@ final class SimulatedProcess {
     } catch (Throwable e) {
       operation.end("threw");
       world.violated(() -> operation.name + " threw " + e);
-    } finally {
-      blocking = false;
     }
   }
 
