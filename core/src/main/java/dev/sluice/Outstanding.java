@@ -317,7 +317,7 @@ final class Outstanding {
       this.key = key;
     }
 
-    @SuppressWarnings("NonAtomicOperationOnVolatileField") // written under the stripe's lock
+    @SuppressWarnings("NonAtomicVolatileUpdate") // written under the stripe's lock
     void moved() {
       version++;
     }
