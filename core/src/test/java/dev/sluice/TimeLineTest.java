@@ -65,7 +65,7 @@ class TimeLineTest {
 
     private void act() {
       int size = list.size();
-      long nanos = random.nextInt(100) - 70;
+      long nanos = random.nextInt(100) - 70L;
       if (size == 0 || random.nextInt(3) == 0) {
         int place = random.nextInt(4) == 0 ? random.nextInt(size + 1) : size;
         Point point = new Point();

@@ -184,7 +184,9 @@ final class Reference {
   private void stale(
       Fleet known, SimulatedServer server, Charge charge, long tatNanos, long afterNanos) {
     staleSpends.add(afterNanos);
-    if (Long.compareUnsigned(afterNanos, tatNanos) > 0
+    boolean late = server.lastTrouble() > world.now() - LATE_FAILOVER_NANOS; // calls lay in wait
+    if (!late
+        && Long.compareUnsigned(afterNanos, tatNanos) > 0
         && known.replacedSince(server, LATE_FAILOVER_NANOS)) {
       world.violated(
           () ->

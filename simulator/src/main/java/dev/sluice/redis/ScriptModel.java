@@ -132,8 +132,8 @@ final class ScriptModel {
       long afterNanos = afterNanos(charge, tatNanos, passes);
       String refused = null;
       if (afterNanos != tatNanos) {
-        if (Long.compareUnsigned(afterNanos, nowNanos) <= 0) {
-          refused = tatNanos == Gcra.NO_TAT ? null : keys.delete(charge.key());
+        if (afterNanos == Gcra.NO_TAT) {
+          refused = keys.delete(charge.key());
         } else {
           long expiresAtMillis =
               ownClock

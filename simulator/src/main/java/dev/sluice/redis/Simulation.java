@@ -19,7 +19,7 @@ final class Simulation {
   private final World world;
   private final Fleet fleet;
   private final List<SimulatedProcess> processes = new ArrayList<>();
-  private final boolean clocksStep;
+  private final boolean hasFaults;
 
   private Simulation(Plan plan, boolean keepsHistory) {
     this.plan = plan;
@@ -28,7 +28,7 @@ final class Simulation {
     Dice dice = new Dice(plan.seed());
     this.fleet = new Fleet(plan.topology(), world, reference, dice.fork(1), false);
     reference.watch(fleet);
-    this.clocksStep = plan.has(Step.Kind.CLOCK_STEP);
+    this.hasFaults = plan.steps().stream().anyMatch(step -> step.kind().isFault());
     for (int i = 0; i < plan.setting("processes"); i++) {
       processes.add(new SimulatedProcess(i, plan, world, fleet, reference, dice.fork(100 + i)));
     }
@@ -55,7 +55,7 @@ final class Simulation {
         last = Math.max(last, step.at() + LONGEST_CALL_NANOS + durationOf(step));
       }
     }
-    if (plan.steps().stream().anyMatch(step -> step.kind().isFault())) {
+    if (hasFaults) {
       for (long at = 0; at < RECOVERY_NANOS - 600 * MILLI; at += 100 * MILLI) {
         world.at(last + at, callers, () -> processes.forEach(SimulatedProcess::askAround));
       }
@@ -112,7 +112,7 @@ final class Simulation {
   private void requireFewDenials() {
     int observed = processes.stream().mapToInt(SimulatedProcess::observed).sum();
     int denied = processes.stream().mapToInt(SimulatedProcess::observedDenied).sum();
-    if (observed >= ENOUGH_OBSERVED && denied * 100 > observed && !clocksStep) {
+    if (observed >= ENOUGH_OBSERVED && denied * 100 > observed && !hasFaults) {
       world.violated(
           () ->
               World.text(
