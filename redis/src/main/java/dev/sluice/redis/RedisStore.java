@@ -204,15 +204,17 @@ public final class RedisStore implements BucketStore {
 
     @Override
     public boolean cancel(boolean interrupt) {
+      boolean cancelled = super.cancel(interrupt); // first, or the answer would say how it ended
       answer.cancel(false);
-      return super.cancel(interrupt);
+      return cancelled;
     }
 
     /** Also by a time-out that the caller has set. */
     @Override
     public boolean completeExceptionally(Throwable failure) {
+      boolean ended = super.completeExceptionally(failure);
       answer.cancel(false);
-      return super.completeExceptionally(failure);
+      return ended;
     }
   }
 
