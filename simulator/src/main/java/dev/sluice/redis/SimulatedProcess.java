@@ -52,6 +52,7 @@ final class SimulatedProcess {
 
   private final World world;
   private final Fleet fleet;
+  private final boolean hasFaults;
   private final Reference reference;
   private final int index;
   private final SimulatedTiming timing;
@@ -73,6 +74,7 @@ final class SimulatedProcess {
     this.index = index;
     this.world = world;
     this.fleet = fleet;
+    this.hasFaults = plan.steps().stream().anyMatch(step -> step.kind().isFault());
     this.reference = reference;
     this.timing = new SimulatedTiming(world, dice.fork(1), "p" + index);
     this.network =
@@ -350,7 +352,7 @@ final class SimulatedProcess {
         return;
       }
       long since = start;
-      if (key.contains(":o")) {
+      if (key.contains(":o") && !hasFaults) {
         since -= 8 * network.latencyNanos() + 1_000_000; // a round trip, and what its ends take
       } else if (reference.loosened(key) > start - DENIALS_NANOS) {
         since -= DENIALS_NANOS; // another process' refund is seen a little later
