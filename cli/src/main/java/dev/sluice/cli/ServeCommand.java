@@ -108,6 +108,22 @@ final class ServeCommand implements Callable<Integer> {
   private String http = "127.0.0.1:8080";
 
   @Option(
+      names = "--host",
+      paramLabel = "NAME",
+      description =
+          "A name that clients use for this server, besides localhost and IP addresses; * allows"
+              + " any. Requests for another Host are refused. Repeatable.")
+  private List<String> hosts = new ArrayList<>();
+
+  @Option(
+      names = "--allow-origin",
+      paramLabel = "ORIGIN",
+      description =
+          "An origin, such as https://example.com, whose web pages may ask this server; * allows"
+              + " any. Others are refused. Repeatable.")
+  private List<String> origins = new ArrayList<>();
+
+  @Option(
       names = "--overrides-db",
       paramLabel = "URL",
       description =
@@ -235,12 +251,14 @@ final class ServeCommand implements Callable<Integer> {
     Limiter.Builder limiting = Limiter.builder(table.limits(), buckets).observer(metrics.metrics());
     failureRules.applyTo(limiting);
     Limiter limiter = limiting.build();
-    SluiceServer server =
+    SluiceServer.Builder building =
         SluiceServer.builder(address)
             .part(new HttpPart(limiter, () -> ready(buckets, table), onMissing()))
             .part(metrics)
-            .requestLog(requestLog)
-            .start();
+            .requestLog(requestLog);
+    hosts.forEach(building::host);
+    origins.forEach(building::origin);
+    SluiceServer server = building.start();
     console
         .err()
         .printf(

@@ -74,7 +74,8 @@ final class ServeCommandTest {
     try (CliProcess cli = CliProcess.start("serve", "--http", "127.0.0.1:0");
         BufferedReader err = cli.err()) {
       String server = untilReady(err);
-      String head = "POST /v1/spend HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n";
+      String head =
+          "POST /v1/spend HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
       for (String broken :
           List.of(
               head + "Content-Length: 100\r\n\r\n{",

@@ -5,20 +5,32 @@ import com.linecorp.armeria.common.SessionProtocol;
 import com.linecorp.armeria.server.Server;
 import com.linecorp.armeria.server.ServerBuilder;
 import com.linecorp.armeria.server.logging.AccessLogWriter;
+import io.netty.channel.AdaptiveRecvByteBufAllocator;
+import io.netty.channel.ChannelConfig;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.RecvByteBufAllocator;
+import io.netty.channel.WriteBufferWaterMark;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * One port and the parts that answer on it, running until it is closed.
  *
  * <p>Every bound is set here, none is left to a default: how long a client may be silent or take
- * for a request, how many there may be, and how much each may send. Thread-safe; {@link
- * Builder#start} blocks until the port is open, {@link #close} until the last answer is out, up to
- * {@link #LONGEST_SHUTDOWN}.
+ * for a request, how many clients there may be, how much each may send, and how much all of them
+ * together may make the server hold. Thread-safe; {@link Builder#start} blocks until the port is
+ * open, {@link #close} until the last answer is out, up to {@link #LONGEST_SHUTDOWN}.
  */
 public final class SluiceServer implements AutoCloseable {
 
@@ -28,14 +40,26 @@ public final class SluiceServer implements AutoCloseable {
   /** How long a request may take, from its first header to the answer. */
   public static final Duration REQUEST_TIMEOUT = Duration.ofSeconds(10);
 
-  /** How long {@link #close} waits for answers that are under way. */
-  public static final Duration LONGEST_SHUTDOWN = Duration.ofSeconds(3);
+  /** How long a client may take to read an answer, after {@link #REQUEST_TIMEOUT}. */
+  public static final Duration READ_TIMEOUT = Duration.ofSeconds(10);
 
-  /** The most connections at a time; one more is closed at once. */
+  /**
+   * How long the server says that it is not ready, before it stops to accept connections: load
+   * balancers need that time to notice.
+   */
+  public static final Duration UNREADY_PERIOD = Duration.ofSeconds(1);
+
+  /** How long {@link #close} waits for answers that are under way. */
+  public static final Duration LONGEST_SHUTDOWN = Duration.ofSeconds(10);
+
+  /** The most connections at a time; one more takes the place of an idle one. */
   public static final int MAX_CONNECTIONS = 10_000;
 
-  /** The largest request body, in bytes. */
-  public static final int MAX_BODY = 1 << 20;
+  /** The most connections at a time from one IPv4 address or one IPv6 network of 64 bits. */
+  public static final int MAX_CONNECTIONS_PER_PEER = 2_500;
+
+  /** The largest request body, in bytes: a batch of 1000 transactions fits. */
+  public static final int MAX_BODY = 128 << 10;
 
   /** The largest request line, in bytes: an id of 1024 characters, percent-encoded, fits. */
   public static final int MAX_LINE = 16 << 10;
@@ -44,14 +68,44 @@ public final class SluiceServer implements AutoCloseable {
   public static final int MAX_HEADERS = 16 << 10;
 
   /** The most requests at a time on one HTTP/2 connection. */
-  public static final int MAX_STREAMS = 1000;
+  public static final int MAX_STREAMS = 100;
 
+  /** The part of the heap that requests in flight may hold: one in this many. */
+  public static final int HEAP_PER_BUDGET = 4;
+
+  private static final int STREAM_WINDOW = 64 << 10;
+  private static final int CONNECTION_WINDOW = 256 << 10;
+  private static final int READ_BUFFER = 16 << 10;
+  private static final int FIRST_READ_BUFFER = 2 << 10;
+  private static final int LEAST_READ_BUFFER = 512;
+  private static final int LOW_WATER = 32 << 10;
+  private static final int HIGH_WATER = 64 << 10;
+  private static final WriteBufferWaterMark WATER_MARK =
+      new WriteBufferWaterMark(LOW_WATER, HIGH_WATER);
+  private static final int BEING_CLOSED = 256;
+  private static final Duration SWEEP_EVERY = Duration.ofMillis(250);
+  private static final Duration IDLE_AT_THE_END = Duration.ofSeconds(1);
+  private static final Logger log = LoggerFactory.getLogger(SluiceServer.class);
   private static final Duration QUIET_PERIOD = Duration.ofMillis(100);
 
   private final Server server;
+  private final Traffic traffic;
+  private final Duration unready;
+  private final ScheduledFuture<?> sweeps;
 
-  private SluiceServer(Server server) {
+  private SluiceServer(Server server, Traffic traffic, Duration unready) {
     this.server = server;
+    this.traffic = traffic;
+    this.unready = unready;
+    this.sweeps =
+        server
+            .config()
+            .workerGroup()
+            .scheduleAtFixedRate(
+                traffic::sweep,
+                SWEEP_EVERY.toMillis(),
+                SWEEP_EVERY.toMillis(),
+                TimeUnit.MILLISECONDS);
   }
 
   /**
@@ -73,8 +127,25 @@ public final class SluiceServer implements AutoCloseable {
     return Objects.requireNonNull(server.activePort(), "the server was closed").localAddress();
   }
 
+  /**
+   * Stops the server so that no client loses a request. First {@code /readyz} answers 503 for the
+   * unready period; then the port is closed, each client is told that its connection ends, and each
+   * request in flight is answered. A thread that is interrupted cuts this short.
+   */
   @Override
   public void close() {
+    traffic.unready();
+    try {
+      TimeUnit.NANOSECONDS.sleep(unready.toNanos());
+      traffic.startClosing();
+      if (!traffic.awaitEnd(IDLE_AT_THE_END, LONGEST_SHUTDOWN)) {
+        log.warn("stopped with requests in flight: they took longer than {}", LONGEST_SHUTDOWN);
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    traffic.closeAll(); // an unread HTTP/2 response would hold up the library for ever
+    sweeps.cancel(false);
     server.stop().join();
   }
 
@@ -84,7 +155,12 @@ public final class SluiceServer implements AutoCloseable {
     private final List<Part> parts = new ArrayList<>();
     private Duration idleTimeout = IDLE_TIMEOUT;
     private Duration requestTimeout = REQUEST_TIMEOUT;
+    private Duration unready = UNREADY_PERIOD;
     private int maxConnections = MAX_CONNECTIONS;
+    private int maxConnectionsPerPeer = MAX_CONNECTIONS_PER_PEER;
+    private long budgetBytes = Runtime.getRuntime().maxMemory() / HEAP_PER_BUDGET;
+    private final Set<String> hosts = new HashSet<>();
+    private final Set<String> origins = new HashSet<>();
     private boolean requestLog;
 
     private Builder(InetSocketAddress address) {
@@ -128,8 +204,73 @@ public final class SluiceServer implements AutoCloseable {
     }
 
     /**
+     * Sets how long the server says that it is not ready before it stops to accept connections;
+     * {@link #UNREADY_PERIOD} if not called.
+     *
+     * @param period zero or longer
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder unreadyPeriod(Duration period) {
+      this.unready = period;
+      return this;
+    }
+
+    /**
+     * Sets how many connections one IPv4 address, or one IPv6 network of 64 bits, may have at a
+     * time; {@link #MAX_CONNECTIONS_PER_PEER} if not called.
+     *
+     * @param most at least 1
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder maxConnectionsPerPeer(int most) {
+      this.maxConnectionsPerPeer = most;
+      return this;
+    }
+
+    /**
+     * Sets how many bytes requests in flight may hold together, incomplete bodies and unread
+     * responses included; the heap over {@link #HEAP_PER_BUDGET} if not called. A request counts
+     * for 16 KiB and its body; one peer may hold half of it.
+     *
+     * @param most at least 1 MiB
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder maxBytesInFlight(long most) {
+      this.budgetBytes = most;
+      return this;
+    }
+
+    /**
+     * Adds a name that clients may use for this server in {@code Host}. {@code localhost} and IP
+     * addresses need not be added.
+     *
+     * @param name a host name without port; {@code *} for any
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder host(String name) {
+      hosts.add(name.toLowerCase(Locale.ROOT));
+      return this;
+    }
+
+    /**
+     * Adds an origin whose web pages may ask this server; none but its own may if not called.
+     *
+     * @param origin such as {@code https://example.com}; {@code *} for any
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder origin(String origin) {
+      origins.add(origin.toLowerCase(Locale.ROOT));
+      return this;
+    }
+
+    /**
      * Sets how many connections there may be at a time; {@link #MAX_CONNECTIONS} if not called. One
-     * more is closed at once.
+     * more takes the place of one without a request, or is closed at once.
      *
      * @param most at least 1
      * @return this
@@ -159,23 +300,45 @@ public final class SluiceServer implements AutoCloseable {
      * @throws AddressException if the port can't be opened
      */
     public SluiceServer start() {
+      Traffic traffic =
+          new Traffic(
+              budgetBytes,
+              maxConnections,
+              maxConnectionsPerPeer,
+              requestTimeout.plus(READ_TIMEOUT));
       ServerBuilder builder =
           Server.builder()
               .port(address, SessionProtocol.HTTP)
+              .defaultHostname("localhost") // what a request without Host is taken for
               .idleTimeout(idleTimeout)
               .requestTimeout(requestTimeout)
-              .maxNumConnections(maxConnections)
+              .maxNumConnections(maxConnections + BEING_CLOSED)
               .maxRequestLength(MAX_BODY)
               .http1MaxInitialLineLength(MAX_LINE)
               .http1MaxHeaderSize(MAX_HEADERS)
               .http2MaxHeaderListSize(MAX_HEADERS)
               .http2MaxStreamsPerConnection(MAX_STREAMS)
+              .http2InitialStreamWindowSize(STREAM_WINDOW)
+              .http2InitialConnectionWindowSize(CONNECTION_WINDOW)
+              .childChannelOption(ChannelOption.RECVBUF_ALLOCATOR, readBuffers())
+              .childChannelPipelineCustomizer(
+                  pipeline -> {
+                    ChannelConfig config = pipeline.channel().config();
+                    config.setWriteBufferWaterMark(WATER_MARK);
+                    // Who has sent all that it has to say still gets every answer.
+                    config.setOption(ChannelOption.ALLOW_HALF_CLOSURE, true);
+                    traffic.admit(pipeline);
+                  })
               .gracefulShutdownTimeout(QUIET_PERIOD, LONGEST_SHUTDOWN)
+              .unloggedExceptionsReportInterval(Duration.ZERO) // they are answers, or logged here
               .disableServerHeader();
       if (requestLog) {
         builder.accessLogWriter(AccessLogWriter.common(), true);
       }
       parts.forEach(part -> part.addTo(builder));
+      // In the order in which a request meets them.
+      builder.decorator(new RequestChecks(Set.copyOf(hosts), Set.copyOf(origins), traffic));
+      builder.decorator(new Exchanges(traffic));
       Server server = builder.build();
       try {
         server.start().join();
@@ -183,7 +346,13 @@ public final class SluiceServer implements AutoCloseable {
         server.close();
         throw AddressException.of(address, e);
       }
-      return new SluiceServer(server);
+      return new SluiceServer(server, traffic, unready);
+    }
+
+    /** One buffer at a time, so that the valve may shut after each. */
+    private static RecvByteBufAllocator readBuffers() {
+      return new AdaptiveRecvByteBufAllocator(LEAST_READ_BUFFER, FIRST_READ_BUFFER, READ_BUFFER)
+          .maxMessagesPerRead(1);
     }
   }
 }

@@ -17,6 +17,7 @@ import com.linecorp.armeria.server.ServerErrorHandler;
 import com.linecorp.armeria.server.ServiceConfig;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.server.RefusedException;
 import dev.sluice.server.SluiceServer;
 import dev.sluice.server.wire.WireException;
 import dev.sluice.store.StoreException;
@@ -41,6 +42,9 @@ final class Failures implements ServerErrorHandler {
     }
     if (cause instanceof HttpStatusException refused) {
       return Answers.fault(Fault.ofStatus(refused.httpStatus(), null));
+    }
+    if (cause instanceof RefusedException refused) {
+      return Answers.fault(Fault.refused(refused));
     }
     if (isClients(cause)) {
       return Answers.fault(

@@ -2,6 +2,7 @@ package dev.sluice.server.http;
 
 import com.linecorp.armeria.common.HttpStatus;
 import dev.sluice.server.wire.Mistake;
+import dev.sluice.server.RefusedException;
 import dev.sluice.server.wire.WireException;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -133,6 +134,12 @@ record Fault(
             "the request was not decided; the server's log has the cause, under the incident",
             null)
         .withIncident(incident);
+  }
+
+  /** What the server refused before it came to a resource. */
+  static Fault refused(RefusedException refused) {
+    return new Fault(
+        refused.status(), refused.type(), refused.title(), refused.detail(), /* field= */ null);
   }
 
   /** What the HTTP library refused by itself. */

@@ -5,9 +5,11 @@ import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.server.HttpService;
+import com.linecorp.armeria.server.Route;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A path with one method of its own. What all paths have in common: {@code OPTIONS} lists the
@@ -27,6 +29,15 @@ abstract class Resource implements HttpService {
   /** Answers a request of the resource's method; may throw, or fail later. */
   abstract CompletionStage<AggregatedHttpResponse> answer(
       ServiceRequestContext context, HttpRequest request);
+
+  /**
+   * Never: the library keeps a path as it was first spelled, and would show the next client's path
+   * in that spelling.
+   */
+  @Override
+  public final boolean shouldCachePath(String path, @Nullable String query, Route route) {
+    return false;
+  }
 
   @Override
   public final HttpResponse serve(ServiceRequestContext context, HttpRequest request) {

@@ -14,6 +14,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.SocketException;
+import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
@@ -51,8 +52,8 @@ final class HttpBoundsTest {
       strings = {
         "",
         "GET /hea",
-        "GET /healthz HTTP/1.1\r\nHost: x\r\n",
-        "POST /v1/spend HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        "GET /healthz HTTP/1.1\r\nHost: localhost\r\n",
+        "POST /v1/spend HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
             + "Content-Length: 100\r\n\r\n{"
       })
   void client_thatNeverFinishes_isHungUpOn(String beginning) throws IOException {
@@ -75,7 +76,8 @@ final class HttpBoundsTest {
     for (int i = 0; i < 20; i++) {
       String body = "{\"limit\":\"ApiCallsPerKey\",\"id\":\"" + pieceBytes + "-" + i + "\"}";
       requests
-          .append("POST /v1/check HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n")
+          .append(
+              "POST /v1/check HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n")
           .append("Content-Length: " + body.length() + "\r\n\r\n" + body);
     }
     byte[] bytes = requests.toString().getBytes(StandardCharsets.US_ASCII);
@@ -99,27 +101,74 @@ final class HttpBoundsTest {
   }
 
   @Test
-  void connection_overTheBound_isClosed_andOneThatEndsMakesRoom() throws IOException {
+  void connection_overTheBound_takesThePlaceOfAnIdleOne_andOfNoOther() throws IOException {
     Limiter limiter = Limiter.of(SampleFixture.limits(), store);
     InetSocketAddress any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
     try (SluiceServer small =
-            SluiceServer.builder(any).part(new HttpPart(limiter, store)).maxConnections(2).start();
-        Socket first = connected(small.address());
-        Socket second = connected(small.address())) {
-      assertThat(isAnswered(first)).isTrue();
-      assertThat(isAnswered(second)).isTrue();
+            SluiceServer.builder(any)
+                .part(new HttpPart(limiter, store))
+                .maxConnections(2)
+                .unreadyPeriod(Duration.ZERO)
+                .start();
+        Socket busy = connected(small.address());
+        Socket idle = connected(small.address())) {
+      begin(busy);
+      awaitContinue(busy);
       try (Socket third = connected(small.address())) {
-        assertThat(isAnswered(third)).isFalse();
+        begin(third);
+        awaitContinue(third);
+        assertThat(isHungUpOn(idle)).isTrue();
+        try (Socket fourth = connected(small.address())) {
+          assertThat(isAnswered(fourth)).isFalse(); // both others are busy
+        }
+        finish(busy);
       }
-      first.close();
       await()
           .untilAsserted(
               () -> {
-                try (Socket fourth = connected(small.address())) {
-                  assertThat(isAnswered(fourth)).isTrue();
+                try (Socket fifth = connected(small.address())) {
+                  assertThat(isAnswered(fifth)).isTrue();
                 }
               });
     }
+  }
+
+  /** Sends all of a request but its last byte. */
+  private static void begin(Socket client) throws IOException {
+    client
+        .getOutputStream()
+        .write(
+            String.join(
+                    "\r\n",
+                    "POST /v1/check HTTP/1.1",
+                    "Host: localhost",
+                    "Content-Type: application/json",
+                    "Content-Length: 2",
+                    "Expect: 100-continue", // whose answer says that the headers were read
+                    "",
+                    "{")
+                .getBytes(StandardCharsets.US_ASCII));
+  }
+
+  private static boolean isHungUpOn(Socket client) {
+    try {
+      var unused = client.getInputStream().readAllBytes(); // up to the end of the stream
+      return true;
+    } catch (SocketTimeoutException e) {
+      return false;
+    } catch (IOException e) {
+      return true; // reset
+    }
+  }
+
+  private static void awaitContinue(Socket client) throws IOException {
+    byte[] expected = "HTTP/1.1 100 Continue\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
+    assertThat(client.getInputStream().readNBytes(expected.length)).isEqualTo(expected);
+  }
+
+  private static void finish(Socket client) throws IOException {
+    client.getOutputStream().write('}');
+    assertThat(client.getInputStream().read()).isEqualTo('H');
   }
 
   private static Socket connected(InetSocketAddress address) throws IOException {
@@ -132,7 +181,9 @@ final class HttpBoundsTest {
     try {
       client
           .getOutputStream()
-          .write("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
+          .write(
+              "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+                  .getBytes(StandardCharsets.US_ASCII));
       return client.getInputStream().read() == 'H';
     } catch (SocketException e) {
       return false; // closed while it was written to

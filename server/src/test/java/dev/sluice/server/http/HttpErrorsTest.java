@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.server.SluiceServer;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
@@ -34,7 +35,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 final class HttpErrorsTest {
 
   private static final String LOGIN = "{\"limit\":\"LoginsPerIPAddress\",\"id\":\"192.0.2.7\"}";
-  private static final int MIB = 1 << 20;
 
   private static BucketStore store;
   private static TestServer server;
@@ -164,15 +164,15 @@ final class HttpErrorsTest {
 
   @Test
   void body_overTheBound_isRefused() {
-    String padded = LOGIN + " ".repeat(MIB - LOGIN.length());
+    String padded = LOGIN + " ".repeat(SluiceServer.MAX_BODY - LOGIN.length());
     assertThat(server.post("/v1/spend", padded).statusCode()).isEqualTo(200);
     JsonNode problem = problem(server.post("/v1/spend", padded + " "), 413);
-    assertThat(problem.get("detail").asText()).contains("1048576 bytes");
+    assertThat(problem.get("detail").asText()).contains("131072 bytes");
   }
 
   @Test
   void body_overTheBound_inChunks_isRefused() {
-    byte[] spaces = " ".repeat(MIB + 1).getBytes(StandardCharsets.UTF_8);
+    byte[] spaces = " ".repeat(SluiceServer.MAX_BODY + 1).getBytes(StandardCharsets.UTF_8);
     var chunks = BodyPublishers.ofInputStream(() -> new ByteArrayInputStream(spaces));
     problem(server.send("POST", "/v1/spend", chunks, "application/json"), 413);
   }

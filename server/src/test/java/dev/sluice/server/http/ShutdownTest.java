@@ -1,6 +1,7 @@
 package dev.sluice.server.http;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import dev.sluice.Limiter;
 import dev.sluice.limit.CurrentLimits;
@@ -9,6 +10,7 @@ import dev.sluice.server.SluiceServer;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
+import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
@@ -17,15 +19,23 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import org.junit.jupiter.api.Test;
 
-/** A server is told to stop while its store still thinks: the answer must arrive. */
+/** A server that is told to stop loses no request. */
 final class ShutdownTest {
 
+  private static final int CLIENTS = 8;
+  private static final int HTTP2_HEADERS = 1;
+  private static final int HTTP2_GOAWAY = 7;
   private static final String SPEND = "{\"limit\":\"ApiCallsPerKey\",\"id\":\"k\"}";
 
   @Test
@@ -35,6 +45,7 @@ final class ShutdownTest {
     SluiceServer server =
         SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
             .part(new HttpPart(limiter, store))
+            .unreadyPeriod(Duration.ZERO)
             .start();
     HttpRequest request =
         HttpRequest.newBuilder(
@@ -51,6 +62,96 @@ final class ShutdownTest {
 
     assertThat(answer.get().statusCode()).isEqualTo(200);
     closed.get();
+  }
+
+  @Test
+  void clientsThatKeepTheirConnections_loseNothing() throws Exception {
+    ExecutorService clients = Executors.newFixedThreadPool(CLIENTS);
+    try (BucketStore store = BucketStore.inMemory()) {
+      SluiceServer server = server(store, Duration.ZERO);
+      CountDownLatch allAsk = new CountDownLatch(CLIENTS);
+      List<Future<String>> last = new ArrayList<>();
+      for (int i = 0; i < CLIENTS; i++) {
+        last.add(clients.submit(() -> askUntilTheEnd(server, allAsk)));
+      }
+      allAsk.await();
+      server.close();
+      for (Future<String> answer : last) {
+        assertThat(answer.get()).startsWith("HTTP/1.1 200 ").contains("connection: close");
+      }
+    } finally {
+      clients.shutdownNow();
+    }
+  }
+
+  /** The last answer: the first that is none, or that says that the connection ends. */
+  private static String askUntilTheEnd(SluiceServer server, CountDownLatch allAsk)
+      throws IOException {
+    String request =
+        String.join(
+            "\r\n",
+            "POST /v1/spend HTTP/1.1",
+            "Host: localhost",
+            "Content-Type: application/json",
+            "Content-Length: " + SPEND.length(),
+            "",
+            SPEND);
+    try (RawClient client = RawClient.connect(server.address())) {
+      String answer = client.send(request).answer();
+      allAsk.countDown();
+      while (answer.startsWith("HTTP/1.1 200 ") && !answer.contains("connection: close")) {
+        answer = client.send(request).answer();
+      }
+      return answer;
+    }
+  }
+
+  @Test
+  void serverThatStops_isUnreadyFirst_andAnswersOn() throws Exception {
+    try (BucketStore store = BucketStore.inMemory()) {
+      SluiceServer server = server(store, Duration.ofMinutes(1));
+      try (RawClient client = RawClient.connect(server.address())) {
+        assertThat(client.send(get("/readyz")).answer()).startsWith("HTTP/1.1 200 ");
+        Thread closing = new Thread(server::close);
+        closing.start();
+        await()
+            .untilAsserted(
+                () -> assertThat(client.send(get("/readyz")).answer()).startsWith("HTTP/1.1 503 "));
+        assertThat(client.send(get("/healthz")).answer()).startsWith("HTTP/1.1 200 ");
+        try (RawClient late = RawClient.connect(server.address())) {
+          assertThat(late.send(get("/healthz")).answer()).startsWith("HTTP/1.1 200 ");
+        }
+        closing.interrupt(); // cuts the minute short
+        closing.join();
+      }
+    }
+  }
+
+  @Test
+  void http2Connection_isTold() throws Exception {
+    try (BucketStore store = BucketStore.inMemory()) {
+      SluiceServer server = server(store, Duration.ZERO);
+      try (RawClient client = RawClient.connect(server.address())) {
+        client.send(RawClient.http2(SluiceServer.MAX_BODY));
+        client.send(RawClient.http2Get(1, "/healthz"));
+        assertThat(client.frame(HTTP2_HEADERS)).isNotEmpty();
+        CompletableFuture<Void> closed = CompletableFuture.runAsync(server::close);
+        assertThat(client.frame(HTTP2_GOAWAY)).startsWith(0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 0);
+        closed.get();
+      }
+    }
+  }
+
+  private static String get(String path) {
+    return "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  }
+
+  private static SluiceServer server(BucketStore store, Duration unready) {
+    Limiter limiter = Limiter.of(new CurrentLimits(SampleFixture.limits()), store);
+    return SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
+        .part(new HttpPart(limiter, store))
+        .unreadyPeriod(unready)
+        .start();
   }
 
   /** Answers when the test says so. */

@@ -1,0 +1,101 @@
+package dev.sluice.server;
+
+import com.linecorp.armeria.common.ContentTooLargeException;
+import com.linecorp.armeria.common.HttpData;
+import com.linecorp.armeria.common.HttpObject;
+import com.linecorp.armeria.common.HttpRequest;
+import com.linecorp.armeria.common.stream.SubscriptionOption;
+import io.netty.buffer.ByteBuf;
+import java.util.Arrays;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Subscriber;
+import org.reactivestreams.Subscription;
+
+/**
+ * Collects a body in one array. The pieces are copied as they arrive, since each of them keeps the
+ * network's buffer that it came in, even if it is a single byte. Belongs to one event loop.
+ */
+final class Body implements Subscriber<HttpObject> {
+
+  private static final int FIRST_SIZE = 512;
+
+  private final CompletableFuture<byte[]> whole = new CompletableFuture<>();
+  private final Exchange exchange;
+  private final int maxBytes;
+  private byte[] bytes = new byte[0];
+  private int size;
+  private @Nullable Subscription subscription;
+
+  private Body(Exchange exchange, int maxBytes) {
+    this.exchange = exchange;
+    this.maxBytes = maxBytes;
+  }
+
+  /** The body, or what went wrong with it. */
+  static CompletableFuture<byte[]> of(HttpRequest request, Exchange exchange, int maxBytes) {
+    Body body = new Body(exchange, maxBytes);
+    request.subscribe(body, SubscriptionOption.WITH_POOLED_OBJECTS);
+    return body.whole;
+  }
+
+  @Override
+  public void onSubscribe(Subscription started) {
+    subscription = started;
+    started.request(Long.MAX_VALUE);
+  }
+
+  @Override
+  public void onNext(HttpObject part) {
+    if (!(part instanceof HttpData data)) {
+      return; // trailers
+    }
+    try (data) {
+      if (whole.isDone() || !hasRoomFor(data.length())) {
+        return;
+      }
+      ByteBuf piece = data.byteBuf();
+      int length = piece.readableBytes();
+      piece.getBytes(piece.readerIndex(), bytes, size, length);
+      size += length;
+    }
+  }
+
+  private boolean hasRoomFor(int more) {
+    int needed = size + more;
+    if (needed > maxBytes) {
+      fail(ContentTooLargeException.get());
+      return false;
+    }
+    if (needed <= bytes.length) {
+      return true;
+    }
+    int larger = Math.min(maxBytes, Math.max(FIRST_SIZE, Math.max(needed, 2 * bytes.length)));
+    if (!exchange.grows(larger - bytes.length, larger > Traffic.LARGE)) {
+      fail(RefusedException.overloaded("no room for the body; try again in a second"));
+      return false;
+    }
+    bytes = Arrays.copyOf(bytes, larger);
+    return true;
+  }
+
+  private void fail(RuntimeException cause) {
+    bytes = new byte[0];
+    whole.completeExceptionally(cause);
+    Subscription running = subscription;
+    if (running != null) {
+      running.cancel();
+    }
+  }
+
+  @Override
+  public void onError(Throwable cause) {
+    bytes = new byte[0];
+    whole.completeExceptionally(cause);
+  }
+
+  @Override
+  public void onComplete() {
+    whole.complete(bytes.length == size ? bytes : Arrays.copyOf(bytes, size));
+  }
+}

@@ -1,0 +1,400 @@
+package dev.sluice.server;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelDuplexHandler;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.socket.ChannelInputShutdownEvent;
+import io.netty.handler.codec.http2.Http2Connection;
+import io.netty.handler.codec.http2.Http2ConnectionAdapter;
+import io.netty.handler.codec.http2.Http2ConnectionHandler;
+import io.netty.util.AttributeKey;
+import java.net.SocketAddress;
+import java.util.ArrayDeque;
+import java.util.LinkedHashSet;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/*
+ * A valve at the very beginning of the pipeline. What was read goes on in small slices, and only
+ * while the client reads what it asked for: a single read may hold hundreds of pipelined requests,
+ * each with a response a thousand times its size. While the valve is shut, nothing more is read.
+ *
+ * HTTP/2 has windows of its own for responses, and the frames that open them must come in. Its valve
+ * shuts only where the network does not take what is written; its unread responses are bounded by the
+ * number of streams and by the budget.
+ */
+
+/** One connection and its requests in flight. Belongs to its event loop, but for what says so. */
+final class Connection extends ChannelDuplexHandler {
+
+  /** The most requests in flight of one HTTP/1.1 connection; more are read when these are done. */
+  static final int MAX_PIPELINED = 16;
+
+  /** The most bytes of unread responses of one connection, before it is read no further. */
+  static final long MAX_UNREAD = 256 << 10;
+
+  private static final AttributeKey<Connection> KEY =
+      AttributeKey.valueOf(Connection.class, "connection");
+  private static final int SLICE = 256;
+  private static final int MAX_LOOSE = 64 << 10;
+  private static final long NEVER = Long.MIN_VALUE;
+
+  private final Traffic traffic;
+  private final Channel channel;
+  private final Object key;
+  private final Traffic.Peer peer;
+  private final ArrayDeque<ByteBuf> held = new ArrayDeque<>();
+  private final Set<Exchange> exchanges = new LinkedHashSet<>();
+  private @Nullable ChannelHandlerContext context;
+  private @Nullable Object heldEvent;
+  private boolean forwarding;
+  private boolean paused;
+  private boolean resumes;
+  private volatile boolean http2;
+  private boolean inputEnded;
+  private final AtomicBoolean doomed = new AtomicBoolean();
+  private final AtomicBoolean saidGoodbye = new AtomicBoolean();
+  private long unreadBytes;
+  private long looseBytes;
+  private long looseChargedBytes;
+  private long looseSinceNanos;
+
+  private final AtomicLong heldBytes = new AtomicLong();
+
+  // Written by the event loop, read by all; racy, benign because they only choose who goes first.
+  private volatile int requests;
+  private volatile long oldestNanos = NEVER;
+  private volatile boolean waitsForClient;
+  private volatile long quietSinceNanos = System.nanoTime();
+
+  Connection(Traffic traffic, Channel channel, Object key, Traffic.Peer peer) {
+    this.traffic = traffic;
+    this.channel = channel;
+    this.key = key;
+    this.peer = peer;
+    channel.attr(KEY).set(this);
+  }
+
+  static Connection of(Channel channel) {
+    return channel.attr(KEY).get();
+  }
+
+  @Override
+  public void handlerAdded(ChannelHandlerContext added) {
+    context = added;
+  }
+
+  @Override
+  public void handlerRemoved(ChannelHandlerContext removed) {
+    held.forEach(ByteBuf::release);
+    held.clear();
+  }
+
+  @Override
+  public void channelRead(ChannelHandlerContext ctx, Object message) {
+    if (message instanceof ByteBuf bytes) {
+      held.add(bytes);
+      forward(ctx);
+    } else {
+      ctx.fireChannelRead(message);
+    }
+  }
+
+  /** The end of what a client sends must not overtake what it sent before. */
+  @Override
+  public void userEventTriggered(ChannelHandlerContext ctx, Object event) {
+    boolean ends = event instanceof ChannelInputShutdownEvent;
+    inputEnded |= ends;
+    if (ends && !held.isEmpty()) {
+      heldEvent = event;
+      return;
+    }
+    ctx.fireUserEventTriggered(event);
+    endIfDone();
+  }
+
+  private void forward(ChannelHandlerContext ctx) {
+    if (forwarding) {
+      return;
+    }
+    forwarding = true;
+    try {
+      while (!held.isEmpty() && !isShut()) {
+        ByteBuf next = held.element();
+        boolean last = next.readableBytes() <= SLICE;
+        ByteBuf slice = last ? held.remove() : next.readRetainedSlice(SLICE);
+        if (!charged(slice.readableBytes())) {
+          slice.release();
+          traffic.close(this, "no room for its headers; it held %d bytes");
+          return;
+        }
+        ctx.fireChannelRead(slice);
+        if (!http2) {
+          greetHttp2(ctx);
+        }
+      }
+    } finally {
+      forwarding = false;
+    }
+    pauseIfShut();
+    Object event = heldEvent;
+    if (held.isEmpty() && event != null) {
+      heldEvent = null;
+      ctx.fireUserEventTriggered(event);
+      endIfDone();
+    }
+  }
+
+  private void pauseIfShut() {
+    if (!paused && (isShut() || !held.isEmpty())) {
+      paused = true;
+      channel.config().setAutoRead(false);
+    }
+  }
+
+  /** Charges what arrives while no request is in flight: headers that may never end. */
+  private boolean charged(int bytes) {
+    if (!exchanges.isEmpty()) {
+      return true;
+    }
+    if (looseBytes == 0) {
+      looseSinceNanos = System.nanoTime();
+      quietSinceNanos = looseSinceNanos;
+    }
+    looseBytes += bytes;
+    if (http2 && looseBytes > MAX_LOOSE) {
+      forgetLoose(); // frames that were dealt with: no headers are as large
+    }
+    boolean fits = true;
+    if (looseBytes - looseChargedBytes > Traffic.LARGE) {
+      fits = charge(Traffic.LARGE, false);
+      looseChargedBytes += fits ? Traffic.LARGE : 0;
+      changed();
+    }
+    return fits;
+  }
+
+  private void forgetLoose() {
+    release(looseChargedBytes);
+    looseChargedBytes = 0;
+    looseBytes = 0;
+  }
+
+  /** An HTTP/2 connection that ends with an error is worth one line, not a stack trace. */
+  private void greetHttp2(ChannelHandlerContext ctx) {
+    Http2ConnectionHandler handler = ctx.pipeline().get(Http2ConnectionHandler.class);
+    if (handler == null) {
+      return;
+    }
+    http2 = true;
+    Http2Connection connection = handler.connection();
+    connection.addListener(
+        new Http2ConnectionAdapter() {
+          @Override
+          public void onGoAwaySent(int lastStreamId, long errorCode, ByteBuf debugData) {
+            if (errorCode != 0) {
+              traffic.brokenBy(channel, "HTTP/2 error " + errorCode);
+            }
+          }
+        });
+  }
+
+  private boolean isShut() {
+    return doomed.get()
+        || !channel.isWritable()
+        || (!http2 && (exchanges.size() >= MAX_PIPELINED || unreadBytes >= MAX_UNREAD));
+  }
+
+  @Override
+  public void channelWritabilityChanged(ChannelHandlerContext ctx) {
+    ctx.fireChannelWritabilityChanged();
+    pauseIfShut();
+    resumeSoon();
+  }
+
+  /** Not at once: this may be called amid a flush, and what goes on may flush too. */
+  private void resumeSoon() {
+    if (resumes || !paused || doomed.get()) {
+      return;
+    }
+    resumes = true;
+    channel.eventLoop().execute(this::resume);
+  }
+
+  private void resume() {
+    resumes = false;
+    ChannelHandlerContext ctx = context;
+    if (ctx == null || ctx.isRemoved()) {
+      return;
+    }
+    if (!held.isEmpty()) {
+      forward(ctx);
+      ctx.fireChannelReadComplete();
+    }
+    if (held.isEmpty() && !isShut()) {
+      paused = false;
+      channel.config().setAutoRead(true);
+    }
+  }
+
+  /** Begins a request; null if the budget does not allow it. */
+  @Nullable Exchange begin(boolean multiplex) {
+    if (multiplex && unreadBytes >= MAX_UNREAD) {
+      return null;
+    }
+    forgetLoose();
+    Exchange exchange = new Exchange(this, System.nanoTime());
+    if (!charge(Exchange.FIXED_BYTES, false)) {
+      return null;
+    }
+    exchanges.add(exchange);
+    changed();
+    return exchange;
+  }
+
+  void end(Exchange exchange, long chargedBytes, long responseBytes) {
+    if (exchanges.remove(exchange)) {
+      release(chargedBytes);
+      unreadBytes -= responseBytes;
+      changed();
+      resumeSoon();
+      endIfDone();
+    }
+  }
+
+  /** Closes when all is answered that a client asked before it ended its side. */
+  private void endIfDone() {
+    ChannelHandlerContext ctx = context;
+    if (ctx != null
+        && inputEnded
+        && held.isEmpty()
+        && exchanges.stream().allMatch(Exchange::isIncomplete)) {
+      var unused = ctx.close();
+    }
+  }
+
+  void unread(long bytes) {
+    unreadBytes += bytes;
+  }
+
+  /** Whether this is the only request that the client waits for. */
+  boolean isLast() {
+    return exchanges.size() == 1 && held.isEmpty();
+  }
+
+  boolean charge(long bytes, boolean large) {
+    return !doomed.get() && traffic.tryCharge(this, bytes, large);
+  }
+
+  private void release(long bytes) {
+    if (!doomed.get()) {
+      traffic.charge(this, -bytes);
+    }
+  }
+
+  /** Gives back everything; any thread may call it. */
+  void releaseAll() {
+    traffic.charge(this, -heldBytes.get());
+  }
+
+  void hold(long bytes) {
+    heldBytes.addAndGet(bytes);
+  }
+
+  /** The oldest request began, went on, or ended. */
+  void changed() {
+    requests = exchanges.size();
+    if (!exchanges.isEmpty()) {
+      Exchange oldest = exchanges.iterator().next();
+      oldestNanos = oldest.startNanos();
+      waitsForClient = oldest.waitsForClient();
+    } else if (looseChargedBytes > 0) {
+      oldestNanos = looseSinceNanos;
+      waitsForClient = true;
+    } else {
+      quietSinceNanos = System.nanoTime();
+      oldestNanos = NEVER;
+      waitsForClient = false;
+    }
+  }
+
+  /** Tells an HTTP/2 client that its connection ends; any thread may call it. */
+  void sayGoodbye() {
+    if (http2 && saidGoodbye.compareAndSet(false, true)) {
+      // The library's way: GOAWAY, the ends of the streams, then the close.
+      channel.eventLoop().execute(() -> channel.close());
+    }
+  }
+
+  /** Closes without waiting for anything; any thread may call it. False if told before. */
+  @CanIgnoreReturnValue
+  boolean closeNow() {
+    if (!doomed.compareAndSet(false, true)) {
+      return false;
+    }
+    traffic.forget(this);
+    releaseAll();
+    channel.eventLoop().execute(this::closeHard);
+    return true;
+  }
+
+  private void closeHard() {
+    ChannelHandlerContext ctx = context;
+    if (ctx != null && channel.isActive()) {
+      channel.config().setOption(ChannelOption.SO_LINGER, 0); // drops what is unread
+      var unused = ctx.close(); // from here to the network: no handler delays it
+    }
+  }
+
+  /** Whether it was told to close; any thread may ask. */
+  boolean isDoomed() {
+    return doomed.get();
+  }
+
+  /** What its peer is known by. */
+  Object key() {
+    return key;
+  }
+
+  Traffic.Peer peer() {
+    return peer;
+  }
+
+  SocketAddress remoteAddress() {
+    return channel.remoteAddress();
+  }
+
+  long heldBytes() {
+    return heldBytes.get();
+  }
+
+  /** Whether no request is in flight; any thread may ask. */
+  boolean isIdle() {
+    return requests == 0 && !doomed.get();
+  }
+
+  /** How long ago the connection was last used; any thread may ask. */
+  long quietNanos(long nowNanos) {
+    return nowNanos - quietSinceNanos;
+  }
+
+  /** Whether the oldest request has been in flight for too long; any thread may ask. */
+  boolean isLate(long nowNanos, long mostNanos) {
+    return (requests > 0 || !http2) && ageNanos(nowNanos) > mostNanos;
+  }
+
+  /** How long a request may wait for its client; 0 where the server is what is waited for. */
+  long waitsForClientNanos(long nowNanos) {
+    return waitsForClient && !doomed.get() ? ageNanos(nowNanos) : 0;
+  }
+
+  private long ageNanos(long nowNanos) {
+    long since = oldestNanos;
+    return since == NEVER ? 0 : nowNanos - since;
+  }
+}

@@ -1,0 +1,67 @@
+package dev.sluice.server;
+
+/** One request in flight: from its headers until its response was read. Of one event loop. */
+final class Exchange {
+
+  /** What a request costs beside its body and its response: objects, buffers, timers. */
+  static final int FIXED_BYTES = 16 << 10;
+
+  private final Connection connection;
+  private final long startNanos;
+  private long chargedBytes = FIXED_BYTES;
+  private long responseBytes;
+  private boolean incomplete = true;
+  private boolean waitsForClient = true;
+
+  Exchange(Connection connection, long startNanos) {
+    this.connection = connection;
+    this.startNanos = startNanos;
+  }
+
+  long startNanos() {
+    return startNanos;
+  }
+
+  /** Whether its body is incomplete or its response unread. */
+  boolean waitsForClient() {
+    return waitsForClient;
+  }
+
+  /** Charges a body that grows; false if it must not. */
+  boolean grows(long bytes, boolean large) {
+    if (!connection.charge(bytes, large)) {
+      return false;
+    }
+    chargedBytes += bytes;
+    return true;
+  }
+
+  /** Whether its body has not arrived as a whole. */
+  boolean isIncomplete() {
+    return incomplete;
+  }
+
+  void arrived() {
+    incomplete = false;
+    waitsForClient = false;
+    connection.changed();
+  }
+
+  /** Counts a response; false if the budget does not allow it. */
+  boolean answered(long bytes) {
+    incomplete = false;
+    waitsForClient = true;
+    responseBytes = bytes;
+    connection.unread(bytes);
+    connection.changed();
+    return bytes <= Traffic.LARGE || grows(bytes, true);
+  }
+
+  void ended() {
+    connection.end(this, chargedBytes, responseBytes);
+  }
+
+  boolean isLast() {
+    return connection.isLast();
+  }
+}

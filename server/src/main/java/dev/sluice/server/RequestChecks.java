@@ -1,0 +1,121 @@
+package dev.sluice.server;
+
+import com.linecorp.armeria.common.HttpHeaderNames;
+import com.linecorp.armeria.common.HttpRequest;
+import com.linecorp.armeria.common.HttpResponse;
+import com.linecorp.armeria.server.DecoratingHttpServiceFunction;
+import com.linecorp.armeria.server.HttpService;
+import com.linecorp.armeria.server.Route;
+import com.linecorp.armeria.server.RoutePathType;
+import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.server.Traffic.Stage;
+import io.netty.util.NetUtil;
+import java.util.Locale;
+import java.util.Set;
+
+/*
+ * A page in a browser may ask any server that the browser can reach, this one on loopback too, and a
+ * name that its author owns may lead there (DNS rebinding). Such a request says so: it names that host,
+ * or an origin that is not ours. An address cannot be rebound, so every address is a good host.
+ */
+
+/** Refuses requests that are not meant for this server. Immutable and thread-safe. */
+final class RequestChecks implements DecoratingHttpServiceFunction {
+
+  private static final String ANY = "*";
+  private static final String LOCALHOST = "localhost";
+  private static final String PARAMETERS = "\0:{*";
+  private static final int SHOWN = 200;
+
+  private final Set<String> hosts;
+  private final Set<String> origins;
+  private final Traffic traffic;
+
+  RequestChecks(Set<String> hosts, Set<String> origins, Traffic traffic) {
+    this.hosts = hosts;
+    this.origins = origins;
+    this.traffic = traffic;
+  }
+
+  @Override
+  public HttpResponse serve(HttpService next, ServiceRequestContext context, HttpRequest request)
+      throws Exception {
+    String authority = request.authority();
+    if (authority == null || !isHost(authority)) {
+      throw RefusedException.wrongHost(shown(authority == null ? "(none)" : authority));
+    }
+    String origin = request.headers().get(HttpHeaderNames.ORIGIN);
+    if (origin != null && !isOrigin(origin, authority)) {
+      throw RefusedException.wrongOrigin(shown(origin));
+    }
+    if (isAlias(context)) {
+      throw RefusedException.wrongPath(shown(context.rawPath()));
+    }
+    if (traffic.stage() != Stage.OPEN && context.path().equals("/readyz")) {
+      throw RefusedException.stopping();
+    }
+    return next.serve(context, request);
+  }
+
+  private boolean isHost(String authority) {
+    String host = host(authority).toLowerCase(Locale.ROOT);
+    return host.equals(LOCALHOST)
+        || host.endsWith("." + LOCALHOST)
+        || hosts.contains(host)
+        || hosts.contains(ANY)
+        || isAddress(host);
+  }
+
+  private static boolean isAddress(String host) {
+    return (host.startsWith("[") && host.endsWith("]"))
+        ? NetUtil.isValidIpV6Address(host.substring(1, host.length() - 1))
+        : NetUtil.isValidIpV4Address(host);
+  }
+
+  /** Without the port, and without the dot that ends a full name. */
+  private static String host(String authority) {
+    int colon = authority.lastIndexOf(':');
+    boolean port = colon > authority.lastIndexOf(']');
+    String host = port ? authority.substring(0, colon) : authority;
+    return host.endsWith(".") ? host.substring(0, host.length() - 1) : host;
+  }
+
+  /** Its own pages may ask: their host was checked already. */
+  private boolean isOrigin(String origin, String authority) {
+    String lower = origin.toLowerCase(Locale.ROOT);
+    return origins.contains(ANY)
+        || origins.contains(lower)
+        || lower.equals("http://" + authority.toLowerCase(Locale.ROOT));
+  }
+
+  /** Whether the path leads to a part only because the library read it leniently. */
+  private static boolean isAlias(ServiceRequestContext context) {
+    Route route = context.config().route();
+    String raw = beforeQuery(context.rawPath());
+    if (route.isFallback()) {
+      return false;
+    }
+    String path = route.paths().get(0);
+    return route.pathType() == RoutePathType.EXACT
+        ? !raw.equals(path)
+        : !raw.startsWith(literal(path));
+  }
+
+  private static String beforeQuery(String path) {
+    int query = path.indexOf('?');
+    return query < 0 ? path : path.substring(0, query);
+  }
+
+  /** What stands before the first parameter. */
+  private static String literal(String path) {
+    int end = 0;
+    while (end < path.length() && PARAMETERS.indexOf(path.charAt(end)) < 0) {
+      end++;
+    }
+    return path.substring(0, end);
+  }
+
+  private static String shown(String text) {
+    return text.length() > SHOWN ? text.substring(0, SHOWN) + "…" : text;
+  }
+}

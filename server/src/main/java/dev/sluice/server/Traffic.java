@@ -1,0 +1,291 @@
+package dev.sluice.server;
+
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelPipeline;
+import java.net.Inet4Address;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.LoggerFactory;
+
+/*
+ * One budget for what clients make the server hold: request bodies that have not arrived as a whole,
+ * and responses that have not been read. Each request in flight is charged a fixed amount, its body
+ * as it grows, and its response from its headers on. A large charge may fill the budget only to one
+ * half, so that bulk leaves room for small requests. A peer may hold one half of either, and the last
+ * quarter is for peers that hold little.
+ *
+ * When a charge does not fit, those who make the server wait go: connections whose oldest request
+ * waits for its client longer than PRESSURE_AGE, the largest first. What they hold counts as free
+ * at once, since they close within a turn of their event loop. If nobody can go, the charge is
+ * refused.
+ *
+ * Connections are bounded in number, all and for each peer. When they are too many, the longest idle
+ * one goes: of that peer, or of the peer that has most.
+ */
+
+/** All connections of a server, and what they hold together. Thread-safe; never blocks. */
+final class Traffic {
+
+  /** The size from which a body or a response counts as large. */
+  static final int LARGE = 4 << 10;
+
+  /** How long a request may wait for its client while the budget is exhausted. */
+  static final Duration PRESSURE_AGE = Duration.ofMillis(250);
+
+  /** The part of the budget below which a peer counts as modest: one in this many. */
+  private static final int MODEST_SHARE = 16;
+
+  private static final long SEARCH_EVERY_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
+
+  /** Some clients give up an answer that has only just arrived when they are told of the end. */
+  private static final long GOODBYE_AFTER_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+
+  private static final int IPV6_PREFIX_BYTES = 8;
+
+  private final long budgetBytes;
+  private final int maxConnections;
+  private final int maxPerPeer;
+  private final long exchangeNanos;
+  private final Set<Connection> connections = ConcurrentHashMap.newKeySet();
+  private final ConcurrentHashMap<Object, Peer> peers = new ConcurrentHashMap<>();
+  private final AtomicLong heldBytes = new AtomicLong();
+  private final AtomicLong nextSearchNanos = new AtomicLong(System.nanoTime());
+  private final QuietLog closed =
+      new QuietLog(LoggerFactory.getLogger(SluiceServer.class), System::nanoTime);
+  private final QuietLog refused =
+      new QuietLog(LoggerFactory.getLogger(SluiceServer.class), System::nanoTime);
+
+  private volatile @Nullable Channel listener;
+  private volatile Stage stage = Stage.OPEN;
+
+  /** How far the server's end has come. */
+  enum Stage {
+    OPEN,
+    UNREADY,
+    CLOSING
+  }
+
+  /** What the connections from one address hold. */
+  static final class Peer {
+    private final AtomicLong heldBytes = new AtomicLong();
+    private int connections; // guarded by the map's entry
+  }
+
+  /**
+   * Makes the traffic of a server.
+   *
+   * @param exchange how long a request may be in flight, until its response was read
+   */
+  Traffic(long budgetBytes, int maxConnections, int maxPerPeer, Duration exchange) {
+    this.budgetBytes = budgetBytes;
+    this.maxConnections = maxConnections;
+    this.maxPerPeer = maxPerPeer;
+    this.exchangeNanos = exchange.toNanos();
+  }
+
+  Stage stage() {
+    return stage;
+  }
+
+  /** Watches a new connection, or closes it. */
+  void admit(ChannelPipeline pipeline) {
+    Channel channel = pipeline.channel();
+    listener = channel.parent();
+    Object key = key(channel);
+    Peer peer =
+        peers.compute(
+            key,
+            (k, known) -> {
+              Peer same = known == null ? new Peer() : known;
+              same.connections++;
+              return same;
+            });
+    Connection connection = new Connection(this, channel, key, peer);
+    pipeline.addFirst(connection);
+    pipeline.addBefore(pipeline.lastContext().name(), null, new TransportErrors(this, channel));
+    connections.add(connection);
+    channel
+        .closeFuture()
+        .addListener(
+            closed -> {
+              forget(connection);
+              connection.releaseAll();
+            });
+    boolean fits =
+        (peer.connections <= maxPerPeer || dropIdle(peer, connection))
+            && (connections.size() <= maxConnections || dropIdle(largest(), connection));
+    if (!fits) {
+      refused.warn(
+          () ->
+              "connection from %s refused: %d are open, none of them idle"
+                  .formatted(channel.remoteAddress(), connections.size()));
+      connection.closeNow();
+    }
+  }
+
+  /** Stops counting a connection that is closed, or about to be. */
+  void forget(Connection connection) {
+    if (connections.remove(connection)) {
+      peers.computeIfPresent(
+          connection.key(), (key, known) -> --known.connections == 0 ? null : known);
+    }
+  }
+
+  /** One network for IPv6: whoever has one address of it has all. */
+  private static Object key(Channel channel) {
+    if (!(channel.remoteAddress() instanceof InetSocketAddress address)) {
+      return "";
+    }
+    InetAddress ip = address.getAddress();
+    return ip instanceof Inet4Address
+        ? ip
+        : ByteBuffer.wrap(ip.getAddress(), 0, IPV6_PREFIX_BYTES).slice();
+  }
+
+  private @Nullable Peer largest() {
+    return peers.values().stream().max(Comparator.comparingInt(p -> p.connections)).orElse(null);
+  }
+
+  private boolean dropIdle(@Nullable Peer peer, Connection exempt) {
+    long now = System.nanoTime();
+    Connection idle = null;
+    for (Connection connection : connections) {
+      if (connection != exempt
+          && connection.peer() == peer
+          && connection.isIdle()
+          && (idle == null || connection.quietNanos(now) > idle.quietNanos(now))) {
+        idle = connection;
+      }
+    }
+    if (idle == null) {
+      return false;
+    }
+    idle.closeNow();
+    return true;
+  }
+
+  /** Charges a connection; false if it must do without. */
+  boolean tryCharge(Connection connection, long bytes, boolean large) {
+    return fits(connection, bytes, large)
+        || (makeRoom() && !connection.isDoomed() && fits(connection, bytes, large));
+  }
+
+  private boolean fits(Connection connection, long bytes, boolean large) {
+    long peers = connection.peer().heldBytes.get() + bytes;
+    long most = large ? budgetBytes / 2 : budgetBytes;
+    long limit = peers > budgetBytes / MODEST_SHARE ? most / 4 * 3 : most;
+    if (heldBytes.get() + bytes > limit || peers > most / 2) {
+      return false;
+    }
+    charge(connection, bytes);
+    return true;
+  }
+
+  /** Counts bytes, negative ones too; what a connection holds is always in all three sums. */
+  void charge(Connection connection, long bytes) {
+    connection.hold(bytes);
+    connection.peer().heldBytes.addAndGet(bytes);
+    heldBytes.addAndGet(bytes);
+  }
+
+  /** Closes who makes the server wait, one quarter of the budget at a time. */
+  private boolean makeRoom() {
+    long now = System.nanoTime();
+    long next = nextSearchNanos.get();
+    if (now - next < 0 || !nextSearchNanos.compareAndSet(next, now + SEARCH_EVERY_NANOS)) {
+      return false;
+    }
+    long pressure = PRESSURE_AGE.toNanos();
+    List<Connection> waiting =
+        connections.stream()
+            .filter(connection -> connection.waitsForClientNanos(now) > pressure)
+            .sorted(Comparator.comparingLong(Connection::heldBytes).reversed())
+            .toList();
+    long room = 0;
+    for (Connection connection : waiting) {
+      if (room >= budgetBytes / 4) {
+        break;
+      }
+      room += connection.heldBytes();
+      close(connection, "it held %d bytes while the budget was exhausted");
+    }
+    return room > 0;
+  }
+
+  /** Closes those whose oldest request is too old. */
+  void sweep() {
+    long now = System.nanoTime();
+    for (Connection connection : connections) {
+      if (connection.isLate(now, exchangeNanos)) {
+        close(connection, "a response was not read in time; it held %d bytes");
+      }
+    }
+  }
+
+  void close(Connection connection, String why) {
+    long held = connection.heldBytes();
+    if (connection.closeNow()) {
+      closed.warn(
+          () ->
+              "connection from %s closed: %s"
+                  .formatted(connection.remoteAddress(), why.formatted(held)));
+    }
+  }
+
+  void brokenBy(Channel channel, String what) {
+    closed.warn(() -> "connection from %s closed: %s".formatted(channel.remoteAddress(), what));
+  }
+
+  /** From now on the server says that it is not ready, and otherwise answers as before. */
+  void unready() {
+    stage = Stage.UNREADY;
+  }
+
+  /** Accepts nobody any more; from now on each answer over HTTP/1.1 ends its connection. */
+  void startClosing() {
+    Channel accepting = listener;
+    stage = Stage.CLOSING;
+    if (accepting != null) {
+      accepting.close().awaitUninterruptibly();
+    }
+  }
+
+  /**
+   * Waits until every connection has ended. An HTTP/2 client is told when no request of its is in
+   * flight, or after a while; a connection without requests is closed after that while.
+   */
+  boolean awaitEnd(Duration idle, Duration patience) throws InterruptedException {
+    long start = System.nanoTime();
+    while (!connections.isEmpty()) {
+      long now = System.nanoTime();
+      if (now - start > patience.toNanos()) {
+        return false;
+      }
+      for (Connection connection : connections) {
+        boolean late = now - start > idle.toNanos();
+        long quiet = connection.isIdle() ? connection.quietNanos(now) : 0;
+        if (late || quiet > GOODBYE_AFTER_NANOS) {
+          connection.sayGoodbye();
+        }
+        if (late && quiet > idle.toNanos()) {
+          connection.closeNow();
+        }
+      }
+      TimeUnit.MILLISECONDS.sleep(10);
+    }
+    return true;
+  }
+
+  void closeAll() {
+    connections.forEach(Connection::closeNow);
+  }
+}

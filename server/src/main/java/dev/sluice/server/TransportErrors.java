@@ -1,0 +1,41 @@
+package dev.sluice.server;
+
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.handler.codec.http.HttpExpectationFailedEvent;
+import java.io.IOException;
+
+/**
+ * Stands before the library's last handler and keeps from it what clients can cause, since it logs
+ * a stack trace for each: one line is enough, and not for every one.
+ */
+final class TransportErrors extends ChannelInboundHandlerAdapter {
+
+  private final Traffic traffic;
+  private final Channel channel;
+
+  TransportErrors(Traffic traffic, Channel channel) {
+    this.traffic = traffic;
+    this.channel = channel;
+  }
+
+  @Override
+  public void userEventTriggered(ChannelHandlerContext context, Object event) {
+    if (!(event instanceof HttpExpectationFailedEvent)) { // answered with 417
+      context.fireUserEventTriggered(event);
+    }
+  }
+
+  @Override
+  public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
+    if (cause instanceof Error) {
+      context.fireExceptionCaught(cause);
+      return;
+    }
+    if (!(cause instanceof IOException)) { // the network's: the client went away
+      traffic.brokenBy(channel, cause.toString());
+    }
+    var unused = context.close();
+  }
+}

@@ -1,0 +1,178 @@
+package dev.sluice.server.http;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.Limiter;
+import dev.sluice.server.SluiceServer;
+import dev.sluice.store.BucketStore;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.StandardSocketOptions;
+import java.nio.ByteBuffer;
+import java.nio.channels.SocketChannel;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Hostile clients that keep to every documented bound, against a server with small bounds. The same
+ * attacks in their full size are {@code ./sluice bench attacks}.
+ */
+final class AttacksTest {
+
+  private static final int MIB = 1 << 20;
+  private static final String HOSTILE = "127.0.0.2";
+  private static final String HOSTILE_TOO = "127.0.0.3";
+  private static final String SPEND = "{\"limit\":\"ApiCallsPerKey\",\"id\":\"k\",\"cost\":0}";
+  private static final String POST =
+      String.join(
+          "\r\n",
+          "POST /v1/spend HTTP/1.1",
+          "Host: localhost",
+          "Content-Type: application/json",
+          "Content-Length: %d",
+          "",
+          "");
+
+  private final BucketStore store = BucketStore.inMemory();
+  private final List<RawClient> hostile = new ArrayList<>();
+
+  @AfterEach
+  void leave() {
+    hostile.forEach(RawClient::close);
+    store.close();
+  }
+
+  private SluiceServer.Builder server() {
+    return SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
+        .part(new HttpPart(Limiter.of(SampleFixture.limits(), store), store))
+        .unreadyPeriod(Duration.ZERO);
+  }
+
+  private RawClient hostile(SluiceServer server, String from) {
+    RawClient client = RawClient.connect(server.address(), from);
+    hostile.add(client);
+    return client;
+  }
+
+  private static void assertAnswers(RawClient wellBehaved) throws IOException {
+    String answer = wellBehaved.send(POST.formatted(SPEND.length()) + SPEND).answer();
+    assertThat(answer).startsWith("HTTP/1.1 200 ");
+  }
+
+  @Test
+  void bodiesThatNeverEnd_areRefusedOrClosed_whileOthersAreAnswered() throws IOException {
+    int size = SluiceServer.MAX_BODY;
+    try (SluiceServer server = server().maxBytesInFlight(2 * MIB).start();
+        RawClient wellBehaved = RawClient.connect(server.address())) {
+      for (int i = 0; i < 40; i++) {
+        RawClient client = hostile(server, i % 2 == 0 ? HOSTILE : HOSTILE_TOO);
+        try {
+          client.send(POST.formatted(size)).send(new byte[size - 1]);
+        } catch (IOException e) {
+          // closed already
+        }
+        assertAnswers(wellBehaved);
+      }
+      long told = hostile.stream().filter(client -> !client.answer().contains(" 408 ")).count();
+      assertThat(told).isGreaterThan(20); // the others ran into the time-out for requests
+      assertAnswers(wellBehaved);
+    }
+  }
+
+  @Test
+  void http2ResponsesThatNobodyReads_endTheirConnections_whileOthersAreAnswered()
+      throws IOException {
+    try (SluiceServer server = server().maxBytesInFlight(8 * MIB).start();
+        RawClient wellBehaved = RawClient.connect(server.address())) {
+      for (int i = 0; i < 8; i++) {
+        RawClient client = hostile(server, i % 2 == 0 ? HOSTILE : HOSTILE_TOO);
+        client.send(RawClient.http2(1));
+        try {
+          for (int stream = 0; stream < SluiceServer.MAX_STREAMS; stream++) {
+            client.send(RawClient.http2Get(2 * stream + 1, "/openapi.json"));
+          }
+        } catch (IOException e) {
+          // closed already
+        }
+        assertAnswers(wellBehaved);
+      }
+      assertAnswers(wellBehaved);
+    }
+  }
+
+  @Test
+  void clientThatDoesNotRead_isNotReadFrom() throws IOException {
+    byte[] request =
+        "GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
+    ByteBuffer many = ByteBuffer.allocate(32 * MIB);
+    while (many.remaining() > request.length) {
+      many.put(request);
+    }
+    many.flip();
+    try (SluiceServer server = server().start();
+        RawClient wellBehaved = RawClient.connect(server.address());
+        SocketChannel client = SocketChannel.open()) {
+      client.setOption(StandardSocketOptions.SO_RCVBUF, 4096);
+      client.setOption(StandardSocketOptions.SO_SNDBUF, MIB);
+      client.connect(server.address());
+      client.configureBlocking(false);
+      await()
+          .during(Duration.ofMillis(500))
+          .atMost(Duration.ofSeconds(20))
+          .until(() -> client.write(many) == 0);
+      assertThat(many.remaining()).isGreaterThan(16 * MIB);
+      assertAnswers(wellBehaved);
+    }
+  }
+
+  @Test
+  void idleConnectionsOfOthers_makeRoom() throws IOException {
+    try (SluiceServer server = server().maxConnections(40).maxConnectionsPerPeer(25).start()) {
+      for (int i = 0; i < 200; i++) {
+        var unused = hostile(server, i % 2 == 0 ? HOSTILE : HOSTILE_TOO);
+      }
+      try (RawClient wellBehaved = RawClient.connect(server.address())) {
+        assertAnswers(wellBehaved);
+        for (int i = 0; i < 100; i++) {
+          var unused = hostile(server, i % 2 == 0 ? HOSTILE : HOSTILE_TOO);
+        }
+        assertAnswers(wellBehaved); // the peer with the most connections gives way
+      }
+    }
+  }
+
+  @Test
+  void peer_hasNoMoreThanItsConnections() throws IOException {
+    try (SluiceServer server = server().maxConnectionsPerPeer(2).start()) {
+      RawClient first = hostile(server, HOSTILE);
+      RawClient second = hostile(server, HOSTILE);
+      RawClient third = hostile(server, HOSTILE);
+      assertAnswers(third);
+      assertAnswers(second);
+      assertThat(first.isHungUpOn()).isTrue();
+    }
+  }
+
+  @Test
+  void headersThatNeverEnd_areCounted() throws IOException {
+    try (SluiceServer server = server().maxBytesInFlight(MIB).start();
+        RawClient wellBehaved = RawClient.connect(server.address())) {
+      String head = "GET /healthz?" + "x".repeat(15_000) + " HTTP/1.1\r\nX: " + "x".repeat(15_000);
+      for (int i = 0; i < 100; i++) {
+        RawClient client = hostile(server, i % 2 == 0 ? HOSTILE : HOSTILE_TOO);
+        try {
+          var unused = client.send(head);
+        } catch (IOException e) {
+          // closed already
+        }
+        assertAnswers(wellBehaved);
+      }
+    }
+  }
+}

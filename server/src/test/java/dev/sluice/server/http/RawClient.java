@@ -1,0 +1,151 @@
+package dev.sluice.server.http;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import java.io.BufferedInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.SocketTimeoutException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.Locale;
+
+/** One connection that sends bytes as a test wants them, and reads only when the test does. */
+final class RawClient implements AutoCloseable {
+
+  private static final int PATIENCE_MILLIS = 20_000;
+  private static final int SMALL_BUFFER = 4096;
+
+  private final Socket socket = new Socket();
+  private InputStream in = InputStream.nullInputStream();
+
+  private RawClient() {}
+
+  static RawClient connect(InetSocketAddress server) {
+    return connect(server, "127.0.0.1");
+  }
+
+  /** Connects from one of the addresses of loopback. */
+  static RawClient connect(InetSocketAddress server, String from) {
+    RawClient client = new RawClient();
+    try {
+      client.socket.setReceiveBufferSize(SMALL_BUFFER); // what is not read stays with the server
+      client.socket.bind(new InetSocketAddress(InetAddress.getByName(from), 0));
+      client.socket.connect(server);
+      client.socket.setSoTimeout(PATIENCE_MILLIS);
+      client.in = new BufferedInputStream(client.socket.getInputStream());
+      return client;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  @CanIgnoreReturnValue
+  RawClient send(String text) throws IOException {
+    return send(text.getBytes(StandardCharsets.US_ASCII));
+  }
+
+  @CanIgnoreReturnValue
+  RawClient send(byte[] bytes) throws IOException {
+    socket.getOutputStream().write(bytes);
+    return this;
+  }
+
+  /** The status and headers of the next answer, its body dropped; empty if the server hung up. */
+  String answer() {
+    StringBuilder head = new StringBuilder();
+    int length = 0;
+    try {
+      for (String line = line(); !line.isEmpty(); line = line()) {
+        head.append(line).append('\n');
+        if (line.toLowerCase(Locale.ROOT).startsWith("content-length:")) {
+          length = Integer.parseInt(line.substring(line.indexOf(':') + 1).strip());
+        }
+      }
+      return in.readNBytes(length).length == length ? head.toString() : "";
+    } catch (IOException e) {
+      return "";
+    }
+  }
+
+  private String line() throws IOException {
+    StringBuilder line = new StringBuilder();
+    for (int c = in.read(); c != '\n'; c = in.read()) {
+      if (c < 0) {
+        throw new IOException("the server hung up");
+      }
+      if (c != '\r') {
+        line.append((char) c);
+      }
+    }
+    return line.toString();
+  }
+
+  /** Whether the server hangs up before it sends anything, within the patience. */
+  boolean isHungUpOn() {
+    try {
+      return in.read() < 0;
+    } catch (SocketTimeoutException e) {
+      return false;
+    } catch (IOException e) {
+      return true; // reset
+    }
+  }
+
+  /** Reads and drops frames of HTTP/2 until one of a type comes; its payload. */
+  byte[] frame(int type) throws IOException {
+    while (true) {
+      ByteBuffer header = ByteBuffer.wrap(in.readNBytes(9));
+      if (header.remaining() < 9) {
+        throw new IOException("the server hung up");
+      }
+      int length = (header.get() & 0xff) << 16 | (header.getShort() & 0xffff);
+      byte[] payload = in.readNBytes(length);
+      if (header.get() == type) {
+        return payload;
+      }
+    }
+  }
+
+  /** The preface and settings of HTTP/2, with a window for each response. */
+  static byte[] http2(int window) {
+    ByteBuffer setting = ByteBuffer.allocate(6).putShort((short) 4).putInt(window);
+    byte[] settings = frame(4, 0, 0, setting.array());
+    byte[] preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
+    return ByteBuffer.allocate(preface.length + settings.length).put(preface).put(settings).array();
+  }
+
+  /** The headers of a request over HTTP/2. */
+  static byte[] http2Get(int stream, String path) {
+    byte[] host = "localhost".getBytes(StandardCharsets.US_ASCII);
+    byte[] bytes = path.getBytes(StandardCharsets.US_ASCII);
+    ByteBuffer block = ByteBuffer.allocate(6 + host.length + bytes.length);
+    block.put((byte) 0x82).put((byte) 0x86); // GET, http
+    block.put((byte) 0x01).put((byte) host.length).put(host);
+    block.put((byte) 0x04).put((byte) bytes.length).put(bytes);
+    return frame(1, 5, stream, block.array());
+  }
+
+  static byte[] frame(int type, int flags, int stream, byte[] payload) {
+    return ByteBuffer.allocate(9 + payload.length)
+        .put((byte) (payload.length >>> 16))
+        .putShort((short) payload.length)
+        .put((byte) type)
+        .put((byte) flags)
+        .putInt(stream)
+        .put(payload)
+        .array();
+  }
+
+  @Override
+  public void close() {
+    try {
+      socket.close();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

@@ -1,0 +1,139 @@
+package dev.sluice.server.http;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.Limiter;
+import dev.sluice.server.SluiceServer;
+import dev.sluice.store.BucketStore;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Requests that are not meant for this server, or that spell a path in another way. */
+final class RequestChecksTest {
+
+  private static final String BODY = "{\"limit\":\"ApiCallsPerKey\",\"id\":\"k\"}";
+
+  private static BucketStore store;
+  private static SluiceServer server;
+
+  @BeforeAll
+  static void start() {
+    store = BucketStore.inMemory();
+    server =
+        SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
+            .part(new HttpPart(Limiter.of(SampleFixture.limits(), store), store))
+            .host("Sluice.internal")
+            .origin("https://admin.example")
+            .unreadyPeriod(Duration.ZERO)
+            .start();
+  }
+
+  @AfterAll
+  static void stop() {
+    server.close();
+    store.close();
+  }
+
+  private static String reset(String path, String headers) throws IOException {
+    try (RawClient client = RawClient.connect(server.address())) {
+      return client
+          .send(
+              "POST %s HTTP/1.1\r\n%sContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
+                  .formatted(path, headers, BODY.length(), BODY))
+          .answer();
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "localhost",
+        "LOCALHOST:8080",
+        "a.localhost",
+        "localhost.",
+        "127.0.0.1:1",
+        "192.0.2.1",
+        "[::1]:8080",
+        "sluice.INTERNAL:80"
+      })
+  void host_ofThisServer_isAnswered(String host) throws IOException {
+    assertThat(reset("/v1/reset", "Host: " + host + "\r\n")).contains(" 200 ");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "evil.example",
+        "localhost.evil.example",
+        "notlocalhost",
+        "127.0.0.1.evil.example",
+        "1.2.3",
+        "sluice.internal.evil.example",
+        "[::1].evil.example"
+      })
+  void host_ofAnother_isRefused(String host) throws IOException {
+    assertThat(reset("/v1/reset", "Host: " + host + "\r\n")).containsPattern(" 4(21|00) ");
+    assertThat(reset("/nothing", "Host: " + host + "\r\n")).containsPattern(" 4(21|00) ");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"http://evil.example/v1/reset", "http://evil.example:80/v1/reset"})
+  void host_inThePath_isRefused(String path) throws IOException {
+    assertThat(reset(path, "Host: localhost\r\n")).containsPattern(" 4(21|00|04) ");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "https://admin.example, 200",
+    "http://localhost:8080, 200",
+    "http://localhost, 403",
+    "https://localhost:8080, 403",
+    "https://evil.example, 403",
+    "https://admin.example.evil.example, 403",
+    "null, 403"
+  })
+  void origin_ofAnother_isRefused(String origin, int status) throws IOException {
+    String headers = "Host: localhost:8080\r\nOrigin: " + origin + "\r\n";
+    assertThat(reset("/v1/reset", headers)).contains(" " + status + " ");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "//v1/reset",
+        "/v1//reset",
+        "/v1/%72eset",
+        "/v1/reset;x=1",
+        "/v1;x=1/reset",
+        "/v1/reset;",
+        "/%76%31/reset",
+        "/./v1/reset",
+        "/v1/reset/",
+        "/v1%2Freset"
+      })
+  void path_thatIsSpelledOtherwise_leadsNowhere(String path) throws IOException {
+    assertThat(reset(path, "Host: localhost\r\n")).containsPattern(" 40[04] ");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "/v1/limits/ApiCallsPerKey/buckets/a%2Fb%3Bc%41",
+        "/v1/limits/ApiCallsPerKey/buckets/a;b//c",
+        "/healthz",
+        "/healthz?x=1"
+      })
+  void path_asItIsListed_isAnswered(String path) throws IOException {
+    try (RawClient client = RawClient.connect(server.address())) {
+      assertThat(client.send("GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n".formatted(path)).answer())
+          .doesNotContain(" 404 ");
+    }
+  }
+}
