@@ -154,6 +154,7 @@ final class ServeCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws InterruptedException {
+    OutOfMemoryExit.install();
     InetSocketAddress address;
     BucketStore buckets;
     try {

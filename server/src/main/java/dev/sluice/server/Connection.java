@@ -15,8 +15,10 @@ import java.net.SocketAddress;
 import java.util.ArrayDeque;
 import java.util.LinkedHashSet;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /*
@@ -40,6 +42,7 @@ final class Connection extends ChannelDuplexHandler {
 
   private static final AttributeKey<Connection> KEY =
       AttributeKey.valueOf(Connection.class, "connection");
+  private static final long PASSING_ON_MILLIS = 2_000;
   private static final int SLICE = 256;
   private static final int MAX_LOOSE = 64 << 10;
   private static final long NEVER = Long.MIN_VALUE;
@@ -115,7 +118,9 @@ final class Connection extends ChannelDuplexHandler {
       return;
     }
     ctx.fireUserEventTriggered(event);
-    endIfDone();
+    if (ends) {
+      inputEnds();
+    }
   }
 
   private void forward(ChannelHandlerContext ctx) {
@@ -146,7 +151,7 @@ final class Connection extends ChannelDuplexHandler {
     if (held.isEmpty() && event != null) {
       heldEvent = null;
       ctx.fireUserEventTriggered(event);
-      endIfDone();
+      inputEnds();
     }
   }
 
@@ -263,17 +268,31 @@ final class Connection extends ChannelDuplexHandler {
       unreadBytes -= responseBytes;
       changed();
       resumeSoon();
-      endIfDone();
+      endIfAllAre(other -> false);
     }
   }
 
+  /** Bodies that are under way inside get a moment; those that are still incomplete never end. */
+  private void inputEnds() {
+    endIfAllAre(exchange -> false);
+    var unused =
+        channel
+            .eventLoop()
+            .schedule(
+                () -> endIfAllAre(Exchange::isIncomplete),
+                PASSING_ON_MILLIS,
+                TimeUnit.MILLISECONDS);
+  }
+
   /** Closes when all is answered that a client asked before it ended its side. */
-  private void endIfDone() {
+  private void endIfAllAre(Predicate<Exchange> hopeless) {
     ChannelHandlerContext ctx = context;
     if (ctx != null
         && inputEnded
+        && !forwarding
         && held.isEmpty()
-        && exchanges.stream().allMatch(Exchange::isIncomplete)) {
+        && heldEvent == null
+        && exchanges.stream().allMatch(hopeless)) {
       var unused = ctx.close();
     }
   }
@@ -327,8 +346,12 @@ final class Connection extends ChannelDuplexHandler {
   void sayGoodbye() {
     if (http2 && saidGoodbye.compareAndSet(false, true)) {
       // The library's way: GOAWAY, the ends of the streams, then the close.
-      channel.eventLoop().execute(() -> channel.close());
+      channel.eventLoop().execute(this::closeGently);
     }
+  }
+
+  private void closeGently() {
+    var unused = channel.close();
   }
 
   /** Closes without waiting for anything; any thread may call it. False if told before. */

@@ -1,8 +1,8 @@
 package dev.sluice.server.http;
 
 import com.linecorp.armeria.common.HttpStatus;
-import dev.sluice.server.wire.Mistake;
 import dev.sluice.server.RefusedException;
+import dev.sluice.server.wire.Mistake;
 import dev.sluice.server.wire.WireException;
 import java.util.List;
 import org.jspecify.annotations.Nullable;

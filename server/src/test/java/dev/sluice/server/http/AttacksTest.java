@@ -151,10 +151,11 @@ final class AttacksTest {
   void peer_hasNoMoreThanItsConnections() throws IOException {
     try (SluiceServer server = server().maxConnectionsPerPeer(2).start()) {
       RawClient first = hostile(server, HOSTILE);
+      assertAnswers(first);
       RawClient second = hostile(server, HOSTILE);
+      assertAnswers(second);
       RawClient third = hostile(server, HOSTILE);
       assertAnswers(third);
-      assertAnswers(second);
       assertThat(first.isHungUpOn()).isTrue();
     }
   }
