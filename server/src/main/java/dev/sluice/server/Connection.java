@@ -35,7 +35,7 @@ import org.jspecify.annotations.Nullable;
 final class Connection extends ChannelDuplexHandler {
 
   /** The most requests in flight of one HTTP/1.1 connection; more are read when these are done. */
-  static final int MAX_PIPELINED = 16;
+  static final int MAX_PIPELINED = 64;
 
   /** The most bytes of unread responses of one connection, before it is read no further. */
   static final long MAX_UNREAD = 256 << 10;

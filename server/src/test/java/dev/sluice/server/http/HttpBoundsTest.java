@@ -96,6 +96,7 @@ final class HttpBoundsTest {
               .map(m -> m.group(1))
               .toList();
       assertThat(ids)
+          .as(answers)
           .isEqualTo(IntStream.range(0, 20).mapToObj(i -> pieceBytes + "-" + i).toList());
     }
   }
