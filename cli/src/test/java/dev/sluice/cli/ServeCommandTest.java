@@ -125,7 +125,7 @@ final class ServeCommandTest {
   private static HttpRequest newBuckets(String server, int batch) {
     String transactions =
         IntStream.range(0, 1000)
-            .mapToObj(i -> "{\"limit\":\"ApiCallsPerKey\",\"id\":\"k%d-%d\"}".formatted(batch, i))
+            .mapToObj(i -> "{\"limit\":\"ApiCallsPerKey\",\"id\":\"k%s-%s\"}".formatted(batch, i))
             .collect(Collectors.joining(",", "{\"transactions\":[", "]}"));
     return HttpRequest.newBuilder(URI.create(server + "/v1/spend"))
         .header("Content-Type", "application/json")

@@ -135,7 +135,7 @@ final class Connection extends ChannelDuplexHandler {
         ByteBuf slice = last ? held.remove() : next.readRetainedSlice(SLICE);
         if (!charged(slice.readableBytes())) {
           slice.release();
-          traffic.close(this, "no room for its headers; it held %d bytes");
+          traffic.close(this, "no room for its headers; it held %s bytes");
           return;
         }
         ctx.fireChannelRead(slice);

@@ -126,7 +126,7 @@ final class Traffic {
     if (!fits) {
       refused.warn(
           () ->
-              "connection from %s refused: %d are open, none of them idle"
+              "connection from %s refused: %s are open, none of them idle"
                   .formatted(channel.remoteAddress(), connections.size()));
       connection.closeNow();
     }
@@ -216,7 +216,7 @@ final class Traffic {
         break;
       }
       room += connection.heldBytes();
-      close(connection, "it held %d bytes while the budget was exhausted");
+      close(connection, "it held %s bytes while the budget was exhausted");
     }
     return room > 0;
   }
@@ -226,7 +226,7 @@ final class Traffic {
     long now = System.nanoTime();
     for (Connection connection : connections) {
       if (connection.isLate(now, exchangeNanos)) {
-        close(connection, "a response was not read in time; it held %d bytes");
+        close(connection, "a response was not read in time; it held %s bytes");
       }
     }
   }

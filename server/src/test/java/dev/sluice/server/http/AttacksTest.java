@@ -35,7 +35,7 @@ final class AttacksTest {
           "POST /v1/spend HTTP/1.1",
           "Host: localhost",
           "Content-Type: application/json",
-          "Content-Length: %d",
+          "Content-Length: %s",
           "",
           "");
 

@@ -45,7 +45,7 @@ final class RequestChecksTest {
     try (RawClient client = RawClient.connect(server.address())) {
       return client
           .send(
-              "POST %s HTTP/1.1\r\n%sContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
+              "POST %s HTTP/1.1\r\n%sContent-Type: application/json\r\nContent-Length: %s\r\n\r\n%s"
                   .formatted(path, headers, BODY.length(), BODY))
           .answer();
     }
