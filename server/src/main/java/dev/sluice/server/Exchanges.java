@@ -79,7 +79,7 @@ final class Exchanges implements DecoratingHttpServiceFunction {
       return headers;
     }
     if (!exchange.answered(Math.max(0, headers.contentLength()))) {
-      traffic.close(connection, "no room for its responses; it held %d bytes");
+      traffic.close(connection, "no room for its responses; it held %s bytes");
     }
     boolean ends =
         traffic.stage() == Stage.CLOSING
