@@ -154,7 +154,6 @@ final class ServeCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws InterruptedException {
-    OutOfMemoryExit.install();
     InetSocketAddress address;
     BucketStore buckets;
     try {

@@ -27,12 +27,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -97,47 +94,6 @@ final class ServeCommandTest {
       assertThat(spend(server)).contains("\"allowed\":true");
       cli.process().toHandle().destroy();
       assertThat(err.lines()).isEmpty();
-    }
-  }
-
-  /** More buckets than fit into the heap: the process ends, with a line and a code of its own. */
-  @Test
-  void serverWithoutMemory_ends_andSaysWhy() throws Exception {
-    try (CliProcess cli =
-            CliProcess.startWith(List.of("-Xmx24m"), "serve", "--http", "127.0.0.1:0");
-        BufferedReader err = cli.err()) {
-      String server = untilReady(err);
-      CompletableFuture<String> line =
-          CompletableFuture.supplyAsync(() -> untilUnchecked(err, "out of memory"));
-      HttpClient client = HttpClient.newHttpClient();
-      for (int batch = 0; cli.process().isAlive(); batch++) {
-        try {
-          var unused = client.send(newBuckets(server, batch), BodyHandlers.discarding());
-        } catch (IOException e) {
-          // it ends
-        }
-      }
-      assertThat(cli.process().waitFor()).isEqualTo(71);
-      assertThat(line.get()).startsWith("sluice: out of memory, the server ends;");
-    }
-  }
-
-  private static HttpRequest newBuckets(String server, int batch) {
-    String transactions =
-        IntStream.range(0, 1000)
-            .mapToObj(i -> "{\"limit\":\"ApiCallsPerKey\",\"id\":\"k%s-%s\"}".formatted(batch, i))
-            .collect(Collectors.joining(",", "{\"transactions\":[", "]}"));
-    return HttpRequest.newBuilder(URI.create(server + "/v1/spend"))
-        .header("Content-Type", "application/json")
-        .POST(BodyPublishers.ofString(transactions))
-        .build();
-  }
-
-  private static String untilUnchecked(BufferedReader err, String text) {
-    try {
-      return until(err, text);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
     }
   }
 
