@@ -401,6 +401,23 @@ final class SimulatedProcess {
     }
   }
 
+  /** Asks, and goes on with the answer; a failure is the operation's. */
+  private <T> void whenAnswered(
+      Operation operation, Supplier<CompletionStage<T>> asked, Consumer<T> then) {
+    CompletionStage<T> stage = call(operation, asked);
+    if (stage != null) {
+      var unused =
+          stage.whenComplete(
+              (answer, failure) -> {
+                if (failure == null) {
+                  then.accept(answer);
+                } else {
+                  operation.failed(failure);
+                }
+              });
+    }
+  }
+
   private void spend(Transaction transaction) {
     Operation operation = new Operation("spend", List.of(transaction));
     decide(operation, () -> async.spend(List.of(transaction)), true, transaction);
@@ -416,22 +433,15 @@ final class SimulatedProcess {
       Supplier<CompletionStage<Decision>> asked,
       boolean spends,
       @Nullable Transaction alone) {
-    CompletionStage<Decision> stage = call(operation, asked);
-    if (stage == null) {
-      return;
-    }
-    var unused =
-        stage.whenComplete(
-            (decision, failure) -> {
-              if (failure != null) {
-                operation.failed(failure);
-                return;
-              }
-              operation.decided(decision, spends);
-              if (alone != null && decision.denied() && isOwn(alone) && !decision.degraded()) {
-                obey(operation, alone, decision);
-              }
-            });
+    whenAnswered(
+        operation,
+        asked,
+        decision -> {
+          operation.decided(decision, spends);
+          if (alone != null && decision.denied() && isOwn(alone) && !decision.degraded()) {
+            obey(operation, alone, decision);
+          }
+        });
   }
 
   /** A client that waits as it was told to is let in, if nobody took anything meanwhile. */
@@ -455,50 +465,36 @@ final class SimulatedProcess {
             return;
           }
           Operation again = new Operation("check after the wait", List.of(transaction));
-          CompletionStage<Decision> stage = call(again, () -> async.check(List.of(transaction)));
-          if (stage == null) {
-            return;
-          }
-          var unused =
-              stage.whenComplete(
-                  (answer, failure) -> {
-                    if (failure != null) {
-                      again.failed(failure);
-                      return;
-                    }
-                    again.end(answer.toString());
-                    if (answer.denied()
-                        && !answer.degraded()
-                        && reference.tatNanos(transaction.bucketKey()) == tatNanos) {
-                      world.violated(
-                          () ->
-                              World.text(
-                                  "%s was told to wait %s, did, and is denied again: %s",
-                                  denied.name, decision.retryIn(), answer));
-                    }
-                  });
+          whenAnswered(
+              again,
+              () -> async.check(List.of(transaction)),
+              answer -> {
+                again.end(answer.toString());
+                if (answer.denied()
+                    && !answer.degraded()
+                    && reference.tatNanos(transaction.bucketKey()) == tatNanos) {
+                  world.violated(
+                      () ->
+                          World.text(
+                              "%s was told to wait %s, did, and is denied again: %s",
+                              denied.name, decision.retryIn(), answer));
+                }
+              });
         });
   }
 
   private void check(Transaction transaction, boolean counts) {
     Operation operation = new Operation("check", List.of(transaction));
-    CompletionStage<Decision> stage = call(operation, () -> async.check(List.of(transaction)));
-    if (stage == null) {
-      return;
-    }
-    var unused =
-        stage.whenComplete(
-            (decision, failure) -> {
-              if (failure != null) {
-                operation.failed(failure);
-                return;
-              }
-              if (counts && !decision.degraded()) {
-                observed++;
-                observedDenied += decision.denied() ? 1 : 0;
-              }
-              operation.decided(decision, false);
-            });
+    whenAnswered(
+        operation,
+        () -> async.check(List.of(transaction)),
+        decision -> {
+          if (counts && !decision.degraded()) {
+            observed++;
+            observedDenied += decision.denied() ? 1 : 0;
+          }
+          operation.decided(decision, false);
+        });
   }
 
   private void spendBlocking(Transaction transaction) {
@@ -556,29 +552,22 @@ final class SimulatedProcess {
 
   private void reserve(List<Transaction> transactions, Consumer<Held> cancel, int millis) {
     Operation operation = new Operation("reserve", transactions);
-    CompletionStage<Reservation> stage = call(operation, () -> async.reserve(transactions));
-    if (stage == null) {
-      return;
-    }
-    var unused =
-        stage.whenComplete(
-            (reservation, failure) -> {
-              if (failure != null) {
-                operation.failed(failure);
-                return;
-              }
-              operation.decided(reservation.decision(), true);
-              if (millis == -1) {
-                reservation.close();
-              } else if (millis == -2) {
-                neverClosed.add(reservation);
-              } else {
-                world.after(
-                    millis * 1_000_000L,
-                    new Actor("p" + index + ".holder"),
-                    () -> cancel.accept(new Held(operation, reservation)));
-              }
-            });
+    whenAnswered(
+        operation,
+        () -> async.reserve(transactions),
+        reservation -> {
+          operation.decided(reservation.decision(), true);
+          if (millis == -1) {
+            reservation.close();
+          } else if (millis == -2) {
+            neverClosed.add(reservation);
+          } else {
+            world.after(
+                millis * 1_000_000L,
+                new Actor("p" + index + ".holder"),
+                () -> cancel.accept(new Held(operation, reservation)));
+          }
+        });
   }
 
   private void cancel(Held held, List<Transaction> transactions) {
