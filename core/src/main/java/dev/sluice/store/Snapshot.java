@@ -14,6 +14,7 @@ import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.AtomicMoveNotSupportedException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
@@ -26,6 +27,7 @@ import java.util.stream.Stream;
 import java.util.zip.CRC32C;
 import java.util.zip.CheckedInputStream;
 import java.util.zip.CheckedOutputStream;
+import org.jspecify.annotations.Nullable;
 
 /*
  * The file, big endian:
@@ -58,9 +60,21 @@ final class Snapshot {
     Path absolute = file.toAbsolutePath();
     Path directory = absolute.getParent();
     if (directory == null || !Files.isDirectory(directory)) {
-      throw new SnapshotException(
-          "%s: found no directory %s to write the snapshot to; make it".formatted(file, directory));
+      throw withoutDirectory(file, directory);
     }
+    try {
+      write(table, absolute, directory);
+    } catch (NoSuchFileException e) { // somebody moved the directory away meanwhile
+      throw withoutDirectory(file, directory);
+    }
+  }
+
+  private static SnapshotException withoutDirectory(Path file, @Nullable Path directory) {
+    return new SnapshotException(
+        "%s: found no directory %s to write the snapshot to; make it".formatted(file, directory));
+  }
+
+  private static void write(BucketTable table, Path absolute, Path directory) throws IOException {
     String prefix = absolute.getFileName() + ".";
     Path next = Files.createTempFile(directory, prefix, UNFINISHED, ownerOnly(directory));
     try {

@@ -18,7 +18,9 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
 import java.util.zip.CRC32C;
 import org.junit.jupiter.api.Test;
@@ -175,6 +177,40 @@ class SnapshotTest {
     assertThatThrownBy(() -> store.save(directory.resolve("no/buckets")))
         .isInstanceOf(SnapshotException.class)
         .hasMessageContaining("found no directory");
+  }
+
+  @Test
+  void directoryThatGoesAwayWhileSaving_isNamed() throws Exception {
+    Path here = Files.createDirectory(directory.resolve("here"));
+    Path away = directory.resolve("away");
+    AtomicBoolean ended = new AtomicBoolean();
+    AtomicReference<Throwable> broken = new AtomicReference<>();
+    Thread mover =
+        new Thread(
+            () -> {
+              try {
+                while (!ended.get()) {
+                  Files.move(here, away);
+                  Files.move(away, here);
+                }
+              } catch (IOException e) {
+                broken.set(e);
+              }
+            });
+    mover.start();
+    int failures = 0;
+    for (int i = 0; i < 500; i++) {
+      try {
+        store.save(here.resolve("buckets"));
+      } catch (SnapshotException e) {
+        assertThat(e).hasMessageContaining("found no directory");
+        failures++;
+      }
+    }
+    ended.set(true);
+    mover.join();
+    assertThat(broken).hasNullValue();
+    assertThat(failures).isPositive();
   }
 
   @Test
