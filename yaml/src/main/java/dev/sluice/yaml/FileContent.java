@@ -22,6 +22,8 @@ final class FileContent {
   /** Half a million overrides. A larger file is a mistake, not a reason to run out of memory. */
   static final int MAX_BYTES = 16 << 20;
 
+  private static final String NO_SUCH_FILE = "found no such file, expected a file that can be read";
+
   private final String file;
   private final byte[] bytes;
   private final @Nullable String fault;
@@ -44,7 +46,7 @@ final class FileContent {
         return failed(path, "found a pipe, a socket or a device, expected a regular file");
       }
     } catch (IOException | SecurityException e) {
-      return failed(path, explain(e));
+      return failed(path, isBelowAFile(path) ? NO_SUCH_FILE : explain(e));
     }
     // Reads one byte more than allowed, and does not trust the size: it may grow meanwhile.
     try (InputStream in = Files.newInputStream(path)) {
@@ -61,6 +63,12 @@ final class FileContent {
     }
   }
 
+  /** Which exception that causes depends on the version of Java. */
+  private static boolean isBelowAFile(Path path) {
+    Path parent = path.toAbsolutePath().getParent();
+    return parent != null && Files.exists(parent) && !Files.isDirectory(parent);
+  }
+
   /** What could not be read, and why. */
   static FileContent failed(Path path, String fault) {
     return new FileContent(path.toString(), new byte[0], fault);
@@ -68,7 +76,7 @@ final class FileContent {
 
   static String explain(Exception e) {
     if (e instanceof NoSuchFileException) {
-      return "found no such file, expected a file that can be read";
+      return NO_SUCH_FILE;
     }
     if (e instanceof AccessDeniedException) {
       return "found a file that may not be read (permission denied), expected one that may";

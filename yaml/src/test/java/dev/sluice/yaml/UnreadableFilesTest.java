@@ -36,7 +36,7 @@ class UnreadableFilesTest {
   void lint_ofAFileBelowAFile_saysSo() throws IOException {
     Path file = Files.writeString(folder.resolve("limits.yml"), GOOD);
     assertThat(lint(file.resolve("limits.yml")))
-        .containsExactly("1:1: found a file that can't be read (Not a directory)");
+        .containsExactly("1:1: found no such file, expected a file that can be read");
   }
 
   @Test
