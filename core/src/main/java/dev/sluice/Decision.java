@@ -165,6 +165,19 @@ public final class Decision {
         allowed, transaction(), remaining, retryInNanos, resetInNanos, nowNanos, true);
   }
 
+  /** This decision of a spend that fits and did not happen, as another one denied the batch. */
+  Decision unspent(Transaction asked, Quota quota) {
+    long aheadNanos = resetInNanos - quota.incrementNanos(asked.cost());
+    return new Decision(
+        true,
+        asked,
+        Gcra.remaining(aheadNanos, quota.intervalNanos(), quota.offsetNanos()),
+        0,
+        aheadNanos,
+        nowNanos,
+        degraded);
+  }
+
   /** The decision of a batch: the strictest that counts; of equals the last, as in Boulder. */
   static Decision ofBatch(List<Decision> counting, List<Decision> parts) {
     Decision strictest = unlimited(null);
@@ -316,7 +329,9 @@ public final class Decision {
   }
 
   /**
-   * The decisions of a batch, one for each transaction, in their order.
+   * The decisions of a batch, one for each transaction, in their order. A denied batch spends
+   * nothing: a part that is allowed there had room, and its {@link #remaining} and {@link #resetIn}
+   * are those of its bucket as it is.
    *
    * @return the decisions; this one alone if it is not a batch's
    */

@@ -210,7 +210,8 @@ final class Engine {
   private List<Decision> observed(Plan plan, List<Decision> decisions, long start) {
     if (observer != NOBODY) {
       long elapsedNanos = System.nanoTime() - start;
-      decisions.forEach(decision -> observer.decided(plan.act(), decision, elapsedNanos));
+      Decision whole = plan.strictest(decisions);
+      decisions.forEach(part -> observer.decided(plan.actOn(part, whole), part, elapsedNanos));
     }
     return decisions;
   }

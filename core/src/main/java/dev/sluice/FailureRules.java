@@ -130,7 +130,7 @@ final class FailureRules {
                   .asDegraded()
               : Decision.degraded(transaction, kind == Kind.ALLOW, time.nanos()));
     }
-    return decisions;
+    return plan.asHappened(decisions, this::localShare);
   }
 
   /** What fits no share is denied, instead of being decided on. */

@@ -13,7 +13,8 @@ public interface LimiterObserver {
   /**
    * A transaction was decided on; called for each transaction of a batch.
    *
-   * @param act what was asked
+   * @param act what was done: what was asked, but {@link Act#CHECK} for a transaction that a denied
+   *     batch would have spent, since nothing was taken for it
    * @param decision the transaction's own decision
    * @param elapsedNanos how long the call took, for a batch the whole of it
    */

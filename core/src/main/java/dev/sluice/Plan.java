@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -110,7 +111,35 @@ record Plan(Act act, List<Transaction> transactions, List<Charge> charges) {
                 : Decision.ofSpend(transaction, quota, reading));
       }
     }
-    return decisions;
+    return asHappened(decisions, Plan::limiting);
+  }
+
+  /**
+   * Corrects the parts of a denied batch that had room: nothing was spent, so each says what its
+   * bucket still holds.
+   *
+   * @param quotaOf what a transaction was held to, null where no bucket was asked
+   */
+  List<Decision> asHappened(
+      List<Decision> decisions, Function<Transaction, @Nullable Quota> quotaOf) {
+    if (act != Act.SPEND || isAlone() || strictest(decisions).allowed()) {
+      return decisions;
+    }
+    List<Decision> happened = new ArrayList<>(decisions.size());
+    for (int i = 0; i < decisions.size(); i++) {
+      Transaction transaction = transactions.get(i);
+      Decision decision = decisions.get(i);
+      Quota quota = quotaOf.apply(transaction);
+      boolean wouldHaveSpent = decision.allowed() && transaction.kind() != Kind.CHECK_ONLY;
+      happened.add(
+          wouldHaveSpent && quota != null ? decision.unspent(transaction, quota) : decision);
+    }
+    return happened;
+  }
+
+  /** What an observer is told was done for a part: a denied batch only checks those that pass. */
+  Act actOn(Decision part, Decision whole) {
+    return act == Act.SPEND && whole.denied() && part.allowed() ? Act.CHECK : act;
   }
 
   /** Nothing stood in the way of a spend, and nothing was given back by a refund. */

@@ -123,6 +123,17 @@ final class FailureRuleTest {
   }
 
   @Test
+  void spendBatch_deniedByARule_saysWhatTheLocalBucketStillHolds() {
+    assertThat(limiter.spend("Shared", "x").remaining()).isEqualTo(2);
+
+    Decision denied = limiter.spend(List.of(on("Shared", 2), on("Dear", 1)));
+
+    assertThat(denied.denied()).isTrue();
+    assertThat(denied.parts().get(0).allowed()).isTrue();
+    assertThat(denied.parts().get(0).remaining()).isEqualTo(2);
+  }
+
+  @Test
   void reserve_decidedLocally_givesBackToThatMemoryOnce() {
     Reservation attempt = limiter.reserve("Shared", "x", 3);
     assertThat(limiter.spend("Shared", "x").denied()).isTrue();

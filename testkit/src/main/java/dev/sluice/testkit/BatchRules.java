@@ -51,6 +51,28 @@ interface BatchRules extends DrivenStores {
   }
 
   @Test
+  default void spendBatch_denied_partsSayWhatTheirBucketsStillHold() {
+    try (Bench bench = Bench.tenPerSecond(this)) {
+      assertThat(bench.limiter.spend(A, ID, 3)).isAllowed();
+      assertThat(bench.limiter.spend(B, ID, 9)).isAllowed();
+      Decision decision =
+          bench.limiter.spend(List.of(bench.on(A, 5), bench.on(B, 2), bench.on(C, 6).spendOnly()));
+      assertThat(decision).isDenied();
+      assertThat(decision.parts().get(0))
+          .isAllowed()
+          .hasRemaining(7)
+          .retriesIn(ZERO)
+          .resetsIn(ofMillis(300));
+      assertThat(decision.parts().get(1)).isDenied().hasRemaining(1).resetsIn(ofMillis(900));
+      assertThat(decision.parts().get(2))
+          .isAllowed()
+          .hasRemaining(10)
+          .retriesIn(ZERO)
+          .resetsIn(ZERO);
+    }
+  }
+
+  @Test
   default void spendBatch_deniedTwice_answersWithTheLongerWait() {
     try (Bench bench = Bench.tenPerSecond(this)) {
       assertThat(bench.limiter.spend(List.of(bench.on(A, 9), bench.on(B, 8)))).isAllowed();

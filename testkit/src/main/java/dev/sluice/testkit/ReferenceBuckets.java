@@ -67,6 +67,9 @@ public final class ReferenceBuckets {
       boolean votes = transactions.get(i).kind() != Kind.SPEND_ONLY;
       passes &= !votes || answers.get(i).allowed();
     }
+    if (!passes && transactions.size() > 1) {
+      return answersOfDenied(transactions, answers);
+    }
     for (int i = 0; i < answers.size(); i++) {
       Transaction transaction = transactions.get(i);
       Quota quota = transaction.quota();
@@ -76,6 +79,22 @@ public final class ReferenceBuckets {
       BigInteger lacking = lacking(transaction.bucketKey());
       if (passes && answers.get(i).allowed() && transaction.cost() > 0) {
         put(transaction.bucketKey(), lacking.add(worth(transaction, quota)));
+      }
+    }
+    return answers;
+  }
+
+  /** What would have been spent is still there. */
+  private List<Answer> answersOfDenied(List<Transaction> transactions, List<Answer> checks) {
+    List<Answer> answers = new ArrayList<>();
+    for (int i = 0; i < checks.size(); i++) {
+      Transaction transaction = transactions.get(i);
+      Quota quota = transaction.quota();
+      if (quota != null && checks.get(i).allowed() && spends(transaction.kind())) {
+        BigInteger lacking = lacking(transaction.bucketKey());
+        answers.add(new Answer(true, remaining(quota, lacking), 0, lacking.longValueExact()));
+      } else {
+        answers.add(checks.get(i));
       }
     }
     return answers;

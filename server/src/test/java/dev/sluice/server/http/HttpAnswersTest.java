@@ -127,6 +127,8 @@ final class HttpAnswersTest {
     assertThat(denied.get("id").asText()).isEqualTo("slow");
     assertThat(denied.get("decisions")).hasSize(3);
     assertThat(denied.at("/decisions/0/allowed").asBoolean()).isTrue();
+    assertThat(denied.at("/decisions/0/remaining").asLong()).as("not spent").isEqualTo(10);
+    assertThat(denied.at("/decisions/0/resetInNanos").asLong()).as("not spent").isZero();
     assertThat(denied.at("/decisions/1/message").asText()).isNotEmpty();
 
     JsonNode untouched =
