@@ -12,6 +12,8 @@ import javax.xml.parsers.DocumentBuilderFactory;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.w3c.dom.Element;
+import org.w3c.dom.NodeList;
 
 class ReportTest {
 
@@ -63,13 +65,19 @@ class ReportTest {
   }
 
   @Test
-  void chart_isWellFormed_withABarARow() throws Exception {
+  void chart_isWellFormed_withABackground_andABarARow() throws Exception {
     byte[] svg = Chart.svg(figures()).getBytes(StandardCharsets.UTF_8);
     var document =
         DocumentBuilderFactory.newInstance()
             .newDocumentBuilder()
             .parse(new ByteArrayInputStream(svg));
-    assertThat(document.getElementsByTagName("rect").getLength()).isEqualTo(4);
+    NodeList rectangles = document.getElementsByTagName("rect");
+    assertThat(rectangles.getLength()).isEqualTo(1 + 4);
+    Element background = (Element) rectangles.item(0);
+    assertThat(background.getAttribute("width")).isEqualTo("100%");
+    for (int bar = 1; bar <= 4; bar++) {
+      assertThat(((Element) rectangles.item(bar)).getAttribute("class")).isIn("ours", "peer");
+    }
   }
 
   @Test
