@@ -26,6 +26,7 @@ final class Ledger {
   private final BucketStore store;
   private final LimiterObserver observer;
   private final Outstanding outstanding;
+  private final TentativeStretches tentative;
   private final Forgiven forgiven = new Forgiven();
 
   Ledger(BucketStore store, LimiterObserver observer, TimeSource time) {
@@ -34,6 +35,7 @@ final class Ledger {
     this.outstanding =
         new Outstanding(
             time, store::nowNanos, Outstanding.MOST, () -> observer.settledEarly(Outstanding.MOST));
+    this.tentative = new TentativeStretches(outstanding);
   }
 
   Outstanding outstanding() {
@@ -64,7 +66,8 @@ final class Ledger {
     }
     long start = start();
     try {
-      List<Reading> readings = store.charge(charges);
+      List<Reading> readings =
+          charges.size() == 1 ? store.charge(charges) : store.charge(charges, tentative);
       if (alone && mayForgive(act, charges, readings)) {
         readings = afterForgiving(charges, forgive(charges));
       }
@@ -190,7 +193,8 @@ final class Ledger {
                   failure == null ? asAsked(charges, lowerings, readings) : readings, failure));
     }
     long start = start();
-    CompletionStage<List<Reading>> charged = store.chargeAsync(charges);
+    CompletionStage<List<Reading>> charged =
+        charges.size() == 1 ? store.chargeAsync(charges) : store.chargeAsync(charges, tentative);
     CompletionStage<T> done =
         (alone ? forgivenAsync(act, charges, charged) : charged)
             .handle(

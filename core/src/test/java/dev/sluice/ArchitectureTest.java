@@ -73,6 +73,7 @@ class ArchitectureTest {
           "StoreException",
           "Strictness",
           "Suggestion",
+          "Tentative",
           "TickingTime",
           "TimeSource",
           "Transaction",

@@ -58,6 +58,31 @@ public interface BucketStore extends AutoCloseable {
   }
 
   /**
+   * Decides on a batch as {@link #charge(List)} does. A store that may take parts of it in vain
+   * tells of them, and gives them back as it is told.
+   *
+   * @param charges as above
+   * @param tentative follows what is taken before the verdict is known
+   * @return as above
+   * @throws StoreException as above
+   */
+  default List<Reading> charge(List<Charge> charges, Tentative tentative) {
+    return charge(charges);
+  }
+
+  /**
+   * Decides on a batch as {@link #chargeAsync(List)} does. A store that may take parts of it in
+   * vain tells of them, and gives them back as it is told.
+   *
+   * @param charges as above
+   * @param tentative follows what is taken before the verdict is known
+   * @return as above
+   */
+  default CompletionStage<List<Reading>> chargeAsync(List<Charge> charges, Tentative tentative) {
+    return chargeAsync(charges);
+  }
+
+  /**
    * Refuses a batch with two charges on one bucket: what the second one should find is not defined.
    * For stores to call first.
    *

@@ -1,6 +1,5 @@
 package dev.sluice.redis;
 
-import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import io.lettuce.core.RedisException;
 import io.lettuce.core.api.StatefulConnection;
 import io.lettuce.core.codec.ByteArrayCodec;
@@ -54,15 +53,13 @@ class LettuceConnection implements Connection {
     return wire.closeAsync();
   }
 
-  @CanIgnoreReturnValue
-  private static <T> AsyncCommand<byte[], byte[], T> dispatch(
+  private static <T> void dispatch(
       StatefulConnection<byte[], byte[]> on, AsyncCommand<byte[], byte[], T> command) {
     try {
       var unused = on.dispatch(command);
     } catch (Throwable e) {
       command.completeExceptionally(e);
     }
-    return command;
   }
 
   /**

@@ -5,6 +5,7 @@ import dev.sluice.store.Charge;
 import dev.sluice.store.Charge.Act;
 import dev.sluice.store.Reading;
 import dev.sluice.store.StoreException;
+import dev.sluice.store.Tentative;
 import java.net.URI;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -138,8 +139,13 @@ public final class RedisStore implements BucketStore {
 
   @Override
   public List<Reading> charge(List<Charge> charges) {
+    return charge(charges, Spread.ALONE);
+  }
+
+  @Override
+  public List<Reading> charge(List<Charge> charges, Tentative tentative) {
     requireThreadThatMayWait("charge()", "call chargeAsync() in what is chained to a stage");
-    return await(ask(charges), "; " + Lane.UNKNOWN);
+    return await(ask(charges, tentative), "; " + Lane.UNKNOWN);
   }
 
   private static void requireThreadThatMayWait(String call, String instead) {
@@ -182,7 +188,12 @@ public final class RedisStore implements BucketStore {
 
   @Override
   public CompletionStage<List<Reading>> chargeAsync(List<Charge> charges) {
-    CompletableFuture<List<Reading>> answer = ask(charges);
+    return chargeAsync(charges, Spread.ALONE);
+  }
+
+  @Override
+  public CompletionStage<List<Reading>> chargeAsync(List<Charge> charges, Tentative tentative) {
+    CompletableFuture<List<Reading>> answer = ask(charges, tentative);
     return answer.isDone() ? answer : new HandedOver(answer);
   }
 
@@ -219,7 +230,7 @@ public final class RedisStore implements BucketStore {
   }
 
   /** Asks; whatever goes wrong, an Error included, is in the future. */
-  private CompletableFuture<List<Reading>> ask(List<Charge> charges) {
+  private CompletableFuture<List<Reading>> ask(List<Charge> charges, Tentative tentative) {
     BucketStore.requireDifferentKeys(charges);
     if (closed) {
       return CompletableFuture.failedFuture(
@@ -227,13 +238,14 @@ public final class RedisStore implements BucketStore {
     }
     try {
       long deadline = wiring.timing().nanoTime() + wiring.timeoutNanos();
-      return charges.size() == 1 ? one(charges, deadline) : several(charges, deadline);
+      return charges.size() == 1 ? one(charges, deadline) : several(charges, tentative, deadline);
     } catch (Throwable e) { // nothing was submitted yet, or its lane has failed it
       return CompletableFuture.failedFuture(failure(e));
     }
   }
 
-  private CompletableFuture<List<Reading>> several(List<Charge> charges, long deadline) {
+  private CompletableFuture<List<Reading>> several(
+      List<Charge> charges, Tentative tentative, long deadline) {
     List<byte[]> bytes = new ArrayList<>(charges.size());
     List<Lane> lanes = new ArrayList<>(charges.size());
     boolean together = true;
@@ -245,7 +257,7 @@ public final class RedisStore implements BucketStore {
     }
     return together
         ? send(lanes.get(0), charges, bytes, deadline)
-        : spread(lanes, charges, bytes, deadline);
+        : spread(lanes, charges, bytes, tentative, deadline);
   }
 
   /**
@@ -253,7 +265,11 @@ public final class RedisStore implements BucketStore {
    * part that was granted in vain is missing to others until it is given back.
    */
   private CompletableFuture<List<Reading>> spread(
-      List<Lane> lanes, List<Charge> charges, List<byte[]> bytes, long deadline) {
+      List<Lane> lanes,
+      List<Charge> charges,
+      List<byte[]> bytes,
+      Tentative tentative,
+      long deadline) {
     lanes.forEach(Lane::requireOpen);
     Map<String, byte[]> keyOf = new HashMap<>();
     List<@Nullable Reading> known = new ArrayList<>();
@@ -268,10 +284,11 @@ public final class RedisStore implements BucketStore {
         new Spread(
             charges,
             known,
+            tentative,
             (lane, part) -> send(lane, part, bytesOf(part, keyOf), deadline),
             (lane, part) -> {
               long due = wiring.timing().nanoTime() + wiring.timeoutNanos();
-              var unused = send(lane, part, bytesOf(part, keyOf), due);
+              return send(lane, part, bytesOf(part, keyOf), due);
             });
     CompletableFuture<List<Reading>> verdict = batch.charge(lanes);
     keepOpenFor(batch.over());

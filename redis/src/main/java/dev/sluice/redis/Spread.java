@@ -5,12 +5,12 @@ import dev.sluice.store.Charge;
 import dev.sluice.store.Charge.Act;
 import dev.sluice.store.Reading;
 import dev.sluice.store.StoreException;
+import dev.sluice.store.Tentative;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
@@ -20,7 +20,8 @@ import org.jspecify.annotations.Nullable;
  * Each server decides on its part at one moment, and takes what it grants. If all grant, that was
  * it: one round trip, side by side. If one denies or fails, what the others took is given back, at
  * most what has not come back by itself since (Charge.untilNanos), so a bucket never gets more than
- * was taken. Between the two a concurrent observer may see tokens missing that come back a moment
+ * was taken. What else is given back on that bucket counts as well: the caller of the store follows
+ * each part, and says what to give back (Tentative). Between the two a concurrent observer may see tokens missing that come back a moment
  * later, and be denied for it; it never sees a token too many. If giving back fails too, the tokens
  * stay spent: the error is on the strict side.
  *
@@ -31,10 +32,15 @@ import org.jspecify.annotations.Nullable;
 /** One batch over several lanes. Used once, by one thread after the other. */
 final class Spread {
 
+  /** Follows nothing: right where nobody else gives back on these buckets. */
+  static final Tentative ALONE = Alone::new;
+
   private final List<Charge> charges;
   private final List<@Nullable Reading> known;
   private final BiFunction<Lane, List<Charge>, Request> send;
-  private final BiConsumer<Lane, List<Charge>> giveBack;
+  private final BiFunction<Lane, List<Charge>, Request> giveBack;
+  private final Tentative tentative;
+  private final Tentative.@Nullable Part[] followers;
   private final List<Part> parts = new ArrayList<>();
   private final Reading[] readings;
   private final CompletableFuture<List<Reading>> verdict = new CompletableFuture<>();
@@ -49,6 +55,7 @@ final class Spread {
    *
    * @param known what is known already to be denied, null for the others: then the batch is denied,
    *     and only looks at the others
+   * @param tentative follows what the parts take
    * @param send how a part gets to its lane
    * @param giveBack how refunds do that nobody waits for: with a time-out of their own, since that
    *     of the batch may be over
@@ -56,10 +63,13 @@ final class Spread {
   Spread(
       List<Charge> charges,
       List<@Nullable Reading> known,
+      Tentative tentative,
       BiFunction<Lane, List<Charge>, Request> send,
-      BiConsumer<Lane, List<Charge>> giveBack) {
+      BiFunction<Lane, List<Charge>, Request> giveBack) {
     this.charges = charges;
     this.known = known;
+    this.tentative = tentative;
+    this.followers = new Tentative.Part[charges.size()];
     this.send = send;
     this.giveBack = giveBack;
     this.readings = new Reading[charges.size()];
@@ -80,15 +90,25 @@ final class Spread {
     }
     this.denied = isDenied;
     boolean votes = charges.stream().anyMatch(c -> c.act().votes() && c.incrementNanos() > 0);
-    places.forEach(
-        (lane, at) -> {
-          List<Charge> asked =
-              at.stream()
-                  .map(charges::get)
-                  .map(c -> denied ? looking(c) : votes ? undoable(c) : c)
-                  .toList();
-          parts.add(new Part(lane, at, asked, send.apply(lane, asked)));
-        });
+    try {
+      places.forEach(
+          (lane, at) -> {
+            List<Charge> asked =
+                at.stream()
+                    .map(charges::get)
+                    .map(c -> denied ? looking(c) : votes ? undoable(c) : c)
+                    .toList();
+            for (int i = 0; i < asked.size(); i++) {
+              if (spends(asked.get(i))) {
+                followers[at.get(i)] = tentative.begin(asked.get(i));
+              }
+            }
+            parts.add(new Part(lane, at, asked, send.apply(lane, asked)));
+          });
+    } catch (Throwable e) { // what was sent stays spent
+      keepTheRest();
+      throw e;
+    }
     settled = all(parts).whenComplete((done, failure) -> settle(Link.cause(failure)));
     var unused = verdict.whenComplete((readings, failure) -> withdraw(failure));
     return verdict;
@@ -130,6 +150,7 @@ final class Spread {
     if (!passes) {
       parts.forEach(this::giveBack);
     }
+    keepTheRest();
     if (failure != null) {
       verdict.completeExceptionally(failure);
       return;
@@ -172,21 +193,48 @@ final class Spread {
     }
     List<Reading> answer = part.answer.join();
     List<Charge> refunds = new ArrayList<>();
+    List<Tentative.Part> refunded = new ArrayList<>();
     for (int i = 0; i < answer.size(); i++) {
       Charge taken = part.asked.get(i);
       Reading found = answer.get(i);
-      boolean spends = taken.act() == Act.SPEND || taken.act() == Act.SPEND_ONLY;
+      Tentative.Part follower = followers[part.places.get(i)];
       long ahead = Gcra.aheadNanos(found.nowNanos(), found.tatNanos());
       boolean fits = Gcra.roomNanos(ahead, taken.incrementNanos(), taken.offsetNanos()) >= 0;
-      if (spends && fits && taken.incrementNanos() > 0) {
-        long untilNanos = found.nowNanos() + ahead + taken.incrementNanos();
-        refunds.add(
-            new Charge(
-                taken.key(), Act.REFUND, taken.incrementNanos(), taken.offsetNanos(), untilNanos));
+      if (follower != null && fits) {
+        followers[part.places.get(i)] = null;
+        Charge refund = follower.giveBack(found);
+        if (refund != null) {
+          refunds.add(refund);
+          refunded.add(follower);
+        }
       }
     }
     if (!refunds.isEmpty()) {
-      giveBack.accept(part.lane, refunds);
+      var unused =
+          giveBack
+              .apply(part.lane, refunds)
+              .whenComplete(
+                  (readings, failure) -> {
+                    for (int i = 0; i < refunded.size(); i++) {
+                      refunded.get(i).gaveBack(failure == null ? readings.get(i) : null);
+                    }
+                  });
+    }
+  }
+
+  private static boolean spends(Charge charge) {
+    boolean spends = charge.act() == Act.SPEND || charge.act() == Act.SPEND_ONLY;
+    return spends && charge.incrementNanos() > 0;
+  }
+
+  /** What is not given back stays spent, or was not made. */
+  private void keepTheRest() {
+    for (int i = 0; i < followers.length; i++) {
+      Tentative.Part follower = followers[i];
+      followers[i] = null;
+      if (follower != null) {
+        follower.kept();
+      }
     }
   }
 
@@ -219,5 +267,23 @@ final class Spread {
                             failure));
                   }
                 });
+  }
+
+  /** Gives back what has not come back by itself since. */
+  private record Alone(Charge charge) implements Tentative.Part {
+
+    @Override
+    public Charge giveBack(Reading found) {
+      long aheadNanos = Gcra.aheadNanos(found.nowNanos(), found.tatNanos());
+      long untilNanos = found.nowNanos() + aheadNanos + charge.incrementNanos();
+      return new Charge(
+          charge.key(), Act.REFUND, charge.incrementNanos(), charge.offsetNanos(), untilNanos);
+    }
+
+    @Override
+    public void gaveBack(@Nullable Reading found) {}
+
+    @Override
+    public void kept() {}
   }
 }

@@ -41,9 +41,6 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     int calls = dice.one(20, 100, 400);
     Set<Kind> kinds = some(dice, CALLS);
     kinds.add(Kind.SPEND);
-    if (topology.masters() > 1) {
-      kinds.removeAll(OVER_SERVERS); // see docs/reliability.md, "What is not simulated yet"
-    }
     if (sameLimits) {
       kinds.remove(Kind.LIMITS);
     }
@@ -84,9 +81,6 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
           Kind.RESERVE_BATCH,
           Kind.RESERVE_BLOCKING,
           Kind.LIMITS);
-
-  /** What may need several servers at once. */
-  private static final Set<Kind> OVER_SERVERS = EnumSet.of(Kind.BATCH, Kind.RESERVE_BATCH);
 
   /** Every fault but clocks that step: see docs/reliability.md, "What is not simulated yet". */
   private static final Set<Kind> FAULTS = EnumSet.range(Kind.BLOCK, Kind.MOVE_SLOTS);

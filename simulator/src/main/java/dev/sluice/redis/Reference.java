@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -37,9 +38,7 @@ final class Reference {
   private static final int ENTRIES_BEFORE_PRUNING = 48;
   private static final long SETTLED_NANOS = 3_000_000_000L;
   private static final long KEPT_NANOS = 3_000_000_000L;
-
   private static final int NOBODY = -1;
-  private static final int SEVERAL = -2;
   private static final long LATE_FAILOVER_NANOS = 1_100_000_000L;
 
   private final World world;
@@ -66,15 +65,25 @@ final class Reference {
   /** Something that moved a TAT, in the order of its server. */
   private static final class Entry {
     private final Kind kind;
+    private final int process;
     private final long moment;
     private final long nowNanos;
     private final long nanos; // an increment; of a loss the TAT that is left
     private final long afterNanos;
     private boolean counts;
     private boolean cancelled;
+    private boolean outdated;
 
-    Entry(Kind kind, long moment, long nowNanos, long nanos, long afterNanos, boolean counts) {
+    Entry(
+        Kind kind,
+        int process,
+        long moment,
+        long nowNanos,
+        long nanos,
+        long afterNanos,
+        boolean counts) {
       this.kind = kind;
+      this.process = process;
       this.moment = moment;
       this.nowNanos = nowNanos;
       this.nanos = nanos;
@@ -86,13 +95,18 @@ final class Reference {
   /** A TAT as it was until a moment of the world. */
   private record Change(long moment, long beforeNanos) {}
 
+  /** How much may be missing from a moment on, for a reason that the documentation names. */
+  private record Allowance(long moment, long nanos) {}
+
   private static final class Bucket {
     private final List<Entry> entries = new ArrayList<>();
     private final Deque<Change> changes = new ArrayDeque<>();
     private long tatNanos;
     private long loosened = Long.MIN_VALUE / 2; // the last refund or reset
+    private final Map<Integer, Long> outdatedNanos = new HashMap<>(); // by process
+    private final Deque<Allowance> allowances = new ArrayDeque<>();
     private boolean everWritten;
-    private int loweredBy = NOBODY;
+    private long version;
     private @Nullable SimulatedServer server;
   }
 
@@ -121,6 +135,7 @@ final class Reference {
       bucket.loosened = world.now();
     }
     if (writes) {
+      bucket.version++;
       bucket.everWritten = true;
       bucket.changes.addLast(new Change(world.now(), tatNanos));
       while (world.now() - bucket.changes.getFirst().moment > KEPT_NANOS) {
@@ -133,13 +148,10 @@ final class Reference {
     }
     boolean forgives = charge.act() == Act.FORGIVE && writes;
     if (charge.act() == Act.RESET || charge.act() == Act.REFUND || forgives) {
-      boolean isOthers = bucket.loweredBy != process && bucket.loweredBy != NOBODY;
-      bucket.loweredBy = isOthers ? SEVERAL : process;
-      if (charge.act() == Act.REFUND && bucket.loweredBy == SEVERAL && writes) {
-        // What another process gave back, reset or forgave is not seen, docs/stores.md says so.
-        bucket.entries.add(
-            new Entry(Kind.LOSS, world.now(), nowNanos, afterNanos, afterNanos, true));
+      if (charge.act() == Act.REFUND && writes) {
+        allowOutdated(bucket, process, tatNanos - afterNanos);
       }
+      outdate(bucket, process);
     }
     Kind kind =
         switch (charge.act()) {
@@ -152,6 +164,7 @@ final class Reference {
       bucket.entries.add(
           new Entry(
               kind,
+              process,
               world.now(),
               nowNanos,
               charge.incrementNanos(),
@@ -177,7 +190,60 @@ final class Reference {
     if (until != null && until - SimulatedProcess.TIMEOUT_NANOS > nowNanos) {
       world.violated(() -> "p" + debt + ": a debt is forgiven a second time before " + until);
     }
-    bucket.entries.add(new Entry(Kind.LOSS, world.now(), nowNanos, afterNanos, afterNanos, true));
+    bucket.entries.add(loss(nowNanos, afterNanos));
+  }
+
+  private Entry loss(long nowNanos, long leftNanos) {
+    return new Entry(Kind.LOSS, NOBODY, world.now(), nowNanos, leftNanos, leftNanos, true);
+  }
+
+  /**
+   * From now on the other processes do not know where on the time line their spends are: what
+   * another process gave back, reset or forgave, and what a server lost, is not seen (decision
+   * 004).
+   */
+  private static void outdate(Bucket bucket, int lowering) {
+    for (Entry entry : bucket.entries) {
+      if (entry.kind == Kind.SPEND && entry.process != lowering && !entry.outdated) {
+        entry.outdated = true;
+        bucket.outdatedNanos.merge(entry.process, entry.nanos, Long::sum);
+      }
+    }
+  }
+
+  /** A process gives back: too much, by at most what it took before others lowered the TAT. */
+  private void allowOutdated(Bucket bucket, int process, long nanos) {
+    long outdatedNanos = bucket.outdatedNanos.getOrDefault(process, 0L);
+    long allowedNanos = Math.min(nanos, outdatedNanos);
+    if (allowedNanos > 0) {
+      bucket.outdatedNanos.put(process, outdatedNanos - allowedNanos);
+      allow(bucket, allowedNanos);
+    }
+  }
+
+  private void allow(Bucket bucket, long nanos) {
+    bucket.allowances.addLast(new Allowance(world.now(), nanos));
+  }
+
+  /** Makes up for what is missing, if what is allowed is enough for it. */
+  private boolean isAllowed(Bucket bucket, long nowNanos, long missingNanos) {
+    long allowedNanos = 0;
+    for (Iterator<Allowance> all = bucket.allowances.iterator(); all.hasNext(); ) {
+      Allowance one = all.next();
+      if (world.now() - one.moment > KEPT_NANOS) {
+        all.remove();
+      } else {
+        allowedNanos += one.nanos;
+      }
+    }
+    if (allowedNanos < missingNanos) {
+      return false;
+    }
+    bucket.allowances.clear();
+    allow(bucket, allowedNanos - missingNanos);
+    bucket.entries.add(
+        new Entry(Kind.REFUND, NOBODY, world.now(), nowNanos, missingNanos, 0, true));
+    return true;
   }
 
   /** A master that Sentinels have replaced: what it still grants is given out twice. */
@@ -202,7 +268,9 @@ final class Reference {
     bucket.changes.addLast(new Change(world.now(), bucket.tatNanos));
     bucket.loosened = world.now();
     bucket.tatNanos = leftNanos;
-    bucket.entries.add(new Entry(Kind.LOSS, world.now(), 0, leftNanos, leftNanos, true));
+    bucket.version++;
+    outdate(bucket, NOBODY);
+    bucket.entries.add(loss(0, leftNanos));
   }
 
   // Told by processes
@@ -259,7 +327,7 @@ final class Reference {
     boolean isShort =
         Long.compareUnsigned(owedNanos, nowNanos) > 0
             && Long.compareUnsigned(bucket.tatNanos, owedNanos) < 0;
-    if (isShort) {
+    if (isShort && !isAllowed(bucket, nowNanos, owedNanos - bucket.tatNanos)) {
       world.violated(
           () ->
               World.text(
@@ -315,6 +383,11 @@ final class Reference {
   /** Returns whether a bucket was ever written to. */
   boolean everWritten(String key) {
     return bucket(key).everWritten;
+  }
+
+  /** Returns a number that grows with each change of a bucket's TAT. */
+  long version(String key) {
+    return bucket(key).version;
   }
 
   long tatNanos(String key) {

@@ -28,6 +28,7 @@ final class SimulatedNetwork implements Connector {
   private final Map<SimulatedServer, Long> silentSince = new HashMap<>();
   private int made;
   private long slowUntil = Long.MIN_VALUE / 2;
+  private long failedWithError = Long.MIN_VALUE / 2;
   private boolean failsWithError;
 
   SimulatedNetwork(World world, Fleet fleet, Dice dice, int process, long latencyNanos) {
@@ -60,6 +61,7 @@ final class SimulatedNetwork implements Connector {
   /** Returns whether this process could not reach a server lately, for more than one cut. */
   boolean hadTroubleWith(SimulatedServer server, long nanos) {
     return world.now() - slowUntil < nanos
+        || world.now() - failedWithError < nanos
         || world.now() - silentSince.getOrDefault(server, Long.MIN_VALUE / 2) < 10 * nanos;
   }
 
@@ -115,6 +117,7 @@ final class SimulatedNetwork implements Connector {
       Function<SimulatedConnection, C> then) {
     if (failsWithError) {
       failsWithError = false;
+      failedWithError = world.now();
       throw new NoClassDefFoundError("io/netty/Simulated");
     }
     CompletableFuture<C> connected = new CompletableFuture<>();

@@ -450,16 +450,16 @@ final class SimulatedProcess {
     if (server == null || decision.retryIn().toMillis() > 5_000 || fleet.clocksWereStepped()) {
       return;
     }
-    long tatNanos = reference.tatNanos(transaction.bucketKey());
-    if (tatNanos != nanos(decision.tat())) {
+    if (reference.tatNanos(transaction.bucketKey()) != nanos(decision.tat())) {
       return; // another call of this process was decided on since
     }
+    long version = reference.version(transaction.bucketKey());
     long due = nanos(decision.decidedAt()) + decision.retryInNanos();
     world.at(
         server.clock.whenItShows(due) + 1_000,
         new Actor("p" + index + ".patient"),
         () -> {
-          if (reference.tatNanos(transaction.bucketKey()) != tatNanos
+          if (reference.version(transaction.bucketKey()) != version
               || fleet.clocksWereStepped()
               || fleet.failedOverLately()) {
             return;
@@ -472,7 +472,7 @@ final class SimulatedProcess {
                 again.end(answer.toString());
                 if (answer.denied()
                     && !answer.degraded()
-                    && reference.tatNanos(transaction.bucketKey()) == tatNanos) {
+                    && reference.version(transaction.bucketKey()) == version) {
                   world.violated(
                       () ->
                           World.text(

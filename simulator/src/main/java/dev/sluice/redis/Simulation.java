@@ -14,6 +14,7 @@ final class Simulation {
   private static final long RECOVERY_NANOS = 6_000 * MILLI;
   private static final long LONGEST_CALL_NANOS = 750 * MILLI; // a reservation is held and cancelled
   private static final int ENOUGH_OBSERVED = 200;
+  private static final int MICROS_FOR_A_PERCENT = 500; // so long tokens are missing that come back
 
   private final Plan plan;
   private final World world;
@@ -112,7 +113,8 @@ final class Simulation {
   private void requireFewDenials() {
     int observed = processes.stream().mapToInt(SimulatedProcess::observed).sum();
     int denied = processes.stream().mapToInt(SimulatedProcess::observedDenied).sum();
-    if (observed >= ENOUGH_OBSERVED && denied * 100 > observed && !hasFaults) {
+    int percent = Math.max(plan.setting("latencyMicros") / MICROS_FOR_A_PERCENT, 1);
+    if (observed >= ENOUGH_OBSERVED && denied * 100 > observed * percent && !hasFaults) {
       world.violated(
           () ->
               World.text(

@@ -1,0 +1,61 @@
+package dev.sluice;
+
+import dev.sluice.Outstanding.Lowering;
+import dev.sluice.Outstanding.Stretch;
+import dev.sluice.gcra.Gcra;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Reading;
+import dev.sluice.store.Tentative;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Gives back what a store took in vain as a cancelled reservation is given back: it is a stretch of
+ * the same time line, so that neither gives back what the other does. Thread-safe.
+ */
+record TentativeStretches(Outstanding outstanding) implements Tentative {
+
+  @Override
+  public Part begin(Charge charge) {
+    return new Taken(charge, outstanding.open(List.of(charge)).get(0));
+  }
+
+  private final class Taken implements Part {
+    private final Charge charge;
+    private final Stretch stretch;
+    private @Nullable Lowering refund;
+
+    Taken(Charge charge, Stretch stretch) {
+      this.charge = charge;
+      this.stretch = stretch;
+    }
+
+    @Override
+    public @Nullable Charge giveBack(Reading found) {
+      long aheadNanos = Gcra.aheadNanos(found.nowNanos(), found.tatNanos());
+      long tatAfterNanos = found.nowNanos() + aheadNanos + charge.incrementNanos();
+      outstanding.place(stretch, found, tatAfterNanos);
+      Lowering made = outstanding.giveBack(stretch, charge.incrementNanos(), charge.offsetNanos());
+      refund = made;
+      return made == null ? null : made.charge();
+    }
+
+    @Override
+    public void gaveBack(@Nullable Reading found) {
+      Lowering made = refund;
+      if (made == null) {
+        return;
+      }
+      if (found == null) {
+        outstanding.failed(List.of(made));
+      } else {
+        outstanding.answered(List.of(made), List.of(found));
+      }
+    }
+
+    @Override
+    public void kept() {
+      outstanding.close(stretch);
+    }
+  }
+}

@@ -1,0 +1,72 @@
+package dev.sluice;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.store.Charge;
+import dev.sluice.store.Charge.Act;
+import dev.sluice.store.Reading;
+import dev.sluice.store.Tentative;
+import java.util.List;
+import java.util.OptionalLong;
+import org.junit.jupiter.api.Test;
+
+class TentativeStretchesTest {
+
+  private static final Charge SPEND = new Charge("1:a", Act.SPEND, 100, 1_000, Charge.NO_END);
+
+  private final Outstanding outstanding =
+      new Outstanding(() -> 1, OptionalLong::empty, Outstanding.MOST, () -> {});
+  private final TentativeStretches tentative = new TentativeStretches(outstanding);
+
+  private static Charge refund(long nanos, long untilNanos) {
+    return new Charge("1:a", Act.REFUND, nanos, 1_000, untilNanos);
+  }
+
+  @Test
+  void giveBack_alone_isHeldToWhereItsTokensEnd() {
+    Tentative.Part part = tentative.begin(SPEND);
+
+    assertThat(part.giveBack(new Reading(1_000, 1_300))).isEqualTo(refund(100, 1_400));
+    part.gaveBack(new Reading(1_010, 1_400));
+    assertThat(outstanding.size()).isZero();
+  }
+
+  @Test
+  void giveBack_afterARefundInFlight_countsItAsGivenBackBefore() {
+    Tentative.Part part = tentative.begin(SPEND);
+    List<Outstanding.Lowering> refund = outstanding.send(List.of(refund(70, Charge.NO_END)));
+
+    Charge givenBack = part.giveBack(new Reading(1_000, 1_000));
+
+    assertThat(givenBack).isEqualTo(refund(100, 1_030));
+    assertThat(refund).hasSize(1);
+  }
+
+  @Test
+  void giveBack_afterAReset_isNothing() {
+    Tentative.Part part = tentative.begin(SPEND);
+    Charge reset = new Charge("1:a", Act.RESET, 0, 0, Charge.NO_END);
+    outstanding.answered(outstanding.send(List.of(reset)), List.of(new Reading(1_010, 1_400)));
+
+    assertThat(part.giveBack(new Reading(1_000, 1_300))).isNull();
+    assertThat(outstanding.size()).isZero();
+  }
+
+  @Test
+  void giveBack_ofUnknownFate_movesLaterReservations() {
+    Tentative.Part part = tentative.begin(SPEND);
+    Outstanding.Stretch later = outstanding.open(List.of(SPEND)).get(0);
+    outstanding.place(later, new Reading(1_001, 1_400), 1_500);
+
+    assertThat(part.giveBack(new Reading(1_000, 1_300))).isNotNull();
+    part.gaveBack(null);
+
+    assertThat(later.untilNanos()).isEqualTo(1_400);
+  }
+
+  @Test
+  void kept_isNotOutstanding() {
+    tentative.begin(SPEND).kept();
+    assertThat(outstanding.size()).isZero();
+  }
+}
