@@ -42,6 +42,16 @@ public final class AsyncLimiter {
   }
 
   /**
+   * As {@link Limiter#check(Transaction)}.
+   *
+   * @param transaction which bucket, at what cost
+   * @return what a spend would have answered
+   */
+  public CompletionStage<Decision> check(Transaction transaction) {
+    return check(List.of(transaction));
+  }
+
+  /**
    * As {@link Limiter#check(List)}.
    *
    * @param transactions no two on one bucket
@@ -75,6 +85,16 @@ public final class AsyncLimiter {
   }
 
   /**
+   * As {@link Limiter#spend(Transaction)}.
+   *
+   * @param transaction which bucket, at what cost
+   * @return allowed if it was spent
+   */
+  public CompletionStage<Decision> spend(Transaction transaction) {
+    return spend(List.of(transaction));
+  }
+
+  /**
    * As {@link Limiter#spend(List)}.
    *
    * @param transactions no two on one bucket
@@ -95,6 +115,17 @@ public final class AsyncLimiter {
   @CanIgnoreReturnValue
   public CompletionStage<Decision> refund(String limit, String id, long cost) {
     return one(Act.REFUND, limit, id, cost);
+  }
+
+  /**
+   * As {@link Limiter#refund(Transaction)}.
+   *
+   * @param transaction which bucket, at what cost
+   * @return allowed if something was given back
+   */
+  @CanIgnoreReturnValue
+  public CompletionStage<Decision> refund(Transaction transaction) {
+    return refund(List.of(transaction));
   }
 
   /**
@@ -121,6 +152,17 @@ public final class AsyncLimiter {
   }
 
   /**
+   * As {@link Limiter#reset(Transaction)}.
+   *
+   * @param transaction which bucket, of whatever kind and cost
+   * @return done when the bucket is forgotten
+   */
+  @CanIgnoreReturnValue
+  public CompletionStage<Void> reset(Transaction transaction) {
+    return reset(List.of(transaction));
+  }
+
+  /**
    * As {@link Limiter#reset(List)}.
    *
    * @param transactions no two on one bucket
@@ -141,9 +183,17 @@ public final class AsyncLimiter {
    */
   public CompletionStage<Reservation> reserve(String limit, String id, long cost) {
     return caught(
-        () ->
-            engine.reserveAsync(
-                limits, List.of(Transaction.of(limits.get(), limit, id).withCost(cost))));
+        () -> engine.reserveAsync(List.of(Transaction.of(limits.get(), limit, id).withCost(cost))));
+  }
+
+  /**
+   * As {@link Limiter#reserve(Transaction)}.
+   *
+   * @param transaction which bucket, at what cost
+   * @return the reservation, denied if the tokens were not there
+   */
+  public CompletionStage<Reservation> reserve(Transaction transaction) {
+    return reserve(List.of(transaction));
   }
 
   /**
@@ -153,7 +203,7 @@ public final class AsyncLimiter {
    * @return the reservation, denied if one of the transactions was
    */
   public CompletionStage<Reservation> reserve(List<Transaction> transactions) {
-    return caught(() -> engine.reserveAsync(limits, transactions));
+    return caught(() -> engine.reserveAsync(transactions));
   }
 
   private CompletionStage<Decision> one(Act act, String limit, String id, long cost) {

@@ -25,18 +25,34 @@ final class Engine {
 
   static final LimiterObserver NOBODY = new LimiterObserver() {};
 
+  private final CurrentLimits limits;
   private final Ledger ledger;
   private final LimiterObserver observer;
   private final FailureRules onFailure;
 
-  Engine(BucketStore store, LimiterObserver observer, FailureRules onFailure, TimeSource time) {
+  Engine(
+      CurrentLimits limits,
+      BucketStore store,
+      LimiterObserver observer,
+      FailureRules onFailure,
+      TimeSource time) {
+    this.limits = limits;
     this.ledger = new Ledger(store, observer, time);
     this.observer = observer;
     this.onFailure = onFailure;
   }
 
+  private Plan plan(Act act, List<Transaction> transactions) {
+    for (Transaction transaction : transactions) {
+      if (transaction.terms().ofCaller()) {
+        limits.get().catalogue().requireNoClash(transaction.name());
+      }
+    }
+    return Plan.of(act, transactions);
+  }
+
   Decision decide(Act act, Transaction transaction) {
-    Plan plan = Plan.of(act, List.of(transaction));
+    Plan plan = plan(act, List.of(transaction));
     long start = ledger.start();
     return observed(plan, decided(plan), start).get(0);
   }
@@ -59,7 +75,7 @@ final class Engine {
               quota.offsetNanos(),
               terms.decision());
     } catch (StoreException e) {
-      return onFailure(act, terms, id, cost, e);
+      return onFailure(act, Transaction.of(terms, id).withCost(cost), e);
     }
     boolean inDebt = decision.denied() && decision.resetInNanos() > quota.offsetNanos();
     return inDebt && act == Act.SPEND
@@ -67,9 +83,8 @@ final class Engine {
         : decision;
   }
 
-  Decision onFailure(Act act, Terms terms, String id, long cost, StoreException failure) {
-    Plan plan = Plan.of(act, List.of(Transaction.of(terms, id).withCost(cost)));
-    return onFailure.decide(plan, failure).get(0);
+  Decision onFailure(Act act, Transaction transaction, StoreException failure) {
+    return onFailure.decide(Plan.of(act, List.of(transaction)), failure).get(0);
   }
 
   Buckets buckets(LimitName name) {
@@ -86,19 +101,19 @@ final class Engine {
   }
 
   Decision decide(Act act, List<Transaction> transactions) {
-    Plan plan = Plan.of(act, transactions);
+    Plan plan = plan(act, transactions);
     long start = ledger.start();
     return plan.strictest(observed(plan, decided(plan), start));
   }
 
   CompletionStage<Decision> decideAsync(Act act, Transaction transaction) {
-    Plan plan = Plan.of(act, List.of(transaction));
+    Plan plan = plan(act, List.of(transaction));
     long start = ledger.start();
     return decidedAsync(plan, decisions -> observed(plan, decisions, start).get(0));
   }
 
   CompletionStage<Decision> decideAsync(Act act, List<Transaction> transactions) {
-    Plan plan = Plan.of(act, transactions);
+    Plan plan = plan(act, transactions);
     long start = ledger.start();
     return decidedAsync(plan, decisions -> plan.strictest(observed(plan, decisions, start)));
   }
@@ -134,33 +149,33 @@ final class Engine {
   }
 
   void reset(List<Transaction> transactions) {
-    Plan plan = Plan.of(Act.RESET, transactions);
+    Plan plan = plan(Act.RESET, transactions);
     var unused = ledger.charge(Act.RESET, plan.charges());
   }
 
   CompletionStage<Void> resetAsync(List<Transaction> transactions) {
-    Plan plan = Plan.of(Act.RESET, transactions);
+    Plan plan = plan(Act.RESET, transactions);
     return ledger.chargeAsync(Act.RESET, plan.charges());
   }
 
-  Reservation reserve(CurrentLimits limits, List<Transaction> transactions) {
-    Plan plan = Plan.of(Act.SPEND, transactions);
+  Reservation reserve(List<Transaction> transactions) {
+    Plan plan = plan(Act.SPEND, transactions);
     List<Stretch> stretches = ledger.outstanding().open(plan.charges());
     long start = ledger.start();
     try {
       List<Reading> readings = ledger.charge(Act.SPEND, plan.charges(), plan.isAlone());
-      return reserved(limits, plan, readings, stretches, start);
+      return reserved(plan, readings, stretches, start);
     } catch (StoreException e) {
       ledger.outstanding().close(stretches);
-      return degraded(limits, plan, e, start);
+      return degraded(plan, e, start);
     } catch (RuntimeException e) {
       ledger.outstanding().close(stretches);
       throw e;
     }
   }
 
-  CompletionStage<Reservation> reserveAsync(CurrentLimits limits, List<Transaction> transactions) {
-    Plan plan = Plan.of(Act.SPEND, transactions);
+  CompletionStage<Reservation> reserveAsync(List<Transaction> transactions) {
+    Plan plan = plan(Act.SPEND, transactions);
     List<Stretch> stretches = ledger.outstanding().open(plan.charges());
     long start = ledger.start();
     return ledger.chargeAsync(
@@ -171,9 +186,9 @@ final class Engine {
           boolean made = false;
           try {
             if (failure != null) {
-              return degraded(limits, plan, storeException(failure), start);
+              return degraded(plan, storeException(failure), start);
             }
-            Reservation reservation = reserved(limits, plan, readings, stretches, start);
+            Reservation reservation = reserved(plan, readings, stretches, start);
             made = true;
             return reservation;
           } finally {
@@ -185,20 +200,16 @@ final class Engine {
   }
 
   private Reservation reserved(
-      CurrentLimits limits,
-      Plan plan,
-      List<Reading> readings,
-      List<Stretch> stretches,
-      long start) {
+      Plan plan, List<Reading> readings, List<Stretch> stretches, long start) {
     Decision decision = plan.strictest(observed(plan, plan.decide(readings), start));
     List<Reservation.Asked> asked =
         Reservation.Asked.all(
             plan.transactions(), Plan::limiting, plan.charges(), readings, stretches);
-    return Reservation.of(ledger, t -> limits.get().quotaFor(t.name(), t.id()), decision, asked);
+    return Reservation.of(ledger, t -> t.quotaIn(limits.get()), decision, asked);
   }
 
   /** What it took from the rules' memory goes back there, and nothing to the store. */
-  private Reservation degraded(CurrentLimits limits, Plan plan, StoreException e, long start) {
+  private Reservation degraded(Plan plan, StoreException e, long start) {
     return onFailure.reserve(
         limits, plan, e, decisions -> plan.strictest(observed(plan, decisions, start)));
   }

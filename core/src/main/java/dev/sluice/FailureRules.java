@@ -84,7 +84,7 @@ final class FailureRules {
   }
 
   private @Nullable Quota presentShare(CurrentLimits limits, Transaction transaction) {
-    Quota quota = limits.get().quotaFor(transaction.name(), transaction.id());
+    Quota quota = transaction.quotaIn(limits.get());
     return quota == null ? null : share(transaction, quota);
   }
 

@@ -13,6 +13,7 @@ import dev.sluice.store.StoreException;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -61,8 +62,7 @@ public final class Lease implements AutoCloseable {
 
   private final Engine engine;
   private final CurrentLimits limits;
-  private final String name;
-  private final String id;
+  private final Function<Limits, Transaction> source; // what is spent from under given limits
   private final int tokens;
   private final LongSupplier ticker;
   private final Share[] shares;
@@ -70,19 +70,17 @@ public final class Lease implements AutoCloseable {
   Lease(
       Engine engine,
       CurrentLimits limits,
-      String name,
-      String id,
+      Function<Limits, Transaction> source,
       int tokens,
       LongSupplier ticker,
       int threads) {
     if (tokens < 1) {
       throw new IllegalArgumentException("tokens: found " + tokens + ", expected at least 1");
     }
-    Transaction checked = Transaction.of(limits.get(), name, id);
+    Transaction unused = source.apply(limits.get()); // throws for a bad name or id
     this.engine = engine;
     this.limits = limits;
-    this.name = name;
-    this.id = checked.id();
+    this.source = source;
     this.tokens = tokens;
     this.ticker = ticker;
     this.shares = new Share[Integer.highestOneBit(Math.max(threads, 1) * 2 - 1)];
@@ -135,9 +133,9 @@ public final class Lease implements AutoCloseable {
       try {
         Held last = held;
         Limits now = limits.get();
-        Terms terms = Transaction.of(now, name, id).terms();
-        Quota quota = terms.quota();
-        boolean sameQuota = last != null && last.moveTo(now, terms);
+        Transaction one = source.apply(now);
+        Quota quota = one.quota();
+        boolean sameQuota = last != null && last.moveTo(now, one);
         if (last != null && sameQuota && last.take(ticker.getAsLong())) {
           return true; // somebody else renewed it, or the limits were replaced by like ones
         }
@@ -146,16 +144,16 @@ public final class Lease implements AutoCloseable {
           return true;
         }
         long wanted = Math.min(tokens, quota.burst());
-        long found = spend(now, terms, quota, wanted);
-        return found == wanted || (found > 0 && spend(now, terms, quota, found) == found);
+        long found = spend(now, one.withCost(wanted), quota);
+        return found == wanted || (found > 0 && spend(now, one.withCost(found), quota) == found);
       } finally {
         lock.unlock();
       }
     }
 
     /** Returns what was spent: all, or nothing and how much could be. */
-    private long spend(Limits now, Terms terms, Quota quota, long wanted) {
-      Transaction transaction = Transaction.of(terms, id).withCost(wanted);
+    private long spend(Limits now, Transaction transaction, Quota quota) {
+      long wanted = transaction.cost();
       Plan plan = Plan.of(Act.SPEND, List.of(transaction));
       List<Stretch> stretches = engine.ledger().outstanding().open(plan.charges());
       long before = ticker.getAsLong();
@@ -164,7 +162,7 @@ public final class Lease implements AutoCloseable {
         reading = engine.ledger().charge(Act.SPEND, plan.charges(), true).get(0);
       } catch (StoreException e) {
         engine.ledger().outstanding().close(stretches);
-        return engine.onFailure(Act.SPEND, terms, id, 1, e).allowed() ? wanted : 0;
+        return engine.onFailure(Act.SPEND, transaction.withCost(1), e).allowed() ? wanted : 0;
       } catch (RuntimeException | Error e) {
         engine.ledger().outstanding().close(stretches);
         throw e;
@@ -212,7 +210,7 @@ public final class Lease implements AutoCloseable {
         if (last == null) {
           return;
         }
-        Lowering refund = last.leave(Transaction.of(limits.get(), name, id).quota());
+        Lowering refund = last.leave(source.apply(limits.get()).quota());
         if (refund != null) {
           engine.ledger().giveBack(List.of(refund));
         }
@@ -249,8 +247,8 @@ public final class Lease implements AutoCloseable {
     }
 
     /** Stays good under other limits if they have the same quota for the same bucket. */
-    boolean moveTo(Limits now, Terms terms) {
-      if (!quota.equals(terms.quota()) || !bucketKey.equals(terms.name().bucketKey(id))) {
+    boolean moveTo(Limits now, Transaction one) {
+      if (!quota.equals(one.quota()) || !bucketKey.equals(one.bucketKey())) {
         return false;
       }
       limits = now;

@@ -2,8 +2,11 @@ package dev.sluice;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.LimiterObserver.Act;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.store.BucketStore;
@@ -13,14 +16,16 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 
 /**
  * Decides whether requests may pass: named limits on one side, a store of buckets on the other.
  *
- * <p>Each verb comes in three forms: for one token of one id, at a cost, and for a batch of {@link
- * Transaction transactions}, which is all or nothing. A cost lies between 0 (reads the bucket) and
- * the limit's burst.
+ * <p>Each verb comes in four forms: for one token of one id, at a cost, for a {@link Transaction},
+ * and for a batch of transactions, which is all or nothing. A cost lies between 0 (reads the
+ * bucket) and the limit's burst. A transaction may bring a quota of its own ({@link
+ * Transaction#of(LimitName, Quota, String)}), beside the named ones in one batch too.
  *
  * <p>Thread-safe. A call blocks as long as the store does: in memory never for long, over a network
  * for a round trip, up to the store's time-out; {@link #async} is the same without blocking. Every
@@ -33,7 +38,7 @@ public final class Limiter {
   private final CurrentLimits limits;
   private final Engine engine;
   private final TimeSource time;
-  private final Map<String, NamedLimit> named = new ConcurrentHashMap<>();
+  private final Map<String, Limit> named = new ConcurrentHashMap<>();
 
   private Limiter(CurrentLimits limits, Engine engine, TimeSource time) {
     this.limits = limits;
@@ -64,7 +69,18 @@ public final class Limiter {
   }
 
   /**
-   * Starts a limiter with more to say about it.
+   * Returns a limiter without named limits: callers supply the quotas, by {@link
+   * Transaction#of(LimitName, Quota, String)} and {@link #limit(LimitName, Quota)}.
+   *
+   * @param store where the buckets are kept; not closed by the limiter
+   * @return the limiter
+   */
+  public static Limiter of(BucketStore store) {
+    return of(Limits.builder(Catalogue.of()).build(), store);
+  }
+
+  /**
+   * Returns a builder for a limiter with an observer, a clock or failure rules.
    *
    * @param limits the limits that hold at any moment
    * @param store where the buckets are kept; not closed by the limiter
@@ -75,19 +91,34 @@ public final class Limiter {
   }
 
   /**
-   * One limit, for the path where each nanosecond counts; keep it.
+   * Returns one limit, to be kept: its name and quota are looked up once, and again when the limits
+   * are replaced.
    *
    * @param name the limit's name
    * @return a view of this limiter
    * @throws UnknownLimitException if the catalogue has no such name
    */
-  public NamedLimit limit(String name) {
-    NamedLimit known = named.get(name);
+  public Limit limit(String name) {
+    Limit known = named.get(name);
     if (known == null) {
-      known = new NamedLimit(engine, limits, name);
+      known = new Limit(engine, limits, name);
       named.put(name, known); // of two that were made at once, either is good
     }
     return known;
+  }
+
+  /**
+   * Returns one limit with a quota supplied by the caller, to be kept; see {@link
+   * Transaction#of(LimitName, Quota, String)}.
+   *
+   * @param name the limit's name
+   * @param quota how much may pass for each id
+   * @return a view of this limiter
+   * @throws InvalidRequestException if the catalogue gives the name's number to another name, or
+   *     the name another number
+   */
+  public Limit limit(LimitName name, Quota quota) {
+    return new Limit(engine, limits, name, quota);
   }
 
   /**
@@ -125,6 +156,16 @@ public final class Limiter {
   }
 
   /**
+   * Says whether a transaction could be spent, and changes nothing.
+   *
+   * @param transaction which bucket, at what cost
+   * @return what a spend would have answered
+   */
+  public Decision check(Transaction transaction) {
+    return check(List.of(transaction));
+  }
+
+  /**
    * Says whether a batch could be spent, and changes nothing.
    *
    * @param transactions no two on one bucket
@@ -155,6 +196,16 @@ public final class Limiter {
    */
   public Decision spend(String limit, String id, long cost) {
     return limit(limit).spend(id, cost);
+  }
+
+  /**
+   * Spends a transaction, as a batch of one.
+   *
+   * @param transaction which bucket, at what cost
+   * @return allowed if it was spent; a denial changes nothing
+   */
+  public Decision spend(Transaction transaction) {
+    return spend(List.of(transaction));
   }
 
   /**
@@ -194,6 +245,18 @@ public final class Limiter {
   }
 
   /**
+   * Gives a transaction's cost back, or as much of it as is lacking to a full bucket; no bucket is
+   * made.
+   *
+   * @param transaction which bucket, at what cost
+   * @return allowed if something was given back, and the state of the bucket
+   */
+  @CanIgnoreReturnValue
+  public Decision refund(Transaction transaction) {
+    return refund(List.of(transaction));
+  }
+
+  /**
    * Gives back what a batch spent. Check-only transactions are never refunded, spend-only ones are.
    *
    * @param transactions no two on one bucket
@@ -212,6 +275,15 @@ public final class Limiter {
    */
   public void reset(String limit, String id) {
     reset(List.of(transaction(limit, id)));
+  }
+
+  /**
+   * Forgets a transaction's bucket: it is full again.
+   *
+   * @param transaction which bucket, of whatever kind and cost
+   */
+  public void reset(Transaction transaction) {
+    reset(List.of(transaction));
   }
 
   /**
@@ -243,7 +315,17 @@ public final class Limiter {
    * @return the reservation, denied if the tokens were not there
    */
   public Reservation reserve(String limit, String id, long cost) {
-    return reserve(List.of(transaction(limit, id).withCost(cost)));
+    return reserve(transaction(limit, id).withCost(cost));
+  }
+
+  /**
+   * Spends a transaction that can be given back if the attempt turns out good.
+   *
+   * @param transaction which bucket, at what cost
+   * @return the reservation, denied if the tokens were not there
+   */
+  public Reservation reserve(Transaction transaction) {
+    return reserve(List.of(transaction));
   }
 
   /**
@@ -253,7 +335,7 @@ public final class Limiter {
    * @return the reservation, denied if one of the transactions was
    */
   public Reservation reserve(List<Transaction> transactions) {
-    return engine.reserve(limits, transactions);
+    return engine.reserve(transactions);
   }
 
   /**
@@ -268,12 +350,40 @@ public final class Limiter {
    * @throws IllegalArgumentException for fewer tokens than 1
    */
   public Lease lease(String limit, String id, int tokens) {
-    int processors = Runtime.getRuntime().availableProcessors();
-    return lease(limit, id, tokens, time::nanos, 2 * processors);
+    return lease(limit, id, tokens, time::nanos, sharesOfALease());
   }
 
   Lease lease(String limit, String id, int tokens, LongSupplier ticker, int threads) {
-    return new Lease(engine, limits, limit, id, tokens, ticker, threads);
+    return lease(now -> Transaction.of(now, limit, id), tokens, ticker, threads);
+  }
+
+  /**
+   * Leases tokens of one hot bucket with a quota supplied by the caller; see {@link
+   * Transaction#of(LimitName, Quota, String)}. The lease keeps to this quota; for another one,
+   * close it and take a new lease.
+   *
+   * @param limit the limit's name
+   * @param quota how much may pass
+   * @param id what is limited
+   * @param tokens how many are taken from the store at a time, at least 1; where the burst is
+   *     smaller, that many
+   * @return the lease, which holds nothing yet
+   * @throws InvalidRequestException for a name or id that can not be decided on
+   * @throws IllegalArgumentException for fewer tokens than 1
+   */
+  public Lease lease(LimitName limit, Quota quota, String id, int tokens) {
+    Transaction supplied = Transaction.of(limit, quota, id);
+    limits.get().catalogue().requireNoClash(limit);
+    return lease(now -> supplied, tokens, time::nanos, sharesOfALease());
+  }
+
+  private Lease lease(
+      Function<Limits, Transaction> source, int tokens, LongSupplier ticker, int threads) {
+    return new Lease(engine, limits, source, tokens, ticker, threads);
+  }
+
+  private static int sharesOfALease() {
+    return 2 * Runtime.getRuntime().availableProcessors();
   }
 
   /**
@@ -362,13 +472,30 @@ public final class Limiter {
     }
 
     /**
+     * Sets what holds for one limit when the store could not decide, also for one that the
+     * catalogue does not have: callers supply its quotas.
+     *
+     * @param limit the limit's name
+     * @param rule for this limit
+     * @return this
+     * @throws InvalidRequestException if the catalogue gives the name's number to another name, or
+     *     the name another number
+     */
+    @CanIgnoreReturnValue
+    public Builder onFailure(LimitName limit, FailureRule rule) {
+      limits.get().catalogue().requireNoClash(limit);
+      onFailureByLimit.put(limit.name(), rule);
+      return this;
+    }
+
+    /**
      * Makes the limiter.
      *
      * @return the limiter
      */
     public Limiter build() {
       FailureRules rules = new FailureRules(onFailure, onFailureByLimit, time);
-      return new Limiter(limits, new Engine(store, observer, rules, time), time);
+      return new Limiter(limits, new Engine(limits, store, observer, rules, time), time);
     }
   }
 }

@@ -11,23 +11,23 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What holds for an id: the limit's name and the quota, its default's or an override's. Made once
- * for a limit, so that a decision need not carry the parts. Immutable.
+ * What holds for an id: the limit's name, the quota, and where that comes from. Made once for a
+ * limit, so that a decision need not carry the parts. Immutable.
  */
 final class Terms {
 
   private final LimitName name;
   private final @Nullable Quota quota;
-  private final boolean overridden;
+  private final Origin origin;
   private final Coverage coverage;
   private final Outcome<Boolean> fits;
   private final Outcome<Verdict> verdict;
   private final Outcome<Decision> decision;
 
-  private Terms(LimitName name, @Nullable Quota quota, boolean overridden, Coverage coverage) {
+  private Terms(LimitName name, @Nullable Quota quota, Origin origin, Coverage coverage) {
     this.name = name;
     this.quota = quota;
-    this.overridden = overridden;
+    this.origin = origin;
     this.coverage = coverage;
     long offsetNanos = quota == null ? 0 : quota.offsetNanos();
     this.fits =
@@ -49,11 +49,15 @@ final class Terms {
   }
 
   static Terms ofDefault(Limits limits, LimitName name) {
-    return new Terms(name, limits.defaultFor(name), false, limits.coverage(name));
+    return new Terms(name, limits.defaultFor(name), Origin.DEFAULT, limits.coverage(name));
   }
 
   static Terms ofOverride(LimitOverride override, LimitName name) {
-    return new Terms(name, override.quota(), true, Coverage.LIMITED);
+    return new Terms(name, override.quota(), Origin.OVERRIDE, Coverage.LIMITED);
+  }
+
+  static Terms ofCaller(LimitName name, Quota quota) {
+    return new Terms(name, quota, Origin.CALLER, Coverage.LIMITED);
   }
 
   static Terms of(Limits limits, LimitName name, String canonicalId) {
@@ -71,7 +75,17 @@ final class Terms {
   }
 
   boolean overridden() {
-    return overridden;
+    return origin == Origin.OVERRIDE;
+  }
+
+  /** Whether the caller supplied the quota: then limits neither know it nor change it. */
+  boolean ofCaller() {
+    return origin == Origin.CALLER;
+  }
+
+  /** What the id is held to under the limits that hold now, null where nothing limits it. */
+  @Nullable Quota quotaIn(Limits now, String canonicalId) {
+    return ofCaller() ? quota : now.quotaFor(name, canonicalId);
   }
 
   Coverage coverage() {
@@ -86,6 +100,12 @@ final class Terms {
   /** The same, with a debt told from a plain denial. */
   Outcome<Verdict> verdict() {
     return verdict;
+  }
+
+  private enum Origin {
+    DEFAULT,
+    OVERRIDE,
+    CALLER
   }
 
   /** What a spend comes to. */

@@ -52,6 +52,31 @@ public final class Transaction {
     return of(Terms.of(limits, name, canonicalId), canonicalId);
   }
 
+  /**
+   * Returns a transaction that checks and spends one token of a quota supplied by the caller: a
+   * customer's plan, say, or a quota that came with the request. Limits have no say in it: neither
+   * their default nor an override applies, and a reload changes nothing.
+   *
+   * <p>The bucket is that of the name and the id, whatever the quota. So the quota of an id may
+   * change from one request to the next, and the bucket follows; where two quotas work on one
+   * bucket at a time, or a named limit does beside them, it gives out what the larger one allows,
+   * plus a bounded amount ({@code docs/decisions/009}).
+   *
+   * <p>The name need not be in a catalogue. Keep it as a constant: it labels metrics, so it must
+   * not be made from what a request brings. Its number must be its own: a limiter refuses a name
+   * that the catalogue of its limits gives another number, and a number that it gives another name.
+   *
+   * @param limit the limit's name
+   * @param quota how much may pass; there is none of zero tokens, so a caller whose plans have one
+   *     denies by itself
+   * @param id the id, made canonical
+   * @return the transaction
+   * @throws InvalidIdException if the id does not match the name's format
+   */
+  public static Transaction of(LimitName limit, Quota quota, String id) {
+    return of(Terms.ofCaller(limit, quota), limit.id().canonical(id, Strictness.LENIENT));
+  }
+
   static Transaction of(Terms terms, String canonicalId) {
     Kind kind = terms.quota() == null ? Kind.ALLOW_ONLY : Kind.CHECK_AND_SPEND;
     return new Transaction(terms, canonicalId, kind, 1, false);
@@ -136,6 +161,11 @@ public final class Transaction {
     return terms;
   }
 
+  /** What the id is held to under the limits that hold now, null where nothing limits it. */
+  @Nullable Quota quotaIn(Limits now) {
+    return terms.quotaIn(now, id);
+  }
+
   /**
    * The limit's name.
    *
@@ -175,7 +205,7 @@ public final class Transaction {
   /**
    * Whether the quota is an override of the limit's default.
    *
-   * @return true for an override
+   * @return true for an override, false for a default and for a quota that the caller supplied
    */
   public boolean overridden() {
     return terms.overridden();

@@ -64,7 +64,7 @@ class ArchitectureTest {
           "LimiterObserver",
           "Limits",
           "MemoryStore",
-          "NamedLimit",
+          "Limit",
           "Outcome",
           "Quota",
           "Reading",

@@ -213,4 +213,71 @@ final class FailureRuleTest {
         .isInstanceOf(UnknownLimitException.class);
     assertThatThrownBy(() -> FailureRule.local(0)).hasMessageContaining("expected at least 1");
   }
+
+  private static final LimitName PLAN = LimitName.builder(7, "CallsPerPlan").build();
+  private static final Quota PLAN_QUOTA = Quota.per(9, Duration.ofHours(1));
+
+  private static Limiter onFailureOfPlans(FailureRule rule) {
+    return Limiter.builder(new CurrentLimits(LIMITS), new Gone())
+        .onFailure(FailureRule.allow())
+        .onFailure(PLAN, rule)
+        .build();
+  }
+
+  @Test
+  void suppliedQuota_noRuleOfItsOwn_isDecidedAsAllOthers() {
+    assertThat(limiter.spend(Transaction.of(PLAN, PLAN_QUOTA, "x")).allowed()).isTrue();
+    assertThat(limiter.limit(PLAN, PLAN_QUOTA).trySpend("x")).isTrue();
+    Limiter bare = Limiter.of(LIMITS, new Gone());
+    assertThatThrownBy(() -> bare.spend(Transaction.of(PLAN, PLAN_QUOTA, "x")))
+        .isInstanceOf(StoreException.class);
+  }
+
+  @Test
+  void suppliedQuota_deny_sendsAwayForASecond() {
+    Limiter denying = onFailureOfPlans(FailureRule.deny());
+    Decision decision = denying.spend(Transaction.of(PLAN, PLAN_QUOTA, "x"));
+    assertThat(decision.denied()).isTrue();
+    assertThat(decision.degraded()).isTrue();
+    assertThat(decision.retryIn()).isEqualTo(Duration.ofSeconds(1));
+    assertThat(denying.limit(PLAN, PLAN_QUOTA).trySpend("x")).isFalse();
+    assertThat(denying.spend("Free", "x").allowed()).isTrue();
+  }
+
+  @Test
+  void suppliedQuota_local_givesOutItsShareOfThatQuota() {
+    Limiter local = onFailureOfPlans(FailureRule.local(3));
+    Transaction one = Transaction.of(PLAN, PLAN_QUOTA, "x");
+    for (int left = 2; left >= 0; left--) {
+      assertThat(local.spend(one).remaining()).isEqualTo(left);
+    }
+    assertThat(local.spend(one).denied()).isTrue();
+    assertThat(local.spend(one.withCost(4)).denied()).as("above the share of the burst").isTrue();
+    Decision async = local.async().spend(one).toCompletableFuture().join();
+    assertThat(async.denied()).isTrue();
+    try (Lease lease = local.lease(PLAN, PLAN_QUOTA, "y", 3)) {
+      assertThat(lease.trySpend()).isTrue();
+    }
+  }
+
+  @Test
+  void suppliedQuota_reservedLocally_givesBackToThatMemory() {
+    Limiter local = onFailureOfPlans(FailureRule.local(3));
+    Transaction all = Transaction.of(PLAN, PLAN_QUOTA, "x").withCost(3);
+    for (int i = 0; i < 2; i++) {
+      Reservation reservation = local.reserve(all);
+      assertThat(reservation.allowed()).isTrue();
+      reservation.cancel();
+    }
+    assertThat(local.spend(all).allowed()).isTrue();
+    assertThat(local.reserve(all).denied()).isTrue();
+  }
+
+  @Test
+  void onFailure_nameThatClashesWithTheCatalogue_isRefused() {
+    LimitName clashing = LimitName.builder(1, "CallsPerPlan").build();
+    Limiter.Builder builder = Limiter.builder(new CurrentLimits(LIMITS), new Gone());
+    assertThatThrownBy(() -> builder.onFailure(clashing, FailureRule.deny()))
+        .hasMessageContaining("number 1, which the catalogue gives to Free");
+  }
 }

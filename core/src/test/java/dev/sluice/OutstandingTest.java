@@ -246,16 +246,17 @@ class OutstandingTest {
     CurrentLimits limits = new CurrentLimits(samples);
     Engine engine =
         new Engine(
+            limits,
             BucketStore.inMemory(() -> 1),
             Engine.NOBODY,
             new FailureRules(FailureRule.fail(), Map.of(), TimeSource.system()),
             TimeSource.system());
     Transaction two = Transaction.of(samples, "ApiCallsPerKey", "a").withCost(2);
-    Reservation cancelled = engine.reserve(limits, List.of(two));
+    Reservation cancelled = engine.reserve(List.of(two));
     assertThat(engine.ledger().outstanding().size()).isEqualTo(1);
     cancelled.cancel();
-    engine.reserve(limits, List.of(two)).close();
-    assertThat(engine.reserve(limits, List.of(two)).denied()).isTrue();
+    engine.reserve(List.of(two)).close();
+    assertThat(engine.reserve(List.of(two)).denied()).isTrue();
     assertThat(engine.ledger().outstanding().size()).isZero();
   }
 }

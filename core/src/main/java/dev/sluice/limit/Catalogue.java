@@ -1,5 +1,6 @@
 package dev.sluice.limit;
 
+import dev.sluice.limit.InvalidRequestException.Field;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
@@ -187,6 +188,32 @@ public final class Catalogue {
               .formatted(IdTexts.quote(name), Suggestion.didYouMean(name, byName.keySet())));
     }
     return found;
+  }
+
+  /**
+   * Refuses a name from outside this catalogue that would share its number or its name with one of
+   * the catalogue's: their buckets, or their metrics, would be one. A name that equals the
+   * catalogue's own is fine.
+   *
+   * @param name a name from anywhere
+   * @throws InvalidRequestException if the catalogue gives its number to another name, or its name
+   *     another number
+   */
+  public void requireNoClash(LimitName name) {
+    LimitName sameNumber = byNumber.get(name.number());
+    if (sameNumber != null && !sameNumber.equals(name)) {
+      throw new InvalidRequestException(
+          Field.LIMIT,
+          "the limit %s has the number %s, which the catalogue gives to %s: their buckets would be shared; choose another number"
+              .formatted(name, name.number(), sameNumber));
+    }
+    LimitName sameName = byName.get(name.name());
+    if (sameName != null && !sameName.equals(name)) {
+      throw new InvalidRequestException(
+          Field.LIMIT,
+          "the limit %s has the number %s, but in the catalogue it has %s; use the catalogue's, or choose another name"
+              .formatted(name, name.number(), sameName.number()));
+    }
   }
 
   /** Whether both have the same names, each with the same form of ids and the same texts. */

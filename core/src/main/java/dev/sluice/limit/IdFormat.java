@@ -141,6 +141,29 @@ public interface IdFormat {
   }
 
   /**
+   * Any bytes, such as the key of a protocol that knows no text: printable ASCII as it is, "%" and
+   * every other byte as {@code %XX}. {@link #ofBytes} writes them.
+   *
+   * @return the format {@code bytes}
+   */
+  static IdFormat bytes() {
+    return BytesFormat.INSTANCE;
+  }
+
+  /**
+   * Returns the id of the format {@link #bytes} for the given bytes. Different bytes have different
+   * ids.
+   *
+   * @param bytes not empty; at most {@link #MAX_LENGTH} printable ones, or a third of that if none
+   *     is printable
+   * @return the id in canonical form
+   * @throws InvalidIdException if there are no bytes, or too many
+   */
+  static String ofBytes(byte[] bytes) {
+    return BytesFormat.INSTANCE.canonical(BytesFormat.text(bytes), Strictness.STRICT);
+  }
+
+  /**
    * Several formats joined with ":". Only the last part may hold a ":" of its own; an IPv6 address
    * before the last is written in brackets, {@code [2001:db8::1]:alice}.
    *

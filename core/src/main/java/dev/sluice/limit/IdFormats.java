@@ -20,6 +20,7 @@ public final class IdFormats {
           .with(IdFormat.ipv6Range(Ipv6RangeFormat.DEFAULT_PREFIX_LENGTH))
           .with(IdFormat.regId())
           .with(IdFormat.string())
+          .with(IdFormat.bytes())
           .with(IdFormat.integer())
           .with(IdFormat.uuid());
 

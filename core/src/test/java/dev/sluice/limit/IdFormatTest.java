@@ -6,7 +6,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.nio.charset.StandardCharsets;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class IdFormatTest {
@@ -18,7 +20,8 @@ class IdFormatTest {
           IdFormat.regId(),
           IdFormat.integer(),
           IdFormat.uuid(),
-          IdFormat.string());
+          IdFormat.string(),
+          IdFormat.bytes());
 
   private static void assertRefused(IdFormat format, String text, Strictness mode, String message) {
     assertThatThrownBy(() -> format.canonical(text, mode))
@@ -189,5 +192,40 @@ class IdFormatTest {
           .as(text)
           .isInstanceOf(IllegalArgumentException.class);
     }
+  }
+
+  @Test
+  void bytes_anySpelling_hasOneCanonicalForm() {
+    IdFormat format = IdFormat.bytes();
+    assertThat(format.canonical("user:1 2", LENIENT)).isEqualTo("user:1 2");
+    assertThat(format.canonical("%41%0a%fF", LENIENT)).isEqualTo("A%0A%FF");
+    assertThat(format.canonical("é", LENIENT)).isEqualTo("%C3%A9");
+    assertThat(format.canonical("\0", LENIENT)).isEqualTo("%00");
+    assertThat(format.canonical("%25", STRICT)).isEqualTo("%25");
+    for (String bad : List.of("", "%", "a%4", "%4g", "%\u0664\u0661", "\ud800")) {
+      assertThatThrownBy(() -> format.canonical(bad, LENIENT))
+          .as(bad)
+          .isInstanceOf(InvalidIdException.class);
+    }
+    assertThatThrownBy(() -> format.canonical("%41", STRICT)).hasMessageContaining("canonical");
+    assertThatThrownBy(() -> format.canonical("é".repeat(500), LENIENT))
+        .hasMessageContaining("3000 characters");
+  }
+
+  @Test
+  void ofBytes_differentBytes_haveDifferentIdsThatAreCanonical() {
+    Set<String> ids = new HashSet<>();
+    for (int first = 0; first < 256; first++) {
+      for (int second = 0; second < 256; second += 5) {
+        String id = IdFormat.ofBytes(new byte[] {(byte) first, (byte) second});
+        assertThat(IdFormat.bytes().canonical(id, STRICT)).isSameAs(id);
+        ids.add(id);
+      }
+    }
+    assertThat(ids).hasSize(256 * 52);
+    assertThatThrownBy(() -> IdFormat.ofBytes(new byte[0])).isInstanceOf(InvalidIdException.class);
+    assertThatThrownBy(() -> IdFormat.ofBytes(new byte[342]))
+        .isInstanceOf(InvalidIdException.class);
+    assertThat(IdFormat.ofBytes(new byte[341])).hasSize(1023);
   }
 }

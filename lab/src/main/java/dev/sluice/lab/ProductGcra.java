@@ -1,8 +1,8 @@
 package dev.sluice.lab;
 
 import dev.sluice.Decision;
+import dev.sluice.Limit;
 import dev.sluice.Limiter;
-import dev.sluice.NamedLimit;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.IdFormat;
@@ -16,7 +16,7 @@ final class ProductGcra implements Algorithm {
   private static final LimitName NAME =
       LimitName.builder(1, "Simulated").id(IdFormat.integer()).build();
 
-  private final NamedLimit limit;
+  private final Limit limit;
   private final long intervalNanos;
   private long nowNanos;
 

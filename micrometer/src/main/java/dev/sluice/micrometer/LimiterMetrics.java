@@ -35,8 +35,9 @@ import org.jspecify.annotations.Nullable;
  * ratelimits_overrides_age_seconds}, {@code ratelimits_live_buckets}, and of the limit files {@code
  * ratelimits_limit_files_timestamp_seconds}, {@code …_age_seconds} and {@code …_errors}.
  *
- * <p>A label is a limit's name from the catalogue or a word of a closed set, never an id; so there
- * are at most as many series as the catalogue allows.
+ * <p>A label is a limit's name or a word of a closed set, never an id or a quota. So there are at
+ * most as many series as there are names: those of the catalogue, and those for which the
+ * application supplies quotas.
  *
  * <p>Thread-safe; no method blocks.
  */

@@ -2,6 +2,7 @@ package dev.sluice.micrometer;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitName;
@@ -19,6 +20,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class LimiterMetricsTest {
+
+  private static final Duration DAY = Duration.ofDays(1);
 
   private final Watched watched = new Watched();
 
@@ -83,6 +86,23 @@ class LimiterMetricsTest {
         .doesNotContain("192.0.2.7")
         .doesNotContain("192.0.2.9")
         .doesNotContain("key-of-ann");
+  }
+
+  @Test
+  void suppliedQuotas_areLabelledByTheNameAlone() {
+    LimitName plan = LimitName.builder(7001, "CallsPerPlan").build();
+    assertThat(watched.limiter.spend(Transaction.of(plan, Quota.per(9, DAY), "x")).allowed())
+        .isTrue();
+    int before = exposition().size();
+    for (int i = 1; i <= 100; i++) {
+      Quota quota = Quota.per(i, DAY);
+      assertThat(watched.limiter.spend(Transaction.of(plan, quota, "id-" + i)).allowed()).isTrue();
+    }
+
+    assertThat(exposition())
+        .hasSize(before)
+        .contains("ratelimits_decisions_total{decision=\"allowed\",limit=\"CallsPerPlan\"} 101.0")
+        .contains("ratelimits_overrides_active{limit=\"CallsPerPlan\"} 0.0");
   }
 
   @Test

@@ -13,6 +13,7 @@ import dev.sluice.store.TimeSource;
 public abstract class BucketStoreContract
     implements VectorRules,
         SpendRules,
+        SuppliedQuotaRules,
         RefundRules,
         BatchRules,
         TimeRules,

@@ -96,17 +96,51 @@ final class GcraVectors {
     };
   }
 
+  /** As {@link #act}, with quotas that the caller looked up: the limiter knows no limits. */
+  static String actSupplied(JsonNode act, Limits limits, Limiter limiter) {
+    if (act.has("transactions")) {
+      List<Transaction> batch = new ArrayList<>();
+      act.get("transactions").forEach(one -> batch.add(ofKind(one, supplied(one, limits))));
+      return text(limiter.spend(batch));
+    }
+    Transaction transaction = supplied(act, limits);
+    return switch (act.get("op").asText()) {
+      case "check" -> text(limiter.check(transaction));
+      case "spend" -> text(limiter.spend(transaction));
+      case "refund" -> text(limiter.refund(transaction));
+      case "reset" -> {
+        limiter.reset(transaction);
+        yield "reset";
+      }
+      default -> throw new AssertionError("an act that the trace does not have: " + act);
+    };
+  }
+
+  private static Transaction supplied(JsonNode act, Limits limits) {
+    Transaction named =
+        Transaction.of(limits, act.get("limit").asText(), act.get("id").asText())
+            .withCost(act.path("cost").asLong(1));
+    Quota quota = named.quota();
+    return quota == null // a disabled limit has none to supply
+        ? named
+        : Transaction.of(named.name(), quota, act.get("id").asText()).withCost(named.cost());
+  }
+
   private static List<Transaction> batch(JsonNode act, Limiter limiter) {
     List<Transaction> batch = new ArrayList<>();
-    act.get("transactions").forEach(one -> batch.add(transaction(one, limiter)));
+    act.get("transactions")
+        .forEach(
+            one ->
+                batch.add(
+                    ofKind(
+                        one,
+                        limiter
+                            .transaction(one.get("limit").asText(), one.get("id").asText())
+                            .withCost(one.get("cost").asLong()))));
     return batch;
   }
 
-  private static Transaction transaction(JsonNode one, Limiter limiter) {
-    Transaction transaction =
-        limiter
-            .transaction(one.get("limit").asText(), one.get("id").asText())
-            .withCost(one.get("cost").asLong());
+  private static Transaction ofKind(JsonNode one, Transaction transaction) {
     return switch (one.get("kind").asText()) {
       case "checkAndSpend" -> transaction;
       case "checkOnly" -> transaction.checkOnly();

@@ -1,6 +1,6 @@
 package dev.sluice.benchmarks.memory;
 
-import dev.sluice.NamedLimit;
+import dev.sluice.Limit;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -32,7 +32,7 @@ public class BulkBenchmark {
   public String distribution = "";
 
   private List<List<String>> requests = List.of();
-  private NamedLimit limit = Subjects.limit(1, Duration.ofSeconds(1));
+  private Limit limit = Subjects.limit(1, Duration.ofSeconds(1));
 
   /** Makes the keys, and a bucket for each. */
   @Setup

@@ -1,7 +1,7 @@
 package dev.sluice.benchmarks.memory;
 
+import dev.sluice.Limit;
 import dev.sluice.Limiter;
-import dev.sluice.NamedLimit;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.IdFormat;
@@ -44,8 +44,8 @@ final class Soak {
   private final MemoryStore store =
       MemoryStore.builder().time(time).maxBuckets(2 * COLD_KEYS).build();
   private final Limiter limiter;
-  private final NamedLimit hot;
-  private final NamedLimit cold;
+  private final Limit hot;
+  private final Limit cold;
   private final String[] hotIds = ids("hot", HOT_KEYS);
   private final String[] coldIds = ids("cold", COLD_KEYS);
   private final AtomicLongArray givenOut = new AtomicLongArray(HOT_KEYS);

@@ -2,8 +2,8 @@ package dev.sluice.benchmarks.memory;
 
 import com.google.common.util.concurrent.RateLimiter;
 import dev.failsafe.RateLimiterConfig;
+import dev.sluice.Limit;
 import dev.sluice.Limiter;
-import dev.sluice.NamedLimit;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.IdFormat;
@@ -29,7 +29,7 @@ enum Subjects {
   SLUICE {
     @Override
     Subject make(long burst, Duration interval) {
-      NamedLimit limit = limit(burst, interval);
+      Limit limit = limit(burst, interval);
       return limit::trySpend;
     }
   },
@@ -38,7 +38,7 @@ enum Subjects {
     @Override
     Subject make(long burst, Duration interval) {
       TimeSource ticking = TickingTime.every(Duration.ofMillis(1));
-      NamedLimit limit = limiter(burst, interval, ticking).limit(NAME);
+      Limit limit = limiter(burst, interval, ticking).limit(NAME);
       return limit::trySpend;
     }
   },
@@ -54,7 +54,7 @@ enum Subjects {
   SLUICE_BULK {
     @Override
     Subject make(long burst, Duration interval) {
-      NamedLimit limit = limit(burst, interval);
+      Limit limit = limit(burst, interval);
       return limit::trySpend;
     }
   },
@@ -205,7 +205,7 @@ enum Subjects {
 
   private static final String NAME = "CallsPerKey";
 
-  static NamedLimit limit(long burst, Duration interval) {
+  static Limit limit(long burst, Duration interval) {
     return limiter(burst, interval, TimeSource.system()).limit(NAME);
   }
 

@@ -2,8 +2,8 @@ package dev.sluice.examples.quickstart;
 
 import dev.sluice.Decision;
 import dev.sluice.Lease;
+import dev.sluice.Limit;
 import dev.sluice.Limiter;
-import dev.sluice.NamedLimit;
 import dev.sluice.limit.Limits;
 import dev.sluice.store.MemoryStore;
 import java.io.IOException;
@@ -22,7 +22,7 @@ final class HotPath {
 
   String oneByOne(String address) {
     // begin: handle
-    NamedLimit logins = limiter.limit("LoginsPerIPAddress");
+    Limit logins = limiter.limit("LoginsPerIPAddress");
     if (!logins.trySpend(address)) { // text, UTF-8 bytes or a number; no object is made
       return "429";
     }
@@ -32,7 +32,7 @@ final class HotPath {
   }
 
   boolean[] manyAtOnce(List<String> addresses) {
-    NamedLimit logins = limiter.limit("LoginsPerIPAddress");
+    Limit logins = limiter.limit("LoginsPerIPAddress");
     // begin: each
     boolean[] spent = logins.trySpendEach(addresses);
     // end: each

@@ -1,8 +1,10 @@
 package dev.sluice.examples.quickstart;
 
 import dev.sluice.Decision;
+import dev.sluice.Limit;
 import dev.sluice.Limiter;
 import dev.sluice.Reservation;
+import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
@@ -39,6 +41,24 @@ public final class Quickstart {
     for (int i = 1; i <= 12; i++) {
       System.out.println(i + ": " + quickstart.login());
     }
+  }
+
+  static Decision limitInOneLine() {
+    // begin: limit
+    Limit logins = Limit.of(Quota.per(10, Duration.ofMinutes(1)));
+
+    Decision login = logins.spend("192.0.2.7");
+    // end: limit
+    return login;
+  }
+
+  Decision suppliedQuota() {
+    // begin: supplied
+    LimitName calls = LimitName.builder(1002, "CallsPerCustomer").build(); // a constant
+    Quota plan = Quota.of(100, 50, Duration.ofSeconds(1)); // from the customer's plan
+    Decision call = limiter.spend(Transaction.of(calls, plan, "customer-17").withCost(2));
+    // end: supplied
+    return call;
   }
 
   static Limiter limiterInCode() {

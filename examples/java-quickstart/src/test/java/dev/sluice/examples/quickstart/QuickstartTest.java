@@ -65,6 +65,17 @@ class QuickstartTest {
   }
 
   @Test
+  void limitInOneLine_limits() {
+    assertThat(Quickstart.limitInOneLine().remaining()).isEqualTo(9);
+  }
+
+  @Test
+  void suppliedQuota_holdsForItsBucket() {
+    assertThat(quickstart.suppliedQuota().remaining()).isEqualTo(98);
+    assertThat(quickstart.suppliedQuota().remaining()).isEqualTo(96);
+  }
+
+  @Test
   void limiterInCode_knowsItsOwnName() {
     Decision export =
         Quickstart.limiterInCode()
@@ -104,7 +115,7 @@ class QuickstartTest {
 
   @Test
   void pages_quoteThesePrograms() throws IOException {
-    assertThat(quotes("../../docs/java-api.md", "Quickstart.java")).isEqualTo(7);
+    assertThat(quotes("../../docs/java-api.md", "Quickstart.java")).isEqualTo(9);
     assertThat(quotes("../../docs/memory-store.md", "HotPath.java")).isEqualTo(4);
   }
 

@@ -26,7 +26,7 @@ import java.util.Random;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
-class NamedLimitTest {
+class LimitTest {
 
   private static final Catalogue CATALOGUE =
       Catalogue.of(
@@ -51,7 +51,7 @@ class NamedLimitTest {
 
   @Test
   void bytes_thatAreNoUtf8_shareNoBucket() {
-    NamedLimit limit = limiter.limit("CallsPerText");
+    Limit limit = limiter.limit("CallsPerText");
     for (byte[] bytes : List.of(new byte[] {(byte) 0xff}, new byte[] {'a', (byte) 0xc3})) {
       assertThatThrownBy(() -> limit.trySpend(bytes))
           .isInstanceOf(InvalidRequestException.class)
@@ -63,8 +63,8 @@ class NamedLimitTest {
 
   @Test
   void text_thatComesAgain_isLookedAtByEachLimitForItself() {
-    NamedLimit texts = limiter.limit("CallsPerText");
-    NamedLimit addresses = limiter.limit("CallsPerAddress");
+    Limit texts = limiter.limit("CallsPerText");
+    Limit addresses = limiter.limit("CallsPerAddress");
     for (int round = 0; round < 6; round++) {
       for (int i = 0; i < 6; i++) {
         assertThat(texts.trySpend("10.0.0.300")).isEqualTo(round == 0 && i < 3);
@@ -84,7 +84,7 @@ class NamedLimitTest {
 
   @Test
   void text_bytesAndNumber_shareABucket() {
-    NamedLimit limit = limiter.limit("CallsPerText");
+    Limit limit = limiter.limit("CallsPerText");
     assertThat(limit.trySpend("42")).isTrue();
     assertThat(limit.trySpend(42)).isTrue();
     assertThat(limit.trySpend("42".getBytes(StandardCharsets.UTF_8))).isTrue();
@@ -101,7 +101,7 @@ class NamedLimitTest {
 
   @Test
   void id_inAnotherSpelling_meetsItsBucket() {
-    NamedLimit limit = limiter.limit("CallsPerAddress");
+    Limit limit = limiter.limit("CallsPerAddress");
     assertThat(limit.trySpend("::ffff:10.0.0.1", 2)).isTrue();
     assertThat(limit.trySpend("10.0.0.1", 2)).isFalse();
     assertThat(limit.trySpend("10.0.0.1".getBytes(StandardCharsets.UTF_8), 1)).isTrue();
@@ -113,7 +113,7 @@ class NamedLimitTest {
 
   @Test
   void bad_requests_areRefusedAsTheLimiterDoes() {
-    NamedLimit limit = limiter.limit("CallsPerAddress");
+    Limit limit = limiter.limit("CallsPerAddress");
     for (String id : List.of("", "10.0.0", "10.0.0.256", "1.2.3.04", "10.0.0.1 ", "nobody")) {
       assertThatThrownBy(() -> limit.trySpend(id))
           .as(id)
@@ -131,7 +131,7 @@ class NamedLimitTest {
 
   @Test
   void replaced_limits_holdAtOnce() {
-    NamedLimit limit = limiter.limit("CallsPerText");
+    Limit limit = limiter.limit("CallsPerText");
     assertThat(limit.trySpend("a", 3)).isTrue();
     current.replace(
         limits(5).override("CallsPerText", "b", Quota.per(9, Duration.ofDays(1))).build());
@@ -154,7 +154,7 @@ class NamedLimitTest {
       String id = Integer.toString(random.nextInt(5));
       long cost = random.nextInt(4);
       boolean check = random.nextInt(3) == 0;
-      NamedLimit limit = limiter.limit("CallsPerText");
+      Limit limit = limiter.limit("CallsPerText");
       Decision found = check ? limit.check(id, cost) : limit.spend(id, cost);
       List<Transaction> batch = List.of(other.transaction("CallsPerText", id).withCost(cost));
       Decision expected = check ? other.check(batch) : other.spend(batch);
@@ -167,8 +167,8 @@ class NamedLimitTest {
 
   @Test
   void each_ofABulk_isSpentAsIfAlone() {
-    NamedLimit one = Limiter.of(current, BucketStore.inMemory(nowNanos::get)).limit("CallsPerText");
-    NamedLimit each = limiter.limit("CallsPerText");
+    Limit one = Limiter.of(current, BucketStore.inMemory(nowNanos::get)).limit("CallsPerText");
+    Limit each = limiter.limit("CallsPerText");
     Random random = new Random(4);
     for (int round = 0; round < 200; round++) {
       nowNanos.addAndGet(random.nextInt(1_000_000_000));
@@ -200,7 +200,7 @@ class NamedLimitTest {
             return store.charge(charges);
           }
         };
-    NamedLimit limit = Limiter.of(current, plain).limit("CallsPerText");
+    Limit limit = Limiter.of(current, plain).limit("CallsPerText");
     assertThat(limit.trySpend("ä", 2)).isTrue();
     assertThat(limit.trySpend(7, 3)).isTrue();
     assertThat(limiter.limit("CallsPerText").trySpendEach(List.of("ä", "ä", "7")))
@@ -218,7 +218,7 @@ class NamedLimitTest {
     assertThatThrownBy(() -> failing.limit("CallsPerText").trySpend("b"))
         .isInstanceOf(StoreException.class);
     Limiter denying = Limiter.builder(current, full).onFailure(FailureRule.deny()).build();
-    NamedLimit limit = denying.limit("CallsPerText");
+    Limit limit = denying.limit("CallsPerText");
     assertThat(limit.trySpend("b")).isFalse();
     assertThat(limit.trySpend(7)).isFalse();
     assertThat(limit.trySpend(new byte[] {'b'})).isFalse();
@@ -269,7 +269,7 @@ class NamedLimitTest {
 
   @Test
   void try_spend_makesNoObject() {
-    NamedLimit limit = limiter.limit("CallsPerText");
+    Limit limit = limiter.limit("CallsPerText");
     String[] ids = new String[1_000];
     byte[][] bytes = new byte[ids.length][];
     for (int i = 0; i < ids.length; i++) {
@@ -296,5 +296,72 @@ class NamedLimitTest {
       best = Math.min(best, threads.getCurrentThreadAllocatedBytes() - before);
     }
     assertThat(best).isZero();
+  }
+
+  @Test
+  void of_oneLine_limitsEachIdByItself() {
+    Limit limit = Limit.of(Quota.per(2, Duration.ofMinutes(1)), nowNanos::get);
+    assertThat(limit.spend("192.0.2.7").remaining()).isEqualTo(1);
+    assertThat(limit.trySpend("192.0.2.7")).isTrue();
+    Decision denied = limit.spend("192.0.2.7");
+    assertThat(denied.denied()).isTrue();
+    assertThat(denied.retryIn()).isEqualTo(Duration.ofSeconds(30));
+    assertThat(denied.message()).startsWith("too many requests (2) in the last 1m0s, retry after");
+    assertThat(limit.trySpend("192.0.2.8", 2)).isTrue();
+    nowNanos.addAndGet(Duration.ofSeconds(30).toNanos());
+    assertThat(limit.spend("192.0.2.7").allowed()).isTrue();
+  }
+
+  @Test
+  void of_twoLimits_shareNoBucket() {
+    Quota quota = Quota.per(1, Duration.ofMinutes(1));
+    assertThat(Limit.of(quota, nowNanos::get).trySpend("a")).isTrue();
+    assertThat(Limit.of(quota, nowNanos::get).trySpend("a")).isTrue();
+  }
+
+  @Test
+  void of_anyVerb_actsOnTheBucket() {
+    Limit limit = Limit.of(Quota.per(5, Duration.ofMinutes(1)), nowNanos::get);
+    try (Reservation attempt = limit.reserve("a", 3)) {
+      assertThat(limit.check("a", 2).allowed()).isTrue();
+      assertThat(limit.check("a", 3).denied()).isTrue();
+      attempt.cancel();
+    }
+    assertThat(limit.check("a", 5).allowed()).isTrue();
+    assertThat(limit.spend("a", 5).allowed()).isTrue();
+    assertThat(limit.refund("a").remaining()).isEqualTo(1);
+    limit.reset("a");
+    assertThat(limit.spend("a", 5).allowed()).isTrue();
+    assertThatThrownBy(() -> limit.spend("a", 6)).isInstanceOf(InvalidRequestException.class);
+    assertThatThrownBy(() -> limit.refund("")).isInstanceOf(InvalidRequestException.class);
+  }
+
+  @Test
+  void suppliedQuota_limitsReplaced_keepsTheQuotaAndRefusesANumberThatClashes() {
+    LimitName plan = LimitName.builder(7, "CallsPerPlan").build();
+    Limit limit = limiter.limit(plan, Quota.per(4, Duration.ofSeconds(1)));
+    assertThat(limit.trySpend("a", 3)).isTrue();
+    current.replace(
+        limits(9).override("CallsPerText", "a", Quota.per(9, Duration.ofDays(1))).build());
+    assertThat(limit.spend("a").remaining()).isZero();
+    assertThat(limit.trySpend("a")).isFalse();
+    assertThat(limit.name()).isEqualTo(plan);
+    Catalogue clashing = Catalogue.of(LimitName.builder(7, "Other").build());
+    current.replace(Limits.builder(clashing).build());
+    assertThatThrownBy(() -> limit.trySpend("a"))
+        .isInstanceOf(InvalidRequestException.class)
+        .hasMessageContaining("number 7, which the catalogue gives to Other");
+  }
+
+  @Test
+  void transactions_ofALimitWithOverrides_haveTheirQuota() {
+    current.replace(
+        limits(3).override("CallsPerText", "b", Quota.per(9, Duration.ofDays(1))).build());
+    Limit limit = limiter.limit("CallsPerText");
+    assertThat(limit.transaction("b").quota()).isEqualTo(Quota.per(9, Duration.ofDays(1)));
+    assertThat(limit.refund("b").denied()).isTrue();
+    assertThat(limit.reserve("b", 9).allowed()).isTrue();
+    assertThat(limit.transaction("a").overridden()).isFalse();
+    assertThat(limiter.limit("CallsPerNumber").transaction("007").id()).isEqualTo("7");
   }
 }

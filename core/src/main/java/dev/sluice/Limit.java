@@ -1,7 +1,9 @@
 package dev.sluice;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.InvalidIdException;
@@ -10,40 +12,100 @@ import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Strictness;
 import dev.sluice.limit.UnknownLimitException;
+import dev.sluice.store.BucketStore;
 import dev.sluice.store.Buckets;
 import dev.sluice.store.Bulk;
 import dev.sluice.store.Charge;
 import dev.sluice.store.IdBytes;
 import dev.sluice.store.StoreException;
+import dev.sluice.store.TimeSource;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One limit of a {@link Limiter}, for the path where each nanosecond counts: its name, its quota
- * and whether it has overrides are looked up once, and again when the limits are replaced.
+ * One limit, with a bucket for each id that is limited.
  *
- * <p>Decides as the limiter does, on the same buckets. {@code trySpend} makes no object (with the
- * store in memory, nobody watching, and an id that is canonical already: IPv4 addresses, numbers,
- * UUIDs, ASCII texts); {@code spend} and {@code check} make one, the decision. Overrides are found
- * by the id as text: a limit that has some makes a text of bytes and numbers.
+ * <pre>{@code
+ * Limit logins = Limit.of(Quota.per(10, Duration.ofMinutes(1)));
+ *
+ * Decision login = logins.spend("192.0.2.7");
+ * }</pre>
+ *
+ * <p>{@link #of} makes one that stands alone, in this process's memory. {@link
+ * Limiter#limit(String)} gives the same view of a named limit, for the path where each nanosecond
+ * counts: its name, its quota and whether it has overrides are looked up once, and again when the
+ * limits are replaced. It decides as the limiter does, on the same buckets.
+ *
+ * <p>{@code trySpend} makes no object (with the store in memory, no observer, and an id that is
+ * canonical already: IPv4 addresses, numbers, UUIDs, ASCII texts); {@code spend} and {@code check}
+ * make one, the decision. Overrides are found by the id as text: a limit that has some makes a text
+ * of bytes and numbers.
  *
  * <p>Thread-safe; blocks as the limiter's verbs do, and throws what they throw.
  */
-public final class NamedLimit {
+public final class Limit {
+
+  private static final LimitName ALONE =
+      LimitName.builder(1, "Limit")
+          .message("too many requests ({burst}) in the last {period}")
+          .build();
 
   private final Engine engine;
   private final CurrentLimits limits;
-  private final String name;
+  private final Function<Limits, Terms> source; // for an id without an override
   private volatile Resolved resolved;
 
-  NamedLimit(Engine engine, CurrentLimits limits, String name) {
+  Limit(Engine engine, CurrentLimits limits, String name) {
+    this(engine, limits, now -> Terms.ofDefault(now, now.catalogue().get(name)));
+  }
+
+  Limit(Engine engine, CurrentLimits limits, LimitName name, Quota quota) {
+    this(engine, limits, supplied(Terms.ofCaller(name, quota)));
+  }
+
+  private Limit(Engine engine, CurrentLimits limits, Function<Limits, Terms> source) {
     this.engine = engine;
     this.limits = limits;
-    this.name = name;
+    this.source = source;
     this.resolved = resolve(limits.get());
+  }
+
+  private static Function<Limits, Terms> supplied(Terms terms) {
+    return now -> {
+      now.catalogue().requireNoClash(terms.name());
+      return terms;
+    };
+  }
+
+  /**
+   * Returns a limit that stands alone: without a name, with its own buckets in this process's
+   * memory. Ids are texts without control characters.
+   *
+   * <p>For limits that are named, configured in files, overridden for single ids, spent together or
+   * kept in Redis, make a {@link Limiter}; its {@link Limiter#limit(String)} is used as this one
+   * is.
+   *
+   * @param quota how much may pass for each id
+   * @return the limit
+   */
+  public static Limit of(Quota quota) {
+    return of(quota, TimeSource.system());
+  }
+
+  /**
+   * Returns a limit that stands alone, on a given clock: for tests.
+   *
+   * @param quota how much may pass for each id
+   * @param time the clock; it must not step
+   * @return the limit
+   */
+  public static Limit of(Quota quota, TimeSource time) {
+    CurrentLimits none = new CurrentLimits(Limits.builder(Catalogue.of()).build());
+    return Limiter.builder(none, BucketStore.inMemory(time)).time(time).build().limit(ALONE, quota);
   }
 
   /** All that follows from the limits and the name. */
@@ -51,13 +113,10 @@ public final class NamedLimit {
       Limits limits, LimitName name, Terms terms, boolean hasOverrides, Buckets buckets) {}
 
   private Resolved resolve(Limits now) {
-    LimitName known = now.catalogue().get(name);
-    return new Resolved(
-        now,
-        known,
-        Terms.ofDefault(now, known),
-        !now.overridesOf(known).isEmpty(),
-        engine.buckets(known));
+    Terms terms = source.apply(now);
+    LimitName name = terms.name();
+    boolean hasOverrides = !terms.ofCaller() && !now.overridesOf(name).isEmpty();
+    return new Resolved(now, name, terms, hasOverrides, engine.buckets(name));
   }
 
   private Resolved resolved() {
@@ -73,7 +132,7 @@ public final class NamedLimit {
    * The limit's name, as it is now.
    *
    * @return the name
-   * @throws UnknownLimitException if the limits were replaced and their catalogue has it no more
+   * @throws UnknownLimitException if the limits were replaced and their catalogue no longer has it
    */
   public LimitName name() {
     return resolved().name();
@@ -252,6 +311,90 @@ public final class NamedLimit {
     return decide(Act.CHECK, resolved(), id.toString(), cost);
   }
 
+  /**
+   * Gives one token back. What is lacking to a full bucket is the most that is given; no bucket is
+   * made.
+   *
+   * @param id what is limited
+   * @return allowed if something was given back, and the state of the bucket
+   * @throws InvalidIdException if the id does not match the name's format
+   * @throws StoreException if the store could not be asked
+   */
+  @CanIgnoreReturnValue
+  public Decision refund(CharSequence id) {
+    return refund(id, 1);
+  }
+
+  /**
+   * Gives a cost back, or as much of it as is lacking to a full bucket; no bucket is made.
+   *
+   * @param id what is limited
+   * @param cost tokens, 0 to the limit's burst
+   * @return allowed if something was given back, and the state of the bucket
+   * @throws InvalidRequestException if the id does not match the name's format, or the cost is out
+   *     of range
+   * @throws StoreException if the store could not be asked
+   */
+  @CanIgnoreReturnValue
+  public Decision refund(CharSequence id, long cost) {
+    return engine.decide(Act.REFUND, transaction(id).withCost(cost));
+  }
+
+  /**
+   * Forgets a bucket: it is full again.
+   *
+   * @param id what is limited
+   * @throws InvalidIdException if the id does not match the name's format
+   * @throws StoreException if the store could not be asked
+   */
+  public void reset(CharSequence id) {
+    engine.reset(List.of(transaction(id)));
+  }
+
+  /**
+   * Spends one token that can be given back if the attempt turns out good.
+   *
+   * @param id what is limited
+   * @return the reservation, denied if there was no token
+   * @throws InvalidIdException if the id does not match the name's format
+   * @throws StoreException if the store could not decide and no failure rule does
+   */
+  public Reservation reserve(CharSequence id) {
+    return reserve(id, 1);
+  }
+
+  /**
+   * Spends a cost that can be given back if the attempt turns out good.
+   *
+   * @param id what is limited
+   * @param cost tokens, 0 to the limit's burst
+   * @return the reservation, denied if the tokens were not there
+   * @throws InvalidRequestException if the id does not match the name's format, or the cost is out
+   *     of range
+   * @throws StoreException if the store could not decide and no failure rule does
+   */
+  public Reservation reserve(CharSequence id, long cost) {
+    return engine.reserve(List.of(transaction(id).withCost(cost)));
+  }
+
+  /**
+   * Returns a transaction of this limit under the quota that holds now: checks and spends one
+   * token. For batches.
+   *
+   * @param id what is limited
+   * @return the transaction
+   * @throws InvalidIdException if the id does not match the name's format
+   */
+  public Transaction transaction(CharSequence id) {
+    Resolved now = resolved();
+    String canonical = now.name().id().canonical(id.toString(), Strictness.LENIENT);
+    return Transaction.of(terms(now, canonical), canonical);
+  }
+
+  private static Terms terms(Resolved now, String canonicalId) {
+    return now.hasOverrides() ? Terms.of(now.limits(), now.name(), canonicalId) : now.terms();
+  }
+
   private boolean trySpend(IdBytes id, boolean ascii, @Nullable CharSequence text, long cost) {
     Resolved now = resolved();
     Quota quota = now.terms().quota();
@@ -272,7 +415,8 @@ public final class NamedLimit {
                   quota.offsetNanos(),
                   now.terms().verdict());
     } catch (StoreException e) {
-      return engine.onFailure(Act.SPEND, now.terms(), text(id, text), cost, e).allowed();
+      Transaction spent = Transaction.of(now.terms(), text(id, text)).withCost(cost);
+      return engine.onFailure(Act.SPEND, spent, e).allowed();
     }
     return verdict == Terms.Verdict.IN_DEBT
         ? decide(Act.SPEND, now, text(id, text), cost).allowed() // which may forgive the debt
@@ -303,7 +447,6 @@ public final class NamedLimit {
     if (!canonical) {
       boolean unused = bytes.set(id);
     }
-    Terms terms = now.hasOverrides() ? Terms.of(now.limits(), now.name(), id) : now.terms();
-    return engine.decide(act, now.buckets(), terms, bytes, id, cost);
+    return engine.decide(act, now.buckets(), terms(now, id), bytes, id, cost);
   }
 }
