@@ -9,7 +9,6 @@ module dev.sluice {
 
   exports dev.sluice;
   exports dev.sluice.gcra;
-  exports dev.sluice.http;
   exports dev.sluice.limit;
   exports dev.sluice.store;
 }

@@ -228,7 +228,19 @@ public final class Reservation implements AutoCloseable {
    */
   @CanIgnoreReturnValue
   public CompletionStage<Void> cancelAsync() {
-    return ledger.giveBackAsync(settle(transaction -> true));
+    return cancelAsync(transaction -> true);
+  }
+
+  /**
+   * Gives a part of a batch back without blocking; the rest stays spent for good. Only the first
+   * call, and only before {@link #close}, does anything.
+   *
+   * @param which the transactions to give back
+   * @return done when the tokens are back; fails with a {@link StoreException} as {@link #cancel()}
+   */
+  @CanIgnoreReturnValue
+  public CompletionStage<Void> cancelAsync(Predicate<Transaction> which) {
+    return ledger.giveBackAsync(settle(which));
   }
 
   /** Lets the tokens be spent for good, unless they were given back. Blocks never. */

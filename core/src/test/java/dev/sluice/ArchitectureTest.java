@@ -22,13 +22,12 @@ import java.util.stream.Stream;
 import org.assertj.core.api.Assertions;
 import org.junit.jupiter.api.Test;
 
-/** The arrows inside the library: http → front door → limit → gcra, front door → store → gcra. */
+/** The arrows inside the library: front door → limit → gcra, front door → store → gcra. */
 class ArchitectureTest {
 
   private static final String GCRA = "dev.sluice.gcra..";
   private static final String LIMIT = "dev.sluice.limit..";
   private static final String STORE = "dev.sluice.store..";
-  private static final String HTTP = "dev.sluice.http..";
   private static final String[] ANNOTATIONS = {"org.jspecify..", "com.google.errorprone.."};
 
   /** What users and the other modules need; a new public type is a decision, made here. */
@@ -77,9 +76,7 @@ class ArchitectureTest {
           "TickingTime",
           "TimeSource",
           "Transaction",
-          "UnknownLimitException",
-          "HeaderProfile",
-          "Problem");
+          "UnknownLimitException");
 
   private final JavaClasses library =
       new ClassFileImporter()
@@ -118,17 +115,6 @@ class ArchitectureTest {
   @Test
   void frontDoor_seesNoEdge() {
     mayOnlySee("dev.sluice", LIMIT, STORE, GCRA);
-  }
-
-  @Test
-  void http_seesTheFrontDoorAndNoStore() {
-    noClasses()
-        .that()
-        .resideInAPackage(HTTP)
-        .should()
-        .dependOnClassesThat()
-        .resideInAPackage(STORE)
-        .check(library);
   }
 
   @Test

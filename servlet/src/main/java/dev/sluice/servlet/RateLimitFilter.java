@@ -3,12 +3,15 @@ package dev.sluice.servlet;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
-import dev.sluice.http.HeaderProfile;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.MissingDefault;
-import dev.sluice.limit.Requirement;
-import dev.sluice.limit.UnknownLimitException;
-import dev.sluice.store.StoreException;
+import dev.sluice.web.Admission;
+import dev.sluice.web.ClientAddress;
+import dev.sluice.web.HeaderProfile;
+import dev.sluice.web.Refusal;
+import dev.sluice.web.RequestLimiter;
+import dev.sluice.web.Rule;
+import dev.sluice.web.WebRequest;
 import jakarta.servlet.DispatcherType;
 import jakarta.servlet.Filter;
 import jakarta.servlet.FilterChain;
@@ -18,10 +21,8 @@ import jakarta.servlet.ServletResponse;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
-import java.util.ArrayList;
-import java.util.List;
+import java.nio.charset.StandardCharsets;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.stream.Stream;
 
 /**
  * Lets requests through as far as their limits do, and answers the others with a 429. What a
@@ -48,29 +49,19 @@ public final class RateLimitFilter implements Filter {
 
   private static final AtomicInteger INSTANCES = new AtomicInteger();
 
-  private final List<Requirement> asked;
-  private final Limiter limiter;
-  private final List<Rule> rules;
-  private final ClientAddress clientAddress;
-  private final HeaderProfile headers;
-  private final QuietLog log;
+  private final RequestLimiter limiter;
   private final String charged;
 
-  private RateLimitFilter(Builder builder, List<Requirement> asked) {
-    this.asked = asked;
-    this.limiter = builder.limiter;
-    this.rules = List.copyOf(builder.rules);
-    this.clientAddress = builder.clientAddress;
-    this.headers = builder.headers;
-    this.log = new QuietLog(System.getLogger(RateLimitFilter.class.getName()), System::nanoTime);
+  private RateLimitFilter(RequestLimiter limiter) {
+    this.limiter = limiter;
     this.charged = "dev.sluice.servlet.charged." + INSTANCES.incrementAndGet();
   }
 
   /**
-   * Starts a filter.
+   * Returns a builder.
    *
    * @param limiter decides
-   * @return a builder
+   * @return a builder without rules
    */
   public static Builder builder(Limiter limiter) {
     return new Builder(limiter);
@@ -90,35 +81,45 @@ public final class RateLimitFilter implements Filter {
     }
   }
 
-  /** No longer asks for limits. */
+  /** Ends what the rules require of the limits. */
   @Override
   public void destroy() {
-    limiter.limits().release(asked);
+    limiter.close();
+  }
+
+  /**
+   * Returns a servlet request as rules see it, for example to find the client's address with {@link
+   * ClientAddress#find}.
+   *
+   * @param request the request
+   * @return a view of the request
+   */
+  public static WebRequest webRequest(HttpServletRequest request) {
+    return new ServletWebRequest(request);
   }
 
   private void charge(HttpServletRequest request, HttpServletResponse response, FilterChain chain)
       throws IOException, ServletException {
-    Visit visit = new Visit(request, clientAddress);
-    Admission admission = new Admission(limiter, log, visit);
-    try {
-      Decision decision = admission.spend(rules);
-      if (decision != null && decision.denied()) {
-        Refusal.denied(response, decision, headers);
-        return;
-      }
-      if (decision != null) {
-        allowed(request, response, decision);
-      }
-      admission.spendInShadow();
-    } catch (UnusableRequestException e) {
-      Refusal.unusable(response, e);
-      return;
-    } catch (StoreException | UnknownLimitException e) {
-      log.failed("could not decide", e);
-      Refusal.storeFailed(response);
+    Admission admission = limiter.admit(new ServletWebRequest(request));
+    Refusal refusal = admission.refusal();
+    if (refusal != null) {
+      refuse(response, refusal);
       return;
     }
-    pass(request, response, chain, admission.open());
+    Decision decision = admission.decision();
+    if (decision != null) {
+      allowed(request, response, decision);
+    }
+    pass(request, response, chain, admission);
+  }
+
+  /** Not sendError, which would start a dispatch to an error page and lose the body. */
+  private static void refuse(HttpServletResponse response, Refusal refusal) throws IOException {
+    byte[] body = refusal.body().getBytes(StandardCharsets.UTF_8);
+    response.setStatus(refusal.status());
+    refusal.headers().forEach(response::setHeader);
+    response.setContentLength(body.length);
+    response.getOutputStream().write(body);
   }
 
   private void allowed(
@@ -127,19 +128,20 @@ public final class RateLimitFilter implements Filter {
     Decision strictest =
         stacked ? ((Decision) request.getAttribute(DECISION)).stricter(decision) : decision;
     request.setAttribute(DECISION, strictest);
-    if (!strictest.degraded()) { // what a failing store would have left is not known
-      headers.headers(strictest).forEach(response::setHeader);
-    }
+    limiter.headers(strictest).forEach(response::setHeader);
   }
 
-  private void pass(
-      HttpServletRequest request, HttpServletResponse response, FilterChain chain, List<Batch> open)
+  private static void pass(
+      HttpServletRequest request,
+      HttpServletResponse response,
+      FilterChain chain,
+      Admission admission)
       throws IOException, ServletException {
-    if (open.isEmpty()) {
+    if (!admission.isConditional()) {
       chain.doFilter(request, response);
       return;
     }
-    Settlement settlement = new Settlement(open, request, response, log);
+    Settlement settlement = new Settlement(admission, request, response);
     try {
       chain.doFilter(request, response);
     } catch (Throwable e) {
@@ -159,14 +161,10 @@ public final class RateLimitFilter implements Filter {
 
   /** Makes a {@link RateLimitFilter}. Not thread-safe. */
   public static final class Builder {
-    private final Limiter limiter;
-    private final List<Rule> rules = new ArrayList<>();
-    private ClientAddress clientAddress = ClientAddress.direct();
-    private HeaderProfile headers = HeaderProfile.IETF;
-    private MissingDefault onMissing = MissingDefault.REFUSE;
+    private final RequestLimiter.Builder limiter;
 
     private Builder(Limiter limiter) {
-      this.limiter = limiter;
+      this.limiter = RequestLimiter.builder(limiter);
     }
 
     /**
@@ -177,7 +175,7 @@ public final class RateLimitFilter implements Filter {
      */
     @CanIgnoreReturnValue
     public Builder rule(Rule rule) {
-      rules.add(rule);
+      limiter.rule(rule);
       return this;
     }
 
@@ -189,7 +187,7 @@ public final class RateLimitFilter implements Filter {
      */
     @CanIgnoreReturnValue
     public Builder clientAddress(ClientAddress how) {
-      this.clientAddress = how;
+      limiter.clientAddress(how);
       return this;
     }
 
@@ -201,7 +199,7 @@ public final class RateLimitFilter implements Filter {
      */
     @CanIgnoreReturnValue
     public Builder headers(HeaderProfile profile) {
-      this.headers = profile;
+      limiter.headers(profile);
       return this;
     }
 
@@ -215,7 +213,7 @@ public final class RateLimitFilter implements Filter {
      */
     @CanIgnoreReturnValue
     public Builder missingDefaults(MissingDefault policy) {
-      this.onMissing = policy;
+      limiter.missingDefaults(policy);
       return this;
     }
 
@@ -229,26 +227,7 @@ public final class RateLimitFilter implements Filter {
      * @throws IllegalStateException if there is no rule
      */
     public RateLimitFilter build() {
-      Limits limits = limiter.limits().get();
-      List<Requirement> asked =
-          rules.stream().flatMap(rule -> rule.requirements(onMissing).stream()).distinct().toList();
-      List<String> faults =
-          Stream.concat(
-                  rules.stream().flatMap(rule -> rule.faults(limits).stream()),
-                  asked.stream()
-                      .filter(one -> onMissing == MissingDefault.REFUSE)
-                      .filter(one -> limits.catalogue().find(one.limit()) != null)
-                      .filter(one -> !one.isMetBy(limits))
-                      .map(Requirement::message))
-              .toList();
-      if (!faults.isEmpty()) {
-        throw new IllegalArgumentException(String.join("\n", faults));
-      }
-      if (rules.isEmpty()) {
-        throw new IllegalStateException("found no rule, expected at least one");
-      }
-      limiter.limits().require(asked);
-      return new RateLimitFilter(this, asked);
+      return new RateLimitFilter(limiter.build());
     }
   }
 }

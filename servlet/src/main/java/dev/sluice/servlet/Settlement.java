@@ -1,16 +1,13 @@
 package dev.sluice.servlet;
 
-import dev.sluice.store.StoreException;
+import dev.sluice.web.Admission;
 import jakarta.servlet.AsyncEvent;
 import jakarta.servlet.AsyncListener;
 import jakarta.servlet.RequestDispatcher;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
-import java.util.List;
 import java.util.concurrent.TimeoutException;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -48,19 +45,15 @@ final class Settlement implements AsyncListener {
 
   private static final int MOST_CAUSES = 20;
 
-  private final List<Batch> open;
+  private final Admission admission;
   private final HttpServletRequest request;
   private final HttpServletResponse response;
-  private final QuietLog log;
-  private final AtomicBoolean settled = new AtomicBoolean();
   private volatile boolean timedOut;
 
-  Settlement(
-      List<Batch> open, HttpServletRequest request, HttpServletResponse response, QuietLog log) {
-    this.open = open;
+  Settlement(Admission admission, HttpServletRequest request, HttpServletResponse response) {
+    this.admission = admission;
     this.request = request;
     this.response = response;
-    this.log = log;
   }
 
   /** The application returned, or completed the asynchronous request. */
@@ -69,9 +62,9 @@ final class Settlement implements AsyncListener {
     if (isConnectionFailure(request.getAttribute(RequestDispatcher.ERROR_EXCEPTION))) {
       interrupted();
     } else if (timedOut && mayBeContainers(status)) {
-      leaveSpent();
+      admission.leaveSpent();
     } else {
-      settle(status);
+      admission.settle(status);
     }
   }
 
@@ -81,7 +74,7 @@ final class Settlement implements AsyncListener {
       interrupted();
     } else {
       // What the client has seen counts, whatever came after it.
-      settle(
+      admission.settle(
           response.isCommitted()
               ? response.getStatus()
               : HttpServletResponse.SC_INTERNAL_SERVER_ERROR);
@@ -92,31 +85,9 @@ final class Settlement implements AsyncListener {
   void interrupted() {
     int status = response.getStatus();
     if (response.isCommitted() && !mayBeContainers(status)) {
-      settle(status);
+      admission.settle(status);
     } else {
-      leaveSpent();
-    }
-  }
-
-  private void leaveSpent() {
-    settle(Batch::leaveSpent);
-  }
-
-  private void settle(int status) {
-    settle(batch -> batch.settle(status));
-  }
-
-  private void settle(Consumer<Batch> how) {
-    if (!settled.compareAndSet(false, true)) {
-      return;
-    }
-    for (Batch batch : open) {
-      try {
-        how.accept(batch);
-      } catch (StoreException e) {
-        // The response is on its way: the tokens stay spent, which errs on the strict side.
-        log.failed("tokens were not given back", e);
-      }
+      admission.leaveSpent();
     }
   }
 

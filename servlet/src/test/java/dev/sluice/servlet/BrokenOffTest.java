@@ -9,6 +9,8 @@ import dev.sluice.servlet.HeldPages.Held;
 import dev.sluice.servlet.Protocol.Client;
 import dev.sluice.servlet.Protocol.Exchange;
 import dev.sluice.testkit.ManualTime;
+import dev.sluice.web.Rule;
+import dev.sluice.web.VaryBy;
 import jakarta.servlet.Filter;
 import java.util.ArrayList;
 import java.util.List;

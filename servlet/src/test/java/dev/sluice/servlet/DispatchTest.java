@@ -4,8 +4,10 @@ import static dev.sluice.servlet.Limiters.remaining;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Limiter;
-import dev.sluice.http.HeaderProfile;
 import dev.sluice.testkit.ManualTime;
+import dev.sluice.web.HeaderProfile;
+import dev.sluice.web.Rule;
+import dev.sluice.web.VaryBy;
 import jakarta.servlet.ServletException;
 import jakarta.servlet.http.HttpServlet;
 import jakarta.servlet.http.HttpServletRequest;

@@ -7,6 +7,8 @@ import static org.awaitility.Awaitility.await;
 import dev.sluice.Limiter;
 import dev.sluice.servlet.Protocol.Client;
 import dev.sluice.testkit.ManualTime;
+import dev.sluice.web.Rule;
+import dev.sluice.web.VaryBy;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.params.ParameterizedClass;

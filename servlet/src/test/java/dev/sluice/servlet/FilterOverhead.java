@@ -7,6 +7,8 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.Limits;
 import dev.sluice.store.BucketStore;
+import dev.sluice.web.Rule;
+import dev.sluice.web.VaryBy;
 import jakarta.servlet.Filter;
 import java.io.IOException;
 import java.io.InputStream;

@@ -78,7 +78,7 @@ final class JettyServer extends WebServer {
   }
 
   @Override
-  int port() {
+  public int port() {
     return connector.getLocalPort();
   }
 

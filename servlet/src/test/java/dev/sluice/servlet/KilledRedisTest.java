@@ -10,6 +10,8 @@ import dev.sluice.redis.RedisStore;
 import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.LocalRedis;
 import dev.sluice.testkit.RedisBinary;
+import dev.sluice.web.Rule;
+import dev.sluice.web.VaryBy;
 import java.time.Duration;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;

@@ -26,4 +26,14 @@ final class Pages {
       }
     };
   }
+
+  /** Throws an exception instead of answering. */
+  static HttpServlet crash() {
+    return new HttpServlet() {
+      @Override
+      protected void service(HttpServletRequest request, HttpServletResponse response) {
+        throw new IllegalStateException("crashed, as the test wants");
+      }
+    };
+  }
 }

@@ -113,7 +113,7 @@ final class TomcatServer extends WebServer {
   }
 
   @Override
-  int port() {
+  public int port() {
     return connector.getLocalPort();
   }
 

@@ -1,6 +1,8 @@
 package dev.sluice.servlet;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.testkit.web.FilteredSite;
+import dev.sluice.web.Rule;
 import jakarta.servlet.Filter;
 import jakarta.servlet.http.HttpServlet;
 import java.io.IOException;
@@ -15,7 +17,7 @@ import java.net.http.HttpResponse.BodyHandlers;
  * A real container on a free port of the loopback interface, with an application under {@code
  * /app}, and a client for it. What the application has is said before it starts.
  */
-abstract class WebServer implements AutoCloseable {
+abstract class WebServer implements FilteredSite {
 
   static final String CONTEXT = "/app";
 
@@ -47,7 +49,13 @@ abstract class WebServer implements AutoCloseable {
   @CanIgnoreReturnValue
   abstract WebServer start() throws Exception;
 
-  abstract int port();
+  @Override
+  public abstract int port();
+
+  @Override
+  public String prefix() {
+    return CONTEXT;
+  }
 
   @Override
   public abstract void close() throws Exception;

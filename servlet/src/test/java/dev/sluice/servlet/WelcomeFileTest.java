@@ -3,6 +3,8 @@ package dev.sluice.servlet;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.testkit.ManualTime;
+import dev.sluice.web.Rule;
+import dev.sluice.web.VaryBy;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedClass;

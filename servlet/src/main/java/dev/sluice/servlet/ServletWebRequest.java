@@ -1,0 +1,99 @@
+package dev.sluice.servlet;
+
+import dev.sluice.web.WebPath;
+import dev.sluice.web.WebRequest;
+import jakarta.servlet.http.Cookie;
+import jakarta.servlet.http.HttpServletRequest;
+import java.security.Principal;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** A servlet request as rules see it. As thread-safe as the servlet request. */
+final class ServletWebRequest implements WebRequest {
+
+  private final HttpServletRequest request;
+  private final String path;
+
+  ServletWebRequest(HttpServletRequest request) {
+    this.request = request;
+    // Decoded and normalized by the container, below the context: what it finds the servlet by.
+    String info = request.getPathInfo();
+    this.path = request.getServletPath() + (info == null ? "" : info);
+  }
+
+  @Override
+  public String method() {
+    return request.getMethod();
+  }
+
+  @Override
+  public String path() {
+    return path;
+  }
+
+  /**
+   * Tomcat goes on to a welcome file before any filter runs, so that a request for {@code /admin/}
+   * seems to ask for {@code /admin/index.html}: then the folder is the second path.
+   */
+  @Override
+  public List<String> paths() {
+    return wasMadeLonger() ? List.of(path, path.substring(0, lastSegmentStart())) : List.of(path);
+  }
+
+  /** Whether the URI does not end as the path does, which names a file. */
+  private boolean wasMadeLonger() {
+    if (path.isEmpty() || path.endsWith("/")) {
+      return false;
+    }
+    String uri = request.getRequestURI();
+    String asked = WebPath.decodedSegment(uri.substring(uri.lastIndexOf('/') + 1));
+    return !path.substring(lastSegmentStart()).equals(asked);
+  }
+
+  private int lastSegmentStart() {
+    return path.lastIndexOf('/') + 1;
+  }
+
+  @Override
+  public List<String> headers(String name) {
+    return Collections.list(request.getHeaders(name));
+  }
+
+  @Override
+  public List<String> cookies(String name) {
+    Cookie[] cookies = request.getCookies();
+    if (cookies == null) {
+      return List.of();
+    }
+    List<String> values = new ArrayList<>();
+    for (Cookie cookie : cookies) {
+      if (cookie.getName().equals(name)) {
+        values.add(cookie.getValue());
+      }
+    }
+    return values;
+  }
+
+  @Override
+  public @Nullable String query() {
+    return request.getQueryString();
+  }
+
+  @Override
+  public @Nullable String peer() {
+    return request.getRemoteAddr();
+  }
+
+  @Override
+  public @Nullable String user() {
+    Principal principal = request.getUserPrincipal();
+    return principal == null ? null : principal.getName();
+  }
+
+  @Override
+  public <T> T unwrap(Class<T> type) {
+    return type.isInstance(request) ? type.cast(request) : WebRequest.super.unwrap(type);
+  }
+}

@@ -1,0 +1,46 @@
+package dev.sluice.testkit.web;
+
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Reading;
+import dev.sluice.store.StoreException;
+import dev.sluice.store.TimeSource;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** The store in memory, which can be told to fail as a store is allowed to. */
+final class BreakableStore implements BucketStore {
+
+  private final BucketStore memory;
+  private final AtomicInteger calls = new AtomicInteger();
+  private volatile int breaksAfter = Integer.MAX_VALUE;
+
+  BreakableStore(TimeSource time) {
+    this.memory = BucketStore.inMemory(time);
+  }
+
+  void breakDown() {
+    breakAfter(0);
+  }
+
+  /** Fails all but the given number of the next calls. */
+  void breakAfter(int more) {
+    breaksAfter = calls.get() + more;
+  }
+
+  void repair() {
+    breaksAfter = Integer.MAX_VALUE;
+  }
+
+  int calls() {
+    return calls.get();
+  }
+
+  @Override
+  public List<Reading> charge(List<Charge> charges) {
+    if (calls.incrementAndGet() > breaksAfter) {
+      throw new StoreException("the store is broken, as the test wants");
+    }
+    return memory.charge(charges);
+  }
+}

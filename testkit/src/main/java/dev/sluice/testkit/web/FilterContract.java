@@ -1,0 +1,58 @@
+package dev.sluice.testkit.web;
+
+import org.junit.jupiter.api.AfterEach;
+
+/**
+ * What every filter on the rules of {@code sluice-web} must do, as JUnit tests over real HTTP, on a
+ * driven clock.
+ *
+ * <p>The test of a filter extends this class and starts a server. The application behind the filter
+ * must do the following on every path:
+ *
+ * <ul>
+ *   <li>answer with the body {@code page}, and with the status that the query parameter {@code
+ *       status} names (200 without it);
+ *   <li>read {@code status} from a form in the body too, after the filter;
+ *   <li>before the filter, take the value of the header {@code X-Test-User} as the name of the
+ *       authenticated user;
+ *   <li>on the path {@code /crash}, throw an exception instead of answering.
+ * </ul>
+ */
+public abstract class FilterContract
+    implements RequestRules,
+        IdRules,
+        ClientAddressRules,
+        OutcomeRules,
+        TrialRules,
+        StoreFailureRules {
+
+  private final FilterRun run = new FilterRun(this::start);
+
+  /** For the test of a filter to extend. */
+  protected FilterContract() {}
+
+  /**
+   * Starts a server whose application stands behind a filter. A test calls it at most once, and the
+   * contract closes the server.
+   *
+   * @param setup what the filter must be made of
+   * @return the running server
+   * @throws Exception if the server does not start
+   */
+  protected abstract FilteredSite start(FilterSetup setup) throws Exception;
+
+  @Override
+  public final FilterRun run() {
+    return run;
+  }
+
+  /**
+   * Stops the server of a test.
+   *
+   * @throws Exception if the server does not stop
+   */
+  @AfterEach
+  protected final void closeSite() throws Exception {
+    run.close();
+  }
+}

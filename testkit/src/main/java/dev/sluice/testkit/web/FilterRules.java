@@ -1,0 +1,8 @@
+package dev.sluice.testkit.web;
+
+/** A part of the contract. */
+interface FilterRules {
+
+  /** The test that is running: its clock, its limits, its server. */
+  FilterRun run();
+}

@@ -1,0 +1,31 @@
+package dev.sluice.testkit.web;
+
+import dev.sluice.Limiter;
+import dev.sluice.web.ClientAddress;
+import dev.sluice.web.HeaderProfile;
+import dev.sluice.web.Rule;
+import java.util.List;
+
+/**
+ * The filter that a test wants. Immutable.
+ *
+ * @param limiter decides
+ * @param rules the rules, in their order
+ * @param clientAddress how the client's address is found
+ * @param headers the family of rate limit headers
+ */
+public record FilterSetup(
+    Limiter limiter, List<Rule> rules, ClientAddress clientAddress, HeaderProfile headers) {
+
+  /**
+   * Makes a description.
+   *
+   * @param limiter decides
+   * @param rules the rules; copied
+   * @param clientAddress how the client's address is found
+   * @param headers the family of rate limit headers
+   */
+  public FilterSetup {
+    rules = List.copyOf(rules);
+  }
+}

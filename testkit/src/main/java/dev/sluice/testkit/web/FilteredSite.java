@@ -1,0 +1,23 @@
+package dev.sluice.testkit.web;
+
+/** A running server with an application behind the filter under test. */
+public interface FilteredSite extends AutoCloseable {
+
+  /**
+   * Returns where the server listens, on the loopback interface.
+   *
+   * @return the port
+   */
+  int port();
+
+  /**
+   * Returns the prefix under which the application is installed.
+   *
+   * @return for example {@code /app}, or an empty text for the root
+   */
+  String prefix();
+
+  /** Stops the server. */
+  @Override
+  void close() throws Exception;
+}

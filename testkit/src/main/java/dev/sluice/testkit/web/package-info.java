@@ -1,0 +1,7 @@
+/** The contract of every filter: rules over real HTTP, on a driven clock. */
+@NullMarked
+@CheckReturnValue
+package dev.sluice.testkit.web;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,125 @@
+package dev.sluice.web;
+
+import dev.sluice.limit.IpAddress;
+import java.util.List;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Finds the client's address, also behind proxies.
+ *
+ * <p>The header of a trusted proxy is read from the right, and only as far as trust goes: the first
+ * address that is no trusted proxy is the client. What stands left of it was written by the client,
+ * and is not looked at. Where a trusted proxy names no address ({@code unknown}, an obfuscated id,
+ * nothing), the last trusted proxy stands for all that is behind it.
+ *
+ * <p>IPv6 addresses are grouped by their first 64 bits, as one subscriber has at least that many;
+ * an IPv4-mapped IPv6 address is the IPv4 address.
+ *
+ * <p>Immutable and thread-safe; looks nothing up.
+ */
+public final class ClientAddress {
+
+  private static final int SUBSCRIBER_BITS = 64;
+  private static final ClientAddress DIRECT = new ClientAddress(null, List.of(), SUBSCRIBER_BITS);
+
+  private final @Nullable ProxyHeader header;
+  private final List<AddressRange> trusted;
+  private final int ipv6Prefix;
+
+  private ClientAddress(@Nullable ProxyHeader header, List<AddressRange> trusted, int ipv6Prefix) {
+    this.header = header;
+    this.trusted = trusted;
+    this.ipv6Prefix = ipv6Prefix;
+  }
+
+  /**
+   * Who opened the connection. No header is believed.
+   *
+   * @return the default
+   */
+  public static ClientAddress direct() {
+    return DIRECT;
+  }
+
+  /**
+   * For whom a chain of trusted proxies forwards.
+   *
+   * @param header the header that they write, all of them
+   * @param trustedProxies their addresses or ranges of addresses, such as {@code 10.0.0.0/8}; at
+   *     least one
+   * @return a way to find the client
+   * @throws IllegalArgumentException for a text that is no address or range
+   */
+  public static ClientAddress behind(ProxyHeader header, String... trustedProxies) {
+    if (trustedProxies.length == 0) {
+      throw new IllegalArgumentException(
+          "trusted proxies: found none, expected at least one; without proxies use direct()");
+    }
+    return new ClientAddress(
+        header, Stream.of(trustedProxies).map(AddressRange::parse).toList(), SUBSCRIBER_BITS);
+  }
+
+  /**
+   * The same, with IPv6 addresses grouped otherwise.
+   *
+   * @param bits how many of the first bits count, 1 to 128; 128 for every address on its own
+   * @return a new way to find the client
+   * @throws IllegalArgumentException for a number out of its range
+   */
+  public ClientAddress groupIpv6By(int bits) {
+    if (bits < 1 || bits > 128) {
+      throw new IllegalArgumentException("bits: found " + bits + ", expected 1 to 128");
+    }
+    return new ClientAddress(header, trusted, bits);
+  }
+
+  /**
+   * The client's address, not grouped.
+   *
+   * @param request the request
+   * @return the address, null where the connection has none (a Unix socket, for example)
+   */
+  public @Nullable IpAddress find(WebRequest request) {
+    String peer = request.peer();
+    IpAddress address = peer == null ? null : Nodes.address(withoutZone(peer));
+    if (header == null || address == null || !isTrusted(address)) {
+      return address;
+    }
+    RightToLeft elements = new RightToLeft(request.headers(header.header()));
+    for (String element = elements.next(); element != null; element = elements.next()) {
+      IpAddress hop = header.address(element);
+      if (hop == null) {
+        break;
+      }
+      address = hop;
+      if (!isTrusted(hop)) {
+        break;
+      }
+    }
+    return address;
+  }
+
+  /** The address that stands for the client's group: itself, or the lowest of its IPv6 range. */
+  IpAddress grouped(IpAddress address) {
+    return address.isIpv4() ? address : address.prefix(ipv6Prefix);
+  }
+
+  private boolean isTrusted(IpAddress address) {
+    for (AddressRange range : trusted) {
+      if (range.contains(address)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /**
+   * Containers write the zone of a link-local peer, {@code fe80::1%eth0}. It is not the client's.
+   */
+  private static String withoutZone(String peer) {
+    int zone = peer.indexOf('%');
+    boolean bracketed = peer.startsWith("[") && peer.endsWith("]");
+    return zone < 0 ? peer : peer.substring(0, zone) + (bracketed ? "]" : "");
+  }
+}

@@ -1,0 +1,93 @@
+package dev.sluice.web;
+
+import dev.sluice.Transaction;
+import dev.sluice.limit.Limits;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The rules that are for one request, and what they charge it. Shadow rules stand apart, so that a
+ * trial cannot refuse what the others let through.
+ *
+ * <p>Nothing has been charged yet: {@link RequestLimiter} does that, or whoever combines these
+ * transactions with others. Immutable for its users.
+ */
+public final class Match {
+
+  private final List<Rule> rules;
+  private final Batch enforced;
+  private final List<Trial> trials;
+
+  private Match(List<Rule> rules, Batch enforced, List<Trial> trials) {
+    this.rules = rules;
+    this.enforced = enforced;
+    this.trials = trials;
+  }
+
+  static Match of(List<Rule> rules, RequestFacts facts, Limits limits) {
+    List<Rule> matched = new ArrayList<>();
+    List<Trial> trials = new ArrayList<>();
+    Batch enforced = new Batch();
+    for (Rule rule : rules) {
+      Map<String, String> variables = rule.match(facts);
+      if (variables == null) {
+        continue;
+      }
+      matched.add(rule);
+      if (rule.isShadow()) {
+        trials.add(new Trial(rule, variables, facts, limits));
+      } else {
+        for (Transaction transaction : rule.transactions(limits, facts, variables)) {
+          enforced.add(rule, transaction);
+        }
+      }
+    }
+    return new Match(List.copyOf(matched), enforced, List.copyOf(trials));
+  }
+
+  /**
+   * Returns the rules whose path and method are the request's, in their order, shadow rules
+   * included.
+   *
+   * @return the rules
+   */
+  public List<Rule> rules() {
+    return rules;
+  }
+
+  /**
+   * Returns what the enforced rules charge together, all or nothing: one transaction for each
+   * bucket, at the highest cost that a rule asks for.
+   *
+   * @return the transactions; empty if nothing limits the request
+   */
+  public List<Transaction> transactions() {
+    return enforced.transactions();
+  }
+
+  Batch enforced() {
+    return enforced;
+  }
+
+  List<Trial> trials() {
+    return trials;
+  }
+
+  /** A shadow rule that is for the request. What it charges is found out when it is asked for. */
+  record Trial(Rule rule, Map<String, String> variables, RequestFacts facts, Limits limits) {
+
+    /**
+     * Returns what the rule charges, from the buckets of trials.
+     *
+     * @throws UnusableRequestException if the request lacks what the rule needs
+     */
+    Batch batch() {
+      Batch batch = new Batch();
+      for (Transaction transaction : rule.transactions(limits, facts, variables)) {
+        batch.add(rule, transaction.inShadow());
+      }
+      return batch;
+    }
+  }
+}

@@ -1,0 +1,65 @@
+package dev.sluice.web;
+
+import dev.sluice.limit.IpAddress;
+import org.jspecify.annotations.Nullable;
+
+/** Reads one element of a forwarding header. Pure; takes time linear in the element. */
+final class Nodes {
+
+  private Nodes() {}
+
+  /** The node of an RFC 7239 element's one {@code for} parameter. */
+  static @Nullable IpAddress ofForwarded(String element) {
+    String node = null;
+    int start = 0;
+    boolean quoted = false;
+    for (int i = 0; i <= element.length(); i++) {
+      boolean end = i == element.length();
+      if (!end && element.charAt(i) == '\\') {
+        return null; // no address needs an escape, and none is worth a second reading of quotes
+      }
+      quoted ^= !end && element.charAt(i) == '"';
+      if (end || (element.charAt(i) == ';' && !quoted)) {
+        String pair = element.substring(start, i).strip();
+        if (pair.regionMatches(true, 0, "for=", 0, 4)) {
+          if (node != null) {
+            return null; // two claims: neither is believed
+          }
+          node = pair.substring(4);
+        }
+        start = i + 1;
+      }
+    }
+    return node == null || quoted ? null : address(unquoted(node));
+  }
+
+  private static String unquoted(String node) {
+    boolean quoted = node.length() >= 2 && node.startsWith("\"") && node.endsWith("\"");
+    return quoted ? node.substring(1, node.length() - 1) : node;
+  }
+
+  /**
+   * An address with or without a port: {@code 192.0.2.1:4711}, {@code [2001:db8::1]:4711}, {@code
+   * 2001:db8::1}. Null for a name, {@code unknown}, an obfuscated {@code _id}, a zone.
+   */
+  static @Nullable IpAddress address(String text) {
+    if (text.startsWith("[")) {
+      int close = text.indexOf(']');
+      boolean bracketed = close > 0 && isPortOrNothing(text, close + 1);
+      IpAddress address = bracketed ? IpAddress.parse(text.substring(1, close)) : null;
+      return bracketed && text.substring(1, close).indexOf(':') >= 0 ? address : null;
+    }
+    int colon = text.indexOf(':');
+    boolean oneColon = colon >= 0 && text.indexOf(':', colon + 1) < 0;
+    if (oneColon) {
+      return isPortOrNothing(text, colon) ? IpAddress.parse(text.substring(0, colon)) : null;
+    }
+    return IpAddress.parse(text);
+  }
+
+  /** A port is a number, or obfuscated: "_" and letters, digits, ".", "_", "-". */
+  private static boolean isPortOrNothing(String text, int from) {
+    return from == text.length()
+        || text.substring(from).matches(":(?:[0-9]{1,5}|_[A-Za-z0-9._-]{1,64})");
+  }
+}

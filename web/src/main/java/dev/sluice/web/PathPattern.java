@@ -1,0 +1,104 @@
+package dev.sluice.web;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Which paths a rule is for: {@code /login}, {@code /users/{user}/export}, one segment of any kind
+ * as {@code *}, all that follows (or nothing) as a last {@code **}.
+ *
+ * <p>Empty segments do not count, so that {@code /login/} and {@code //login} are no way around a
+ * rule on {@code /login}. Immutable.
+ */
+final class PathPattern {
+
+  private static final String NAME = "[A-Za-z][A-Za-z0-9_]*";
+
+  private final String text;
+  private final List<String> segments;
+  private final boolean open;
+  private final Set<String> variables = new HashSet<>();
+
+  private PathPattern(String text, List<String> segments, boolean open) {
+    this.text = text;
+    this.segments = segments;
+    this.open = open;
+  }
+
+  static PathPattern parse(String text) {
+    if (!text.startsWith("/")) {
+      throw wrong(text, "a path that starts with \"/\"");
+    }
+    List<String> segments = segments(text);
+    boolean open = !segments.isEmpty() && segments.get(segments.size() - 1).equals("**");
+    PathPattern pattern =
+        new PathPattern(
+            text, open ? List.copyOf(segments.subList(0, segments.size() - 1)) : segments, open);
+    for (String segment : pattern.segments) {
+      if (isVariable(segment)) {
+        String name = segment.substring(1, segment.length() - 1);
+        if (!name.matches(NAME) || !pattern.variables.add(name)) {
+          throw wrong(text, "each variable once, as a letter, then letters, digits or \"_\"");
+        }
+      } else if (!segment.equals("*") && segment.matches(".*[*{}?].*")) {
+        throw wrong(text, "\"*\" and {variables} as whole segments, and \"**\" as the last one");
+      }
+    }
+    return pattern;
+  }
+
+  private static IllegalArgumentException wrong(String text, String expected) {
+    return new IllegalArgumentException(
+        "path: found \"%s\", expected %s".formatted(text, expected));
+  }
+
+  /** The parts of a path between its slashes. */
+  static List<String> segments(String path) {
+    List<String> segments = new ArrayList<>();
+    for (int start = 0; start < path.length(); ) {
+      int slash = path.indexOf('/', start);
+      int end = slash < 0 ? path.length() : slash;
+      if (end > start) {
+        segments.add(path.substring(start, end));
+      }
+      start = end + 1;
+    }
+    return segments;
+  }
+
+  Set<String> variables() {
+    return variables;
+  }
+
+  /** The variables' values, null where the path is another one. */
+  @Nullable Map<String, String> match(List<String> path) {
+    if (open ? path.size() < segments.size() : path.size() != segments.size()) {
+      return null;
+    }
+    Map<String, String> values = variables.isEmpty() ? Map.of() : new HashMap<>();
+    for (int i = 0; i < segments.size(); i++) {
+      String expected = segments.get(i);
+      String found = path.get(i);
+      if (isVariable(expected)) {
+        values.put(expected.substring(1, expected.length() - 1), found);
+      } else if (!expected.equals("*") && !expected.equals(found)) {
+        return null;
+      }
+    }
+    return values;
+  }
+
+  private static boolean isVariable(String segment) {
+    return segment.startsWith("{") && segment.endsWith("}");
+  }
+
+  @Override
+  public String toString() {
+    return text;
+  }
+}

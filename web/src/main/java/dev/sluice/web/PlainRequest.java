@@ -1,0 +1,145 @@
+package dev.sluice.web;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A request that is made from its parts instead of a framework's request. Immutable and
+ * thread-safe.
+ */
+public final class PlainRequest implements WebRequest {
+
+  private final String method;
+  private final String path;
+  private final @Nullable String query;
+  private final Map<String, List<String>> headers;
+  private final @Nullable String peer;
+  private final @Nullable String user;
+
+  private PlainRequest(Builder builder) {
+    this.method = builder.method;
+    this.path = builder.path;
+    this.query = builder.query;
+    this.headers = new TreeMap<>(String.CASE_INSENSITIVE_ORDER);
+    builder.headers.forEach((name, values) -> headers.put(name, List.copyOf(values)));
+    this.peer = builder.peer;
+    this.user = builder.user;
+  }
+
+  @Override
+  public String method() {
+    return method;
+  }
+
+  @Override
+  public String path() {
+    return path;
+  }
+
+  @Override
+  public List<String> headers(String name) {
+    return headers.getOrDefault(name, List.of());
+  }
+
+  @Override
+  public List<String> cookies(String name) {
+    List<String> values = new ArrayList<>();
+    for (String line : headers("Cookie")) {
+      for (String pair : line.split(";", -1)) {
+        int equals = pair.indexOf('=');
+        if (equals >= 0 && pair.substring(0, equals).strip().equals(name)) {
+          values.add(unquoted(pair.substring(equals + 1).strip()));
+        }
+      }
+    }
+    return values;
+  }
+
+  private static String unquoted(String value) {
+    boolean quoted = value.length() >= 2 && value.startsWith("\"") && value.endsWith("\"");
+    return quoted ? value.substring(1, value.length() - 1) : value;
+  }
+
+  @Override
+  public @Nullable String query() {
+    return query;
+  }
+
+  @Override
+  public @Nullable String peer() {
+    return peer;
+  }
+
+  @Override
+  public @Nullable String user() {
+    return user;
+  }
+
+  /** Makes a {@link PlainRequest}. Not thread-safe. */
+  public static final class Builder {
+    private final String method;
+    private final String path;
+    private final @Nullable String query;
+    private final Map<String, List<String>> headers = new TreeMap<>();
+    private @Nullable String peer;
+    private @Nullable String user;
+
+    Builder(String method, String target) {
+      int question = target.indexOf('?');
+      this.method = method;
+      this.path = WebPath.normalized(question < 0 ? target : target.substring(0, question));
+      this.query = question < 0 ? null : target.substring(question + 1);
+    }
+
+    /**
+     * Adds one line of a header.
+     *
+     * @param name the name, in any case
+     * @param value the value
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder header(String name, String value) {
+      headers.computeIfAbsent(name.toLowerCase(Locale.ROOT), lines -> new ArrayList<>()).add(value);
+      return this;
+    }
+
+    /**
+     * Sets the address that opened the connection; none if not called.
+     *
+     * @param address an IP address
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder peer(@Nullable String address) {
+      this.peer = address;
+      return this;
+    }
+
+    /**
+     * Sets the name of the authenticated user; nobody if not called.
+     *
+     * @param name the name
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder user(@Nullable String name) {
+      this.user = name;
+      return this;
+    }
+
+    /**
+     * Makes the request.
+     *
+     * @return the request
+     */
+    public PlainRequest build() {
+      return new PlainRequest(this);
+    }
+  }
+}

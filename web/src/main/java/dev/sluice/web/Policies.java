@@ -1,0 +1,106 @@
+package dev.sluice.web;
+
+import dev.sluice.Decision;
+import dev.sluice.Transaction;
+import dev.sluice.Transaction.Kind;
+import dev.sluice.gcra.Quota;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The IETF fields: a policy for each limit that had a say, and its state.
+ *
+ * <p>A token bucket in their terms: the quota {@code q} is the burst, the window {@code w} the time
+ * in which an empty bucket fills (τ, rounded up), the available quota {@code r} what is left. The
+ * effective window {@code t} is given where the limit denied: until then nothing can be used. It
+ * never ends after the response's {@code Retry-After}, whatever was added to either as jitter.
+ */
+final class Policies {
+
+  private static final long NANOS_PER_SECOND = 1_000_000_000;
+
+  /** The largest Integer of a structured field (RFC 9651, section 3.3.1). */
+  private static final long MAX_INTEGER = 999_999_999_999_999L;
+
+  private Policies() {}
+
+  /** One decision for each limit, the strictest where a limit was asked for several ids. */
+  static List<Decision> of(Decision decision) {
+    Map<String, Decision> byName = new LinkedHashMap<>();
+    for (Decision part : decision.parts()) {
+      Transaction transaction = part.transaction();
+      if (transaction != null && transaction.kind() != Kind.SPEND_ONLY && quotaOf(part) != null) {
+        byName.merge(transaction.name().name(), part, Decision::stricter);
+      }
+    }
+    return new ArrayList<>(byName.values());
+  }
+
+  static @Nullable Quota quotaOf(Decision decision) {
+    Transaction transaction = decision.transaction();
+    return transaction == null || transaction.kind() == Kind.ALLOW_ONLY
+        ? null
+        : transaction.quota();
+  }
+
+  static String policyField(List<Decision> policies) {
+    StringBuilder field = new StringBuilder();
+    for (Decision policy : policies) {
+      Quota quota = Objects.requireNonNull(quotaOf(policy));
+      field
+          .append(field.isEmpty() ? "" : ", ")
+          .append(quotedName(policy))
+          .append(";q=")
+          .append(integer(quota.burst()))
+          .append(";w=")
+          .append(integer(ceilSeconds(quota.offsetNanos())));
+    }
+    return field.toString();
+  }
+
+  static String stateField(List<Decision> policies, Decision whole) {
+    long retryAfterSeconds = whole.retryAfterSeconds();
+    StringBuilder field = new StringBuilder();
+    for (Decision policy : policies) {
+      field
+          .append(field.isEmpty() ? "" : ", ")
+          .append(quotedName(policy))
+          .append(";r=")
+          .append(integer(left(policy, whole)));
+      if (policy.denied()) {
+        long seconds = Math.min(policy.retryAfterSeconds(), retryAfterSeconds);
+        field.append(";t=").append(integer(seconds));
+      }
+    }
+    return field.toString();
+  }
+
+  /** What is left of a limit. A batch that is denied spends nothing, whatever its parts allow. */
+  private static long left(Decision policy, Decision whole) {
+    Transaction transaction = Objects.requireNonNull(policy.transaction());
+    boolean unspent =
+        whole.denied()
+            && whole.retryInNanos() > 0 // not so for a refund, which denies nothing
+            && policy.allowed()
+            && !policy.degraded()
+            && transaction.kind() == Kind.CHECK_AND_SPEND;
+    return policy.remaining() + (unspent ? transaction.cost() : 0);
+  }
+
+  /** A limit's name has no character that would need an escape in a structured field or in JSON. */
+  static String quotedName(Decision policy) {
+    return '"' + Objects.requireNonNull(policy.transaction()).name().name() + '"';
+  }
+
+  static long ceilSeconds(long nanos) {
+    return nanos / NANOS_PER_SECOND + (nanos % NANOS_PER_SECOND > 0 ? 1 : 0);
+  }
+
+  private static long integer(long value) {
+    return Math.min(value, MAX_INTEGER);
+  }
+}

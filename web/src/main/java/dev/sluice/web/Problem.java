@@ -1,0 +1,92 @@
+package dev.sluice.web;
+
+import dev.sluice.Decision;
+import java.util.Locale;
+import java.util.stream.Collectors;
+
+/**
+ * The body of a response that refuses a request: problem details (RFC 9457), of the problem types
+ * that the IETF's rate limit draft registers where there is one.
+ *
+ * <p>Pure, thread-safe, never blocking. A body contains the limit's denial message, which names an
+ * id only where the limit's template asks for it.
+ */
+public final class Problem {
+
+  /** The media type of the bodies. */
+  public static final String MEDIA_TYPE = "application/problem+json";
+
+  private static final String TYPES = "https://iana.org/assignments/http-problem-types#";
+
+  private Problem() {}
+
+  /**
+   * The body of a 429: a limit denied.
+   *
+   * @param decision the denial
+   * @return JSON
+   */
+  public static String quotaExceeded(Decision decision) {
+    String violated =
+        Policies.of(decision).stream()
+            .filter(Decision::denied)
+            .map(Policies::quotedName)
+            .collect(Collectors.joining(","));
+    return problem(
+        TYPES + "quota-exceeded",
+        "Request cannot be satisfied as assigned quota has been exceeded",
+        429,
+        decision.message(),
+        ",\"violated-policies\":[" + violated + "]");
+  }
+
+  /**
+   * The body of a 503: the store could not decide, and the failure rule denies.
+   *
+   * @return JSON
+   */
+  public static String temporaryReducedCapacity() {
+    return problem(
+        TYPES + "temporary-reduced-capacity",
+        "Request cannot be satisfied due to temporary server capacity constraints",
+        503,
+        "the rate limiter could not be asked; try again later",
+        "");
+  }
+
+  /**
+   * The body of a 400: a request that lacks what a limit needs to know whom it limits.
+   *
+   * @param detail what is missing or unusable, for the client
+   * @return JSON
+   */
+  public static String badRequest(String detail) {
+    return problem("about:blank", "Bad Request", 400, detail, "");
+  }
+
+  private static String problem(String type, String title, int status, String detail, String more) {
+    return String.format(
+        Locale.ROOT, // elsewhere digits may be no JSON
+        "{\"type\":\"%s\",\"title\":\"%s\",\"status\":%d,\"detail\":\"%s\"%s}",
+        type,
+        title,
+        status,
+        escaped(detail),
+        more);
+  }
+
+  private static String escaped(String text) {
+    StringBuilder escaped = new StringBuilder(text.length() + 16);
+    for (int i = 0; i < text.length(); i++) {
+      char c = text.charAt(i);
+      if (c == '"' || c == '\\') {
+        escaped.append('\\').append(c);
+      } else if (c < ' ' || c == 0x2028 || c == 0x2029) {
+        escaped.append(String.format(Locale.ROOT, "\\u%04x", (int) c));
+      } else {
+        escaped.append(c);
+      }
+    }
+    return escaped.toString();
+  }
+}

@@ -1,0 +1,50 @@
+package dev.sluice.web;
+
+import dev.sluice.limit.IpAddress;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** A request with what rules derive from it, each derived once. Not thread-safe. */
+final class RequestFacts {
+
+  private final WebRequest request;
+  private final ClientAddress client;
+  private final List<List<String>> paths;
+  private boolean addressKnown;
+  private @Nullable IpAddress address;
+
+  RequestFacts(WebRequest request, ClientAddress client) {
+    this.request = request;
+    this.client = client;
+    this.paths = request.paths().stream().map(PathPattern::segments).toList();
+  }
+
+  WebRequest request() {
+    return request;
+  }
+
+  /** The segments of the request's path. */
+  List<String> path() {
+    return paths.get(0);
+  }
+
+  /** The segments of each path by which a rule may know the request. */
+  List<List<String>> paths() {
+    return paths;
+  }
+
+  /** The client's address, not grouped; null where the connection has none. */
+  @Nullable IpAddress address() {
+    if (!addressKnown) {
+      address = client.find(request);
+      addressKnown = true;
+    }
+    return address;
+  }
+
+  /** The client's address, grouped; null where the connection has none. */
+  @Nullable IpAddress groupedAddress() {
+    IpAddress found = address();
+    return found == null ? null : client.grouped(found);
+  }
+}

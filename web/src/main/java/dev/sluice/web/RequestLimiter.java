@@ -1,0 +1,323 @@
+package dev.sluice.web;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.AsyncLimiter;
+import dev.sluice.Decision;
+import dev.sluice.Limiter;
+import dev.sluice.limit.Limits;
+import dev.sluice.limit.MissingDefault;
+import dev.sluice.limit.Requirement;
+import dev.sluice.limit.UnknownLimitException;
+import dev.sluice.store.StoreException;
+import dev.sluice.web.Match.Trial;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Charges requests by rules, and says how those over a limit are refused: the part of a filter that
+ * every framework shares.
+ *
+ * <p>A request spends from all limits of all rules that are for it, or from none. {@linkplain
+ * Rule.Builder#shadow Shadow rules} are charged afterwards, with what was let through, each by
+ * itself. What a failing store means for a request is the limiter's {@link dev.sluice.FailureRule}:
+ * where that denies, or there is none, the request is refused with a 503.
+ *
+ * <p>Thread-safe. {@link #admit} blocks as long as the limiter's store does, {@link #admitAsync}
+ * does not block.
+ */
+public final class RequestLimiter implements AutoCloseable {
+
+  private final Limiter limiter;
+  private final AsyncLimiter async;
+  private final Rules rules;
+  private final List<Requirement> required;
+  private final HeaderProfile profile;
+  private final QuietLog log;
+
+  private RequestLimiter(Builder builder, Rules rules, List<Requirement> required) {
+    this.limiter = builder.limiter;
+    this.async = limiter.async();
+    this.rules = rules;
+    this.required = required;
+    this.profile = builder.profile;
+    this.log = new QuietLog(System.getLogger(RequestLimiter.class.getName()), System::nanoTime);
+  }
+
+  /**
+   * Returns a builder.
+   *
+   * @param limiter decides
+   * @return a builder without rules
+   */
+  public static Builder builder(Limiter limiter) {
+    return new Builder(limiter);
+  }
+
+  /**
+   * Charges a request.
+   *
+   * @param request the request
+   * @return whether it may pass; a store that fails and a request that cannot be charged are
+   *     refusals, not exceptions
+   */
+  public Admission admit(WebRequest request) {
+    try {
+      Match match = rules.match(request, limiter.limits().get());
+      Decision decision = match.enforced().isEmpty() ? null : match.enforced().spend(limiter);
+      if (decision != null && decision.denied()) {
+        return denied(decision);
+      }
+      List<Batch> spent = new ArrayList<>();
+      spent.add(match.enforced());
+      for (Trial trial : match.trials()) {
+        try {
+          Batch batch = trial.batch();
+          if (!batch.isEmpty()) {
+            report(trial, batch.spend(limiter));
+            spent.add(batch);
+          }
+        } catch (RuntimeException e) {
+          failed(trial, e);
+        }
+      }
+      return Admission.passed(decision, spent, log);
+    } catch (RuntimeException e) {
+      return refused(e);
+    }
+  }
+
+  /**
+   * Charges a request without blocking. To give up, cancel the future of the stage: what was not
+   * sent to the store then is not charged, and what was spent stays spent.
+   *
+   * @param request the request
+   * @return as {@link #admit}
+   */
+  public CompletionStage<Admission> admitAsync(WebRequest request) {
+    Match match;
+    try {
+      match = rules.match(request, limiter.limits().get());
+    } catch (RuntimeException e) {
+      return refusedLater(e);
+    }
+    CompletableFuture<@Nullable Decision> spent =
+        match.enforced().isEmpty()
+            ? CompletableFuture.completedFuture(null)
+            : match.enforced().spendAsync(async);
+    CompletableFuture<Admission> admission = new CompletableFuture<>();
+    var unused =
+        spent
+            .handle((decision, failure) -> decided(match, decision, failure))
+            .thenCompose(stage -> stage)
+            .whenComplete(
+                (made, failure) -> {
+                  if (made == null) {
+                    admission.completeExceptionally(cause(failure));
+                  } else if (!admission.complete(made)) {
+                    made.leaveSpent(); // the caller gave up
+                  }
+                });
+    unused = admission.whenComplete((made, failure) -> spent.cancel(false)); // if it gave up
+    return admission;
+  }
+
+  private CompletionStage<Admission> decided(
+      Match match, @Nullable Decision decision, @Nullable Throwable failure) {
+    if (failure != null) {
+      return cause(failure) instanceof RuntimeException e
+          ? refusedLater(e)
+          : CompletableFuture.failedFuture(cause(failure));
+    }
+    return decision != null && decision.denied()
+        ? CompletableFuture.completedFuture(denied(decision))
+        : spendTrials(match, decision);
+  }
+
+  private static Throwable cause(Throwable failure) {
+    Throwable cause = failure instanceof CompletionException ? failure.getCause() : null;
+    return cause == null ? failure : cause;
+  }
+
+  private CompletableFuture<Admission> spendTrials(Match match, @Nullable Decision decision) {
+    List<Batch> spent = new ArrayList<>();
+    spent.add(match.enforced());
+    List<CompletableFuture<?>> asked = new ArrayList<>();
+    for (Trial trial : match.trials()) {
+      try {
+        Batch batch = trial.batch();
+        if (!batch.isEmpty()) {
+          spent.add(batch);
+          asked.add(
+              batch
+                  .spendAsync(async)
+                  .thenAccept(made -> report(trial, made))
+                  .exceptionally(
+                      failure -> {
+                        failed(trial, failure);
+                        return null;
+                      }));
+        }
+      } catch (RuntimeException e) {
+        failed(trial, e);
+      }
+    }
+    return CompletableFuture.allOf(asked.toArray(CompletableFuture<?>[]::new))
+        .thenApply(done -> Admission.passed(decision, spent, log));
+  }
+
+  private void report(Trial trial, Decision decision) {
+    if (decision.denied() && decision.transaction() != null) {
+      log.shadowDenied(trial.rule(), decision.transaction().name());
+    }
+  }
+
+  /** Nothing that goes wrong in a trial concerns the client. */
+  private void failed(Trial trial, Throwable failure) {
+    if (cause(failure) instanceof RuntimeException e) {
+      log.failed("could not decide for the shadow rule on " + trial.rule(), e);
+    } else {
+      throw new CompletionException(cause(failure));
+    }
+  }
+
+  private Admission denied(Decision decision) {
+    return Admission.refused(decision, Refusal.denied(decision, profile), log);
+  }
+
+  /** Turns what kept the limiter from deciding into a refusal; other failures are thrown again. */
+  private Admission refused(RuntimeException failure) {
+    if (failure instanceof UnusableRequestException e) {
+      return Admission.refused(null, Refusal.unusable(e), log);
+    }
+    if (failure instanceof StoreException || failure instanceof UnknownLimitException) {
+      log.failed("could not decide", failure);
+      return Admission.refused(null, Refusal.storeFailed(), log);
+    }
+    throw failure;
+  }
+
+  private CompletionStage<Admission> refusedLater(RuntimeException failure) {
+    try {
+      return CompletableFuture.completedFuture(refused(failure));
+    } catch (RuntimeException e) {
+      return CompletableFuture.failedFuture(e);
+    }
+  }
+
+  /**
+   * Returns the headers of the response to a request that passed.
+   *
+   * @param decision the decision that let it pass, the strictest where filters stack
+   * @return names and values, to be set on the response; empty if a failure rule decided in place
+   *     of the store, as nobody knows what is left then
+   */
+  public Map<String, String> headers(Decision decision) {
+    return decision.degraded() ? Map.of() : profile.headers(decision);
+  }
+
+  /** Ends what the rules require of the limits. Never blocks. */
+  @Override
+  public void close() {
+    limiter.limits().release(required);
+  }
+
+  /** Makes a {@link RequestLimiter}. Not thread-safe. */
+  public static final class Builder {
+    private final Limiter limiter;
+    private final List<Rule> rules = new ArrayList<>();
+    private ClientAddress clientAddress = ClientAddress.direct();
+    private HeaderProfile profile = HeaderProfile.IETF;
+    private MissingDefault onMissing = MissingDefault.REFUSE;
+
+    private Builder(Limiter limiter) {
+      this.limiter = limiter;
+    }
+
+    /**
+     * Adds a rule.
+     *
+     * @param rule the rule
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder rule(Rule rule) {
+      rules.add(rule);
+      return this;
+    }
+
+    /**
+     * Sets how the client's address is found; {@link ClientAddress#direct} if not called.
+     *
+     * @param how directly, or behind which proxies
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder clientAddress(ClientAddress how) {
+      this.clientAddress = how;
+      return this;
+    }
+
+    /**
+     * Sets which headers responses carry; {@link HeaderProfile#IETF} if not called.
+     *
+     * @param newProfile the family of headers
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder headers(HeaderProfile newProfile) {
+      this.profile = newProfile;
+      return this;
+    }
+
+    /**
+     * Sets what happens where a rule names a limit that is {@linkplain Limits#isConfigured not
+     * configured}, now and whenever the limits are replaced; {@link MissingDefault#REFUSE} if not
+     * called.
+     *
+     * @param policy refuse the start and the replacement, warn in the log, or allow
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder missingDefaults(MissingDefault policy) {
+      this.onMissing = policy;
+      return this;
+    }
+
+    /**
+     * Checks the rules against the limits and makes the limiter of requests.
+     *
+     * @return a limiter of requests, to be closed
+     * @throws IllegalArgumentException if a rule does not fit the limits, with every mistake: an
+     *     unknown limit, one that is not configured, an id of another form, a cost above the burst
+     * @throws IllegalStateException if there is no rule
+     */
+    public RequestLimiter build() {
+      Limits limits = limiter.limits().get();
+      Rules all = Rules.of(rules, clientAddress);
+      List<Requirement> required = all.requirements(onMissing);
+      List<String> faults =
+          Stream.concat(
+                  all.faults(limits).stream(),
+                  required.stream()
+                      .filter(one -> onMissing == MissingDefault.REFUSE)
+                      .filter(one -> limits.catalogue().find(one.limit()) != null)
+                      .filter(one -> !one.isMetBy(limits))
+                      .map(Requirement::message))
+              .toList();
+      if (!faults.isEmpty()) {
+        throw new IllegalArgumentException(String.join("\n", faults));
+      }
+      if (all.isEmpty()) {
+        throw new IllegalStateException("found no rule, expected at least one");
+      }
+      limiter.limits().require(required);
+      return new RequestLimiter(this, all, required);
+    }
+  }
+}

@@ -1,0 +1,75 @@
+package dev.sluice.web;
+
+import dev.sluice.limit.Limits;
+import dev.sluice.limit.MissingDefault;
+import dev.sluice.limit.Requirement;
+import java.util.List;
+
+/**
+ * Rules that apply together, and how the client's address is found for them.
+ *
+ * <p>Immutable and thread-safe. Matching does not block and asks no store; it calls the
+ * application's functions, if a rule has some.
+ */
+public final class Rules {
+
+  private final List<Rule> rules;
+  private final ClientAddress clientAddress;
+
+  private Rules(List<Rule> rules, ClientAddress clientAddress) {
+    this.rules = rules;
+    this.clientAddress = clientAddress;
+  }
+
+  /**
+   * Makes a set of rules.
+   *
+   * @param rules the rules; copied
+   * @param clientAddress how the client's address is found
+   * @return the rules
+   */
+  public static Rules of(List<Rule> rules, ClientAddress clientAddress) {
+    return new Rules(List.copyOf(rules), clientAddress);
+  }
+
+  /**
+   * Finds the rules that are for a request, and what they charge it.
+   *
+   * @param request the request
+   * @param limits the limits that hold now
+   * @return the rules with their transactions; empty if no rule is for the request
+   * @throws UnusableRequestException if the request lacks what an enforced rule needs
+   * @throws dev.sluice.limit.UnknownLimitException if the limits lack a limit that a rule names
+   */
+  public Match match(WebRequest request, Limits limits) {
+    return Match.of(rules, new RequestFacts(request, clientAddress), limits);
+  }
+
+  /**
+   * Returns what in these rules does not fit the limits: unknown limits, ids of another form, a
+   * cost above the burst.
+   *
+   * @param limits the limits
+   * @return one message for each mistake; empty if the rules fit
+   */
+  public List<String> faults(Limits limits) {
+    return rules.stream().flatMap(rule -> rule.faults(limits).stream()).toList();
+  }
+
+  /**
+   * Returns the limits that these rules name, as requirements on each replacement of the limits.
+   *
+   * @param onMissing what happens where one of them is not configured
+   * @return each once
+   */
+  public List<Requirement> requirements(MissingDefault onMissing) {
+    return rules.stream()
+        .flatMap(rule -> rule.requirements(onMissing).stream())
+        .distinct()
+        .toList();
+  }
+
+  boolean isEmpty() {
+    return rules.isEmpty();
+  }
+}

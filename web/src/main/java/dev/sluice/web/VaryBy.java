@@ -1,0 +1,251 @@
+package dev.sluice.web;
+
+import dev.sluice.limit.IpAddress;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.function.Function;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where the id of a limit, or a part of it, comes from.
+ *
+ * <p>A request without the value is refused with a 400, unless {@link #orSkip} or {@link #orId}
+ * says otherwise: the safe choice, as a client must not get around a limit by leaving something
+ * out. A request with several values (a header twice) is always refused, as it is not clear which
+ * one the application will use.
+ *
+ * <p>Headers, cookies and parameters are the client's choice: one that makes up a new value has a
+ * new bucket. Limit by them what has been verified, and by {@link #clientAddress} besides.
+ *
+ * <p>Immutable and thread-safe.
+ */
+public final class VaryBy {
+
+  private final String what;
+  private final Source source;
+  private final @Nullable String pathVariable;
+  private final boolean skips;
+  private final @Nullable String standIn;
+  private final @Nullable String sample;
+
+  private VaryBy(
+      String what,
+      Source source,
+      @Nullable String pathVariable,
+      boolean skips,
+      @Nullable String standIn,
+      @Nullable String sample) {
+    this.what = what;
+    this.source = source;
+    this.pathVariable = pathVariable;
+    this.skips = skips;
+    this.standIn = standIn;
+    this.sample = sample;
+  }
+
+  private static VaryBy of(String what, Source source) {
+    return new VaryBy(what, source, null, false, null, null);
+  }
+
+  /** The same; its ids have the form of this one. */
+  private VaryBy like(String id) {
+    return new VaryBy(what, source, pathVariable, skips, standIn, id);
+  }
+
+  /**
+   * The client's address as the filter's {@link ClientAddress} finds and groups it.
+   *
+   * @return for IPv6 the lowest address of the group
+   */
+  public static VaryBy clientAddress() {
+    return of("the client's address", (facts, variables) -> one(text(facts.groupedAddress())));
+  }
+
+  /**
+   * The range of the client's IPv6 address, in CIDR notation. A request from an IPv4 address skips
+   * the limit.
+   *
+   * @param bits the length of the mask, 1 to 128
+   * @return for example {@code 2001:db8::/48}
+   * @throws IllegalArgumentException for a length out of its range
+   */
+  public static VaryBy clientIpv6Range(int bits) {
+    if (bits < 1 || bits > 128) {
+      throw new IllegalArgumentException("bits: found " + bits + ", expected 1 to 128");
+    }
+    Source source =
+        (facts, variables) -> {
+          IpAddress address = facts.address();
+          return address == null || address.isIpv4()
+              ? List.of()
+              : List.of(address.prefix(bits) + "/" + bits);
+        };
+    return of("the client's IPv6 range", source).like("::/" + bits).orSkip();
+  }
+
+  /**
+   * A header of the request.
+   *
+   * @param name the header's name
+   * @return its value
+   */
+  public static VaryBy header(String name) {
+    return of("the header " + name, (facts, variables) -> facts.request().headers(name));
+  }
+
+  /**
+   * A cookie.
+   *
+   * @param name the cookie's name
+   * @return its value
+   */
+  public static VaryBy cookie(String name) {
+    return of("the cookie " + name, (facts, variables) -> facts.request().cookies(name));
+  }
+
+  /**
+   * A parameter of the URL's query. The request's body is not read.
+   *
+   * @param name the parameter's name
+   * @return its value
+   */
+  public static VaryBy queryParameter(String name) {
+    return of(
+        "the query parameter " + name,
+        (facts, variables) -> QueryString.values(facts.request().query(), name));
+  }
+
+  /**
+   * A variable of the rule's path pattern.
+   *
+   * @param name the variable's name, without braces
+   * @return its value
+   */
+  public static VaryBy pathVariable(String name) {
+    return new VaryBy(
+        "the path variable " + name,
+        (facts, variables) -> one(variables.get(name)),
+        name,
+        false,
+        null,
+        null);
+  }
+
+  /**
+   * Who is logged in. Put the filter behind the one that authenticates.
+   *
+   * @return the name of the request's principal
+   */
+  public static VaryBy principal() {
+    return of("the principal", (facts, variables) -> one(facts.request().user()));
+  }
+
+  /**
+   * The path below the application's prefix, for a limit on each. The path is the client's choice:
+   * one that asks for random paths makes a new bucket with each, without limit. Use it where the
+   * rule names the paths, and limit by {@link #clientAddress} besides.
+   *
+   * @return the path without empty segments
+   */
+  public static VaryBy path() {
+    return of("the path", (facts, variables) -> List.of("/" + String.join("/", facts.path())));
+  }
+
+  /**
+   * The request's method, for a limit on each.
+   *
+   * @return the method
+   */
+  public static VaryBy method() {
+    return of("the method", (facts, variables) -> List.of(facts.request().method()));
+  }
+
+  /**
+   * One bucket for all requests.
+   *
+   * @param id the bucket's id
+   * @return the id, whatever the request
+   */
+  public static VaryBy constant(String id) {
+    return of("the constant " + id, (facts, variables) -> List.of(id)).like(id);
+  }
+
+  /**
+   * A function of one's own.
+   *
+   * @param what what it gives, for the client that lacks it: "the tenant"
+   * @param function gives the value, or null where the request has none; must be thread-safe
+   * @return its value
+   */
+  public static VaryBy function(String what, Function<WebRequest, @Nullable String> function) {
+    return of(what, (facts, variables) -> one(function.apply(facts.request())));
+  }
+
+  /**
+   * The same; a request without the value skips the limit.
+   *
+   * @return a new source
+   */
+  public VaryBy orSkip() {
+    return new VaryBy(what, source, pathVariable, true, null, sample);
+  }
+
+  /**
+   * The same; all requests without the value share one bucket.
+   *
+   * @param id the id that stands in for the value, valid in the limit's format
+   * @return a new source
+   */
+  public VaryBy orId(String id) {
+    return new VaryBy(what, source, pathVariable, false, id, sample);
+  }
+
+  /** The path variable that a rule's pattern must have; null for none. */
+  @Nullable String pathVariable() {
+    return pathVariable;
+  }
+
+  /** The ids that are known before there is a request, to be checked against the limit's format. */
+  List<String> known() {
+    return Stream.of(standIn, sample)
+        .filter(Objects::nonNull)
+        .map(Objects::requireNonNull)
+        .toList();
+  }
+
+  /** The value; null where the limit is to be skipped. */
+  @Nullable String value(RequestFacts facts, Map<String, String> variables) {
+    List<String> values = source.values(facts, variables);
+    if (values.size() > 1) {
+      throw new UnusableRequestException(
+          "found %s %s times, expected it once".formatted(what, values.size()));
+    }
+    if (values.size() == 1 && !values.get(0).isEmpty()) {
+      return values.get(0);
+    }
+    if (standIn == null && !skips) {
+      throw new UnusableRequestException(
+          "the request lacks %s, by which it is limited".formatted(what));
+    }
+    return standIn;
+  }
+
+  @Override
+  public String toString() {
+    return what;
+  }
+
+  private static List<String> one(@Nullable String value) {
+    return value == null ? List.of() : List.of(value);
+  }
+
+  private static @Nullable String text(@Nullable IpAddress address) {
+    return address == null ? null : Objects.toString(address);
+  }
+
+  private interface Source {
+    List<String> values(RequestFacts facts, Map<String, String> pathVariables);
+  }
+}

@@ -1,0 +1,11 @@
+/**
+ * Rules for HTTP requests, whatever the framework: which requests spend from which limits, for
+ * whom, at what cost, and what the response says. A filter is an adapter to {@link
+ * dev.sluice.web.WebRequest}.
+ */
+@NullMarked
+@CheckReturnValue
+package dev.sluice.web;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,6 @@
+/** Rules for HTTP requests: which requests spend from which limits, and what the client is told. */
+module dev.sluice.web {
+  requires transitive dev.sluice;
+
+  exports dev.sluice.web;
+}

@@ -1,0 +1,79 @@
+package dev.sluice.web;
+
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.tngtech.archunit.core.domain.JavaClass;
+import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.domain.JavaModifier;
+import com.tngtech.archunit.core.importer.ClassFileImporter;
+import com.tngtech.archunit.core.importer.ImportOption;
+import dev.sluice.store.BucketStore;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+
+/** The room sees the library and the JDK, and no framework. */
+class ArchitectureTest {
+
+  private static final String WEB = "dev.sluice.web";
+
+  /** What filters, doors and users need; a new public type is a decision, made here. */
+  private static final Set<String> PUBLIC =
+      Set.of(
+          "Admission",
+          "ClientAddress",
+          "HeaderProfile",
+          "Match",
+          "PlainRequest",
+          "Problem",
+          "ProxyHeader",
+          "Refusal",
+          "RequestLimiter",
+          "Rule",
+          "Rules",
+          "UnusableRequestException",
+          "VaryBy",
+          "WebPath",
+          "WebRequest");
+
+  private final JavaClasses room =
+      new ClassFileImporter()
+          .withImportOption(new ImportOption.DoNotIncludeTests())
+          .importPackages(WEB);
+
+  @Test
+  void web_usesTheLibraryAndTheJdkOnly() {
+    classes()
+        .that()
+        .resideInAPackage(WEB)
+        .should()
+        .onlyDependOnClassesThat()
+        .resideInAnyPackage("dev.sluice..", "java..", "org.jspecify..", "com.google.errorprone..")
+        .check(room);
+  }
+
+  @Test
+  void web_asksNoStoreItself() {
+    noClasses()
+        .that()
+        .resideInAPackage(WEB)
+        .should()
+        .dependOnClassesThat()
+        .areAssignableTo(BucketStore.class)
+        .check(room);
+  }
+
+  @Test
+  void publicTypes_areThoseThatSomebodyNeeds() {
+    Set<String> found =
+        room.stream()
+            .filter(type -> type.isTopLevelClass() && !type.getSimpleName().equals("package-info"))
+            .filter(type -> type.getModifiers().contains(JavaModifier.PUBLIC))
+            .map(JavaClass::getSimpleName)
+            .collect(Collectors.toCollection(TreeSet::new));
+    assertThat(found).containsExactlyInAnyOrderElementsOf(PUBLIC);
+  }
+}

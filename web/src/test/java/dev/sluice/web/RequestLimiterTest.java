@@ -1,0 +1,271 @@
+package dev.sluice.web;
+
+import static dev.sluice.web.Limiters.remaining;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.Decision;
+import dev.sluice.FailureRule;
+import dev.sluice.Limiter;
+import dev.sluice.Transaction;
+import dev.sluice.limit.CurrentLimits;
+import java.util.List;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Requests without a server: both ways to ask, on a store whose answers the test holds back. */
+class RequestLimiterTest {
+
+  private final HeldStore store = new HeldStore();
+  private final Limiter limiter =
+      Limiter.builder(new CurrentLimits(Limiters.limits()), store)
+          .onFailure("PerKey", FailureRule.deny())
+          .build();
+
+  /** Blocking, or not. */
+  enum Way {
+    SYNC,
+    ASYNC;
+
+    Admission admit(RequestLimiter requests, WebRequest request) {
+      if (this == SYNC) {
+        return requests.admit(request);
+      }
+      try {
+        return requests.admitAsync(request).toCompletableFuture().join();
+      } catch (CompletionException e) {
+        throw (RuntimeException) e.getCause();
+      }
+    }
+  }
+
+  private RequestLimiter requests(Rule... rules) {
+    RequestLimiter.Builder builder = RequestLimiter.builder(limiter);
+    for (Rule rule : rules) {
+      builder.rule(rule);
+    }
+    return builder.build();
+  }
+
+  private static WebRequest get(String target) {
+    return WebRequest.builder("GET", target).peer("192.0.2.7").build();
+  }
+
+  private static Rule perKey(String path) {
+    return Rule.on(path).limit("PerKey", VaryBy.constant("a")).build();
+  }
+
+  private static Rule failed(String path) {
+    return Rule.on(path).limit("FailedPerAddress", VaryBy.clientAddress()).countOnly(401).build();
+  }
+
+  private long failedLeft() {
+    return remaining(limiter, "FailedPerAddress", "192.0.2.7");
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void request_passesUntilItsLimitDenies(Way way) {
+    RequestLimiter requests = requests(perKey("/page"));
+    for (int left = 1; left >= 0; left--) {
+      Admission passed = way.admit(requests, get("/page"));
+      assertThat(passed.refusal()).isNull();
+      assertThat(passed.isConditional()).isFalse();
+      assertThat(requests.headers(passed.decision()))
+          .containsEntry("RateLimit", "\"PerKey\";r=" + left);
+    }
+
+    Refusal refusal = way.admit(requests, get("/page")).refusal();
+
+    assertThat(refusal.status()).isEqualTo(429);
+    assertThat(refusal.headers())
+        .containsEntry("Retry-After", "30")
+        .containsEntry("Cache-Control", "no-store")
+        .containsEntry("Content-Type", "application/problem+json");
+    assertThat(refusal.body()).contains("#quota-exceeded");
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void requestWithoutRule_passesWithoutDecision(Way way) {
+    Admission passed = way.admit(requests(perKey("/page")), get("/other"));
+
+    assertThat(passed.refusal()).isNull();
+    assertThat(passed.decision()).isNull();
+    assertThat(store.charges()).isZero();
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void unusableRequest_isA400_andBrokenStoreA503(Way way) {
+    RequestLimiter requests =
+        requests(
+            Rule.on("/key").limit("PerKey", VaryBy.header("X-Key")).build(),
+            perKey("/page"),
+            failed("/login"));
+
+    assertThat(way.admit(requests, get("/key")).refusal().status()).isEqualTo(400);
+    store.breakDown();
+    Refusal byRule = way.admit(requests, get("/page")).refusal();
+    assertThat(byRule.status()).isEqualTo(503);
+    assertThat(byRule.headers()).containsKey("Retry-After");
+    Refusal withoutRule = way.admit(requests, get("/login")).refusal();
+    assertThat(withoutRule.status()).isEqualTo(503);
+    assertThat(withoutRule.body()).contains("#temporary-reduced-capacity");
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void functionThatThrows_isTheApplicationsMistake(Way way) {
+    Rule crash =
+        Rule.on("/page")
+            .limit(
+                "PerKey",
+                VaryBy.function(
+                    "the tenant",
+                    request -> {
+                      throw new IllegalStateException("no tenant");
+                    }))
+            .build();
+
+    assertThatThrownBy(() -> way.admit(requests(crash), get("/page")))
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessage("no tenant");
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void trials_areChargedByThemselves_andRefuseNothing(Way way) {
+    Rule trial = Rule.on("/page").limit("PerKey", VaryBy.constant("a")).cost(2).shadow().build();
+    Rule unusable = Rule.on("/page").limit("PerKey", VaryBy.header("X-Key")).shadow().build();
+    RequestLimiter requests = requests(trial, unusable, failed("/page"));
+
+    for (int i = 0; i < 3; i++) {
+      assertThat(way.admit(requests, get("/page")).refusal()).isNull();
+    }
+
+    assertThat(remaining(limiter, "PerKey", "a")).isEqualTo(2);
+    assertThat(Limiters.remainingInShadow(limiter, "PerKey", "a")).isZero();
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void conditionalRule_isSettledByTheStatus_once(Way way) {
+    RequestLimiter requests = requests(failed("/login"));
+
+    Admission good = way.admit(requests, get("/login"));
+    assertThat(good.isConditional()).isTrue();
+    assertThat(failedLeft()).isEqualTo(29);
+    good.settle(200);
+    assertThat(failedLeft()).isEqualTo(30);
+
+    Admission bad = way.admit(requests, get("/login"));
+    bad.settleAsync(401).toCompletableFuture().join();
+    bad.settleAsync(200).toCompletableFuture().join();
+    bad.settle(200);
+    assertThat(failedLeft()).isEqualTo(29);
+
+    Admission unknown = way.admit(requests, get("/login"));
+    unknown.leaveSpent();
+    unknown.settle(200);
+    assertThat(failedLeft()).isEqualTo(28);
+
+    way.admit(requests, get("/login")).settleAsync(200).toCompletableFuture().join();
+    assertThat(failedLeft()).isEqualTo(28);
+  }
+
+  @Test
+  void settlement_whoseStoreFails_leavesTheTokensSpent() {
+    RequestLimiter requests = requests(failed("/login"));
+    Admission one = requests.admit(get("/login"));
+    Admission other = requests.admit(get("/login"));
+
+    store.breakDown();
+    one.settle(200);
+    assertThat(other.settleAsync(200).toCompletableFuture()).isCompleted();
+    store.repair();
+
+    assertThat(failedLeft()).isEqualTo(28);
+  }
+
+  @Test
+  void admitAsync_doesNotBlock_whileTheStoreHoldsItsAnswer() {
+    store.hold();
+    CompletableFuture<Admission> admission =
+        requests(perKey("/page")).admitAsync(get("/page")).toCompletableFuture();
+
+    assertThat(admission).isNotDone();
+    store.release();
+
+    assertThat(admission).isCompleted();
+  }
+
+  @Test
+  void caller_thatGivesUp_cancelsTheCallToTheStore() {
+    store.hold();
+    CompletableFuture<Admission> admission =
+        requests(failed("/login")).admitAsync(get("/login")).toCompletableFuture();
+
+    assertThat(admission.cancel(false)).isTrue();
+
+    assertThat(store.cancelled()).isEqualTo(1);
+    assertThatThrownBy(admission::join).isInstanceOf(CancellationException.class);
+  }
+
+  /** What was spent stays spent, and nobody can give it back any more. */
+  @Test
+  void caller_thatGivesUpDuringATrial_leavesTheTokensSpent() {
+    Rule trial = Rule.on("/login").limit("PerKey", VaryBy.constant("a")).shadow().build();
+    RequestLimiter requests = requests(failed("/login"), trial);
+    store.holdAfter(1);
+    CompletableFuture<Admission> admission =
+        requests.admitAsync(get("/login")).toCompletableFuture();
+    assertThat(admission).isNotDone();
+
+    assertThat(admission.cancel(false)).isTrue();
+    store.release();
+
+    assertThat(failedLeft()).isEqualTo(29);
+  }
+
+  @Test
+  void match_saysWhatWouldBeCharged_andChargesNothing() {
+    Rule first = perKey("/page");
+    Rule trial = Rule.on("/**").limit("PerKey", VaryBy.constant("b")).shadow().build();
+    Rule second = Rule.on("/page").limit("PerKey", VaryBy.constant("a")).cost(2).build();
+    Rules rules = Rules.of(List.of(first, trial, perKey("/x"), second), ClientAddress.direct());
+
+    Match match = rules.match(get("/page"), Limiters.limits());
+
+    assertThat(match.rules()).containsExactly(first, trial, second);
+    assertThat(match.transactions()).extracting(Transaction::id).containsExactly("a");
+    assertThat(match.transactions()).extracting(Transaction::cost).containsExactly(2L);
+    assertThat(store.charges()).isZero();
+    assertThat(rules.match(get("/y"), Limiters.limits()).transactions()).isEmpty();
+    assertThatThrownBy(
+            () ->
+                Rules.of(
+                        List.of(Rule.on("/a").limit("PerKey", VaryBy.header("K")).build()),
+                        ClientAddress.direct())
+                    .match(get("/a"), Limiters.limits()))
+        .isInstanceOf(UnusableRequestException.class);
+  }
+
+  @Test
+  void headers_ofADegradedDecision_areNone() {
+    Limiter careless =
+        Limiter.builder(new CurrentLimits(Limiters.limits()), store)
+            .onFailure(FailureRule.allow())
+            .build();
+    RequestLimiter requests = RequestLimiter.builder(careless).rule(perKey("/page")).build();
+    store.breakDown();
+
+    Decision decision = requests.admit(get("/page")).decision();
+
+    assertThat(requests.headers(decision)).isEmpty();
+  }
+}

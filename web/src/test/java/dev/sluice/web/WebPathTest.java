@@ -1,0 +1,82 @@
+package dev.sluice.web;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class WebPathTest {
+
+  @ParameterizedTest
+  @CsvSource({
+    "/,                   /",
+    "/login,              /login",
+    "/login/,             /login",
+    "//login//,           /login",
+    "/./login/.,          /login",
+    "/%2e/login,          /login",
+    "/x/../login,         /login",
+    "/x/%2e%2E/login,     /login",
+    "/x/..;a=b/login,     /login",
+    "/../../login,        /login",
+    "/login;a=b/c;d,      /login/c",
+    "/log%69n,            /login",
+    "/a+b%2Bc,            /a+b+c",
+    "/%C3%A9,             /é",
+    "/;a/b,               /b",
+    "/a%3Bb,              /a;b",
+    "/%252e%252e/a,       /%2e%2e/a"
+  })
+  void normalized_isOneForm(String path, String expected) {
+    assertThat(WebPath.normalized(path)).isEqualTo(expected);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"", "login", "*", "/a%2Fb", "/a%2fb", "/a%5cb", "/a\\b", "/a%00", "/a%zz", "/a%"})
+  void pathThatApplicationsReadDifferently_isRefused(String path) {
+    assertThatThrownBy(() -> WebPath.normalized(path))
+        .isInstanceOf(UnusableRequestException.class)
+        .hasMessageStartingWith("the path ");
+  }
+
+  @Test
+  void plainRequest_hasItsParts() {
+    WebRequest request =
+        WebRequest.builder("GET", "/a%20b/?q=%20x&q=y")
+            .header("X-Key", "1")
+            .header("x-key", "2")
+            .header("Cookie", "a=b; s=\"quoted\"")
+            .header("Cookie", "s=t=u;broken")
+            .peer("192.0.2.7")
+            .user("ann")
+            .build();
+
+    assertThat(request.method()).isEqualTo("GET");
+    assertThat(request.path()).isEqualTo("/a b");
+    assertThat(request.paths()).containsExactly("/a b");
+    assertThat(request.query()).isEqualTo("q=%20x&q=y");
+    assertThat(request.headers("X-KEY")).containsExactly("1", "2");
+    assertThat(request.headers("Other")).isEmpty();
+    assertThat(request.cookies("s")).containsExactly("quoted", "t=u");
+    assertThat(request.cookies("broken")).isEmpty();
+    assertThat(request.peer()).isEqualTo("192.0.2.7");
+    assertThat(request.user()).isEqualTo("ann");
+    assertThatThrownBy(() -> request.unwrap(String.class))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("does not wrap a java.lang.String");
+  }
+
+  @Test
+  void plainRequest_mayLackAllButAMethodAndAPath() {
+    WebRequest request = WebRequest.builder("GET", "/").build();
+
+    assertThat(request.query()).isNull();
+    assertThat(request.peer()).isNull();
+    assertThat(request.user()).isNull();
+    assertThat(request.cookies("s")).isEmpty();
+  }
+}
