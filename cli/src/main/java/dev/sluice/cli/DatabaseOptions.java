@@ -5,6 +5,7 @@ import dev.sluice.postgres.OverridesTable;
 import dev.sluice.postgres.PostgresUrl;
 import java.nio.file.Path;
 import java.sql.SQLException;
+import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
@@ -52,9 +53,14 @@ final class DatabaseOptions {
     return Passwords.of(PASSWORD_FILE, file, "SLUICE_DB_PASSWORD");
   }
 
-  static OverridesTable table(String url, @Nullable String password, Catalogue catalogue) {
+  private static OverridesTable table(String url, @Nullable String password, Catalogue catalogue) {
+    return new OverridesTable(source(url, password), catalogue);
+  }
+
+  /** The database at a URL; a null password for that of the URL. */
+  static DataSource source(String url, @Nullable String password) {
     try {
-      return new OverridesTable(PostgresUrl.dataSource(url, password), catalogue);
+      return PostgresUrl.dataSource(url, password);
     } catch (IllegalArgumentException e) {
       throw new InputException(String.valueOf(e.getMessage()));
     }

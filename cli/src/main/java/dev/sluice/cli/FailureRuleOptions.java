@@ -1,10 +1,9 @@
 package dev.sluice.cli;
 
 import dev.sluice.FailureRule;
-import dev.sluice.Limiter;
 import dev.sluice.limit.MissingDefault;
 import dev.sluice.limit.Requirement;
-import dev.sluice.limit.UnknownLimitException;
+import dev.sluice.server.service.ServerConfig;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -36,7 +35,7 @@ final class FailureRuleOptions {
         .toList();
   }
 
-  void applyTo(Limiter.Builder limiter) {
+  void applyTo(ServerConfig.Builder server) {
     Set<String> said = new HashSet<>();
     for (String option : onFailure) {
       int equals = option.indexOf('=');
@@ -48,13 +47,9 @@ final class FailureRuleOptions {
                 .formatted(limit.isEmpty() ? "a rule for all limits" : limit));
       }
       if (equals < 0) {
-        limiter.onFailure(rule);
-        continue;
-      }
-      try {
-        limiter.onFailure(limit, rule);
-      } catch (UnknownLimitException e) {
-        throw new InputException("--on-failure: " + e.getMessage());
+        server.onFailure(rule);
+      } else {
+        server.onFailure(limit, rule);
       }
     }
   }

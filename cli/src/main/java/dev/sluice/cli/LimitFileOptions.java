@@ -2,6 +2,8 @@ package dev.sluice.cli;
 
 import dev.sluice.limit.Requirement;
 import dev.sluice.limit.Strictness;
+import dev.sluice.server.service.BundledNames;
+import dev.sluice.server.service.ServerConfig;
 import dev.sluice.yaml.LimitFiles;
 import java.nio.file.Path;
 import java.util.List;
@@ -68,6 +70,16 @@ final class LimitFileOptions {
     }
   }
 
+  /** The files, for a server. */
+  ServerConfig.Files forServer() {
+    requireReadable();
+    return new ServerConfig.Files(limits, overrides, names);
+  }
+
+  private void requireReadable() {
+    Stream.of(limits, overrides, names).filter(Objects::nonNull).forEach(InputFiles::require);
+  }
+
   /** The files; at least one must have been named. */
   LimitFiles files(Strictness strictness) {
     return files(strictness, List.of());
@@ -75,8 +87,8 @@ final class LimitFileOptions {
 
   /** The same, with limits that must not be missing. */
   LimitFiles files(Strictness strictness, List<Requirement> required) {
-    Stream.of(limits, overrides, names).filter(Objects::nonNull).forEach(InputFiles::require);
-    LimitFiles.Builder files = KnownNames.files().strictness(strictness).require(required);
+    requireReadable();
+    LimitFiles.Builder files = BundledNames.files().strictness(strictness).require(required);
     if (limits != null) {
       files.defaults(limits);
     }

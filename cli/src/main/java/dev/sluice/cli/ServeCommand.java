@@ -1,31 +1,21 @@
 package dev.sluice.cli;
 
-import dev.sluice.Limiter;
-import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.IdTexts;
 import dev.sluice.limit.MissingDefault;
 import dev.sluice.limit.MissingDefaultException;
 import dev.sluice.limit.Requirement;
-import dev.sluice.limit.Strictness;
 import dev.sluice.limit.UnknownLimitException;
-import dev.sluice.micrometer.RedisMetrics;
 import dev.sluice.server.HostPort;
-import dev.sluice.server.SluiceServer;
-import dev.sluice.server.StoreAccess;
 import dev.sluice.server.Stores;
-import dev.sluice.server.http.HttpPart;
-import dev.sluice.server.http.MetricsPart;
-import dev.sluice.store.BucketStore;
+import dev.sluice.server.service.ConfigException;
+import dev.sluice.server.service.ServerConfig;
+import dev.sluice.server.service.Service;
 import dev.sluice.store.StoreException;
-import dev.sluice.yaml.LimitFiles;
-import dev.sluice.yaml.LimitFilesWatcher;
-import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
-import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import org.jspecify.annotations.Nullable;
@@ -53,7 +43,6 @@ import picocli.CommandLine.Option;
     })
 final class ServeCommand implements Callable<Integer> {
 
-  private static final Duration LOOK_EVERY = Duration.ofSeconds(1);
   private static final String USUAL_SNAPSHOT_EVERY = "1m";
   private static final int PINGS_AT_THE_START = 3;
 
@@ -154,33 +143,42 @@ final class ServeCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws InterruptedException {
-    InetSocketAddress address;
-    BucketStore buckets;
+    Service service = start(config());
+    console
+        .err()
+        .printf(
+            "listening on http://%s (%s store, %s)%n",
+            HostPort.format(service.address()),
+            Stores.shown(store),
+            files.none() ? "sample limits" : "watching the limit files");
+    Runtime.getRuntime().addShutdownHook(new Thread(service::close, "sluice-shutdown"));
+    sayIfAway(service);
+    new CountDownLatch(1).await(); // until a signal ends the process
+    return Exit.DONE;
+  }
+
+  private ServerConfig config() {
+    List<Requirement> required = new ArrayList<>(askedFor.requirements(onMissing()));
+    required.addAll(failureRules.requirements(onMissing()));
+    ServerConfig.Builder server =
+        ServerConfig.builder(http())
+            .files(files.forServer())
+            .require(required)
+            .missingDefaults(onMissing())
+            .table(table())
+            .snapshot(snapshot())
+            .store(storePasswords.access(store));
+    failureRules.applyTo(server);
+    return server.build();
+  }
+
+  private ServerConfig.Http http() {
     try {
-      address = HostPort.parse(http);
+      return new ServerConfig.Http(
+          HostPort.parse(http), Set.copyOf(hosts), Set.copyOf(origins), requestLog);
     } catch (IllegalArgumentException e) {
       throw new InputException("--http: " + e.getMessage());
     }
-    LimitFiles watched = files.none() ? null : files.files(Strictness.LENIENT);
-    CurrentLimits limits =
-        new CurrentLimits(watched == null ? SampleLimits.make() : watched.load());
-    require(limits);
-    TableOverrides table =
-        TableOverrides.of(
-            overridesDb,
-            overridesDb == null ? null : DatabaseOptions.password(dbPassword),
-            overridesEvery,
-            limits);
-    PrometheusMeterRegistry registry = MetricsPart.newRegistry();
-    KeptBuckets kept = kept(registry);
-    try {
-      buckets = kept == null ? openStore(registry) : kept.store();
-    } catch (IllegalArgumentException e) {
-      throw new InputException("--store: " + e.getMessage());
-    }
-    MetricsPart metrics = new MetricsPart(registry, table.limits(), buckets);
-    serve(address, limits, metrics, buckets, kept, watched, table);
-    return Exit.DONE;
   }
 
   private MissingDefault onMissing() {
@@ -195,30 +193,15 @@ final class ServeCommand implements Callable<Integer> {
     };
   }
 
-  /** From here on, for each reload too. A name that nobody knows is no matter of policy. */
-  private void require(CurrentLimits limits) {
-    List<Requirement> required = new ArrayList<>(askedFor.requirements(onMissing()));
-    required.addAll(failureRules.requirements(onMissing()));
-    try {
-      for (Requirement one : required) {
-        var unused = limits.get().catalogue().get(one.limit());
-      }
-      limits.require(required);
-    } catch (UnknownLimitException e) {
-      throw new InputException("--for or --on-failure: " + e.getMessage());
-    } catch (MissingDefaultException e) {
-      throw new InputException(String.valueOf(e.getMessage()));
-    }
+  private ServerConfig.@Nullable Table table() {
+    Duration every = Periods.positive("--overrides-every", overridesEvery);
+    return overridesDb == null
+        ? null
+        : new ServerConfig.Table(
+            DatabaseOptions.source(overridesDb, DatabaseOptions.password(dbPassword)), every);
   }
 
-  private BucketStore openStore(PrometheusMeterRegistry registry) {
-    StoreAccess access = storePasswords.access(store);
-    return access.isMemory()
-        ? BucketStore.inMemory()
-        : Stores.open(access, new RedisMetrics(registry));
-  }
-
-  private @Nullable KeptBuckets kept(PrometheusMeterRegistry registry) {
+  private ServerConfig.@Nullable Snapshot snapshot() {
     String period = snapshotEvery == null ? USUAL_SNAPSHOT_EVERY : snapshotEvery;
     Duration every = Periods.positive("--snapshot-every", period);
     if (snapshot == null) {
@@ -232,82 +215,32 @@ final class ServeCommand implements Callable<Integer> {
           "--snapshot works with the memory store only; %s persists its own buckets"
               .formatted(Stores.shown(store)));
     }
-    return KeptBuckets.open(snapshot, every, registry);
+    return new ServerConfig.Snapshot(snapshot, every);
   }
 
-  private void serve(
-      InetSocketAddress address,
-      CurrentLimits limits,
-      MetricsPart metrics,
-      BucketStore buckets,
-      @Nullable KeptBuckets kept,
-      @Nullable LimitFiles watched,
-      TableOverrides table)
-      throws InterruptedException {
-    ReloadLog reloads =
-        new ReloadLog(metrics.metrics(), table.isPresent() ? null : files.overrides());
-    reloads.tellLoaded(Instant.now());
-    table.start(metrics.metrics());
-    Limiter.Builder limiting = Limiter.builder(table.limits(), buckets).observer(metrics.metrics());
-    failureRules.applyTo(limiting);
-    Limiter limiter = limiting.build();
-    SluiceServer.Builder building =
-        SluiceServer.builder(address)
-            .part(new HttpPart(limiter, () -> ready(buckets, table), onMissing()))
-            .part(metrics)
-            .requestLog(requestLog);
-    hosts.forEach(building::host);
-    origins.forEach(building::origin);
-    SluiceServer server = building.start();
-    console
-        .err()
-        .printf(
-            "listening on http://%s (%s store, %s)%n",
-            HostPort.format(server.address()),
-            Stores.shown(store),
-            watched == null ? "sample limits" : "watching the limit files");
-    LimitFilesWatcher watcher =
-        watched == null ? null : watched.watch(limits, LOOK_EVERY, table.after(reloads));
-    Runtime.getRuntime()
-        .addShutdownHook(
-            new Thread(() -> stop(server, watcher, table, kept, buckets), "sluice-shutdown"));
-    sayIfAway(buckets);
-    new CountDownLatch(1).await(); // until a signal ends the process
+  private static Service start(ServerConfig config) {
+    try {
+      return Service.start(config);
+    } catch (ConfigException e) {
+      throw new InputException("--%s: %s".formatted(e.setting(), e.getMessage()));
+    } catch (UnknownLimitException e) {
+      throw new InputException("--for or --on-failure: " + e.getMessage());
+    } catch (MissingDefaultException e) {
+      throw new InputException(String.valueOf(e.getMessage()));
+    }
   }
 
   /** The server runs without its store, by the failure rules; an operator should know at once. */
-  private void sayIfAway(BucketStore buckets) {
+  private void sayIfAway(Service service) {
     String failure = "";
     for (int i = 0; i < PINGS_AT_THE_START; i++) { // the first may take longer than a time-out
       try {
-        buckets.ping();
+        service.ping();
         return;
       } catch (StoreException e) {
         failure = PlainReason.of(e);
       }
     }
     console.err().println("sluice: the store does not answer yet: " + failure);
-  }
-
-  private static void ready(BucketStore buckets, TableOverrides table) {
-    buckets.ping();
-    table.requireReady();
-  }
-
-  private static void stop(
-      SluiceServer server,
-      @Nullable LimitFilesWatcher watcher,
-      TableOverrides table,
-      @Nullable KeptBuckets kept,
-      BucketStore buckets) {
-    server.close();
-    table.close();
-    if (kept != null) {
-      kept.close();
-    }
-    if (watcher != null) {
-      watcher.close();
-    }
-    buckets.close();
   }
 }

@@ -5,6 +5,8 @@ import dev.sluice.lab.QuotaText;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Suggestion;
+import dev.sluice.server.service.BundledNames;
+import dev.sluice.server.service.SampleLimits;
 import dev.sluice.yaml.LimitFiles;
 import java.nio.file.Path;
 import java.util.List;
@@ -91,7 +93,7 @@ final class SimulatedLimits {
       return SampleLimits.make();
     }
     InputFiles.require(file);
-    LimitFiles.Builder files = KnownNames.files().defaults(file);
+    LimitFiles.Builder files = BundledNames.files().defaults(file);
     if (names != null) {
       InputFiles.require(names);
       files.names(names);

@@ -8,6 +8,7 @@ import dev.sluice.Limiter;
 import dev.sluice.server.HostPort;
 import dev.sluice.server.SluiceServer;
 import dev.sluice.server.http.HttpPart;
+import dev.sluice.server.service.SampleLimits;
 import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.LocalRedis;
 import dev.sluice.testkit.ManualTime;

@@ -7,6 +7,7 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import dev.sluice.server.service.SampleLimits;
 import dev.sluice.testkit.LocalPostgres;
 import dev.sluice.testkit.LocalRedis;
 import dev.sluice.testkit.RedisBinary;

@@ -134,9 +134,26 @@ public final class SluiceServer implements AutoCloseable {
    */
   @Override
   public void close() {
-    traffic.unready();
+    unready();
     try {
       TimeUnit.NANOSECONDS.sleep(unready.toNanos());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    drain();
+  }
+
+  /** Makes {@code /readyz} answer 503 from now on; requests are still answered. Never blocks. */
+  public void unready() {
+    traffic.unready();
+  }
+
+  /**
+   * Stops the server as {@link #close} does after the unready period. A thread that is interrupted
+   * waits for no request in flight.
+   */
+  public void drain() {
+    try {
       traffic.startClosing();
       if (!traffic.awaitEnd(IDLE_AT_THE_END, LONGEST_SHUTDOWN)) {
         log.warn("stopped with requests in flight: they took longer than {}", LONGEST_SHUTDOWN);

@@ -1,4 +1,4 @@
-package dev.sluice.cli;
+package dev.sluice.server.service;
 
 import dev.sluice.store.MemoryStore;
 import dev.sluice.store.SnapshotException;
@@ -66,7 +66,7 @@ final class KeptBuckets implements AutoCloseable {
       store.save(file);
       kept = new KeptBuckets(store, file, registry);
     } catch (IOException e) {
-      throw new InputException("--snapshot: " + reason(file, e));
+      throw new ConfigException("snapshot", reason(file, e), e);
     }
     long nanos = every.toNanos();
     var unused = kept.writer.scheduleWithFixedDelay(kept::save, nanos, nanos, TimeUnit.NANOSECONDS);

@@ -1,16 +1,23 @@
-package dev.sluice.cli;
+package dev.sluice.server.service;
 
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Limits;
 import java.time.Duration;
 
-/** What {@code serve} decides by when it is given no files; also in examples/limits/samples.yml. */
-final class SampleLimits {
+/**
+ * What the service decides by without limit files; also in examples/limits/samples.yml. Stateless.
+ */
+public final class SampleLimits {
 
   private SampleLimits() {}
 
-  static Limits make() {
-    return Limits.builder(KnownNames.catalogue(null))
+  /**
+   * Returns the limits.
+   *
+   * @return limits of the bundled names
+   */
+  public static Limits make() {
+    return Limits.builder(BundledNames.catalogue())
         .limit("LoginsPerIPAddress", Quota.per(10, Duration.ofMinutes(1)))
         .limit("FailedLoginsPerIPAddress", Quota.per(30, Duration.ofHours(1)))
         .limit("LoginsPerUserPerIPAddress", Quota.per(5, Duration.ofMinutes(5)))

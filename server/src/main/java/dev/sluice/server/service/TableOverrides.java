@@ -1,12 +1,14 @@
-package dev.sluice.cli;
+package dev.sluice.server.service;
 
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
 import dev.sluice.micrometer.LimiterMetrics;
 import dev.sluice.postgres.BadRow;
 import dev.sluice.postgres.OverridesRefresher;
+import dev.sluice.postgres.OverridesTable;
 import dev.sluice.postgres.RefreshListener;
 import dev.sluice.server.http.NotReadyException;
+import dev.sluice.server.service.ServerConfig.Table;
 import dev.sluice.yaml.Problem;
 import dev.sluice.yaml.ReloadListener;
 import java.sql.SQLException;
@@ -21,36 +23,26 @@ import org.jspecify.annotations.Nullable;
  */
 final class TableOverrides {
 
-  private final @Nullable String url;
-  private final @Nullable String password;
-  private final Duration interval;
+  private final @Nullable Table table;
   private final CurrentLimits files;
   private final CurrentLimits limits;
   private volatile @Nullable OverridesRefresher refresher;
 
-  private TableOverrides(
-      @Nullable String url, @Nullable String password, Duration interval, CurrentLimits files) {
-    this.url = url;
-    this.password = password;
-    this.interval = interval;
-    this.files = files;
-    this.limits = url == null ? files : files.derived();
-  }
-
   /**
-   * Checks the options.
+   * Makes the limits.
    *
-   * @param url of the database, null for none
-   * @param password of the database, null for that in the URL
+   * @param table the table, null for none
+   * @param files the limits of the files
    */
-  static TableOverrides of(
-      @Nullable String url, @Nullable String password, String every, CurrentLimits files) {
-    return new TableOverrides(url, password, Periods.positive("--overrides-every", every), files);
+  TableOverrides(@Nullable Table table, CurrentLimits files) {
+    this.table = table;
+    this.files = files;
+    this.limits = table == null ? files : files.derived();
   }
 
   /** Whether there is a table. */
   boolean isPresent() {
-    return url != null;
+    return table != null;
   }
 
   /** What the limiter decides by. */
@@ -60,13 +52,13 @@ final class TableOverrides {
 
   /** Starts to read the table, where there is one. */
   void start(LimiterMetrics metrics) {
-    if (url != null) {
+    if (table != null) {
       refresher =
           OverridesRefresher.start(
-              DatabaseOptions.table(url, password, files.get().catalogue()),
+              new OverridesTable(table.database(), files.get().catalogue()),
               files::get,
               limits,
-              interval,
+              table.every(),
               new Meters(metrics));
     }
   }

@@ -1,4 +1,4 @@
-package dev.sluice.cli;
+package dev.sluice.server.service;
 
 import dev.sluice.limit.Limits;
 import dev.sluice.micrometer.LimiterMetrics;

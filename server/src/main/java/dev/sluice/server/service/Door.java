@@ -1,0 +1,58 @@
+package dev.sluice.server.service;
+
+import dev.sluice.Limiter;
+import dev.sluice.limit.MissingDefault;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.net.InetSocketAddress;
+
+/**
+ * A way in: a port and a protocol, on which clients ask the limiter. A door decides nothing itself.
+ *
+ * <p>Immutable; {@link #open} is called once.
+ */
+public interface Door {
+
+  /**
+   * Opens the port. Blocks until clients can connect.
+   *
+   * @param room what the door answers with
+   * @return the open door
+   * @throws dev.sluice.server.AddressException if the port cannot be opened
+   */
+  Open open(Room room);
+
+  /**
+   * What a door answers with. Thread-safe.
+   *
+   * @param limiter decides, by the limits that {@link Limiter#limits} holds
+   * @param meters takes the door's meters
+   * @param ready throws a {@link dev.sluice.server.http.NotReadyException} or a {@link
+   *     dev.sluice.store.StoreException} if the service cannot decide now; may block
+   * @param onMissing whether a request for a limit that is known, and not configured, is refused
+   */
+  record Room(Limiter limiter, MeterRegistry meters, Runnable ready, MissingDefault onMissing) {}
+
+  /**
+   * A door that is open. The service calls {@link #unready} on all of its doors, waits until load
+   * balancers have noticed, and then closes them. Thread-safe.
+   */
+  interface Open extends AutoCloseable {
+
+    /**
+     * Returns where the door listens.
+     *
+     * @return the address, with the port that was chosen
+     */
+    InetSocketAddress address();
+
+    /** Says from now on that the service is not ready, and still answers. Never blocks. */
+    void unready();
+
+    /**
+     * Accepts nobody any more, answers what is in flight, and closes the port. Blocks until that is
+     * done, up to a bound of the door's own.
+     */
+    @Override
+    void close();
+  }
+}

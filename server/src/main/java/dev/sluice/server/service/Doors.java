@@ -1,0 +1,40 @@
+package dev.sluice.server.service;
+
+import dev.sluice.server.SluiceServer;
+import java.net.InetSocketAddress;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+
+/** The open doors. Thread-safe. */
+final class Doors implements AutoCloseable {
+
+  private final List<Door.Open> open = new CopyOnWriteArrayList<>();
+
+  void open(Door door, Door.Room room) {
+    open.add(door.open(room));
+  }
+
+  /** The address of the door that was opened first. */
+  InetSocketAddress address() {
+    return open.get(0).address();
+  }
+
+  /**
+   * Lets load balancers notice that the service goes away, and closes the doors. A thread that is
+   * interrupted does not wait for load balancers.
+   */
+  @Override
+  public void close() {
+    if (open.isEmpty()) {
+      return;
+    }
+    open.forEach(Door.Open::unready);
+    try {
+      TimeUnit.NANOSECONDS.sleep(SluiceServer.UNREADY_PERIOD.toNanos());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    open.forEach(Door.Open::close);
+  }
+}

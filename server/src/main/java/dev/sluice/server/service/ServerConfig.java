@@ -1,0 +1,281 @@
+package dev.sluice.server.service;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.FailureRule;
+import dev.sluice.limit.MissingDefault;
+import dev.sluice.limit.Requirement;
+import dev.sluice.server.StoreAccess;
+import java.net.InetSocketAddress;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * All that a {@link Service} is started from. Immutable and thread-safe; nothing is read or opened
+ * before the service starts.
+ */
+public final class ServerConfig {
+
+  private final Files files;
+  private final @Nullable Table table;
+  private final StoreAccess store;
+  private final @Nullable Snapshot snapshot;
+  private final FailureRule onFailure;
+  private final Map<String, FailureRule> onFailureByLimit;
+  private final List<Requirement> required;
+  private final MissingDefault onMissing;
+  private final Http http;
+
+  private ServerConfig(Builder builder) {
+    this.files = builder.files;
+    this.table = builder.table;
+    this.store = builder.store;
+    this.snapshot = builder.snapshot;
+    this.onFailure = builder.onFailure;
+    this.onFailureByLimit = Map.copyOf(builder.onFailureByLimit);
+    this.required = List.copyOf(builder.required);
+    this.onMissing = builder.onMissing;
+    this.http = builder.http;
+  }
+
+  /**
+   * Returns a builder.
+   *
+   * @param http the HTTP door
+   * @return a builder: samples of limits, in memory, without snapshot or table
+   */
+  public static Builder builder(Http http) {
+    return new Builder(http);
+  }
+
+  /**
+   * The limit files. Without any, the service decides by a sample of limits.
+   *
+   * @param limits the defaults, null for none
+   * @param overrides the overrides, null for none
+   * @param names the names, null for the known ones
+   */
+  public record Files(@Nullable Path limits, @Nullable Path overrides, @Nullable Path names) {
+
+    static final Files NONE = new Files(null, null, null);
+
+    boolean isEmpty() {
+      return equals(NONE);
+    }
+  }
+
+  /**
+   * A table of overrides, which win over those of the file.
+   *
+   * @param database where the table is
+   * @param every how often it is read, more than zero
+   */
+  public record Table(DataSource database, Duration every) {}
+
+  /**
+   * A file that keeps the buckets of the memory store over restarts.
+   *
+   * @param file read at the start, saved periodically and at the end
+   * @param every how often it is saved, more than zero
+   */
+  public record Snapshot(Path file, Duration every) {}
+
+  /**
+   * The HTTP door.
+   *
+   * @param address where it listens; port 0 for any free one
+   * @param hosts names that clients may use in {@code Host}, besides localhost and IP addresses;
+   *     {@code *} for any
+   * @param origins origins whose web pages may ask; {@code *} for any
+   * @param requestLog whether each request is logged, with the client's address
+   */
+  public record Http(
+      InetSocketAddress address, Set<String> hosts, Set<String> origins, boolean requestLog) {
+
+    /**
+     * Makes the settings.
+     *
+     * @param address where it listens; port 0 for any free one
+     * @param hosts copied
+     * @param origins copied
+     * @param requestLog whether each request is logged
+     */
+    public Http {
+      hosts = Set.copyOf(hosts);
+      origins = Set.copyOf(origins);
+    }
+  }
+
+  Files files() {
+    return files;
+  }
+
+  @Nullable Table table() {
+    return table;
+  }
+
+  StoreAccess store() {
+    return store;
+  }
+
+  @Nullable Snapshot snapshot() {
+    return snapshot;
+  }
+
+  FailureRule onFailure() {
+    return onFailure;
+  }
+
+  Map<String, FailureRule> onFailureByLimit() {
+    return onFailureByLimit;
+  }
+
+  List<Requirement> required() {
+    return required;
+  }
+
+  MissingDefault onMissing() {
+    return onMissing;
+  }
+
+  Http http() {
+    return http;
+  }
+
+  /** Makes a {@link ServerConfig}. Not thread-safe. */
+  public static final class Builder {
+    private final Http http;
+    private Files files = Files.NONE;
+    private @Nullable Table table;
+    private StoreAccess store = StoreAccess.of("memory");
+    private @Nullable Snapshot snapshot;
+    private FailureRule onFailure = FailureRule.fail();
+    private final Map<String, FailureRule> onFailureByLimit = new LinkedHashMap<>();
+    private final List<Requirement> required = new ArrayList<>();
+    private MissingDefault onMissing = MissingDefault.REFUSE;
+
+    private Builder(Http http) {
+      this.http = http;
+    }
+
+    /**
+     * Sets the limit files, which are watched; samples if not called.
+     *
+     * @param newFiles the files
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder files(Files newFiles) {
+      this.files = newFiles;
+      return this;
+    }
+
+    /**
+     * Sets the table of overrides; none if not called.
+     *
+     * @param newTable the table, null for none
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder table(@Nullable Table newTable) {
+      this.table = newTable;
+      return this;
+    }
+
+    /**
+     * Sets the store of the buckets; memory if not called.
+     *
+     * @param access where it is, and its passwords
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder store(StoreAccess access) {
+      this.store = access;
+      return this;
+    }
+
+    /**
+     * Sets the file that keeps the buckets of the memory store; none if not called.
+     *
+     * @param newSnapshot the file, null for none
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder snapshot(@Nullable Snapshot newSnapshot) {
+      this.snapshot = newSnapshot;
+      return this;
+    }
+
+    /**
+     * Sets what holds for limits without a rule of their own while the store cannot decide; {@link
+     * FailureRule#fail} if not called.
+     *
+     * @param rule the rule
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder onFailure(FailureRule rule) {
+      this.onFailure = rule;
+      return this;
+    }
+
+    /**
+     * Sets what holds for one limit while the store cannot decide.
+     *
+     * @param limit the limit's name
+     * @param rule the rule
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder onFailure(String limit, FailureRule rule) {
+      onFailureByLimit.put(limit, rule);
+      return this;
+    }
+
+    /**
+     * Adds limits that must not be missing, at the start and after each reload.
+     *
+     * @param limits the limits, and who asks for them
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder require(List<Requirement> limits) {
+      required.addAll(limits);
+      return this;
+    }
+
+    /**
+     * Sets what a request gets for a limit that is known, and not configured; {@link
+     * MissingDefault#REFUSE} if not called.
+     *
+     * @param policy the policy
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder missingDefaults(MissingDefault policy) {
+      this.onMissing = policy;
+      return this;
+    }
+
+    /**
+     * Makes the settings.
+     *
+     * @return the settings
+     * @throws IllegalArgumentException if a snapshot is asked for with a store that is not memory
+     */
+    public ServerConfig build() {
+      if (snapshot != null && !store.isMemory()) {
+        throw new IllegalArgumentException(
+            "a snapshot works with the memory store only; %s persists its own buckets"
+                .formatted(store));
+      }
+      return new ServerConfig(this);
+    }
+  }
+}

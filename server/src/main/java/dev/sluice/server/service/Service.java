@@ -1,0 +1,180 @@
+package dev.sluice.server.service;
+
+import dev.sluice.Limiter;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.Requirement;
+import dev.sluice.limit.Strictness;
+import dev.sluice.micrometer.RedisMetrics;
+import dev.sluice.server.Stores;
+import dev.sluice.server.http.MetricsPart;
+import dev.sluice.server.service.ServerConfig.Files;
+import dev.sluice.server.service.ServerConfig.Snapshot;
+import dev.sluice.store.BucketStore;
+import dev.sluice.yaml.LimitFiles;
+import dev.sluice.yaml.LimitFilesWatcher;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+
+/**
+ * The server with all that it stands on: limits, overrides, buckets, meters and doors, running
+ * until it is closed.
+ *
+ * <p>The parts are closed in the reverse order of their start, also if the start fails half-way.
+ * Thread-safe. {@link #start} blocks until the last door is open, {@link #close} until the last
+ * answer is out.
+ */
+public final class Service implements AutoCloseable {
+
+  private static final Duration LOOK_EVERY = Duration.ofSeconds(1);
+
+  private final Started started;
+  private final Doors doors;
+  private final BucketStore store;
+
+  private Service(Started started, Doors doors, BucketStore store) {
+    this.started = started;
+    this.doors = doors;
+    this.store = store;
+  }
+
+  /**
+   * Starts a service. Does not wait for a store or a database over a network.
+   *
+   * @param config the settings
+   * @return the running service
+   * @throws ConfigException if a setting cannot be used: the address of the store, the snapshot
+   * @throws dev.sluice.yaml.LimitFilesException if the limit files have mistakes
+   * @throws dev.sluice.limit.UnknownLimitException if a required limit has an unknown name
+   * @throws dev.sluice.limit.MissingDefaultException if a required limit is not configured
+   * @throws dev.sluice.server.AddressException if a port cannot be opened
+   */
+  public static Service start(ServerConfig config) {
+    Started started = new Started();
+    try {
+      return start(config, started);
+    } catch (Throwable e) {
+      started.close();
+      throw e;
+    }
+  }
+
+  private static Service start(ServerConfig config, Started started) {
+    LimitFiles files = config.files().isEmpty() ? null : read(config.files());
+    CurrentLimits base = new CurrentLimits(files == null ? SampleLimits.make() : files.load());
+    require(config, base);
+    PrometheusMeterRegistry meters = MetricsPart.newRegistry();
+    BucketStore store = openStore(config, meters, started);
+    TableOverrides table = new TableOverrides(config.table(), base);
+    MetricsPart metrics = new MetricsPart(meters, table.limits(), store);
+    ReloadLog reloads =
+        new ReloadLog(metrics.metrics(), table.isPresent() ? null : config.files().overrides());
+    reloads.tellLoaded(Instant.now());
+    table.start(metrics.metrics());
+    started.add(table::close);
+    Runnable ready =
+        () -> {
+          store.ping();
+          table.requireReady();
+        };
+    Limiter limiter = limiter(config, table.limits(), store, metrics);
+    Door.Room room = new Door.Room(limiter, meters, ready, config.onMissing());
+    Doors doors = new Doors();
+    started.add(doors::close);
+    for (Door door : doors(config, metrics)) {
+      doors.open(door, room);
+    }
+    if (files != null) {
+      LimitFilesWatcher watcher = files.watch(base, LOOK_EVERY, table.after(reloads));
+      started.add(watcher::close);
+    }
+    return new Service(started, doors, store);
+  }
+
+  /** Every way in; the first is the one whose address is told. */
+  private static List<Door> doors(ServerConfig config, MetricsPart metrics) {
+    return List.of(new HttpDoor(config.http(), metrics));
+  }
+
+  private static LimitFiles read(Files files) {
+    LimitFiles.Builder builder = BundledNames.files().strictness(Strictness.LENIENT);
+    if (files.limits() != null) {
+      builder.defaults(files.limits());
+    }
+    if (files.overrides() != null) {
+      builder.overrides(files.overrides());
+    }
+    if (files.names() != null) {
+      builder.names(files.names());
+    }
+    return builder.build();
+  }
+
+  /**
+   * From here on, for each reload too. The policy for missing limits has no say in unknown names.
+   */
+  private static void require(ServerConfig config, CurrentLimits limits) {
+    for (Requirement one : config.required()) {
+      var unused = limits.get().catalogue().get(one.limit());
+    }
+    limits.require(config.required());
+  }
+
+  private static BucketStore openStore(
+      ServerConfig config, PrometheusMeterRegistry meters, Started started) {
+    Snapshot snapshot = config.snapshot();
+    if (snapshot != null) {
+      KeptBuckets kept = KeptBuckets.open(snapshot.file(), snapshot.every(), meters);
+      started.add(kept.store()::close);
+      started.add(kept::close);
+      return kept.store();
+    }
+    try {
+      BucketStore store =
+          config.store().isMemory()
+              ? BucketStore.inMemory()
+              : Stores.open(config.store(), new RedisMetrics(meters));
+      started.add(store::close);
+      return store;
+    } catch (IllegalArgumentException e) {
+      throw new ConfigException("store", String.valueOf(e.getMessage()), e);
+    }
+  }
+
+  private static Limiter limiter(
+      ServerConfig config, CurrentLimits limits, BucketStore store, MetricsPart metrics) {
+    Limiter.Builder limiter =
+        Limiter.builder(limits, store).observer(metrics.metrics()).onFailure(config.onFailure());
+    config.onFailureByLimit().forEach(limiter::onFailure);
+    return limiter.build();
+  }
+
+  /**
+   * Returns where the HTTP door listens.
+   *
+   * @return the address, with the port that was chosen
+   */
+  public InetSocketAddress address() {
+    return doors.address();
+  }
+
+  /**
+   * Asks the store whether it answers. Blocks for a round trip.
+   *
+   * @throws dev.sluice.store.StoreException if it does not
+   */
+  public void ping() {
+    store.ping();
+  }
+
+  /**
+   * Stops the service so that no client loses a request: every door says that it is not ready, then
+   * each is drained and closed, then all that they stood on. Only the first call does anything.
+   */
+  @Override
+  public void close() {
+    started.close();
+  }
+}

@@ -1,0 +1,7 @@
+/** The service that {@code sluice serve} runs: its settings, its parts, its start and its end. */
+@NullMarked
+@CheckReturnValue
+package dev.sluice.server.service;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,145 @@
+package dev.sluice.server.service;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.limit.MissingDefault;
+import dev.sluice.limit.MissingDefaultException;
+import dev.sluice.limit.Requirement;
+import dev.sluice.limit.UnknownLimitException;
+import dev.sluice.server.AddressException;
+import dev.sluice.server.HostPort;
+import dev.sluice.server.StoreAccess;
+import dev.sluice.server.service.ServerConfig.Http;
+import dev.sluice.server.service.ServerConfig.Snapshot;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The service without the command line: its start, its end, and a start that fails half-way. */
+class ServiceTest {
+
+  private static ServerConfig.Builder onPort(int port) {
+    return ServerConfig.builder(
+        new Http(
+            new InetSocketAddress(InetAddress.getLoopbackAddress(), port),
+            Set.of(),
+            Set.of(),
+            false));
+  }
+
+  private static String spend(Service service) throws IOException, InterruptedException {
+    HttpRequest request =
+        HttpRequest.newBuilder(
+                URI.create("http://" + HostPort.format(service.address()) + "/v1/spend"))
+            .header("Content-Type", "application/json")
+            .POST(BodyPublishers.ofString("{\"limit\":\"ApiCallsPerKey\",\"id\":\"k\"}"))
+            .build();
+    return HttpClient.newHttpClient().send(request, BodyHandlers.ofString()).body();
+  }
+
+  @Test
+  void service_withoutSettings_answersByTheSamples() throws Exception {
+    try (Service service = Service.start(onPort(0).build())) {
+      service.ping();
+      assertThat(spend(service)).contains("\"remaining\":99");
+    }
+  }
+
+  @Test
+  void service_thatIsClosed_keepsItsBuckets_forTheNext(@TempDir Path folder) throws Exception {
+    ServerConfig config =
+        onPort(0).snapshot(new Snapshot(folder.resolve("buckets"), Duration.ofHours(1))).build();
+    try (Service service = Service.start(config)) {
+      assertThat(spend(service)).contains("\"remaining\":99");
+    }
+    Path limits = folder.resolve("limits.yml");
+    Files.writeString(limits, "ApiCallsPerKey: {burst: 100, count: 1, period: 1h}\n");
+    ServerConfig next =
+        onPort(0)
+            .files(new ServerConfig.Files(limits, null, null))
+            .snapshot(new Snapshot(folder.resolve("buckets"), Duration.ofHours(1)))
+            .build();
+    try (Service service = Service.start(next)) {
+      assertThat(spend(service)).contains("\"burst\":100");
+    }
+    assertThat(threads()).isEmpty();
+  }
+
+  @Test
+  void start_onATakenPort_endsWhatWasStarted(@TempDir Path folder) throws Exception {
+    try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      ServerConfig config =
+          onPort(taken.getLocalPort())
+              .snapshot(new Snapshot(folder.resolve("buckets"), Duration.ofHours(1)))
+              .build();
+
+      assertThatThrownBy(() -> Service.start(config)).isInstanceOf(AddressException.class);
+
+      assertThat(threads()).isEmpty();
+    }
+  }
+
+  /** The threads of a service that only its end ends. */
+  private static List<String> threads() throws InterruptedException {
+    List<String> alive = new ArrayList<>();
+    for (Thread thread : Thread.getAllStackTraces().keySet()) {
+      if (thread.getName().startsWith("sluice-")) {
+        thread.join(Duration.ofSeconds(10).toMillis());
+        if (thread.isAlive()) {
+          alive.add(thread.getName());
+        }
+      }
+    }
+    return alive;
+  }
+
+  @Test
+  void settingsThatCannotBeUsed_areNamed(@TempDir Path folder) throws Exception {
+    assertThatThrownBy(
+            () -> Service.start(onPort(0).store(StoreAccess.of("rediss-typo://x")).build()))
+        .isInstanceOfSatisfying(
+            ConfigException.class, e -> assertThat(e.setting()).isEqualTo("store"));
+    Path torn = Files.writeString(folder.resolve("buckets"), "SLUICE");
+    assertThatThrownBy(
+            () ->
+                Service.start(onPort(0).snapshot(new Snapshot(torn, Duration.ofHours(1))).build()))
+        .isInstanceOfSatisfying(
+            ConfigException.class, e -> assertThat(e.setting()).isEqualTo("snapshot"));
+    ServerConfig.Builder contradiction =
+        onPort(0)
+            .store(StoreAccess.of("redis://127.0.0.1:1"))
+            .snapshot(new Snapshot(torn, Duration.ofHours(1)));
+    assertThatThrownBy(contradiction::build)
+        .hasMessageContaining("a snapshot works with the memory store only");
+  }
+
+  @Test
+  void limitsThatAreAskedFor_mustBeThere() {
+    assertThatThrownBy(() -> Service.start(asking("ApiCallsPerKye")))
+        .isInstanceOf(UnknownLimitException.class)
+        .hasMessageContaining("did you mean");
+    assertThatThrownBy(() -> Service.start(asking("NewOrdersPerAccount")))
+        .isInstanceOf(MissingDefaultException.class);
+  }
+
+  private static ServerConfig asking(String limit) {
+    return onPort(0)
+        .require(List.of(new Requirement(limit, "the test", MissingDefault.REFUSE)))
+        .build();
+  }
+}
