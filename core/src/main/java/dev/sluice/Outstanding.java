@@ -462,6 +462,7 @@ final class Outstanding {
         refundNanos = Math.min(worthNanos, offsetNanos);
         refundNanos = Math.min(refundNanos, line.order.leastSlackAfter(stretch));
         refundNanos = Math.min(refundNanos, TimeLine.FREE / 4 - line.refundingNanos);
+        refundNanos = Math.min(refundNanos, leftAtMostNanos(line, endNanos));
       }
       if (refundNanos <= 0) {
         close(stretch);
@@ -484,6 +485,15 @@ final class Outstanding {
       Charge charge = new Charge(line.key, Charge.Act.REFUND, refundNanos, offsetNanos, untilNanos);
       long leftNanos = Long.compareUnsigned(untilNanos, nowNanos) > 0 ? untilNanos - nowNanos : 0;
       return new Lowering(charge, stretch, ++sequence, Math.max(leftNanos, 0) + LATE_NANOS);
+    }
+
+    /** What can't come back any more is not held against the stretches behind it. */
+    private long leftAtMostNanos(Line line, long endNanos) {
+      long seenNanos = line.nowNanos + Math.max(time.nanos() - line.nowSeenAt, 0);
+      long nowNanos = storeTime.get().orElse(seenNanos); // not after the store's present
+      long leftNanos = endNanos - nowNanos;
+      boolean isOver = Long.compareUnsigned(endNanos, nowNanos) <= 0;
+      return isOver ? 0 : leftNanos < 0 ? Long.MAX_VALUE : leftNanos;
     }
 
     /** The store's present: not before it, if both clocks go at the same pace. */

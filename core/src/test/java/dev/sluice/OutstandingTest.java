@@ -79,6 +79,18 @@ class OutstandingTest {
   }
 
   @Test
+  void giveBack_whatIsRefilledAlready_costsTheLaterOnesNothing() {
+    Stretch early = placed(1_000, 1_100);
+    Stretch late = placed(1_001, 1_200);
+    hereNanos += 70;
+
+    Lowering refund = cancelled(early);
+
+    assertThat(refund.charge().incrementNanos()).isEqualTo(29);
+    assertThat(late.untilNanos()).isEqualTo(1_171);
+  }
+
+  @Test
   void answered_lessThanAsked_movesTheLaterOnesBack() {
     Stretch first = placed(5_000, 5_100);
     Stretch second = placed(5_000, 5_200);

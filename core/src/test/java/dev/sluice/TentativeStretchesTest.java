@@ -38,7 +38,7 @@ class TentativeStretchesTest {
 
     Charge givenBack = part.giveBack(new Reading(1_000, 1_000));
 
-    assertThat(givenBack).isEqualTo(refund(100, 1_030));
+    assertThat(givenBack).isEqualTo(refund(30, 1_030));
     assertThat(refund).hasSize(1);
   }
 

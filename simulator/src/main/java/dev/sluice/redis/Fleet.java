@@ -19,10 +19,15 @@ final class Fleet {
   private static final int SLOTS = 16_384;
   private static final long OLD_MASTER_LEARNS_NANOS = 11_000_000_000L;
   private static final long LAG_NANOS = 1_000_000;
-  private static final long CLOCK_STEP_REMEMBERED_NANOS = 30_000_000_000L;
+  private static final long CLOCK_STEP_REMEMBERED_NANOS = 3_000_000_000L;
+  private static final long MOST_APART_NANOS = 5_000_000_000L; // of servers that share no bucket
+  private static final long MOST_SKEW_NANOS = 50_000_000;
+  static final long MOST_DRIFT_PPM = 100;
 
   final Topology topology;
   private final World world;
+  private final Reference reference;
+  private final boolean clocksDiffer;
   private final List<SimulatedServer> masters = new ArrayList<>();
   private final List<SimulatedServer> replicas = new ArrayList<>();
   private final int[] masterOfSlot = new int[SLOTS];
@@ -51,12 +56,13 @@ final class Fleet {
   Fleet(Topology topology, World world, Reference reference, Dice dice, boolean clocksDiffer) {
     this.topology = topology;
     this.world = world;
+    this.reference = reference;
+    this.clocksDiffer = clocksDiffer;
     for (int i = 0; i < topology.masters(); i++) {
-      long offset = clocksDiffer ? dice.between(-5_000_000, 5_000_000) * 1_000 : 0;
-      masters.add(server("s" + i, reference, dice.fork(i), offset));
+      masters.add(server("s" + i, dice.fork(i)));
     }
     for (int i = 0; topology == Topology.SENTINEL && i < 1; i++) {
-      SimulatedServer replica = server("r" + i, reference, dice.fork(10 + i), 0);
+      SimulatedServer replica = server("r" + i, dice.fork(10 + i));
       replica.follow(masters.get(i), LAG_NANOS);
       replicas.add(replica);
     }
@@ -73,8 +79,12 @@ final class Fleet {
     return owner == asked ? null : "MOVED " + slot + " " + owner + ":1";
   }
 
-  private SimulatedServer server(String name, Reference reference, Dice dice, long offset) {
-    SimulatedClock clock = new SimulatedClock(world, START_NANOS + offset, 0);
+  private SimulatedServer server(String name, Dice dice) {
+    Dice ofClock = dice.fork(1);
+    long mostNanos = topology == Topology.RING ? MOST_APART_NANOS : MOST_SKEW_NANOS;
+    long offsetNanos = clocksDiffer ? ofClock.between(-mostNanos, mostNanos) : 0;
+    long driftPpm = clocksDiffer ? ofClock.between(-MOST_DRIFT_PPM, MOST_DRIFT_PPM) : 0;
+    SimulatedClock clock = new SimulatedClock(world, START_NANOS + offsetNanos, driftPpm);
     return new SimulatedServer(name, world, clock, reference, dice);
   }
 
@@ -114,6 +124,7 @@ final class Fleet {
       }
     }
     world.log(() -> "slots move from " + source + ": " + moving.size());
+    clockChanges(source, masters.get(to).clock.nanos() - source.clock.nanos());
     source.migrate(
         masters.get(to),
         keys ->
@@ -136,6 +147,7 @@ final class Fleet {
     world.log(() -> "failover from " + old + " to " + fresh);
     fresh.promote();
     fresh.tookOverFrom(old);
+    clockChanges(old, fresh.clock.nanos() - old.clock.nanos());
     masters.set(0, fresh);
     failedOver = world.now();
     oldMaster = old;
@@ -149,8 +161,12 @@ final class Fleet {
         });
   }
 
-  void clockWasStepped() {
-    clockStepped = world.now();
+  /** Buckets of a server are decided on by another time from now on. */
+  void clockChanges(SimulatedServer server, long nanos) {
+    if (nanos != 0) {
+      clockStepped = world.now();
+      reference.clockChanged(server, nanos);
+    }
   }
 
   /** Returns whether what a clock says may be older than a step of it. */

@@ -36,6 +36,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     boolean sameLimits = dice.chance(50); // the same in all processes, all the time
     settings.put("limitsDiffer", !sameLimits && dice.chance(60) ? 1 : 0);
     settings.put("onFailure", dice.below(4)); // fail, allow, deny, local
+    settings.put("clocksDiffer", dice.below(2));
     int millis = dice.one(300, 1_000, 3_000);
     List<Step> steps = new ArrayList<>();
     int calls = dice.one(20, 100, 400);
@@ -82,8 +83,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
           Kind.RESERVE_BLOCKING,
           Kind.LIMITS);
 
-  /** Every fault but clocks that step: see docs/reliability.md, "What is not simulated yet". */
-  private static final Set<Kind> FAULTS = EnumSet.range(Kind.BLOCK, Kind.MOVE_SLOTS);
+  private static final Set<Kind> FAULTS = EnumSet.range(Kind.BLOCK, Kind.CLOCK_STEP);
 
   private static Set<Kind> some(Dice dice, Set<Kind> of) {
     Set<Kind> some = EnumSet.noneOf(Kind.class);

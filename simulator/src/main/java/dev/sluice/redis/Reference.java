@@ -44,6 +44,7 @@ final class Reference {
   private final World world;
   private final Map<String, Bucket> buckets = new HashMap<>();
   private final Map<String, Long> forgivenUntil = new HashMap<>();
+  private final Set<String> triedToForgive = new HashSet<>();
   private final Set<Long> staleSpends = new HashSet<>();
   private @Nullable Fleet fleet;
 
@@ -73,6 +74,8 @@ final class Reference {
     private boolean counts;
     private boolean cancelled;
     private boolean outdated;
+    private int lowerings; // of its bucket, before it
+    private boolean wasQuiet; // nothing lowered its bucket lately
 
     Entry(
         Kind kind,
@@ -95,6 +98,9 @@ final class Reference {
   /** A TAT as it was until a moment of the world. */
   private record Change(long moment, long beforeNanos) {}
 
+  /** A TAT that was lowered: by whom, when, and by how much. */
+  private record Lowered(int process, long moment, long nowNanos, long nanos) {}
+
   /** How much may be missing from a moment on, for a reason that the documentation names. */
   private record Allowance(long moment, long nanos) {}
 
@@ -102,7 +108,11 @@ final class Reference {
     private final List<Entry> entries = new ArrayList<>();
     private final Deque<Change> changes = new ArrayDeque<>();
     private long tatNanos;
-    private long loosened = Long.MIN_VALUE / 2; // the last refund or reset
+    private final Map<Integer, Long> loosened = new HashMap<>(); // by whom, when last
+    private int lowerings;
+    private @Nullable Lowered lowered; // the last one
+    private int spends;
+    private @Nullable String promise; // who was told that nothing was charged
     private final Map<Integer, Long> outdatedNanos = new HashMap<>(); // by process
     private final Deque<Allowance> allowances = new ArrayDeque<>();
     private boolean everWritten;
@@ -125,14 +135,20 @@ final class Reference {
       long afterNanos) {
     Fleet known = fleet;
     if (known != null && known.wasReplaced(server)) {
-      stale(known, server, charge, tatNanos, afterNanos);
+      stale(known, server, process, charge, tatNanos, afterNanos);
       return;
     }
     Bucket bucket = bucket(charge.key());
     bucket.server = server;
     boolean writes = tatNanos != afterNanos;
     if (charge.act() == Act.RESET || charge.act() == Act.REFUND || charge.act() == Act.FORGIVE) {
-      bucket.loosened = world.now();
+      bucket.loosened.put(process, world.now());
+      if (writes) {
+        lowered(bucket, process, nowNanos, tatNanos - afterNanos);
+      }
+    }
+    if (writes && bucket.promise != null) {
+      world.violated(() -> bucket.promise + ", but " + charge + " was made after that");
     }
     if (writes) {
       bucket.version++;
@@ -160,8 +176,11 @@ final class Reference {
           case REFUND -> writes && charge.untilNanos() == Charge.NO_END ? Kind.REFUND : null;
           default -> Long.compareUnsigned(afterNanos, tatNanos) > 0 ? Kind.SPEND : null;
         };
+    if (kind == Kind.SPEND && isFresh(charge.key()) && ++bucket.spends > 1) {
+      world.violated(() -> "at most once: " + charge.key() + " was spent from twice");
+    }
     if (kind != null) {
-      bucket.entries.add(
+      Entry entry =
           new Entry(
               kind,
               process,
@@ -169,7 +188,10 @@ final class Reference {
               nowNanos,
               charge.incrementNanos(),
               afterNanos,
-              kind != Kind.SPEND));
+              kind != Kind.SPEND);
+      entry.lowerings = bucket.lowerings;
+      entry.wasQuiet = isQuiet(bucket);
+      bucket.entries.add(entry);
       prune(bucket);
     }
     if (writes) {
@@ -177,20 +199,46 @@ final class Reference {
     }
   }
 
+  /** A bucket of which one call spends, and no other. */
+  static boolean isFresh(String key) {
+    return key.contains(":f");
+  }
+
+  private void lowered(Bucket bucket, int process, long nowNanos, long nanos) {
+    bucket.lowerings++;
+    bucket.lowered = new Lowered(process, world.now(), nowNanos, nanos);
+  }
+
+  private boolean isQuiet(Bucket bucket) {
+    Lowered last = bucket.lowered;
+    return last == null || world.now() - last.moment > SimulatedProcess.TIMEOUT_NANOS;
+  }
+
   /**
    * A process may forgive a debt once for a bucket and a burst offset within that offset's time.
    */
   private void forgiven(
       Bucket bucket, int process, Charge charge, long nowNanos, long tatNanos, long afterNanos) {
-    if (!Gcra.isInDebt(nowNanos, tatNanos, charge.offsetNanos())) {
+    String debt = debt(process, charge.key(), charge.offsetNanos());
+    triedToForgive.add(debt);
+    if (tatNanos <= nowNanos + charge.offsetNanos()) {
       return;
     }
-    String debt = process + " " + charge.key() + " " + charge.offsetNanos();
     Long until = forgivenUntil.put(debt, nowNanos + charge.offsetNanos());
-    if (until != null && until - SimulatedProcess.TIMEOUT_NANOS > nowNanos) {
+    boolean tooSoon = until != null && until - SimulatedProcess.TIMEOUT_NANOS > nowNanos;
+    if (tooSoon && !clocksWereStepped()) {
       world.violated(() -> "p" + debt + ": a debt is forgiven a second time before " + until);
     }
     bucket.entries.add(loss(nowNanos, afterNanos));
+  }
+
+  private static String debt(int process, String key, long offsetNanos) {
+    return process + " " + key + " " + offsetNanos;
+  }
+
+  /** Returns whether a process ever forgave a debt, or found it forgiven when it tried. */
+  boolean wasForgiven(int process, String key, long offsetNanos) {
+    return triedToForgive.contains(debt(process, key, offsetNanos));
   }
 
   private Entry loss(long nowNanos, long leftNanos) {
@@ -246,10 +294,21 @@ final class Reference {
     return true;
   }
 
+  private boolean clocksWereStepped() {
+    Fleet known = fleet;
+    return known != null && known.clocksWereStepped();
+  }
+
   /** A master that Sentinels have replaced: what it still grants is given out twice. */
   private void stale(
-      Fleet known, SimulatedServer server, Charge charge, long tatNanos, long afterNanos) {
+      Fleet known,
+      SimulatedServer server,
+      int process,
+      Charge charge,
+      long tatNanos,
+      long afterNanos) {
     staleSpends.add(afterNanos);
+    bucket(charge.key()).outdatedNanos.merge(process, charge.incrementNanos(), Long::sum);
     boolean late = server.lastTrouble() > world.now() - LATE_FAILOVER_NANOS; // calls lay in wait
     if (!late
         && Long.compareUnsigned(afterNanos, tatNanos) > 0
@@ -266,36 +325,61 @@ final class Reference {
   void lost(String key, long leftNanos) {
     Bucket bucket = bucket(key);
     bucket.changes.addLast(new Change(world.now(), bucket.tatNanos));
-    bucket.loosened = world.now();
+    bucket.loosened.put(NOBODY, world.now());
+    lowered(bucket, NOBODY, 0, 0);
     bucket.tatNanos = leftNanos;
     bucket.version++;
     outdate(bucket, NOBODY);
     bucket.entries.add(loss(0, leftNanos));
   }
 
+  /**
+   * The clock by which a server's buckets are decided on shows another time from now on. What was
+   * refilled by the old one may be given back by the new one, and the other way round.
+   */
+  void clockChanged(SimulatedServer server, long nanos) {
+    for (Bucket bucket : buckets.values()) {
+      if (bucket.server == server) {
+        lowered(bucket, NOBODY, 0, 0);
+        allow(bucket, Math.abs(nanos));
+      }
+    }
+  }
+
+  /** A key's time to live is over: should the clock step back, the bucket stays full. */
+  void expired(String key) {
+    Bucket bucket = bucket(key);
+    bucket.changes.addLast(new Change(world.now(), bucket.tatNanos));
+    bucket.tatNanos = Gcra.NO_TAT;
+    bucket.entries.add(loss(0, Gcra.NO_TAT));
+  }
+
   // Told by processes
 
-  /** A spend that its caller was told of. */
+  /** A spend that its caller was told of, or that was made in vain. */
   static final class Granted {
+    private final String key;
     private final Entry entry;
 
-    private Granted(Entry entry) {
+    private Granted(String key, Entry entry) {
+      this.key = key;
       this.entry = entry;
     }
   }
 
   /** A caller was told that a spend is allowed. */
-  @Nullable Granted granted(String caller, String key, long nowNanos, long afterNanos) {
+  @Nullable Granted granted(String caller, String key, long nanos, long nowNanos, long afterNanos) {
     Bucket bucket = bucket(key);
     for (Entry entry : bucket.entries) {
       if (entry.kind == Kind.SPEND
           && !entry.counts
           && !entry.cancelled
+          && entry.nanos == nanos
           && entry.nowNanos == nowNanos
           && entry.afterNanos == afterNanos) {
         entry.counts = true;
         require(key, bucket, serverNow(bucket), "when " + caller + " was told of its spend");
-        return new Granted(entry);
+        return new Granted(key, entry);
       }
     }
     if (staleSpends.contains(afterNanos)) {
@@ -307,6 +391,56 @@ final class Reference {
                 "%s was told of a spend on %s at %d that left the TAT %d, which no server made",
                 caller, key, nowNanos, afterNanos));
     return null;
+  }
+
+  /** Returns what a server took for a batch that was denied elsewhere, null if nothing. */
+  @Nullable Granted takenInVain(
+      int process, String key, long nanos, long nowNanos, long afterNanos) {
+    for (Entry entry : bucket(key).entries) {
+      if (entry.kind == Kind.SPEND
+          && entry.process == process
+          && !entry.counts
+          && entry.nanos == nanos
+          && entry.nowNanos == nowNanos
+          && entry.afterNanos == afterNanos) {
+        return new Granted(key, entry);
+      }
+    }
+    return null;
+  }
+
+  /**
+   * What was not refilled yet must have been given back by now, where nothing else lowered the TAT
+   * since, and no caller has it.
+   *
+   * @param begun the moment of the world at which giving back began
+   */
+  void requireGivenBack(String caller, Granted granted, long begun) {
+    Entry entry = granted.entry;
+    Bucket bucket = bucket(granted.key);
+    if (!entry.wasQuiet || entry.counts) {
+      return;
+    }
+    Lowered last = bucket.lowered;
+    if (bucket.lowerings == entry.lowerings) {
+      long leftNanos = entry.afterNanos - serverNow(bucket);
+      if (leftNanos > 0) {
+        world.violated(
+            () ->
+                World.text("%s gave nothing back to %s, of %d ns", caller, granted.key, leftNanos));
+      }
+    } else if (bucket.lowerings == entry.lowerings + 1
+        && last != null
+        && last.moment >= begun
+        && last.process == entry.process) {
+      long dueNanos = Math.min(entry.nanos, entry.afterNanos - last.nowNanos);
+      if (last.nanos < dueNanos) {
+        world.violated(
+            () ->
+                World.text(
+                    "%s gave %d ns back to %s, of %d", caller, last.nanos, granted.key, dueNanos));
+      }
+    }
   }
 
   /** A caller wants what it was granted to be given back: from now on it does not have it. */
@@ -398,9 +532,15 @@ final class Reference {
     return bucket(key).server;
   }
 
-  /** Returns the world's moment of the last refund, reset or loss on a bucket. */
-  long loosened(String key) {
-    return bucket(key).loosened;
+  /** Returns whether another process, or a fault, gave a bucket room since a moment. */
+  boolean wasLoosened(String key, int butBy, long since) {
+    return bucket(key).loosened.entrySet().stream()
+        .anyMatch(one -> one.getKey() != butBy && one.getValue() > since);
+  }
+
+  /** A caller was told that nothing was charged: its bucket must stay as it is. */
+  void promised(String caller, String key) {
+    bucket(key).promise = caller;
   }
 
   /**
@@ -429,7 +569,7 @@ final class Reference {
       SimulatedServer server, long tatNanos, long incrementNanos, long offsetNanos, long moment) {
     long nowNanos = server.clock.at(moment);
     long micros = nowNanos - Math.floorMod(nowNanos, 1_000L);
-    long ahead = Gcra.aheadNanos(Math.max(micros, 0), tatNanos);
+    long ahead = Math.max(tatNanos - Math.max(micros, 0), 0);
     return ahead > offsetNanos - incrementNanos;
   }
 }

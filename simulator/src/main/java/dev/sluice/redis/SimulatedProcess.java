@@ -19,9 +19,11 @@ import dev.sluice.store.StoreException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -40,8 +42,11 @@ final class SimulatedProcess {
 
   private static final long LATEST_END_NANOS = TIMEOUT_NANOS / 10 * 11;
   private static final long DENIALS_NANOS = 1_100_000_000;
+  private static final long DRIFT_NANOS = DENIALS_NANOS / 1_000_000 * Fleet.MOST_DRIFT_PPM;
   private static final int ASKED = 12; // buckets, some on each server
   private static final int MOST_OPENINGS_A_MINUTE = 20;
+  private static final Set<String> GIVING_BACK =
+      Set.of("refund", "reset", "cancel", "blocking cancel");
   private static final LimitName A = LimitName.builder(1, "A").id(IdFormat.string()).build();
   private static final LimitName B = LimitName.builder(2, "B").id(IdFormat.string()).build();
   private static final LimitName Z = LimitName.builder(3, "Z").id(IdFormat.string()).build();
@@ -53,6 +58,10 @@ final class SimulatedProcess {
   private final World world;
   private final Fleet fleet;
   private final boolean hasFaults;
+  private final int onFailure;
+  private final boolean limitsChange;
+  private final long driftNanos; // by which a denial from memory may be too old
+  private final BreakerWatch breakers;
   private final Reference reference;
   private final int index;
   private final SimulatedTiming timing;
@@ -65,6 +74,8 @@ final class SimulatedProcess {
   private final List<Long> openings = new ArrayList<>();
   private int operations;
   private int outstanding;
+  private int givingBack; // calls under way
+  private long begunGivingBack;
   private long nextBlocks;
   private @Nullable Throwable observerThrows;
   private int observed;
@@ -75,6 +86,10 @@ final class SimulatedProcess {
     this.world = world;
     this.fleet = fleet;
     this.hasFaults = plan.steps().stream().anyMatch(step -> step.kind().isFault());
+    this.onFailure = plan.setting("onFailure");
+    this.limitsChange = plan.setting("limitsDiffer") > 0 || plan.has(Step.Kind.LIMITS);
+    this.driftNanos = plan.setting("clocksDiffer") > 0 ? DRIFT_NANOS : 0;
+    this.breakers = new BreakerWatch(world);
     this.reference = reference;
     this.timing = new SimulatedTiming(world, dice.fork(1), "p" + index);
     this.network =
@@ -86,7 +101,7 @@ final class SimulatedProcess {
             .observer(new Watching())
             .open(timing, network, () -> {});
     FailureRule rule =
-        switch (plan.setting("onFailure")) {
+        switch (onFailure) {
           case 1 -> FailureRule.allow();
           case 2 -> FailureRule.deny();
           case 3 -> FailureRule.local(plan.setting("processes"));
@@ -114,6 +129,7 @@ final class SimulatedProcess {
 
     @Override
     public void called(String server, Result result, int batches, int charges, long elapsed) {
+      requireRight(breakers.called(server, result, elapsed));
       throwIfPlanned();
     }
 
@@ -125,6 +141,7 @@ final class SimulatedProcess {
     @Override
     public void changed(String server, State state, String reason) {
       world.log(() -> "p" + index + " finds " + server + " " + state + ": " + reason);
+      requireRight(breakers.changed(server, state));
       SimulatedServer at = fleet.named(server.split(":", 2)[0]);
       if (state == State.GIVEN_UP) {
         opened(server, reason);
@@ -132,6 +149,12 @@ final class SimulatedProcess {
         world.violated(
             () ->
                 World.text("breaker: p%d asks %s again, which refuses every call", index, server));
+      }
+    }
+
+    private void requireRight(@Nullable String wrong) {
+      if (wrong != null) {
+        world.violated(() -> "p" + index + ", " + wrong);
       }
     }
 
@@ -255,9 +278,22 @@ final class SimulatedProcess {
     private final long start = world.now();
     private final Map<Transaction, Granted> granted = new LinkedHashMap<>();
     private final boolean unwritten;
+    private final boolean overServers;
+    private final boolean givesBack;
+    private final long begun; // calls of this process that give back
+    private final boolean besideOthers;
     private boolean ended;
+    private boolean disturbed;
 
     Operation(String verb, List<Transaction> transactions) {
+      this.overServers = transactions.size() > 1 && fleet.topology.masters() > 1;
+      this.givesBack = overServers || GIVING_BACK.contains(verb);
+      this.besideOthers = givingBack > 0;
+      if (givesBack) {
+        givingBack++;
+        begunGivingBack++;
+      }
+      this.begun = begunGivingBack;
       this.name =
           World.text(
               "p%d.%d %s %s",
@@ -284,13 +320,32 @@ final class SimulatedProcess {
 
     void end(String how) {
       ended = true;
+      disturbed = overlaps();
       outstanding--;
+      if (overServers) { // what it took in vain is on its way back
+        world.after(afewMessages(), new Actor("observer"), () -> givingBack--);
+      } else if (givesBack) {
+        givingBack--;
+      }
       world.log(() -> name + ": " + how);
       if (nextBlocks > 0) {
         long nanos = nextBlocks;
         nextBlocks = 0;
         world.log(() -> name + ": its continuation blocks");
         world.block(nanos);
+      }
+    }
+
+    /** Whether another call of this process that gives back was under way at the same time. */
+    boolean overlaps() {
+      return besideOthers || begunGivingBack > begun;
+    }
+
+    void ended(@Nullable Object value, @Nullable Throwable failure) {
+      if (failure == null) {
+        end(String.valueOf(value));
+      } else {
+        failed(failure);
       }
     }
 
@@ -305,43 +360,118 @@ final class SimulatedProcess {
         world.violated(() -> name + " ended with " + why + ", and no StoreException");
         return;
       }
-      if (String.valueOf(why.getMessage()).contains("nothing was charged")) {
-        for (Transaction transaction : transactions) {
-          if (unwritten
-              && reference.everWritten(transaction.bucketKey())
-              && transactions.size() == 1) {
-            world.violated(
-                () -> name + " said \"" + why.getMessage() + "\", but its bucket was written");
-          }
+      if (!hasFaults && why instanceof StoreException) {
+        world.violated(() -> name + " failed, with nothing wrong: " + why.getMessage());
+      }
+      if (String.valueOf(why.getMessage()).contains("nothing was charged")
+          && unwritten
+          && transactions.size() == 1) {
+        String promise = name + " was told \"" + why.getMessage() + "\"";
+        String key = transactions.get(0).bucketKey();
+        if (reference.everWritten(key)) {
+          world.violated(() -> promise + ", but its bucket was written");
         }
+        reference.promised(promise, key);
       }
     }
 
     void decided(Decision decision, boolean spends) {
       end(decision.toString());
       if (decision.degraded()) {
+        requireRule(decision);
         return;
       }
       List<Decision> parts = decision.parts();
+      requireStatement(Statements.wrong(decision, parts), decision);
       for (Decision part : parts) {
         Transaction transaction = part.transaction();
-        if (transaction == null || transaction.cost() == 0) {
+        Quota quota = transaction == null ? null : transaction.quota();
+        if (transaction == null || quota == null) {
+          continue;
+        }
+        boolean unspent = spends && decision.denied() && part.allowed();
+        requireStatement(Statements.wrong(part, quota, transaction.cost(), unspent), part);
+        if (transaction.cost() == 0) {
           continue;
         }
         if (decision.allowed() && part.allowed() && spends) {
           Granted one =
               reference.granted(
-                  name, transaction.bucketKey(), nanos(part.decidedAt()), nanos(part.tat()));
+                  name,
+                  transaction.bucketKey(),
+                  quota.incrementNanos(transaction.cost()),
+                  nanos(part.decidedAt()),
+                  nanos(part.tat()));
           if (one != null) {
             granted.put(transaction, one);
           }
         } else if (part.denied()) {
           requireTrue(part, transaction);
+          requireForgiven(part, transaction, quota, spends && parts.size() == 1);
+        } else if (spends && !hasFaults) {
+          requireGivenBack(part, transaction, quota.incrementNanos(transaction.cost()));
         }
       }
       if (!spends || decision.denied()) {
         requireNoTrace(transactions, spends);
       }
+    }
+
+    private void requireStatement(@Nullable String wrong, Decision about) {
+      if (wrong != null) {
+        world.violated(() -> name + " " + wrong + ": " + about);
+      }
+    }
+
+    /** What a failure rule decided on, it decided as it says. */
+    private void requireRule(Decision decision) {
+      boolean right =
+          switch (onFailure) {
+            case 0 -> false;
+            case 1 -> decision.allowed();
+            case 2 -> decision.denied();
+            default -> true;
+          };
+      if (!right || !hasFaults) {
+        world.violated(() -> name + " was not decided on as it should be: " + decision);
+      }
+    }
+
+    /** What a server took for a batch that another one denied is back a few messages later. */
+    private void requireGivenBack(Decision part, Transaction transaction, long takenNanos) {
+      Granted taken =
+          reference.takenInVain(
+              index,
+              transaction.bucketKey(),
+              takenNanos,
+              nanos(part.decidedAt()),
+              nanos(part.tat()) + takenNanos);
+      if (taken != null) {
+        world.after(
+            afewMessages(),
+            new Actor("observer"),
+            () -> {
+              if (!overlaps() && !limitsChange) {
+                reference.requireGivenBack(name + ", denied,", taken, start);
+              }
+            });
+      }
+    }
+
+    /** A debt stands only where this process has forgiven it once. */
+    private void requireForgiven(
+        Decision part, Transaction transaction, Quota quota, boolean mayForgive) {
+      if (!mayForgive || hasFaults || part.resetInNanos() <= quota.offsetNanos()) {
+        return;
+      }
+      world.after(
+          afewMessages(),
+          new Actor("observer"),
+          () -> {
+            if (!reference.wasForgiven(index, transaction.bucketKey(), quota.offsetNanos())) {
+              world.violated(() -> name + " found a debt that was not forgiven: " + part);
+            }
+          });
     }
 
     /** A denial must be what the bucket said at some moment of the call. */
@@ -351,10 +481,10 @@ final class SimulatedProcess {
       if (quota == null || fleet.clocksWereStepped() || fleet.failedOverLately()) {
         return;
       }
-      long since = start;
+      long since = start - driftNanos;
       if (key.contains(":o") && !hasFaults) {
         since -= 8 * network.latencyNanos() + 1_000_000; // a round trip, and what its ends take
-      } else if (reference.loosened(key) > start - DENIALS_NANOS) {
+      } else if (reference.wasLoosened(key, index, start - DENIALS_NANOS)) {
         since -= DENIALS_NANOS; // another process' refund is seen a little later
       }
       if (!reference.denied(
@@ -370,7 +500,7 @@ final class SimulatedProcess {
       boolean onOneServer = of.size() == 1;
       for (Transaction transaction : of) {
         String key = transaction.bucketKey();
-        if (unwritten && isFresh(transaction) && onOneServer && reference.everWritten(key)) {
+        if (unwritten && onOneServer && reference.everWritten(key)) {
           world.violated(
               () -> name + (spends ? " was denied" : "") + " and left a trace on " + key);
         }
@@ -378,12 +508,16 @@ final class SimulatedProcess {
     }
   }
 
+  private long afewMessages() {
+    return 12 * network.latencyNanos() + 2_000_000;
+  }
+
   private static long nanos(Instant instant) {
     return instant.getEpochSecond() * 1_000_000_000L + instant.getNano();
   }
 
   private static boolean isFresh(Transaction transaction) {
-    return transaction.id().startsWith("f");
+    return Reference.isFresh(transaction.bucketKey());
   }
 
   private boolean isOwn(Transaction transaction) {
@@ -456,7 +590,7 @@ final class SimulatedProcess {
     long version = reference.version(transaction.bucketKey());
     long due = nanos(decision.decidedAt()) + decision.retryInNanos();
     world.at(
-        server.clock.whenItShows(due) + 1_000,
+        server.clock.whenItShows(due) + 1_000 + driftNanos,
         new Actor("p" + index + ".patient"),
         () -> {
           if (reference.version(transaction.bucketKey()) != version
@@ -532,15 +666,7 @@ final class SimulatedProcess {
   }
 
   private static void ended(Operation operation, CompletionStage<?> stage) {
-    var unused =
-        stage.whenComplete(
-            (value, failure) -> {
-              if (failure == null) {
-                operation.end(String.valueOf(value));
-              } else {
-                operation.failed(failure);
-              }
-            });
+    var unused = stage.whenComplete(operation::ended);
   }
 
   /** What a caller holds: a reservation, and how it came to it. */
@@ -576,6 +702,17 @@ final class SimulatedProcess {
     CompletionStage<Void> stage = call(operation, held.reservation::cancelAsync);
     if (stage != null) {
       ended(operation, stage);
+      var unused =
+          stage.thenAccept(
+              done -> requireGivenBack(held.made, operation, held.made.granted.values()));
+    }
+    held.reservation.close(); // as a try block does
+  }
+
+  /** A cancellation that nothing disturbed gives back all that was not refilled. */
+  private void requireGivenBack(Operation made, Operation cancel, Collection<Granted> granted) {
+    if (!hasFaults && !limitsChange && !made.disturbed && !cancel.disturbed) {
+      granted.forEach(one -> reference.requireGivenBack(cancel.name, one, cancel.start));
     }
   }
 
@@ -589,15 +726,18 @@ final class SimulatedProcess {
   private void waitForCancel(Held held, Predicate<Transaction> which) {
     Operation operation =
         new Operation("blocking cancel", held.made.transactions.stream().filter(which).toList());
+    List<Granted> cancelled = new ArrayList<>();
     held.made.granted.forEach(
         (transaction, granted) -> {
           if (which.test(transaction)) {
             reference.cancelled(granted);
+            cancelled.add(granted);
           }
         });
     try {
       held.reservation.cancel(which);
       operation.end("done");
+      requireGivenBack(held.made, operation, cancelled);
     } catch (StoreException e) {
       operation.failed(e);
     } catch (Throwable e) {
@@ -610,37 +750,38 @@ final class SimulatedProcess {
 
   /** Asks each server for something, which must be there by now. */
   void requireRecovered() {
-    for (int i = 0; i < ASKED; i++) {
-      Transaction transaction = limiter.transaction("A", "r" + index + "-" + i);
-      Operation operation = new Operation("spend after all faults", List.of(transaction));
-      CompletionStage<Decision> stage = call(operation, () -> async.spend(List.of(transaction)));
-      if (stage == null) {
-        return;
-      }
-      var unused =
-          stage.whenComplete(
-              (decision, failure) -> {
-                operation.end(String.valueOf(failure == null ? decision : failure.getMessage()));
-                if (failure != null || decision.degraded()) {
-                  world.violated(
-                      () ->
-                          operation.name
-                              + " is not decided on, though all faults are over: "
-                              + (failure == null ? decision : failure.getMessage()));
-                }
-              });
-    }
+    askEach(
+        "spend after all faults",
+        1,
+        (operation, decision, failure) -> {
+          String answer = String.valueOf(failure == null ? decision : failure.getMessage());
+          operation.end(answer);
+          if (failure != null || decision.degraded()) {
+            world.violated(
+                () -> operation.name + " is not decided on, though all faults are over: " + answer);
+          }
+        });
   }
 
   /** Asks now and then, as traffic does: a silent connection is found by calls that time out. */
   void askAround() {
+    askEach("ask", 0, Operation::ended);
+  }
+
+  /** What comes of a call. */
+  private interface Outcome {
+    void of(Operation operation, Decision decision, @Nullable Throwable failure);
+  }
+
+  private void askEach(String verb, int cost, Outcome outcome) {
     for (int i = 0; i < ASKED; i++) {
       operations++;
-      Transaction transaction = limiter.transaction("A", "r" + index + "-" + i).withCost(0);
-      Operation operation = new Operation("ask", List.of(transaction));
-      CompletionStage<Decision> stage = call(operation, () -> async.check(List.of(transaction)));
+      Transaction transaction = limiter.transaction("A", "r" + index + "-" + i).withCost(cost);
+      Operation operation = new Operation(verb, List.of(transaction));
+      CompletionStage<Decision> stage = call(operation, () -> async.spend(List.of(transaction)));
       if (stage != null) {
-        ended(operation, stage);
+        var unused =
+            stage.whenComplete((decision, failure) -> outcome.of(operation, decision, failure));
       }
     }
   }

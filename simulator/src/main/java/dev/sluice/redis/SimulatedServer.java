@@ -37,6 +37,7 @@ final class SimulatedServer {
   private boolean replica;
   private boolean up = true;
   private int life; // what was on its way to a former life never arrives
+  private long refusesSince;
   private long refusesUntil;
   private String refusal = "";
   private boolean refusesPing;
@@ -96,11 +97,14 @@ final class SimulatedServer {
   void refuse(String words, boolean pingToo, long nanos) {
     refusal = words;
     refusesPing = pingToo;
+    refusesSince = world.now() < refusesUntil ? refusesSince : world.now();
     refusesUntil = world.now() + nanos;
   }
 
+  /** Returns whether it has refused calls for as long as an answer takes, and goes on. */
   boolean refusesCalls() {
-    return up && world.now() < refusesUntil - 5_000_000 && !refusesPing;
+    boolean refuses = world.now() < refusesUntil - 5_000_000 && !refusesPing;
+    return up && refuses && world.now() - refusesSince > 100_000_000;
   }
 
   void runOutOfMemory(long nanos) {
@@ -258,6 +262,9 @@ final class SimulatedServer {
     }
     if (clock.nanos() / NANOS_PER_MILLI > stored.expiresAtMillis) {
       keys.remove(key);
+      if (!replica) {
+        reference.expired(key);
+      }
       return null;
     }
     return stored.value;

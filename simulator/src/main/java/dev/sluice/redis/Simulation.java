@@ -27,7 +27,9 @@ final class Simulation {
     this.world = new World(keepsHistory);
     Reference reference = new Reference(world);
     Dice dice = new Dice(plan.seed());
-    this.fleet = new Fleet(plan.topology(), world, reference, dice.fork(1), false);
+    this.fleet =
+        new Fleet(
+            plan.topology(), world, reference, dice.fork(1), plan.setting("clocksDiffer") > 0);
     reference.watch(fleet);
     this.hasFaults = plan.steps().stream().anyMatch(step -> step.kind().isFault());
     for (int i = 0; i < plan.setting("processes"); i++) {
@@ -95,8 +97,9 @@ final class Simulation {
       case CLUSTER_DOWN ->
           told(step).refuse("CLUSTERDOWN The cluster is down", false, step.number(1) * MILLI);
       case CLOCK_STEP -> {
-        told(step).clock.step(step.number(1) * MILLI);
-        fleet.clockWasStepped();
+        SimulatedServer server = told(step);
+        server.clock.step(step.number(1) * MILLI);
+        fleet.clockChanges(server, step.number(1) * MILLI);
       }
       case FAIL_OVER -> fleet.failOver();
       case MOVE_SLOTS -> fleet.moveSlots(step.number(0));

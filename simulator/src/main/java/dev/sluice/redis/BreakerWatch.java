@@ -1,0 +1,68 @@
+package dev.sluice.redis;
+
+import dev.sluice.redis.RedisObserver.Result;
+import dev.sluice.redis.RedisObserver.State;
+import java.util.HashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** What one process' circuit breakers do, against the calls that they saw. For one thread. */
+final class BreakerWatch {
+
+  private static final int MOST_FAILURES = 5; // the store's default
+
+  private final World world;
+  private final Map<String, Calls> servers = new HashMap<>();
+
+  BreakerWatch(World world) {
+    this.world = world;
+  }
+
+  /** The calls to one server since the last one that was answered. */
+  private static final class Calls {
+    private int failures;
+    private int timeouts;
+    private long lastFailure = Long.MIN_VALUE / 2;
+    private boolean open;
+    private boolean onTrial;
+  }
+
+  private Calls of(String server) {
+    return servers.computeIfAbsent(server, name -> new Calls());
+  }
+
+  /** Returns what is wrong, null for nothing. */
+  @Nullable String called(String server, Result result, long elapsedNanos) {
+    Calls calls = of(server);
+    if (result == Result.ANSWERED) {
+      calls.failures = 0;
+      calls.timeouts = 0;
+      calls.onTrial = false;
+      return null;
+    }
+    calls.failures++;
+    if (world.now() - elapsedNanos < calls.lastFailure) {
+      return null; // calls that were under way together count once
+    }
+    calls.lastFailure = world.now();
+    calls.timeouts = result == Result.TIMED_OUT ? calls.timeouts + 1 : 0;
+    return !calls.open && calls.timeouts > MOST_FAILURES
+        ? "breaker: " + server + " is still asked after " + calls.timeouts + " time-outs in a row"
+        : null;
+  }
+
+  /** Returns what is wrong, null for nothing. A call is told of after what it leads to. */
+  @Nullable String changed(String server, State state) {
+    Calls calls = of(server);
+    if (state == State.ASKED) {
+      calls.open = false;
+      calls.onTrial = true;
+      calls.timeouts = 0;
+      return null;
+    }
+    calls.open = true;
+    return !calls.onTrial && calls.failures < MOST_FAILURES - 1
+        ? "breaker: " + server + " was given up after " + (calls.failures + 1) + " failures"
+        : null;
+  }
+}

@@ -1,0 +1,63 @@
+package dev.sluice.redis;
+
+import dev.sluice.Decision;
+import dev.sluice.gcra.Quota;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a decision says, computed once more from its TAT and its limit, by arithmetic that is not
+ * the product's. Stateless.
+ */
+final class Statements {
+
+  private Statements() {}
+
+  /**
+   * Returns what is wrong with the answer to a spend or a check of one bucket, null for nothing.
+   *
+   * @param unspent whether the bucket had room, and its batch was denied for another one
+   */
+  static @Nullable String wrong(Decision part, Quota quota, long cost, boolean unspent) {
+    long intervalNanos = quota.period().toNanos() / quota.count();
+    long depthNanos = intervalNanos * quota.burst();
+    long takenNanos = intervalNanos * cost;
+    long aheadNanos = part.resetInNanos();
+    boolean spent = part.allowed() && !unspent && cost > 0;
+    if (spent && (aheadNanos > depthNanos || aheadNanos < takenNanos)) {
+      return "was allowed beyond its limit";
+    }
+    if (unspent && cost > 0 && aheadNanos + takenNanos > depthNanos) {
+      return "was told of room that it has not";
+    }
+    if (part.denied() && aheadNanos + takenNanos <= depthNanos) {
+      return "was denied within its limit";
+    }
+    long remaining = aheadNanos >= depthNanos ? 0 : (depthNanos - aheadNanos) / intervalNanos;
+    if (part.remaining() != remaining) {
+      return "was told " + part.remaining() + " remaining in place of " + remaining;
+    }
+    boolean reads = part.allowed() && cost == 0;
+    long retryInNanos = reads ? 0 : Math.max(aheadNanos + takenNanos - depthNanos, 0);
+    if (part.retryInNanos() != retryInNanos) {
+      return "was told to wait " + part.retryInNanos() + " ns in place of " + retryInNanos;
+    }
+    return null;
+  }
+
+  /** Returns what is wrong with the answer to a batch, given those of its parts. */
+  static @Nullable String wrong(Decision batch, List<Decision> parts) {
+    boolean allowed = parts.stream().allMatch(Decision::allowed);
+    if (batch.allowed() != allowed) {
+      return "was "
+          + (allowed ? "denied, though no part was" : "allowed, though a part was denied");
+    }
+    long longest =
+        parts.stream()
+            .filter(part -> part.allowed() == allowed)
+            .mapToLong(Decision::retryInNanos)
+            .max()
+            .orElse(0);
+    return batch.retryInNanos() == longest ? null : "was told a wait that is not its longest";
+  }
+}
