@@ -70,25 +70,13 @@ final class Policies {
           .append(field.isEmpty() ? "" : ", ")
           .append(quotedName(policy))
           .append(";r=")
-          .append(integer(left(policy, whole)));
+          .append(integer(policy.remaining()));
       if (policy.denied()) {
         long seconds = Math.min(policy.retryAfterSeconds(), retryAfterSeconds);
         field.append(";t=").append(integer(seconds));
       }
     }
     return field.toString();
-  }
-
-  /** What is left of a limit. A batch that is denied spends nothing, whatever its parts allow. */
-  private static long left(Decision policy, Decision whole) {
-    Transaction transaction = Objects.requireNonNull(policy.transaction());
-    boolean unspent =
-        whole.denied()
-            && whole.retryInNanos() > 0 // not so for a refund, which denies nothing
-            && policy.allowed()
-            && !policy.degraded()
-            && transaction.kind() == Kind.CHECK_AND_SPEND;
-    return policy.remaining() + (unspent ? transaction.cost() : 0);
   }
 
   /** A limit's name has no character that would need an escape in a structured field or in JSON. */
