@@ -1,16 +1,13 @@
 package dev.sluice;
 
-import dev.sluice.gcra.Gcra;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.LimitName;
-import dev.sluice.store.Reading;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
 import java.util.List;
 import java.util.Locale;
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,163 +25,54 @@ public final class Decision {
       DateTimeFormatter.ofPattern("uuuu-MM-dd HH:mm:ss 'UTC'", Locale.ROOT)
           .withZone(ZoneOffset.UTC);
   private static final long NANOS_PER_SECOND = 1_000_000_000;
-  private static final long DEGRADED_RETRY_NANOS = NANOS_PER_SECOND;
 
-  private final boolean allowed;
-  private final @Nullable Terms terms; // with id and cost, for a decision on one spend or check
-  private final @Nullable String id;
-  private final long cost;
-  private @Nullable Transaction transaction; // made of those when it is asked for
-  private final long remaining;
-  private final long retryInNanos;
-  private final long resetInNanos;
-  private final long nowNanos;
+  private final @Nullable Transaction transaction;
+  private final Answer answer;
   private final boolean degraded;
   private final List<Decision> parts;
 
+  /**
+   * A decision.
+   *
+   * @param transaction null for a batch in which nothing was checked
+   * @param degraded whether a failure rule took it in the store's place
+   * @param parts of a batch, none for a single transaction
+   */
   private Decision(
-      boolean allowed,
-      @Nullable Transaction transaction,
-      long remaining,
-      long retryInNanos,
-      long resetInNanos,
-      long nowNanos,
-      boolean degraded) {
-    this.allowed = allowed;
-    this.terms = null;
-    this.id = null;
-    this.cost = 0;
+      @Nullable Transaction transaction, Answer answer, boolean degraded, List<Decision> parts) {
     this.transaction = transaction;
-    this.remaining = remaining;
-    this.retryInNanos = retryInNanos;
-    this.resetInNanos = resetInNanos;
-    this.nowNanos = nowNanos;
+    this.answer = answer;
     this.degraded = degraded;
-    this.parts = List.of();
+    this.parts = parts;
   }
 
-  /** On one spend or check, without a transaction: the hot path makes this object and no other. */
-  private Decision(
-      Terms terms,
-      Quota quota,
-      String id,
-      long cost,
-      long aheadNanos,
-      long roomNanos,
-      long nowNanos) {
-    long incrementNanos = quota.incrementNanos(cost);
-    this.allowed = roomNanos >= 0;
-    this.terms = terms;
-    this.id = id;
-    this.cost = cost;
-    this.resetInNanos = allowed ? aheadNanos + incrementNanos : aheadNanos;
-    this.remaining = Gcra.remaining(resetInNanos, quota.intervalNanos(), quota.offsetNanos());
-    this.retryInNanos = Gcra.retryInNanos(roomNanos, incrementNanos);
-    this.nowNanos = nowNanos;
-    this.degraded = false;
-    this.parts = List.of();
+  /** The decision on one transaction. */
+  static Decision of(Transaction transaction, Answer answer) {
+    return new Decision(transaction, answer, false, List.of());
   }
 
-  private Decision(Decision strictest, List<Decision> parts) {
-    this.allowed = strictest.allowed;
-    this.terms = strictest.terms;
-    this.id = strictest.id;
-    this.cost = strictest.cost;
-    this.transaction = strictest.transaction;
-    this.remaining = strictest.remaining;
-    this.retryInNanos = strictest.retryInNanos;
-    this.resetInNanos = strictest.resetInNanos;
-    this.nowNanos = strictest.nowNanos;
-    this.degraded = strictest.degraded || parts.stream().anyMatch(part -> part.degraded);
-    this.parts = List.copyOf(parts);
-  }
-
-  /** What a spend, or a check of one, comes to. */
-  static Decision ofSpend(Transaction transaction, Quota quota, Reading reading) {
-    long offset = quota.offsetNanos();
-    long increment = quota.incrementNanos(transaction.cost());
-    long ahead = Gcra.aheadNanos(reading.nowNanos(), reading.tatNanos());
-    long room = Gcra.roomNanos(ahead, increment, offset);
-    boolean allowed = room >= 0;
-    long aheadAfter = allowed ? ahead + increment : ahead;
-    return new Decision(
-        allowed,
-        transaction,
-        Gcra.remaining(aheadAfter, quota.intervalNanos(), offset),
-        Gcra.retryInNanos(room, increment),
-        aheadAfter,
-        reading.nowNanos(),
-        false);
-  }
-
-  /** The same for a spend or check of an id under the terms that hold for it. */
-  static Decision ofSpend(
-      Terms terms, String id, long incrementNanos, long nowNanos, long tatNanos) {
-    Quota quota = Objects.requireNonNull(terms.quota());
-    long ahead = Gcra.aheadNanos(nowNanos, tatNanos);
-    long room = Gcra.roomNanos(ahead, incrementNanos, quota.offsetNanos());
-    long cost = incrementNanos / quota.intervalNanos();
-    return new Decision(terms, quota, id, cost, ahead, room, nowNanos);
-  }
-
-  /** What a refund comes to: allowed if something was given back. */
-  static Decision ofRefund(
-      Transaction transaction, Quota quota, long refundNanos, Reading reading) {
-    long offset = quota.offsetNanos();
-    long ahead = Gcra.aheadNanos(reading.nowNanos(), reading.tatNanos());
-    long aheadAfter = Gcra.aheadAfterRefundNanos(ahead, refundNanos);
-    return new Decision(
-        aheadAfter != ahead,
-        transaction,
-        Gcra.remaining(aheadAfter, quota.intervalNanos(), offset),
-        0,
-        aheadAfter,
-        reading.nowNanos(),
-        false);
-  }
-
-  /** Nothing stood in the way: nothing limits the id, or there was nothing to check. */
-  static Decision unlimited(@Nullable Transaction transaction) {
-    return new Decision(true, transaction, Long.MAX_VALUE, 0, 0, 0, false);
-  }
-
-  /** A refund where nothing limits the id: there is no bucket to give anything back to. */
-  static Decision nothingRefunded(@Nullable Transaction transaction) {
-    return new Decision(false, transaction, Long.MAX_VALUE, 0, 0, 0, false);
-  }
-
-  /** What a failure rule says without any bucket; a denial sends the client away for a second. */
-  static Decision degraded(Transaction transaction, boolean allowed, long nowNanos) {
-    long waitNanos = allowed ? 0 : DEGRADED_RETRY_NANOS;
-    return new Decision(allowed, transaction, 0, waitNanos, waitNanos, nowNanos, true);
-  }
-
-  /** This decision, of a bucket that stands in for the store's. */
+  /** This decision, taken by a failure rule in the store's place. */
   Decision asDegraded() {
-    return new Decision(
-        allowed, transaction(), remaining, retryInNanos, resetInNanos, nowNanos, true);
+    return new Decision(transaction, answer, true, parts);
   }
 
   /** This decision of a spend that fits and did not happen, as another one denied the batch. */
   Decision unspent(Transaction asked, Quota quota) {
-    long aheadNanos = resetInNanos - quota.incrementNanos(asked.cost());
-    return new Decision(
-        true,
-        asked,
-        Gcra.remaining(aheadNanos, quota.intervalNanos(), quota.offsetNanos()),
-        0,
-        aheadNanos,
-        nowNanos,
-        degraded);
+    return new Decision(asked, answer.unspent(asked.cost(), quota), degraded, parts);
   }
 
-  /** The decision of a batch: the strictest that counts; of equals the last, as in Boulder. */
-  static Decision ofBatch(List<Decision> counting, List<Decision> parts) {
-    Decision strictest = unlimited(null);
-    for (Decision decision : counting) {
-      strictest = decision.stricter(strictest);
-    }
-    return new Decision(strictest, parts);
+  /**
+   * The decision of a batch: the strictest that counts; of equals the last, as in Boulder.
+   *
+   * @param otherwise the answer where none counts
+   */
+  static Decision ofBatch(List<Decision> counting, Answer otherwise, List<Decision> parts) {
+    Decision strictest =
+        counting.stream()
+            .reduce((first, second) -> second.stricter(first))
+            .orElseGet(() -> new Decision(null, otherwise, false, List.of()));
+    boolean degraded = strictest.degraded || parts.stream().anyMatch(Decision::degraded);
+    return new Decision(strictest.transaction, strictest.answer, degraded, List.copyOf(parts));
   }
 
   /**
@@ -195,17 +83,7 @@ public final class Decision {
    * @return this or the other
    */
   public Decision stricter(Decision other) {
-    return other.isStricterThan(this) ? other : this;
-  }
-
-  private boolean isStricterThan(Decision other) {
-    if (allowed != other.allowed) {
-      return !allowed;
-    }
-    if (retryInNanos != other.retryInNanos) {
-      return retryInNanos > other.retryInNanos;
-    }
-    return remaining < other.remaining;
+    return other.answer.isStricterThan(answer) ? other : this;
   }
 
   /**
@@ -214,7 +92,7 @@ public final class Decision {
    * @return true if allowed
    */
   public boolean allowed() {
-    return allowed;
+    return answer.allowed();
   }
 
   /**
@@ -223,7 +101,7 @@ public final class Decision {
    * @return true if denied
    */
   public boolean denied() {
-    return !allowed;
+    return !answer.allowed();
   }
 
   /**
@@ -233,9 +111,6 @@ public final class Decision {
    * @return false if nothing limits the id, or a batch had nothing to check
    */
   public boolean limited() {
-    if (terms != null) {
-      return terms.quota() != null;
-    }
     return transaction != null
         && transaction.kind() != Transaction.Kind.ALLOW_ONLY
         && transaction.quota() != null;
@@ -257,7 +132,7 @@ public final class Decision {
    * @return from 0 to the burst; {@link Long#MAX_VALUE} where no limit applied
    */
   public long remaining() {
-    return remaining;
+    return answer.remaining();
   }
 
   /**
@@ -266,7 +141,7 @@ public final class Decision {
    * @return zero for at once
    */
   public Duration retryIn() {
-    return Duration.ofNanos(retryInNanos);
+    return Duration.ofNanos(answer.retryInNanos());
   }
 
   /**
@@ -275,7 +150,7 @@ public final class Decision {
    * @return zero for a full bucket
    */
   public Duration resetIn() {
-    return Duration.ofNanos(resetInNanos);
+    return Duration.ofNanos(answer.resetInNanos());
   }
 
   /**
@@ -284,7 +159,7 @@ public final class Decision {
    * @return nanoseconds, 0 for at once
    */
   public long retryInNanos() {
-    return retryInNanos;
+    return answer.retryInNanos();
   }
 
   /**
@@ -293,7 +168,7 @@ public final class Decision {
    * @return nanoseconds, 0 for a full bucket
    */
   public long resetInNanos() {
-    return resetInNanos;
+    return answer.resetInNanos();
   }
 
   /**
@@ -302,7 +177,7 @@ public final class Decision {
    * @return the moment; the epoch where no limit applied and no store was asked
    */
   public Instant decidedAt() {
-    return instant(nowNanos);
+    return instant(answer.nowNanos());
   }
 
   /**
@@ -311,7 +186,7 @@ public final class Decision {
    * @return {@link #decidedAt} plus {@link #resetIn}
    */
   public Instant tat() {
-    return decidedAt().plusNanos(resetInNanos);
+    return decidedAt().plusNanos(answer.resetInNanos());
   }
 
   /**
@@ -320,12 +195,7 @@ public final class Decision {
    * @return the transaction, null for a batch in which nothing was checked
    */
   public @Nullable Transaction transaction() {
-    Transaction made = transaction; // read once: another thread may be about to set it
-    if (made == null && terms != null && id != null) {
-      made = Transaction.of(terms, id).withCost(cost);
-      transaction = made;
-    }
-    return made;
+    return transaction;
   }
 
   /**
@@ -336,7 +206,7 @@ public final class Decision {
    * @return the decisions; this one alone if it is not a batch's
    */
   public List<Decision> parts() {
-    return parts.isEmpty() && transaction() != null ? List.of(this) : parts;
+    return parts.isEmpty() && transaction != null ? List.of(this) : parts;
   }
 
   /**
@@ -349,9 +219,9 @@ public final class Decision {
    * @return the message; empty for an allowance and for a refund
    */
   public String message() {
-    Transaction transaction = transaction();
     Quota quota = transaction == null ? null : transaction.quota();
-    boolean mustWait = !allowed && retryInNanos > 0; // not so for a refund that gave nothing back
+    boolean mustWait =
+        denied() && answer.retryInNanos() > 0; // not so for a refund that gave nothing back
     if (!mustWait || transaction == null || quota == null) {
       return "";
     }
@@ -377,6 +247,7 @@ public final class Decision {
    * @return seconds, at least 1 for a denial that can be waited out
    */
   public long retryAfterSeconds() {
+    long retryInNanos = answer.retryInNanos();
     long roundedUp =
         retryInNanos / NANOS_PER_SECOND + (retryInNanos % NANOS_PER_SECOND > 0 ? 1 : 0);
     // Of one id, too, many are denied at the same moment: they differ as objects.
@@ -385,7 +256,7 @@ public final class Decision {
 
   /** Whole seconds, never before the wait is over. */
   Instant retryAt() {
-    Instant earliest = decidedAt().plusNanos(retryInNanos);
+    Instant earliest = decidedAt().plusNanos(answer.retryInNanos());
     long roundedUp = earliest.getEpochSecond() + (earliest.getNano() > 0 ? 1 : 0);
     return Instant.ofEpochSecond(roundedUp + jitterSeconds(0, 0));
   }
@@ -398,12 +269,13 @@ public final class Decision {
    * @param salt what else parts decisions
    */
   private long jitterSeconds(long leastSpread, int salt) {
-    Transaction transaction = transaction();
+    long retryInNanos = answer.retryInNanos();
     if (transaction == null || retryInNanos == 0 || transaction.name().jitter() == 0) {
       return 0;
     }
     long share = (long) (transaction.name().jitter() * retryInNanos / NANOS_PER_SECOND);
-    long mixed = (nowNanos ^ Long.rotateLeft(resetInNanos, 32)) * 0x9E3779B97F4A7C15L;
+    long mixed =
+        (answer.nowNanos() ^ Long.rotateLeft(answer.resetInNanos(), 32)) * 0x9E3779B97F4A7C15L;
     mixed ^= (long) transaction.id().hashCode() << 32 ^ salt;
     mixed = (mixed ^ (mixed >>> 32)) * 0xD6E8FEB86659FD93L;
     return Long.remainderUnsigned(mixed ^ (mixed >>> 32), Math.max(share, leastSpread) + 1);
@@ -430,11 +302,11 @@ public final class Decision {
   public String toString() {
     return "%s%s, remaining %s, retry in %s, reset in %s, %s"
         .formatted(
-            allowed ? "allowed" : "denied",
+            allowed() ? "allowed" : "denied",
             degraded ? " (degraded)" : "",
-            remaining,
+            remaining(),
             retryIn(),
             resetIn(),
-            transaction());
+            transaction);
   }
 }

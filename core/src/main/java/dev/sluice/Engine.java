@@ -1,21 +1,17 @@
 package dev.sluice;
 
+import dev.sluice.Ledger.Holding;
 import dev.sluice.LimiterObserver.Act;
-import dev.sluice.Outstanding.Stretch;
-import dev.sluice.gcra.Quota;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.LimitName;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Buckets;
-import dev.sluice.store.Charge;
-import dev.sluice.store.IdBytes;
-import dev.sluice.store.Reading;
 import dev.sluice.store.StoreException;
 import dev.sluice.store.TimeSource;
 import java.util.List;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
-import java.util.function.Function;
+import java.util.function.BiFunction;
 
 /**
  * Takes plans to the store and back, on the caller's thread or without it; what {@link Limiter} and
@@ -51,38 +47,6 @@ final class Engine {
     return Plan.of(act, transactions);
   }
 
-  Decision decide(Act act, Transaction transaction) {
-    Plan plan = plan(act, List.of(transaction));
-    long start = ledger.start();
-    return observed(plan, decided(plan), start).get(0);
-  }
-
-  /** A spend or a check of one id, on the shortest way. */
-  Decision decide(Act act, Buckets buckets, Terms terms, IdBytes bytes, String id, long cost) {
-    Quota quota = terms.quota();
-    if (isObserved() || quota == null || cost < 0 || cost > quota.burst()) {
-      return decide(act, Transaction.of(terms, id).withCost(cost));
-    }
-    Charge.Act chargeAct = act == Act.SPEND ? Charge.Act.SPEND : Charge.Act.CHECK;
-    Decision decision;
-    try {
-      decision =
-          buckets.charge(
-              bytes,
-              id,
-              chargeAct,
-              quota.incrementNanos(cost),
-              quota.offsetNanos(),
-              terms.decision());
-    } catch (StoreException e) {
-      return onFailure(act, Transaction.of(terms, id).withCost(cost), e);
-    }
-    boolean inDebt = decision.denied() && decision.resetInNanos() > quota.offsetNanos();
-    return inDebt && act == Act.SPEND
-        ? decide(act, Transaction.of(terms, id).withCost(cost)) // which may forgive it
-        : decision;
-  }
-
   Decision onFailure(Act act, Transaction transaction, StoreException failure) {
     return onFailure.decide(Plan.of(act, List.of(transaction)), failure).get(0);
   }
@@ -100,22 +64,43 @@ final class Engine {
     return observer != NOBODY;
   }
 
+  /** The decision on one transaction. */
+  Decision decide(Act act, Transaction transaction) {
+    return decide(plan(act, List.of(transaction)), Plan::only);
+  }
+
+  /** The strictest decision of a batch. */
   Decision decide(Act act, List<Transaction> transactions) {
-    Plan plan = plan(act, transactions);
+    return decide(plan(act, transactions), Plan::strictest);
+  }
+
+  private Decision decide(Plan plan, BiFunction<Plan, List<Decision>, Decision> verdict) {
     long start = ledger.start();
-    return plan.strictest(observed(plan, decided(plan), start));
+    return verdict.apply(plan, observed(plan, decided(plan), start));
   }
 
   CompletionStage<Decision> decideAsync(Act act, Transaction transaction) {
-    Plan plan = plan(act, List.of(transaction));
-    long start = ledger.start();
-    return decidedAsync(plan, decisions -> observed(plan, decisions, start).get(0));
+    return decideAsync(plan(act, List.of(transaction)), Plan::only);
   }
 
   CompletionStage<Decision> decideAsync(Act act, List<Transaction> transactions) {
-    Plan plan = plan(act, transactions);
+    return decideAsync(plan(act, transactions), Plan::strictest);
+  }
+
+  private CompletionStage<Decision> decideAsync(
+      Plan plan, BiFunction<Plan, List<Decision>, Decision> verdict) {
     long start = ledger.start();
-    return decidedAsync(plan, decisions -> plan.strictest(observed(plan, decisions, start)));
+    return ledger.chargeAsync(
+        plan.act(),
+        plan.charges(),
+        plan.isAlone(),
+        (readings, failure) -> {
+          List<Decision> decisions =
+              failure == null
+                  ? plan.decide(readings)
+                  : onFailure.decide(plan, storeException(failure));
+          return verdict.apply(plan, observed(plan, decisions, start));
+        });
   }
 
   private List<Decision> decided(Plan plan) {
@@ -124,19 +109,6 @@ final class Engine {
     } catch (StoreException e) {
       return onFailure.decide(plan, e);
     }
-  }
-
-  private CompletionStage<Decision> decidedAsync(
-      Plan plan, Function<List<Decision>, Decision> verdict) {
-    return ledger.chargeAsync(
-        plan.act(),
-        plan.charges(),
-        plan.isAlone(),
-        (readings, failure) ->
-            verdict.apply(
-                failure == null
-                    ? plan.decide(readings)
-                    : onFailure.decide(plan, storeException(failure))));
   }
 
   /** The store's own failure, for a rule; anything else is a mistake, and is thrown on. */
@@ -160,52 +132,31 @@ final class Engine {
 
   Reservation reserve(List<Transaction> transactions) {
     Plan plan = plan(Act.SPEND, transactions);
-    List<Stretch> stretches = ledger.outstanding().open(plan.charges());
     long start = ledger.start();
     try {
-      List<Reading> readings = ledger.charge(Act.SPEND, plan.charges(), plan.isAlone());
-      return reserved(plan, readings, stretches, start);
+      return ledger.hold(plan.charges(), plan.isAlone(), holding -> reserved(plan, holding, start));
     } catch (StoreException e) {
-      ledger.outstanding().close(stretches);
       return degraded(plan, e, start);
-    } catch (RuntimeException e) {
-      ledger.outstanding().close(stretches);
-      throw e;
     }
   }
 
   CompletionStage<Reservation> reserveAsync(List<Transaction> transactions) {
     Plan plan = plan(Act.SPEND, transactions);
-    List<Stretch> stretches = ledger.outstanding().open(plan.charges());
     long start = ledger.start();
-    return ledger.chargeAsync(
-        Act.SPEND,
+    return ledger.holdAsync(
         plan.charges(),
         plan.isAlone(),
-        (readings, failure) -> {
-          boolean made = false;
-          try {
-            if (failure != null) {
-              return degraded(plan, storeException(failure), start);
-            }
-            Reservation reservation = reserved(plan, readings, stretches, start);
-            made = true;
-            return reservation;
-          } finally {
-            if (!made) {
-              ledger.outstanding().close(stretches);
-            }
-          }
-        });
+        holding -> reserved(plan, holding, start),
+        failure -> degraded(plan, storeException(failure), start));
   }
 
-  private Reservation reserved(
-      Plan plan, List<Reading> readings, List<Stretch> stretches, long start) {
-    Decision decision = plan.strictest(observed(plan, plan.decide(readings), start));
-    List<Reservation.Asked> asked =
-        Reservation.Asked.all(
-            plan.transactions(), Plan::limiting, plan.charges(), readings, stretches);
-    return Reservation.of(ledger, t -> t.quotaIn(limits.get()), decision, asked);
+  private Reservation reserved(Plan plan, Holding holding, long start) {
+    Decision decision = plan.strictest(observed(plan, plan.decide(holding.readings()), start));
+    return new Reservation(
+        ledger,
+        t -> t.quotaIn(limits.get()),
+        decision,
+        Reservation.Taken.all(plan.transactions(), Plan::limiting, holding));
   }
 
   /** What it took from the rules' memory goes back there, and nothing to the store. */

@@ -2,11 +2,11 @@ package dev.sluice;
 
 import dev.sluice.FailureRule.Kind;
 import dev.sluice.LimiterObserver.Act;
-import dev.sluice.Outstanding.Stretch;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
+import dev.sluice.store.Effect;
 import dev.sluice.store.Reading;
 import dev.sluice.store.StoreException;
 import dev.sluice.store.TimeSource;
@@ -61,18 +61,15 @@ final class FailureRules {
       StoreException failure,
       Function<List<Decision>, Decision> verdict) {
     List<Charge> charges = charges(plan, failure);
-    List<Stretch> stretches = memory.outstanding().open(charges);
-    try {
-      List<Reading> readings = memory.charge(plan.act(), charges, plan.isAlone());
-      Decision decision = verdict.apply(decisions(plan, readings));
-      List<Reservation.Asked> asked =
-          Reservation.Asked.all(
-              plan.transactions(), this::localShare, charges, readings, stretches);
-      return Reservation.of(memory, t -> presentShare(limits, t), decision, asked);
-    } catch (RuntimeException e) {
-      memory.outstanding().close(stretches);
-      throw e;
-    }
+    return memory.hold(
+        charges,
+        plan.isAlone(),
+        holding ->
+            new Reservation(
+                memory,
+                t -> presentShare(limits, t),
+                verdict.apply(decisions(plan, holding.readings())),
+                Reservation.Taken.all(plan.transactions(), this::localShare, holding)));
   }
 
   /** What memory holds a transaction to, null where it is not asked about it. */
@@ -111,7 +108,7 @@ final class FailureRules {
   }
 
   private static Charge reading(Charge charge) {
-    return new Charge(charge.key(), Charge.Act.CHECK, 0, charge.offsetNanos(), charge.untilNanos());
+    return new Charge(charge.key(), Effect.of(Charge.Act.CHECK, 0, charge.offsetNanos()));
   }
 
   private List<Decision> decisions(Plan plan, List<Reading> readings) {
@@ -120,15 +117,15 @@ final class FailureRules {
     for (Transaction transaction : plan.transactions()) {
       Quota quota = Plan.limiting(transaction);
       if (quota == null) {
-        decisions.add(Decision.unlimited(transaction));
+        decisions.add(Decision.of(transaction, Answer.UNLIMITED));
         continue;
       }
       Kind kind = kindFor(transaction, quota);
-      decisions.add(
+      Answer answer =
           kind == Kind.LOCAL
-              ? Decision.ofSpend(transaction, share(transaction, quota), readings.get(next++))
-                  .asDegraded()
-              : Decision.degraded(transaction, kind == Kind.ALLOW, time.nanos()));
+              ? local(plan, transaction, share(transaction, quota), readings.get(next++))
+              : Answer.ofRule(kind == Kind.ALLOW, time.nanos());
+      decisions.add(Decision.of(transaction, answer).asDegraded());
     }
     return plan.asHappened(decisions, this::localShare);
   }
@@ -157,11 +154,11 @@ final class FailureRules {
 
   private Charge charge(Plan plan, Transaction transaction, Quota quota) {
     Quota share = share(transaction, quota);
-    return new Charge(
-        transaction.bucketKey(),
-        Plan.chargeAct(plan.act(), transaction),
-        share.incrementNanos(transaction.cost()),
-        share.offsetNanos(),
-        Charge.NO_END);
+    return new Charge(transaction.bucketKey(), Plan.effect(plan.act(), transaction, share));
+  }
+
+  private static Answer local(Plan plan, Transaction transaction, Quota share, Reading found) {
+    Effect effect = Plan.effect(plan.act(), transaction, share);
+    return Answer.ofSpend(effect, share, found.nowNanos(), found.tatNanos());
   }
 }

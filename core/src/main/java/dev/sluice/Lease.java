@@ -3,7 +3,6 @@ package dev.sluice;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Outstanding.Lowering;
 import dev.sluice.Outstanding.Stretch;
-import dev.sluice.gcra.Gcra;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
@@ -155,35 +154,27 @@ public final class Lease implements AutoCloseable {
     private long spend(Limits now, Transaction transaction, Quota quota) {
       long wanted = transaction.cost();
       Plan plan = Plan.of(Act.SPEND, List.of(transaction));
-      List<Stretch> stretches = engine.ledger().outstanding().open(plan.charges());
       long before = ticker.getAsLong();
-      Reading reading;
       try {
-        reading = engine.ledger().charge(Act.SPEND, plan.charges(), true).get(0);
+        return engine
+            .ledger()
+            .hold(
+                plan.charges(),
+                true,
+                holding -> {
+                  Reading reading = holding.readings().get(0);
+                  Stretch stretch = holding.stretches().get(0);
+                  if (stretch == null) {
+                    return plan.decide(List.of(reading)).get(0).remaining();
+                  }
+                  String key = transaction.bucketKey();
+                  long storeMinusTicker = reading.nowNanos() - before;
+                  held = new Held(now, key, quota, stretch, (int) wanted, storeMinusTicker);
+                  return wanted;
+                });
       } catch (StoreException e) {
-        engine.ledger().outstanding().close(stretches);
         return engine.onFailure(Act.SPEND, transaction.withCost(1), e).allowed() ? wanted : 0;
-      } catch (RuntimeException | Error e) {
-        engine.ledger().outstanding().close(stretches);
-        throw e;
       }
-      Decision decision = plan.decide(List.of(reading)).get(0);
-      if (decision.denied()) {
-        engine.ledger().outstanding().close(stretches);
-        return decision.remaining();
-      }
-      long aheadNanos = Gcra.aheadNanos(reading.nowNanos(), reading.tatNanos());
-      long untilNanos = reading.nowNanos() + aheadNanos + quota.incrementNanos(wanted);
-      engine.ledger().outstanding().place(stretches.get(0), reading, untilNanos);
-      held =
-          new Held(
-              now,
-              transaction.bucketKey(),
-              quota,
-              stretches.get(0),
-              (int) wanted,
-              reading.nowNanos() - before);
-      return wanted;
     }
 
     /** What can't be handed out under the new quota goes back; the rest has come back by itself. */

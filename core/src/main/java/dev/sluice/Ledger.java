@@ -7,6 +7,7 @@ import dev.sluice.gcra.Gcra;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Buckets;
 import dev.sluice.store.Charge;
+import dev.sluice.store.Effect;
 import dev.sluice.store.Reading;
 import dev.sluice.store.TimeSource;
 import java.util.ArrayList;
@@ -15,6 +16,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.function.BiFunction;
+import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -77,6 +80,91 @@ final class Ledger {
       stored(act, charges.size(), e, start);
       throw e;
     }
+  }
+
+  /**
+   * What was charged for a reservation or a lease.
+   *
+   * @param readings what each charge found
+   * @param stretches what each charge has taken and can be given back, null for nothing
+   */
+  record Holding(List<Reading> readings, List<@Nullable Stretch> stretches) {}
+
+  /**
+   * Spends, and follows what was taken until it is given back or left.
+   *
+   * @param alone as above
+   * @param then what comes of it; where it throws, all that was taken stays spent
+   */
+  <T> T hold(List<Charge> charges, boolean alone, Function<Holding, T> then) {
+    List<Stretch> opened = outstanding.open(charges);
+    return orClosed(
+        opened, () -> then.apply(held(charges, charge(Act.SPEND, charges, alone), opened)));
+  }
+
+  /**
+   * Spends without blocking, and follows what was taken until it is given back or left.
+   *
+   * @param alone as above
+   * @param then as above
+   * @param otherwise what comes of a failure
+   */
+  <T> CompletionStage<T> holdAsync(
+      List<Charge> charges,
+      boolean alone,
+      Function<Holding, T> then,
+      Function<Throwable, T> otherwise) {
+    List<Stretch> opened = outstanding.open(charges);
+    return orClosed(
+        opened,
+        () ->
+            chargeAsync(
+                Act.SPEND,
+                charges,
+                alone,
+                (readings, failure) -> {
+                  if (failure != null) {
+                    outstanding.close(opened);
+                    return otherwise.apply(failure);
+                  }
+                  return orClosed(opened, () -> then.apply(held(charges, readings, opened)));
+                }));
+  }
+
+  private <T> T orClosed(List<Stretch> opened, Supplier<T> then) {
+    boolean done = false;
+    try {
+      T result = then.get();
+      done = true;
+      return result;
+    } finally {
+      if (!done) {
+        outstanding.close(opened);
+      }
+    }
+  }
+
+  /** Places what was spent on the time line, and closes the rest. */
+  private Holding held(List<Charge> charges, List<Reading> readings, List<Stretch> opened) {
+    boolean passes = true;
+    for (int i = 0; i < charges.size(); i++) {
+      Reading found = readings.get(i);
+      passes &= charges.get(i).passes(found.nowNanos(), found.tatNanos());
+    }
+    List<@Nullable Stretch> stretches = new ArrayList<>(opened.size());
+    for (int i = 0; i < charges.size(); i++) {
+      Reading found = readings.get(i);
+      Stretch stretch = opened.get(i);
+      long afterNanos = charges.get(i).tatAfterNanos(found.nowNanos(), found.tatNanos(), passes);
+      boolean spent = afterNanos != found.tatNanos();
+      if (spent) {
+        outstanding.place(stretch, found, afterNanos);
+      } else {
+        outstanding.close(stretch);
+      }
+      stretches.add(spent ? stretch : null);
+    }
+    return new Holding(readings, stretches);
   }
 
   /**
@@ -266,17 +354,14 @@ final class Ledger {
     return List.of(
         new Charge(
             charge.key(),
-            Charge.Act.FORGIVE,
-            charge.incrementNanos(),
-            charge.offsetNanos(),
-            Charge.NO_END));
+            Effect.of(Charge.Act.FORGIVE, charge.incrementNanos(), charge.offsetNanos())));
   }
 
   /** What a spend finds after the debt is forgiven. */
   private static List<Reading> afterForgiving(List<Charge> charges, List<Reading> found) {
     Reading before = found.get(0);
     long offsetNanos = charges.get(0).offsetNanos();
-    return Gcra.isInDebt(before.nowNanos(), before.tatNanos(), offsetNanos)
+    return charges.get(0).effect().isInDebt(before.nowNanos(), before.tatNanos())
         ? List.of(new Reading(before.nowNanos(), before.nowNanos() + offsetNanos))
         : found;
   }

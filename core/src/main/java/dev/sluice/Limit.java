@@ -16,7 +16,9 @@ import dev.sluice.store.BucketStore;
 import dev.sluice.store.Buckets;
 import dev.sluice.store.Bulk;
 import dev.sluice.store.Charge;
+import dev.sluice.store.Effect;
 import dev.sluice.store.IdBytes;
+import dev.sluice.store.Outcome;
 import dev.sluice.store.StoreException;
 import dev.sluice.store.TimeSource;
 import java.nio.ByteBuffer;
@@ -40,10 +42,10 @@ import org.jspecify.annotations.Nullable;
  * counts: its name, its quota and whether it has overrides are looked up once, and again when the
  * limits are replaced. It decides as the limiter does, on the same buckets.
  *
- * <p>{@code trySpend} makes no object (with the store in memory, no observer, and an id that is
- * canonical already: IPv4 addresses, numbers, UUIDs, ASCII texts); {@code spend} and {@code check}
- * make one, the decision. Overrides are found by the id as text: a limit that has some makes a text
- * of bytes and numbers.
+ * <p>{@code trySpend} makes no object for a cost up to 63, with the store in memory, no observer,
+ * and an id that is canonical already: IPv4 addresses, numbers, UUIDs, ASCII texts. {@code spend}
+ * and {@code check} make the decision, which is three small ones. Overrides are found by the id as
+ * text: a limit that has some makes a text of bytes and numbers.
  *
  * <p>Thread-safe; blocks as the limiter's verbs do, and throws what they throw.
  */
@@ -53,6 +55,16 @@ public final class Limit {
       LimitName.builder(1, "Limit")
           .message("too many requests ({burst}) in the last {period}")
           .build();
+
+  private static final int SMALL_COSTS = 64;
+
+  private static final Outcome<Boolean> FITS =
+      (id, effect, nowNanos, tatNanos) -> effect.fits(nowNanos, tatNanos);
+  private static final Outcome<Verdict> VERDICT =
+      (id, effect, nowNanos, tatNanos) ->
+          effect.fits(nowNanos, tatNanos)
+              ? Verdict.ALLOWED
+              : effect.isInDebt(nowNanos, tatNanos) ? Verdict.IN_DEBT : Verdict.DENIED;
 
   private final Engine engine;
   private final CurrentLimits limits;
@@ -108,15 +120,46 @@ public final class Limit {
     return Limiter.builder(none, BucketStore.inMemory(time)).time(time).build().limit(ALONE, quota);
   }
 
+  /** What a spend comes to. */
+  private enum Verdict {
+    ALLOWED,
+    DENIED,
+    /** Denied, and the TAT lies further ahead than the bucket is deep. */
+    IN_DEBT
+  }
+
   /** All that follows from the limits and the name. */
   private record Resolved(
-      Limits limits, LimitName name, Terms terms, boolean hasOverrides, Buckets buckets) {}
+      Limits limits,
+      LimitName name,
+      Terms terms,
+      boolean hasOverrides,
+      Buckets buckets,
+      Spends spends) {}
+
+  /**
+   * What spends do to a bucket; those of small costs are kept, so that trySpend makes no object.
+   */
+  private static final class Spends {
+    private final @Nullable Effect[] ofSmallCosts = new Effect[SMALL_COSTS]; // racy, benign: equal
+
+    Effect of(Quota quota, long cost) {
+      Effect known = cost < SMALL_COSTS ? ofSmallCosts[(int) cost] : null;
+      if (known == null) {
+        known = Effect.of(Charge.Act.SPEND, quota.incrementNanos(cost), quota.offsetNanos());
+        if (cost < SMALL_COSTS) {
+          ofSmallCosts[(int) cost] = known;
+        }
+      }
+      return known;
+    }
+  }
 
   private Resolved resolve(Limits now) {
     Terms terms = source.apply(now);
     LimitName name = terms.name();
     boolean hasOverrides = !terms.ofCaller() && !now.overridesOf(name).isEmpty();
-    return new Resolved(now, name, terms, hasOverrides, engine.buckets(name));
+    return new Resolved(now, name, terms, hasOverrides, engine.buckets(name), new Spends());
   }
 
   private Resolved resolved() {
@@ -252,8 +295,7 @@ public final class Limit {
       }
       bulk.add(bytes);
     }
-    bulk.charge(
-        Charge.Act.SPEND, quota.incrementNanos(1), quota.offsetNanos(), now.terms().fits(), spent);
+    bulk.charge(now.spends().of(quota, 1), FITS, spent);
     return spent;
   }
 
@@ -403,24 +445,16 @@ public final class Limit {
     if (!plain || quota == null || cost < 0 || cost > quota.burst() || engine.isObserved()) {
       return decide(Act.SPEND, now, text(id, text), cost).allowed();
     }
-    Terms.Verdict verdict;
+    Verdict verdict;
     try {
-      verdict =
-          now.buckets()
-              .charge(
-                  id,
-                  null,
-                  Charge.Act.SPEND,
-                  quota.incrementNanos(cost),
-                  quota.offsetNanos(),
-                  now.terms().verdict());
+      verdict = now.buckets().charge(id, null, now.spends().of(quota, cost), VERDICT);
     } catch (StoreException e) {
       Transaction spent = Transaction.of(now.terms(), text(id, text)).withCost(cost);
       return engine.onFailure(Act.SPEND, spent, e).allowed();
     }
-    return verdict == Terms.Verdict.IN_DEBT
+    return verdict == Verdict.IN_DEBT
         ? decide(Act.SPEND, now, text(id, text), cost).allowed() // which may forgive the debt
-        : verdict == Terms.Verdict.ALLOWED;
+        : verdict == Verdict.ALLOWED;
   }
 
   private static String text(IdBytes id, @Nullable CharSequence text) {
@@ -447,6 +481,29 @@ public final class Limit {
     if (!canonical) {
       boolean unused = bytes.set(id);
     }
-    return engine.decide(act, now.buckets(), terms(now, id), bytes, id, cost);
+    Terms terms = terms(now, id);
+    Quota quota = terms.quota();
+    if (quota == null || cost < 0 || cost > quota.burst() || engine.isObserved()) {
+      return engine.decide(act, Transaction.of(terms, id).withCost(cost));
+    }
+    Effect effect = effect(act, now, terms, quota, cost);
+    Decision decision;
+    try {
+      decision = now.buckets().charge(bytes, id, effect, terms.decision());
+    } catch (StoreException e) {
+      return engine.onFailure(act, Transaction.of(terms, id, cost), e);
+    }
+    boolean inDebt = decision.denied() && decision.resetInNanos() > quota.offsetNanos();
+    return inDebt && act == Act.SPEND
+        ? engine.decide(act, Transaction.of(terms, id, cost)) // which may forgive it
+        : decision;
+  }
+
+  private static Effect effect(Act act, Resolved now, Terms terms, Quota quota, long cost) {
+    if (act == Act.SPEND && terms == now.terms()) {
+      return now.spends().of(quota, cost);
+    }
+    Charge.Act what = act == Act.SPEND ? Charge.Act.SPEND : Charge.Act.CHECK;
+    return Effect.of(what, quota.incrementNanos(cost), quota.offsetNanos());
   }
 }

@@ -7,6 +7,7 @@ import dev.sluice.limit.IdTexts;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.InvalidRequestException.Field;
 import dev.sluice.store.Charge;
+import dev.sluice.store.Effect;
 import dev.sluice.store.Reading;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -52,7 +53,7 @@ record Plan(Act act, List<Transaction> transactions, List<Charge> charges) {
 
   private static @Nullable Charge charge(Act act, Transaction transaction) {
     if (act == Act.RESET) {
-      return new Charge(transaction.bucketKey(), Charge.Act.RESET, 0, 0, Charge.NO_END);
+      return new Charge(transaction.bucketKey(), Effect.RESET);
     }
     if (transaction.kind() == Kind.RESET_ONLY) {
       throw new InvalidRequestException(
@@ -64,17 +65,20 @@ record Plan(Act act, List<Transaction> transactions, List<Charge> charges) {
     if (quota == null) {
       return null;
     }
-    return new Charge(
-        transaction.bucketKey(),
-        chargeAct(act, transaction),
-        act == Act.REFUND
-            ? refundNanos(transaction, quota)
-            : quota.incrementNanos(transaction.cost()),
-        quota.offsetNanos(),
-        Charge.NO_END);
+    return new Charge(transaction.bucketKey(), effect(act, transaction, quota));
   }
 
-  static Charge.Act chargeAct(Act act, Transaction transaction) {
+  /** What is done to the bucket of a transaction that is held to a quota. */
+  static Effect effect(Act act, Transaction transaction, Quota quota) {
+    // What a check-only transaction never took, it never gets back.
+    boolean takesNothing = act == Act.REFUND && transaction.kind() == Kind.CHECK_ONLY;
+    return Effect.of(
+        chargeAct(act, transaction),
+        takesNothing ? 0 : quota.incrementNanos(transaction.cost()),
+        quota.offsetNanos());
+  }
+
+  private static Charge.Act chargeAct(Act act, Transaction transaction) {
     boolean checkOnly = transaction.kind() == Kind.CHECK_ONLY;
     boolean spendOnly = transaction.kind() == Kind.SPEND_ONLY;
     return switch (act) {
@@ -83,11 +87,6 @@ record Plan(Act act, List<Transaction> transactions, List<Charge> charges) {
       case REFUND -> checkOnly ? Charge.Act.CHECK : Charge.Act.REFUND;
       default -> Charge.Act.CHECK;
     };
-  }
-
-  /** What a check-only transaction never took, it never gets back. */
-  private static long refundNanos(Transaction transaction, Quota quota) {
-    return transaction.kind() == Kind.CHECK_ONLY ? 0 : quota.incrementNanos(transaction.cost());
   }
 
   /** The quota that a transaction is held to; null where it only allows. */
@@ -102,16 +101,22 @@ record Plan(Act act, List<Transaction> transactions, List<Charge> charges) {
     for (Transaction transaction : transactions) {
       Quota quota = limiting(transaction);
       if (quota == null) {
-        decisions.add(unlimited(transaction));
+        decisions.add(Decision.of(transaction, unlimited()));
       } else {
-        Reading reading = readings.get(next++);
-        decisions.add(
-            act == Act.REFUND
-                ? Decision.ofRefund(transaction, quota, refundNanos(transaction, quota), reading)
-                : Decision.ofSpend(transaction, quota, reading));
+        decisions.add(decision(transaction, quota, charges.get(next), readings.get(next)));
+        next++;
       }
     }
     return asHappened(decisions, Plan::limiting);
+  }
+
+  private Decision decision(Transaction transaction, Quota quota, Charge charge, Reading found) {
+    Effect effect = charge.effect();
+    return Decision.of(
+        transaction,
+        act == Act.REFUND
+            ? Answer.ofRefund(effect, quota, found.nowNanos(), found.tatNanos())
+            : Answer.ofSpend(effect, quota, found.nowNanos(), found.tatNanos()));
   }
 
   /**
@@ -143,10 +148,13 @@ record Plan(Act act, List<Transaction> transactions, List<Charge> charges) {
   }
 
   /** Nothing stood in the way of a spend, and nothing was given back by a refund. */
-  private Decision unlimited(@Nullable Transaction transaction) {
-    return act == Act.REFUND
-        ? Decision.nothingRefunded(transaction)
-        : Decision.unlimited(transaction);
+  private Answer unlimited() {
+    return act == Act.REFUND ? Answer.NOTHING_REFUNDED : Answer.UNLIMITED;
+  }
+
+  /** The decision of a batch of one: its own, even where it counts for no batch. */
+  Decision only(List<Decision> decisions) {
+    return decisions.get(0);
   }
 
   /** The decision of the batch, from those of its transactions. */
@@ -157,7 +165,7 @@ record Plan(Act act, List<Transaction> transactions, List<Charge> charges) {
         counting.add(decisions.get(i));
       }
     }
-    return Decision.ofBatch(counting.isEmpty() ? List.of(unlimited(null)) : counting, decisions);
+    return Decision.ofBatch(counting, unlimited(), decisions);
   }
 
   private boolean counts(Kind kind) {

@@ -1,14 +1,13 @@
 package dev.sluice;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.Ledger.Holding;
 import dev.sluice.Outstanding.Lowering;
 import dev.sluice.Outstanding.Stretch;
-import dev.sluice.gcra.Gcra;
 import dev.sluice.gcra.Quota;
-import dev.sluice.store.Charge;
-import dev.sluice.store.Reading;
 import dev.sluice.store.StoreException;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -89,7 +88,14 @@ public final class Reservation implements AutoCloseable {
   private final List<Taken> taken;
   private final AtomicBoolean settled = new AtomicBoolean();
 
-  private Reservation(
+  /**
+   * A reservation.
+   *
+   * @param ledger where it was made
+   * @param present what a bucket is held to at the time of asking, null if its limit is disabled
+   * @param taken what was spent there
+   */
+  Reservation(
       Ledger ledger,
       Function<Transaction, @Nullable Quota> present,
       Decision decision,
@@ -98,78 +104,6 @@ public final class Reservation implements AutoCloseable {
     this.present = present;
     this.decision = decision;
     this.taken = taken;
-  }
-
-  /**
-   * One transaction of a batch, as it was charged.
-   *
-   * @param quota what the bucket was held to
-   * @param reading what was found
-   */
-  record Asked(
-      Transaction transaction, Quota quota, Charge charge, Reading reading, Stretch stretch) {
-
-    /**
-     * All of a batch.
-     *
-     * @param quotaOf what a transaction was held to, null where nothing was charged for it; the
-     *     charges, readings and stretches are those of the others, in their order
-     */
-    static List<Asked> all(
-        List<Transaction> transactions,
-        Function<Transaction, @Nullable Quota> quotaOf,
-        List<Charge> charges,
-        List<Reading> readings,
-        List<Stretch> stretches) {
-      List<Asked> asked = new ArrayList<>(charges.size());
-      for (Transaction transaction : transactions) {
-        Quota quota = quotaOf.apply(transaction);
-        if (quota != null) {
-          int i = asked.size();
-          asked.add(
-              new Asked(transaction, quota, charges.get(i), readings.get(i), stretches.get(i)));
-        }
-      }
-      return asked;
-    }
-
-    boolean wasSpent() {
-      return charge.act().writes()
-          && charge.incrementNanos() > 0
-          && Gcra.roomNanos(aheadNanos(), charge.incrementNanos(), charge.offsetNanos()) >= 0;
-    }
-
-    private long aheadNanos() {
-      return Gcra.aheadNanos(reading.nowNanos(), reading.tatNanos());
-    }
-
-    long tatAfterNanos() {
-      return reading.nowNanos() + aheadNanos() + charge.incrementNanos();
-    }
-  }
-
-  /**
-   * A reservation.
-   *
-   * @param ledger where it was made
-   * @param present what a bucket is held to at the time of asking, null if its limit is disabled
-   * @param asked what was charged there
-   */
-  static Reservation of(
-      Ledger ledger,
-      Function<Transaction, @Nullable Quota> present,
-      Decision decision,
-      List<Asked> asked) {
-    List<Taken> taken = new ArrayList<>();
-    for (Asked one : asked) {
-      if (decision.allowed() && one.wasSpent()) {
-        ledger.outstanding().place(one.stretch, one.reading, one.tatAfterNanos());
-        taken.add(new Taken(one.transaction, one.quota, one.stretch));
-      } else {
-        ledger.outstanding().close(one.stretch);
-      }
-    }
-    return new Reservation(ledger, present, decision, List.copyOf(taken));
   }
 
   /**
@@ -277,8 +211,34 @@ public final class Reservation implements AutoCloseable {
     return refunds;
   }
 
-  /** What one transaction took from one bucket. */
-  private record Taken(Transaction transaction, Quota quota, Stretch stretch) {
+  /**
+   * What one transaction took from one bucket.
+   *
+   * @param quota what the bucket was held to
+   */
+  record Taken(Transaction transaction, Quota quota, Stretch stretch) {
+
+    /**
+     * All that a batch took.
+     *
+     * @param quotaOf what a transaction was held to, null where nothing was charged for it; the
+     *     holding is that of the others, in their order
+     */
+    static List<Taken> all(
+        List<Transaction> transactions,
+        Function<Transaction, @Nullable Quota> quotaOf,
+        Holding holding) {
+      List<Taken> taken = new ArrayList<>(holding.stretches().size());
+      Iterator<@Nullable Stretch> stretches = holding.stretches().iterator();
+      for (Transaction transaction : transactions) {
+        Quota quota = quotaOf.apply(transaction);
+        Stretch stretch = quota == null ? null : stretches.next();
+        if (quota != null && stretch != null) {
+          taken.add(new Taken(transaction, quota, stretch));
+        }
+      }
+      return List.copyOf(taken);
+    }
 
     /** What the tokens are worth under the quota that holds now. */
     long worthNanos(Quota now) {

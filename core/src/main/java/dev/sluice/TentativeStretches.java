@@ -2,7 +2,6 @@ package dev.sluice;
 
 import dev.sluice.Outstanding.Lowering;
 import dev.sluice.Outstanding.Stretch;
-import dev.sluice.gcra.Gcra;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
 import dev.sluice.store.Tentative;
@@ -32,9 +31,8 @@ record TentativeStretches(Outstanding outstanding) implements Tentative {
 
     @Override
     public @Nullable Charge giveBack(Reading found) {
-      long aheadNanos = Gcra.aheadNanos(found.nowNanos(), found.tatNanos());
-      long tatAfterNanos = found.nowNanos() + aheadNanos + charge.incrementNanos();
-      outstanding.place(stretch, found, tatAfterNanos);
+      long afterNanos = charge.tatAfterNanos(found.nowNanos(), found.tatNanos(), true);
+      outstanding.place(stretch, found, afterNanos);
       Lowering made = outstanding.giveBack(stretch, charge.incrementNanos(), charge.offsetNanos());
       refund = made;
       return made == null ? null : made.charge();

@@ -1,6 +1,5 @@
 package dev.sluice;
 
-import dev.sluice.gcra.Gcra;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Coverage;
 import dev.sluice.limit.LimitName;
@@ -20,8 +19,6 @@ final class Terms {
   private final @Nullable Quota quota;
   private final Origin origin;
   private final Coverage coverage;
-  private final Outcome<Boolean> fits;
-  private final Outcome<Verdict> verdict;
   private final Outcome<Decision> decision;
 
   private Terms(LimitName name, @Nullable Quota quota, Origin origin, Coverage coverage) {
@@ -29,23 +26,14 @@ final class Terms {
     this.quota = quota;
     this.origin = origin;
     this.coverage = coverage;
-    long offsetNanos = quota == null ? 0 : quota.offsetNanos();
-    this.fits =
-        (id, incrementNanos, nowNanos, tatNanos) -> {
-          long aheadNanos = Gcra.aheadNanos(nowNanos, tatNanos);
-          return Gcra.roomNanos(aheadNanos, incrementNanos, offsetNanos) >= 0;
-        };
-    this.verdict =
-        (id, incrementNanos, nowNanos, tatNanos) -> {
-          long aheadNanos = Gcra.aheadNanos(nowNanos, tatNanos);
-          if (Gcra.roomNanos(aheadNanos, incrementNanos, offsetNanos) >= 0) {
-            return Verdict.ALLOWED;
-          }
-          return aheadNanos > offsetNanos ? Verdict.IN_DEBT : Verdict.DENIED;
-        };
     this.decision =
-        (id, incrementNanos, nowNanos, tatNanos) ->
-            Decision.ofSpend(this, Objects.requireNonNull(id), incrementNanos, nowNanos, tatNanos);
+        (id, effect, nowNanos, tatNanos) -> {
+          Quota held = Objects.requireNonNull(quota);
+          long cost = effect.incrementNanos() / held.intervalNanos();
+          return Decision.of(
+              Transaction.of(this, Objects.requireNonNull(id), cost),
+              Answer.ofSpend(effect, held, nowNanos, tatNanos));
+        };
   }
 
   static Terms ofDefault(Limits limits, LimitName name) {
@@ -92,28 +80,10 @@ final class Terms {
     return coverage;
   }
 
-  /** Whether a check or a spend is allowed. */
-  Outcome<Boolean> fits() {
-    return fits;
-  }
-
-  /** The same, with a debt told from a plain denial. */
-  Outcome<Verdict> verdict() {
-    return verdict;
-  }
-
   private enum Origin {
     DEFAULT,
     OVERRIDE,
     CALLER
-  }
-
-  /** What a spend comes to. */
-  enum Verdict {
-    ALLOWED,
-    DENIED,
-    /** Denied, and the TAT lies further ahead than the bucket is deep. */
-    IN_DEBT
   }
 
   /** The decision on a check or a spend of an id that is given as a string. */

@@ -78,8 +78,13 @@ public final class Transaction {
   }
 
   static Transaction of(Terms terms, String canonicalId) {
+    return of(terms, canonicalId, 1);
+  }
+
+  /** For a cost that is known to be in its range. */
+  static Transaction of(Terms terms, String canonicalId, long cost) {
     Kind kind = terms.quota() == null ? Kind.ALLOW_ONLY : Kind.CHECK_AND_SPEND;
-    return new Transaction(terms, canonicalId, kind, 1, false);
+    return new Transaction(terms, canonicalId, kind, cost, false);
   }
 
   /**

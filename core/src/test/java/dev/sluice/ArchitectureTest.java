@@ -46,6 +46,7 @@ class ArchitectureTest {
           "Requirement",
           "Decision",
           "DeniedException",
+          "Effect",
           "FailureRule",
           "Gcra",
           "GoDuration",

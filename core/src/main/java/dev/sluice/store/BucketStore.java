@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  *       gives out more than the limit allows, and its documentation says what can be seen.)
  *   <li><b>Its own time.</b> The present is read once for a batch, where the buckets are kept (over
  *       several servers: once for each), never handed in by a caller.
- *   <li><b>The law</b> is {@link Charge#passes} and {@link Charge#tatAfterNanos}.
+ *   <li><b>The law</b> is {@link Effect#passes} and {@link Effect#tatAfterNanos}.
  *   <li><b>Bounded.</b> Every call ends: with readings, or with a {@link StoreException} by the
  *       store's time-out. A live bucket is never forgotten silently.
  * </ul>
@@ -112,17 +112,10 @@ public interface BucketStore extends AutoCloseable {
   default Buckets buckets(String prefix) {
     return new Buckets() {
       @Override
-      public <R> R charge(
-          IdBytes id,
-          @Nullable String text,
-          Charge.Act act,
-          long incrementNanos,
-          long offsetNanos,
-          Outcome<R> outcome) {
-        String key = prefix + (text == null ? id : text);
-        Charge charge = new Charge(key, act, incrementNanos, offsetNanos, Charge.NO_END);
+      public <R> R charge(IdBytes id, @Nullable String text, Effect effect, Outcome<R> outcome) {
+        Charge charge = new Charge(prefix + (text == null ? id : text), effect);
         Reading reading = BucketStore.this.charge(List.of(charge)).get(0);
-        return outcome.of(text, incrementNanos, reading.nowNanos(), reading.tatNanos());
+        return outcome.of(text, effect, reading.nowNanos(), reading.tatNanos());
       }
     };
   }

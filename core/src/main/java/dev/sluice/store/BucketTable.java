@@ -206,49 +206,37 @@ final class BucketTable {
    * @param place its second part
    * @param id for the outcome
    */
-  <R> R charge(
-      long hashTag,
-      long place,
-      Act act,
-      long incrementNanos,
-      long offsetNanos,
-      long untilNanos,
-      @Nullable String id,
-      Outcome<R> outcome) {
-    return charge(
-        hashTag, place, act, incrementNanos, offsetNanos, untilNanos, id, outcome, nanos());
+  <R> R charge(long hashTag, long place, Effect effect, @Nullable String id, Outcome<R> outcome) {
+    return charge(hashTag, place, effect, id, outcome, nanos());
   }
 
   /** The same, by a clock that was read just before. */
   <R> R charge(
       long hashTag,
       long place,
-      Act act,
-      long incrementNanos,
-      long offsetNanos,
-      long untilNanos,
+      Effect effect,
       @Nullable String id,
       Outcome<R> outcome,
       long readNanos) {
     long tag = tag(hashTag);
-    if (act == Act.SPEND) {
-      long tatNanos = spend(tag, place, incrementNanos, offsetNanos, readNanos);
+    if (effect.act() == Act.SPEND) {
+      long tatNanos = spend(tag, place, effect, readNanos);
       if (tatNanos != Lines.LOCKED) {
-        return outcome.of(id, incrementNanos, readNanos, tatNanos);
+        return outcome.of(id, effect, readNanos, tatNanos);
       }
     }
-    return chargeAny(
-        tag, place, act, incrementNanos, offsetNanos, untilNanos, id, outcome, readNanos);
+    return chargeAny(tag, place, effect, id, outcome, readNanos);
   }
 
   /**
    * Spends from a bucket that has a slot, if that fits and nobody else works on it: nearly all that
    * a table in use is asked for. What it needs to know is in the slot; it asks neither the segment
-   * nor its version. All else, and each denial, is {@link #chargeAny}'s, by {@link Law}.
+   * nor its version. All else, and each denial, is {@link #chargeAny}'s, by {@link Effect}.
    *
    * @return the TAT before, {@link Lines#LOCKED} if nothing was done
    */
-  private long spend(long tag, long place, long incrementNanos, long offsetNanos, long nowNanos) {
+  private long spend(long tag, long place, Effect effect, long nowNanos) {
+    long incrementNanos = effect.incrementNanos();
     int index = segmentOf(place);
     long[] slots = Segment.slots(shown, index);
     int at = Lines.find(slots, tag, place);
@@ -262,7 +250,7 @@ final class BucketTable {
     long tatNanos = Lines.isDead(storedNanos, nowNanos) ? Gcra.NO_TAT : storedNanos;
     long aheadNanos = tatNanos == Gcra.NO_TAT ? 0 : tatNanos - nowNanos;
     // LOCKED does not fit: now is not negative, so it lies more than 2^63 ahead.
-    boolean fits = aheadNanos >= 0 && aheadNanos <= offsetNanos - incrementNanos;
+    boolean fits = aheadNanos >= 0 && aheadNanos <= effect.offsetNanos() - incrementNanos;
     long afterNanos = nowNanos + aheadNanos + incrementNanos;
     if (!fits || !Lines.replace(slots, at, tag, storedNanos, afterNanos)) {
       return Lines.LOCKED;
@@ -275,15 +263,15 @@ final class BucketTable {
   private <R> R chargeAny(
       long tag,
       long place,
-      Act act,
-      long incrementNanos,
-      long offsetNanos,
-      long untilNanos,
+      Effect effect,
       @Nullable String id,
       Outcome<R> outcome,
       long readNanos) {
+    Act act = effect.act();
     long roomNanos =
-        Long.compareUnsigned(incrementNanos, offsetNanos) < 0 ? offsetNanos - incrementNanos : 0;
+        Long.compareUnsigned(effect.incrementNanos(), effect.offsetNanos()) < 0
+            ? effect.offsetNanos() - effect.incrementNanos()
+            : 0;
     Segment segment = segments[segmentOf(place)];
     for (int spins = 0; ; spins = Spin.once(spins)) {
       long version = segment.version();
@@ -298,32 +286,24 @@ final class BucketTable {
               || Long.compareUnsigned(storedNanos - readNanos, roomNanos) <= 0;
       long nowNanos = fits && act != Act.REFUND ? readNanos : nanos();
       long tatNanos = Lines.isDead(storedNanos, nowNanos) ? Gcra.NO_TAT : storedNanos;
-      long afterNanos =
-          Law.tatAfterNanos(
-              act,
-              incrementNanos,
-              offsetNanos,
-              untilNanos,
-              nowNanos,
-              tatNanos,
-              Law.passes(act, incrementNanos, offsetNanos, nowNanos, tatNanos));
+      long afterNanos = effect.tatAfterNanos(nowNanos, tatNanos, effect.passes(nowNanos, tatNanos));
       // A reset forgets a full bucket too: its TAT would lie ahead again if the clock steps back.
       // Everything else that leaves a full bucket full leaves its TAT as it is.
       boolean writes = afterNanos != (act == Act.RESET ? storedNanos : tatNanos);
       if (!writes && segment.isStill(version)) {
-        return outcome.of(id, incrementNanos, nowNanos, tatNanos);
+        return outcome.of(id, effect, nowNanos, tatNanos);
       }
       if (storedNanos == Gcra.NO_TAT) {
         nowNanos =
             at < 0
-                ? insert(segment, tag, place, act, incrementNanos, offsetNanos)
-                : chargeForgotten(segment, slots, at, tag, act, incrementNanos, offsetNanos);
+                ? insert(segment, tag, place, effect)
+                : chargeForgotten(segment, slots, at, tag, effect);
         if (nowNanos != EXISTS) {
-          return outcome.of(id, incrementNanos, nowNanos, Gcra.NO_TAT);
+          return outcome.of(id, effect, nowNanos, Gcra.NO_TAT);
         }
       } else if (Lines.replace(slots, at, tag, storedNanos, writes ? afterNanos : storedNanos)) {
         wrote(segment, nowNanos, tatNanos, afterNanos);
-        return outcome.of(id, incrementNanos, nowNanos, tatNanos);
+        return outcome.of(id, effect, nowNanos, tatNanos);
       }
     }
   }
@@ -335,14 +315,7 @@ final class BucketTable {
    *
    * @return the moment of the decision, {@link #EXISTS} if the slot has changed
    */
-  private long chargeForgotten(
-      Segment segment,
-      long[] slots,
-      int at,
-      long tag,
-      Act act,
-      long incrementNanos,
-      long offsetNanos) {
+  private long chargeForgotten(Segment segment, long[] slots, int at, long tag, Effect effect) {
     if (!Lines.lock(slots, at, Gcra.NO_TAT)) {
       return EXISTS;
     }
@@ -353,7 +326,7 @@ final class BucketTable {
         return EXISTS;
       }
       nowNanos = nanos();
-      afterNanos = tatAfterNanos(act, incrementNanos, offsetNanos, nowNanos);
+      afterNanos = tatAfterNanos(effect, nowNanos);
     } finally {
       Lines.unlock(slots, at, afterNanos);
     }
@@ -362,15 +335,9 @@ final class BucketTable {
   }
 
   /** The TAT that an act leaves behind where there was none. */
-  private static long tatAfterNanos(Act act, long incrementNanos, long offsetNanos, long nowNanos) {
-    return Law.tatAfterNanos(
-        act,
-        incrementNanos,
-        offsetNanos,
-        Charge.NO_END,
-        nowNanos,
-        Gcra.NO_TAT,
-        Law.passes(act, incrementNanos, offsetNanos, nowNanos, Gcra.NO_TAT));
+  private static long tatAfterNanos(Effect effect, long nowNanos) {
+    boolean passes = effect.passes(nowNanos, Gcra.NO_TAT);
+    return effect.tatAfterNanos(nowNanos, Gcra.NO_TAT, passes);
   }
 
   /**
@@ -378,8 +345,7 @@ final class BucketTable {
    *
    * @return the moment of the decision, {@link #EXISTS} if there is a bucket by now
    */
-  private long insert(
-      Segment segment, long tag, long place, Act act, long incrementNanos, long offsetNanos) {
+  private long insert(Segment segment, long tag, long place, Effect effect) {
     for (int spins = 0; ; spins = Spin.once(spins)) {
       long nowNanos;
       segment.lock();
@@ -388,7 +354,7 @@ final class BucketTable {
           return EXISTS;
         }
         nowNanos = nanos();
-        long afterNanos = tatAfterNanos(act, incrementNanos, offsetNanos, nowNanos);
+        long afterNanos = tatAfterNanos(effect, nowNanos);
         if (afterNanos == Gcra.NO_TAT || claimed(segment, tag, place, nowNanos, afterNanos)) {
           return nowNanos;
         }

@@ -1,6 +1,5 @@
 package dev.sluice.store;
 
-import dev.sluice.store.Charge.Act;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,20 +18,12 @@ public interface Buckets {
    * @param <R> the answer
    * @param id the id, canonical, not empty; not kept
    * @param text the same id as text, for the outcome; null if that does not ask for it
-   * @param act what is to be done, not a reset; a refund does not expire
-   * @param incrementNanos as in {@link Charge}
-   * @param offsetNanos as in {@link Charge}
+   * @param effect what is to be done, not a reset
    * @param outcome makes the answer
    * @return the answer
    * @throws StoreException if the store could not decide
    */
-  <R> R charge(
-      IdBytes id,
-      @Nullable String text,
-      Act act,
-      long incrementNanos,
-      long offsetNanos,
-      Outcome<R> outcome);
+  <R> R charge(IdBytes id, @Nullable String text, Effect effect, Outcome<R> outcome);
 
   /**
    * Starts a bulk of decisions.

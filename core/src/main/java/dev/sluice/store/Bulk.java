@@ -1,7 +1,5 @@
 package dev.sluice.store;
 
-import dev.sluice.store.Charge.Act;
-
 /**
  * Many buckets of one limit that are decided on independently, with few readings of the clock: the
  * store may look all of them up at once. Not a batch: each is spent or denied for itself.
@@ -20,13 +18,10 @@ public interface Bulk {
   /**
    * Decides on all that were added, in their order; a bucket may be among them more than once.
    *
-   * @param act what is to be done, not a reset
-   * @param incrementNanos as in {@link Charge}, for each
-   * @param offsetNanos as in {@link Charge}
+   * @param effect what is to be done with each, not a reset
    * @param outcome makes the answers; it is not told the ids
    * @param answers where they go, from the first element
    * @throws StoreException if the store could not decide; those before may have been charged
    */
-  void charge(
-      Act act, long incrementNanos, long offsetNanos, Outcome<Boolean> outcome, boolean[] answers);
+  void charge(Effect effect, Outcome<Boolean> outcome, boolean[] answers);
 }

@@ -5,45 +5,86 @@ import dev.sluice.gcra.Gcra;
 /**
  * One act on one bucket, as plain data: all that a store needs to know.
  *
- * <p>Immutable and thread-safe. The two methods are the whole law of a store, so that every store
- * on the JVM shares them and every other one (a script in a server) has one text to follow.
+ * <p>Immutable and thread-safe.
  *
  * @param key the bucket key, not empty; opaque to the store
- * @param act what is to be done
- * @param incrementNanos the time that the act adds to the TAT or gives back, 0 to {@code
- *     offsetNanos}; 0 for a reset
- * @param offsetNanos the burst offset τ of the bucket's limit, positive; 0 for a reset
- * @param untilNanos for a {@link Act#REFUND} the instant, unsigned, from which there is nothing
- *     left to give back: at most {@code untilNanos − now} is refunded. {@link #NO_END} for none.
+ * @param effect what is to be done
  */
-public record Charge(String key, Act act, long incrementNanos, long offsetNanos, long untilNanos) {
+public record Charge(String key, Effect effect) {
 
   /** The {@link #untilNanos} of a refund that does not expire: the end of unsigned time. */
   public static final long NO_END = -1L;
 
   /**
-   * Whether the act lets its batch pass.
+   * Makes a charge of the parts of its effect.
+   *
+   * @param key the bucket key, not empty; opaque to the store
+   * @param act as in {@link Effect}
+   * @param incrementNanos as in {@link Effect}
+   * @param offsetNanos as in {@link Effect}
+   * @param untilNanos as in {@link Effect}
+   */
+  public Charge(String key, Act act, long incrementNanos, long offsetNanos, long untilNanos) {
+    this(key, new Effect(act, incrementNanos, offsetNanos, untilNanos));
+  }
+
+  /**
+   * What is to be done.
+   *
+   * @return the effect's act
+   */
+  public Act act() {
+    return effect.act();
+  }
+
+  /**
+   * The time that the act adds to the TAT or gives back.
+   *
+   * @return the effect's increment
+   */
+  public long incrementNanos() {
+    return effect.incrementNanos();
+  }
+
+  /**
+   * The burst offset τ of the bucket's limit.
+   *
+   * @return the effect's offset
+   */
+  public long offsetNanos() {
+    return effect.offsetNanos();
+  }
+
+  /**
+   * The instant from which a refund gives nothing back.
+   *
+   * @return the effect's end, unsigned
+   */
+  public long untilNanos() {
+    return effect.untilNanos();
+  }
+
+  /**
+   * As {@link Effect#passes}.
    *
    * @param nowNanos the store's present
    * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none
    * @return false only where the act votes and does not fit
    */
   public boolean passes(long nowNanos, long tatNanos) {
-    return Law.passes(act, incrementNanos, offsetNanos, nowNanos, tatNanos);
+    return effect.passes(nowNanos, tatNanos);
   }
 
   /**
-   * The TAT that the store keeps afterwards.
+   * As {@link Effect#tatAfterNanos}.
    *
    * @param nowNanos the store's present
    * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none
    * @param batchPasses whether every charge of the batch {@link #passes}
-   * @return the TAT to keep, {@code tatNanos} itself where nothing is to be written, {@link
-   *     Gcra#NO_TAT} (or any instant that is not after now) where the bucket is to be forgotten
+   * @return the TAT to keep
    */
   public long tatAfterNanos(long nowNanos, long tatNanos, boolean batchPasses) {
-    return Law.tatAfterNanos(
-        act, incrementNanos, offsetNanos, untilNanos, nowNanos, tatNanos, batchPasses);
+    return effect.tatAfterNanos(nowNanos, tatNanos, batchPasses);
   }
 
   /** What a charge does. */

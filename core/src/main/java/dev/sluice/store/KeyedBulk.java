@@ -1,6 +1,5 @@
 package dev.sluice.store;
 
-import dev.sluice.store.Charge.Act;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -21,12 +20,11 @@ final class KeyedBulk implements Bulk {
   }
 
   @Override
-  public void charge(
-      Act act, long incrementNanos, long offsetNanos, Outcome<Boolean> outcome, boolean[] answers) {
+  public void charge(Effect effect, Outcome<Boolean> outcome, boolean[] answers) {
     IdBytes bytes = IdBytes.ofThisThread();
     for (int i = 0; i < ids.size(); i++) {
       boolean unused = bytes.set(ids.get(i));
-      answers[i] = buckets.charge(bytes, null, act, incrementNanos, offsetNanos, outcome);
+      answers[i] = buckets.charge(bytes, null, effect, outcome);
     }
   }
 }

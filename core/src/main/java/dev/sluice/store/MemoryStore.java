@@ -54,12 +54,9 @@ public final class MemoryStore implements BucketStore {
     return table.charge(
         tag,
         place,
-        charge.act(),
-        charge.incrementNanos(),
-        charge.offsetNanos(),
-        charge.untilNanos(),
+        charge.effect(),
         null,
-        (text, incrementNanos, nowNanos, tatNanos) -> List.of(new Reading(nowNanos, tatNanos)));
+        (text, effect, nowNanos, tatNanos) -> List.of(new Reading(nowNanos, tatNanos)));
   }
 
   @Override

@@ -16,10 +16,10 @@ public interface Outcome<R> {
    * The answer.
    *
    * @param id the id that was asked for, as the caller gave it as text
-   * @param incrementNanos the increment that was charged
+   * @param effect what was to be done
    * @param nowNanos the store's present, as in {@link Reading}
    * @param tatNanos the TAT before the act, as in {@link Reading}
    * @return the answer
    */
-  R of(@Nullable String id, long incrementNanos, long nowNanos, long tatNanos);
+  R of(@Nullable String id, Effect effect, long nowNanos, long tatNanos);
 }

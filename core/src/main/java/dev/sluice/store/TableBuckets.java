@@ -1,6 +1,5 @@
 package dev.sluice.store;
 
-import dev.sluice.store.Charge.Act;
 import org.jspecify.annotations.Nullable;
 
 /** The buckets of one limit in a table: the hash of the prefix is kept. Thread-safe. */
@@ -18,17 +17,11 @@ final class TableBuckets implements Buckets {
   }
 
   @Override
-  public <R> R charge(
-      IdBytes id,
-      @Nullable String text,
-      Act act,
-      long incrementNanos,
-      long offsetNanos,
-      Outcome<R> outcome) {
+  public <R> R charge(IdBytes id, @Nullable String text, Effect effect, Outcome<R> outcome) {
     SipHash hash = id.hashAfter(prefixHash);
     long tag = hash.first();
     long place = hash.second();
-    return table.charge(tag, place, act, incrementNanos, offsetNanos, Charge.NO_END, text, outcome);
+    return table.charge(tag, place, effect, text, outcome);
   }
 
   @Override

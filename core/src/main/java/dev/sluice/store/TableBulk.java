@@ -1,7 +1,5 @@
 package dev.sluice.store;
 
-import dev.sluice.store.Charge.Act;
-
 /**
  * A bulk on a table. Decisions one by one would each wait for memory; here all lines are touched
  * before the first decision, so that the processor fetches many at a time.
@@ -32,24 +30,13 @@ final class TableBulk implements Bulk {
   }
 
   @Override
-  public void charge(
-      Act act, long incrementNanos, long offsetNanos, Outcome<Boolean> outcome, boolean[] answers) {
+  public void charge(Effect effect, Outcome<Boolean> outcome, boolean[] answers) {
     for (int from = 0; from < size; from += AT_ONCE) {
       int to = Math.min(from + AT_ONCE, size);
       touch(from, to);
       long nowNanos = table.nanos();
       for (int i = from; i < to; i++) {
-        answers[i] =
-            table.charge(
-                tags[i],
-                places[i],
-                act,
-                incrementNanos,
-                offsetNanos,
-                Charge.NO_END,
-                null,
-                outcome,
-                nowNanos);
+        answers[i] = table.charge(tags[i], places[i], effect, null, outcome, nowNanos);
       }
     }
   }

@@ -37,12 +37,9 @@ public class BucketTableLincheckTest {
     return table.<Long>charge(
         tag(key),
         place(key),
-        act,
-        incrementNanos,
-        offsetNanos,
-        Charge.NO_END,
+        Effect.of(act, incrementNanos, offsetNanos),
         null,
-        (id, increment, nowNanos, tatNanos) -> tatNanos);
+        (id, effect, nowNanos, tatNanos) -> tatNanos);
   }
 
   private static long tag(int key) {

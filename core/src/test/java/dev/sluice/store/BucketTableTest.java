@@ -338,14 +338,7 @@ class BucketTableTest {
     for (long tag = 1; tag <= bound; tag++) {
       boolean unused =
           table.<Boolean>charge(
-              tag,
-              0,
-              Act.SPEND,
-              SECOND,
-              BURST * SECOND,
-              Charge.NO_END,
-              null,
-              (id, i, n, t) -> true);
+              tag, 0, Effect.of(Act.SPEND, SECOND, BURST * SECOND), null, (id, e, n, t) -> true);
     }
     assertThatThrownBy(() -> table.makeRoom(1, nowNanos.get())).isInstanceOf(StoreException.class);
     nowNanos.addAndGet(SECOND);

@@ -104,12 +104,9 @@ class HostileKeysTest {
     return table.<Long>charge(
         hash.first(),
         hash.second(),
-        Charge.Act.SPEND,
-        1 + id,
-        1 + id,
-        Charge.NO_END,
+        Effect.of(Charge.Act.SPEND, 1 + id, 1 + id),
         null,
-        (text, increment, nowNanos, tatNanos) -> tatNanos);
+        (text, effect, nowNanos, tatNanos) -> tatNanos);
   }
 
   @Test

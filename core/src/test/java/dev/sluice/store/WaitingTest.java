@@ -169,12 +169,9 @@ class WaitingTest {
         table.<Boolean>charge(
             9,
             place(segment),
-            act,
-            SECOND,
-            BURST * SECOND,
-            Charge.NO_END,
+            Effect.of(act, SECOND, BURST * SECOND),
             null,
-            (id, incrementNanos, nowNanos, tatNanos) -> true,
+            (id, effect, nowNanos, tatNanos) -> true,
             SECOND);
   }
 

@@ -41,7 +41,8 @@ final class Instrumenter {
 
   /** Their objects belong to one thread: its fields and arrays are nobody else's. */
   private static final Set<String> CONFINED =
-      Set.of("TableBatch", "TableBulk", "IdBytes", "SipHash", "Utf8", "Snapshot", "Charge", "Law");
+      Set.of(
+          "TableBatch", "TableBulk", "IdBytes", "SipHash", "Utf8", "Snapshot", "Charge", "Effect");
 
   private final Sites sites;
 

@@ -26,7 +26,7 @@ final class HotPath {
     if (!logins.trySpend(address)) { // text, UTF-8 bytes or a number; no object is made
       return "429";
     }
-    Decision second = logins.spend(address); // one object: the decision
+    Decision second = logins.spend(address); // three small objects: the decision and its parts
     // end: handle
     return second.allowed() ? "200" : "429 in " + second.retryIn().toSeconds() + " s";
   }

@@ -1,0 +1,74 @@
+package dev.sluice;
+
+import dev.sluice.gcra.Gcra;
+import dev.sluice.gcra.Quota;
+import dev.sluice.store.Effect;
+
+/**
+ * What a decision says in numbers: all of it follows from the quota, and from what the store found.
+ *
+ * @param remaining whole tokens
+ * @param retryInNanos until the same cost can be spent (again)
+ * @param resetInNanos until the bucket is full
+ * @param nowNanos the moment of the decision
+ */
+record Answer(
+    boolean allowed, long remaining, long retryInNanos, long resetInNanos, long nowNanos) {
+
+  private static final long DEGRADED_RETRY_NANOS = 1_000_000_000;
+
+  /** Nothing stood in the way: nothing limits the id, or there was nothing to check. */
+  static final Answer UNLIMITED = new Answer(true, Long.MAX_VALUE, 0, 0, 0);
+
+  /** A refund where nothing limits the id: there is no bucket to give anything back to. */
+  static final Answer NOTHING_REFUNDED = new Answer(false, Long.MAX_VALUE, 0, 0, 0);
+
+  /** What a spend, or a check of one, comes to. */
+  static Answer ofSpend(Effect effect, Quota quota, long nowNanos, long tatNanos) {
+    long incrementNanos = effect.incrementNanos();
+    long aheadNanos = Gcra.aheadNanos(nowNanos, tatNanos);
+    long roomNanos = Gcra.roomNanos(aheadNanos, incrementNanos, effect.offsetNanos());
+    boolean allowed = roomNanos >= 0;
+    long resetInNanos = allowed ? aheadNanos + incrementNanos : aheadNanos;
+    return new Answer(
+        allowed,
+        remaining(quota, resetInNanos),
+        Gcra.retryInNanos(roomNanos, incrementNanos),
+        resetInNanos,
+        nowNanos);
+  }
+
+  /** What a refund comes to: allowed if something was given back. */
+  static Answer ofRefund(Effect effect, Quota quota, long nowNanos, long tatNanos) {
+    long aheadNanos = Gcra.aheadNanos(nowNanos, tatNanos);
+    long resetInNanos = Gcra.aheadAfterRefundNanos(aheadNanos, effect.incrementNanos());
+    return new Answer(
+        resetInNanos != aheadNanos, remaining(quota, resetInNanos), 0, resetInNanos, nowNanos);
+  }
+
+  /** What a failure rule says without any bucket; a denial sends the client away for a second. */
+  static Answer ofRule(boolean allowed, long nowNanos) {
+    long waitNanos = allowed ? 0 : DEGRADED_RETRY_NANOS;
+    return new Answer(allowed, 0, waitNanos, waitNanos, nowNanos);
+  }
+
+  /** This answer to a spend that fits and did not happen, as another one denied the batch. */
+  Answer unspent(long cost, Quota quota) {
+    long aheadNanos = resetInNanos - quota.incrementNanos(cost);
+    return new Answer(true, remaining(quota, aheadNanos), 0, aheadNanos, nowNanos);
+  }
+
+  private static long remaining(Quota quota, long aheadNanos) {
+    return Gcra.remaining(aheadNanos, quota.intervalNanos(), quota.offsetNanos());
+  }
+
+  boolean isStricterThan(Answer other) {
+    if (allowed != other.allowed) {
+      return !allowed;
+    }
+    if (retryInNanos != other.retryInNanos) {
+      return retryInNanos > other.retryInNanos;
+    }
+    return remaining < other.remaining;
+  }
+}

@@ -1,0 +1,133 @@
+package dev.sluice.store;
+
+import dev.sluice.gcra.Gcra;
+import dev.sluice.store.Charge.Act;
+
+/**
+ * What a charge does to a bucket, whichever it is: whether it fits, and what it leaves behind.
+ *
+ * <p>Immutable and thread-safe; no method allocates. The methods are the whole law of a store, so
+ * that every store on the JVM shares them and every other one (a script in a server) has one text
+ * to follow.
+ *
+ * @param act what is to be done
+ * @param incrementNanos the time that the act adds to the TAT or gives back, 0 to {@code
+ *     offsetNanos}; 0 for a reset
+ * @param offsetNanos the burst offset τ of the bucket's limit, positive; 0 for a reset
+ * @param untilNanos for a {@link Act#REFUND} the instant, unsigned, from which there is nothing
+ *     left to give back: at most {@code untilNanos − now} is refunded. {@link Charge#NO_END} for
+ *     none.
+ */
+public record Effect(Act act, long incrementNanos, long offsetNanos, long untilNanos) {
+
+  /** Forgets the bucket. */
+  public static final Effect RESET = of(Act.RESET, 0, 0);
+
+  /**
+   * Returns an effect without an end.
+   *
+   * @param act what is to be done
+   * @param incrementNanos as in the constructor
+   * @param offsetNanos as in the constructor
+   * @return the effect
+   */
+  public static Effect of(Act act, long incrementNanos, long offsetNanos) {
+    return new Effect(act, incrementNanos, offsetNanos, Charge.NO_END);
+  }
+
+  /**
+   * Whether the increment fits into the bucket. Of interest for an act that spends or checks.
+   *
+   * @param nowNanos the store's present
+   * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none
+   * @return false if the act would have to be denied
+   */
+  public boolean fits(long nowNanos, long tatNanos) {
+    return roomNanos(nowNanos, tatNanos) >= 0;
+  }
+
+  /**
+   * Returns what would be left of the burst offset after the act.
+   *
+   * @param nowNanos the store's present
+   * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none
+   * @return as {@link Gcra#roomNanos}: negative where the act must be denied
+   */
+  public long roomNanos(long nowNanos, long tatNanos) {
+    long aheadNanos = Gcra.aheadNanos(nowNanos, tatNanos);
+    return Gcra.roomNanos(
+        act == Act.FORGIVE ? Math.min(aheadNanos, offsetNanos) : aheadNanos,
+        incrementNanos,
+        offsetNanos);
+  }
+
+  /**
+   * Whether the bucket is in debt: its TAT lies further ahead than the bucket is deep.
+   *
+   * @param nowNanos the store's present
+   * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none
+   * @return true if the TAT is later than now + τ
+   */
+  public boolean isInDebt(long nowNanos, long tatNanos) {
+    return Gcra.isInDebt(nowNanos, tatNanos, offsetNanos);
+  }
+
+  /**
+   * Whether the act lets its batch pass.
+   *
+   * @param nowNanos the store's present
+   * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none
+   * @return false only where the act votes and does not fit
+   */
+  public boolean passes(long nowNanos, long tatNanos) {
+    return !act.votes() || fits(nowNanos, tatNanos);
+  }
+
+  /**
+   * The TAT that the store keeps afterwards.
+   *
+   * @param nowNanos the store's present
+   * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none
+   * @param batchPasses whether every charge of the batch {@link #passes}
+   * @return the TAT to keep, {@code tatNanos} itself where nothing is to be written, {@link
+   *     Gcra#NO_TAT} (or any instant that is not after now) where the bucket is to be forgotten
+   */
+  public long tatAfterNanos(long nowNanos, long tatNanos, boolean batchPasses) {
+    return switch (act) {
+      case CHECK -> tatNanos;
+      case RESET -> batchPasses ? Gcra.NO_TAT : tatNanos;
+      case SPEND, SPEND_ONLY -> spentNanos(nowNanos, tatNanos, batchPasses);
+      case FORGIVE -> spentNanos(nowNanos, forgivenNanos(nowNanos, tatNanos), batchPasses);
+      case REFUND -> batchPasses ? refundedNanos(nowNanos, tatNanos) : tatNanos;
+    };
+  }
+
+  /** A spend that is denied, and one of nothing, leave the TAT alone. */
+  private long spentNanos(long nowNanos, long tatNanos, boolean batchPasses) {
+    return batchPasses && incrementNanos > 0 && fits(nowNanos, tatNanos)
+        ? nowNanos + Gcra.aheadNanos(nowNanos, tatNanos) + incrementNanos
+        : tatNanos;
+  }
+
+  private long forgivenNanos(long nowNanos, long tatNanos) {
+    return isInDebt(nowNanos, tatNanos) ? nowNanos + offsetNanos : tatNanos;
+  }
+
+  private long refundedNanos(long nowNanos, long tatNanos) {
+    long refundNanos = refundableNanos(nowNanos);
+    if (refundNanos == 0 || Long.compareUnsigned(tatNanos, nowNanos) <= 0) {
+      return tatNanos;
+    }
+    return Long.compareUnsigned(tatNanos - nowNanos, refundNanos) <= 0
+        ? nowNanos
+        : tatNanos - refundNanos;
+  }
+
+  private long refundableNanos(long nowNanos) {
+    if (Long.compareUnsigned(untilNanos, nowNanos) <= 0) {
+      return 0;
+    }
+    long leftNanos = untilNanos - nowNanos;
+    return Long.compareUnsigned(leftNanos, incrementNanos) < 0 ? leftNanos : incrementNanos;
+  }
+}
