@@ -11,6 +11,7 @@ import dev.sluice.server.service.ConfigException;
 import dev.sluice.server.service.ServerConfig;
 import dev.sluice.server.service.Service;
 import dev.sluice.store.StoreException;
+import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -97,6 +98,14 @@ final class ServeCommand implements Callable<Integer> {
   private String http = "127.0.0.1:8080";
 
   @Option(
+      names = "--resp",
+      paramLabel = "ADDR",
+      description =
+          "Where to listen for Redis clients, host:port: CL.THROTTLE, SLUICE.SPEND and others"
+              + " (nowhere if not given).")
+  private @Nullable String resp;
+
+  @Option(
       names = "--host",
       paramLabel = "NAME",
       description =
@@ -147,8 +156,8 @@ final class ServeCommand implements Callable<Integer> {
     console
         .err()
         .printf(
-            "listening on http://%s (%s store, %s)%n",
-            HostPort.format(service.address()),
+            "listening on %s (%s store, %s)%n",
+            addresses(service),
             Stores.shown(store),
             files.none() ? "sample limits" : "watching the limit files");
     Runtime.getRuntime().addShutdownHook(new Thread(service::close, "sluice-shutdown"));
@@ -167,18 +176,29 @@ final class ServeCommand implements Callable<Integer> {
             .missingDefaults(onMissing())
             .table(table())
             .snapshot(snapshot())
-            .store(storePasswords.access(store));
+            .store(storePasswords.access(store))
+            .resp(resp == null ? null : address("--resp", resp));
     failureRules.applyTo(server);
     return server.build();
   }
 
   private ServerConfig.Http http() {
+    return new ServerConfig.Http(
+        address("--http", http), Set.copyOf(hosts), Set.copyOf(origins), requestLog);
+  }
+
+  private static InetSocketAddress address(String option, String text) {
     try {
-      return new ServerConfig.Http(
-          HostPort.parse(http), Set.copyOf(hosts), Set.copyOf(origins), requestLog);
+      return HostPort.parse(text);
     } catch (IllegalArgumentException e) {
-      throw new InputException("--http: " + e.getMessage());
+      throw new InputException(option + ": " + e.getMessage());
     }
+  }
+
+  private static String addresses(Service service) {
+    List<InetSocketAddress> all = service.addresses();
+    String http = "http://" + HostPort.format(all.get(0));
+    return all.size() == 1 ? http : http + " and redis://" + HostPort.format(all.get(1));
   }
 
   private MissingDefault onMissing() {

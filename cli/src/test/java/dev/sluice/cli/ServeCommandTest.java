@@ -40,8 +40,40 @@ import org.junit.jupiter.params.provider.ValueSource;
 final class ServeCommandTest {
 
   private static final Duration PATIENCE = Duration.ofSeconds(30);
-  private static final Pattern READY = Pattern.compile("listening on (http://\\S+) \\(.*\\)");
+  private static final Pattern READY = Pattern.compile("listening on (http://\\S+) .*\\(.*\\)");
   private static final HttpClient CLIENT = HttpClient.newHttpClient();
+
+  @Test
+  void server_answersRedisClients_whereItIsAsked(@TempDir Path folder) throws Exception {
+    Path limits = folder.resolve("limits.yml");
+    Files.writeString(limits, limitsOf(3));
+    try (CliProcess cli =
+            CliProcess.start(
+                "serve",
+                "--http",
+                "127.0.0.1:0",
+                "--resp",
+                "127.0.0.1:0",
+                "--limits",
+                limits.toString());
+        BufferedReader err = cli.err()) {
+      String line = until(err, "listening");
+      Matcher redis = Pattern.compile("redis://127.0.0.1:(\\d+)").matcher(line);
+      assertThat(redis.find()).as(line).isTrue();
+      try (Socket socket =
+          new Socket(InetAddress.getLoopbackAddress(), Integer.parseInt(redis.group(1)))) {
+        socket.setSoTimeout((int) PATIENCE.toMillis());
+        socket
+            .getOutputStream()
+            .write("CL.THROTTLE k 0 1 60\r\n".getBytes(StandardCharsets.US_ASCII));
+        byte[] reply = socket.getInputStream().readNBytes(24);
+        assertThat(new String(reply, StandardCharsets.US_ASCII))
+            .isEqualTo("*5\r\n:0\r\n:1\r\n:0\r\n:-1\r\n:60\r\n".substring(0, 24));
+      }
+    }
+    assertThat(Cli.run("serve", "--http", "127.0.0.1:0", "--resp", "nowhere").err())
+        .contains("--resp: ");
+  }
 
   @Test
   void server_answers_followsItsFiles_andStopsWhenTold(@TempDir Path folder) throws Exception {

@@ -11,7 +11,14 @@ public final class AddressException extends RuntimeException {
     super(message, cause);
   }
 
-  static AddressException of(InetSocketAddress address, Throwable failure) {
+  /**
+   * Says why a port can't be opened, and what to do.
+   *
+   * @param address where it should listen
+   * @param failure what the network said; its first cause counts
+   * @return the exception
+   */
+  public static AddressException of(InetSocketAddress address, Throwable failure) {
     Throwable cause = failure;
     while (cause.getCause() != null) {
       cause = cause.getCause();

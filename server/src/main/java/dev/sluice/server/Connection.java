@@ -1,23 +1,18 @@
 package dev.sluice.server;
 
-import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
-import io.netty.channel.ChannelDuplexHandler;
 import io.netty.channel.ChannelHandlerContext;
-import io.netty.channel.ChannelOption;
 import io.netty.channel.socket.ChannelInputShutdownEvent;
 import io.netty.handler.codec.http2.Http2Connection;
 import io.netty.handler.codec.http2.Http2ConnectionAdapter;
 import io.netty.handler.codec.http2.Http2ConnectionHandler;
 import io.netty.util.AttributeKey;
-import java.net.SocketAddress;
 import java.util.ArrayDeque;
 import java.util.LinkedHashSet;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -32,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  */
 
 /** One connection and its requests in flight. Belongs to its event loop, but for what says so. */
-final class Connection extends ChannelDuplexHandler {
+final class Connection extends Client {
 
   /** The most requests in flight of one HTTP/1.1 connection; more are read when these are done. */
   static final int MAX_PIPELINED = 64;
@@ -47,27 +42,20 @@ final class Connection extends ChannelDuplexHandler {
   private static final int MAX_LOOSE = 64 << 10;
   private static final long NEVER = Long.MIN_VALUE;
 
-  private final Traffic traffic;
   private final Channel channel;
-  private final Object key;
-  private final Traffic.Peer peer;
   private final ArrayDeque<ByteBuf> held = new ArrayDeque<>();
   private final Set<Exchange> exchanges = new LinkedHashSet<>();
-  private @Nullable ChannelHandlerContext context;
   private @Nullable Object heldEvent;
   private boolean forwarding;
   private boolean paused;
   private boolean resumes;
   private volatile boolean http2;
   private boolean inputEnded;
-  private final AtomicBoolean doomed = new AtomicBoolean();
   private final AtomicBoolean saidGoodbye = new AtomicBoolean();
   private long unreadBytes;
   private long looseBytes;
   private long looseChargedBytes;
   private long looseSinceNanos;
-
-  private final AtomicLong heldBytes = new AtomicLong();
 
   // Written by the event loop, read by all; racy, benign because they only choose who goes first.
   private volatile int requests;
@@ -75,21 +63,14 @@ final class Connection extends ChannelDuplexHandler {
   private volatile boolean waitsForClient;
   private volatile long quietSinceNanos = System.nanoTime();
 
-  Connection(Traffic traffic, Channel channel, Object key, Traffic.Peer peer) {
-    this.traffic = traffic;
-    this.channel = channel;
-    this.key = key;
-    this.peer = peer;
+  Connection(Traffic.Accepted accepted) {
+    super(accepted);
+    this.channel = accepted.channel();
     channel.attr(KEY).set(this);
   }
 
   static Connection of(Channel channel) {
     return channel.attr(KEY).get();
-  }
-
-  @Override
-  public void handlerAdded(ChannelHandlerContext added) {
-    context = added;
   }
 
   @Override
@@ -135,7 +116,7 @@ final class Connection extends ChannelDuplexHandler {
         ByteBuf slice = last ? held.remove() : next.readRetainedSlice(SLICE);
         if (!charged(slice.readableBytes())) {
           slice.release();
-          traffic.close(this, "no room for its headers; it held %s bytes");
+          close("no room for its headers; it held %s bytes");
           return;
         }
         ctx.fireChannelRead(slice);
@@ -203,14 +184,14 @@ final class Connection extends ChannelDuplexHandler {
           @Override
           public void onGoAwaySent(int lastStreamId, long errorCode, ByteBuf debugData) {
             if (errorCode != 0) {
-              traffic.brokenBy(channel, "HTTP/2 error " + errorCode);
+              broken("HTTP/2 error " + errorCode);
             }
           }
         });
   }
 
   private boolean isShut() {
-    return doomed.get()
+    return isDoomed()
         || !channel.isWritable()
         || (!http2 && (exchanges.size() >= MAX_PIPELINED || unreadBytes >= MAX_UNREAD));
   }
@@ -224,7 +205,7 @@ final class Connection extends ChannelDuplexHandler {
 
   /** Not at once: this may be called amid a flush, and what goes on may flush too. */
   private void resumeSoon() {
-    if (resumes || !paused || doomed.get()) {
+    if (resumes || !paused || isDoomed()) {
       return;
     }
     resumes = true;
@@ -233,7 +214,7 @@ final class Connection extends ChannelDuplexHandler {
 
   private void resume() {
     resumes = false;
-    ChannelHandlerContext ctx = context;
+    ChannelHandlerContext ctx = context();
     if (ctx == null || ctx.isRemoved()) {
       return;
     }
@@ -286,7 +267,7 @@ final class Connection extends ChannelDuplexHandler {
 
   /** Closes when all is answered that a client asked before it ended its side. */
   private void endIfAllAre(Predicate<Exchange> hopeless) {
-    ChannelHandlerContext ctx = context;
+    ChannelHandlerContext ctx = context();
     if (ctx != null
         && inputEnded
         && !forwarding
@@ -306,25 +287,6 @@ final class Connection extends ChannelDuplexHandler {
     return exchanges.size() == 1 && held.isEmpty();
   }
 
-  boolean charge(long bytes, boolean large) {
-    return !doomed.get() && traffic.tryCharge(this, bytes, large);
-  }
-
-  private void release(long bytes) {
-    if (!doomed.get()) {
-      traffic.charge(this, -bytes);
-    }
-  }
-
-  /** Gives back everything; any thread may call it. */
-  void releaseAll() {
-    traffic.charge(this, -heldBytes.get());
-  }
-
-  void hold(long bytes) {
-    heldBytes.addAndGet(bytes);
-  }
-
   /** The oldest request began, went on, or ended. */
   void changed() {
     requests = exchanges.size();
@@ -342,8 +304,9 @@ final class Connection extends ChannelDuplexHandler {
     }
   }
 
-  /** Tells an HTTP/2 client that its connection ends; any thread may call it. */
-  void sayGoodbye() {
+  /** Tells an HTTP/2 client; one of HTTP/1.1 is told by its next response. */
+  @Override
+  protected void sayGoodbye() {
     if (http2 && saidGoodbye.compareAndSet(false, true)) {
       // The library's way: GOAWAY, the ends of the streams, then the close.
       channel.eventLoop().execute(this::closeGently);
@@ -354,66 +317,26 @@ final class Connection extends ChannelDuplexHandler {
     var unused = channel.close();
   }
 
-  /** Closes without waiting for anything; any thread may call it. False if told before. */
-  @CanIgnoreReturnValue
-  boolean closeNow() {
-    if (!doomed.compareAndSet(false, true)) {
-      return false;
-    }
-    traffic.forget(this);
-    releaseAll();
-    channel.eventLoop().execute(this::closeHard);
-    return true;
+  @Override
+  protected boolean isIdle() {
+    return requests == 0 && !isDoomed();
   }
 
-  private void closeHard() {
-    ChannelHandlerContext ctx = context;
-    if (ctx != null && channel.isActive()) {
-      channel.config().setOption(ChannelOption.SO_LINGER, 0); // drops what is unread
-      var unused = ctx.close(); // from here to the network: no handler delays it
-    }
-  }
-
-  /** Whether it was told to close; any thread may ask. */
-  boolean isDoomed() {
-    return doomed.get();
-  }
-
-  /** What its peer is known by. */
-  Object key() {
-    return key;
-  }
-
-  Traffic.Peer peer() {
-    return peer;
-  }
-
-  SocketAddress remoteAddress() {
-    return channel.remoteAddress();
-  }
-
-  long heldBytes() {
-    return heldBytes.get();
-  }
-
-  /** Whether no request is in flight; any thread may ask. */
-  boolean isIdle() {
-    return requests == 0 && !doomed.get();
-  }
-
-  /** How long ago the connection was last used; any thread may ask. */
-  long quietNanos(long nowNanos) {
+  @Override
+  protected long quietNanos(long nowNanos) {
     return nowNanos - quietSinceNanos;
   }
 
-  /** Whether the oldest request has been in flight for too long; any thread may ask. */
-  boolean isLate(long nowNanos, long mostNanos) {
-    return (requests > 0 || !http2) && ageNanos(nowNanos) > mostNanos;
+  @Override
+  protected @Nullable String lateness(long nowNanos, long mostNanos) {
+    return (requests > 0 || !http2) && ageNanos(nowNanos) > mostNanos
+        ? "a response was not read in time; it held %s bytes"
+        : null;
   }
 
-  /** How long a request may wait for its client; 0 where the server is what is waited for. */
-  long waitsForClientNanos(long nowNanos) {
-    return waitsForClient && !doomed.get() ? ageNanos(nowNanos) : 0;
+  @Override
+  protected long waitsForClientNanos(long nowNanos) {
+    return waitsForClient && !isDoomed() ? ageNanos(nowNanos) : 0;
   }
 
   private long ageNanos(long nowNanos) {

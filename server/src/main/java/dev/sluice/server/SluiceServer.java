@@ -21,8 +21,7 @@ import java.util.Set;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One port and the parts that answer on it, running until it is closed.
@@ -84,8 +83,6 @@ public final class SluiceServer implements AutoCloseable {
       new WriteBufferWaterMark(LOW_WATER, HIGH_WATER);
   private static final int BEING_CLOSED = 256;
   private static final Duration SWEEP_EVERY = Duration.ofMillis(250);
-  private static final Duration IDLE_AT_THE_END = Duration.ofSeconds(1);
-  private static final Logger log = LoggerFactory.getLogger(SluiceServer.class);
   private static final Duration QUIET_PERIOD = Duration.ofMillis(100);
 
   private final Server server;
@@ -153,15 +150,7 @@ public final class SluiceServer implements AutoCloseable {
    * waits for no request in flight.
    */
   public void drain() {
-    try {
-      traffic.startClosing();
-      if (!traffic.awaitEnd(IDLE_AT_THE_END, LONGEST_SHUTDOWN)) {
-        log.warn("stopped with requests in flight: they took longer than {}", LONGEST_SHUTDOWN);
-      }
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
-    traffic.closeAll(); // an unread HTTP/2 response would hold up the library for ever
+    traffic.drain();
     sweeps.cancel(false);
     server.stop().join();
   }
@@ -179,6 +168,7 @@ public final class SluiceServer implements AutoCloseable {
     private final Set<String> hosts = new HashSet<>();
     private final Set<String> origins = new HashSet<>();
     private boolean requestLog;
+    private @Nullable Traffic shared;
 
     private Builder(InetSocketAddress address) {
       this.address = address;
@@ -299,6 +289,19 @@ public final class SluiceServer implements AutoCloseable {
     }
 
     /**
+     * Shares bounds with other ports: those of connections and of bytes in flight, and the time in
+     * which a response must be read. The server has bounds of its own if not called.
+     *
+     * @param traffic all connections
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder traffic(Traffic traffic) {
+      this.shared = traffic;
+      return this;
+    }
+
+    /**
      * Sets whether each request is logged, with the client's address; not, if not called.
      *
      * @param wanted true for a line for each request
@@ -318,11 +321,13 @@ public final class SluiceServer implements AutoCloseable {
      */
     public SluiceServer start() {
       Traffic traffic =
-          new Traffic(
-              budgetBytes,
-              maxConnections,
-              maxConnectionsPerPeer,
-              requestTimeout.plus(READ_TIMEOUT));
+          shared == null
+              ? new Traffic(
+                  budgetBytes,
+                  maxConnections,
+                  maxConnectionsPerPeer,
+                  requestTimeout.plus(READ_TIMEOUT))
+              : shared;
       ServerBuilder builder =
           Server.builder()
               .port(address, SessionProtocol.HTTP)
@@ -344,7 +349,9 @@ public final class SluiceServer implements AutoCloseable {
                     config.setWriteBufferWaterMark(WATER_MARK);
                     // Who has sent all that it has to say still gets every answer.
                     config.setOption(ChannelOption.ALLOW_HALF_CLOSURE, true);
-                    traffic.admit(pipeline);
+                    pipeline.addFirst(traffic.admit(pipeline.channel(), Connection::new));
+                    TransportErrors errors = new TransportErrors(traffic, pipeline.channel());
+                    pipeline.addBefore(pipeline.lastContext().name(), null, errors);
                   })
               .gracefulShutdownTimeout(QUIET_PERIOD, LONGEST_SHUTDOWN)
               .unloggedExceptionsReportInterval(Duration.ZERO) // they are answers, or logged here

@@ -1,7 +1,7 @@
 package dev.sluice.server;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import io.netty.channel.Channel;
-import io.netty.channel.ChannelPipeline;
 import java.net.Inet4Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -13,7 +13,9 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /*
@@ -33,7 +35,7 @@ import org.slf4j.LoggerFactory;
  */
 
 /** All connections of a server, and what they hold together. Thread-safe; never blocks. */
-final class Traffic {
+public final class Traffic {
 
   /** The size from which a body or a response counts as large. */
   static final int LARGE = 4 << 10;
@@ -50,21 +52,21 @@ final class Traffic {
   private static final long GOODBYE_AFTER_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
   private static final int IPV6_PREFIX_BYTES = 8;
+  private static final Duration IDLE_AT_THE_END = Duration.ofSeconds(1);
+  private static final Logger log = LoggerFactory.getLogger(SluiceServer.class);
 
   private final long budgetBytes;
   private final int maxConnections;
   private final int maxPerPeer;
   private final long exchangeNanos;
-  private final Set<Connection> connections = ConcurrentHashMap.newKeySet();
+  private final Set<Client> connections = ConcurrentHashMap.newKeySet();
   private final ConcurrentHashMap<Object, Peer> peers = new ConcurrentHashMap<>();
   private final AtomicLong heldBytes = new AtomicLong();
   private final AtomicLong nextSearchNanos = new AtomicLong(System.nanoTime());
-  private final QuietLog closed =
-      new QuietLog(LoggerFactory.getLogger(SluiceServer.class), System::nanoTime);
-  private final QuietLog refused =
-      new QuietLog(LoggerFactory.getLogger(SluiceServer.class), System::nanoTime);
+  private final QuietLog closed = new QuietLog(log, System::nanoTime);
+  private final QuietLog refused = new QuietLog(log, System::nanoTime);
 
-  private volatile @Nullable Channel listener;
+  private final Set<Channel> listeners = ConcurrentHashMap.newKeySet();
   private volatile Stage stage = Stage.OPEN;
 
   /** How far the server's end has come. */
@@ -75,17 +77,33 @@ final class Traffic {
   }
 
   /** What the connections from one address hold. */
-  static final class Peer {
+  public static final class Peer {
     private final AtomicLong heldBytes = new AtomicLong();
     private int connections; // guarded by the map's entry
   }
 
   /**
+   * Returns the traffic of a server with the usual bounds, which {@link SluiceServer} lists.
+   *
+   * @return a traffic without connections
+   */
+  public static Traffic usual() {
+    return new Traffic(
+        Runtime.getRuntime().maxMemory() / SluiceServer.HEAP_PER_BUDGET,
+        SluiceServer.MAX_CONNECTIONS,
+        SluiceServer.MAX_CONNECTIONS_PER_PEER,
+        SluiceServer.REQUEST_TIMEOUT.plus(SluiceServer.READ_TIMEOUT));
+  }
+
+  /**
    * Makes the traffic of a server.
    *
+   * @param budgetBytes what all connections may hold together
+   * @param maxConnections how many there may be
+   * @param maxPerPeer how many there may be from one address
    * @param exchange how long a request may be in flight, until its response was read
    */
-  Traffic(long budgetBytes, int maxConnections, int maxPerPeer, Duration exchange) {
+  public Traffic(long budgetBytes, int maxConnections, int maxPerPeer, Duration exchange) {
     this.budgetBytes = budgetBytes;
     this.maxConnections = maxConnections;
     this.maxPerPeer = maxPerPeer;
@@ -96,10 +114,29 @@ final class Traffic {
     return stage;
   }
 
-  /** Watches a new connection, or closes it. */
-  void admit(ChannelPipeline pipeline) {
-    Channel channel = pipeline.channel();
-    listener = channel.parent();
+  /**
+   * A connection that was just accepted.
+   *
+   * @param traffic where it is counted
+   * @param channel the connection
+   * @param key what its peer is known by
+   * @param peer the peer
+   */
+  public record Accepted(Traffic traffic, Channel channel, Object key, Peer peer) {}
+
+  /**
+   * Watches a new connection, or closes it.
+   *
+   * @param <C> what speaks the protocol
+   * @param channel the connection; the call must come from its event loop
+   * @param kind makes the client, which the caller then adds to the pipeline
+   * @return the client
+   */
+  @CanIgnoreReturnValue
+  public <C extends Client> C admit(Channel channel, Function<Accepted, C> kind) {
+    if (channel.parent() != null) {
+      listeners.add(channel.parent());
+    }
     Object key = key(channel);
     Peer peer =
         peers.compute(
@@ -109,9 +146,7 @@ final class Traffic {
               same.connections++;
               return same;
             });
-    Connection connection = new Connection(this, channel, key, peer);
-    pipeline.addFirst(connection);
-    pipeline.addBefore(pipeline.lastContext().name(), null, new TransportErrors(this, channel));
+    C connection = kind.apply(new Accepted(this, channel, key, peer));
     connections.add(connection);
     channel
         .closeFuture()
@@ -130,10 +165,11 @@ final class Traffic {
                   .formatted(channel.remoteAddress(), connections.size()));
       connection.closeNow();
     }
+    return connection;
   }
 
   /** Stops counting a connection that is closed, or about to be. */
-  void forget(Connection connection) {
+  void forget(Client connection) {
     if (connections.remove(connection)) {
       peers.computeIfPresent(
           connection.key(), (key, known) -> --known.connections == 0 ? null : known);
@@ -155,10 +191,10 @@ final class Traffic {
     return peers.values().stream().max(Comparator.comparingInt(p -> p.connections)).orElse(null);
   }
 
-  private boolean dropIdle(@Nullable Peer peer, Connection exempt) {
+  private boolean dropIdle(@Nullable Peer peer, Client exempt) {
     long now = System.nanoTime();
-    Connection idle = null;
-    for (Connection connection : connections) {
+    Client idle = null;
+    for (Client connection : connections) {
       if (connection != exempt
           && connection.peer() == peer
           && connection.isIdle()
@@ -174,12 +210,12 @@ final class Traffic {
   }
 
   /** Charges a connection; false if it must do without. */
-  boolean tryCharge(Connection connection, long bytes, boolean large) {
+  boolean tryCharge(Client connection, long bytes, boolean large) {
     return fits(connection, bytes, large)
         || (makeRoom() && !connection.isDoomed() && fits(connection, bytes, large));
   }
 
-  private boolean fits(Connection connection, long bytes, boolean large) {
+  private boolean fits(Client connection, long bytes, boolean large) {
     long peers = connection.peer().heldBytes.get() + bytes;
     long most = large ? budgetBytes / 2 : budgetBytes;
     long limit = peers > budgetBytes / MODEST_SHARE ? most / 4 * 3 : most;
@@ -191,7 +227,7 @@ final class Traffic {
   }
 
   /** Counts bytes, negative ones too; what a connection holds is always in all three sums. */
-  void charge(Connection connection, long bytes) {
+  void charge(Client connection, long bytes) {
     connection.hold(bytes);
     connection.peer().heldBytes.addAndGet(bytes);
     heldBytes.addAndGet(bytes);
@@ -205,13 +241,13 @@ final class Traffic {
       return false;
     }
     long pressure = PRESSURE_AGE.toNanos();
-    List<Connection> waiting =
+    List<Client> waiting =
         connections.stream()
             .filter(connection -> connection.waitsForClientNanos(now) > pressure)
-            .sorted(Comparator.comparingLong(Connection::heldBytes).reversed())
+            .sorted(Comparator.comparingLong(Client::heldBytes).reversed())
             .toList();
     long room = 0;
-    for (Connection connection : waiting) {
+    for (Client connection : waiting) {
       if (room >= budgetBytes / 4) {
         break;
       }
@@ -224,14 +260,15 @@ final class Traffic {
   /** Closes those whose oldest request is too old. */
   void sweep() {
     long now = System.nanoTime();
-    for (Connection connection : connections) {
-      if (connection.isLate(now, exchangeNanos)) {
-        close(connection, "a response was not read in time; it held %s bytes");
+    for (Client connection : connections) {
+      String late = connection.lateness(now, exchangeNanos);
+      if (late != null) {
+        close(connection, late);
       }
     }
   }
 
-  void close(Connection connection, String why) {
+  void close(Client connection, String why) {
     long held = connection.heldBytes();
     if (connection.closeNow()) {
       closed.warn(
@@ -246,31 +283,49 @@ final class Traffic {
   }
 
   /** From now on the server says that it is not ready, and otherwise answers as before. */
-  void unready() {
-    stage = Stage.UNREADY;
+  public void unready() {
+    if (stage == Stage.OPEN) {
+      stage = Stage.UNREADY;
+    }
+  }
+
+  /**
+   * Accepts nobody any more, lets every client have its answers, and closes all connections. Blocks
+   * until that is done, up to {@link SluiceServer#LONGEST_SHUTDOWN}; a thread that is interrupted
+   * waits for no answers. Later calls find nothing to do.
+   */
+  public void drain() {
+    try {
+      startClosing();
+      if (!awaitEnd(IDLE_AT_THE_END, SluiceServer.LONGEST_SHUTDOWN)) {
+        log.warn(
+            "stopped with requests in flight: they took longer than {}",
+            SluiceServer.LONGEST_SHUTDOWN);
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    closeAll(); // an unread HTTP/2 response would hold up the library for ever
   }
 
   /** Accepts nobody any more; from now on each answer over HTTP/1.1 ends its connection. */
-  void startClosing() {
-    Channel accepting = listener;
+  private void startClosing() {
     stage = Stage.CLOSING;
-    if (accepting != null) {
-      accepting.close().awaitUninterruptibly();
-    }
+    listeners.forEach(accepting -> accepting.close().awaitUninterruptibly());
   }
 
   /**
    * Waits until every connection has ended. An HTTP/2 client is told when no request of its is in
    * flight, or after a while; a connection without requests is closed after that while.
    */
-  boolean awaitEnd(Duration idle, Duration patience) throws InterruptedException {
+  private boolean awaitEnd(Duration idle, Duration patience) throws InterruptedException {
     long start = System.nanoTime();
     while (!connections.isEmpty()) {
       long now = System.nanoTime();
       if (now - start > patience.toNanos()) {
         return false;
       }
-      for (Connection connection : connections) {
+      for (Client connection : connections) {
         boolean late = now - start > idle.toNanos();
         long quiet = connection.isIdle() ? connection.quietNanos(now) : 0;
         if (late || quiet > GOODBYE_AFTER_NANOS) {
@@ -285,7 +340,7 @@ final class Traffic {
     return true;
   }
 
-  void closeAll() {
-    connections.forEach(Connection::closeNow);
+  private void closeAll() {
+    connections.forEach(Client::closeNow);
   }
 }

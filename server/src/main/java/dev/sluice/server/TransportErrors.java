@@ -3,6 +3,8 @@ package dev.sluice.server;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.socket.ChannelInputShutdownEvent;
+import io.netty.channel.socket.ChannelInputShutdownReadComplete;
 import io.netty.handler.codec.http.HttpExpectationFailedEvent;
 import java.io.IOException;
 
@@ -22,7 +24,11 @@ final class TransportErrors extends ChannelInboundHandlerAdapter {
 
   @Override
   public void userEventTriggered(ChannelHandlerContext context, Object event) {
-    if (!(event instanceof HttpExpectationFailedEvent)) { // answered with 417
+    boolean isDealtWith =
+        event instanceof HttpExpectationFailedEvent // answered with 417
+            || event instanceof ChannelInputShutdownEvent // by the connection
+            || event instanceof ChannelInputShutdownReadComplete;
+    if (!isDealtWith) {
       context.fireUserEventTriggered(event);
     }
   }

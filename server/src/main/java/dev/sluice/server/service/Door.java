@@ -2,6 +2,7 @@ package dev.sluice.server.service;
 
 import dev.sluice.Limiter;
 import dev.sluice.limit.MissingDefault;
+import dev.sluice.server.Traffic;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.net.InetSocketAddress;
 
@@ -29,8 +30,14 @@ public interface Door {
    * @param ready throws a {@link dev.sluice.server.http.NotReadyException} or a {@link
    *     dev.sluice.store.StoreException} if the service cannot decide now; may block
    * @param onMissing whether a request for a limit that is known, and not configured, is refused
+   * @param traffic all connections: what clients hold is bounded for all doors together
    */
-  record Room(Limiter limiter, MeterRegistry meters, Runnable ready, MissingDefault onMissing) {}
+  record Room(
+      Limiter limiter,
+      MeterRegistry meters,
+      Runnable ready,
+      MissingDefault onMissing,
+      Traffic traffic) {}
 
   /**
    * A door that is open. The service calls {@link #unready} on all of its doors, waits until load

@@ -15,9 +15,9 @@ final class Doors implements AutoCloseable {
     open.add(door.open(room));
   }
 
-  /** The address of the door that was opened first. */
-  InetSocketAddress address() {
-    return open.get(0).address();
+  /** The addresses of the doors, in the order in which they were opened. */
+  List<InetSocketAddress> addresses() {
+    return open.stream().map(Door.Open::address).toList();
   }
 
   /**

@@ -23,6 +23,7 @@ final class HttpDoor implements Door {
         SluiceServer.builder(settings.address())
             .part(new HttpPart(room.limiter(), room.ready(), room.onMissing()))
             .part(metrics)
+            .traffic(room.traffic())
             .requestLog(settings.requestLog());
     settings.hosts().forEach(server::host);
     settings.origins().forEach(server::origin);

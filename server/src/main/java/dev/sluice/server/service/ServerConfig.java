@@ -31,6 +31,7 @@ public final class ServerConfig {
   private final List<Requirement> required;
   private final MissingDefault onMissing;
   private final Http http;
+  private final @Nullable InetSocketAddress resp;
 
   private ServerConfig(Builder builder) {
     this.files = builder.files;
@@ -42,6 +43,7 @@ public final class ServerConfig {
     this.required = List.copyOf(builder.required);
     this.onMissing = builder.onMissing;
     this.http = builder.http;
+    this.resp = builder.resp;
   }
 
   /**
@@ -148,6 +150,10 @@ public final class ServerConfig {
     return http;
   }
 
+  @Nullable InetSocketAddress resp() {
+    return resp;
+  }
+
   /** Makes a {@link ServerConfig}. Not thread-safe. */
   public static final class Builder {
     private final Http http;
@@ -159,6 +165,7 @@ public final class ServerConfig {
     private final Map<String, FailureRule> onFailureByLimit = new LinkedHashMap<>();
     private final List<Requirement> required = new ArrayList<>();
     private MissingDefault onMissing = MissingDefault.REFUSE;
+    private @Nullable InetSocketAddress resp;
 
     private Builder(Http http) {
       this.http = http;
@@ -260,6 +267,18 @@ public final class ServerConfig {
     @CanIgnoreReturnValue
     public Builder missingDefaults(MissingDefault policy) {
       this.onMissing = policy;
+      return this;
+    }
+
+    /**
+     * Sets where Redis clients are answered; nowhere if not called.
+     *
+     * @param address where the door listens, port 0 for any free one; null for nowhere
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder resp(@Nullable InetSocketAddress address) {
+      this.resp = address;
       return this;
     }
 

@@ -6,6 +6,7 @@ import dev.sluice.limit.Requirement;
 import dev.sluice.limit.Strictness;
 import dev.sluice.micrometer.RedisMetrics;
 import dev.sluice.server.Stores;
+import dev.sluice.server.Traffic;
 import dev.sluice.server.http.MetricsPart;
 import dev.sluice.server.service.ServerConfig.Files;
 import dev.sluice.server.service.ServerConfig.Snapshot;
@@ -16,6 +17,7 @@ import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 
 /**
@@ -80,7 +82,7 @@ public final class Service implements AutoCloseable {
           table.requireReady();
         };
     Limiter limiter = limiter(config, table.limits(), store, metrics);
-    Door.Room room = new Door.Room(limiter, meters, ready, config.onMissing());
+    Door.Room room = new Door.Room(limiter, meters, ready, config.onMissing(), Traffic.usual());
     Doors doors = new Doors();
     started.add(doors::close);
     for (Door door : doors(config, metrics)) {
@@ -95,7 +97,12 @@ public final class Service implements AutoCloseable {
 
   /** Every way in; the first is the one whose address is told. */
   private static List<Door> doors(ServerConfig config, MetricsPart metrics) {
-    return List.of(new HttpDoor(config.http(), metrics));
+    List<Door> doors = new ArrayList<>();
+    doors.add(new HttpDoor(config.http(), metrics));
+    if (config.resp() != null) {
+      doors.add(new RespDoor(config.resp()));
+    }
+    return doors;
   }
 
   private static LimitFiles read(Files files) {
@@ -152,12 +159,13 @@ public final class Service implements AutoCloseable {
   }
 
   /**
-   * Returns where the HTTP door listens.
+   * Returns where the doors listen.
    *
-   * @return the address, with the port that was chosen
+   * @return the addresses, with the ports that were chosen: HTTP first, then the Redis protocol if
+   *     it was asked for
    */
-  public InetSocketAddress address() {
-    return doors.address();
+  public List<InetSocketAddress> addresses() {
+    return doors.addresses();
   }
 
   /**

@@ -38,6 +38,27 @@ public final class WireRequest {
   }
 
   /**
+   * Makes a request that was not written as JSON, of a single transaction.
+   *
+   * @param transaction the transaction
+   * @return the request
+   */
+  public static WireRequest of(WireTransaction transaction) {
+    return new WireRequest(null, null, transaction, null, new Mistakes());
+  }
+
+  /**
+   * Makes a request that was not written as JSON, of a batch.
+   *
+   * @param transactions those of the batch, in order
+   * @return the request
+   */
+  public static WireRequest ofBatch(List<WireTransaction> transactions) {
+    WireTransaction none = new WireTransaction(null, null, null, null);
+    return new WireRequest(null, null, none, List.copyOf(transactions), new Mistakes());
+  }
+
+  /**
    * Returns when the request was recorded.
    *
    * @return nanoseconds since the epoch; null outside of traces

@@ -45,7 +45,7 @@ class ServiceTest {
   private static String spend(Service service) throws IOException, InterruptedException {
     HttpRequest request =
         HttpRequest.newBuilder(
-                URI.create("http://" + HostPort.format(service.address()) + "/v1/spend"))
+                URI.create("http://" + HostPort.format(service.addresses().get(0)) + "/v1/spend"))
             .header("Content-Type", "application/json")
             .POST(BodyPublishers.ofString("{\"limit\":\"ApiCallsPerKey\",\"id\":\"k\"}"))
             .build();

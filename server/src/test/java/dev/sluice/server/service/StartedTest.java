@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Limiter;
 import dev.sluice.limit.MissingDefault;
+import dev.sluice.server.Traffic;
 import dev.sluice.store.BucketStore;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.net.InetSocketAddress;
@@ -40,10 +41,11 @@ class StartedTest {
             Limiter.of(SampleLimits.make(), BucketStore.inMemory()),
             new SimpleMeterRegistry(),
             () -> {},
-            MissingDefault.REFUSE);
+            MissingDefault.REFUSE,
+            Traffic.usual());
     doors.open(new Recorded("http", 1), room);
     doors.open(new Recorded("resp", 2), room);
-    assertThat(doors.address().getPort()).isEqualTo(1);
+    assertThat(doors.addresses().get(0).getPort()).isEqualTo(1);
     Thread.currentThread().interrupt(); // so that nobody waits for load balancers
 
     doors.close();

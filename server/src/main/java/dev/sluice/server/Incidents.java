@@ -1,4 +1,4 @@
-package dev.sluice.server.http;
+package dev.sluice.server;
 
 import java.util.HashMap;
 import java.util.HexFormat;
@@ -13,7 +13,7 @@ import java.util.function.LongSupplier;
  * causes within a second share an id and a log line, so that an outage does not flood the log: at
  * most {@value #MOST} lines a second. Thread-safe; never blocks.
  */
-final class Incidents {
+public final class Incidents {
 
   static final int MOST = 8;
 
@@ -23,7 +23,12 @@ final class Incidents {
   private final Map<String, String> ids = new HashMap<>();
   private long since;
 
-  Incidents(LongSupplier ticker) {
+  /**
+   * Makes a register without incidents.
+   *
+   * @param ticker nanoseconds from anywhere
+   */
+  public Incidents(LongSupplier ticker) {
     this.ticker = ticker;
   }
 
@@ -32,8 +37,9 @@ final class Incidents {
    *
    * @param cause equal causes are one incident
    * @param log called with the id where it is a new one
+   * @return eight hex digits
    */
-  String of(String cause, Consumer<String> log) {
+  public String of(String cause, Consumer<String> log) {
     String id = HexFormat.of().toHexDigits(ThreadLocalRandom.current().nextInt());
     String known = claim(cause, id);
     if (known.equals(id)) {

@@ -1,4 +1,4 @@
-package dev.sluice.server.http;
+package dev.sluice.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -1,0 +1,121 @@
+package dev.sluice.server.resp;
+
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.atomic.LongAdder;
+
+/**
+ * A command: its name, what it takes, and what it does. Thread-safe; called on the threads of the
+ * connections, it must not block them.
+ */
+final class Command {
+
+  /** What a command does. */
+  @FunctionalInterface
+  interface Body {
+
+    /** Replies exactly once, now or later. */
+    void call(Request request, Session session);
+  }
+
+  private static final int ANY = Integer.MAX_VALUE;
+
+  private final String name;
+  private final String summary;
+  private final List<Argument> arguments;
+  private final boolean hasKey;
+  private final Body body;
+  private final int least;
+  private final int most;
+  private final LongAdder calls = new LongAdder();
+
+  private Command(
+      String name, String summary, List<Argument> arguments, boolean hasKey, Body body) {
+    this.name = name;
+    this.summary = summary;
+    this.arguments = arguments;
+    this.hasKey = hasKey;
+    this.body = body;
+    this.least = 1 + (int) arguments.stream().filter(a -> !a.optional()).count();
+    this.most = arguments.stream().anyMatch(Argument::repeated) ? ANY : 1 + arguments.size();
+  }
+
+  /**
+   * Makes a command.
+   *
+   * @param usage the name and the arguments as a person reads them: {@code SLUICE.SPEND limit id
+   *     [cost]}; brackets make one optional, "..." behind the last lets it be there many times; an
+   *     argument that is called "key" is one to Redis clients
+   */
+  static Command of(String usage, String summary, Body body) {
+    String[] words = usage.split(" ");
+    List<Argument> arguments =
+        List.of(words).subList(1, words.length).stream().map(Argument::of).toList();
+    boolean hasKey = arguments.stream().anyMatch(a -> a.name().equals("key"));
+    return new Command(words[0], summary, arguments, hasKey, body);
+  }
+
+  /** An argument that a command takes. */
+  record Argument(String name, boolean optional, boolean repeated) {
+
+    static Argument of(String word) {
+      boolean repeated = word.contains("...");
+      boolean optional = word.startsWith("[");
+      String name = word.replace("...", "").replace("[", "").replace("]", "");
+      return new Argument(name, optional, repeated);
+    }
+
+    @Override
+    public String toString() {
+      String shown = repeated ? name + "..." : name;
+      return optional ? "[" + shown + "]" : shown;
+    }
+  }
+
+  /** The name in capitals. */
+  String name() {
+    return name;
+  }
+
+  String lowerCaseName() {
+    return name.toLowerCase(Locale.ROOT);
+  }
+
+  String summary() {
+    return summary;
+  }
+
+  List<Argument> arguments() {
+    return arguments;
+  }
+
+  boolean hasKey() {
+    return hasKey;
+  }
+
+  /** As Redis counts: with the name, and negative where there may be more. */
+  int arity() {
+    return least == most ? least : -least;
+  }
+
+  long calls() {
+    return calls.sum();
+  }
+
+  /** Replies, if only with how the command is called. */
+  void call(Request request, Session session) {
+    calls.increment();
+    if (request.count() < least || request.count() > most) {
+      session.replies().error("ERR", wrongArguments());
+    } else {
+      body.call(request, session);
+    }
+  }
+
+  private String wrongArguments() {
+    StringBuilder text = new StringBuilder("wrong number of arguments for '");
+    text.append(lowerCaseName()).append("' command, expected ").append(name);
+    arguments.forEach(argument -> text.append(' ').append(argument));
+    return text.toString();
+  }
+}

@@ -1,0 +1,398 @@
+package dev.sluice.server.resp;
+
+import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What Redis clients send besides the commands that decide: when they connect, to stay connected,
+ * and to find out what they talk to. The answers are those of a Redis server without a password,
+ * without a cluster and without data. Thread-safe.
+ */
+final class ConnectionCommands {
+
+  /** What clients that look for features of Redis are told: RESP3 and CLIENT SETINFO are there. */
+  private static final String REDIS_VERSION = "7.2.0";
+
+  private static final Map<String, String> CONFIGURATION = Map.of("save", "", "appendonly", "no");
+  private static final String DEFAULT_USER = "default";
+  private static final int MAX_NAME = 256;
+
+  private final String version;
+  private final Supplier<String> statistics;
+  private @Nullable CommandTable table; // set once, before the first connection
+
+  /**
+   * Makes the commands.
+   *
+   * @param version of Sluice
+   * @param statistics the lines of INFO that change
+   */
+  ConnectionCommands(String version, Supplier<String> statistics) {
+    this.version = version;
+    this.statistics = statistics;
+  }
+
+  List<Command> all() {
+    return List.of(
+        Command.of("PING [message]", "Replies PONG, or the message", ConnectionCommands::ping),
+        Command.of("ECHO message", "Replies the message", ConnectionCommands::echo),
+        Command.of("HELLO [version] [option...]", "Chooses RESP2 or RESP3", this::hello),
+        Command.of("AUTH [user] password", "Is refused: there is no password", this::auth),
+        Command.of("CLIENT subcommand [argument...]", "Names this connection", this::client),
+        Command.of("COMMAND [subcommand] [name...]", "Lists the commands", this::command),
+        Command.of(
+            "CONFIG subcommand [argument...]",
+            "Says that nothing is written to a disk",
+            this::config),
+        Command.of("INFO [section...]", "Describes the server", this::info),
+        Command.of("SELECT index", "Accepts database 0", ConnectionCommands::select),
+        Command.of("CLUSTER subcommand [argument...]", "Is refused: no cluster", this::cluster),
+        Command.of("READONLY", "Is refused: no cluster", this::cluster),
+        Command.of("READWRITE", "Is refused: no cluster", this::cluster),
+        Command.of("RESET", "Makes the connection as new", ConnectionCommands::reset),
+        Command.of("QUIT", "Ends the connection", ConnectionCommands::quit));
+  }
+
+  /** Says which commands there are, before the first call. */
+  void table(CommandTable all) {
+    table = all;
+  }
+
+  private static void ping(Request request, Session session) {
+    if (request.count() == 1) {
+      session.replies().now(writer -> writer.simple("PONG"));
+    } else {
+      echo(request, session);
+    }
+  }
+
+  private static void echo(Request request, Session session) {
+    byte[] message = copy(request, 1);
+    session.replies().now(writer -> writer.text(message, 0, message.length));
+  }
+
+  private static byte[] copy(Request request, int index) {
+    byte[] copy = new byte[request.length(index)];
+    System.arraycopy(request.bytes(), request.start(index), copy, 0, copy.length);
+    return copy;
+  }
+
+  private void hello(Request request, Session session) {
+    boolean resp3 = session.replies().isResp3();
+    int at = 1;
+    if (request.count() > 1) {
+      if (!request.is(1, "2") && !request.is(1, "3")) {
+        session.replies().error("NOPROTO", "unsupported protocol version");
+        return;
+      }
+      resp3 = request.is(1, "3");
+      at = 2;
+    }
+    String name = session.clientName();
+    while (at < request.count()) {
+      if (request.is(at, "AUTH") && at + 2 < request.count()) {
+        if (!isDefaultUser(request, at + 1)) {
+          refuseUser(session);
+          return;
+        }
+        at += 3;
+      } else if (request.is(at, "SETNAME") && at + 1 < request.count()) {
+        name = request.text(at + 1);
+        if (!isName(name)) {
+          refuseName(session);
+          return;
+        }
+        at += 2;
+      } else {
+        session
+            .replies()
+            .error("ERR", "Syntax error in HELLO option '%s'".formatted(shown(request, at)));
+        return;
+      }
+    }
+    session.clientName(name);
+    session.replies().resp3(resp3);
+    int chosen = resp3 ? 3 : 2;
+    session
+        .replies()
+        .now(
+            writer -> {
+              writer.map(7);
+              pair(writer, "server", "sluice");
+              pair(writer, "version", REDIS_VERSION);
+              writer.text("proto");
+              writer.number(chosen);
+              writer.text("id");
+              writer.number(session.id());
+              pair(writer, "mode", "standalone");
+              pair(writer, "role", "master");
+              writer.text("modules");
+              writer.array(0);
+            });
+  }
+
+  private static void pair(ReplyWriter writer, String key, String value) {
+    writer.text(key);
+    writer.text(value);
+  }
+
+  private void auth(Request request, Session session) {
+    if (request.count() == 2) {
+      session
+          .replies()
+          .error(
+              "ERR",
+              "AUTH <password> called without any password configured for the default user:"
+                  + " this server has none");
+    } else if (isDefaultUser(request, 1)) {
+      session.replies().now(ReplyWriter::ok); // as Redis does where the user needs no password
+    } else {
+      refuseUser(session);
+    }
+  }
+
+  private static boolean isDefaultUser(Request request, int index) {
+    return request.text(index).equals(DEFAULT_USER);
+  }
+
+  private static void refuseUser(Session session) {
+    session.replies().error("WRONGPASS", "invalid username-password pair or user is disabled.");
+  }
+
+  private void client(Request request, Session session) {
+    Replies replies = session.replies();
+    int count = request.count();
+    if (request.is(1, "ID") && count == 2) {
+      replies.now(writer -> writer.number(session.id()));
+    } else if (request.is(1, "GETNAME") && count == 2) {
+      String name = session.clientName();
+      replies.now(
+          writer -> {
+            if (name.isEmpty()) {
+              writer.nothing();
+            } else {
+              writer.text(name);
+            }
+          });
+    } else if (request.is(1, "SETNAME") && count == 3) {
+      String name = request.text(2);
+      if (isName(name)) {
+        session.clientName(name);
+        replies.now(ReplyWriter::ok);
+      } else {
+        refuseName(session);
+      }
+    } else if (isWithoutEffect(request)) {
+      replies.now(ReplyWriter::ok);
+    } else if ((request.is(1, "INFO") || request.is(1, "LIST")) && count == 2) {
+      String line = line(session);
+      replies.now(writer -> writer.text(line));
+    } else {
+      unknownSubcommand(request, session, "CLIENT");
+    }
+  }
+
+  /** What a client tells of itself, and switches that only matter where there are keys. */
+  private static boolean isWithoutEffect(Request request) {
+    int count = request.count();
+    return (request.is(1, "SETINFO") && count == 4)
+        || ((request.is(1, "NO-EVICT") || request.is(1, "NO-TOUCH")) && count == 3)
+        || (request.is(1, "REPLY") && count == 3 && request.is(2, "ON"));
+  }
+
+  private static boolean isName(String name) {
+    return name.length() <= MAX_NAME && name.chars().allMatch(c -> c > ' ' && c < 0x7f);
+  }
+
+  private static void refuseName(Session session) {
+    session
+        .replies()
+        .error(
+            "ERR",
+            "Client names cannot contain spaces, newlines or special characters, and have at most"
+                + " %s characters".formatted(MAX_NAME));
+  }
+
+  private static String line(Session session) {
+    String address =
+        session.remote() instanceof InetSocketAddress remote
+            ? remote.getAddress().getHostAddress() + ":" + remote.getPort()
+            : session.remote().toString();
+    return "id=%s addr=%s name=%s db=0 resp=%s\n"
+        .formatted(
+            session.id(), address, session.clientName(), session.replies().isResp3() ? 3 : 2);
+  }
+
+  private void command(Request request, Session session) {
+    CommandTable all = table();
+    Replies replies = session.replies();
+    if (request.count() == 1) {
+      replies.now(writer -> infos(all.all(), writer));
+    } else if (request.is(1, "COUNT") && request.count() == 2) {
+      replies.now(writer -> writer.number(all.all().size()));
+    } else if (request.is(1, "INFO")) {
+      List<@Nullable Command> asked = asked(request, all);
+      replies.now(writer -> infos(asked, writer));
+    } else if (request.is(1, "DOCS")) {
+      List<@Nullable Command> asked = asked(request, all);
+      replies.now(writer -> docs(asked, writer));
+    } else {
+      unknownSubcommand(request, session, "COMMAND");
+    }
+  }
+
+  private CommandTable table() {
+    if (table == null) {
+      throw new IllegalStateException("no table of commands yet");
+    }
+    return table;
+  }
+
+  /** Those that are named, null for what is unknown; all where none is. */
+  private static List<@Nullable Command> asked(Request request, CommandTable all) {
+    if (request.count() == 2) {
+      return new ArrayList<>(all.all());
+    }
+    List<@Nullable Command> asked = new ArrayList<>();
+    for (int i = 2; i < request.count(); i++) {
+      asked.add(all.find(request, i));
+    }
+    return asked;
+  }
+
+  private static void infos(List<? extends @Nullable Command> commands, ReplyWriter writer) {
+    writer.array(commands.size());
+    for (Command command : commands) {
+      if (command == null) {
+        writer.nothing();
+      } else {
+        info(command, writer);
+      }
+    }
+  }
+
+  private static void info(Command command, ReplyWriter writer) {
+    int key = command.hasKey() ? 1 : 0;
+    writer.array(10);
+    writer.text(command.lowerCaseName());
+    writer.number(command.arity());
+    writer.array(1); // flags
+    writer.simple("fast");
+    writer.number(key); // the first key, the last, the step
+    writer.number(key);
+    writer.number(key);
+    writer.array(0); // categories, tips, specifications of keys, subcommands
+    writer.array(0);
+    writer.array(0);
+    writer.array(0);
+  }
+
+  private static void docs(List<@Nullable Command> asked, ReplyWriter writer) {
+    List<Command> known = new ArrayList<>();
+    for (Command command : asked) {
+      if (command != null) {
+        known.add(command);
+      }
+    }
+    writer.map(known.size());
+    for (Command command : known) {
+      writer.text(command.lowerCaseName());
+      writer.map(4);
+      pair(writer, "summary", command.summary());
+      pair(writer, "since", "1.0.0");
+      pair(writer, "group", "connection");
+      writer.text("arguments");
+      writer.array(command.arguments().size());
+      command.arguments().forEach(argument -> docs(argument, writer));
+    }
+  }
+
+  private static void docs(Command.Argument argument, ReplyWriter writer) {
+    writer.map(3);
+    pair(writer, "name", argument.name());
+    pair(writer, "type", "string");
+    writer.text("flags");
+    writer.array((argument.optional() ? 1 : 0) + (argument.repeated() ? 1 : 0));
+    if (argument.optional()) {
+      writer.simple("optional");
+    }
+    if (argument.repeated()) {
+      writer.simple("multiple");
+    }
+  }
+
+  /** The parameters that say nothing is written to a disk; redis-benchmark asks for them. */
+  private void config(Request request, Session session) {
+    if (!request.is(1, "GET") || request.count() < 3) {
+      unknownSubcommand(request, session, "CONFIG");
+      return;
+    }
+    Map<String, String> found = new LinkedHashMap<>();
+    for (int i = 2; i < request.count(); i++) {
+      String name = request.text(i).toLowerCase(Locale.ROOT);
+      String value = CONFIGURATION.get(name);
+      if (value != null) {
+        found.put(name, value);
+      }
+    }
+    session
+        .replies()
+        .now(
+            writer -> {
+              writer.map(found.size());
+              found.forEach((name, value) -> pair(writer, name, value));
+            });
+  }
+
+  private void info(Request request, Session session) {
+    String text =
+        "# Server\r\nredis_version:%s\r\nsluice_version:%s\r\nredis_mode:standalone\r\nrole:master\r\n\r\n%s"
+            .formatted(REDIS_VERSION, version, statistics.get());
+    session.replies().now(writer -> writer.text(text));
+  }
+
+  private static void select(Request request, Session session) {
+    var index = Decimals.read(request.bytes(), request.start(1), request.length(1));
+    if (index.isEmpty()) {
+      session.replies().error("ERR", "value is not an integer or out of range");
+    } else if (index.getAsLong() != 0) {
+      session.replies().error("ERR", "DB index is out of range, there is database 0 only");
+    } else {
+      session.replies().now(ReplyWriter::ok);
+    }
+  }
+
+  private void cluster(Request request, Session session) {
+    session.replies().error("ERR", "This instance has cluster support disabled");
+  }
+
+  private static void reset(Request request, Session session) {
+    session.clientName("");
+    session.replies().resp3(false);
+    session.replies().now(writer -> writer.simple("RESET"));
+  }
+
+  private static void quit(Request request, Session session) {
+    session.replies().now(ReplyWriter::ok);
+    session.end();
+  }
+
+  private static void unknownSubcommand(Request request, Session session, String command) {
+    session
+        .replies()
+        .error(
+            "ERR",
+            "unknown subcommand or wrong number of arguments for '%s', in the command %s"
+                .formatted(shown(request, 1), command.toLowerCase(Locale.ROOT)));
+  }
+
+  private static String shown(Request request, int index) {
+    return UnknownCommand.shown(request, index);
+  }
+}

@@ -1,0 +1,207 @@
+package dev.sluice.server.resp;
+
+import dev.sluice.AsyncLimiter;
+import dev.sluice.Decision;
+import dev.sluice.Limiter;
+import dev.sluice.Transaction;
+import dev.sluice.limit.Limits;
+import dev.sluice.limit.MissingDefault;
+import dev.sluice.server.wire.WireException;
+import dev.sluice.server.wire.WireRequest;
+import dev.sluice.server.wire.WireTransaction;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.function.BiConsumer;
+
+/**
+ * {@code SLUICE.SPEND}, {@code CHECK}, {@code REFUND}, {@code RESET} and {@code BATCH}: the
+ * limiter's verbs on the limits that are configured. Thread-safe.
+ */
+final class LimitCommands {
+
+  private static final String LIMIT_ID_COST = " limit id [cost]";
+  private static final int ARGUMENTS_OF_ONE = 4;
+  private static final int FIRST_OF_BATCH = 2;
+  private static final BiConsumer<Decision, ReplyWriter> ONE = LimitCommands::writeOne;
+  private static final BiConsumer<Decision, ReplyWriter> BATCH = LimitCommands::writeBatch;
+
+  private final Limiter limiter;
+  private final AsyncLimiter async;
+  private final MissingDefault onMissing;
+
+  LimitCommands(Limiter limiter, MissingDefault onMissing) {
+    this.limiter = limiter;
+    this.async = limiter.async();
+    this.onMissing = onMissing;
+  }
+
+  private enum Act {
+    CHECK,
+    SPEND,
+    REFUND,
+    RESET
+  }
+
+  List<Command> all() {
+    return List.of(
+        Command.of(
+            "SLUICE.SPEND" + LIMIT_ID_COST,
+            "Spends the cost if the tokens are there",
+            (request, session) -> one(Act.SPEND, request, session)),
+        Command.of(
+            "SLUICE.CHECK" + LIMIT_ID_COST,
+            "Says whether the cost could be spent",
+            (request, session) -> one(Act.CHECK, request, session)),
+        Command.of(
+            "SLUICE.REFUND" + LIMIT_ID_COST,
+            "Gives the cost back",
+            (request, session) -> one(Act.REFUND, request, session)),
+        Command.of(
+            "SLUICE.RESET limit id",
+            "Forgets a bucket: it is full again",
+            (request, session) -> one(Act.RESET, request, session)),
+        Command.of(
+            "SLUICE.BATCH act limit id cost kind [transaction...]",
+            "Does an act to several buckets: all of them or none",
+            this::batch));
+  }
+
+  private void one(Act act, Request request, Session session) {
+    try {
+      Long cost = request.count() == 4 ? cost(request, 3) : null;
+      WireTransaction wire =
+          new WireTransaction(text(request, 1, "limit"), text(request, 2, "id"), cost, null);
+      decide(act, WireRequest.of(wire), ONE, session);
+    } catch (WireException e) {
+      session.replies().error("ERR", everything(e));
+    }
+  }
+
+  private void batch(Request request, Session session) {
+    try {
+      Act act = act(request);
+      if ((request.count() - FIRST_OF_BATCH) % ARGUMENTS_OF_ONE != 0) {
+        throw new WireException(
+            null,
+            "found %s arguments behind the act, expected four for each transaction: limit, id, cost and kind"
+                .formatted(request.count() - FIRST_OF_BATCH));
+      }
+      List<WireTransaction> wires = new ArrayList<>();
+      for (int i = FIRST_OF_BATCH; i < request.count(); i += ARGUMENTS_OF_ONE) {
+        wires.add(transaction(act, request, i));
+      }
+      decide(act, WireRequest.ofBatch(wires), BATCH, session);
+    } catch (WireException e) {
+      session.replies().error("ERR", everything(e));
+    }
+  }
+
+  private static Act act(Request request) {
+    for (Act act : Act.values()) {
+      if (request.is(1, act.name())) {
+        return act;
+      }
+    }
+    throw new WireException(
+        null,
+        "act: found %s, expected CHECK, SPEND, REFUND or RESET"
+            .formatted(UnknownCommand.shown(request, 1)));
+  }
+
+  private static WireTransaction transaction(Act act, Request request, int at) {
+    String limit = text(request, at, "limit");
+    String id = text(request, at + 1, "id");
+    if (act == Act.RESET) {
+      return new WireTransaction(limit, id, null, null); // forgets the whole bucket
+    }
+    return new WireTransaction(limit, id, cost(request, at + 2), text(request, at + 3, "kind"));
+  }
+
+  private void decide(
+      Act act, WireRequest wire, BiConsumer<Decision, ReplyWriter> reply, Session session) {
+    Limits limits = limiter.limits().get();
+    List<Transaction> transactions =
+        act == Act.RESET
+            ? wire.toResets(limits, onMissing)
+            : wire.toTransactions(limits, onMissing);
+    Replies replies = session.replies();
+    switch (act) {
+      case CHECK -> replies.later(async.check(transactions), reply);
+      case SPEND -> replies.later(async.spend(transactions), reply);
+      case REFUND -> replies.later(async.refund(transactions), reply);
+      case RESET -> replies.later(async.reset(transactions), (nothing, writer) -> writer.ok());
+    }
+  }
+
+  private static long cost(Request request, int index) {
+    OptionalLong cost = Decimals.read(request.bytes(), request.start(index), request.length(index));
+    if (cost.isEmpty()) {
+      throw new WireException(
+          null,
+          "cost: found %s, expected a whole number of tokens"
+              .formatted(UnknownCommand.shown(request, index)));
+    }
+    return cost.getAsLong();
+  }
+
+  private static String text(Request request, int index, String what) {
+    try {
+      return StandardCharsets.UTF_8
+          .newDecoder()
+          .decode(ByteBuffer.wrap(request.bytes(), request.start(index), request.length(index)))
+          .toString();
+    } catch (CharacterCodingException e) {
+      throw new WireException(null, what + ": found bytes that are no UTF-8, expected text");
+    }
+  }
+
+  /** One line with all mistakes. */
+  private static String everything(WireException e) {
+    List<String> mistakes = new ArrayList<>();
+    e.mistakes().forEach(mistake -> mistakes.add(mistake.toString()));
+    int more = e.count() - mistakes.size();
+    return String.join("; ", mistakes) + (more > 0 ? " (and %s more)".formatted(more) : "");
+  }
+
+  private static void writeOne(Decision decision, ReplyWriter writer) {
+    boolean only = decision.transaction() == null && decision.parts().size() == 1;
+    writer.map(FIELDS);
+    writeFields(only ? decision.parts().get(0) : decision, writer);
+  }
+
+  private static void writeBatch(Decision decision, ReplyWriter writer) {
+    writer.map(FIELDS + 1);
+    writeFields(decision, writer);
+    writer.text("decisions");
+    writer.array(decision.parts().size());
+    for (Decision part : decision.parts()) {
+      writer.map(FIELDS);
+      writeFields(part, writer);
+    }
+  }
+
+  private static final int FIELDS = 6;
+
+  private static void writeFields(Decision decision, ReplyWriter writer) {
+    writer.text("allowed");
+    writer.flag(decision.allowed());
+    writer.text("limited");
+    writer.flag(decision.limited());
+    writer.text("remaining");
+    if (decision.limited()) {
+      writer.number(decision.remaining());
+    } else {
+      writer.nothing();
+    }
+    writer.text("retryInNanos");
+    writer.number(decision.retryInNanos());
+    writer.text("resetInNanos");
+    writer.number(decision.resetInNanos());
+    writer.text("degraded");
+    writer.flag(decision.degraded());
+  }
+}

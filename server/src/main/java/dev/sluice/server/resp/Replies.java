@@ -1,0 +1,139 @@
+package dev.sluice.server.resp;
+
+import java.util.ArrayDeque;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BiConsumer;
+import java.util.function.Consumer;
+
+/**
+ * The replies of a connection, in the order of its requests, whenever they become known: one that
+ * is known waits for those before it. Belongs to the connection's thread.
+ */
+final class Replies {
+
+  private final ReplyWriter writer = new ReplyWriter();
+  private final Failures failures;
+  private final Executor connection;
+  private final Runnable whenWritten;
+  private final Queue<Waiting<?>> waiting = new ArrayDeque<>();
+  private final AtomicBoolean told = new AtomicBoolean();
+  private boolean resp3;
+
+  /**
+   * Makes the replies of a connection.
+   *
+   * @param connection runs what it is given on the connection's thread
+   * @param whenWritten called on that thread when replies that had waited have been written
+   */
+  Replies(Failures failures, Executor connection, Runnable whenWritten) {
+    this.failures = failures;
+    this.connection = connection;
+    this.whenWritten = whenWritten;
+  }
+
+  /** A reply that is not known yet, or waits for one that is not. */
+  private record Waiting<T>(
+      CompletableFuture<T> answer, BiConsumer<? super T, ReplyWriter> writes, boolean resp3) {
+
+    boolean isKnown() {
+      return answer.isDone();
+    }
+
+    void write(ReplyWriter writer, Failures failures) {
+      writer.resp3(resp3);
+      writeNow(answer, writes, writer, failures);
+    }
+  }
+
+  /** Chooses the version of the replies to the requests that follow. */
+  void resp3(boolean wanted) {
+    resp3 = wanted;
+  }
+
+  boolean isResp3() {
+    return resp3;
+  }
+
+  /** How many requests wait for their reply. */
+  int waiting() {
+    return waiting.size();
+  }
+
+  /** What has been written, and not yet been sent. */
+  ReplyWriter writer() {
+    return writer;
+  }
+
+  /** Replies with what is known already. */
+  void now(Consumer<ReplyWriter> reply) {
+    if (waiting.isEmpty()) {
+      writer.resp3(resp3);
+      reply.accept(writer);
+    } else {
+      waiting.add(new Waiting<>(CompletableFuture.completedFuture(reply), Consumer::accept, resp3));
+    }
+  }
+
+  void error(String code, String text) {
+    now(writer -> writer.error(code, text));
+  }
+
+  /** Replies when the answer is known, or with the error that it ends with. */
+  <T> void later(CompletionStage<T> stage, BiConsumer<? super T, ReplyWriter> reply) {
+    CompletableFuture<T> answer = stage.toCompletableFuture();
+    if (waiting.isEmpty() && answer.isDone()) {
+      writer.resp3(resp3);
+      writeNow(answer, reply, writer, failures);
+      return;
+    }
+    waiting.add(new Waiting<>(answer, reply, resp3));
+    if (!answer.isDone()) {
+      var unused = answer.whenComplete((known, failure) -> tell());
+    }
+  }
+
+  /** Many may become known at once: the connection's thread is told once. */
+  private void tell() {
+    if (told.compareAndSet(false, true)) {
+      connection.execute(this::writeKnown);
+    }
+  }
+
+  private void writeKnown() {
+    told.set(false); // before the search: what becomes known from now on tells again
+    boolean written = false;
+    Waiting<?> next = waiting.peek();
+    while (next != null && next.isKnown()) {
+      waiting.remove();
+      next.write(writer, failures);
+      written = true;
+      next = waiting.peek();
+    }
+    if (written) {
+      whenWritten.run();
+    }
+  }
+
+  private static <T> void writeNow(
+      CompletableFuture<T> answer,
+      BiConsumer<? super T, ReplyWriter> writes,
+      ReplyWriter writer,
+      Failures failures) {
+    T known = null;
+    Throwable failure = null;
+    try {
+      known = answer.join();
+    } catch (RuntimeException e) {
+      failure = e;
+    }
+    if (failure == null) {
+      writes.accept(known, writer);
+    } else {
+      failures.write(failure, writer);
+    }
+  }
+}

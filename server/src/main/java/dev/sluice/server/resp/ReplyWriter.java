@@ -1,0 +1,170 @@
+package dev.sluice.server.resp;
+
+import io.netty.buffer.ByteBuf;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+
+/**
+ * Writes replies as RESP2 or RESP3. What RESP2 has no type for becomes what Redis makes of it: a
+ * map an array of keys and values, true and false 1 and 0. Belongs to one thread.
+ */
+final class ReplyWriter {
+
+  private static final int USUAL_SIZE = 4 << 10;
+  private static final int LONGEST_NUMBER = 20;
+  private static final byte[] OK = "+OK\r\n".getBytes(StandardCharsets.US_ASCII);
+
+  private byte[] bytes = new byte[USUAL_SIZE];
+  private int size;
+  private boolean resp3;
+
+  /** Chooses the version of what is written from now on. */
+  void resp3(boolean wanted) {
+    resp3 = wanted;
+  }
+
+  boolean isResp3() {
+    return resp3;
+  }
+
+  int size() {
+    return size;
+  }
+
+  /** Moves all that was written to the end of a buffer. */
+  void moveTo(ByteBuf target) {
+    target.writeBytes(bytes, 0, size);
+    size = 0;
+    if (bytes.length > RequestReader.MAX_REQUEST) {
+      bytes = new byte[USUAL_SIZE];
+    }
+  }
+
+  void ok() {
+    room(OK.length);
+    System.arraycopy(OK, 0, bytes, size, OK.length);
+    size += OK.length;
+  }
+
+  /** A short text without line ends. */
+  void simple(String text) {
+    put('+');
+    ascii(text);
+    lineEnd();
+  }
+
+  /** An error; what could end its line becomes a blank. */
+  void error(String code, String text) {
+    put('-');
+    ascii(code);
+    put(' ');
+    byte[] utf8 = text.getBytes(StandardCharsets.UTF_8);
+    room(utf8.length);
+    for (byte b : utf8) {
+      boolean control = (b >= 0 && b < ' ') || b == 0x7f;
+      bytes[size++] = control ? (byte) ' ' : b;
+    }
+    lineEnd();
+  }
+
+  void number(long value) {
+    header(':', value);
+  }
+
+  void flag(boolean value) {
+    if (resp3) {
+      put('#');
+      put(value ? 't' : 'f');
+      lineEnd();
+    } else {
+      number(value ? 1 : 0);
+    }
+  }
+
+  void text(String text) {
+    byte[] utf8 = text.getBytes(StandardCharsets.UTF_8);
+    text(utf8, 0, utf8.length);
+  }
+
+  void text(byte[] source, int start, int length) {
+    header('$', length);
+    room(length);
+    System.arraycopy(source, start, bytes, size, length);
+    size += length;
+    lineEnd();
+  }
+
+  void nothing() {
+    ascii(resp3 ? "_\r\n" : "$-1\r\n");
+  }
+
+  /** Begins an array of so many replies. */
+  void array(int count) {
+    header('*', count);
+  }
+
+  /** Begins a map of so many pairs of replies. */
+  void map(int count) {
+    if (resp3) {
+      header('%', count);
+    } else {
+      header('*', 2L * count);
+    }
+  }
+
+  private void header(char type, long value) {
+    room(LONGEST_NUMBER + 3);
+    bytes[size++] = (byte) type;
+    if (value < 0 || value > 9) {
+      digits(value);
+    } else {
+      bytes[size++] = (byte) ('0' + value);
+    }
+    bytes[size++] = '\r';
+    bytes[size++] = '\n';
+  }
+
+  /** Writes from the last digit on; of negative numbers, since the least has no positive twin. */
+  private void digits(long value) {
+    long rest = value < 0 ? value : -value;
+    int length = value < 0 ? 1 : 0;
+    long power = rest;
+    do {
+      length++;
+      power /= 10;
+    } while (power != 0);
+    int place = size + length;
+    do {
+      bytes[--place] = (byte) ('0' - rest % 10);
+      rest /= 10;
+    } while (rest != 0);
+    if (value < 0) {
+      bytes[size] = '-';
+    }
+    size += length;
+  }
+
+  private void ascii(String text) {
+    room(text.length());
+    for (int i = 0; i < text.length(); i++) {
+      bytes[size++] = (byte) text.charAt(i);
+    }
+  }
+
+  private void put(char c) {
+    room(1);
+    bytes[size++] = (byte) c;
+  }
+
+  private void lineEnd() {
+    room(2);
+    bytes[size++] = '\r';
+    bytes[size++] = '\n';
+  }
+
+  private void room(int more) {
+    if (bytes.length - size < more) {
+      bytes = Arrays.copyOf(bytes, Math.max(2 * bytes.length, size + more));
+    }
+  }
+}

@@ -1,0 +1,82 @@
+package dev.sluice.server.resp;
+
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+
+/**
+ * The arguments of one request, as slices of the bytes that were read. Each connection has one,
+ * which is filled again for its next request: nothing may keep it. Not thread-safe.
+ */
+final class Request {
+
+  private static final int USUAL_COUNT = 8;
+
+  private byte[] bytes = new byte[0];
+  private int[] starts = new int[USUAL_COUNT];
+  private int[] lengths = new int[USUAL_COUNT];
+  private int count;
+
+  void clear() {
+    count = 0;
+  }
+
+  /** Adds an argument whose place counts from the beginning of the request. */
+  void add(int start, int length) {
+    if (count == starts.length) {
+      starts = Arrays.copyOf(starts, 2 * count);
+      lengths = Arrays.copyOf(lengths, 2 * count);
+    }
+    starts[count] = start;
+    lengths[count] = length;
+    count++;
+  }
+
+  /** Says where the request begins, when all of it is there. */
+  void isAt(byte[] newBytes, int start) {
+    bytes = newBytes;
+    for (int i = 0; i < count; i++) {
+      starts[i] += start;
+    }
+  }
+
+  /** How many arguments there are, with the command's name. */
+  int count() {
+    return count;
+  }
+
+  /** What {@link #start} and {@link #length} are places in. */
+  byte[] bytes() {
+    return bytes;
+  }
+
+  int start(int index) {
+    return starts[index];
+  }
+
+  int length(int index) {
+    return lengths[index];
+  }
+
+  /** The argument as text; bytes that are no UTF-8 become replacement characters. */
+  String text(int index) {
+    return new String(bytes, starts[index], lengths[index], StandardCharsets.UTF_8);
+  }
+
+  /** Whether the argument is this word, in capitals or not. */
+  boolean is(int index, String upperCase) {
+    if (lengths[index] != upperCase.length()) {
+      return false;
+    }
+    for (int i = 0; i < upperCase.length(); i++) {
+      if (upper(bytes[starts[index] + i]) != upperCase.charAt(i)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** The ASCII capital of a letter; any other byte as it is. */
+  static int upper(byte b) {
+    return b >= 'a' && b <= 'z' ? b - ('a' - 'A') : b;
+  }
+}

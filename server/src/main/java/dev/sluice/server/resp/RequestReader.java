@@ -1,0 +1,336 @@
+package dev.sluice.server.resp;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.util.concurrent.FastThreadLocal;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.Locale;
+
+/*
+ * Bytes are copied once out of the network's buffer, into an array that all connections of a thread
+ * share, and are read there. What is left of a request that is not whole is all that a connection
+ * keeps of its own; it goes on where it ended when more arrives, so that a client which sends one
+ * byte at a time costs no more than one that sends all at once.
+ *
+ * Why not netty-codec-redis: it makes an object of each part of each request, and accepts a million
+ * arguments and 512 MB a string. docs/decisions has the figures.
+ */
+
+/**
+ * Finds requests in what a client sends: arrays of bulk strings, or lines of words ("inline
+ * commands"), as the Redis protocol has them. Belongs to its connection's thread.
+ */
+final class RequestReader {
+
+  /** The most arguments of a request, with the command's name. */
+  static final int MAX_ARGUMENTS = 1024;
+
+  /** The most bytes of an argument. */
+  static final int MAX_ARGUMENT = 16 << 10;
+
+  /** The most bytes of a request. */
+  static final int MAX_REQUEST = 64 << 10;
+
+  /** The most bytes of an inline command. */
+  static final int MAX_INLINE = 4 << 10;
+
+  /** The most bytes of a line that says how much follows. */
+  private static final int MAX_HEADER = 24;
+
+  private static final byte[] NONE = new byte[0];
+  private static final int UNKNOWN = -1;
+
+  private static final FastThreadLocal<byte[]> SHARED =
+      new FastThreadLocal<>() {
+        @Override
+        protected byte[] initialValue() {
+          return new byte[MAX_REQUEST];
+        }
+      };
+
+  private final Request request = new Request();
+  private byte[] bytes = NONE;
+  private int start; // of the request that is being read
+  private int at; // how far it has been read
+  private int end;
+  private int expected = UNKNOWN; // arguments
+
+  /** Takes what was read, and releases it. */
+  void add(ByteBuf read) {
+    int more = read.readableBytes();
+    int kept = end - start;
+    byte[] target = kept == 0 ? SHARED.get() : bytes;
+    if (kept + more > target.length) {
+      target = new byte[Math.max(kept + more, Math.min(2 * kept, MAX_REQUEST))];
+    }
+    if (kept > 0 && (target != bytes || start > 0)) {
+      System.arraycopy(bytes, start, target, 0, kept);
+    }
+    read.readBytes(target, kept, more);
+    read.release();
+    at -= start;
+    bytes = target;
+    start = 0;
+    end = kept + more;
+  }
+
+  /** Takes what has not been read out of the array that is shared; to be called after reading. */
+  void keep() {
+    int kept = end - start;
+    if (kept == 0) {
+      bytes = NONE;
+    } else if (bytes == SHARED.get()) {
+      bytes = Arrays.copyOfRange(bytes, start, end);
+    } else {
+      return;
+    }
+    at -= start;
+    start = 0;
+    end = kept;
+  }
+
+  /** How many bytes of memory wait for more of a request, or for its turn. */
+  int heldBytes() {
+    return start == end ? 0 : bytes.length;
+  }
+
+  /**
+   * Goes on to the next request.
+   *
+   * @return false if it is not whole yet
+   */
+  boolean next() throws ProtocolException {
+    while (at < end) {
+      if (expected == UNKNOWN) {
+        if (bytes[start] != '*') {
+          if (!readLine()) {
+            return false;
+          }
+        } else if (!readCount()) {
+          return false;
+        }
+      } else if (!readArguments()) {
+        return false;
+      }
+      if (expected == request.count()) {
+        handOver();
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** The request that {@link #next} found; it is overwritten by the next one. */
+  Request request() {
+    return request;
+  }
+
+  private void handOver() {
+    request.isAt(bytes, start);
+    startAt(at);
+  }
+
+  private void startAt(int place) {
+    start = place;
+    at = place;
+    expected = UNKNOWN;
+  }
+
+  /** Reads how many arguments there are. Redis ignores requests without any, and so do we. */
+  private boolean readCount() throws ProtocolException {
+    int lineEnd = lineEnd(at, "too big mbulk count string");
+    if (lineEnd < 0) {
+      return false;
+    }
+    long count = number(at + 1, lineEnd, "invalid multibulk length");
+    if (count > MAX_ARGUMENTS) {
+      throw new ProtocolException(
+          "found %s arguments, expected at most %s".formatted(count, MAX_ARGUMENTS));
+    }
+    request.clear();
+    if (count <= 0) {
+      startAt(lineEnd + 2);
+    } else {
+      at = lineEnd + 2;
+      expected = (int) count;
+    }
+    return true;
+  }
+
+  private boolean readArguments() throws ProtocolException {
+    while (request.count() < expected) {
+      if (at == end) {
+        return false;
+      }
+      if (bytes[at] != '$') {
+        throw new ProtocolException("expected '$', got '%s'".formatted(shown(bytes[at])));
+      }
+      int lineEnd = lineEnd(at, "too big bulk count string");
+      if (lineEnd < 0) {
+        return false;
+      }
+      long length = number(at + 1, lineEnd, "invalid bulk length");
+      if (length < 0) {
+        throw new ProtocolException("invalid bulk length");
+      }
+      if (length > MAX_ARGUMENT) {
+        throw new ProtocolException(
+            "found an argument of %s bytes, expected at most %s".formatted(length, MAX_ARGUMENT));
+      }
+      int from = lineEnd + 2;
+      int to = from + (int) length;
+      if (to + 2 - start > MAX_REQUEST) {
+        throw new ProtocolException(
+            "found a request of more than %s bytes, expected at most that".formatted(MAX_REQUEST));
+      }
+      if (to + 2 > end) {
+        return false;
+      }
+      if (bytes[to] != '\r' || bytes[to + 1] != '\n') {
+        throw new ProtocolException("expected CR and LF behind a bulk string");
+      }
+      request.add(from - start, (int) length);
+      at = to + 2;
+    }
+    return true;
+  }
+
+  /** Where a line that says how much follows ends (at its CR); -1 if it is not whole yet. */
+  private int lineEnd(int from, String tooLong) throws ProtocolException {
+    int last = Math.min(end - 1, from + MAX_HEADER);
+    for (int i = from; i < last; i++) {
+      if (bytes[i] == '\r') {
+        if (bytes[i + 1] != '\n') {
+          throw new ProtocolException("expected LF behind CR");
+        }
+        return i;
+      }
+    }
+    if (end - from > MAX_HEADER) {
+      throw new ProtocolException(tooLong);
+    }
+    return -1;
+  }
+
+  /** A whole number of at most 18 digits. */
+  private long number(int from, int to, String invalid) throws ProtocolException {
+    boolean negative = from < to && bytes[from] == '-';
+    int first = negative ? from + 1 : from;
+    if (first == to || to - first > 18) {
+      throw new ProtocolException(invalid);
+    }
+    long value = 0;
+    for (int i = first; i < to; i++) {
+      int digit = bytes[i] - '0';
+      if (digit < 0 || digit > 9) {
+        throw new ProtocolException(invalid);
+      }
+      value = 10 * value + digit;
+    }
+    return negative ? -value : value;
+  }
+
+  /** Reads an inline command, for people with telnet. An empty line is nothing. */
+  private boolean readLine() throws ProtocolException {
+    int lineEnd = at;
+    while (lineEnd < end && bytes[lineEnd] != '\n') {
+      lineEnd++;
+    }
+    if (lineEnd - start > MAX_INLINE) {
+      throw new ProtocolException("too big inline request");
+    }
+    at = lineEnd; // so far there is no end of the line
+    if (lineEnd == end) {
+      return false;
+    }
+    request.clear();
+    boolean carriageReturn = lineEnd > start && bytes[lineEnd - 1] == '\r';
+    split(start, carriageReturn ? lineEnd - 1 : lineEnd);
+    if (request.count() == 0) {
+      startAt(lineEnd + 1);
+    } else {
+      at = lineEnd + 1;
+      expected = request.count();
+    }
+    return true;
+  }
+
+  /** Splits a line into words as redis-cli does: quoted ones are unescaped where they stand. */
+  private void split(int from, int to) throws ProtocolException {
+    int i = from;
+    while (true) {
+      while (i < to && isBlank(bytes[i])) {
+        i++;
+      }
+      if (i == to) {
+        return;
+      }
+      if (request.count() == MAX_ARGUMENTS) {
+        throw new ProtocolException("found more than %s arguments".formatted(MAX_ARGUMENTS));
+      }
+      int word = i;
+      int written = i;
+      while (i < to && !isBlank(bytes[i])) {
+        byte quote = bytes[i];
+        if (quote == '"' || quote == '\'') {
+          i++;
+          while (i < to && bytes[i] != quote) {
+            int taken = quote == '"' ? escaped(i, to) : escapedQuote(i, to);
+            bytes[written++] = taken < 0 ? bytes[i] : (byte) taken;
+            i += taken < 0 ? 1 : escapeLength(i, quote);
+          }
+          if (i == to || (i + 1 < to && !isBlank(bytes[i + 1]))) {
+            throw new ProtocolException("unbalanced quotes in request");
+          }
+          i++;
+        } else {
+          bytes[written++] = bytes[i++];
+        }
+      }
+      request.add(word - start, written - word);
+    }
+  }
+
+  private static boolean isBlank(byte b) {
+    return b == ' ' || b == '\t' || b == '\r' || b == '\n' || b == 0x0b || b == '\f';
+  }
+
+  /** The byte that an escape in double quotes stands for, 0 to 255; -1 if there is none. */
+  private int escaped(int i, int to) {
+    if (bytes[i] != '\\' || i + 1 == to) {
+      return -1;
+    }
+    if (isHexEscape(i)) {
+      return Character.digit(bytes[i + 2], 16) << 4 | Character.digit(bytes[i + 3], 16);
+    }
+    return switch (bytes[i + 1]) {
+      case 'n' -> '\n';
+      case 'r' -> '\r';
+      case 't' -> '\t';
+      case 'b' -> '\b';
+      case 'a' -> 0x07;
+      default -> bytes[i + 1] & 0xFF;
+    };
+  }
+
+  private int escapedQuote(int i, int to) {
+    return bytes[i] == '\\' && i + 1 < to && bytes[i + 1] == '\'' ? '\'' : -1;
+  }
+
+  private int escapeLength(int i, byte quote) {
+    return quote == '"' && isHexEscape(i) ? 4 : 2;
+  }
+
+  private boolean isHexEscape(int i) {
+    return i + 3 < end
+        && bytes[i + 1] == 'x'
+        && Character.digit(bytes[i + 2], 16) >= 0
+        && Character.digit(bytes[i + 3], 16) >= 0;
+  }
+
+  private static String shown(byte b) {
+    return b >= ' ' && b < 0x7f
+        ? new String(new byte[] {b}, StandardCharsets.US_ASCII)
+        : String.format(Locale.ROOT, "\\x%02x", b & 0xFF);
+  }
+}

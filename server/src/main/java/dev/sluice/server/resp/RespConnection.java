@@ -1,0 +1,270 @@
+package dev.sluice.server.resp;
+
+import dev.sluice.server.Client;
+import dev.sluice.server.Traffic;
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFutureListener;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelOutboundBuffer;
+import io.netty.channel.socket.ChannelInputShutdownEvent;
+import io.netty.channel.socket.DuplexChannel;
+import java.io.IOException;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/*
+ * All requests of one read are answered by one write. While the client does not read its replies, or
+ * too many of its requests wait for the store, nothing more is read: what has been read already stays
+ * where it is, at most one read's worth beyond the request that is being read. All of that is charged
+ * to the server's budget.
+ */
+
+/** One connection: bytes to requests, requests to commands, replies to bytes. */
+final class RespConnection extends Client {
+
+  /** The most requests of one connection that wait for the store. */
+  static final int MAX_WAITING = 1024;
+
+  /** Replies are sent when there are so many bytes of them, and at the end of each read. */
+  private static final int SEND_AT = 32 << 10;
+
+  /** About what a request holds that waits for the store. */
+  private static final int BYTES_OF_WAITING = 512;
+
+  private static final long LINGER_MILLIS = 500;
+  private static final long NEVER = Long.MIN_VALUE;
+
+  private final CommandTable commands;
+  private final long idleNanos;
+  private final Channel channel;
+  private final RequestReader reader = new RequestReader();
+  private final Replies replies;
+  private final Session session;
+  private boolean inputEnded;
+  private boolean ended;
+  private long chargedBytes;
+
+  // Written by the event loop, read by all.
+  private volatile boolean busy;
+  private volatile long quietSinceNanos = System.nanoTime();
+  private volatile long waitsSinceNanos = NEVER; // for its client
+
+  /**
+   * Makes a connection.
+   *
+   * @param idleNanos how long it may be silent
+   */
+  RespConnection(
+      Traffic.Accepted accepted,
+      CommandTable commands,
+      Failures failures,
+      long id,
+      long idleNanos) {
+    super(accepted);
+    this.commands = commands;
+    this.idleNanos = idleNanos;
+    this.channel = accepted.channel();
+    this.replies = new Replies(failures, channel.eventLoop(), this::goOn);
+    this.session = new Session(id, channel.remoteAddress(), replies);
+  }
+
+  @Override
+  public void channelRead(ChannelHandlerContext ctx, Object message) {
+    ByteBuf read = (ByteBuf) message;
+    if (ended) {
+      read.release(); // it came too late
+      return;
+    }
+    reader.add(read);
+    answer();
+  }
+
+  /** Replies that waited have been written, or the client has read some: there may be room. */
+  private void goOn() {
+    if (channel.isActive()) {
+      answer();
+    }
+  }
+
+  private void answer() {
+    try {
+      while (!ended && !isFull() && reader.next()) {
+        call(reader.request());
+        ended |= session.isEnding();
+        if (replies.writer().size() >= SEND_AT) {
+          send();
+        }
+      }
+    } catch (ProtocolException e) {
+      breaksProtocol(String.valueOf(e.getMessage()));
+    }
+    reader.keep();
+    send();
+    account();
+    endIfDone();
+  }
+
+  private void call(Request request) {
+    Command command = commands.find(request, 0);
+    if (command != null) {
+      command.call(request, session);
+    } else if (isHttp(request)) {
+      breaksProtocol("found an HTTP request, expected the Redis protocol");
+    } else {
+      replies.error("ERR", UnknownCommand.error(request));
+    }
+  }
+
+  /** A web page can make a browser send much, but only as HTTP: with one of these lines. */
+  private static boolean isHttp(Request request) {
+    return request.is(0, "POST") || request.is(0, "HOST:");
+  }
+
+  private void breaksProtocol(String how) {
+    replies.error("ERR", "Protocol error: " + how);
+    broken("RESP protocol error, " + how);
+    ended = true;
+  }
+
+  private boolean isFull() {
+    return replies.waiting() >= MAX_WAITING || !channel.isWritable();
+  }
+
+  private void send() {
+    ReplyWriter writer = replies.writer();
+    int size = writer.size();
+    if (size == 0) {
+      return;
+    }
+    ByteBuf out = channel.alloc().directBuffer(size);
+    writer.moveTo(out);
+    var sent = channel.writeAndFlush(out);
+    if (!sent.isDone()) { // the client reads slowly
+      sent.addListener(later -> account());
+    }
+  }
+
+  /** Charges what is held, and says how things stand to those who bound it. */
+  private void account() {
+    int held = reader.heldBytes();
+    long unsent = unsentBytes();
+    long owed = held + unsent + (long) BYTES_OF_WAITING * replies.waiting();
+    if (owed > chargedBytes && !charge(owed - chargedBytes, owed > RequestReader.MAX_REQUEST)) {
+      close("no room for what it holds; it held %s bytes");
+      return;
+    }
+    if (owed < chargedBytes) {
+      release(chargedBytes - owed);
+    }
+    chargedBytes = owed;
+    long now = System.nanoTime();
+    quietSinceNanos = now;
+    busy = owed > 0;
+    boolean waitsForClient = unsent > 0 || (held > 0 && replies.waiting() == 0);
+    if (!waitsForClient) {
+      waitsSinceNanos = NEVER;
+    } else if (waitsSinceNanos == NEVER) {
+      waitsSinceNanos = now;
+    }
+    boolean reads = ended || !isFull();
+    if (channel.config().isAutoRead() != reads) {
+      channel.config().setAutoRead(reads);
+    }
+  }
+
+  private long unsentBytes() {
+    ChannelOutboundBuffer unsent = channel.unsafe().outboundBuffer();
+    return unsent == null ? 0 : unsent.totalPendingWriteBytes();
+  }
+
+  @Override
+  public void channelWritabilityChanged(ChannelHandlerContext ctx) {
+    if (channel.isWritable()) {
+      channel.eventLoop().execute(this::goOn); // not amid the flush that made room
+    }
+  }
+
+  @Override
+  public void userEventTriggered(ChannelHandlerContext ctx, Object event) {
+    if (event instanceof ChannelInputShutdownEvent) {
+      inputEnded = true;
+      endIfDone();
+    }
+  }
+
+  /** Whoever has sent all that it has to say still gets every reply. */
+  private void endIfDone() {
+    boolean hasAsked = ended || (inputEnded && !isFull());
+    if (!hasAsked || replies.waiting() > 0 || !channel.isActive()) {
+      return;
+    }
+    ended = true;
+    var sent = channel.writeAndFlush(channel.alloc().buffer(0));
+    if (inputEnded) {
+      sent.addListener(ChannelFutureListener.CLOSE);
+    } else {
+      sent.addListener(done -> endOutput());
+    }
+  }
+
+  /** What is still on its way would make the network drop the last replies: it is read first. */
+  private void endOutput() {
+    var unused = ((DuplexChannel) channel).shutdownOutput();
+    closeLater();
+  }
+
+  private void closeLater() {
+    var unused =
+        channel.eventLoop().schedule(this::closeWhole, LINGER_MILLIS, TimeUnit.MILLISECONDS);
+  }
+
+  private void closeWhole() {
+    var unused = channel.close();
+  }
+
+  @Override
+  public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
+    if (!(cause instanceof IOException)) { // the network's: the client went away
+      broken(cause.toString());
+    }
+    var unused = ctx.close();
+  }
+
+  @Override
+  protected boolean isIdle() {
+    return !busy && !isDoomed();
+  }
+
+  @Override
+  protected long quietNanos(long nowNanos) {
+    return nowNanos - quietSinceNanos;
+  }
+
+  @Override
+  protected long waitsForClientNanos(long nowNanos) {
+    long since = waitsSinceNanos;
+    return since == NEVER || isDoomed() ? 0 : nowNanos - since;
+  }
+
+  @Override
+  protected @Nullable String lateness(long nowNanos, long mostNanos) {
+    if (waitsForClientNanos(nowNanos) > mostNanos) {
+      return "a request was not sent, or a reply not read, in time; it held %s bytes";
+    }
+    return isIdle() && quietNanos(nowNanos) > idleNanos ? "idle, it held %s bytes" : null;
+  }
+
+  /** The protocol has no word for it: the server's side ends when all is answered. */
+  @Override
+  protected void sayGoodbye() {
+    channel.eventLoop().execute(this::leave);
+  }
+
+  private void leave() {
+    if (!ended) {
+      ended = true;
+      endIfDone();
+    }
+  }
+}

@@ -1,0 +1,245 @@
+package dev.sluice.server.resp;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import com.linecorp.armeria.common.util.EventLoopGroups;
+import com.linecorp.armeria.common.util.TransportType;
+import dev.sluice.Limiter;
+import dev.sluice.limit.MissingDefault;
+import dev.sluice.server.AddressException;
+import dev.sluice.server.Traffic;
+import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.netty.bootstrap.ServerBootstrap;
+import io.netty.channel.AdaptiveRecvByteBufAllocator;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelHandler;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.RecvByteBufAllocator;
+import io.netty.channel.WriteBufferWaterMark;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A port for Redis clients: {@code CL.THROTTLE} and {@code THROTTLE} with quotas that the caller
+ * sends, and {@code SLUICE.*} on the limits that are configured. Speaks RESP2 and RESP3.
+ *
+ * <p>Thread-safe. {@link Builder#start} blocks until the port is open, {@link #close} until the
+ * last reply is out.
+ */
+public final class RespServer implements AutoCloseable {
+
+  /** How long a connection may be silent before it is closed. */
+  public static final Duration IDLE_TIMEOUT = Duration.ofMinutes(5);
+
+  private static final int BACKLOG = 1024;
+  private static final int LEAST_READ = 512;
+  private static final int FIRST_READ = 2 << 10;
+  private static final int MOST_READ = 16 << 10;
+  private static final WriteBufferWaterMark WATER_MARK =
+      new WriteBufferWaterMark(32 << 10, 64 << 10);
+
+  private final Traffic traffic;
+  private final EventLoopGroup loops;
+  private final Channel listening;
+
+  private RespServer(Traffic traffic, EventLoopGroup loops, Channel listening) {
+    this.traffic = traffic;
+    this.loops = loops;
+    this.listening = listening;
+  }
+
+  /**
+   * Returns a builder.
+   *
+   * @param address where it listens; port 0 for any free one
+   * @param limiter decides
+   * @return a builder
+   */
+  public static Builder builder(InetSocketAddress address, Limiter limiter) {
+    return new Builder(address, limiter);
+  }
+
+  /**
+   * Where the server listens.
+   *
+   * @return the address, with the port that was chosen
+   */
+  public InetSocketAddress address() {
+    return (InetSocketAddress) listening.localAddress();
+  }
+
+  /** Closes the port when every connection of the traffic has had its answers. */
+  @Override
+  public void close() {
+    traffic.drain();
+    listening.close().awaitUninterruptibly();
+    loops.shutdownGracefully(0, 1, TimeUnit.SECONDS).awaitUninterruptibly();
+  }
+
+  /** Makes a {@link RespServer}. Not thread-safe. */
+  public static final class Builder {
+    private final InetSocketAddress address;
+    private final Limiter limiter;
+    private MissingDefault onMissing = MissingDefault.REFUSE;
+    private Duration idleTimeout = IDLE_TIMEOUT;
+    private String version = "unknown";
+    private @Nullable MeterRegistry registry;
+
+    private Builder(InetSocketAddress address, Limiter limiter) {
+      this.address = address;
+      this.limiter = limiter;
+    }
+
+    /**
+     * Sets what becomes of a command for a limit that is known, and not configured; refused if not
+     * called.
+     *
+     * @param rule whether it is refused
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder onMissing(MissingDefault rule) {
+      this.onMissing = rule;
+      return this;
+    }
+
+    /**
+     * Sets how long a connection may be silent; {@link #IDLE_TIMEOUT} if not called.
+     *
+     * @param timeout a positive duration
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder idleTimeout(Duration timeout) {
+      this.idleTimeout = timeout;
+      return this;
+    }
+
+    /**
+     * Sets what INFO says of Sluice's version.
+     *
+     * @param newVersion the version
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder version(String newVersion) {
+      this.version = newVersion;
+      return this;
+    }
+
+    /**
+     * Sets where commands and connections are counted; nowhere, if not called.
+     *
+     * @param newRegistry takes the meters
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder registry(MeterRegistry newRegistry) {
+      this.registry = newRegistry;
+      return this;
+    }
+
+    /**
+     * Opens the port.
+     *
+     * @param traffic all connections of the process: the new ones are bounded together with them
+     * @return the running server
+     * @throws AddressException if the port can't be opened
+     */
+    public RespServer start(Traffic traffic) {
+      Clients clients = new Clients(this, traffic);
+      int threads = Runtime.getRuntime().availableProcessors();
+      EventLoopGroup loops = EventLoopGroups.newEventLoopGroup(threads, "sluice-resp", true);
+      ChannelFuture bound =
+          new ServerBootstrap()
+              .group(loops)
+              .channel(TransportType.serverChannelType(loops))
+              .option(ChannelOption.SO_BACKLOG, BACKLOG)
+              .option(ChannelOption.SO_REUSEADDR, true)
+              .childOption(ChannelOption.TCP_NODELAY, true)
+              .childOption(ChannelOption.ALLOW_HALF_CLOSURE, true)
+              .childOption(ChannelOption.WRITE_BUFFER_WATER_MARK, WATER_MARK)
+              .childOption(ChannelOption.RECVBUF_ALLOCATOR, readBuffers())
+              .childHandler(clients)
+              .bind(address)
+              .awaitUninterruptibly();
+      Throwable failure = bound.cause();
+      if (failure != null) {
+        var unused = loops.shutdownGracefully(0, 0, TimeUnit.SECONDS);
+        throw AddressException.of(address, failure);
+      }
+      return new RespServer(traffic, loops, bound.channel());
+    }
+
+    /** One buffer at a time: its requests are answered before the next is read. */
+    private static RecvByteBufAllocator readBuffers() {
+      return new AdaptiveRecvByteBufAllocator(LEAST_READ, FIRST_READ, MOST_READ)
+          .maxMessagesPerRead(1);
+    }
+  }
+
+  /** What all connections of a port share, and how they begin. Thread-safe. */
+  @ChannelHandler.Sharable
+  private static final class Clients extends ChannelInitializer<Channel> {
+
+    private final Traffic traffic;
+    private final long idleNanos;
+    private final CommandTable commands;
+    private final Failures failures = new Failures();
+    private final AtomicInteger connections = new AtomicInteger();
+    private final AtomicLong accepted = new AtomicLong();
+
+    Clients(Builder builder, Traffic traffic) {
+      this.traffic = traffic;
+      this.idleNanos = builder.idleTimeout.toNanos();
+      ConnectionCommands connection = new ConnectionCommands(builder.version, this::statistics);
+      List<Command> all = new ArrayList<>(new ThrottleCommands(builder.limiter.async()).all());
+      all.addAll(new LimitCommands(builder.limiter, builder.onMissing).all());
+      all.addAll(connection.all());
+      this.commands = new CommandTable(all);
+      connection.table(commands);
+      if (builder.registry != null) {
+        register(builder.registry);
+      }
+    }
+
+    private void register(MeterRegistry registry) {
+      Gauge.builder("sluice.resp.connections", connections, AtomicInteger::get)
+          .description("Connections of Redis clients")
+          .register(registry);
+      for (Command command : commands.all()) {
+        FunctionCounter.builder("sluice.resp.commands", command, Command::calls)
+            .description("Commands of Redis clients")
+            .tag("command", command.lowerCaseName())
+            .register(registry);
+      }
+    }
+
+    private String statistics() {
+      long calls = commands.all().stream().mapToLong(Command::calls).sum();
+      return "# Clients\r\nconnected_clients:%s\r\n\r\n# Stats\r\ntotal_connections_received:%s\r\ntotal_commands_processed:%s\r\n"
+          .formatted(connections.get(), accepted.get(), calls);
+    }
+
+    @Override
+    protected void initChannel(Channel channel) {
+      connections.incrementAndGet();
+      channel.closeFuture().addListener(closed -> connections.decrementAndGet());
+      long id = accepted.incrementAndGet();
+      RespConnection connection =
+          traffic.admit(
+              channel, client -> new RespConnection(client, commands, failures, id, idleNanos));
+      channel.pipeline().addLast(connection);
+    }
+  }
+}

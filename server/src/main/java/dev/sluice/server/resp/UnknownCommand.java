@@ -1,0 +1,25 @@
+package dev.sluice.server.resp;
+
+/** The words with which Redis refuses a command that it does not have. Stateless. */
+final class UnknownCommand {
+
+  private static final int SHOWN = 128;
+
+  private UnknownCommand() {}
+
+  static String error(Request request) {
+    StringBuilder text = new StringBuilder("unknown command '");
+    text.append(shown(request, 0)).append("', with args beginning with: ");
+    int limit = text.length() + SHOWN;
+    for (int i = 1; i < request.count() && text.length() < limit; i++) {
+      text.append('\'').append(shown(request, i)).append("' ");
+    }
+    return text.toString();
+  }
+
+  /** The first characters of an argument. */
+  static String shown(Request request, int index) {
+    String text = request.text(index);
+    return text.length() > SHOWN ? text.substring(0, SHOWN) : text;
+  }
+}

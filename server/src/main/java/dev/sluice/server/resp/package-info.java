@@ -1,0 +1,9 @@
+/**
+ * The door for Redis clients. {@link dev.sluice.server.resp.RespServer} opens the port; a {@code
+ * RespConnection} finds {@code Request}s with its {@code RequestReader}, looks each up in the
+ * {@code CommandTable}, and sends the {@code Replies} in the order of the requests.
+ */
+@NullMarked
+package dev.sluice.server.resp;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,374 @@
+package dev.sluice.server.resp;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.Limiter;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.Limits;
+import dev.sluice.limit.MissingDefault;
+import dev.sluice.server.resp.RespClient.Failure;
+import dev.sluice.store.BucketStore;
+import dev.sluice.testkit.ManualTime;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+final class RespServerTest {
+
+  private final ManualTime time = new ManualTime();
+  private final TestRespServer server = new TestRespServer(limits(), BucketStore.inMemory(time));
+  private final RespClient client = server.connect();
+
+  private static Limits limits() {
+    return Limits.builder(Catalogue.samples())
+        .limit("LoginsPerIPAddress", Quota.per(10, Duration.ofMinutes(1)))
+        .limit("ApiCallsPerKey", Quota.of(100, 50, Duration.ofSeconds(1)))
+        .unlimited("FailedLoginsPerIPAddress")
+        .build();
+  }
+
+  @AfterEach
+  void stop() {
+    client.close();
+    server.close();
+  }
+
+  private static List<Long> numbers(long... numbers) {
+    return Arrays.stream(numbers).boxed().toList();
+  }
+
+  @Test
+  void clThrottle_answersAsRedisCellDoes() {
+    // max_burst 4 is a limit of 5; one token a second.
+    for (long left = 4; left >= 0; left--) {
+      assertThat(client.call("CL.THROTTLE", "user123", "4", "60", "60"))
+          .isEqualTo(numbers(0, 5, left, -1, 5 - left));
+    }
+    assertThat(client.call("cl.throttle", "user123", "4", "60", "60"))
+        .isEqualTo(numbers(1, 5, 0, 1, 5));
+    time.advance(Duration.ofSeconds(2));
+    assertThat(client.call("CL.THROTTLE", "user123", "4", "60", "60", "2"))
+        .isEqualTo(numbers(0, 5, 0, -1, 5));
+    assertThat(client.call("CL.THROTTLE", "another", "4", "60", "60"))
+        .isEqualTo(numbers(0, 5, 4, -1, 1));
+  }
+
+  /** The case of redis-cell's own end-to-end test. */
+  @Test
+  void clThrottle_ofOneInTwoSeconds() {
+    assertThat(client.call("CL.THROTTLE", "user123", "0", "1", "2", "1"))
+        .isEqualTo(numbers(0, 1, 0, -1, 2));
+    assertThat(client.call("CL.THROTTLE", "user123", "0", "1", "2", "1"))
+        .isEqualTo(numbers(1, 1, 0, 2, 2));
+    time.advance(Duration.ofSeconds(2));
+    assertThat(client.call("CL.THROTTLE", "user123", "0", "1", "2", "1"))
+        .isEqualTo(numbers(0, 1, 0, -1, 2));
+  }
+
+  @Test
+  void clThrottle_roundsSecondsUp_fromNanoseconds() {
+    assertThat(client.call("CL.THROTTLE", "k", "0", "1000000", "1"))
+        .isEqualTo(numbers(0, 1, 0, -1, 1)); // a microsecond
+    time.advanceNanos(1);
+    assertThat(client.call("CL.THROTTLE", "k", "0", "1000000", "1"))
+        .isEqualTo(numbers(1, 1, 0, 1, 1));
+    time.advanceNanos(999);
+    assertThat(client.call("CL.THROTTLE", "k", "0", "1000000", "1"))
+        .isEqualTo(numbers(0, 1, 0, -1, 1));
+  }
+
+  @Test
+  void clThrottle_ofNothing_readsTheBucket() {
+    assertThat(client.call("CL.THROTTLE", "k", "4", "60", "60", "0"))
+        .isEqualTo(numbers(0, 5, 5, -1, 0));
+    assertThat(client.call("CL.THROTTLE", "k", "4", "60", "60", "3"))
+        .isEqualTo(numbers(0, 5, 2, -1, 3));
+    assertThat(client.call("CL.THROTTLE", "k", "4", "60", "60", "0"))
+        .isEqualTo(numbers(0, 5, 2, -1, 3));
+  }
+
+  @Test
+  void clThrottle_ofMoreThanTheLimit_canNeverPass() {
+    assertThat(client.call("CL.THROTTLE", "k", "4", "60", "60", "6"))
+        .isEqualTo(numbers(1, 5, 5, -1, 0));
+    assertThat(client.call("CL.THROTTLE", "k", "4", "60", "60", "9223372036854775807"))
+        .isEqualTo(numbers(1, 5, 5, -1, 0));
+  }
+
+  @Test
+  void throttle_answersAsThrottlecrabDoes() {
+    assertThat(client.call("THROTTLE", "k", "2", "60", "60")).isEqualTo(numbers(1, 2, 1, 1, 0));
+    assertThat(client.call("THROTTLE", "k", "2", "60", "60")).isEqualTo(numbers(1, 2, 0, 2, 0));
+    assertThat(client.call("THROTTLE", "k", "2", "60", "60")).isEqualTo(numbers(0, 2, 0, 2, 1));
+    assertThat(client.call("THROTTLE", "k", "2", "60", "60", "3"))
+        .isEqualTo(numbers(0, 2, 0, 2, -1));
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "k -1 1 1, max_burst",
+    "k x 1 1, max_burst",
+    "k 9223372036854775807 1 1, max_burst",
+    "k 1.0 1 1, max_burst",
+    "k 1 0 1, count",
+    "k 1 -1 1, count",
+    "k 1 1 0, period",
+    "k 1 1 -5, period",
+    "k 1 1 9223372036854775807, period",
+    "k 1 1 1 -1, quantity",
+    "k 1 1 1 1.5, quantity",
+    "k 1 2000000000 1, count",
+    "k 9223372036854775806 1 1, burst",
+    "k 1 1, expected CL.THROTTLE key max_burst count period [quantity]",
+    "k 1 1 1 1 1, expected CL.THROTTLE key max_burst count period [quantity]"
+  })
+  void clThrottle_withBadArguments_saysWhichAndWhatIsExpected(String arguments, String says) {
+    client.raw("CL.THROTTLE " + arguments + "\r\n");
+    assertThat(client.reply())
+        .isInstanceOfSatisfying(
+            Failure.class,
+            failure -> assertThat(failure.text()).startsWith("ERR ").contains(says, "expected"));
+    assertThat(client.call("PING")).isEqualTo("PONG");
+  }
+
+  @Test
+  void keysOfAnyBytes_haveBucketsOfTheirOwn() {
+    byte[][] call = {ascii("CL.THROTTLE"), {(byte) 0xff, 0}, ascii("0"), ascii("1"), ascii("60")};
+    assertThat(client.send(call).reply()).isEqualTo(numbers(0, 1, 0, -1, 60));
+    assertThat(client.send(call).reply()).isEqualTo(numbers(1, 1, 0, 60, 60));
+    call[1] = new byte[] {(byte) 0xff, 1};
+    assertThat(client.send(call).reply()).isEqualTo(numbers(0, 1, 0, -1, 60));
+    call[1] = new byte[0];
+    assertThat(client.send(call).reply()).isEqualTo(numbers(0, 1, 0, -1, 60));
+    assertThat(client.call("CL.THROTTLE", "x".repeat(2000), "0", "1", "60"))
+        .isInstanceOfSatisfying(
+            Failure.class, failure -> assertThat(failure.text()).contains("2000 characters"));
+  }
+
+  private static byte[] ascii(String text) {
+    return text.getBytes(StandardCharsets.US_ASCII);
+  }
+
+  @Test
+  void spend_check_refund_andReset_ofAConfiguredLimit() {
+    assertThat(client.call("SLUICE.SPEND", "LoginsPerIPAddress", "192.0.2.7", "4"))
+        .isEqualTo(fields(1, 6, 0, 24_000_000_000L));
+    assertThat(client.call("SLUICE.CHECK", "LoginsPerIPAddress", "192.0.2.7"))
+        .isEqualTo(fields(1, 5, 0, 30_000_000_000L));
+    assertThat(client.call("SLUICE.SPEND", "LoginsPerIPAddress", "192.0.2.7", "7"))
+        .isEqualTo(fields(0, 6, 6_000_000_000L, 24_000_000_000L));
+    assertThat(client.call("SLUICE.REFUND", "LoginsPerIPAddress", "192.0.2.7", "2"))
+        .isEqualTo(fields(1, 8, 0, 12_000_000_000L));
+    assertThat(client.call("SLUICE.RESET", "LoginsPerIPAddress", "192.0.2.7")).isEqualTo("OK");
+    assertThat(client.call("SLUICE.CHECK", "LoginsPerIPAddress", "192.0.2.7", "0"))
+        .isEqualTo(fields(1, 10, 0, 0));
+  }
+
+  private static List<Object> fields(long allowed, long remaining, long retryIn, long resetIn) {
+    return List.of(
+        "allowed",
+        allowed,
+        "limited",
+        1L,
+        "remaining",
+        remaining,
+        "retryInNanos",
+        retryIn,
+        "resetInNanos",
+        resetIn,
+        "degraded",
+        0L);
+  }
+
+  @Test
+  void resp3_hasMapsAndTruth() {
+    assertThat(client.call("HELLO", "3"))
+        .isInstanceOfSatisfying(
+            Map.class,
+            hello -> {
+              assertThat(hello.get("proto")).isEqualTo(3L);
+              assertThat(hello.get("mode")).isEqualTo("standalone");
+            });
+    assertThat(client.call("SLUICE.SPEND", "FailedLoginsPerIPAddress", "192.0.2.7"))
+        .isInstanceOfSatisfying(
+            Map.class,
+            decision -> {
+              assertThat(decision.get("allowed")).isEqualTo(true);
+              assertThat(decision.get("limited")).isEqualTo(false);
+              assertThat(decision.get("remaining")).isNull();
+            });
+    assertThat(client.call("CL.THROTTLE", "k", "0", "1", "60")).isEqualTo(numbers(0, 1, 0, -1, 60));
+  }
+
+  @Test
+  void batch_isAllOrNothing_withTheDecisionOfEach() {
+    assertThat(client.call("HELLO", "3")).isInstanceOf(Map.class);
+    Object batch =
+        client.call(
+            "SLUICE.BATCH",
+            "spend",
+            "LoginsPerIPAddress",
+            "192.0.2.7",
+            "2",
+            "checkAndSpend",
+            "ApiCallsPerKey",
+            "k",
+            "100",
+            "checkOnly");
+    assertThat(batch)
+        .isInstanceOfSatisfying(
+            Map.class,
+            decision -> {
+              assertThat(decision.get("allowed")).isEqualTo(true);
+              assertThat((List<?>) decision.get("decisions")).hasSize(2);
+            });
+    assertThat(
+            client.call(
+                "SLUICE.BATCH",
+                "SPEND",
+                "LoginsPerIPAddress",
+                "192.0.2.7",
+                "9",
+                "checkAndSpend",
+                "ApiCallsPerKey",
+                "k",
+                "1",
+                "checkAndSpend"))
+        .isInstanceOfSatisfying(
+            Map.class, decision -> assertThat(decision.get("allowed")).isEqualTo(false));
+    assertThat(client.call("SLUICE.CHECK", "ApiCallsPerKey", "k", "100"))
+        .isInstanceOfSatisfying(
+            Map.class, decision -> assertThat(decision.get("allowed")).isEqualTo(true));
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "SLUICE.SPEND NoSuchLimit x | NoSuchLimit",
+        "SLUICE.SPEND SignUpsPerIPAddress x | SignUpsPerIPAddress",
+        "SLUICE.SPEND LoginsPerIPAddress x | x",
+        "SLUICE.SPEND LoginsPerIPAddress 192.0.2.7 11 | cost",
+        "SLUICE.SPEND LoginsPerIPAddress 192.0.2.7 -1 | cost",
+        "SLUICE.SPEND LoginsPerIPAddress 192.0.2.7 many | cost",
+        "SLUICE.SPEND LoginsPerIPAddress | sluice.spend",
+        "SLUICE.RESET LoginsPerIPAddress 192.0.2.7 1 | sluice.reset",
+        "SLUICE.BATCH TAKE LoginsPerIPAddress 192.0.2.7 1 checkOnly | TAKE",
+        "SLUICE.BATCH SPEND LoginsPerIPAddress 192.0.2.7 1 checkonly | checkOnly",
+        "SLUICE.BATCH SPEND LoginsPerIPAddress 192.0.2.7 1 checkOnly x | four",
+        "NOSUCH a b | unknown command 'NOSUCH', with args beginning with: 'a' 'b'",
+        "CLIENT KILL x | unknown subcommand"
+      })
+  void mistakes_areAnswered_andTheConnectionGoesOn(String command, String says) {
+    client.raw(command + "\r\n");
+    assertThat(client.reply())
+        .isInstanceOfSatisfying(
+            Failure.class, failure -> assertThat(failure.text()).startsWith("ERR ").contains(says));
+    assertThat(client.call("PING")).isEqualTo("PONG");
+  }
+
+  @Test
+  void pipelinedCommands_areAnsweredInOrder() {
+    StringBuilder text = new StringBuilder();
+    int count = 5_000;
+    for (int i = 0; i < count; i++) {
+      text.append("ECHO ").append(i).append("\r\nCL.THROTTLE k 9999 1 3600\r\n");
+    }
+    Thread sender = new Thread(() -> client.raw(text.toString()));
+    sender.start();
+    for (int i = 0; i < count; i++) {
+      assertThat(client.reply()).isEqualTo(String.valueOf(i));
+      assertThat(client.reply()).isEqualTo(numbers(0, 10_000, 9_999 - i, -1, 3600L * (i + 1)));
+    }
+  }
+
+  @Test
+  void whatClientsSendOnConnect_isAnsweredAsRedisDoes() {
+    assertThat(client.call("CLIENT", "SETINFO", "LIB-NAME", "x")).isEqualTo("OK");
+    assertThat(client.call("CLIENT", "SETNAME", "me")).isEqualTo("OK");
+    assertThat(client.call("CLIENT", "GETNAME")).isEqualTo("me");
+    assertThat((Long) client.call("CLIENT", "ID")).isPositive();
+    assertThat(client.call("SELECT", "0")).isEqualTo("OK");
+    assertThat(client.call("SELECT", "1")).isInstanceOf(Failure.class);
+    assertThat(client.call("AUTH", "secret"))
+        .isInstanceOfSatisfying(
+            Failure.class,
+            failure -> assertThat(failure.text()).contains("without any password configured"));
+    assertThat(client.call("CONFIG", "GET", "save", "other")).isEqualTo(List.of("save", ""));
+    assertThat((String) client.call("INFO")).contains("redis_version:", "sluice_version:1.2.3");
+    assertThat((List<?>) client.call("COMMAND")).hasSameSizeAs(commands());
+    assertThat((Long) client.call("COMMAND", "COUNT")).isEqualTo(commands().size());
+    assertThat((List<?>) client.call("COMMAND", "DOCS", "ping")).hasSize(2);
+    assertThat(client.call("COMMAND", "INFO", "nosuch")).isEqualTo(Arrays.asList((Object) null));
+    assertThat(client.call("READONLY")).isInstanceOf(Failure.class);
+    assertThat(client.call("PING", "hello")).isEqualTo("hello");
+    assertThat(client.call("HELLO", "4"))
+        .isEqualTo(new Failure("NOPROTO unsupported protocol version"));
+    assertThat(client.call("RESET")).isEqualTo("RESET");
+    assertThat(client.call("CLIENT", "GETNAME")).isNull();
+    assertThat(client.call("QUIT")).isEqualTo("OK");
+    assertThat(client.isEnded()).isTrue();
+  }
+
+  private static List<Command> commands() {
+    List<Command> all =
+        new ArrayList<>(
+            new ThrottleCommands(Limiter.of(limits(), BucketStore.inMemory()).async()).all());
+    all.addAll(
+        new LimitCommands(Limiter.of(limits(), BucketStore.inMemory()), MissingDefault.REFUSE)
+            .all());
+    all.addAll(new ConnectionCommands("", () -> "").all());
+    return all;
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"*1\r\n+PING\r\n", "*2000\r\n", "*1\r\n$99999999\r\n", "PING \"\r\n"})
+  void aProtocolError_isSaid_andEndsTheConnection(String bytes) {
+    client.call("PING");
+    client.raw(bytes);
+    assertThat(client.reply())
+        .isInstanceOfSatisfying(
+            Failure.class,
+            failure -> assertThat(failure.text()).startsWith("ERR Protocol error: "));
+    assertThat(client.isEnded()).isTrue();
+  }
+
+  /** What a web page can make a browser send must not spend or reset anything. */
+  @Test
+  void httpRequests_endTheConnection() {
+    client.raw("POST / HTTP/1.1\r\nHost: x\r\n\r\nSLUICE.RESET LoginsPerIPAddress 192.0.2.7\r\n");
+    assertThat(client.reply()).isInstanceOf(Failure.class);
+    assertThat(client.isEnded()).isTrue();
+    try (RespClient other = server.connect()) {
+      other.raw("GET / HTTP/1.1\r\nHost: x\r\n\r\nSLUICE.RESET LoginsPerIPAddress x\r\n");
+      assertThat(other.reply()).isInstanceOf(Failure.class); // GET is no command
+      assertThat(other.reply()).isInstanceOf(Failure.class);
+      assertThat(other.isEnded()).isTrue();
+    }
+  }
+
+  @Test
+  void aHalfClosedConnection_getsAllItsReplies() {
+    int count = 20_000;
+    Thread sender =
+        new Thread(
+            () -> {
+              client.raw("PING\r\n".repeat(count));
+              client.endOutput();
+            });
+    sender.start();
+    for (int i = 0; i < count; i++) {
+      assertThat(client.reply()).isEqualTo("PONG");
+    }
+    assertThat(client.isEnded()).isTrue();
+  }
+}

@@ -1,0 +1,58 @@
+package dev.sluice.server.resp;
+
+import dev.sluice.Limiter;
+import dev.sluice.limit.Limits;
+import dev.sluice.server.SluiceServer;
+import dev.sluice.server.Traffic;
+import dev.sluice.server.http.HttpPart;
+import dev.sluice.store.BucketStore;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+
+/** A server with a port for HTTP and one for Redis clients, free ones of loopback. */
+final class TestRespServer implements AutoCloseable {
+
+  private final SluiceServer http;
+  private final RespServer resp;
+
+  TestRespServer(Limits limits, BucketStore store) {
+    this(limits, store, Traffic.usual());
+  }
+
+  TestRespServer(Limits limits, BucketStore store, Traffic traffic) {
+    Limiter limiter = Limiter.of(limits, store);
+    this.http =
+        SluiceServer.builder(anyPort())
+            .unreadyPeriod(Duration.ZERO)
+            .part(new HttpPart(limiter, store))
+            .traffic(traffic)
+            .start();
+    this.resp = RespServer.builder(anyPort(), limiter).version("1.2.3").start(traffic);
+  }
+
+  private static InetSocketAddress anyPort() {
+    return new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+  }
+
+  InetSocketAddress address() {
+    return resp.address();
+  }
+
+  RespClient connect() {
+    return new RespClient(address());
+  }
+
+  /** Ends the server as SIGTERM does, and waits for the end. */
+  void stop() {
+    http.close();
+    resp.close();
+  }
+
+  /** Does not wait: the library's acceptor takes two seconds to be sure that nobody comes. */
+  @Override
+  public void close() {
+    var unused = CompletableFuture.runAsync(this::stop);
+  }
+}
