@@ -353,6 +353,10 @@ public final class Limiter {
     return lease(limit, id, tokens, time::nanos, sharesOfALease());
   }
 
+  Outstanding outstanding() {
+    return engine.ledger().outstanding();
+  }
+
   Lease lease(String limit, String id, int tokens, LongSupplier ticker, int threads) {
     return lease(now -> Transaction.of(now, limit, id), tokens, ticker, threads);
   }

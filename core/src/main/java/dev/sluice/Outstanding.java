@@ -216,6 +216,17 @@ final class Outstanding {
     return count.get();
   }
 
+  /** How many spends, refunds and resets are in flight, as far as anybody has told. */
+  int inFlight() {
+    int inFlight = 0;
+    for (Stripe stripe : stripes) {
+      synchronized (stripe) {
+        inFlight += stripe.inFlight();
+      }
+    }
+    return inFlight;
+  }
+
   /** A refund or a reset, from the moment at which it is sent. */
   static final class Lowering {
     private final Charge charge;
@@ -618,6 +629,15 @@ final class Outstanding {
           || (nowNanos.isPresent()
               ? Long.compareUnsigned(endNanos, nowNanos.getAsLong()) <= 0
               : time.nanos() - stretch.overAt >= 0);
+    }
+
+    int inFlight() {
+      int inFlight = 0;
+      for (Stretch at = oldest; at != null; at = at.younger) {
+        boolean isUnderWay = at.state == State.IN_FLIGHT || at.state == State.LEAVING;
+        inFlight += isUnderWay && !at.haunts ? 1 : 0;
+      }
+      return inFlight;
     }
 
     boolean settleOldest() {

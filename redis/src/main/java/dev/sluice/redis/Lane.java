@@ -142,6 +142,17 @@ final class Lane {
     }
   }
 
+  /**
+   * Returns whether nothing waits here or, where lanes share a bound, anywhere; and is under way.
+   */
+  boolean isIdle() {
+    boolean idle = waiting.isEmpty() && waitingCount.get() == 0 && sweepFor.get() == null;
+    for (int i = 0; i < calls.length(); i++) {
+      idle &= calls.get(i) == null;
+    }
+    return idle;
+  }
+
   /** Ends whatever is outstanding, now and from now on. */
   void close() {
     closed = true;

@@ -363,6 +363,11 @@ public final class RedisStore implements BucketStore {
     var unused = call.whenComplete((readings, failure) -> mustArrive.remove(number));
   }
 
+  /** Returns whether nothing waits or is under way to the server of a bucket, or must arrive. */
+  boolean isIdle(String bucketKey) {
+    return mustArrive.isEmpty() && shards.laneOf(keys.bytes(bucketKey)).isIdle();
+  }
+
   private void forgetDenials(List<Charge> charges) {
     charges.forEach(charge -> denials.forget(charge.key()));
   }

@@ -12,10 +12,18 @@ final class BreakerWatch {
   private static final int MOST_FAILURES = 5; // the store's default
 
   private final World world;
+  private final boolean namesChange;
   private final Map<String, Calls> servers = new HashMap<>();
 
-  BreakerWatch(World world) {
+  /**
+   * A watch.
+   *
+   * @param namesChange whether a call may begin under the name of one server and end under another,
+   *     since slots move: then each failure counts
+   */
+  BreakerWatch(World world, boolean namesChange) {
     this.world = world;
+    this.namesChange = namesChange;
   }
 
   /** The calls to one server since the last one that was answered. */
@@ -40,13 +48,14 @@ final class BreakerWatch {
       calls.onTrial = false;
       return null;
     }
-    calls.failures++;
-    if (world.now() - elapsedNanos < calls.lastFailure) {
+    boolean together = calls.failures > 0 && world.now() - elapsedNanos < calls.lastFailure;
+    calls.failures += together && !namesChange ? 0 : 1;
+    if (together) {
       return null; // calls that were under way together count once
     }
     calls.lastFailure = world.now();
     calls.timeouts = result == Result.TIMED_OUT ? calls.timeouts + 1 : 0;
-    return !calls.open && calls.timeouts > MOST_FAILURES
+    return !calls.open && calls.timeouts >= MOST_FAILURES
         ? "breaker: " + server + " is still asked after " + calls.timeouts + " time-outs in a row"
         : null;
   }

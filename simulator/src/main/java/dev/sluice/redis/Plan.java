@@ -20,6 +20,7 @@ import java.util.TreeMap;
 record Plan(long seed, Topology topology, Map<String, Integer> settings, List<Step> steps) {
 
   private static final long MILLI = 1_000_000;
+  private static final int EMPTY_FOR_LONG = 2; // a limit whose denials are remembered for long
 
   /**
    * Some worlds have no faults at all, or only a kind: what is found there is easier to explain.
@@ -37,13 +38,18 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     settings.put("limitsDiffer", !sameLimits && dice.chance(60) ? 1 : 0);
     settings.put("onFailure", dice.below(4)); // fail, allow, deny, local
     settings.put("clocksDiffer", dice.below(2));
+    settings.put("overtaking", dice.below(2));
+    settings.put("leases", settings.get("onFailure") == 0 && dice.chance(50) ? 1 : 0);
     int millis = dice.one(300, 1_000, 3_000);
     List<Step> steps = new ArrayList<>();
     int calls = dice.one(20, 100, 400);
     Set<Kind> kinds = some(dice, CALLS);
     kinds.add(Kind.SPEND);
     if (sameLimits) {
-      kinds.remove(Kind.LIMITS);
+      kinds.removeAll(EnumSet.of(Kind.LIMITS, Kind.OVERRIDES));
+    }
+    if (settings.get("leases") == 0) {
+      kinds.removeAll(EnumSet.of(Kind.LEASE, Kind.LEASE_CLOSE));
     }
     for (int i = 0; i < calls; i++) {
       steps.add(call(dice, dice.one(kinds.toArray(Kind[]::new)), processes, millis * MILLI));
@@ -81,7 +87,10 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
           Kind.RESERVE_TOGETHER,
           Kind.RESERVE_BATCH,
           Kind.RESERVE_BLOCKING,
-          Kind.LIMITS);
+          Kind.LIMITS,
+          Kind.OVERRIDES,
+          Kind.LEASE,
+          Kind.LEASE_CLOSE);
 
   private static final Set<Kind> FAULTS = EnumSet.range(Kind.BLOCK, Kind.CLOCK_STEP);
 
@@ -99,10 +108,14 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     long at = dice.between(0, nanos);
     int process = dice.below(processes);
     int limit = dice.below(2);
-    int id = dice.below(6);
+    boolean mayLower = kind == Kind.REFUND || kind == Kind.RESET || kind == Kind.CHECK;
+    int id = mayLower && dice.chance(10) ? 6 + dice.below(2) : dice.below(6);
     int cost = dice.one(1, 1, 1, 2, 3);
     return switch (kind) {
-      case RESET -> Step.of(at, kind, process, limit, id);
+      case RESET ->
+          dice.chance(30)
+              ? Step.of(at, kind, process, EMPTY_FOR_LONG, id % 3)
+              : Step.of(at, kind, process, limit, id);
       case BATCH -> Step.of(at, kind, process, id, 2 + dice.below(3), cost);
       case RESERVE ->
           Step.of(at, kind, process, limit, id, cost, dice.one(-2, -1, 0, 1, 5, 20, 100));
@@ -113,6 +126,13 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
       case RESERVE_BLOCKING ->
           Step.of(at, kind, process, limit, id, cost, dice.one(0, 1, 5, 20, 100));
       case LIMITS -> Step.of(at, kind, process, dice.below(4));
+      case OVERRIDES -> Step.of(at, kind, process, dice.below(3), dice.one(0, 2, 8, 30));
+      case LEASE -> Step.of(at, kind, process, limit, dice.below(2), 1 + dice.below(4));
+      case LEASE_CLOSE -> Step.of(at, kind, process, limit, dice.below(2));
+      case SPEND, CHECK ->
+          dice.chance(10)
+              ? Step.of(at, kind, process, EMPTY_FOR_LONG, id % 3, 1)
+              : Step.of(at, kind, process, limit, id, cost);
       default -> Step.of(at, kind, process, limit, id, cost);
     };
   }

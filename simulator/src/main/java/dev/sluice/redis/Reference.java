@@ -44,16 +44,24 @@ final class Reference {
   private final World world;
   private final Map<String, Bucket> buckets = new HashMap<>();
   private final Map<String, Long> forgivenUntil = new HashMap<>();
-  private final Set<String> triedToForgive = new HashSet<>();
+  private final Map<String, Long> triedToForgive = new HashMap<>();
   private final Set<Long> staleSpends = new HashSet<>();
   private @Nullable Fleet fleet;
+  private long afterwardsNanos;
 
   Reference(World world) {
     this.world = world;
   }
 
-  void watch(Fleet newFleet) {
+  /**
+   * Says about which servers it is told.
+   *
+   * @param newFleet the servers
+   * @param newAfterwardsNanos how much later a second call that follows a first may be decided on
+   */
+  void watch(Fleet newFleet, long newAfterwardsNanos) {
     fleet = newFleet;
+    afterwardsNanos = newAfterwardsNanos;
   }
 
   private enum Kind {
@@ -220,12 +228,12 @@ final class Reference {
   private void forgiven(
       Bucket bucket, int process, Charge charge, long nowNanos, long tatNanos, long afterNanos) {
     String debt = debt(process, charge.key(), charge.offsetNanos());
-    triedToForgive.add(debt);
+    triedToForgive.put(debt, nowNanos);
     if (tatNanos <= nowNanos + charge.offsetNanos()) {
       return;
     }
     Long until = forgivenUntil.put(debt, nowNanos + charge.offsetNanos());
-    boolean tooSoon = until != null && until - SimulatedProcess.TIMEOUT_NANOS > nowNanos;
+    boolean tooSoon = until != null && until - afterwardsNanos > nowNanos;
     if (tooSoon && !clocksWereStepped()) {
       world.violated(() -> "p" + debt + ": a debt is forgiven a second time before " + until);
     }
@@ -236,9 +244,10 @@ final class Reference {
     return process + " " + key + " " + offsetNanos;
   }
 
-  /** Returns whether a process ever forgave a debt, or found it forgiven when it tried. */
-  boolean wasForgiven(int process, String key, long offsetNanos) {
-    return triedToForgive.contains(debt(process, key, offsetNanos));
+  /** Returns whether a process forgave a debt lately, or found it forgiven when it tried. */
+  boolean wasForgiven(int process, String key, long offsetNanos, long nowNanos) {
+    Long tried = triedToForgive.get(debt(process, key, offsetNanos));
+    return tried != null && tried > nowNanos - offsetNanos - SimulatedProcess.TIMEOUT_NANOS;
   }
 
   private Entry loss(long nowNanos, long leftNanos) {
@@ -393,6 +402,47 @@ final class Reference {
     return null;
   }
 
+  /**
+   * What a lease took since a moment, null if nothing. The spends of a lease are those of its
+   * process on its bucket, since nobody else there spends from it.
+   */
+  @Nullable Granted takenSince(int process, String key, long moment) {
+    Granted last = null;
+    for (Entry entry : bucket(key).entries) {
+      if (entry.kind == Kind.SPEND && entry.process == process && entry.moment >= moment) {
+        last = new Granted(key, entry);
+      }
+    }
+    return last;
+  }
+
+  /**
+   * A lease handed out a token of what it took: it counts from now on, as if it had been spent now,
+   * and the first one as when it was taken.
+   *
+   * @param isFirst whether it was handed out as soon as it was taken
+   */
+  void handedOut(String caller, Granted taken, long intervalNanos, boolean isFirst) {
+    Entry whole = taken.entry;
+    Bucket bucket = bucket(taken.key);
+    if (whole.outdated) {
+      return; // others gave back or reset, which this process does not see (decision 004)
+    }
+    int at = bucket.entries.indexOf(whole);
+    long nowNanos = isFirst ? whole.nowNanos : serverNow(bucket);
+    Entry token =
+        new Entry(
+            Kind.SPEND,
+            whole.process,
+            world.now(),
+            nowNanos,
+            intervalNanos,
+            whole.afterNanos,
+            true);
+    bucket.entries.add(isFirst && at >= 0 ? at + 1 : bucket.entries.size(), token);
+    require(taken.key, bucket, serverNow(bucket), "when " + caller + " was handed out");
+  }
+
   /** Returns what a server took for a batch that was denied elsewhere, null if nothing. */
   @Nullable Granted takenInVain(
       int process, String key, long nanos, long nowNanos, long afterNanos) {
@@ -434,7 +484,7 @@ final class Reference {
         && last.moment >= begun
         && last.process == entry.process) {
       long dueNanos = Math.min(entry.nanos, entry.afterNanos - last.nowNanos);
-      if (last.nanos < dueNanos) {
+      if (last.nanos != dueNanos) {
         world.violated(
             () ->
                 World.text(

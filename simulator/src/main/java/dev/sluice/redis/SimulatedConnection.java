@@ -12,8 +12,9 @@ import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 
 /**
- * A connection of a world. In each direction what is sent first arrives first; it can be cut, so
- * that requests or answers are lost, or go dead without either side noticing.
+ * A connection of a world. In each direction what is sent first arrives first, but for two calls
+ * that change places (if the plan says so); it can be cut, so that requests or answers are lost, or
+ * go dead without either side noticing.
  */
 final class SimulatedConnection implements Connection {
 
@@ -24,6 +25,7 @@ final class SimulatedConnection implements Connection {
   private final String name;
   private final SimulatedServer server;
   private final long latencyNanos;
+  private final boolean overtaking;
   private final Set<Sent> outstanding = new LinkedHashSet<>();
   private boolean open = true; // as far as the client knows
   private boolean reaches = true; // requests arrive
@@ -39,7 +41,8 @@ final class SimulatedConnection implements Connection {
       int process,
       String name,
       SimulatedServer server,
-      long latencyNanos) {
+      long latencyNanos,
+      boolean overtaking) {
     this.world = world;
     this.process = process;
     this.dice = dice;
@@ -47,6 +50,7 @@ final class SimulatedConnection implements Connection {
     this.name = name;
     this.server = server;
     this.latencyNanos = latencyNanos;
+    this.overtaking = overtaking;
     server.accept(this);
   }
 
@@ -152,10 +156,18 @@ final class SimulatedConnection implements Connection {
     onBroken.run();
   }
 
-  private void send(Sent sent, Consumer<Object> answer) {
+  /** Calls of two threads may change places before they are written. */
+  private long arrival() {
+    if (overtaking && dice.chance(25)) {
+      return world.now() + delay() + dice.between(0, 2 * latencyNanos);
+    }
     lastToServer = Math.max(lastToServer + 1, world.now() + delay());
+    return lastToServer;
+  }
+
+  private void send(Sent sent, Consumer<Object> answer) {
     server.command(
-        lastToServer,
+        arrival(),
         this,
         sent.command,
         result -> {

@@ -24,6 +24,7 @@ final class SimulatedNetwork implements Connector {
   private final int process;
   private final Actor io;
   private final long latencyNanos;
+  private final boolean overtaking;
   private final List<SimulatedConnection> connections = new ArrayList<>();
   private final Map<SimulatedServer, Long> silentSince = new HashMap<>();
   private int made;
@@ -31,7 +32,9 @@ final class SimulatedNetwork implements Connector {
   private long failedWithError = Long.MIN_VALUE / 2;
   private boolean failsWithError;
 
-  SimulatedNetwork(World world, Fleet fleet, Dice dice, int process, long latencyNanos) {
+  SimulatedNetwork(
+      World world, Fleet fleet, Dice dice, int process, long latencyNanos, boolean overtaking) {
+    this.overtaking = overtaking;
     this.world = world;
     this.fleet = fleet;
     this.dice = dice;
@@ -151,7 +154,8 @@ final class SimulatedNetwork implements Connector {
             process,
             "p" + process + "-" + server.name + "#" + made,
             server,
-            latencyNanos);
+            latencyNanos,
+            overtaking);
     connections.removeIf(old -> !old.isOpen());
     connections.add(connection);
     var unused =

@@ -3,6 +3,8 @@ package dev.sluice.redis;
 import dev.sluice.AsyncLimiter;
 import dev.sluice.Decision;
 import dev.sluice.FailureRule;
+import dev.sluice.Insides;
+import dev.sluice.Lease;
 import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver;
 import dev.sluice.Reservation;
@@ -12,6 +14,7 @@ import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
+import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
 import dev.sluice.redis.Reference.Granted;
 import dev.sluice.redis.World.Actor;
@@ -20,6 +23,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -44,9 +48,11 @@ final class SimulatedProcess {
   private static final long DENIALS_NANOS = 1_100_000_000;
   private static final long DRIFT_NANOS = DENIALS_NANOS / 1_000_000 * Fleet.MOST_DRIFT_PPM;
   private static final int ASKED = 12; // buckets, some on each server
+  private static final long START_NANOS = 1_000_000_000_000L; // of the process
+  private static final int LEASED_TOKENS = 3;
   private static final int MOST_OPENINGS_A_MINUTE = 20;
   private static final Set<String> GIVING_BACK =
-      Set.of("refund", "reset", "cancel", "blocking cancel");
+      Set.of("refund", "reset", "cancel", "blocking cancel", "close the lease");
   private static final LimitName A = LimitName.builder(1, "A").id(IdFormat.string()).build();
   private static final LimitName B = LimitName.builder(2, "B").id(IdFormat.string()).build();
   private static final LimitName Z = LimitName.builder(3, "Z").id(IdFormat.string()).build();
@@ -60,19 +66,24 @@ final class SimulatedProcess {
   private final boolean hasFaults;
   private final int onFailure;
   private final boolean limitsChange;
+  private final boolean mixesOrders;
   private final long driftNanos; // by which a denial from memory may be too old
   private final BreakerWatch breakers;
   private final Reference reference;
   private final int index;
   private final SimulatedTiming timing;
   private final SimulatedNetwork network;
+  private final int plainLimits;
   private final CurrentLimits limits;
+  private final Map<String, Leased> leases = new LinkedHashMap<>();
   private final RedisStore store;
   private final Limiter limiter;
   private final AsyncLimiter async;
   private final List<Reservation> neverClosed = new ArrayList<>();
+  private final Set<String> asked = new HashSet<>(); // bucket keys
   private final List<Long> openings = new ArrayList<>();
   private int operations;
+  private boolean closing;
   private int outstanding;
   private int givingBack; // calls under way
   private long begunGivingBack;
@@ -87,15 +98,25 @@ final class SimulatedProcess {
     this.fleet = fleet;
     this.hasFaults = plan.steps().stream().anyMatch(step -> step.kind().isFault());
     this.onFailure = plan.setting("onFailure");
-    this.limitsChange = plan.setting("limitsDiffer") > 0 || plan.has(Step.Kind.LIMITS);
+    this.limitsChange =
+        plan.setting("limitsDiffer") > 0
+            || plan.has(Step.Kind.LIMITS)
+            || plan.has(Step.Kind.OVERRIDES);
+    this.mixesOrders = plan.setting("overtaking") > 0;
     this.driftNanos = plan.setting("clocksDiffer") > 0 ? DRIFT_NANOS : 0;
-    this.breakers = new BreakerWatch(world);
+    this.breakers = new BreakerWatch(world, plan.has(Step.Kind.MOVE_SLOTS));
     this.reference = reference;
     this.timing = new SimulatedTiming(world, dice.fork(1), "p" + index);
     this.network =
         new SimulatedNetwork(
-            world, fleet, dice.fork(2), index, 1_000L * plan.setting("latencyMicros"));
-    this.limits = new CurrentLimits(LIMITS[plan.setting("limitsDiffer") * index % LIMITS.length]);
+            world,
+            fleet,
+            dice.fork(2),
+            index,
+            1_000L * plan.setting("latencyMicros"),
+            plan.setting("overtaking") > 0);
+    this.plainLimits = plan.setting("limitsDiffer") * index % LIMITS.length;
+    this.limits = new CurrentLimits(LIMITS[plainLimits]);
     this.store =
         RedisStore.builder(plan.topology().uri)
             .observer(new Watching())
@@ -110,7 +131,7 @@ final class SimulatedProcess {
     this.limiter =
         Limiter.builder(limits, store)
             .onFailure(rule)
-            .time(() -> 1_000_000_000_000L + world.now())
+            .time(() -> START_NANOS + world.now())
             .observer(new LimiterObserver() {})
             .build();
     this.async = limiter.async();
@@ -198,11 +219,14 @@ final class SimulatedProcess {
     if (number < 3) {
       return "s" + number; // everybody's
     }
+    if (number > 5) {
+      return "l" + (number - 6); // what is leased
+    }
     return number < 5 ? "p" + index + "-" + number : "f" + index + "-" + operations; // one's own
   }
 
   private static String limit(int number) {
-    return number == 0 ? "A" : "B";
+    return number == 0 ? "A" : number == 1 ? "B" : "Z";
   }
 
   private Transaction transaction(int limit, int id, int cost) {
@@ -227,7 +251,7 @@ final class SimulatedProcess {
               List.of(transaction(step.number(0), step.number(1), step.number(2))), step.number(3));
       case RESERVE_TOGETHER -> {
         for (int i = 0; i < step.number(2); i++) {
-          reserve(List.of(transaction(step.number(0), step.number(1), 1)), step.number(3));
+          reserve(List.of(transaction(step.number(0), step.number(1), 1)), step.number(3), i);
         }
       }
       case RESERVE_BATCH -> {
@@ -239,6 +263,9 @@ final class SimulatedProcess {
         reserve(List.of(one), held -> cancelSome(held, t -> true), step.number(3));
       }
       case LIMITS -> limits.replace(LIMITS[step.number(0)]);
+      case OVERRIDES -> override("s" + step.number(0), step.number(1));
+      case LEASE -> spendLeased(limit(step.number(0)), "l" + step.number(1), step.number(2));
+      case LEASE_CLOSE -> closeLease(limit(step.number(0)), "l" + step.number(1));
       case BLOCK -> nextBlocks = step.number(0) * 1_000_000L;
       case OBSERVER_THROWS ->
           observerThrows =
@@ -249,6 +276,85 @@ final class SimulatedProcess {
       case CONNECT_ERROR -> network.failToConnectWithError();
       default -> throw new IllegalArgumentException("not a step of a process: " + step);
     }
+  }
+
+  /** As a refresh does that reads the overrides from a table. */
+  private void override(String id, int burst) {
+    Limits now = limits.get();
+    LimitOverride override =
+        new LimitOverride(A, id, Quota.of(Math.max(burst, 1), 1, Duration.ofMillis(10)), "");
+    limits.replace(burst == 0 ? LIMITS[plainLimits] : now.withOverrides(List.of(override)));
+  }
+
+  /** A lease, and what the reference knows of the tokens that it holds. */
+  private static final class Leased {
+    private final Transaction token;
+    private final Lease lease;
+    private @Nullable Granted taken;
+
+    Leased(Transaction token, Lease lease) {
+      this.token = token;
+      this.lease = lease;
+    }
+  }
+
+  private void spendLeased(String limit, String id, int tokens) {
+    if (!world.blocking(() -> waitForTokens(limit, id, tokens))) {
+      world.log(() -> "p" + index + " leaves the lease of " + id + " to the caller that waits");
+    }
+  }
+
+  private void waitForTokens(String limit, String id, int tokens) {
+    Leased leased =
+        leases.computeIfAbsent(
+            limit + " " + id,
+            name ->
+                new Leased(
+                    limiter.transaction(limit, id),
+                    Insides.lease(
+                        limiter, limit, id, LEASED_TOKENS, () -> START_NANOS + world.now())));
+    for (int i = 0; i < tokens; i++) {
+      Operation operation = new Operation("lease", List.of(limiter.transaction(limit, id)));
+      Transaction transaction = operation.transactions.get(0);
+      Quota quota = transaction.quota();
+      long began = world.now();
+      try {
+        boolean spent = leased.lease.trySpend();
+        operation.end(spent ? "allowed" : "denied");
+        Granted fresh = reference.takenSince(index, transaction.bucketKey(), began);
+        leased.taken = fresh == null ? leased.taken : fresh;
+        Granted taken = leased.taken;
+        if (spent && taken != null && quota != null) {
+          reference.handedOut(operation.name, taken, quota.intervalNanos(), fresh != null);
+        }
+      } catch (StoreException e) {
+        operation.failed(e);
+      } catch (Throwable e) {
+        operation.end("threw");
+        world.violated(() -> operation.name + " threw " + e);
+      }
+    }
+  }
+
+  private void closeLease(String limit, String id) {
+    Leased leased = leases.get(limit + " " + id);
+    if (leased != null) {
+      closeLease(leased);
+    }
+  }
+
+  private void closeLease(Leased leased) {
+    boolean unused =
+        world.blocking(
+            () -> {
+              Operation operation = new Operation("close the lease", List.of(leased.token));
+              try {
+                leased.lease.close();
+                operation.end("done");
+              } catch (StoreException e) {
+                operation.failed(e);
+              }
+            });
   }
 
   SimulatedNetwork network() {
@@ -305,6 +411,7 @@ final class SimulatedProcess {
       this.unwritten =
           transactions.stream().allMatch(t -> isFresh(t) && !reference.everWritten(t.bucketKey()));
       outstanding++;
+      transactions.forEach(transaction -> asked.add(transaction.bucketKey()));
       world.log(() -> name);
       long latest = start + LATEST_END_NANOS;
       world.at(
@@ -360,7 +467,7 @@ final class SimulatedProcess {
         world.violated(() -> name + " ended with " + why + ", and no StoreException");
         return;
       }
-      if (!hasFaults && why instanceof StoreException) {
+      if (!hasFaults && !closing && why instanceof StoreException) {
         world.violated(() -> name + " failed, with nothing wrong: " + why.getMessage());
       }
       if (String.valueOf(why.getMessage()).contains("nothing was charged")
@@ -432,7 +539,7 @@ final class SimulatedProcess {
             case 2 -> decision.denied();
             default -> true;
           };
-      if (!right || !hasFaults) {
+      if (!right || !(hasFaults || closing)) {
         world.violated(() -> name + " was not decided on as it should be: " + decision);
       }
     }
@@ -468,7 +575,8 @@ final class SimulatedProcess {
           afewMessages(),
           new Actor("observer"),
           () -> {
-            if (!reference.wasForgiven(index, transaction.bucketKey(), quota.offsetNanos())) {
+            if (!reference.wasForgiven(
+                index, transaction.bucketKey(), quota.offsetNanos(), nanos(part.decidedAt()))) {
               world.violated(() -> name + " found a debt that was not forgiven: " + part);
             }
           });
@@ -606,6 +714,7 @@ final class SimulatedProcess {
                 again.end(answer.toString());
                 if (answer.denied()
                     && !answer.degraded()
+                    && !fleet.clocksWereStepped()
                     && reference.version(transaction.bucketKey()) == version) {
                   world.violated(
                       () ->
@@ -674,6 +783,19 @@ final class SimulatedProcess {
 
   private void reserve(List<Transaction> transactions, int millis) {
     reserve(transactions, held -> cancel(held, transactions), millis);
+  }
+
+  /** One of several, which end in an order of their own if the plan mixes orders at all. */
+  private void reserve(List<Transaction> transactions, int millis, int number) {
+    long shuffled = (operations * 7 + number * 5) % 11 * (network.latencyNanos() / 4);
+    reserve(
+        transactions,
+        held ->
+            world.after(
+                mixesOrders ? shuffled : 0,
+                new Actor("p" + index + ".holder"),
+                () -> cancel(held, transactions)),
+        millis);
   }
 
   private void reserve(List<Transaction> transactions, Consumer<Held> cancel, int millis) {
@@ -786,18 +908,42 @@ final class SimulatedProcess {
     }
   }
 
+  /** Nothing that was asked for is left, in any queue, map, counter or timer. */
   void requireIdle() {
-    if (outstanding != 0) {
-      world.violated(() -> "p" + index + " still waits for " + outstanding + " calls");
+    require(outstanding == 0, () -> "waits for " + outstanding + " calls");
+    for (String key : asked) {
+      require(store.isIdle(key), () -> "has something under way to the server of " + key);
     }
+    int open = Insides.openStretches(limiter);
+    require(open == 0, () -> "follows " + open + " reservations that nobody holds");
+    int inFlight = Insides.inFlight(limiter);
+    require(inFlight == 0, () -> "takes " + inFlight + " refunds to be in flight");
     boolean asksSentinel = fleet.topology == Fleet.Topology.SENTINEL; // and goes on asking
-    if (timing.pending() > (asksSentinel ? 2 : 0)) {
-      world.violated(() -> "p" + index + " still has " + timing.pending() + " timers");
+    require(
+        timing.pending() <= (asksSentinel ? 2 : 0), () -> "has " + timing.pending() + " timers");
+  }
+
+  private void require(boolean right, Supplier<String> otherwise) {
+    if (!right) {
+      world.violated(() -> "at the end p" + index + " still " + otherwise.get());
     }
+  }
+
+  /** Closes the store while calls are under way: they end as well. */
+  void closeStore() {
+    closing = true;
+    askEach("spend before closing", 1, Operation::ended);
+    store.close();
+  }
+
+  void requireClosed() {
+    require(outstanding == 0, () -> "waits for " + outstanding + " calls of a closed store");
+    require(timing.pending() == 0, () -> "has " + timing.pending() + " timers of a closed store");
   }
 
   void close() {
     neverClosed.forEach(Reservation::close);
+    leases.values().forEach(this::closeLease);
     neverClosed.clear();
   }
 

@@ -30,8 +30,9 @@ final class Simulation {
     this.fleet =
         new Fleet(
             plan.topology(), world, reference, dice.fork(1), plan.setting("clocksDiffer") > 0);
-    reference.watch(fleet);
     this.hasFaults = plan.steps().stream().anyMatch(step -> step.kind().isFault());
+    long afewMessages = 12_000L * plan.setting("latencyMicros") + 2 * MILLI;
+    reference.watch(fleet, hasFaults ? SimulatedProcess.TIMEOUT_NANOS : afewMessages);
     for (int i = 0; i < plan.setting("processes"); i++) {
       processes.add(new SimulatedProcess(i, plan, world, fleet, reference, dice.fork(100 + i)));
     }
@@ -70,6 +71,9 @@ final class Simulation {
       world.runUntil(() -> false, last + 2_500 * MILLI);
       processes.forEach(SimulatedProcess::close);
       processes.forEach(SimulatedProcess::requireIdle);
+      processes.forEach(SimulatedProcess::closeStore);
+      world.runUntil(() -> false, world.now() + 3_000 * MILLI);
+      processes.forEach(SimulatedProcess::requireClosed);
       requireFewDenials();
     }
     return new Result(world.violation(), world.steps(), world.history());

@@ -2,12 +2,15 @@ package dev.sluice.redis;
 
 import java.io.IOException;
 import java.io.PrintStream;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 import java.util.logging.Level;
 import java.util.logging.Logger;
 import org.jspecify.annotations.Nullable;
@@ -21,8 +24,9 @@ public final class SimulationMain {
   private static final Logger STORE_LOG = Logger.getLogger("dev.sluice.redis");
   private static final String USAGE =
       """
-      Usage: sluice bench simulation [MINUTES] [--seed N | --plan FILE | --survey]
+      Usage: sluice bench simulation [MINUTES] [--brief | --survey | --seed N | --plan FILE]
         MINUTES      how long fresh seeds are tried (default 10)
+        --brief      reduces no history; the minutes are of processor time
         --seed N     runs one seed; where it breaks an invariant, tells its reduced history
         --plan FILE  runs a kept plan, and tells its history
         --survey     goes on after a violation, and lists the kinds that there are\
@@ -33,7 +37,7 @@ public final class SimulationMain {
   /**
    * Runs the program.
    *
-   * @param args {@code [MINUTES] [--seed N | --plan FILE | --survey]}
+   * @param args {@code [MINUTES] [--brief | --survey | --seed N | --plan FILE]}
    */
   public static void main(String[] args) {
     STORE_LOG.setLevel(Level.OFF);
@@ -49,12 +53,13 @@ public final class SimulationMain {
         return tell(Plan.parse(Files.readAllLines(Path.of(args[1]))), out);
       }
       boolean survey = args.length > 0 && args[args.length - 1].equals("--survey");
-      int numbers = args.length - (survey ? 1 : 0);
+      boolean brief = args.length > 0 && args[args.length - 1].equals("--brief");
+      int numbers = args.length - (survey || brief ? 1 : 0);
       if (numbers > 1) {
         throw new IllegalArgumentException("too many words");
       }
       double minutes = numbers == 1 ? Double.parseDouble(args[0]) : 10;
-      return survey ? survey(minutes, out) : search(minutes, out);
+      return survey ? survey(minutes, out) : search(minutes, brief, out);
     } catch (IllegalArgumentException | IOException e) {
       System.err.println("sluice bench simulation: " + e.getMessage() + "\n\n" + USAGE);
       return 2;
@@ -65,21 +70,28 @@ public final class SimulationMain {
     return System.currentTimeMillis() * 1_000_003L;
   }
 
-  private static int search(double minutes, PrintStream out) {
-    long start = System.nanoTime();
+  private static int search(double minutes, boolean brief, PrintStream out) {
+    ThreadMXBean threads = ManagementFactory.getThreadMXBean();
+    LongSupplier time = brief ? threads::getCurrentThreadCpuTime : System::nanoTime;
+    long start = time.getAsLong();
     long end = start + (long) (minutes * TimeUnit.MINUTES.toNanos(1));
     long first = freshSeed();
     out.println("first seed " + first);
     long steps = 0;
     long seed = first;
-    for (; System.nanoTime() - end < 0; seed++) {
+    for (; time.getAsLong() - end < 0; seed++) {
       Simulation.Result result = Simulation.run(Plan.random(seed), false);
       steps += result.steps();
+      if (result.violation() != null && brief) {
+        out.println(result.violation());
+        out.println("seed " + seed);
+        return 1;
+      }
       if (result.violation() != null) {
         return replay(seed, out);
       }
     }
-    double seconds = (System.nanoTime() - start) / 1e9;
+    double seconds = (time.getAsLong() - start) / 1e9;
     out.printf(
         Locale.ROOT,
         "%d worlds, %d steps, %.0f steps per second, no invariant broke%n",

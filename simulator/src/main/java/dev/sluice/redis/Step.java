@@ -43,6 +43,12 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
     RESERVE_BLOCKING,
     /** the limits of this process from now on. */
     LIMITS,
+    /** which of the shared ids, the burst of its override from now on, 0 for none. */
+    OVERRIDES,
+    /** limit, id, how many tokens are spent one after the other. */
+    LEASE,
+    /** limit, id. */
+    LEASE_CLOSE,
     /** the next caller's continuation blocks for so many milliseconds. */
     BLOCK,
     /** the next call of the observer throws: 0 an exception, 1 an error. */
