@@ -11,4 +11,5 @@ module dev.sluice {
   exports dev.sluice.gcra;
   exports dev.sluice.limit;
   exports dev.sluice.store;
+  exports dev.sluice.text;
 }

@@ -226,7 +226,7 @@ final class Ledger {
               stored(act, lowerings.size(), failure == null ? null : unwrapped(failure), start);
               return then.apply(readings, failure);
             });
-    return GivingUp.reaches(charged, done.thenApply(value -> value));
+    return Cancellation.reaching(charged, done.thenApply(value -> value));
   }
 
   /** What a refund found, where less was given back than it asked for: it found that much less. */
@@ -253,7 +253,7 @@ final class Ledger {
   }
 
   private static CompletionStage<Void> done(CompletionStage<Boolean> charged) {
-    return GivingUp.reaches(charged, charged.thenAccept(value -> {}));
+    return Cancellation.reaching(charged, charged.thenAccept(value -> {}));
   }
 
   /**
@@ -290,7 +290,7 @@ final class Ledger {
                   stored(act, charges.size(), failure == null ? null : unwrapped(failure), start);
                   return then.apply(readings, failure);
                 });
-    return GivingUp.reaches(charged, done.thenApply(value -> value));
+    return Cancellation.reaching(charged, done.thenApply(value -> value));
   }
 
   /** Charges without blocking; done when the store has answered. */

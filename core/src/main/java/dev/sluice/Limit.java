@@ -18,7 +18,7 @@ import dev.sluice.store.Bulk;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Effect;
 import dev.sluice.store.IdBytes;
-import dev.sluice.store.Outcome;
+import dev.sluice.store.ReadingMapper;
 import dev.sluice.store.StoreException;
 import dev.sluice.store.TimeSource;
 import java.nio.ByteBuffer;
@@ -58,9 +58,9 @@ public final class Limit {
 
   private static final int SMALL_COSTS = 64;
 
-  private static final Outcome<Boolean> FITS =
+  private static final ReadingMapper<Boolean> FITS =
       (id, effect, nowNanos, tatNanos) -> effect.fits(nowNanos, tatNanos);
-  private static final Outcome<Verdict> VERDICT =
+  private static final ReadingMapper<Verdict> VERDICT =
       (id, effect, nowNanos, tatNanos) ->
           effect.fits(nowNanos, tatNanos)
               ? Verdict.ALLOWED

@@ -3,12 +3,12 @@ package dev.sluice;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction.Kind;
 import dev.sluice.gcra.Quota;
-import dev.sluice.limit.IdTexts;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.InvalidRequestException.Field;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Effect;
 import dev.sluice.store.Reading;
+import dev.sluice.text.SafeText;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -39,7 +39,7 @@ record Plan(Act act, List<Transaction> transactions, List<Charge> charges) {
         throw new InvalidRequestException(
             Field.TRANSACTIONS,
             "found two transactions on the bucket %s (%s), expected each bucket once in a batch"
-                .formatted(IdTexts.printable(charge.key()), transaction.name()));
+                .formatted(SafeText.printable(charge.key()), transaction.name()));
       }
       charges.add(charge);
     }
@@ -59,7 +59,7 @@ record Plan(Act act, List<Transaction> transactions, List<Charge> charges) {
       throw new InvalidRequestException(
           Field.KIND,
           "found a reset-only transaction on the bucket %s, expected it in a reset alone"
-              .formatted(IdTexts.printable(transaction.bucketKey())));
+              .formatted(SafeText.printable(transaction.bucketKey())));
     }
     Quota quota = limiting(transaction);
     if (quota == null) {

@@ -5,7 +5,7 @@ import dev.sluice.limit.Coverage;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
-import dev.sluice.store.Outcome;
+import dev.sluice.store.ReadingMapper;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -19,7 +19,7 @@ final class Terms {
   private final @Nullable Quota quota;
   private final Origin origin;
   private final Coverage coverage;
-  private final Outcome<Decision> decision;
+  private final ReadingMapper<Decision> decision;
 
   private Terms(LimitName name, @Nullable Quota quota, Origin origin, Coverage coverage) {
     this.name = name;
@@ -87,7 +87,7 @@ final class Terms {
   }
 
   /** The decision on a check or a spend of an id that is given as a string. */
-  Outcome<Decision> decision() {
+  ReadingMapper<Decision> decision() {
     return decision;
   }
 }

@@ -2,7 +2,6 @@ package dev.sluice;
 
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Coverage;
-import dev.sluice.limit.IdTexts;
 import dev.sluice.limit.InvalidIdException;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.InvalidRequestException.Field;
@@ -10,6 +9,7 @@ import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Strictness;
 import dev.sluice.limit.UnknownLimitException;
+import dev.sluice.text.SafeText;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -255,7 +255,7 @@ public final class Transaction {
 
   @Override
   public String toString() {
-    return "%s %s, cost %s, %s".formatted(kind, IdTexts.printable(bucketKey()), cost, quota());
+    return "%s %s, cost %s, %s".formatted(kind, SafeText.printable(bucketKey()), cost, quota());
   }
 
   /** What is done with a bucket. */

@@ -28,6 +28,7 @@ class ArchitectureTest {
   private static final String GCRA = "dev.sluice.gcra..";
   private static final String LIMIT = "dev.sluice.limit..";
   private static final String STORE = "dev.sluice.store..";
+  private static final String TEXT = "dev.sluice.text..";
   private static final String[] ANNOTATIONS = {"org.jspecify..", "com.google.errorprone.."};
 
   /** What users and the other modules need; a new public type is a decision, made here. */
@@ -54,6 +55,7 @@ class ArchitectureTest {
           "IdFormat",
           "IdFormats",
           "IdTexts",
+          "SafeText",
           "InvalidIdException",
           "InvalidRequestException",
           "IpAddress",
@@ -65,9 +67,9 @@ class ArchitectureTest {
           "Limits",
           "MemoryStore",
           "Limit",
-          "Outcome",
           "Quota",
           "Reading",
+          "ReadingMapper",
           "Reservation",
           "SnapshotException",
           "StoreException",
@@ -104,8 +106,13 @@ class ArchitectureTest {
   }
 
   @Test
-  void limit_seesTheLaw() {
-    mayOnlySee(LIMIT, GCRA);
+  void text_seesNothing() {
+    mayOnlySee(TEXT);
+  }
+
+  @Test
+  void limit_seesTheLawAndText() {
+    mayOnlySee(LIMIT, GCRA, TEXT);
   }
 
   @Test
@@ -115,7 +122,7 @@ class ArchitectureTest {
 
   @Test
   void frontDoor_seesNoEdge() {
-    mayOnlySee("dev.sluice", LIMIT, STORE, GCRA);
+    mayOnlySee("dev.sluice", LIMIT, STORE, GCRA, TEXT);
   }
 
   @Test

@@ -24,7 +24,7 @@ class DecisionTest {
 
   private static Limiter limiter(Quota quota, long nowNanos) {
     return Limiter.of(
-        Limits.builder(Catalogue.seed()).limit(LIMIT, quota).build(),
+        Limits.builder(Catalogue.boulder()).limit(LIMIT, quota).build(),
         BucketStore.inMemory(() -> nowNanos));
   }
 

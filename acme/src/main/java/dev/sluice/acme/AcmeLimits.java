@@ -113,7 +113,7 @@ public final class AcmeLimits {
       DomainFormat domain, IdFormat identValue, IdFormat domainOrCidr, IdFormat fqdnSet) {
     IdFormat regId = IdFormat.regId();
     // 1, 2, 3 and 9 need no list of suffixes, and are the core's.
-    return Catalogue.seed()
+    return Catalogue.boulder()
         .plus(
             Catalogue.of(
                 name(AcmeLimit.FAILED_AUTHORIZATIONS_PER_DOMAIN_PER_ACCOUNT)

@@ -4,6 +4,7 @@ import com.ibm.icu.text.IDNA;
 import dev.sluice.limit.IdTexts;
 import dev.sluice.limit.InvalidIdException;
 import dev.sluice.limit.Strictness;
+import dev.sluice.text.SafeText;
 import java.util.Locale;
 
 /**
@@ -104,7 +105,7 @@ final class DnsNames {
           what,
           text,
           "has the label %s, which is no punycode of normalized (NFC) text"
-              .formatted(IdTexts.quote(label)));
+              .formatted(SafeText.quote(label)));
     }
   }
 
@@ -125,6 +126,6 @@ final class DnsNames {
   }
 
   private static InvalidIdException invalid(String what, String text, String why) {
-    return new InvalidIdException("invalid %s, %s %s".formatted(what, IdTexts.quote(text), why));
+    return new InvalidIdException("invalid %s, %s %s".formatted(what, SafeText.quote(text), why));
   }
 }

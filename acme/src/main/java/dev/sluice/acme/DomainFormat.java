@@ -5,6 +5,7 @@ import dev.sluice.limit.IdTexts;
 import dev.sluice.limit.InvalidIdException;
 import dev.sluice.limit.IpAddress;
 import dev.sluice.limit.Strictness;
+import dev.sluice.text.SafeText;
 import java.util.function.Supplier;
 
 /** A DNS name of at least two labels under a known public suffix, without a wildcard. */
@@ -20,7 +21,7 @@ record DomainFormat(Supplier<PublicSuffixes> suffixes) implements IdFormat {
     IdTexts.requireLength(text, "a domain");
     if (IpAddress.parse(text) != null) {
       throw new InvalidIdException(
-          "invalid domain, %s is an IP address".formatted(IdTexts.quote(text)));
+          "invalid domain, %s is an IP address".formatted(SafeText.quote(text)));
     }
     String name = DnsNames.canonical(text, name(), strictness);
     DnsNames.requireKnownSuffix(name, name(), suffixes.get(), strictness);

@@ -5,6 +5,7 @@ import dev.sluice.limit.IdTexts;
 import dev.sluice.limit.InvalidIdException;
 import dev.sluice.limit.IpAddress;
 import dev.sluice.limit.Strictness;
+import dev.sluice.text.SafeText;
 
 /** What covers an identifier: a domain, or the /32 or /64 of an IP address in CIDR form. */
 record DomainOrCidrFormat(DomainFormat domain) implements IdFormat {
@@ -26,7 +27,7 @@ record DomainOrCidrFormat(DomainFormat domain) implements IdFormat {
     if (address != null) {
       throw new InvalidIdException(
           "invalid domainOrCIDR, %s is an IP address, expected its range %s"
-              .formatted(IdTexts.quote(text), IdTexts.quote(Identifier.rangeOf(address))));
+              .formatted(SafeText.quote(text), SafeText.quote(Identifier.rangeOf(address))));
     }
     return domain.canonical(text, strictness);
   }
@@ -38,7 +39,7 @@ record DomainOrCidrFormat(DomainFormat domain) implements IdFormat {
     if (!text.endsWith(IPV4_MASK)) {
       throw new InvalidIdException(
           "invalid domainOrCIDR, %s is not an IPv4 address with a /32 mask in CIDR notation"
-              .formatted(IdTexts.quote(text)));
+              .formatted(SafeText.quote(text)));
     }
     String address = text.substring(0, text.length() - IPV4_MASK.length());
     return IdFormat.ipAddress().canonical(address, strictness) + IPV4_MASK;

@@ -4,6 +4,7 @@ import dev.sluice.limit.IdTexts;
 import dev.sluice.limit.InvalidIdException;
 import dev.sluice.limit.IpAddress;
 import dev.sluice.limit.Strictness;
+import dev.sluice.text.SafeText;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
@@ -65,7 +66,7 @@ public final class Identifier implements Comparable<Identifier> {
     if (text.indexOf(':') >= 0 || text.indexOf('/') >= 0) {
       throw new InvalidIdException(
           "invalid %s, %s is neither a domain nor an IP address"
-              .formatted(what, IdTexts.quote(text)));
+              .formatted(what, SafeText.quote(text)));
     }
     boolean wildcard = text.startsWith(WILDCARD);
     String name =

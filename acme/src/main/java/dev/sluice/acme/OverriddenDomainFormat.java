@@ -5,6 +5,7 @@ import dev.sluice.limit.IdTexts;
 import dev.sluice.limit.InvalidIdException;
 import dev.sluice.limit.IpAddress;
 import dev.sluice.limit.Strictness;
+import dev.sluice.text.SafeText;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,7 +26,7 @@ record OverriddenDomainFormat(DomainFormat domain) implements IdFormat {
     if (slash >= 0 && IdentValueFormat.isAddress(text.substring(0, slash))) {
       throw new InvalidIdException(
           "invalid domainOrIPAddress, %s is a range, expected a domain or one IP address"
-              .formatted(IdTexts.quote(text)));
+              .formatted(SafeText.quote(text)));
     }
     if (!IdentValueFormat.isAddress(text)) {
       return domain.canonical(text, strictness);
@@ -47,7 +48,7 @@ record OverriddenDomainFormat(DomainFormat domain) implements IdFormat {
     return registered.equals(canonicalId)
         ? null
         : "found %s, which no request can match: certificates are counted for %s"
-            .formatted(IdTexts.quote(canonicalId), IdTexts.quote(registered));
+            .formatted(SafeText.quote(canonicalId), SafeText.quote(registered));
   }
 
   /** An override of the whole range must not look like one of a single address in it. */
@@ -56,7 +57,7 @@ record OverriddenDomainFormat(DomainFormat domain) implements IdFormat {
     if (!lowest.equals(address)) {
       throw new InvalidIdException(
           "invalid domainOrIPAddress, %s is not the lowest address of its range %s, expected %s"
-              .formatted(IdTexts.quote(address), range, IdTexts.quote(lowest)));
+              .formatted(SafeText.quote(address), range, SafeText.quote(lowest)));
     }
     return range;
   }

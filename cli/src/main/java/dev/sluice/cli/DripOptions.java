@@ -1,7 +1,7 @@
 package dev.sluice.cli;
 
 import dev.sluice.lab.Drip;
-import dev.sluice.limit.GoDuration;
+import dev.sluice.text.GoDuration;
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;

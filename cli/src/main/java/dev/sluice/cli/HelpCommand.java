@@ -1,7 +1,7 @@
 package dev.sluice.cli;
 
-import dev.sluice.limit.IdTexts;
-import dev.sluice.limit.Suggestion;
+import dev.sluice.text.SafeText;
+import dev.sluice.text.Suggestion;
 import java.util.List;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
@@ -39,7 +39,7 @@ final class HelpCommand implements Callable<Integer> {
         throw new InputException(
             "unknown command %s%s"
                 .formatted(
-                    IdTexts.quote(word),
+                    SafeText.quote(word),
                     Suggestion.didYouMean(word, command.getSubcommands().keySet())));
       }
       command = next;

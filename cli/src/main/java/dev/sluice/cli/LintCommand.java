@@ -1,11 +1,11 @@
 package dev.sluice.cli;
 
 import dev.sluice.gcra.Quota;
-import dev.sluice.limit.GoDuration;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.MissingDefault;
 import dev.sluice.limit.Strictness;
+import dev.sluice.text.GoDuration;
 import dev.sluice.yaml.LimitFiles;
 import dev.sluice.yaml.Problem;
 import dev.sluice.yaml.Severity;

@@ -1,7 +1,7 @@
 package dev.sluice.cli;
 
-import dev.sluice.limit.IdTexts;
-import dev.sluice.limit.Suggestion;
+import dev.sluice.text.SafeText;
+import dev.sluice.text.Suggestion;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Collectors;
@@ -123,7 +123,7 @@ final class Misuse {
 
   /** Quoted, and without what may be a password: a word in the wrong place may be an address. */
   private static String shown(String word) {
-    return IdTexts.quote(word.replaceAll("(?s)//.*@", "//…@"));
+    return SafeText.quote(word.replaceAll("(?s)//.*@", "//…@"));
   }
 
   /** Where more is to be read. */

@@ -2,10 +2,10 @@ package dev.sluice.cli;
 
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
-import dev.sluice.limit.GoDuration;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Strictness;
-import dev.sluice.postgres.Written;
+import dev.sluice.postgres.PutResult;
+import dev.sluice.text.GoDuration;
 import java.util.List;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
@@ -75,7 +75,7 @@ final class OverridesAddCommand implements Callable<Integer> {
     if (doubt != null) {
       console.err().println("warning: " + doubt);
     }
-    Written written = database.onTable(catalogue, table -> table.put(List.of(made)));
+    PutResult written = database.onTable(catalogue, table -> table.put(List.of(made)));
     console
         .err()
         .printf(

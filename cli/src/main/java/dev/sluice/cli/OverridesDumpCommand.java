@@ -1,11 +1,11 @@
 package dev.sluice.cli;
 
 import dev.sluice.limit.Catalogue;
-import dev.sluice.limit.IdTexts;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Strictness;
 import dev.sluice.postgres.OverridesTable;
 import dev.sluice.postgres.TableContent;
+import dev.sluice.text.SafeText;
 import dev.sluice.yaml.OverridesCsv;
 import java.io.IOException;
 import java.io.OutputStreamWriter;
@@ -69,7 +69,7 @@ final class OverridesDumpCommand implements Callable<Integer> {
             row ->
                 console
                     .err()
-                    .println("bad row " + IdTexts.quote(row.bucketKey()) + ": " + row.message()));
+                    .println("bad row " + SafeText.quote(row.bucketKey()) + ": " + row.message()));
     return content.bad().isEmpty() ? Exit.DONE : Exit.NO;
   }
 

@@ -3,7 +3,7 @@ package dev.sluice.cli;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Strictness;
-import dev.sluice.postgres.Written;
+import dev.sluice.postgres.PutResult;
 import dev.sluice.yaml.LimitFiles;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -51,7 +51,7 @@ final class OverridesImportCommand implements Callable<Integer> {
         limits.catalogue().names().stream()
             .flatMap(name -> limits.overridesOf(name).stream())
             .toList();
-    Written written = database.onTable(limits.catalogue(), table -> table.put(overrides));
+    PutResult written = database.onTable(limits.catalogue(), table -> table.put(overrides));
     console
         .err()
         .printf(

@@ -1,6 +1,6 @@
 package dev.sluice.cli;
 
-import dev.sluice.limit.GoDuration;
+import dev.sluice.text.GoDuration;
 import java.time.Duration;
 
 /** Options that are a span of time. Stateless. */

@@ -1,6 +1,5 @@
 package dev.sluice.cli;
 
-import dev.sluice.limit.IdTexts;
 import dev.sluice.limit.MissingDefault;
 import dev.sluice.limit.MissingDefaultException;
 import dev.sluice.limit.Requirement;
@@ -11,6 +10,7 @@ import dev.sluice.server.service.ConfigException;
 import dev.sluice.server.service.ServerConfig;
 import dev.sluice.server.service.Service;
 import dev.sluice.store.StoreException;
+import dev.sluice.text.SafeText;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -209,7 +209,7 @@ final class ServeCommand implements Callable<Integer> {
       default ->
           throw new InputException(
               "--missing-default: found %s, expected refuse, warn or allow"
-                  .formatted(IdTexts.quote(missingDefault)));
+                  .formatted(SafeText.quote(missingDefault)));
     };
   }
 

@@ -3,16 +3,16 @@ package dev.sluice.cli;
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
 import dev.sluice.Transaction;
-import dev.sluice.limit.IdTexts;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.MissingDefault;
-import dev.sluice.limit.Suggestion;
 import dev.sluice.server.Stores;
 import dev.sluice.server.wire.Mistake;
 import dev.sluice.server.wire.WireException;
 import dev.sluice.server.wire.WireReader;
 import dev.sluice.server.wire.WireRequest;
+import dev.sluice.text.SafeText;
+import dev.sluice.text.Suggestion;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
@@ -116,7 +116,7 @@ final class TraceReplay {
           "op",
           "found %s, expected one of %s%s"
               .formatted(
-                  op == null ? "none" : IdTexts.quote(op),
+                  op == null ? "none" : SafeText.quote(op),
                   String.join(", ", OPS),
                   op == null ? "" : Suggestion.didYouMean(op, OPS)));
     }

@@ -1,5 +1,6 @@
 package dev.sluice.limit;
 
+import dev.sluice.text.SafeText;
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 
@@ -76,7 +77,7 @@ final class BytesFormat implements IdFormat {
     if (low < 0) {
       throw new InvalidIdException(
           "invalid bytes, %s has a %% without two hex digits at position %s; write %%25 for the character %%"
-              .formatted(IdTexts.quote(text), at + 1));
+              .formatted(SafeText.quote(text), at + 1));
     }
     return high << 4 | low;
   }

@@ -1,6 +1,8 @@
 package dev.sluice.limit;
 
 import dev.sluice.limit.InvalidRequestException.Field;
+import dev.sluice.text.SafeText;
+import dev.sluice.text.Suggestion;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
@@ -18,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Catalogue {
 
-  private static final Catalogue SEED =
+  private static final Catalogue BOULDER =
       of(
           LimitName.builder(1, "NewRegistrationsPerIPAddress")
               .id(IdFormat.ipAddress())
@@ -113,13 +115,13 @@ public final class Catalogue {
   }
 
   /**
-   * Boulder's names (Let's Encrypt's CA software) whose ids need no list of public suffixes: 1, 2,
-   * 3 and 9.
+   * Returns Boulder's names (Let's Encrypt's CA software) whose ids need no list of public
+   * suffixes: 1, 2, 3 and 9.
    *
    * @return the catalogue
    */
-  public static Catalogue seed() {
-    return SEED;
+  public static Catalogue boulder() {
+    return BOULDER;
   }
 
   /**
@@ -185,7 +187,7 @@ public final class Catalogue {
     if (found == null) {
       throw new UnknownLimitException(
           "no limit has the name %s%s"
-              .formatted(IdTexts.quote(name), Suggestion.didYouMean(name, byName.keySet())));
+              .formatted(SafeText.quote(name), Suggestion.didYouMean(name, byName.keySet())));
     }
     return found;
   }

@@ -1,5 +1,7 @@
 package dev.sluice.limit;
 
+import dev.sluice.text.SafeText;
+import dev.sluice.text.Suggestion;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -78,7 +80,7 @@ public final class IdFormats {
     throw new IllegalArgumentException(
         "found the id format %s, expected one of %s, or several joined with \":\"%s"
             .formatted(
-                IdTexts.quote(name),
+                SafeText.quote(name),
                 String.join(", ", byName.keySet()),
                 Suggestion.didYouMean(name, byName.keySet())));
   }

@@ -1,5 +1,7 @@
 package dev.sluice.limit;
 
+import dev.sluice.text.SafeText;
+
 /** An IPv4 or IPv6 address. */
 final class IpAddressFormat implements IdFormat {
 
@@ -18,7 +20,7 @@ final class IpAddressFormat implements IdFormat {
     IpAddress address = IpAddress.parse(text);
     if (address == null) {
       throw new InvalidIdException(
-          "invalid ipAddress, %s is not an IP address".formatted(IdTexts.quote(text)));
+          "invalid ipAddress, %s is not an IP address".formatted(SafeText.quote(text)));
     }
     String canonical = IdTexts.canonical(text, address.toString(), "ipAddress", strictness);
     if (strictness == Strictness.STRICT) {

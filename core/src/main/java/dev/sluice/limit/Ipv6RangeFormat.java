@@ -1,5 +1,6 @@
 package dev.sluice.limit;
 
+import dev.sluice.text.SafeText;
 import org.jspecify.annotations.Nullable;
 
 /** A range of IPv6 addresses in CIDR notation, with the one mask that the limit's name asks for. */
@@ -34,12 +35,12 @@ final class Ipv6RangeFormat implements IdFormat {
     if (address == null || !mask.matches("0|[1-9][0-9]{0,2}")) {
       throw new InvalidIdException(
           "invalid ipv6RangeCIDR, %s is not an IPv6 range in CIDR notation"
-              .formatted(IdTexts.quote(text)));
+              .formatted(SafeText.quote(text)));
     }
     if (address.isIpv4() || Integer.parseInt(mask) != prefixLength) {
       throw new InvalidIdException(
           "invalid ipv6RangeCIDR, %s is not an IPv6 range with a /%s mask"
-              .formatted(IdTexts.quote(text), prefixLength));
+              .formatted(SafeText.quote(text), prefixLength));
     }
     IpAddress lowest = address.prefix(prefixLength);
     String canonical =

@@ -1,5 +1,6 @@
 package dev.sluice.limit;
 
+import dev.sluice.text.SafeText;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
@@ -70,7 +71,7 @@ final class JoinedFormat implements IdFormat {
     }
     throw new InvalidIdException(
         "invalid id, the %s %s has a \":\", which only the last part may have"
-            .formatted(format.name(), IdTexts.quote(part)));
+            .formatted(format.name(), SafeText.quote(part)));
   }
 
   private List<String> split(String text) {

@@ -2,6 +2,8 @@ package dev.sluice.limit;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.gcra.Quota;
+import dev.sluice.text.GoDuration;
+import dev.sluice.text.SafeText;
 import java.util.List;
 import java.util.Objects;
 import java.util.regex.MatchResult;
@@ -172,7 +174,7 @@ public final class LimitName {
     if (!bucketKey.startsWith(prefix)) {
       throw new InvalidIdException(
           "found the bucket key %s, expected one of %s, which starts with %s"
-              .formatted(IdTexts.quote(bucketKey), name, IdTexts.quote(prefix)));
+              .formatted(SafeText.quote(bucketKey), name, SafeText.quote(prefix)));
     }
     String found = bucketKey.substring(prefix.length());
     // Where an override's id is only spelled differently, its key has the transaction's spelling.
@@ -181,7 +183,7 @@ public final class LimitName {
     if (!canonical.equals(found)) {
       throw new InvalidIdException(
           "found the bucket key %s, expected its canonical form %s"
-              .formatted(IdTexts.quote(bucketKey), IdTexts.quote(bucketKey(canonical))));
+              .formatted(SafeText.quote(bucketKey), SafeText.quote(bucketKey(canonical))));
     }
     return found;
   }
@@ -216,9 +218,9 @@ public final class LimitName {
       case "burst" -> Long.toString(quota.burst());
       case "count" -> Long.toString(quota.count());
       case "period" -> GoDuration.format(quota.period());
-      case "id" -> IdTexts.printable(canonicalId);
+      case "id" -> SafeText.printable(canonicalId);
       default ->
-          IdTexts.printable(part(canonicalId, Integer.parseInt(what.substring("id.".length()))));
+          SafeText.printable(part(canonicalId, Integer.parseInt(what.substring("id.".length()))));
     };
   }
 
@@ -278,7 +280,7 @@ public final class LimitName {
       if (!NAME.matcher(name).matches()) {
         throw new IllegalArgumentException(
             "name: found %s, expected a letter, then up to 99 letters, digits, \"_\", \".\" or \"-\""
-                .formatted(IdTexts.quote(name)));
+                .formatted(SafeText.quote(name)));
       }
       this.number = number;
       this.name = name;

@@ -2,6 +2,7 @@ package dev.sluice.limit;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.gcra.Quota;
+import dev.sluice.text.SafeText;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -297,7 +298,7 @@ public final class Limits {
       if (before != null) {
         throw new IllegalArgumentException(
             "found a second override of %s for the id %s"
-                .formatted(known, IdTexts.quote(override.id())));
+                .formatted(known, SafeText.quote(override.id())));
       }
       return this;
     }

@@ -1,5 +1,6 @@
 package dev.sluice.limit;
 
+import dev.sluice.text.SafeText;
 import java.util.function.UnaryOperator;
 
 /** Whole numbers in decimal digits, canonical without a plus sign or leading zeros. */
@@ -55,7 +56,7 @@ final class NumberFormat implements IdFormat {
 
   private InvalidIdException notANumber(String text) {
     return new InvalidIdException(
-        "invalid %s, %s is not %s".formatted(name, IdTexts.quote(text), expected));
+        "invalid %s, %s is not %s".formatted(name, SafeText.quote(text), expected));
   }
 
   @Override

@@ -1,5 +1,6 @@
 package dev.sluice.limit;
 
+import dev.sluice.text.SafeText;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
@@ -32,7 +33,7 @@ final class StringFormat implements IdFormat {
             String.format(
                 Locale.ROOT,
                 "invalid string, %s has the control character U+%04X at position %d",
-                IdTexts.quote(text),
+                SafeText.quote(text),
                 (int) c,
                 i + 1));
       }

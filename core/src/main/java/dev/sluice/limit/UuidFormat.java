@@ -1,5 +1,6 @@
 package dev.sluice.limit;
 
+import dev.sluice.text.SafeText;
 import java.util.Locale;
 import java.util.regex.Pattern;
 
@@ -23,7 +24,7 @@ final class UuidFormat implements IdFormat {
     IdTexts.requireLength(text, "a UUID");
     if (!UUID.matcher(text).matches()) {
       throw new InvalidIdException(
-          "invalid uuid, %s is not 8-4-4-4-12 hexadecimal digits".formatted(IdTexts.quote(text)));
+          "invalid uuid, %s is not 8-4-4-4-12 hexadecimal digits".formatted(SafeText.quote(text)));
     }
     return IdTexts.canonical(text, text.toLowerCase(Locale.ROOT), "uuid", strictness);
   }

@@ -112,7 +112,8 @@ public interface BucketStore extends AutoCloseable {
   default Buckets buckets(String prefix) {
     return new Buckets() {
       @Override
-      public <R> R charge(IdBytes id, @Nullable String text, Effect effect, Outcome<R> outcome) {
+      public <R> R charge(
+          IdBytes id, @Nullable String text, Effect effect, ReadingMapper<R> outcome) {
         Charge charge = new Charge(prefix + (text == null ? id : text), effect);
         Reading reading = BucketStore.this.charge(List.of(charge)).get(0);
         return outcome.of(text, effect, reading.nowNanos(), reading.tatNanos());

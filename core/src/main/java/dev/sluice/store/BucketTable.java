@@ -206,7 +206,8 @@ final class BucketTable {
    * @param place its second part
    * @param id for the outcome
    */
-  <R> R charge(long hashTag, long place, Effect effect, @Nullable String id, Outcome<R> outcome) {
+  <R> R charge(
+      long hashTag, long place, Effect effect, @Nullable String id, ReadingMapper<R> outcome) {
     return charge(hashTag, place, effect, id, outcome, nanos());
   }
 
@@ -216,7 +217,7 @@ final class BucketTable {
       long place,
       Effect effect,
       @Nullable String id,
-      Outcome<R> outcome,
+      ReadingMapper<R> outcome,
       long readNanos) {
     long tag = tag(hashTag);
     if (effect.act() == Act.SPEND) {
@@ -265,7 +266,7 @@ final class BucketTable {
       long place,
       Effect effect,
       @Nullable String id,
-      Outcome<R> outcome,
+      ReadingMapper<R> outcome,
       long readNanos) {
     Act act = effect.act();
     long roomNanos =

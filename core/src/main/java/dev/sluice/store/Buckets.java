@@ -23,7 +23,7 @@ public interface Buckets {
    * @return the answer
    * @throws StoreException if the store could not decide
    */
-  <R> R charge(IdBytes id, @Nullable String text, Effect effect, Outcome<R> outcome);
+  <R> R charge(IdBytes id, @Nullable String text, Effect effect, ReadingMapper<R> outcome);
 
   /**
    * Starts a bulk of decisions.

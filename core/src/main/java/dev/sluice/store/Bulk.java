@@ -23,5 +23,5 @@ public interface Bulk {
    * @param answers where they go, from the first element
    * @throws StoreException if the store could not decide; those before may have been charged
    */
-  void charge(Effect effect, Outcome<Boolean> outcome, boolean[] answers);
+  void charge(Effect effect, ReadingMapper<Boolean> outcome, boolean[] answers);
 }

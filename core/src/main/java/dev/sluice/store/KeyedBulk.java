@@ -20,7 +20,7 @@ final class KeyedBulk implements Bulk {
   }
 
   @Override
-  public void charge(Effect effect, Outcome<Boolean> outcome, boolean[] answers) {
+  public void charge(Effect effect, ReadingMapper<Boolean> outcome, boolean[] answers) {
     IdBytes bytes = IdBytes.ofThisThread();
     for (int i = 0; i < ids.size(); i++) {
       boolean unused = bytes.set(ids.get(i));

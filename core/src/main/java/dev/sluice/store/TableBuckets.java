@@ -17,7 +17,7 @@ final class TableBuckets implements Buckets {
   }
 
   @Override
-  public <R> R charge(IdBytes id, @Nullable String text, Effect effect, Outcome<R> outcome) {
+  public <R> R charge(IdBytes id, @Nullable String text, Effect effect, ReadingMapper<R> outcome) {
     SipHash hash = id.hashAfter(prefixHash);
     long tag = hash.first();
     long place = hash.second();

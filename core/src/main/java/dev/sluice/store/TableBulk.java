@@ -30,7 +30,7 @@ final class TableBulk implements Bulk {
   }
 
   @Override
-  public void charge(Effect effect, Outcome<Boolean> outcome, boolean[] answers) {
+  public void charge(Effect effect, ReadingMapper<Boolean> outcome, boolean[] answers) {
     for (int from = 0; from < size; from += AT_ONCE) {
       int to = Math.min(from + AT_ONCE, size);
       touch(from, to);

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.gcra.Quota;
+import dev.sluice.text.Suggestion;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -137,7 +138,7 @@ class LimitsTest {
     assertThatThrownBy(() -> current.replace(bad)).isInstanceOf(MissingDefaultException.class);
     assertThat(current.get()).isSameAs(good);
     assertThatThrownBy(() -> derived.replace(bad)).isInstanceOf(MissingDefaultException.class);
-    Limits withoutTheName = Limits.builder(Catalogue.seed()).build();
+    Limits withoutTheName = Limits.builder(Catalogue.boulder()).build();
     assertThatThrownBy(() -> current.replace(withoutTheName))
         .isInstanceOf(MissingDefaultException.class);
     Limits overridden =
@@ -152,13 +153,13 @@ class LimitsTest {
         .hasMessageContaining("found the name A twice (as 1 and 2)");
     assertThatThrownBy(() -> Catalogue.of(named(1, "A"), named(1, "B")))
         .hasMessageContaining("found the number 1 twice (for A and B)");
-    assertThatThrownBy(() -> Catalogue.seed().plus(Catalogue.seed()))
+    assertThatThrownBy(() -> Catalogue.boulder().plus(Catalogue.boulder()))
         .isInstanceOf(IllegalArgumentException.class);
   }
 
   @Test
   void catalogue_seedAndSamples_goTogether() {
-    Catalogue both = Catalogue.seed().plus(Catalogue.samples());
+    Catalogue both = Catalogue.boulder().plus(Catalogue.samples());
     assertThat(both.find(1)).isEqualTo(both.find(IP_LIMIT)).isNotNull();
     assertThat(both.find(0)).isNull();
     assertThat(both.find("Unknown")).isNull();
@@ -167,11 +168,11 @@ class LimitsTest {
 
   @Test
   void catalogue_unknownName_isRefusedWithTheNearest() {
-    assertThatThrownBy(() -> Catalogue.seed().get("NewRegistrationPerIpAddress"))
+    assertThatThrownBy(() -> Catalogue.boulder().get("NewRegistrationPerIpAddress"))
         .isInstanceOf(UnknownLimitException.class)
         .hasMessageContaining("no limit has the name \"NewRegistrationPerIpAddress\"")
         .hasMessageContaining("did you mean \"NewRegistrationsPerIPAddress\"?");
-    assertThatThrownBy(() -> Catalogue.seed().get("\n" + "x".repeat(100_000)))
+    assertThatThrownBy(() -> Catalogue.boulder().get("\n" + "x".repeat(100_000)))
         .isInstanceOf(UnknownLimitException.class)
         .hasMessageNotContaining("\n");
   }
@@ -179,7 +180,7 @@ class LimitsTest {
   @Test
   void quotaFor_overrideThenDefaultThenNothing_isFound() {
     Limits limits =
-        Limits.builder(Catalogue.seed())
+        Limits.builder(Catalogue.boulder())
             .limit(IP_LIMIT, SMALL)
             .override(IP_LIMIT, "2001:0DB8::0001", LARGE)
             .build();
@@ -220,7 +221,7 @@ class LimitsTest {
   @Test
   void builder_sameThingTwice_isRefused() {
     Limits.Builder limits =
-        Limits.builder(Catalogue.seed())
+        Limits.builder(Catalogue.boulder())
             .limit(IP_LIMIT, SMALL)
             .override(IP_LIMIT, "2001:db8::1", SMALL);
     assertThatThrownBy(() -> limits.limit(IP_LIMIT, LARGE))
@@ -235,7 +236,7 @@ class LimitsTest {
 
   @Test
   void build_builderUsedAgain_leavesWhatWasBuiltAlone() {
-    Limits.Builder builder = Limits.builder(Catalogue.seed());
+    Limits.Builder builder = Limits.builder(Catalogue.boulder());
     Limits before = builder.build();
     Limits after = builder.limit(IP_LIMIT, SMALL).build();
     LimitName name = before.catalogue().get(IP_LIMIT);

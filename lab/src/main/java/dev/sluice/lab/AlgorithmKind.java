@@ -1,8 +1,8 @@
 package dev.sluice.lab;
 
 import dev.sluice.gcra.Quota;
-import dev.sluice.limit.IdTexts;
-import dev.sluice.limit.Suggestion;
+import dev.sluice.text.SafeText;
+import dev.sluice.text.Suggestion;
 import java.util.Arrays;
 import java.util.List;
 
@@ -44,7 +44,9 @@ public enum AlgorithmKind {
     throw new IllegalArgumentException(
         "found %s, expected one of %s%s"
             .formatted(
-                IdTexts.quote(text), String.join(", ", names), Suggestion.didYouMean(text, names)));
+                SafeText.quote(text),
+                String.join(", ", names),
+                Suggestion.didYouMean(text, names)));
   }
 
   /**

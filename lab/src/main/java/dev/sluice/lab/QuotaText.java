@@ -1,8 +1,8 @@
 package dev.sluice.lab;
 
 import dev.sluice.gcra.Quota;
-import dev.sluice.limit.GoDuration;
-import dev.sluice.limit.IdTexts;
+import dev.sluice.text.GoDuration;
+import dev.sluice.text.SafeText;
 import java.time.Duration;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -36,7 +36,7 @@ public final class QuotaText {
     if (!parts.matches()) {
       throw new IllegalArgumentException(
           "found %s, expected COUNT/PERIOD such as 100/1h, or 100/1h,burst=20"
-              .formatted(IdTexts.quote(text)));
+              .formatted(SafeText.quote(text)));
     }
     long count = Long.parseLong(parts.group(1));
     Duration period = GoDuration.parse(parts.group(2));

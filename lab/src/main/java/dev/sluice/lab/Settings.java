@@ -1,8 +1,8 @@
 package dev.sluice.lab;
 
-import dev.sluice.limit.GoDuration;
-import dev.sluice.limit.IdTexts;
-import dev.sluice.limit.Suggestion;
+import dev.sluice.text.GoDuration;
+import dev.sluice.text.SafeText;
+import dev.sluice.text.Suggestion;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -32,14 +32,14 @@ final class Settings {
       int equals = setting.indexOf('=');
       if (equals < 1) {
         throw new IllegalArgumentException(
-            "found %s, expected KEY=VALUE such as clients=10".formatted(IdTexts.quote(setting)));
+            "found %s, expected KEY=VALUE such as clients=10".formatted(SafeText.quote(setting)));
       }
       String key = setting.substring(0, equals);
       if (!known.contains(key)) {
         throw new IllegalArgumentException(
             "found the key %s, expected one of %s%s"
                 .formatted(
-                    IdTexts.quote(key),
+                    SafeText.quote(key),
                     String.join(", ", known),
                     Suggestion.didYouMean(key, known)));
       }
@@ -137,6 +137,6 @@ final class Settings {
   private IllegalArgumentException wrong(String key, String expected) {
     return new IllegalArgumentException(
         "%s: found %s, expected %s"
-            .formatted(key, IdTexts.quote(texts.getOrDefault(key, "")), expected));
+            .formatted(key, SafeText.quote(texts.getOrDefault(key, "")), expected));
   }
 }

@@ -1,6 +1,6 @@
 package dev.sluice.lab;
 
-import dev.sluice.limit.GoDuration;
+import dev.sluice.text.GoDuration;
 import java.time.Duration;
 
 /** Spans of time for people. Pure and thread-safe. */

@@ -1,8 +1,8 @@
 package dev.sluice.lab;
 
 import dev.sluice.gcra.Quota;
-import dev.sluice.limit.IdTexts;
-import dev.sluice.limit.Suggestion;
+import dev.sluice.text.SafeText;
+import dev.sluice.text.Suggestion;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -86,7 +86,7 @@ public final class Traffic {
       throw new IllegalArgumentException(
           "found the kind %s, expected one of %s%s"
               .formatted(
-                  IdTexts.quote(name),
+                  SafeText.quote(name),
                   String.join(", ", names),
                   Suggestion.didYouMean(name, names)));
     }

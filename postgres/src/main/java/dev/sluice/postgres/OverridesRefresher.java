@@ -1,9 +1,9 @@
 package dev.sluice.postgres;
 
 import dev.sluice.limit.CurrentLimits;
-import dev.sluice.limit.GoDuration;
-import dev.sluice.limit.IdTexts;
 import dev.sluice.limit.Limits;
+import dev.sluice.text.GoDuration;
+import dev.sluice.text.SafeText;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.sql.SQLException;
@@ -235,7 +235,7 @@ public final class OverridesRefresher implements AutoCloseable {
                 LOG.log(
                     Level.WARNING,
                     "left out a row of the table of overrides, {0}: {1}",
-                    IdTexts.quote(row.bucketKey()),
+                    SafeText.quote(row.bucketKey()),
                     row.message()));
     if (bad.size() > BAD_ROWS_LOGGED) {
       LOG.log(Level.WARNING, "… and {0} rows more", bad.size() - BAD_ROWS_LOGGED);

@@ -3,9 +3,9 @@ package dev.sluice.postgres;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
-import dev.sluice.limit.IdTexts;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
+import dev.sluice.text.SafeText;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -102,13 +102,13 @@ public final class OverridesTable {
    *     comment that PostgreSQL can't keep
    */
   @CanIgnoreReturnValue
-  public Written put(Collection<LimitOverride> overrides) throws SQLException {
+  public PutResult put(Collection<LimitOverride> overrides) throws SQLException {
     for (LimitOverride override : overrides) {
       var unused = catalogue.get(override.name().name());
       if (override.comment().indexOf('\0') >= 0) {
         throw new IllegalArgumentException(
             "comment of %s: found the character U+0000, which PostgreSQL can't keep"
-                .formatted(IdTexts.quote(keyOf(override))));
+                .formatted(SafeText.quote(keyOf(override))));
       }
     }
     // Always in the same order: two who write at once wait for each other's rows, and never both.
@@ -139,7 +139,7 @@ public final class OverridesTable {
               }
             }
           }
-          return new Written(added, inOrder.size() - added, disabled);
+          return new PutResult(added, inOrder.size() - added, disabled);
         });
   }
 

@@ -62,7 +62,7 @@ class OverridesTableTest {
             override("FailedAuthorizationsForPausingPerDomainPerAccount", "17", "Bär"),
             override("LimitOverrideRequestsPerIPAddress", "10.0.0.2", ""));
 
-    assertThat(table.put(all)).isEqualTo(new Written(10, 0, 0));
+    assertThat(table.put(all)).isEqualTo(new PutResult(10, 0, 0));
 
     TableContent content = table.load();
     assertThat(content.bad()).isEmpty();
@@ -76,14 +76,14 @@ class OverridesTableTest {
   void put_again_changesTheQuota_andKeepsItDisabled() throws SQLException {
     table.migrate();
     assertThat(table.put(List.of(override("NewOrdersPerAccount", "17", "old"))))
-        .isEqualTo(new Written(1, 0, 0));
+        .isEqualTo(new PutResult(1, 0, 0));
     assertThat(table.setEnabled(CATALOGUE.get("NewOrdersPerAccount"), "17", false)).isTrue();
     assertThat(table.load().overrides()).isEmpty();
 
     LimitOverride changed =
         new LimitOverride(
             CATALOGUE.get("NewOrdersPerAccount"), "17", Quota.per(9, Duration.ofHours(1)), "new");
-    assertThat(table.put(List.of(changed))).isEqualTo(new Written(0, 1, 1));
+    assertThat(table.put(List.of(changed))).isEqualTo(new PutResult(0, 1, 1));
 
     assertThat(table.load().overrides()).isEmpty();
     assertThat(table.rows())
@@ -194,8 +194,8 @@ class OverridesTableTest {
     List<LimitOverride> reversed = new ArrayList<>(some);
     Collections.reverse(reversed);
     for (int i = 0; i < 4; i++) {
-      CompletableFuture<Written> one = inBackground(() -> table.put(some));
-      CompletableFuture<Written> other = inBackground(() -> table.put(reversed));
+      CompletableFuture<PutResult> one = inBackground(() -> table.put(some));
+      CompletableFuture<PutResult> other = inBackground(() -> table.put(reversed));
       assertThat(one.get().added() + other.get().added()).isEqualTo(i == 0 ? 300 : 0);
     }
   }

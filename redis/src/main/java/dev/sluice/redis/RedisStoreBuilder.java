@@ -1,10 +1,10 @@
 package dev.sluice.redis;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
-import dev.sluice.limit.GoDuration;
-import dev.sluice.limit.Suggestion;
 import dev.sluice.redis.StoreUri.Kind;
 import dev.sluice.store.TimeSource;
+import dev.sluice.text.GoDuration;
+import dev.sluice.text.Suggestion;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;

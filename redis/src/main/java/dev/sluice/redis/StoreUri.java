@@ -1,6 +1,6 @@
 package dev.sluice.redis;
 
-import dev.sluice.limit.Suggestion;
+import dev.sluice.text.Suggestion;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.net.URLDecoder;

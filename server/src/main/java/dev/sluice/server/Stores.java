@@ -1,11 +1,11 @@
 package dev.sluice.server;
 
-import dev.sluice.limit.Suggestion;
 import dev.sluice.redis.RedisObserver;
 import dev.sluice.redis.RedisStoreBuilder;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.MemoryStore;
 import dev.sluice.store.TimeSource;
+import dev.sluice.text.Suggestion;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;

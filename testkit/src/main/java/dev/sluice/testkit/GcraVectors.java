@@ -7,8 +7,8 @@ import dev.sluice.Limiter;
 import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
-import dev.sluice.limit.GoDuration;
 import dev.sluice.limit.Limits;
+import dev.sluice.text.GoDuration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
@@ -31,7 +31,7 @@ final class GcraVectors {
   private GcraVectors() {}
 
   static Limits limits() {
-    Limits.Builder limits = Limits.builder(Catalogue.seed());
+    Limits.Builder limits = Limits.builder(Catalogue.boulder());
     DEFAULT
         .matcher(Vectors.text("gcra/defaults.yml"))
         .results()

@@ -18,7 +18,7 @@ class IdVectorsTest {
   void ids_recorded_giveTheirBucketKeysOrMistakes() {
     int tried = 0;
     for (JsonNode id : Vectors.json("ids.json")) {
-      LimitName name = Catalogue.seed().find(id.get("limit").asText());
+      LimitName name = Catalogue.boulder().find(id.get("limit").asText());
       if (name == null) {
         continue; // one of the ACME catalogue's, whose own tests run it
       }

@@ -22,7 +22,7 @@ class WalkThroughTest {
   private final ManualTime time = new ManualTime();
   private final Limiter limiter =
       Limiter.of(
-          Limits.builder(Catalogue.seed()).limit(LIMIT, Quota.per(20, ofSeconds(1))).build(),
+          Limits.builder(Catalogue.boulder()).limit(LIMIT, Quota.per(20, ofSeconds(1))).build(),
           BucketStore.inMemory(time));
 
   private void spendTwentyAtOnce() {

@@ -1,6 +1,6 @@
 package dev.sluice.yaml;
 
-import dev.sluice.limit.Suggestion;
+import dev.sluice.text.Suggestion;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;

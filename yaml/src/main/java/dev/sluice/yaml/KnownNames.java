@@ -2,7 +2,7 @@ package dev.sluice.yaml;
 
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitName;
-import dev.sluice.limit.Suggestion;
+import dev.sluice.text.Suggestion;
 import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;

@@ -195,7 +195,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
     if (limits == null) {
       return refused(fingerprint, outcome.mistakes());
     }
-    List<Problem> reasons = new ArrayList<>(Emptied.problems(target.get(), limits, snapshot));
+    List<Problem> reasons = new ArrayList<>(EmptyReload.problems(target.get(), limits, snapshot));
     target.unmet(limits).stream()
         .filter(one -> one.onMissing() == MissingDefault.REFUSE)
         .map(one -> Loading.missing(one, limits, snapshot, Severity.MISTAKE))

@@ -1,12 +1,12 @@
 package dev.sluice.yaml;
 
 import dev.sluice.limit.Catalogue;
-import dev.sluice.limit.IdTexts;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.MissingDefault;
 import dev.sluice.limit.Requirement;
-import dev.sluice.limit.Suggestion;
+import dev.sluice.text.SafeText;
+import dev.sluice.text.Suggestion;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -93,14 +93,14 @@ final class Loading {
             : "%s asks for %s, but no limit has that name%s"
                 .formatted(
                     one.by(),
-                    IdTexts.quote(one.limit()),
+                    SafeText.quote(one.limit()),
                     Suggestion.didYouMean(one.limit(), known));
     return new Problem(snapshot.firstFile(), 1, 1, severity, message);
   }
 
   private KnownNames names(Source names, Source defaults) {
     Node section = DefaultsReader.names(defaults.root);
-    Catalogue base = files.catalogue == null ? Catalogue.seed() : files.catalogue;
+    Catalogue base = files.catalogue == null ? Catalogue.boulder() : files.catalogue;
     Catalogue samples = files.catalogue == null ? Catalogue.samples() : files.samples;
     boolean declared = files.names != null || section != null;
     if (samples != null && !declared) {

@@ -1,8 +1,8 @@
 package dev.sluice.yaml;
 
-import dev.sluice.limit.GoDuration;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
+import dev.sluice.text.GoDuration;
 import java.io.IOException;
 
 /**

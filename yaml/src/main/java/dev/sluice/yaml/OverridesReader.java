@@ -1,11 +1,11 @@
 package dev.sluice.yaml;
 
 import dev.sluice.gcra.Quota;
-import dev.sluice.limit.IdTexts;
 import dev.sluice.limit.InvalidIdException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Strictness;
+import dev.sluice.text.SafeText;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -136,7 +136,7 @@ final class OverridesReader {
         problems.mistake(
             item,
             "found %s read as a map because it ends with \":\", expected an id in quotes"
-                .formatted(IdTexts.quote(map.entries().get(0).key().text() + ":")));
+                .formatted(SafeText.quote(map.entries().get(0).key().text() + ":")));
         return;
       }
       Fields fields = Fields.of(map, item, ID_FIELDS, problems);
@@ -188,7 +188,7 @@ final class OverridesReader {
       problems.mistake(
           node,
           "found %s again for %s, expected each id once; it is on line %s too"
-              .formatted(IdTexts.quote(canonical), name, first));
+              .formatted(SafeText.quote(canonical), name, first));
     }
     return first == null;
   }

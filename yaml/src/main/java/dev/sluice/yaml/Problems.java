@@ -1,6 +1,6 @@
 package dev.sluice.yaml;
 
-import dev.sluice.limit.IdTexts;
+import dev.sluice.text.SafeText;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Pattern;
@@ -56,7 +56,7 @@ final class Problems {
   /** A key as a message shows it: only if it looks like one, for the same reason. */
   static String showKey(Node.Scalar key) {
     return KEY.matcher(key.text()).matches()
-        ? IdTexts.quote(key.text())
+        ? SafeText.quote(key.text())
         : "a text of %s characters".formatted(key.text().length());
   }
 
@@ -90,7 +90,7 @@ final class Problems {
       if (scalar.isNull()) {
         return scalar.text().isEmpty() ? "nothing" : scalar.text();
       }
-      String text = IdTexts.quote(scalar.text());
+      String text = SafeText.quote(scalar.text());
       if (scalar.plain()) {
         return NUMBER.matcher(scalar.text()).matches() ? scalar.text() : text;
       }

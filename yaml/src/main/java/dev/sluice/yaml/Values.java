@@ -1,6 +1,6 @@
 package dev.sluice.yaml;
 
-import dev.sluice.limit.GoDuration;
+import dev.sluice.text.GoDuration;
 import java.time.Duration;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;

@@ -38,7 +38,8 @@ class LimitFilesWatcherTest {
 
   @TempDir Path folder;
 
-  private final CurrentLimits current = new CurrentLimits(Limits.builder(Catalogue.seed()).build());
+  private final CurrentLimits current =
+      new CurrentLimits(Limits.builder(Catalogue.boulder()).build());
   private final Events events = new Events();
   private Path defaults;
   private Path overrides;

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
 class LimitsYamlTest {
 
   private static final Catalogue NAMES =
-      Catalogue.seed()
+      Catalogue.boulder()
           .plus(
               Catalogue.of(
                   LimitName.builder(1001, "true").build(),

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 
 class OverridesCsvTest {
 
-  private static final Catalogue NAMES = Catalogue.seed().plus(Catalogue.samples());
+  private static final Catalogue NAMES = Catalogue.boulder().plus(Catalogue.samples());
 
   private final Limits.Builder limits = Limits.builder(NAMES);
 

@@ -2,8 +2,8 @@ package dev.sluice.server.http;
 
 import com.linecorp.armeria.common.QueryParams;
 import com.linecorp.armeria.server.ServiceRequestContext;
-import dev.sluice.limit.Suggestion;
 import dev.sluice.server.wire.WireException;
+import dev.sluice.text.Suggestion;
 import java.util.List;
 
 /** Query parameters, read as strictly as bodies are. Stateless. */

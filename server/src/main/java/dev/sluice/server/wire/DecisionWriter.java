@@ -5,7 +5,7 @@ import dev.sluice.Decision;
 import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Coverage;
-import dev.sluice.limit.GoDuration;
+import dev.sluice.text.GoDuration;
 import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 

@@ -4,7 +4,7 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonParser.NumberType;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.exc.StreamConstraintsException;
-import dev.sluice.limit.IdTexts;
+import dev.sluice.text.SafeText;
 import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 
@@ -56,7 +56,7 @@ final class Values {
     return switch (parser.currentToken()) {
       case START_OBJECT -> "an object";
       case START_ARRAY -> "a list";
-      case VALUE_STRING -> "the string " + IdTexts.quote(parser.getText());
+      case VALUE_STRING -> "the string " + SafeText.quote(parser.getText());
       case VALUE_NUMBER_INT, VALUE_NUMBER_FLOAT -> "the number " + number(parser);
       default -> String.valueOf(parser.getText());
     };

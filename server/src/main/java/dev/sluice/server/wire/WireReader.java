@@ -5,8 +5,8 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadConstraints;
-import dev.sluice.limit.IdTexts;
-import dev.sluice.limit.Suggestion;
+import dev.sluice.text.SafeText;
+import dev.sluice.text.Suggestion;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
@@ -181,12 +181,13 @@ public final class WireReader {
           path + unquoted(name),
           "found the unknown field %s, expected %s%s"
               .formatted(
-                  IdTexts.quote(name),
+                  SafeText.quote(name),
                   String.join(", ", known),
                   Suggestion.didYouMean(name, known)));
     } else if (!seen.add(name)) {
       mistakes.add(
-          path + name, "found the field %s twice, expected it once".formatted(IdTexts.quote(name)));
+          path + name,
+          "found the field %s twice, expected it once".formatted(SafeText.quote(name)));
     } else {
       return name;
     }
@@ -196,7 +197,7 @@ public final class WireReader {
 
   /** A name that somebody sent, printable and short. */
   private static String unquoted(String name) {
-    String quoted = IdTexts.quote(name);
+    String quoted = SafeText.quote(name);
     return quoted.substring(1, quoted.length() - 1);
   }
 

@@ -1,12 +1,12 @@
 package dev.sluice.server.wire;
 
 import dev.sluice.Transaction;
-import dev.sluice.limit.IdTexts;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.MissingDefault;
-import dev.sluice.limit.Suggestion;
 import dev.sluice.limit.UnknownLimitException;
+import dev.sluice.text.SafeText;
+import dev.sluice.text.Suggestion;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -42,7 +42,7 @@ public record WireTransaction(
           path + "kind",
           "found %s, expected one of %s%s"
               .formatted(
-                  IdTexts.quote(kind),
+                  SafeText.quote(kind),
                   String.join(", ", KINDS),
                   Suggestion.didYouMean(kind, KINDS)));
     }

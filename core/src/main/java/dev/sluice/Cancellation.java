@@ -5,15 +5,14 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 
 /**
- * Lets whoever ends the last stage of a chain early, by cancelling it or with a time-out, end the
- * first one too, so that the store need not do what nobody waits for; stages by themselves pass on
- * nothing upwards. Stateless.
+ * Passes the cancellation of a chain's last stage, or its time-out, on to the first one, so that
+ * the store need not do what no caller waits for. Stages alone pass nothing upwards. Stateless.
  */
-final class GivingUp {
+final class Cancellation {
 
-  private GivingUp() {}
+  private Cancellation() {}
 
-  static <T> CompletionStage<T> reaches(CompletionStage<?> first, CompletionStage<T> last) {
+  static <T> CompletionStage<T> reaching(CompletionStage<?> first, CompletionStage<T> last) {
     if (first instanceof CompletableFuture<?> future && !future.isDone()) {
       var unused =
           last.whenComplete(

@@ -3,14 +3,14 @@ package dev.sluice.store;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes an answer of what a store found, so that the store need not make an object for it.
+ * Maps what a store found to an answer, so that the store need not make a {@link Reading} for it.
  *
  * <p>Called once for a decision, on the thread that asked. It does not block.
  *
  * @param <R> the answer
  */
 @FunctionalInterface
-public interface Outcome<R> {
+public interface ReadingMapper<R> {
 
   /**
    * The answer.

@@ -1,4 +1,4 @@
-package dev.sluice.limit;
+package dev.sluice.text;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;

@@ -1,4 +1,4 @@
-package dev.sluice.limit;
+package dev.sluice.text;
 
 import java.util.Collection;
 import java.util.Locale;

@@ -1,4 +1,4 @@
-package dev.sluice.limit;
+package dev.sluice.text;
 
 import java.math.BigDecimal;
 import java.math.BigInteger;
@@ -59,7 +59,7 @@ public final class GoDuration {
     }
     throw new IllegalArgumentException(
         "found %s, expected a duration such as 1s, 180m, 1h30m, 7d, 250ms or PT3H"
-            .formatted(IdTexts.quote(text)));
+            .formatted(SafeText.quote(text)));
   }
 
   private static BigInteger parseGo(String text) {
@@ -88,7 +88,7 @@ public final class GoDuration {
     if (nanos.bitLength() > 63) {
       throw new IllegalArgumentException(
           "found %s, expected at most 9223372036854775807 ns (about 292 years)"
-              .formatted(IdTexts.quote(text)));
+              .formatted(SafeText.quote(text)));
     }
     return Duration.ofNanos(nanos.longValueExact());
   }

@@ -7,4 +7,4 @@ package dev.sluice.postgres;
  * @param again how many were there, and have the new quota and comment
  * @param disabled how many of these are disabled, and so do not hold
  */
-public record Written(int added, int again, int disabled) {}
+public record PutResult(int added, int again, int disabled) {}

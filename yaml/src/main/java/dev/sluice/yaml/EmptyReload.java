@@ -8,9 +8,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** Finds out whether a reload would drop all defaults, or all overrides, that a file held. */
-final class Emptied {
+final class EmptyReload {
 
-  private Emptied() {}
+  private EmptyReload() {}
 
   static List<Problem> problems(Limits before, Limits after, Snapshot files) {
     List<Problem> problems = new ArrayList<>();

@@ -1,0 +1,7 @@
+/** What several rooms need to read and write text: durations, suggestions, escaping. */
+@NullMarked
+@CheckReturnValue
+package dev.sluice.text;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import org.jspecify.annotations.NullMarked;
