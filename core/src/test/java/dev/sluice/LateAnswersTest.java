@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
@@ -28,11 +29,14 @@ class LateAnswersTest {
   private long nowMillis = 10_000;
   private final SlowStore store = new SlowStore();
   private final Limiter limiter =
-      Limiter.of(
-          Limits.builder(Catalogue.samples())
-              .limit(LIMIT, Quota.per(10, Duration.ofSeconds(1)))
-              .build(),
-          store);
+      Limiter.builder(
+              new CurrentLimits(
+                  Limits.builder(Catalogue.samples())
+                      .limit(LIMIT, Quota.per(10, Duration.ofSeconds(1)))
+                      .build()),
+              store)
+          .time(() -> nowMillis * 1_000_000) // at the pace of the store's
+          .build();
 
   /** A call that was not answered yet. */
   private final class Call {
