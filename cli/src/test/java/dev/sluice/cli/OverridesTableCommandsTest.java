@@ -2,7 +2,7 @@ package dev.sluice.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.testkit.LocalPostgres;
+import dev.sluice.testkit.servers.LocalPostgres;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.DriverManager;

@@ -152,11 +152,14 @@ class RoomsTest {
               SEES.keySet().stream()
                   .filter(other -> !other.equals("core"))
                   .filter(other -> !other.equals(room) && !seen.contains(other))
+                  .filter(other -> !room.startsWith(other + "-")) // its package holds the room's
                   .map(RoomsTest::packageOf)
                   .toArray(String[]::new);
           noClasses()
               .that()
               .resideInAPackage(packageOf(room))
+              .and()
+              .resideOutsideOfPackages(packagesWithin(room))
               .should()
               .dependOnClassesThat()
               .resideInAnyPackage(forbidden)
@@ -189,6 +192,14 @@ class RoomsTest {
 
   /** Core's packages are those without a room's name; their arrows are tested in core. */
   private static String packageOf(String room) {
-    return room.equals("core") ? "dev.sluice" : "dev.sluice." + room + "..";
+    return room.equals("core") ? "dev.sluice" : "dev.sluice." + room.replace('-', '.') + "..";
+  }
+
+  /** Those of rooms whose name begins with this one's, such as testkit-servers. */
+  private static String[] packagesWithin(String room) {
+    return SEES.keySet().stream()
+        .filter(other -> other.startsWith(room + "-"))
+        .map(RoomsTest::packageOf)
+        .toArray(String[]::new);
   }
 }

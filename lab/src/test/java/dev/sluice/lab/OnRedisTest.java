@@ -3,8 +3,8 @@ package dev.sluice.lab;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.gcra.Quota;
-import dev.sluice.testkit.LocalRedis;
-import dev.sluice.testkit.RedisBinary;
+import dev.sluice.testkit.servers.LocalRedis;
+import dev.sluice.testkit.servers.RedisBinary;
 import java.time.Duration;
 import java.util.List;
 import java.util.Random;

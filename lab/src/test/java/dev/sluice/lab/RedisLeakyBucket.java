@@ -2,7 +2,7 @@ package dev.sluice.lab;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.gcra.Quota;
-import dev.sluice.testkit.LocalRedis;
+import dev.sluice.testkit.servers.LocalRedis;
 import java.util.List;
 
 /**

@@ -1,7 +1,7 @@
 package dev.sluice.lab;
 
 import dev.sluice.gcra.Quota;
-import dev.sluice.testkit.LocalRedis;
+import dev.sluice.testkit.servers.LocalRedis;
 
 /**
  * The time bucket as the essay sketches it on Redis, for the comparison only: a key with an expiry

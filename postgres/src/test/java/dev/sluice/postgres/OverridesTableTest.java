@@ -11,7 +11,7 @@ import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Strictness;
 import dev.sluice.limit.UnknownLimitException;
-import dev.sluice.testkit.LocalPostgres;
+import dev.sluice.testkit.servers.LocalPostgres;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;

@@ -2,8 +2,8 @@ package dev.sluice.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.testkit.LocalRedis;
-import dev.sluice.testkit.RedisBinary;
+import dev.sluice.testkit.servers.LocalRedis;
+import dev.sluice.testkit.servers.RedisBinary;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;

@@ -12,7 +12,7 @@ import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
-import dev.sluice.testkit.LocalRedis;
+import dev.sluice.testkit.servers.LocalRedis;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.concurrent.TimeUnit;

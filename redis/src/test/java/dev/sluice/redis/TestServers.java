@@ -1,10 +1,10 @@
 package dev.sluice.redis;
 
 import dev.sluice.store.TimeSource;
-import dev.sluice.testkit.LocalCluster;
-import dev.sluice.testkit.LocalRedis;
-import dev.sluice.testkit.LocalSentinel;
-import dev.sluice.testkit.RedisBinary;
+import dev.sluice.testkit.servers.LocalCluster;
+import dev.sluice.testkit.servers.LocalRedis;
+import dev.sluice.testkit.servers.LocalSentinel;
+import dev.sluice.testkit.servers.RedisBinary;
 import java.net.URI;
 import java.time.Duration;
 import java.util.List;

@@ -6,8 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.Limiter;
 import dev.sluice.store.StoreException;
-import dev.sluice.testkit.LocalRedis;
-import dev.sluice.testkit.RedisBinary;
+import dev.sluice.testkit.servers.LocalRedis;
+import dev.sluice.testkit.servers.RedisBinary;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;

@@ -1,4 +1,4 @@
-package dev.sluice.testkit;
+package dev.sluice.testkit.servers;
 
 import java.io.File;
 import java.io.IOException;

@@ -1,4 +1,4 @@
-package dev.sluice.testkit;
+package dev.sluice.testkit.servers;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import java.io.IOException;

@@ -1,4 +1,4 @@
-package dev.sluice.testkit;
+package dev.sluice.testkit.servers;
 
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;

@@ -1,0 +1,10 @@
+/**
+ * Real servers for tests, on free ports of the loopback interface: Redis and its topologies,
+ * PostgreSQL.
+ */
+@NullMarked
+@CheckReturnValue
+package dev.sluice.testkit.servers;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import org.jspecify.annotations.NullMarked;
