@@ -291,7 +291,7 @@ public final class Limit {
     IdFormat format = now.name().id();
     for (CharSequence id : ids) {
       if (!bytes.set(id) || !format.isCanonical(bytes.bytes(), bytes.length())) {
-        boolean unused = bytes.set(format.canonical(id.toString(), Strictness.LENIENT));
+        bytes.set(format.canonical(id.toString(), Strictness.LENIENT));
       }
       bulk.add(bytes);
     }
@@ -479,7 +479,7 @@ public final class Limit {
     boolean canonical = bytes.set(text) && format.isCanonical(bytes.bytes(), bytes.length());
     String id = canonical ? text : format.canonical(text, Strictness.LENIENT);
     if (!canonical) {
-      boolean unused = bytes.set(id);
+      bytes.set(id);
     }
     Terms terms = terms(now, id);
     Quota quota = terms.quota();

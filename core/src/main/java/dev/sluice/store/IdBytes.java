@@ -1,5 +1,6 @@
 package dev.sluice.store;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
@@ -56,6 +57,7 @@ public final class IdBytes {
    * @param text the id
    * @return whether all of it is ASCII
    */
+  @CanIgnoreReturnValue
   public boolean set(CharSequence text) {
     if (text instanceof String string) {
       return set(string);
@@ -97,7 +99,7 @@ public final class IdBytes {
       length = to;
       return true;
     }
-    boolean unused = set(Utf8.encode(text));
+    set(Utf8.encode(text));
     return false;
   }
 
@@ -122,6 +124,7 @@ public final class IdBytes {
    * @param utf8 the id, copied
    * @return whether all of it is ASCII
    */
+  @CanIgnoreReturnValue
   public boolean set(byte[] utf8) {
     byte[] target = room(utf8.length);
     System.arraycopy(utf8, 0, target, 0, utf8.length);

@@ -23,7 +23,7 @@ final class KeyedBulk implements Bulk {
   public void charge(Effect effect, ReadingMapper<Boolean> outcome, boolean[] answers) {
     IdBytes bytes = IdBytes.ofThisThread();
     for (int i = 0; i < ids.size(); i++) {
-      boolean unused = bytes.set(ids.get(i));
+      bytes.set(ids.get(i));
       answers[i] = buckets.charge(bytes, null, effect, outcome);
     }
   }

@@ -47,7 +47,7 @@ public final class MemoryStore implements BucketStore {
     }
     Charge charge = charges.get(0);
     IdBytes key = IdBytes.ofThisThread();
-    boolean unused = key.set(charge.key());
+    key.set(charge.key());
     SipHash hash = key.hashKey(table.keyedHash());
     long tag = hash.first();
     long place = hash.second();

@@ -50,7 +50,7 @@ final class TableBatch {
     long[] places = new long[charges.size()];
     IdBytes key = IdBytes.ofThisThread();
     for (int i = 0; i < tags.length; i++) {
-      boolean unused = key.set(charges.get(i).key());
+      key.set(charges.get(i).key());
       SipHash hash = key.hashKey(table.keyedHash());
       tags[i] = BucketTable.tag(hash.first());
       places[i] = hash.second();

@@ -10,7 +10,7 @@ final class TableBuckets implements Buckets {
 
   TableBuckets(BucketTable table, String prefix) {
     IdBytes bytes = new IdBytes();
-    boolean unused = bytes.set(prefix);
+    bytes.set(prefix);
     this.table = table;
     this.prefixHash =
         new SipHash(0, 0).message(table.keyedHash(), bytes.bytes(), 0, bytes.length());

@@ -1,5 +1,6 @@
 package dev.sluice.micrometer;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.Decision;
 import dev.sluice.LimiterObserver;
 import dev.sluice.Transaction;
@@ -86,10 +87,11 @@ public final class LimiterMetrics implements LimiterObserver {
    */
   private void bindNames() {
     for (LimitName name : limits.get().configured()) {
-      var unused = meters(name);
+      meters(name);
     }
   }
 
+  @CanIgnoreReturnValue
   private LimitMeters meters(LimitName name) {
     LimitMeters known = byLimit.get(name);
     return known == null ? byLimit.computeIfAbsent(name, this::bind) : known;

@@ -1,5 +1,6 @@
 package dev.sluice.yaml;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.MissingDefault;
@@ -90,7 +91,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
           "interval: found " + interval + ", expected a duration > 0");
     }
     LimitFilesWatcher watcher = new LimitFilesWatcher(files, target, listener, clock);
-    boolean unused = watcher.reloadNow();
+    watcher.reloadNow();
     long nanos = interval.toNanos();
     var unusedFuture =
         watcher.poller.scheduleWithFixedDelay(watcher::look, nanos, nanos, TimeUnit.NANOSECONDS);
@@ -110,6 +111,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
    *
    * @return whether they were applied; false after {@link #close}
    */
+  @CanIgnoreReturnValue
   public synchronized boolean reloadNow() {
     if (closed) {
       return false;
@@ -176,7 +178,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
     looks = seen.equals(pending) ? looks + 1 : 1;
     pending = seen;
     if (!seen.equals(settled) && looks >= LOOKS) {
-      Verdict unused = act(snapshot, seen, looks);
+      act(snapshot, seen, looks);
     }
   }
 
@@ -189,6 +191,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
    *
    * @param looks how often the files were seen like this
    */
+  @CanIgnoreReturnValue
   private Verdict act(Snapshot snapshot, String fingerprint, int looks) {
     Loading.Outcome outcome = Loading.of(files, snapshot);
     Limits limits = outcome.limits();

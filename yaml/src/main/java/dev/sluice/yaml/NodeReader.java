@@ -98,13 +98,13 @@ final class NodeReader {
   }
 
   private void document() {
-    Event unused = events.next(); // The stream's start.
+    skip(); // The stream's start.
     if (events.peekEvent().getEventId() == Event.ID.StreamEnd) {
       return;
     }
-    unused = events.next(); // The document's start.
+    skip(); // The document's start.
     node(1, node -> root = node);
-    unused = events.next(); // The document's end.
+    skip(); // The document's end.
     Event after = events.next();
     if (after.getEventId() != Event.ID.StreamEnd) {
       problems.mistake(
@@ -115,6 +115,10 @@ final class NodeReader {
     if (root instanceof Node.Scalar scalar && scalar.isNull()) {
       root = null;
     }
+  }
+
+  private void skip() {
+    Event unused = events.next();
   }
 
   private void dropLast() {
@@ -214,7 +218,7 @@ final class NodeReader {
     while (events.peekEvent().getEventId() != Event.ID.SequenceEnd) {
       node(depth + 1, items::add);
     }
-    Event unused = events.next();
+    skip();
     open.pop();
   }
 
@@ -233,7 +237,7 @@ final class NodeReader {
         problems.wrong(key, "a single word as key");
       }
     }
-    Event unused = events.next();
+    skip();
     open.pop();
   }
 

@@ -57,7 +57,7 @@ public final class TableWorld implements World {
     IdBytes bytes = new IdBytes();
     List<String> keys = new ArrayList<>();
     for (int i = 0; keys.size() < MOST_KEYS; i++) {
-      boolean unused = bytes.set("1:" + i);
+      bytes.set("1:" + i);
       if (BucketTable.segmentOf(bytes.hashKey(keyed).second()) < SEGMENTS) {
         keys.add("1:" + i);
       }
@@ -109,7 +109,7 @@ public final class TableWorld implements World {
     List<Long> byKey = new ArrayList<>();
     for (String key : KEYS.subList(0, setup.keys())) {
       IdBytes bytes = new IdBytes();
-      boolean unused = bytes.set(key);
+      bytes.set(key);
       long tag = BucketTable.tag(bytes.hashKey(table.keyedHash()).first());
       Long tatNanos = tats.remove(tag);
       byKey.add(tatNanos == null ? 0 : tatNanos);

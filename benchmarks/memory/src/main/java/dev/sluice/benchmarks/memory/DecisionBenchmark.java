@@ -46,7 +46,7 @@ public class DecisionBenchmark {
     String[] texts = Keys.make(keys);
     decider = decider();
     for (String text : texts) {
-      boolean unused = decider.trySpend(text);
+      decider.trySpend(text);
     }
     requests = Keys.requests(texts, distribution.equals("zipf"), 42);
   }

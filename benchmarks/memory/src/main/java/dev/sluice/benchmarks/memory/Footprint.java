@@ -13,10 +13,10 @@ final class Footprint {
     Subjects subject = Subjects.valueOf(args[0]);
     int keys = Integer.parseInt(args[1]);
     Subject decider = subject.make(1_000, Duration.ofHours(1));
-    boolean unused = decider.trySpend("warm");
+    decider.trySpend("warm");
     long before = used();
     for (int i = 0; i < keys; i++) {
-      unused = decider.trySpend(String.format(Locale.ROOT, "user-%015d", i * 7_919L));
+      decider.trySpend(String.format(Locale.ROOT, "user-%015d", i * 7_919L));
     }
     System.out.printf(Locale.ROOT, "%.2f%n", (used() - before) / (double) keys);
     if (!decider.trySpend("still here")) {

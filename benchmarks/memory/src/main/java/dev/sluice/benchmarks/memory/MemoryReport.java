@@ -1,5 +1,6 @@
 package dev.sluice.benchmarks.memory;
 
+import dev.sluice.benchmarks.report.Goal;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
@@ -121,7 +122,7 @@ final class MemoryReport {
       raw.add(result);
       figures.put(row, figure(result));
     }
-    print(figures, sizes, Goal.of(figures, sizes));
+    print(figures, sizes, Goals.of(figures, sizes));
     try (PrintStream json =
         new PrintStream(Files.newOutputStream(out.resolve("memory.json")), true, "UTF-8")) {
       ResultFormatFactory.getInstance(ResultFormatType.JSON, json).writeOut(raw);

@@ -2,6 +2,7 @@ package dev.sluice.benchmarks.memory;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.benchmarks.report.Goal;
 import java.io.ByteArrayInputStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -31,7 +32,7 @@ class ReportTest {
 
   @Test
   void goals_areRatiosOfWhatWasMeasured_andNoOthers() {
-    List<Goal> goals = Goal.of(figures(), List.of(new Size(Subjects.SLUICE, 1_000_000, 23.5)));
+    List<Goal> goals = Goals.of(figures(), List.of(new Size(Subjects.SLUICE, 1_000_000, 23.5)));
     assertThat(goals)
         .extracting(Goal::text, Goal::figure, Goal::met)
         .containsExactly(
@@ -47,13 +48,13 @@ class ReportTest {
     assertThat(goals.get(0).line()).contains("9.50", "≥ 10.00", "NOT MET");
     Row insert =
         new Row(Subjects.SLUICE, InsertBenchmark.KEYS, "in order", "insert", 1, "Parallel");
-    assertThat(Goal.of(Map.of(insert, new Figure(900, 162)), List.of()))
+    assertThat(Goals.of(Map.of(insert, new Figure(900, 162)), List.of()))
         .extracting(Goal::text, Goal::figure, Goal::met)
         .containsExactly(
             org.assertj.core.groups.Tuple.tuple(
                 "bytes allocated by a decision of the handle, insert", 162.0, false));
-    assertThat(Goal.of(Map.of(), List.of())).isEmpty();
-    assertThat(Goal.of(Map.of(MILLION, new Figure(0, 0)), List.of())).hasSize(1);
+    assertThat(Goals.of(Map.of(), List.of())).isEmpty();
+    assertThat(Goals.of(Map.of(MILLION, new Figure(0, 0)), List.of())).hasSize(1);
   }
 
   @Test

@@ -114,7 +114,7 @@ public final class RedisBenchmark {
         (subject, row) -> System.out.println(cells(subject, row, Figure::processorCell) + " |"));
     if (withGoals) {
       System.out.println();
-      Goal.of(medians, bytes.getOrDefault(Subjects.SLUICE, 0L))
+      Goals.of(medians, bytes.getOrDefault(Subjects.SLUICE, 0L))
           .forEach(goal -> System.out.println(goal.line()));
     }
   }

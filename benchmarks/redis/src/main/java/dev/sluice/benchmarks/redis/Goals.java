@@ -1,34 +1,14 @@
 package dev.sluice.benchmarks.redis;
 
+import dev.sluice.benchmarks.report.Goal;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 
-/**
- * A goal beside its figure.
- *
- * @param text what is wanted
- * @param figure what was measured
- * @param wanted the number to reach
- * @param atLeast whether more is better
- */
-record Goal(String text, double figure, double wanted, boolean atLeast) {
+/** The goals of these benchmarks. Stateless. */
+final class Goals {
 
-  boolean met() {
-    return atLeast ? figure >= wanted : figure <= wanted;
-  }
-
-  String line() {
-    return String.format(
-        Locale.ROOT,
-        "%-62s %8.2f   goal %s %.2f   %s",
-        text,
-        figure,
-        atLeast ? "≥" : "≤",
-        wanted,
-        met() ? "met" : "NOT MET");
-  }
+  private Goals() {}
 
   /**
    * All goals.

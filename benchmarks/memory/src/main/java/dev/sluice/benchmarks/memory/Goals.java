@@ -1,35 +1,16 @@
 package dev.sluice.benchmarks.memory;
 
+import dev.sluice.benchmarks.report.Goal;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/**
- * A goal beside its figure.
- *
- * @param text what is wanted
- * @param figure what was measured, in the goal's unit
- * @param wanted the number to reach
- * @param atLeast whether more is better
- */
-record Goal(String text, double figure, double wanted, boolean atLeast) {
+/** The goals of these benchmarks. Stateless. */
+final class Goals {
 
-  boolean met() {
-    return atLeast ? figure >= wanted : figure <= wanted;
-  }
-
-  String line() {
-    return String.format(
-        Locale.ROOT,
-        "%-62s %8.2f   goal %s %.2f   %s",
-        text,
-        figure,
-        atLeast ? "≥" : "≤",
-        wanted,
-        met() ? "met" : "NOT MET");
-  }
+  private Goals() {}
 
   /** All goals for which the rows were measured. */
   static List<Goal> of(Map<Row, Figure> figures, List<Size> sizes) {

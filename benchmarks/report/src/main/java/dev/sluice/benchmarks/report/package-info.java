@@ -1,0 +1,7 @@
+/** What the benchmarks share. */
+@NullMarked
+@CheckReturnValue
+package dev.sluice.benchmarks.report;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import org.jspecify.annotations.NullMarked;
