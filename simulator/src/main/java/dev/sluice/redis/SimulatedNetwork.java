@@ -54,7 +54,7 @@ final class SimulatedNetwork implements Connector {
   // What goes wrong
 
   void connectSlowly(long nanos) {
-    slowUntil = world.now() + nanos;
+    slowUntil = Math.max(slowUntil, world.now() + nanos);
   }
 
   void failToConnectWithError() {

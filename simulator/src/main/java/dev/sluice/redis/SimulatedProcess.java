@@ -590,7 +590,7 @@ final class SimulatedProcess {
         return;
       }
       long since = start - driftNanos;
-      if (key.contains(":o") && !hasFaults) {
+      if (key.contains(":o") && !hasFaults && !mixesOrders) {
         since -= 8 * network.latencyNanos() + 1_000_000; // a round trip, and what its ends take
       } else if (reference.wasLoosened(key, index, start - DENIALS_NANOS)) {
         since -= DENIALS_NANOS; // another process' refund is seen a little later
