@@ -15,9 +15,11 @@ import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.MissingDefault;
+import dev.sluice.limit.Suggestion;
 import dev.sluice.server.wire.WireException;
 import dev.sluice.server.wire.WireReader;
 import dev.sluice.server.wire.WireRequest;
+import dev.sluice.web.HeaderProfile;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
@@ -26,6 +28,8 @@ import org.jspecify.annotations.Nullable;
 final class ActResource extends Resource {
 
   private static final String STATUS = "status";
+  private static final String HEADERS = "headers";
+  private static final List<String> FAMILIES = List.of("none", "ietf", "legacy", "github");
   private static final String IDENTITY = "identity";
   private static final WireReader READER = WireReader.ofHttp();
 
@@ -64,6 +68,7 @@ final class ActResource extends Resource {
   private CompletionStage<AggregatedHttpResponse> decide(
       ServiceRequestContext context, AggregatedHttpRequest request) {
     HttpStatus denied = statusOfDenial(context);
+    HeaderProfile headers = headers(context);
     byte[] json = request.content().array();
     WireRequest wire = READER.read(json, 0, json.length);
     Limits limits = limiter.limits().get();
@@ -72,18 +77,22 @@ final class ActResource extends Resource {
             ? wire.toResets(limits, onMissing)
             : wire.toTransactions(limits, onMissing);
     return switch (act) {
-      case CHECK -> answered(async.check(transactions), wire, denied);
-      case SPEND -> answered(async.spend(transactions), wire, denied);
-      case REFUND -> answered(async.refund(transactions), wire, HttpStatus.OK);
+      case CHECK -> answered(async.check(transactions), wire, denied, headers);
+      case SPEND -> answered(async.spend(transactions), wire, denied, headers);
+      case REFUND -> answered(async.refund(transactions), wire, HttpStatus.OK, headers);
       case RESET -> async.reset(transactions).thenApply(nothing -> reset());
     };
   }
 
   private static CompletionStage<AggregatedHttpResponse> answered(
-      CompletionStage<Decision> decided, WireRequest wire, HttpStatus denied) {
+      CompletionStage<Decision> decided,
+      WireRequest wire,
+      HttpStatus denied,
+      HeaderProfile headers) {
     return decided.thenApply(
         decision ->
-            Answers.decision(decision, wire.isBatch(), decision.denied() ? denied : HttpStatus.OK));
+            Answers.decision(
+                decision, wire.isBatch(), decision.denied() ? denied : HttpStatus.OK, headers));
   }
 
   private static AggregatedHttpResponse reset() {
@@ -96,9 +105,29 @@ final class ActResource extends Resource {
         });
   }
 
+  private boolean hasAnswer() {
+    return act == Act.CHECK || act == Act.SPEND;
+  }
+
+  /** Which headers tell the decision once more, for callers that pass them on. */
+  private static HeaderProfile headers(ServiceRequestContext context) {
+    String wanted = context.queryParams().get(HEADERS, "none");
+    return switch (wanted) {
+      case "none" -> HeaderProfile.NONE;
+      case "ietf" -> HeaderProfile.IETF;
+      case "legacy" -> HeaderProfile.LEGACY;
+      case "github" -> HeaderProfile.GITHUB;
+      default ->
+          throw new WireException(
+              HEADERS,
+              "found another family of headers, expected one of %s%s"
+                  .formatted(String.join(", ", FAMILIES), Suggestion.didYouMean(wanted, FAMILIES)));
+    };
+  }
+
   /** 200, unless the caller is a proxy that understands nothing but a status. */
   private HttpStatus statusOfDenial(ServiceRequestContext context) {
-    Queries.require(context, act == Act.CHECK || act == Act.SPEND ? List.of(STATUS) : List.of());
+    Queries.require(context, hasAnswer() ? List.of(STATUS, HEADERS) : List.of());
     String wanted = context.queryParams().get(STATUS, "200");
     return switch (wanted) {
       case "200" -> HttpStatus.OK;

@@ -19,6 +19,8 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.zip.CRC32C;
+import org.jspecify.annotations.Nullable;
 
 /** Makes responses. None of them may be cached: a decision is true only at its moment. */
 final class Answers {
@@ -34,16 +36,30 @@ final class Answers {
     void write(JsonGenerator json) throws IOException;
   }
 
-  static AggregatedHttpResponse decision(Decision decision, boolean batch, HttpStatus status) {
+  static AggregatedHttpResponse decision(
+      Decision decision, boolean batch, HttpStatus status, HeaderProfile profile) {
     ResponseHeadersBuilder headers = headers(status, MediaType.JSON);
-    if (decision.retryInNanos() > 0 && decision.denied()) {
-      HeaderProfile.NONE.headers(decision).forEach(headers::set);
-    }
+    profile.headers(decision).forEach(headers::set);
     return of(headers, bytes(json -> DecisionWriter.write(decision, batch, json)));
   }
 
   static AggregatedHttpResponse json(HttpStatus status, Body body) {
     return of(headers(status, MediaType.JSON), bytes(body));
+  }
+
+  /** The same with an ETag, which a caller may send back to learn that nothing has changed. */
+  static AggregatedHttpResponse tagged(@Nullable String noneMatch, Body body) {
+    HttpData bytes = bytes(body);
+    CRC32C checksum = new CRC32C();
+    checksum.update(bytes.array());
+    String tag = "\"" + Long.toHexString(checksum.getValue()) + "-" + bytes.length() + "\"";
+    boolean isKnown =
+        noneMatch != null && List.of(noneMatch.replace("W/", "").split("\\s*,\\s*")).contains(tag);
+    ResponseHeadersBuilder headers =
+        headers(isKnown ? HttpStatus.NOT_MODIFIED : HttpStatus.OK, MediaType.JSON)
+            .set(HttpHeaderNames.CACHE_CONTROL, "no-cache")
+            .set(HttpHeaderNames.ETAG, tag);
+    return of(headers, isKnown ? HttpData.empty() : bytes);
   }
 
   static AggregatedHttpResponse text(MediaType type, String text) {

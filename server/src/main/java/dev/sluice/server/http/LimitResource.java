@@ -12,6 +12,7 @@ import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.MissingDefault;
 import dev.sluice.server.wire.WireException;
+import dev.sluice.web.HeaderProfile;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
@@ -64,7 +65,8 @@ final class LimitResource extends Resource {
         ? CompletableFuture.completedFuture(described(limit))
         : limiter
             .check(limit, decoded(id, "id"), 0)
-            .thenApply(decision -> Answers.decision(decision, false, HttpStatus.OK));
+            .thenApply(
+                decision -> Answers.decision(decision, false, HttpStatus.OK, HeaderProfile.NONE));
   }
 
   private AggregatedHttpResponse described(String limit) {

@@ -2,9 +2,9 @@ package dev.sluice.server.http;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.linecorp.armeria.common.AggregatedHttpResponse;
+import com.linecorp.armeria.common.HttpHeaderNames;
 import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.common.HttpRequest;
-import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.CurrentLimits;
@@ -32,8 +32,8 @@ final class LimitsResource extends Resource {
     Queries.require(context, List.of());
     Limits limits = current.get();
     return CompletableFuture.completedFuture(
-        Answers.json(
-            HttpStatus.OK,
+        Answers.tagged(
+            request.headers().get(HttpHeaderNames.IF_NONE_MATCH),
             json -> {
               json.writeStartObject();
               json.writeArrayFieldStart("limits");

@@ -44,6 +44,39 @@ final class HttpAnswersTest {
   }
 
   @Test
+  void headers_tellTheDecisionOnceMore_whereTheyAreAskedFor() {
+    String login = "{\"limit\":\"LoginsPerIPAddress\",\"id\":\"192.0.2.77\",\"cost\":10}";
+    var ietf = server.post("/v1/spend?headers=ietf", login).headers();
+    assertThat(ietf.firstValue("RateLimit-Policy")).hasValue("\"LoginsPerIPAddress\";q=10;w=60");
+    assertThat(ietf.firstValue("RateLimit").orElse("")).startsWith("\"LoginsPerIPAddress\";r=0");
+    var legacy = server.post("/v1/check?headers=legacy", login).headers();
+    assertThat(legacy.firstValue("X-RateLimit-Limit")).hasValue("10");
+    assertThat(legacy.firstValue("X-RateLimit-Remaining")).hasValue("0");
+    assertThat(legacy.firstValue("Retry-After")).isPresent();
+    var github = server.post("/v1/check?headers=github", login).headers();
+    assertThat(github.firstValue("X-RateLimit-Resource")).hasValue("LoginsPerIPAddress");
+    var none = server.post("/v1/check", login).headers();
+    assertThat(none.firstValue("RateLimit")).isEmpty();
+    assertThat(server.post("/v1/spend?headers=itef", login).body())
+        .contains("expected one of none, ietf, legacy, github", "ietf");
+    assertThat(server.post("/v1/refund?headers=ietf", login).statusCode()).isEqualTo(400);
+  }
+
+  @Test
+  void limits_haveATag_byWhichACallerLearnsThatNothingHasChanged() {
+    HttpResponse<String> first = server.get("/v1/limits");
+    String tag = first.headers().firstValue("ETag").orElseThrow();
+    HttpResponse<String> second =
+        server.send("GET", "/v1/limits", BodyPublishers.noBody(), null, "If-None-Match", tag);
+    assertThat(second.statusCode()).isEqualTo(304);
+    assertThat(second.body()).isEmpty();
+    assertThat(second.headers().firstValue("ETag")).hasValue(tag);
+    HttpResponse<String> other =
+        server.send("GET", "/v1/limits", BodyPublishers.noBody(), null, "If-None-Match", "\"x\"");
+    assertThat(other.body()).isEqualTo(first.body());
+  }
+
+  @Test
   void spend_thatFits_answersTheWholeDecision() {
     HttpResponse<String> answer = server.post("/v1/spend", LOGIN);
 
