@@ -73,14 +73,8 @@ final class ConnectionCommands {
   }
 
   private static void echo(Request request, Session session) {
-    byte[] message = copy(request, 1);
+    byte[] message = request.copy(1);
     session.replies().now(writer -> writer.text(message, 0, message.length));
-  }
-
-  private static byte[] copy(Request request, int index) {
-    byte[] copy = new byte[request.length(index)];
-    System.arraycopy(request.bytes(), request.start(index), copy, 0, copy.length);
-    return copy;
   }
 
   private void hello(Request request, Session session) {

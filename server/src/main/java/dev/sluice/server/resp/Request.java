@@ -62,6 +62,11 @@ final class Request {
     return new String(bytes, starts[index], lengths[index], StandardCharsets.UTF_8);
   }
 
+  /** The bytes of the argument. */
+  byte[] copy(int index) {
+    return Arrays.copyOfRange(bytes, starts[index], starts[index] + lengths[index]);
+  }
+
   /** Whether the argument is this word, in capitals or not. */
   boolean is(int index, String upperCase) {
     if (lengths[index] != upperCase.length()) {

@@ -22,7 +22,7 @@ final class ThrottleCommands {
 
   /** The limit of all keys; its number stands in bucket keys and must never change. */
   static final LimitName LIMIT =
-      LimitName.builder(2_000_000_001, "cl.throttle").id(IdFormat.string()).jitter(0).build();
+      LimitName.builder(2_000_000_001, "cl.throttle").id(IdFormat.bytes()).jitter(0).build();
 
   private static final long NANOS_PER_SECOND = 1_000_000_000;
   private static final int MOST_QUOTAS = 256;
@@ -90,8 +90,7 @@ final class ThrottleCommands {
     Transaction transaction;
     try {
       Quota quota = quota(burst, count.getAsLong(), period.getAsLong());
-      String id = Keys.id(request.bytes(), request.start(1), request.length(1));
-      transaction = Transaction.of(LIMIT, quota, id);
+      transaction = Transaction.of(LIMIT, quota, IdFormat.ofBytes(request.copy(1)));
     } catch (IllegalArgumentException e) {
       session.replies().error("ERR", String.valueOf(e.getMessage()));
       return;

@@ -147,11 +147,12 @@ final class RespServerTest {
     assertThat(client.send(call).reply()).isEqualTo(numbers(1, 1, 0, 60, 60));
     call[1] = new byte[] {(byte) 0xff, 1};
     assertThat(client.send(call).reply()).isEqualTo(numbers(0, 1, 0, -1, 60));
-    call[1] = new byte[0];
-    assertThat(client.send(call).reply()).isEqualTo(numbers(0, 1, 0, -1, 60));
+    assertThat(client.call("CL.THROTTLE", "", "0", "1", "60"))
+        .isInstanceOfSatisfying(
+            Failure.class, failure -> assertThat(failure.text()).startsWith("ERR "));
     assertThat(client.call("CL.THROTTLE", "x".repeat(2000), "0", "1", "60"))
         .isInstanceOfSatisfying(
-            Failure.class, failure -> assertThat(failure.text()).contains("2000 characters"));
+            Failure.class, failure -> assertThat(failure.text()).contains("1024"));
   }
 
   private static byte[] ascii(String text) {
