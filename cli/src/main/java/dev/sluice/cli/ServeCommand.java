@@ -152,6 +152,7 @@ final class ServeCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws InterruptedException {
+    OutOfMemoryExit.install();
     Service service = start(config());
     console
         .err()

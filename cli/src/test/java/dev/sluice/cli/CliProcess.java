@@ -24,11 +24,20 @@ final class CliProcess implements AutoCloseable {
   }
 
   static CliProcess start(Map<String, String> environment, String... args) throws IOException {
+    return start(List.of(), environment, Main.class, args);
+  }
+
+  /** Starts a class with more options of the JVM. */
+  static CliProcess start(
+      List<String> options, Map<String, String> environment, Class<?> main, String... args)
+      throws IOException {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-    command.addAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp"));
+    command.addAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"));
+    command.addAll(options);
+    command.add("-cp");
     command.add(System.getProperty("java.class.path"));
-    command.add(Main.class.getName());
+    command.add(main.getName());
     command.addAll(List.of(args));
     ProcessBuilder builder = new ProcessBuilder(command);
     builder.environment().remove("JAVA_TOOL_OPTIONS"); // the JVM would say so on standard error

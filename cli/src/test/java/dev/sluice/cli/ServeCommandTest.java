@@ -27,7 +27,9 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -127,6 +129,59 @@ final class ServeCommandTest {
       assertThat(spend(server)).contains("\"allowed\":true");
       cli.process().toHandle().destroy();
       assertThat(err.lines()).isEmpty();
+    }
+  }
+
+  /** The watcher survives an Error, and what the parser held is free again by then. */
+  @Test
+  void reloadThatTakesAllMemory_endsTheServer_withItsCodeAndALine(@TempDir Path folder)
+      throws Exception {
+    Path limits = folder.resolve("limits.yml");
+    Files.writeString(limits, limitsOf(3));
+    try (CliProcess cli =
+            CliProcess.start(
+                List.of("-Xmx32m"),
+                Map.of(),
+                Main.class,
+                "serve",
+                "--http",
+                "127.0.0.1:0",
+                "--limits",
+                limits.toString());
+        BufferedReader err = cli.err()) {
+      var unused = untilReady(err);
+
+      Files.writeString(limits, limitsOf(3) + "# many\n" + "? [a, [b, {c: d}]]\n".repeat(400_000));
+
+      assertThat(until(err, "sluice: out of memory")).contains("SLUICE_OPTS=-Xmx2g");
+      assertThat(cli.process().waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+      assertThat(cli.process().exitValue()).isEqualTo(71);
+    }
+  }
+
+  /** Errors that a library swallows: the heap is full, and nobody says so. */
+  @Test
+  void heapThatFillsUp_endsTheProcess_whoeverCatchesTheError() throws Exception {
+    try (CliProcess cli = CliProcess.start(List.of("-Xmx32m"), Map.of(), Hoarder.class);
+        BufferedReader err = cli.err()) {
+      assertThat(until(err, "sluice: out of memory")).contains("SLUICE_OPTS=-Xmx2g");
+      assertThat(cli.process().waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+      assertThat(cli.process().exitValue()).isEqualTo(71);
+    }
+  }
+
+  /** Takes all memory, as an event loop does that logs an error and goes on. */
+  static final class Hoarder {
+    public static void main(String[] args) {
+      OutOfMemoryExit.install();
+      List<byte[]> hoard = new ArrayList<>();
+      while (true) {
+        try {
+          hoard.add(new byte[1024]);
+        } catch (OutOfMemoryError e) {
+          Thread.onSpinWait();
+        }
+      }
     }
   }
 

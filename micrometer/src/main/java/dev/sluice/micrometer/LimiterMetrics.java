@@ -34,7 +34,9 @@ import org.jspecify.annotations.Nullable;
  * <p>and besides {@code ratelimits_decisions_total{limit,decision}} with shadow rules apart, {@code
  * ratelimits_not_limited_total{limit,reason}}, {@code ratelimits_missing_defaults}, {@code
  * ratelimits_overrides_age_seconds}, {@code ratelimits_live_buckets}, and of the limit files {@code
- * ratelimits_limit_files_timestamp_seconds}, {@code …_age_seconds} and {@code …_errors}.
+ * ratelimits_limit_files_timestamp_seconds}, {@code …_age_seconds}, {@code …_errors} and {@code
+ * ratelimits_limit_files_broken_total}. {@code ratelimits_reservations_settled_early_total} counts
+ * reservations that stay spent because too many are open.
  *
  * <p>A label is a limit's name or a word of a closed set, never an id or a quota. So there are at
  * most as many series as there are names: those of the catalogue, and those for which the
@@ -51,6 +53,8 @@ public final class LimiterMetrics implements LimiterObserver {
   private final Map<Act, DistributionSummary> errors;
   private final LoadMeters files;
   private final LoadMeters overrides;
+  private final Counter filesBroken;
+  private final Counter settledEarly;
 
   /**
    * Binds the meters.
@@ -66,6 +70,14 @@ public final class LimiterMetrics implements LimiterObserver {
     this.errors = calls(registry, "error");
     this.files = new LoadMeters(registry, "ratelimits.limit.files", "limit files");
     this.overrides = new LoadMeters(registry, "ratelimits.overrides", "overrides");
+    this.filesBroken =
+        Counter.builder("ratelimits.limit.files.broken")
+            .description("Looks at the limit files that failed in a way no file should cause")
+            .register(registry);
+    this.settledEarly =
+        Counter.builder("ratelimits.reservations.settled.early")
+            .description("Reservations that stay spent, since too many are open")
+            .register(registry);
     bindNames();
     bindGauges(store);
   }
@@ -132,6 +144,11 @@ public final class LimiterMetrics implements LimiterObserver {
         .record(elapsedNanos / (double) TimeUnit.SECONDS.toNanos(1));
   }
 
+  @Override
+  public void settledEarly(int most) {
+    settledEarly.increment();
+  }
+
   /** Every act has its series from the start, so that a rate over the first error is right. */
   private static Map<Act, DistributionSummary> calls(MeterRegistry registry, String result) {
     Map<Act, DistributionSummary> calls = new EnumMap<>(Act.class);
@@ -165,6 +182,14 @@ public final class LimiterMetrics implements LimiterObserver {
    */
   public void filesFailed(int mistakes) {
     files.failed(mistakes);
+  }
+
+  /**
+   * Tells that looking at the limit files failed in a way that no file should cause; the limits of
+   * the last load stay in force.
+   */
+  public void filesBroke() {
+    filesBroken.increment();
   }
 
   /**

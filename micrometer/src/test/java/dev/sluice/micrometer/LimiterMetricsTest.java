@@ -133,6 +133,25 @@ class LimiterMetricsTest {
   }
 
   @Test
+  void watcherThatBroke_isCounted() {
+    assertThat(value("ratelimits_limit_files_broken_total")).isEqualTo("0.0");
+
+    watched.metrics.filesBroke();
+
+    assertThat(value("ratelimits_limit_files_broken_total")).isEqualTo("1.0");
+  }
+
+  @Test
+  void reservationsThatAreSettledEarly_areCounted() {
+    assertThat(value("ratelimits_reservations_settled_early_total")).isEqualTo("0.0");
+
+    watched.metrics.settledEarly(1_000_000);
+    watched.metrics.settledEarly(1_000_000);
+
+    assertThat(value("ratelimits_reservations_settled_early_total")).isEqualTo("2.0");
+  }
+
+  @Test
   void failedLoad_showsItsMistakes_andKeepsTheTimeOfTheGoodOne() {
     watched.metrics.overridesLoaded(Instant.ofEpochSecond(1_700_000_000));
     watched.metrics.overridesFailed(3);

@@ -35,6 +35,7 @@ final class TransportErrors extends ChannelInboundHandlerAdapter {
 
   @Override
   public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
+    OutOfMemory.report(cause);
     if (!(cause instanceof IOException)) { // the network's: the client went away
       traffic.brokenBy(channel, cause.toString());
     }

@@ -18,6 +18,7 @@ import com.linecorp.armeria.server.ServiceConfig;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.server.Incidents;
+import dev.sluice.server.OutOfMemory;
 import dev.sluice.server.RefusedException;
 import dev.sluice.server.SluiceServer;
 import dev.sluice.server.wire.WireException;
@@ -63,6 +64,7 @@ final class Failures implements ServerErrorHandler {
     if (cause instanceof NotReadyException) {
       return Answers.fault(Fault.notReady(String.valueOf(cause.getMessage())));
     }
+    OutOfMemory.report(cause);
     return Answers.fault(
         Fault.internal(
             INCIDENTS.of(

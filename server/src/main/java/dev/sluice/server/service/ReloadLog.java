@@ -2,6 +2,7 @@ package dev.sluice.server.service;
 
 import dev.sluice.limit.Limits;
 import dev.sluice.micrometer.LimiterMetrics;
+import dev.sluice.server.OutOfMemory;
 import dev.sluice.yaml.Problem;
 import dev.sluice.yaml.ReloadListener;
 import java.nio.file.Path;
@@ -61,6 +62,13 @@ final class ReloadLog implements ReloadListener {
       metrics.overridesFailed(Math.toIntExact(mistakes));
     }
     log.error("limits not loaded, the old ones still hold{}", list(problems));
+  }
+
+  /** The watcher has logged it. */
+  @Override
+  public void broke(Instant at, Throwable failure) {
+    OutOfMemory.report(failure);
+    metrics.filesBroke();
   }
 
   private static String list(List<Problem> problems) {

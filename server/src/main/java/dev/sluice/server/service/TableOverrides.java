@@ -7,6 +7,7 @@ import dev.sluice.postgres.BadRow;
 import dev.sluice.postgres.OverridesRefresher;
 import dev.sluice.postgres.OverridesTable;
 import dev.sluice.postgres.RefreshListener;
+import dev.sluice.server.OutOfMemory;
 import dev.sluice.server.http.NotReadyException;
 import dev.sluice.server.service.ServerConfig.Table;
 import dev.sluice.yaml.Problem;
@@ -80,6 +81,11 @@ final class TableOverrides {
       public void failed(Instant at, List<Problem> problems) {
         listener.failed(at, problems);
       }
+
+      @Override
+      public void broke(Instant at, Throwable failure) {
+        listener.broke(at, failure);
+      }
     };
   }
 
@@ -113,6 +119,7 @@ final class TableOverrides {
 
     @Override
     public void failed(Instant at, SQLException failure, Duration retryIn) {
+      OutOfMemory.report(failure);
       metrics.overridesFailed(1);
     }
   }

@@ -1,0 +1,79 @@
+package dev.sluice.cli;
+
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.lang.ref.Reference;
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.TimeUnit;
+
+/*
+ * Libraries catch an OutOfMemoryError and go on: an event loop logs it, a future keeps it. So no
+ * single handler sees them all. A canary does: a thread that allocates a little, over and over.
+ * Where that fails, the heap is exhausted, whoever caught the error that came before.
+ *
+ * The JVM's own -XX:+ExitOnOutOfMemoryError is no help. It ends the process with code 3, without a
+ * word on standard error, and also where the memory store could not grow and has already refused the
+ * one request for it.
+ */
+
+/**
+ * Ends the process with {@link Exit#OUT_OF_MEMORY} and one line when memory runs out. Everything
+ * that is needed for that is made beforehand. Thread-safe.
+ */
+final class OutOfMemoryExit implements Thread.UncaughtExceptionHandler {
+
+  private static final byte[] LINE =
+      "sluice: out of memory, the server ends; give the JVM a larger heap, such as SLUICE_OPTS=-Xmx2g\n"
+          .getBytes(StandardCharsets.UTF_8);
+
+  private static final int CANARY_BYTES = 64 << 10;
+  private static final long CANARY_EVERY_MILLIS = 200;
+
+  private final OutputStream err = new FileOutputStream(FileDescriptor.err);
+
+  private OutOfMemoryExit() {}
+
+  static void install() {
+    OutOfMemoryExit exit = new OutOfMemoryExit();
+    Thread.setDefaultUncaughtExceptionHandler(exit);
+    Thread watch = new Thread(exit::watch, "sluice-memory");
+    watch.setDaemon(true);
+    watch.start();
+  }
+
+  @SuppressWarnings("ReachabilityFenceUsage") // it guards nothing, it only keeps the allocation
+  private void watch() {
+    try {
+      while (true) {
+        Reference.reachabilityFence(new byte[CANARY_BYTES]); // or it is optimized away
+        TimeUnit.MILLISECONDS.sleep(CANARY_EVERY_MILLIS);
+      }
+    } catch (InterruptedException e) {
+      // nobody does that
+    } catch (OutOfMemoryError e) {
+      end();
+    }
+  }
+
+  @Override
+  public void uncaughtException(Thread thread, Throwable failure) {
+    if (failure instanceof OutOfMemoryError) {
+      end();
+    } else {
+      System.getLogger(OutOfMemoryExit.class.getName())
+          .log(System.Logger.Level.ERROR, "thread " + thread.getName() + " failed", failure);
+    }
+  }
+
+  private void end() {
+    try {
+      err.write(LINE);
+    } catch (IOException e) {
+      // the exit code says it too
+    } finally {
+      Runtime.getRuntime().halt(Exit.OUT_OF_MEMORY); // no shutdown hooks: they need memory
+    }
+  }
+}
