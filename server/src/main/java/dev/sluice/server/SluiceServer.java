@@ -10,6 +10,7 @@ import io.netty.channel.ChannelConfig;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.RecvByteBufAllocator;
 import io.netty.channel.WriteBufferWaterMark;
+import io.netty.util.internal.PlatformDependent;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -69,7 +70,10 @@ public final class SluiceServer implements AutoCloseable {
   /** The most requests at a time on one HTTP/2 connection. */
   public static final int MAX_STREAMS = 100;
 
-  /** The part of the heap that requests in flight may hold: one in this many. */
+  /**
+   * The part of the heap that requests in flight may hold: one in this many. Where the JVM's direct
+   * memory is bounded below the heap, the part of that.
+   */
   public static final int HEAP_PER_BUDGET = 4;
 
   private static final int STREAM_WINDOW = 64 << 10;
@@ -164,7 +168,9 @@ public final class SluiceServer implements AutoCloseable {
     private Duration unready = UNREADY_PERIOD;
     private int maxConnections = MAX_CONNECTIONS;
     private int maxConnectionsPerPeer = MAX_CONNECTIONS_PER_PEER;
-    private long budgetBytes = Runtime.getRuntime().maxMemory() / HEAP_PER_BUDGET;
+    private long budgetBytes =
+        Math.min(Runtime.getRuntime().maxMemory(), PlatformDependent.maxDirectMemory())
+            / HEAP_PER_BUDGET;
     private final Set<String> hosts = new HashSet<>();
     private final Set<String> origins = new HashSet<>();
     private boolean requestLog;

@@ -7,8 +7,10 @@ import dev.sluice.Limiter;
 import dev.sluice.server.SluiceServer;
 import dev.sluice.store.BucketStore;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.Socket;
 import java.net.StandardSocketOptions;
 import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
@@ -16,8 +18,11 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /**
  * Hostile clients that keep to every documented bound, against a server with small bounds. The same
@@ -128,6 +133,36 @@ final class AttacksTest {
           .until(() -> client.write(many) == 0);
       assertThat(many.remaining()).isGreaterThan(16 * MIB);
       assertAnswers(wellBehaved);
+    }
+  }
+
+  /** It asked for more than passes at once, and ended its side: each answer is owed to it. */
+  @ParameterizedTest
+  @CsvSource({"/healthz, 200", "/openapi.json, 200", "/healthz, 65"})
+  void clientThatEndsItsSide_getsEveryAnswer(String path, int requests) throws Exception {
+    String request = "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n".formatted(path);
+    try (SluiceServer server = server().start()) {
+      for (int round = 0; round < 10; round++) {
+        try (Socket client = new Socket()) {
+          client.connect(server.address());
+          client.setSoTimeout(20_000);
+          CompletableFuture<Void> sent =
+              CompletableFuture.runAsync(() -> sendAndEnd(client, request.repeat(requests)));
+          String answers =
+              new String(client.getInputStream().readAllBytes(), StandardCharsets.US_ASCII);
+          sent.join();
+          assertThat(answers.split("HTTP/1.1 200 OK", -1)).hasSize(requests + 1);
+        }
+      }
+    }
+  }
+
+  private static void sendAndEnd(Socket client, String text) {
+    try {
+      client.getOutputStream().write(text.getBytes(StandardCharsets.US_ASCII));
+      client.shutdownOutput();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
     }
   }
 

@@ -1,0 +1,67 @@
+package dev.sluice.server.http;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.linecorp.armeria.common.AggregatedHttpResponse;
+import com.linecorp.armeria.common.HttpMethod;
+import com.linecorp.armeria.common.HttpRequest;
+import com.linecorp.armeria.server.ServiceRequestContext;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+
+final class MetricsResourceTest {
+
+  private final PrometheusMeterRegistry registry =
+      new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+  private final MetricsResource metrics = new MetricsResource(registry);
+
+  private CompletionStage<AggregatedHttpResponse> ask() {
+    HttpRequest request = HttpRequest.of(HttpMethod.GET, "/metrics");
+    return metrics.answer(ServiceRequestContext.of(request), request);
+  }
+
+  /** Pipelined requests for metrics kept 200 threads busy, and every other request waiting. */
+  @Test
+  void manyWhoAskAtOnce_shareAScrape() throws Exception {
+    AtomicInteger scrapes = new AtomicInteger();
+    CountDownLatch begun = new CountDownLatch(1);
+    CountDownLatch goOn = new CountDownLatch(1);
+    Gauge.builder(
+            "slow",
+            () -> {
+              begun.countDown();
+              awaitUnchecked(goOn);
+              return scrapes.incrementAndGet();
+            })
+        .register(registry);
+
+    CompletionStage<AggregatedHttpResponse> first = ask();
+    begun.await();
+    List<CompletionStage<AggregatedHttpResponse>> later = new ArrayList<>();
+    for (int i = 0; i < 1000; i++) {
+      later.add(ask());
+    }
+    goOn.countDown();
+
+    assertThat(first.toCompletableFuture().get().contentUtf8()).contains("slow 1.0");
+    for (CompletionStage<AggregatedHttpResponse> one : later) {
+      assertThat(one.toCompletableFuture().get().contentUtf8()).contains("slow 2.0");
+    }
+    assertThat(ask().toCompletableFuture().get().contentUtf8()).contains("slow 3.0");
+  }
+
+  private static void awaitUnchecked(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+}
