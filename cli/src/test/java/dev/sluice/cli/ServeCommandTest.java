@@ -172,12 +172,13 @@ final class ServeCommandTest {
 
   /** Takes all memory, as an event loop does that logs an error and goes on. */
   static final class Hoarder {
+    static final List<byte[]> HOARD = new ArrayList<>();
+
     public static void main(String[] args) {
       OutOfMemoryExit.install();
-      List<byte[]> hoard = new ArrayList<>();
       while (true) {
         try {
-          hoard.add(new byte[1024]);
+          HOARD.add(new byte[1024]);
         } catch (OutOfMemoryError e) {
           Thread.onSpinWait();
         }
