@@ -1,0 +1,120 @@
+package dev.sluice.benchmarks.attacks;
+
+import dev.sluice.benchmarks.attacks.Scenario.BrokenPromise;
+import dev.sluice.benchmarks.attacks.WellBehaved.Answer;
+import dev.sluice.benchmarks.attacks.WellBehaved.Figures;
+import java.io.BufferedInputStream;
+import java.io.IOException;
+import java.net.Socket;
+import java.util.List;
+import java.util.Locale;
+
+/**
+ * Runs every attack against a server of its own, and prints what was promised beside what was seen;
+ * ends with 1 where a promise was broken.
+ */
+final class AttacksReport {
+
+  private static final int MOST_MIB = 512;
+  private static final double MOST_P99_MILLIS = 500;
+  private static final int MOST_LOG_LINES = 50;
+  private static final double MOST_TIMES_CALM = 10;
+  private static final long WARM_UP_MILLIS = 3_000;
+  private static final long CALM_MILLIS = 2_000;
+  private static final int WARM_UP_REQUESTS = 50;
+
+  private AttacksReport() {}
+
+  public static void main(String[] args) throws Exception {
+    List<String> wanted = List.of(args);
+    boolean kept = true;
+    System.out.printf(
+        Locale.ROOT,
+        "Promised in each: the server lives within %d MiB, the well-behaved client has no failure and"
+            + " a p99 under %.0f ms, the log gets at most %d lines.%n%n",
+        MOST_MIB,
+        MOST_P99_MILLIS,
+        MOST_LOG_LINES);
+    System.out.println(
+        "| attack | lives | peak memory | requests beside it | failed | p99 before | p99 | log lines | promise |");
+    System.out.println("|---|---|---|---|---|---|---|---|---|");
+    for (Attack attack : Attack.values()) {
+      if (wanted.isEmpty() || wanted.contains(attack.name())) {
+        kept &= tried(attack);
+      }
+    }
+    System.out.printf("%n| attack | seen | promise |%n|---|---|---|%n");
+    for (Scenario scenario : Scenario.values()) {
+      if (wanted.isEmpty() || wanted.contains(scenario.name())) {
+        kept &= tried(scenario);
+      }
+    }
+    System.exit(kept ? 0 : 1);
+  }
+
+  private static boolean tried(Scenario scenario) throws Exception {
+    try {
+      System.out.printf("| %s | %s | kept |%n", scenario.text(), scenario.seen());
+      return true;
+    } catch (BrokenPromise e) {
+      System.out.printf("| %s | %s | BROKEN |%n", scenario.text(), e.getMessage());
+      return false;
+    }
+  }
+
+  private static boolean tried(Attack attack) throws IOException, InterruptedException {
+    try (Victim server = Victim.start();
+        WellBehaved client = WellBehaved.start(server.address())) {
+      Thread.sleep(WARM_UP_MILLIS);
+      warmUp(server);
+      Figures unused = client.take();
+      Thread.sleep(CALM_MILLIS);
+      Figures calm = client.take();
+      int linesBefore = server.logLines();
+      String refused = "";
+      try {
+        attack.runForSeconds(server.address());
+      } catch (IOException e) {
+        refused = ", the attacker: " + e.getMessage();
+      }
+      Figures seen = client.take();
+      long peak = server.peakMib();
+      boolean alive = server.isAlive();
+      int lines = server.logLines() - linesBefore;
+      boolean kept =
+          alive
+              && peak <= MOST_MIB
+              && seen.failures().isEmpty()
+              && seen.p99Millis() <= Math.max(MOST_P99_MILLIS, MOST_TIMES_CALM * calm.p99Millis())
+              && lines <= MOST_LOG_LINES;
+      System.out.printf(
+          Locale.ROOT,
+          "| %s | %s | %d MiB | %,d | %d%s | %.0f ms | %.0f ms | %d | %s |%n",
+          attack.text(),
+          alive ? "yes" : "no",
+          peak,
+          seen.requests(),
+          seen.failures().size(),
+          (seen.failures().isEmpty() ? "" : " (" + seen.failures().get(0) + ")") + refused,
+          calm.p99Millis(),
+          seen.p99Millis(),
+          lines,
+          kept ? "kept" : "BROKEN");
+      return kept;
+    }
+  }
+
+  /** A server that has just started is slow by itself. */
+  private static void warmUp(Victim server) throws IOException {
+    for (int i = 0; i < WARM_UP_REQUESTS; i++) {
+      try (Socket socket = new Socket(server.address().getAddress(), server.address().getPort())) {
+        for (String path : List.of("/openapi.json", "/metrics")) {
+          socket
+              .getOutputStream()
+              .write(Attack.ascii("GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+          Answer unused = Answer.read(new BufferedInputStream(socket.getInputStream()));
+        }
+      }
+    }
+  }
+}

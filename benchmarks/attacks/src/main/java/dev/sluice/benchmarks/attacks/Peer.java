@@ -1,0 +1,85 @@
+package dev.sluice.benchmarks.attacks;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.StandardSocketOptions;
+import java.nio.ByteBuffer;
+import java.nio.channels.SocketChannel;
+
+/** One hostile connection that writes as much as the server takes, and reads only when told to. */
+final class Peer implements AutoCloseable {
+
+  private static final int SMALL_BUFFER = 4096;
+
+  private final SocketChannel channel;
+  private ByteBuffer unsent = ByteBuffer.allocate(0);
+  private boolean broken;
+
+  private Peer(SocketChannel channel) {
+    this.channel = channel;
+  }
+
+  /**
+   * Connects.
+   *
+   * @param from the last number of the address 127.0.0.x that the server sees
+   */
+  static Peer connect(InetSocketAddress server, int from) throws IOException {
+    SocketChannel channel = SocketChannel.open();
+    try {
+      channel.setOption(StandardSocketOptions.SO_RCVBUF, SMALL_BUFFER); // unread bytes stay there
+      channel.bind(new InetSocketAddress("127.0.0." + from, 0));
+      channel.connect(server);
+      channel.configureBlocking(false);
+      return new Peer(channel);
+    } catch (IOException e) {
+      channel.close();
+      throw e;
+    }
+  }
+
+  /** Adds bytes to be sent. */
+  void send(byte[]... parts) {
+    byte[] more = Http2.joined(parts);
+    ByteBuffer all = ByteBuffer.allocate(unsent.remaining() + more.length);
+    unsent = all.put(unsent).put(more).flip();
+  }
+
+  /** Writes what the network takes now; true if something was written. */
+  boolean pump() {
+    try {
+      return !broken && unsent.hasRemaining() && channel.write(unsent) > 0;
+    } catch (IOException e) {
+      broken = true; // the server hung up
+      return false;
+    }
+  }
+
+  boolean isIdle() {
+    return broken || !unsent.hasRemaining();
+  }
+
+  /** Reads what is there; -1 if the server hung up. */
+  int read(ByteBuffer into) {
+    try {
+      return channel.read(into);
+    } catch (IOException e) {
+      broken = true;
+      return -1;
+    }
+  }
+
+  boolean isBroken() {
+    return broken;
+  }
+
+  @Override
+  public void close() {
+    try {
+      channel.setOption(StandardSocketOptions.SO_LINGER, 0);
+      channel.close();
+    } catch (IOException e) {
+      // closed already
+    }
+  }
+}

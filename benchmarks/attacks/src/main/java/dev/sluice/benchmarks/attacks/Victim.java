@@ -1,0 +1,133 @@
+package dev.sluice.benchmarks.attacks;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** The server under attack: a process of its own with a heap of 256 MB. Thread-safe. */
+final class Victim implements AutoCloseable {
+
+  private static final Pattern LISTENING = Pattern.compile("listening on http://[^ ]*:(\\d+) .*");
+  private static final Pattern PEAK = Pattern.compile("VmHWM:\\s*(\\d+) kB");
+  private static final int KIB_PER_MIB = 1024;
+  private static final long PATIENCE_SECONDS = 20;
+
+  private final Process process;
+  private final int port;
+  private final AtomicInteger logLines = new AtomicInteger();
+  private final Thread reader;
+
+  private Victim(Process process, BufferedReader err, int port) {
+    this.process = process;
+    this.port = port;
+    this.reader = new Thread(() -> countLines(err), "victim-log");
+    reader.setDaemon(true);
+    reader.start();
+  }
+
+  static Victim start(String... options) throws IOException {
+    Process process = new ProcessBuilder(command(options)).start();
+    BufferedReader err =
+        new BufferedReader(new InputStreamReader(process.getErrorStream(), StandardCharsets.UTF_8));
+    for (String line = err.readLine(); line != null; line = err.readLine()) {
+      Matcher listening = LISTENING.matcher(line);
+      if (listening.matches()) {
+        return new Victim(process, err, Integer.parseInt(listening.group(1)));
+      }
+    }
+    process.destroyForcibly();
+    throw new IOException("the server did not start");
+  }
+
+  /** Starts a server that is to refuse its options, and returns its exit code. */
+  static int exitOf(String... options) throws IOException, InterruptedException {
+    Process process =
+        new ProcessBuilder(command(options))
+            .redirectErrorStream(true)
+            .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+            .start();
+    try {
+      return process.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS) ? process.exitValue() : -1;
+    } finally {
+      process.destroyForcibly();
+    }
+  }
+
+  private static List<String> command(String... options) {
+    List<String> command = new ArrayList<>();
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.add("-Xmx256m");
+    command.add("-XX:MaxDirectMemorySize=64m");
+    command.add("-cp");
+    command.add(System.getProperty("attacks.classpath", System.getProperty("java.class.path")));
+    command.addAll(List.of("dev.sluice.cli.Main", "serve", "--http", "127.0.0.1:0"));
+    command.addAll(List.of(options));
+    return command;
+  }
+
+  private void countLines(BufferedReader err) {
+    try {
+      for (String line = err.readLine(); line != null; line = err.readLine()) {
+        logLines.incrementAndGet();
+        if (Boolean.getBoolean("attacks.log")) {
+          System.err.println("  | " + line);
+        }
+      }
+    } catch (IOException e) {
+      // the process ended
+    }
+  }
+
+  InetSocketAddress address() {
+    return new InetSocketAddress(InetAddress.getLoopbackAddress(), port);
+  }
+
+  boolean isAlive() {
+    return process.isAlive();
+  }
+
+  int logLines() {
+    return logLines.get();
+  }
+
+  /** The most memory that the process ever had, heap and all the rest. */
+  long peakMib() throws IOException {
+    Path status = Path.of("/proc", String.valueOf(process.pid()), "status");
+    if (!Files.exists(status)) {
+      return -1;
+    }
+    Matcher peak = PEAK.matcher(Files.readString(status));
+    return peak.find() ? Long.parseLong(peak.group(1)) / KIB_PER_MIB : -1;
+  }
+
+  /** Asks the process to end, as a supervisor does. */
+  void terminate() {
+    process.destroy();
+  }
+
+  /** The exit code, or -1 if the process does not end. */
+  int exitCode() throws InterruptedException {
+    return process.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS) ? process.exitValue() : -1;
+  }
+
+  @Override
+  public void close() {
+    process.destroyForcibly();
+    try {
+      process.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

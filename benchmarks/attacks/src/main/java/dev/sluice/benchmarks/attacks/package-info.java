@@ -1,0 +1,7 @@
+/** Attacks on a server with a small heap, while a well-behaved client is measured beside them. */
+@NullMarked
+@CheckReturnValue
+package dev.sluice.benchmarks.attacks;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import org.jspecify.annotations.NullMarked;

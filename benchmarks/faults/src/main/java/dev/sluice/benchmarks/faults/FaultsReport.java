@@ -1,0 +1,41 @@
+package dev.sluice.benchmarks.faults;
+
+import java.util.List;
+
+/**
+ * Tries every fault, and prints what was seen; ends with 1 where a promise was broken. Started by
+ * {@code ./sluice bench faults}.
+ */
+public final class FaultsReport {
+
+  private FaultsReport() {}
+
+  /**
+   * Prints a table.
+   *
+   * @param args names of trials, where not all are wanted
+   * @throws Exception if a process or a server can not be started
+   */
+  public static void main(String[] args) throws Exception {
+    List<String> wanted = List.of(args);
+    boolean kept = true;
+    System.out.println("| fault | seen | promise |");
+    System.out.println("|---|---|---|");
+    for (Trial trial : Trial.values()) {
+      if (wanted.isEmpty() || wanted.contains(trial.name())) {
+        kept &= tried(trial);
+      }
+    }
+    System.exit(kept ? 0 : 1);
+  }
+
+  private static boolean tried(Trial trial) throws Exception {
+    try {
+      System.out.printf("| %s | %s | kept |%n", trial.text(), trial.seen());
+      return true;
+    } catch (BrokenPromise e) {
+      System.out.printf("| %s | %s | BROKEN |%n", trial.text(), e.getMessage());
+      return false;
+    }
+  }
+}

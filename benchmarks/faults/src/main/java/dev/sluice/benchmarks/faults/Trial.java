@@ -1,0 +1,450 @@
+package dev.sluice.benchmarks.faults;
+
+import com.google.errorprone.annotations.FormatMethod;
+import dev.sluice.Decision;
+import dev.sluice.Limiter;
+import dev.sluice.Transaction;
+import dev.sluice.redis.RedisObserver;
+import dev.sluice.redis.RedisStore;
+import dev.sluice.store.StoreException;
+import dev.sluice.testkit.servers.LocalCluster;
+import dev.sluice.testkit.servers.LocalRedis;
+import dev.sluice.testkit.servers.LocalSentinel;
+import dev.sluice.testkit.servers.RedisBinary;
+import java.net.URI;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** One fault on one topology: each says what was seen, or what broke. */
+enum Trial {
+  SINGLE("one server: delays, cuts, silence, a freeze") {
+    @Override
+    String seen() throws Exception {
+      try (LocalRedis redis = LocalRedis.start(RedisBinary.newest());
+          Proxy proxy = Proxy.before(redis.port())) {
+        String address = "redis://" + proxy.address() + "/0";
+        Log log =
+            Log.of(PROCESSES, address, SECONDS, () -> disturb(List.of(proxy), List.of(redis)));
+        return judged(log, 0);
+      }
+    }
+  },
+  RING("a ring of two servers: the same, with batches over both") {
+    @Override
+    String seen() throws Exception {
+      try (LocalRedis first = LocalRedis.start(RedisBinary.newest());
+          LocalRedis second = LocalRedis.start(RedisBinary.newest());
+          Proxy one = Proxy.before(first.port());
+          Proxy two = Proxy.before(second.port())) {
+        String address = "redis-ring://" + one.address() + "," + two.address();
+        Log log =
+            Log.of(
+                PROCESSES,
+                address,
+                SECONDS,
+                () -> disturb(List.of(one, two), List.of(first, second)));
+        return judged(log, 0);
+      }
+    }
+  },
+  CLUSTER("a Cluster of three masters: connections killed, a master frozen for a moment") {
+    @Override
+    String seen() throws Exception {
+      try (LocalCluster cluster = LocalCluster.start(RedisBinary.newest(), false)) {
+        Log log =
+            Log.of(
+                PROCESSES,
+                cluster.uri().toString(),
+                SECONDS,
+                () -> disturb(List.of(), cluster.servers()));
+        return judged(log, 0);
+      }
+    }
+  },
+  CLUSTER_CUT("a Cluster: one connection cut, ten times, while nothing else is wrong") {
+    @Override
+    String seen() throws Exception {
+      try (LocalCluster cluster = LocalCluster.start(RedisBinary.newest(), false)) {
+        AtomicInteger givenUp = new AtomicInteger();
+        RedisObserver observer =
+            new RedisObserver() {
+              @Override
+              public void changed(String server, State state, String reason) {
+                givenUp.addAndGet(state == State.GIVEN_UP ? 1 : 0);
+              }
+            };
+        int failed = 0;
+        try (RedisStore store = RedisStore.builder(cluster.uri()).observer(observer).open()) {
+          Limiter limiter = Limiter.of(Load.LIMITS, store);
+          for (int cut = 0; cut < CUTS; cut++) {
+            failed += failures(limiter, CALLS_BETWEEN);
+            kill(cluster.servers().get(cut % 3));
+            failed += failures(limiter, CALLS_BETWEEN);
+          }
+        }
+        require(givenUp.get() == 0, "a healthy master was given up %s times", givenUp.get());
+        return "no master given up; %s of %s calls failed"
+            .formatted(failed, 2 * CUTS * CALLS_BETWEEN);
+      }
+    }
+  },
+  FAILOVER("a planned failover by Sentinel under load, three times") {
+    @Override
+    String seen() throws Exception {
+      List<Long> tookMillis = new ArrayList<>();
+      long excess = 0;
+      for (int i = 0; i < FAILOVERS; i++) {
+        try (LocalSentinel sentinel = LocalSentinel.start(RedisBinary.newest())) {
+          Log log =
+              Log.of(
+                  2,
+                  sentinel.uri().toString(),
+                  FAILOVER_SECONDS,
+                  () -> tookMillis.add(failOver(sentinel)));
+          excess = Math.max(excess, log.excess());
+          log.requireInTime();
+        }
+      }
+      long longest = tookMillis.stream().mapToLong(Long::longValue).max().orElse(0);
+      require(longest <= 1000, "the old master was asked for %s ms", longest);
+      // Both masters grant for a moment, and what had not reached the replica is granted again.
+      require(excess <= MOST_MORE, "a bucket gave out %s tokens more than its limit", excess);
+      return "the old master was asked for at most %s ms; a bucket gave out at most %s tokens more"
+          .formatted(longest, excess);
+    }
+  },
+  DENIED_BATCHES("50 denied batches per second over two servers, beside an observer") {
+    @Override
+    String seen() throws Exception {
+      try (LocalRedis first = LocalRedis.start(RedisBinary.newest());
+          LocalRedis second = LocalRedis.start(RedisBinary.newest())) {
+        return observed(first, second, false);
+      }
+    }
+  },
+  DENIED_BATCHES_DEAD_SERVER("the same, from a second after one server of the ring died") {
+    @Override
+    String seen() throws Exception {
+      try (LocalRedis first = LocalRedis.start(RedisBinary.newest());
+          LocalRedis second = LocalRedis.start(RedisBinary.newest())) {
+        return observed(first, second, true);
+      }
+    }
+  },
+  FROZEN("15,000 callers that wait for a frozen server") {
+    @Override
+    String seen() throws Exception {
+      try (LocalRedis redis = LocalRedis.start(RedisBinary.newest());
+          RedisStore store = RedisStore.builder(redis.uri()).maxWaiting(CALLERS).open()) {
+        Limiter limiter = Limiter.of(Load.LIMITS, store);
+        long warm = frozen(limiter, CALLERS); // an answered round, so that classes are loaded
+        redis.freeze();
+        long longest = frozen(limiter, CALLERS);
+        redis.thaw();
+        long timers = timers(CALLERS);
+        require(
+            longest <= Math.max(MOST_MILLIS, timers + MOST_MILLIS / 11),
+            "the last call ended after %s ms (as many bare timers: %s ms)",
+            longest,
+            timers);
+        return "the last call ended after %s ms (as many bare timers: %s ms; answered calls: %s ms)"
+            .formatted(longest, timers, warm);
+      }
+    }
+  },
+  COLD_STARTS("10 cold starts on a busy machine: the first decision") {
+    @Override
+    String seen() throws Exception {
+      return coldStarts(1);
+    }
+  },
+  COLD_STARTS_200("10 cold starts on a busy machine: 200 first requests at once") {
+    @Override
+    String seen() throws Exception {
+      return coldStarts(200);
+    }
+  };
+
+  private static final int PROCESSES = 3;
+  private static final int SECONDS = Integer.getInteger("faults.seconds", 20);
+  private static final int FAILOVERS = 3;
+  private static final int FAILOVER_SECONDS = 8;
+  private static final int FIRST_FAULT_MILLIS = 3_000;
+  private static final long MOST_MORE = Load.QUOTA.burst() + Load.QUOTA.count(); // and one second
+  private static final int CUTS = 10;
+  private static final int CALLS_BETWEEN = 100;
+  private static final int OBSERVE_SECONDS = 10;
+  private static final int BATCH_EVERY_MILLIS = 20;
+  private static final int CHECK_EVERY_MILLIS = 2;
+  private static final int UNTIL_GIVEN_UP_MILLIS = 1_000;
+  private static final int CALLERS = 15_000;
+  private static final long MOST_MILLIS = 550;
+  private static final int STARTS = 10;
+  private static final Pattern SCRIPT_CALLS = Pattern.compile("cmdstat_evalsha:calls=(\\d+)");
+
+  private final String text;
+
+  Trial(String text) {
+    this.text = text;
+  }
+
+  String text() {
+    return text;
+  }
+
+  /** Says what was seen; throws a {@link BrokenPromise} if that is not what is promised. */
+  abstract String seen() throws Exception;
+
+  @FormatMethod
+  private static void require(boolean kept, String broken, Object... values) throws BrokenPromise {
+    if (!kept) {
+      throw new BrokenPromise(broken.formatted(values));
+    }
+  }
+
+  private static String judged(Log log, long more) throws BrokenPromise {
+    log.requireWithinLimit(more);
+    log.requireInTime();
+    log.requireMostlyAnswered(20);
+    return log.toString();
+  }
+
+  /** A fault each second or so, of a random kind; the last ones have time to heal. */
+  private static void disturb(List<Proxy> proxies, List<LocalRedis> servers) throws Exception {
+    Random random = new Random();
+    long endNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(SECONDS - 2);
+    TimeUnit.MILLISECONDS.sleep(FIRST_FAULT_MILLIS);
+    while (System.nanoTime() - endNanos < 0) {
+      LocalRedis server = servers.get(random.nextInt(servers.size()));
+      switch (random.nextInt(proxies.isEmpty() ? 2 : 5)) {
+        case 0 -> {
+          server.freeze();
+          TimeUnit.MILLISECONDS.sleep(100 + random.nextInt(700));
+          server.thaw();
+        }
+        case 1 -> kill(server);
+        case 2 -> one(proxies, random).cut();
+        case 3 -> one(proxies, random).silence();
+        default -> {
+          Proxy slow = one(proxies, random);
+          slow.delay(1 + random.nextInt(100));
+          TimeUnit.MILLISECONDS.sleep(500);
+          slow.delay(0);
+        }
+      }
+      TimeUnit.MILLISECONDS.sleep(500 + random.nextInt(1000));
+    }
+  }
+
+  private static Proxy one(List<Proxy> proxies, Random random) {
+    return proxies.get(random.nextInt(proxies.size()));
+  }
+
+  private static void kill(LocalRedis server) {
+    server.command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
+  }
+
+  private static int failures(Limiter limiter, int calls) {
+    int failed = 0;
+    for (int i = 0; i < calls; i++) {
+      try {
+        var unused = limiter.check(Load.NAME, "k" + i);
+      } catch (StoreException e) {
+        failed++;
+      }
+    }
+    return failed;
+  }
+
+  /** For how long the old master got calls after the new one had its role, in milliseconds. */
+  private static long failOver(LocalSentinel sentinel) throws InterruptedException {
+    TimeUnit.MILLISECONDS.sleep(FIRST_FAULT_MILLIS);
+    sentinel.sentinel().command("SENTINEL", "FAILOVER", "mymaster");
+    sentinel.awaitFailover();
+    long start = System.nanoTime();
+    long last = start;
+    long calls = scriptCalls(sentinel.first());
+    while (System.nanoTime() - start < TimeUnit.SECONDS.toNanos(3)) {
+      TimeUnit.MILLISECONDS.sleep(5);
+      long now = scriptCalls(sentinel.first());
+      if (now != calls) {
+        calls = now;
+        last = System.nanoTime();
+      }
+    }
+    return TimeUnit.NANOSECONDS.toMillis(last - start);
+  }
+
+  private static long scriptCalls(LocalRedis server) {
+    Matcher calls = SCRIPT_CALLS.matcher(String.valueOf(server.command("INFO", "commandstats")));
+    return calls.find() ? Long.parseLong(calls.group(1)) : 0;
+  }
+
+  /** One process sends batches that are denied; another one checks a bucket that stays full. */
+  private static String observed(LocalRedis first, LocalRedis second, boolean dead)
+      throws Exception {
+    URI ring = URI.create("redis-ring://" + first.address() + "," + second.address());
+    try (RedisStore batches = RedisStore.open(ring);
+        RedisStore checks = RedisStore.open(ring)) {
+      Limiter sender = Limiter.of(Load.LIMITS, batches);
+      Limiter observer = Limiter.of(Load.LIMITS, checks);
+      String full = idOn(first, "full", sender);
+      String empty = idOn(second, "empty", sender);
+      long burst = Load.QUOTA.burst();
+      List<Transaction> batch =
+          List.of(
+              sender.transaction(Load.NAME, full).withCost(burst),
+              sender.transaction(Load.NAME, empty).withCost(burst));
+      if (dead) {
+        second.kill();
+      }
+      AtomicInteger sent = new AtomicInteger();
+      AtomicLong granted = new AtomicLong();
+      CountDownLatch over = new CountDownLatch(1);
+      Thread sending =
+          new Thread(
+              () -> {
+                do {
+                  try {
+                    if (!dead) {
+                      drain(sender, empty);
+                    }
+                    granted.addAndGet(sender.spend(batch).allowed() ? 1 : 0);
+                  } catch (StoreException e) {
+                    // a dead server
+                  }
+                  sent.incrementAndGet();
+                } while (!await(over, BATCH_EVERY_MILLIS));
+              });
+      sending.start();
+      if (dead) {
+        TimeUnit.MILLISECONDS.sleep(UNTIL_GIVEN_UP_MILLIS);
+      }
+      int asked = 0;
+      int denied = 0;
+      long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(OBSERVE_SECONDS);
+      while (System.nanoTime() - end < 0) {
+        Decision check = observer.check(Load.NAME, full, burst);
+        asked++;
+        denied += check.denied() ? 1 : 0;
+        TimeUnit.MILLISECONDS.sleep(CHECK_EVERY_MILLIS);
+      }
+      over.countDown();
+      sending.join();
+      require(granted.get() == 0, "a batch was granted");
+      require(denied * 100L <= asked, "the observer was denied %s of %s times", denied, asked);
+      return String.format(
+          Locale.ROOT,
+          "%d batches denied; the observer was denied %d of %d times",
+          sent.get(),
+          denied,
+          asked);
+    }
+  }
+
+  private static void drain(Limiter limiter, String id) {
+    if (limiter.check(Load.NAME, id, Load.QUOTA.burst()).allowed()) {
+      var unused = limiter.spend(Load.NAME, id, Load.QUOTA.burst());
+    }
+  }
+
+  private static boolean await(CountDownLatch latch, int millis) {
+    try {
+      return latch.await(millis, TimeUnit.MILLISECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return true;
+    }
+  }
+
+  /** An id whose bucket lies on this server: a spend of it makes a key there. */
+  private static String idOn(LocalRedis server, String prefix, Limiter limiter) {
+    for (int i = 0; ; i++) {
+      String id = prefix + i;
+      var unused = limiter.spend(Load.NAME, id);
+      boolean isThere = String.valueOf(server.command("KEYS", "*" + id)).contains(id);
+      limiter.reset(Load.NAME, id);
+      if (isThere) {
+        return id;
+      }
+    }
+  }
+
+  /** How long the slowest of many callers took, each from its own call on. */
+  private static long frozen(Limiter limiter, int callers) throws InterruptedException {
+    AtomicLong longest = new AtomicLong();
+    CountDownLatch ended = new CountDownLatch(callers);
+    for (int i = 0; i < callers; i++) {
+      long start = System.nanoTime();
+      var unused =
+          limiter
+              .async()
+              .spend(Load.NAME, "f" + i)
+              .whenComplete(
+                  (decision, failure) -> {
+                    longest.accumulateAndGet(System.nanoTime() - start, Math::max);
+                    ended.countDown();
+                  });
+    }
+    ended.await();
+    return TimeUnit.NANOSECONDS.toMillis(longest.get());
+  }
+
+  /** The same with the JDK's timers and nothing else: what the machine can do at this moment. */
+  private static long timers(int callers) throws InterruptedException {
+    AtomicLong longest = new AtomicLong();
+    CountDownLatch ended = new CountDownLatch(callers);
+    for (int i = 0; i < callers; i++) {
+      long start = System.nanoTime();
+      var unused =
+          new CompletableFuture<Void>()
+              .orTimeout(Load.TIMEOUT.toMillis(), TimeUnit.MILLISECONDS)
+              .whenCompleteAsync(
+                  (nothing, failure) -> {
+                    longest.accumulateAndGet(System.nanoTime() - start, Math::max);
+                    ended.countDown();
+                  });
+    }
+    ended.await();
+    return TimeUnit.NANOSECONDS.toMillis(longest.get());
+  }
+
+  private static String coldStarts(int callers) throws Exception {
+    CountDownLatch over = new CountDownLatch(1);
+    Thread[] busy = new Thread[Runtime.getRuntime().availableProcessors()];
+    try (LocalRedis redis = LocalRedis.start(RedisBinary.newest())) {
+      for (int i = 0; i < busy.length; i++) {
+        busy[i] = new Thread(() -> spin(over));
+        busy[i].start();
+      }
+      int good = 0;
+      for (int i = 0; i < STARTS; i++) {
+        List<String> printed =
+            Log.run(ColdStart.class, redis.uri().toString(), String.valueOf(callers));
+        good += printed.equals(List.of("0")) ? 1 : 0;
+      }
+      require(good == STARTS, "%s of %s starts had no failure", good, STARTS);
+      return "%s of %s without a failure".formatted(good, STARTS);
+    } finally {
+      over.countDown();
+      for (Thread thread : busy) {
+        thread.join();
+      }
+    }
+  }
+
+  private static void spin(CountDownLatch over) {
+    while (over.getCount() > 0) {
+      Thread.onSpinWait();
+    }
+  }
+}

@@ -1,0 +1,7 @@
+/** Several processes, faults, and real Redis servers; each grant is replayed. */
+@NullMarked
+@CheckReturnValue
+package dev.sluice.benchmarks.faults;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import org.jspecify.annotations.NullMarked;
