@@ -98,6 +98,9 @@ final class OverridesReader {
       }
       return;
     }
+    if (isUnlimited(map)) {
+      return;
+    }
     Fields fields = Fields.of(map, entry.key(), FIELDS, problems);
     Quota quota = Quotas.read(fields, problems);
     if (name != null && quota != null) {
@@ -111,6 +114,20 @@ final class OverridesReader {
     } else if (ids != null && !(ids instanceof Node.Broken)) {
       problems.wrongKind(ids, "a list of ids");
     }
+  }
+
+  /** An id that nothing limits would be open without a trace in the metrics of its limit. */
+  private boolean isUnlimited(Node.Mapping map) {
+    for (Node.Entry field : map.entries()) {
+      if (field.key().text().equals("unlimited")) {
+        problems.mistake(
+            field.key(),
+            "found unlimited in an override, expected burst, count and period: write a burst and a"
+                + " count that its ids never reach");
+        return true;
+      }
+    }
+    return false;
   }
 
   private void compareWithDefault(Node key, LimitName name, Quota quota) {
