@@ -6,6 +6,7 @@ import dev.sluice.store.Reading;
 import dev.sluice.store.StoreException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -49,6 +50,11 @@ final class HeldStore implements BucketStore {
   /** How many held calls were cancelled by their callers. */
   int cancelled() {
     return cancelled.get();
+  }
+
+  @Override
+  public OptionalLong nowNanos() {
+    return memory.nowNanos(); // it stands still
   }
 
   @Override
