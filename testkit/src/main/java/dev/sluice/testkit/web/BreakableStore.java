@@ -6,6 +6,7 @@ import dev.sluice.store.Reading;
 import dev.sluice.store.StoreException;
 import dev.sluice.store.TimeSource;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** The store in memory, which can be told to fail as a store is allowed to. */
@@ -34,6 +35,11 @@ final class BreakableStore implements BucketStore {
 
   int calls() {
     return calls.get();
+  }
+
+  @Override
+  public OptionalLong nowNanos() {
+    return memory.nowNanos();
   }
 
   @Override
