@@ -82,6 +82,7 @@ final class Reference {
     private boolean counts;
     private boolean cancelled;
     private boolean outdated;
+    private boolean stale; // by a master that was replaced
     private int lowerings; // of its bucket, before it
     private boolean wasQuiet; // nothing lowered its bucket lately
 
@@ -143,7 +144,7 @@ final class Reference {
       long afterNanos) {
     Fleet known = fleet;
     if (known != null && known.wasReplaced(server)) {
-      stale(known, server, process, charge, tatNanos, afterNanos);
+      stale(known, server, process, charge, nowNanos, tatNanos, afterNanos);
       return;
     }
     Bucket bucket = bucket(charge.key());
@@ -314,10 +315,27 @@ final class Reference {
       SimulatedServer server,
       int process,
       Charge charge,
+      long nowNanos,
       long tatNanos,
       long afterNanos) {
     staleSpends.add(afterNanos);
-    bucket(charge.key()).outdatedNanos.merge(process, charge.incrementNanos(), Long::sum);
+    Bucket bucket = bucket(charge.key());
+    bucket.outdatedNanos.merge(process, charge.incrementNanos(), Long::sum);
+    if (Long.compareUnsigned(afterNanos, tatNanos) > 0) {
+      // It counts nowhere; but a lease may hand out what it took here.
+      Entry grant =
+          new Entry(
+              Kind.SPEND,
+              process,
+              world.now(),
+              nowNanos,
+              charge.incrementNanos(),
+              afterNanos,
+              false);
+      grant.stale = true;
+      grant.outdated = true;
+      bucket.entries.add(grant);
+    }
     boolean late = server.lastTrouble() > world.now() - LATE_FAILOVER_NANOS; // calls lay in wait
     if (!late
         && Long.compareUnsigned(afterNanos, tatNanos) > 0
@@ -383,6 +401,7 @@ final class Reference {
       if (entry.kind == Kind.SPEND
           && !entry.counts
           && !entry.cancelled
+          && !entry.stale
           && entry.nanos == nanos
           && entry.nowNanos == nowNanos
           && entry.afterNanos == afterNanos) {
