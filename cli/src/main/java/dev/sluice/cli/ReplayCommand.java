@@ -73,7 +73,7 @@ final class ReplayCommand implements Callable<Integer> {
     boolean standardInput = file.equals(STANDARD_INPUT);
     try (BucketStore buckets = open(time);
         InputStream in = standardInput ? console.in() : InputFiles.open(Path.of(file))) {
-      Limiter limiter = Limiter.of(limits, buckets);
+      Limiter limiter = Limiter.builder(new CurrentLimits(limits), buckets).time(time).build();
       String source = standardInput ? "standard input" : file;
       switch (format) {
         case trace -> new TraceReplay(limiter, time, limits).run(new Lines(in), source, console);

@@ -10,6 +10,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.sluice.Limiter;
 import dev.sluice.Reservation;
+import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.store.BucketStore;
 import java.util.List;
@@ -42,7 +43,7 @@ interface AsyncRules extends DrivenStores {
   default void async_traceReplayed_givesTheRecordedDecisions() {
     ManualTime time = new ManualTime();
     try (BucketStore store = newStore(time)) {
-      Limiter limiter = Limiter.of(GcraVectors.limits(), store);
+      Limiter limiter = Bench.limiter(new CurrentLimits(GcraVectors.limits()), store, time);
       List<JsonNode> decisions = GcraVectors.decisions();
       int line = 0;
       for (JsonNode act : GcraVectors.trace()) {

@@ -38,7 +38,12 @@ final class Bench implements AutoCloseable {
   private Bench(DrivenStores stores, Quota quota) {
     this.store = stores.newStore(time);
     this.limits = new CurrentLimits(limits(quota));
-    this.limiter = Limiter.of(limits, store);
+    this.limiter = limiter(limits, store, time);
+  }
+
+  /** By the clock of the store: how much is given back of a batch depends on the time meanwhile. */
+  static Limiter limiter(CurrentLimits limits, BucketStore store, ManualTime time) {
+    return Limiter.builder(limits, store).time(time).build();
   }
 
   static Bench of(DrivenStores stores, Quota quota) {

@@ -20,7 +20,9 @@ import dev.sluice.Limiter;
 import dev.sluice.Reservation;
 import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.Coverage;
+import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.InvalidRequestException.Field;
@@ -53,7 +55,8 @@ interface SuppliedQuotaRules extends DrivenStores {
     ManualTime time = new ManualTime();
     try (BucketStore store = newStore(time)) {
       Limits limits = GcraVectors.limits();
-      Limiter limiter = Limiter.of(store);
+      Limits none = Limits.builder(Catalogue.of()).build();
+      Limiter limiter = Bench.limiter(new CurrentLimits(none), store, time);
       List<JsonNode> decisions = GcraVectors.decisions();
       int line = 0;
       for (JsonNode act : GcraVectors.trace()) {

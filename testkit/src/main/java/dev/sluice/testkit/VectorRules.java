@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.sluice.Limiter;
+import dev.sluice.limit.CurrentLimits;
 import dev.sluice.store.BucketStore;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -15,7 +16,7 @@ interface VectorRules extends DrivenStores {
   default void trace_replayed_givesTheRecordedDecisions() {
     ManualTime time = new ManualTime();
     try (BucketStore store = newStore(time)) {
-      Limiter limiter = Limiter.of(GcraVectors.limits(), store);
+      Limiter limiter = Bench.limiter(new CurrentLimits(GcraVectors.limits()), store, time);
       List<JsonNode> trace = GcraVectors.trace();
       List<JsonNode> decisions = GcraVectors.decisions();
       assertThat(trace).hasSize(2760).hasSameSizeAs(decisions);
