@@ -3,9 +3,11 @@ package dev.sluice.server.resp;
 import dev.sluice.AsyncLimiter;
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
+import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.MissingDefault;
+import dev.sluice.server.wire.DecisionWriter;
 import dev.sluice.server.wire.WireException;
 import dev.sluice.server.wire.WireRequest;
 import dev.sluice.server.wire.WireTransaction;
@@ -26,6 +28,7 @@ final class LimitCommands {
   private static final String LIMIT_ID_COST = " limit id [cost]";
   private static final int ARGUMENTS_OF_ONE = 4;
   private static final int FIRST_OF_BATCH = 2;
+  private static final int FIELDS = 6;
   private static final BiConsumer<Decision, ReplyWriter> ONE = LimitCommands::writeOne;
   private static final BiConsumer<Decision, ReplyWriter> BATCH = LimitCommands::writeBatch;
 
@@ -37,13 +40,6 @@ final class LimitCommands {
     this.limiter = limiter;
     this.async = limiter.async();
     this.onMissing = onMissing;
-  }
-
-  private enum Act {
-    CHECK,
-    SPEND,
-    REFUND,
-    RESET
   }
 
   List<Command> all() {
@@ -168,9 +164,8 @@ final class LimitCommands {
   }
 
   private static void writeOne(Decision decision, ReplyWriter writer) {
-    boolean only = decision.transaction() == null && decision.parts().size() == 1;
     writer.map(FIELDS);
-    writeFields(only ? decision.parts().get(0) : decision, writer);
+    writeFields(DecisionWriter.ofOne(decision), writer);
   }
 
   private static void writeBatch(Decision decision, ReplyWriter writer) {
@@ -183,8 +178,6 @@ final class LimitCommands {
       writeFields(part, writer);
     }
   }
-
-  private static final int FIELDS = 6;
 
   private static void writeFields(Decision decision, ReplyWriter writer) {
     writer.text("allowed");

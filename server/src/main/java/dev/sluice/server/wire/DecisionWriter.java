@@ -25,8 +25,7 @@ public final class DecisionWriter {
   public static void write(Decision decision, boolean batch, JsonGenerator json)
       throws IOException {
     json.writeStartObject();
-    boolean isPart = !batch && decision.transaction() == null && decision.parts().size() == 1;
-    writeFields(isPart ? decision.parts().get(0) : decision, json);
+    writeFields(batch ? decision : ofOne(decision), json);
     if (batch) {
       json.writeArrayFieldStart("decisions");
       for (Decision part : decision.parts()) {
@@ -37,6 +36,18 @@ public final class DecisionWriter {
       json.writeEndArray();
     }
     json.writeEndObject();
+  }
+
+  /**
+   * Returns the decision on a single transaction, which a batch of one has as its part where
+   * nothing was checked.
+   *
+   * @param decision on one transaction
+   * @return the decision that knows the transaction
+   */
+  public static Decision ofOne(Decision decision) {
+    boolean isPart = decision.transaction() == null && decision.parts().size() == 1;
+    return isPart ? decision.parts().get(0) : decision;
   }
 
   private static void writeFields(Decision decision, JsonGenerator json) throws IOException {
