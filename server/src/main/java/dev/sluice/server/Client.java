@@ -17,7 +17,10 @@ import org.jspecify.annotations.Nullable;
 public abstract class Client extends ChannelDuplexHandler {
 
   private final Traffic traffic;
-  private final Channel channel;
+
+  /** The connection. */
+  protected final Channel channel;
+
   private final Object key;
   private final Traffic.Peer peer;
   private final AtomicLong heldBytes = new AtomicLong();
@@ -77,15 +80,6 @@ public abstract class Client extends ChannelDuplexHandler {
 
   /** Tells the client, as far as its protocol can, that the connection ends. */
   protected abstract void sayGoodbye();
-
-  /**
-   * The connection.
-   *
-   * @return the channel
-   */
-  protected final Channel channel() {
-    return channel;
-  }
 
   /**
    * Where the client stands in the pipeline.

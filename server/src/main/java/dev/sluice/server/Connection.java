@@ -42,7 +42,6 @@ final class Connection extends Client {
   private static final int MAX_LOOSE = 64 << 10;
   private static final long NEVER = Long.MIN_VALUE;
 
-  private final Channel channel;
   private final ArrayDeque<ByteBuf> held = new ArrayDeque<>();
   private final Set<Exchange> exchanges = new LinkedHashSet<>();
   private @Nullable Object heldEvent;
@@ -65,7 +64,6 @@ final class Connection extends Client {
 
   Connection(Traffic.Accepted accepted) {
     super(accepted);
-    this.channel = accepted.channel();
     channel.attr(KEY).set(this);
   }
 

@@ -13,7 +13,7 @@ import java.util.function.LongSupplier;
  * causes within a second share an id and a log line, so that an outage does not flood the log: at
  * most {@value #MOST} lines a second. Thread-safe; never blocks.
  */
-public final class Incidents {
+final class Incidents {
 
   static final int MOST = 8;
 
@@ -28,7 +28,7 @@ public final class Incidents {
    *
    * @param ticker nanoseconds from anywhere
    */
-  public Incidents(LongSupplier ticker) {
+  Incidents(LongSupplier ticker) {
     this.ticker = ticker;
   }
 
@@ -39,7 +39,7 @@ public final class Incidents {
    * @param log called with the id where it is a new one
    * @return eight hex digits
    */
-  public String of(String cause, Consumer<String> log) {
+  String of(String cause, Consumer<String> log) {
     String id = HexFormat.of().toHexDigits(ThreadLocalRandom.current().nextInt());
     String known = claim(cause, id);
     if (known.equals(id)) {

@@ -17,25 +17,16 @@ import com.linecorp.armeria.server.ServerErrorHandler;
 import com.linecorp.armeria.server.ServiceConfig;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.limit.InvalidRequestException;
-import dev.sluice.server.Incidents;
-import dev.sluice.server.OutOfMemory;
+import dev.sluice.server.FailureLog;
 import dev.sluice.server.RefusedException;
 import dev.sluice.server.SluiceServer;
 import dev.sluice.server.wire.WireException;
 import dev.sluice.store.StoreException;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** Turns whatever goes wrong, in a resource or before one was found, into a problem. Stateless. */
 final class Failures implements ServerErrorHandler {
-
-  private static final Logger log = LoggerFactory.getLogger(Failures.class);
-  private static final Incidents INCIDENTS = new Incidents(System::nanoTime);
-
-  /** How a store's message ends if it knows that. */
-  private static final String NOTHING_CHARGED = "nothing was charged";
 
   static AggregatedHttpResponse answer(Throwable failure) {
     Throwable cause = Exceptions.peel(failure);
@@ -64,18 +55,12 @@ final class Failures implements ServerErrorHandler {
     if (cause instanceof NotReadyException) {
       return Answers.fault(Fault.notReady(String.valueOf(cause.getMessage())));
     }
-    OutOfMemory.report(cause);
-    return Answers.fault(
-        Fault.internal(
-            INCIDENTS.of(
-                cause.toString(), id -> log.error("incident {}: a request failed", id, cause))));
+    return Answers.fault(Fault.internal(FailureLog.internal(cause)));
   }
 
   /** The log names the store; the answer does not. */
   private static Fault undecided(String why) {
-    String incident =
-        INCIDENTS.of(why, id -> log.warn("incident {}: the store could not decide: {}", id, why));
-    return Fault.storeUnreachable(why.endsWith(NOTHING_CHARGED), incident);
+    return Fault.storeUnreachable(FailureLog.charged(why), FailureLog.undecided(why));
   }
 
   /** Whether a client went away or took too long: nobody reads the answer, and no log needs it. */

@@ -109,14 +109,12 @@ record Fault(
   }
 
   /** What is known of the charge. Names and addresses of stores are for the log alone. */
-  static Fault storeUnreachable(boolean nothingCharged, String incident) {
+  static Fault storeUnreachable(String charged, String incident) {
     return new Fault(
             HttpStatus.SERVICE_UNAVAILABLE,
             "store-unreachable",
             "The store could not decide",
-            nothingCharged
-                ? "the store could not decide; nothing was charged"
-                : "the store could not decide; whether anything was charged is unknown",
+            "the store could not decide; " + charged,
             null)
         .withIncident(incident);
   }

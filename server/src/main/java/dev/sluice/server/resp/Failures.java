@@ -1,28 +1,24 @@
 package dev.sluice.server.resp;
 
 import dev.sluice.limit.InvalidRequestException;
-import dev.sluice.server.Incidents;
+import dev.sluice.server.FailureLog;
 import dev.sluice.server.wire.WireException;
 import dev.sluice.store.StoreException;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletionException;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Writes whatever goes wrong as an error reply. The first word is for programs: {@code ERR} for
  * what the client must change, {@code UNAVAILABLE} where the store could not decide, {@code
- * INTERNAL} for a fault of the server. Thread-safe.
+ * INTERNAL} for a fault of the server. Stateless and thread-safe.
  */
 final class Failures {
 
-  private static final Logger log = LoggerFactory.getLogger(Failures.class);
   private static final String UNAVAILABLE = "UNAVAILABLE";
-  private static final String NOTHING_CHARGED = "nothing was charged";
 
-  private final Incidents incidents = new Incidents(System::nanoTime);
+  private Failures() {}
 
-  void write(Throwable failure, ReplyWriter writer) {
+  static void write(Throwable failure, ReplyWriter writer) {
     Throwable cause = failure;
     while (cause instanceof CompletionException && cause.getCause() != null) {
       cause = cause.getCause();
@@ -39,24 +35,17 @@ final class Failures {
   }
 
   /** The log names the store; the reply does not. */
-  private void undecided(String why, ReplyWriter writer) {
-    String incident =
-        incidents.of(why, id -> log.warn("incident {}: the store could not decide: {}", id, why));
+  private static void undecided(String why, ReplyWriter writer) {
     writer.error(
         UNAVAILABLE,
         "the store could not decide; %s (incident %s)"
-            .formatted(
-                why.endsWith(NOTHING_CHARGED)
-                    ? NOTHING_CHARGED
-                    : "whether anything was charged is unknown",
-                incident));
+            .formatted(FailureLog.charged(why), FailureLog.undecided(why)));
   }
 
-  private void internal(Throwable cause, ReplyWriter writer) {
-    String incident =
-        incidents.of(cause.toString(), id -> log.error("incident {}: a request failed", id, cause));
+  private static void internal(Throwable cause, ReplyWriter writer) {
     writer.error(
         "INTERNAL",
-        "the request was not decided; the server's log has the cause, under incident " + incident);
+        "the request was not decided; the server's log has the cause, under incident "
+            + FailureLog.internal(cause));
   }
 }

@@ -16,7 +16,6 @@ import java.util.function.Consumer;
 final class Replies {
 
   private final ReplyWriter writer = new ReplyWriter();
-  private final Failures failures;
   private final Executor connection;
   private final Runnable whenWritten;
   private final Queue<Waiting<?>> waiting = new ArrayDeque<>();
@@ -29,8 +28,7 @@ final class Replies {
    * @param connection runs what it is given on the connection's thread
    * @param whenWritten called on that thread when replies that had waited have been written
    */
-  Replies(Failures failures, Executor connection, Runnable whenWritten) {
-    this.failures = failures;
+  Replies(Executor connection, Runnable whenWritten) {
     this.connection = connection;
     this.whenWritten = whenWritten;
   }
@@ -43,9 +41,9 @@ final class Replies {
       return answer.isDone();
     }
 
-    void write(ReplyWriter writer, Failures failures) {
+    void write(ReplyWriter writer) {
       writer.resp3(resp3);
-      writeNow(answer, writes, writer, failures);
+      writeNow(answer, writes, writer);
     }
   }
 
@@ -87,7 +85,7 @@ final class Replies {
     CompletableFuture<T> answer = stage.toCompletableFuture();
     if (waiting.isEmpty() && answer.isDone()) {
       writer.resp3(resp3);
-      writeNow(answer, reply, writer, failures);
+      writeNow(answer, reply, writer);
       return;
     }
     waiting.add(new Waiting<>(answer, reply, resp3));
@@ -109,7 +107,7 @@ final class Replies {
     Waiting<?> next = waiting.peek();
     while (next != null && next.isKnown()) {
       waiting.remove();
-      next.write(writer, failures);
+      next.write(writer);
       written = true;
       next = waiting.peek();
     }
@@ -119,21 +117,14 @@ final class Replies {
   }
 
   private static <T> void writeNow(
-      CompletableFuture<T> answer,
-      BiConsumer<? super T, ReplyWriter> writes,
-      ReplyWriter writer,
-      Failures failures) {
-    T known = null;
-    Throwable failure = null;
+      CompletableFuture<T> answer, BiConsumer<? super T, ReplyWriter> writes, ReplyWriter writer) {
+    T known;
     try {
       known = answer.join();
     } catch (RuntimeException e) {
-      failure = e;
+      Failures.write(e, writer);
+      return;
     }
-    if (failure == null) {
-      writes.accept(known, writer);
-    } else {
-      failures.write(failure, writer);
-    }
+    writes.accept(known, writer);
   }
 }

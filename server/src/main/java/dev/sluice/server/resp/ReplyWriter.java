@@ -23,10 +23,6 @@ final class ReplyWriter {
     resp3 = wanted;
   }
 
-  boolean isResp3() {
-    return resp3;
-  }
-
   int size() {
     return size;
   }

@@ -1,9 +1,9 @@
 package dev.sluice.server.resp;
 
 import dev.sluice.server.Client;
+import dev.sluice.server.OutOfMemory;
 import dev.sluice.server.Traffic;
 import io.netty.buffer.ByteBuf;
-import io.netty.channel.Channel;
 import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelOutboundBuffer;
@@ -37,7 +37,6 @@ final class RespConnection extends Client {
 
   private final CommandTable commands;
   private final long idleNanos;
-  private final Channel channel;
   private final RequestReader reader = new RequestReader();
   private final Replies replies;
   private final Session session;
@@ -55,17 +54,11 @@ final class RespConnection extends Client {
    *
    * @param idleNanos how long it may be silent
    */
-  RespConnection(
-      Traffic.Accepted accepted,
-      CommandTable commands,
-      Failures failures,
-      long id,
-      long idleNanos) {
+  RespConnection(Traffic.Accepted accepted, CommandTable commands, long id, long idleNanos) {
     super(accepted);
     this.commands = commands;
     this.idleNanos = idleNanos;
-    this.channel = accepted.channel();
-    this.replies = new Replies(failures, channel.eventLoop(), this::goOn);
+    this.replies = new Replies(channel.eventLoop(), this::goOn);
     this.session = new Session(id, channel.remoteAddress(), replies);
   }
 
@@ -225,6 +218,7 @@ final class RespConnection extends Client {
 
   @Override
   public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
+    OutOfMemory.report(cause);
     if (!(cause instanceof IOException)) { // the network's: the client went away
       broken(cause.toString());
     }

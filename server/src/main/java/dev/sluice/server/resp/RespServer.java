@@ -195,7 +195,6 @@ public final class RespServer implements AutoCloseable {
     private final Traffic traffic;
     private final long idleNanos;
     private final CommandTable commands;
-    private final Failures failures = new Failures();
     private final AtomicInteger connections = new AtomicInteger();
     private final AtomicLong accepted = new AtomicLong();
 
@@ -237,8 +236,7 @@ public final class RespServer implements AutoCloseable {
       channel.closeFuture().addListener(closed -> connections.decrementAndGet());
       long id = accepted.incrementAndGet();
       RespConnection connection =
-          traffic.admit(
-              channel, client -> new RespConnection(client, commands, failures, id, idleNanos));
+          traffic.admit(channel, client -> new RespConnection(client, commands, id, idleNanos));
       channel.pipeline().addLast(connection);
     }
   }

@@ -1,0 +1,55 @@
+package dev.sluice.server;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What the log says of requests that were not decided, whatever door they came through. The client
+ * is told the id of the incident, and nothing of the store or of the server's code. Thread-safe;
+ * blocks as long as the logger does.
+ */
+public final class FailureLog {
+
+  private static final Logger log = LoggerFactory.getLogger(FailureLog.class);
+  private static final Incidents INCIDENTS = new Incidents(System::nanoTime);
+
+  /** How a store's message ends if it knows that. */
+  private static final String NOTHING_CHARGED = "nothing was charged";
+
+  private FailureLog() {}
+
+  /**
+   * Logs that the store could not decide.
+   *
+   * @param why the store's message
+   * @return the id of the incident
+   */
+  public static String undecided(String why) {
+    return INCIDENTS.of(
+        why, id -> log.warn("incident {}: the store could not decide: {}", id, why));
+  }
+
+  /**
+   * What a client may be told of the charge.
+   *
+   * @param why the store's message
+   * @return that nothing was charged, where the store knows it; otherwise that it is unknown
+   */
+  public static String charged(String why) {
+    return why.endsWith(NOTHING_CHARGED)
+        ? NOTHING_CHARGED
+        : "whether anything was charged is unknown";
+  }
+
+  /**
+   * Logs a fault of the server, with its stack trace. Ends the process if memory ran out.
+   *
+   * @param cause what was thrown
+   * @return the id of the incident
+   */
+  public static String internal(Throwable cause) {
+    OutOfMemory.report(cause);
+    return INCIDENTS.of(
+        cause.toString(), id -> log.error("incident {}: a request failed", id, cause));
+  }
+}
