@@ -18,7 +18,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -114,18 +114,25 @@ final class RespBoundsTest {
   void aClientThatDoesNotRead_isReadNoFurther() throws Exception {
     TestRespServer server = server(16 << 20, 1_000);
     RespClient client = connect(server);
-    AtomicBoolean done = new AtomicBoolean();
+    AtomicInteger sent = new AtomicInteger();
     CompletableFuture<Void> sender =
         CompletableFuture.runAsync(
             () -> {
               for (int i = 0; i < 40_000; i++) {
                 client.raw("COMMAND\r\n".repeat(100)); // 36 MB in all: no buffer holds them
+                sent.incrementAndGet();
               }
-              done.set(true);
             });
     assertServed(server);
-    Thread.sleep(500); // there is nothing to wait for: it must go on like this
-    assertThat(done).isFalse();
+    await()
+        .atMost(PATIENCE)
+        .until(
+            () -> {
+              int before = sent.get();
+              assertServed(server);
+              return sent.get() == before;
+            });
+    assertThat(sent).hasValueLessThan(40_000);
     assertServed(server);
     client.close();
     await().atMost(PATIENCE).until(sender::isDone);
@@ -181,14 +188,15 @@ final class RespBoundsTest {
   void aServerThatStops_answersWhatArrived() throws Exception {
     TestRespServer server = server(16 << 20, 1_000);
     int clients = 20;
+    AtomicInteger replies = new AtomicInteger();
     List<CompletableFuture<String>> all = new ArrayList<>();
     for (int i = 0; i < clients; i++) {
       RespClient client = connect(server);
       all.add(
           CompletableFuture.supplyAsync(
-              () -> untilTheEnd(client), task -> new Thread(task).start()));
+              () -> untilTheEnd(client, replies), task -> new Thread(task).start()));
     }
-    Thread.sleep(200); // under load
+    await().atMost(PATIENCE).until(() -> replies.get() > 1_000);
     server.stop();
     for (CompletableFuture<String> one : all) {
       assertThat(one.get(20, TimeUnit.SECONDS)).isEqualTo("ended between replies");
@@ -196,7 +204,7 @@ final class RespBoundsTest {
   }
 
   /** Sends one request after the other; says how the connection ended. */
-  private static String untilTheEnd(RespClient client) {
+  private static String untilTheEnd(RespClient client, AtomicInteger replies) {
     while (true) {
       try {
         client.send("ECHO", "x");
@@ -207,6 +215,7 @@ final class RespBoundsTest {
         if (!"x".equals(client.reply())) {
           return "a wrong reply";
         }
+        replies.incrementAndGet();
       } catch (UncheckedIOException e) {
         return e.getCause() instanceof EOFException
             ? "ended between replies" // the request had not arrived: no byte of a reply came
