@@ -2,12 +2,10 @@ package dev.sluice.lab;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.gcra.Quota;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.List;
 import java.util.function.Function;
 import org.junit.jupiter.api.Test;
@@ -19,13 +17,12 @@ import org.junit.jupiter.api.Test;
 final class AlgorithmsDocTest {
 
   private static final Path DOCS = Path.of("..", "docs");
-  private static final Quota LIMIT = Quota.per(100, Duration.ofHours(1));
-  private static final Duration LENGTH = Duration.ofHours(4);
 
   @Test
   void stampede_atTheReset() throws IOException {
     List<Outcome> outcomes =
-        run("rogue:clients=20", Drip.HEALTHY, AlgorithmKind.TIME_BUCKET, AlgorithmKind.GCRA);
+        FourHours.run(
+            "rogue:clients=20", Drip.HEALTHY, AlgorithmKind.TIME_BUCKET, AlgorithmKind.GCRA);
     requireCharts("stampede", outcomes, Charts::admitted);
     requireText(
         "at most **%s** requests in a minute after the first hour, GCRA **%s**"
@@ -40,7 +37,7 @@ final class AlgorithmsDocTest {
   void dripThatStalls_deniesWrongly() throws IOException {
     Drip drip = Drip.HEALTHY.stalledFrom(Duration.ofHours(1), Duration.ofHours(2));
     List<Outcome> outcomes =
-        run("steady:clients=50", drip, AlgorithmKind.LEAKY_BUCKET, AlgorithmKind.GCRA);
+        FourHours.run("steady:clients=50", drip, AlgorithmKind.LEAKY_BUCKET, AlgorithmKind.GCRA);
     requireCharts("stalled-drip", outcomes, Charts::denied);
     Outcome leaky = outcomes.get(0);
     requireText(
@@ -54,7 +51,7 @@ final class AlgorithmsDocTest {
   @Test
   void gcra_givesAccessBackSmoothly() throws IOException {
     List<Outcome> outcomes =
-        run(
+        FourHours.run(
             "bursty:clients=1,size=60",
             Drip.HEALTHY,
             AlgorithmKind.TIME_BUCKET,
@@ -74,19 +71,6 @@ final class AlgorithmsDocTest {
     return outcome.admitted().stream().skip(first).mapToLong(n -> n).max().orElseThrow();
   }
 
-  private static List<Outcome> run(String traffic, Drip drip, AlgorithmKind... kinds) {
-    Scenario scenario =
-        new Scenario(
-            List.of(Traffic.parse(traffic, LIMIT, LENGTH)),
-            LENGTH,
-            Scenario.usualBin(LENGTH),
-            1,
-            "");
-    return Arrays.stream(kinds)
-        .map(kind -> scenario.run(new Subject(kind, LIMIT, drip), nanos -> {}))
-        .toList();
-  }
-
   private static void requireText(String text) throws IOException {
     String page = Files.readString(DOCS.resolve("algorithms.md")).replaceAll("\\s+", " ");
     assertThat(page).contains(text);
@@ -95,7 +79,7 @@ final class AlgorithmsDocTest {
   private static void requireCharts(
       String name, List<Outcome> outcomes, Function<Charts, Chart> which) throws IOException {
     String watched = name.equals("smooth") ? "the client" : "";
-    Chart chart = which.apply(new Charts(outcomes, LENGTH.toNanos(), watched));
+    Chart chart = which.apply(new Charts(outcomes, FourHours.LENGTH.toNanos(), watched));
     for (ChartSize size : ChartSize.values()) {
       Path file = DOCS.resolve("images").resolve(name + "-" + size.text() + ".svg");
       if (System.getProperty("sluice.write") != null) {

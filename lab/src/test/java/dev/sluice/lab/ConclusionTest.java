@@ -2,9 +2,7 @@ package dev.sluice.lab;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.gcra.Quota;
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -12,26 +10,10 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 final class ConclusionTest {
 
-  private static final Quota LIMIT = Quota.per(100, Duration.ofHours(1));
-  private static final Duration LENGTH = Duration.ofHours(4);
-
-  private static List<Outcome> run(String traffic, Drip drip, AlgorithmKind... kinds) {
-    Scenario scenario =
-        new Scenario(
-            List.of(Traffic.parse(traffic, LIMIT, LENGTH)),
-            LENGTH,
-            Scenario.usualBin(LENGTH),
-            1,
-            "");
-    return Arrays.stream(kinds)
-        .map(kind -> scenario.run(new Subject(kind, LIMIT, drip), nanos -> {}))
-        .toList();
-  }
-
   @Test
   void defaultSimulation_saysWhyTheAlgorithmMatters() {
     List<Outcome> outcomes =
-        run(
+        FourHours.run(
             "rogue",
             Drip.HEALTHY,
             AlgorithmKind.TIME_BUCKET,
@@ -50,7 +32,8 @@ final class ConclusionTest {
 
     assertThat(
             Conclusion.of(
-                run("steady:clients=50", drip, AlgorithmKind.LEAKY_BUCKET, AlgorithmKind.GCRA)))
+                FourHours.run(
+                    "steady:clients=50", drip, AlgorithmKind.LEAKY_BUCKET, AlgorithmKind.GCRA)))
         .isEqualTo(
             "leaky-bucket turns away 3,042 of 16,000 requests for which there was room."
                 + " With leaky-bucket a client is locked out for up to 46 min, with gcra never.");
@@ -60,9 +43,10 @@ final class ConclusionTest {
   void likeOutcomes_areNotSetAgainstEachOther() {
     assertThat(
             Conclusion.of(
-                run("steady", Drip.HEALTHY, AlgorithmKind.TIME_BUCKET, AlgorithmKind.GCRA)))
+                FourHours.run(
+                    "steady", Drip.HEALTHY, AlgorithmKind.TIME_BUCKET, AlgorithmKind.GCRA)))
         .isEqualTo("This traffic does not tell them apart.");
-    assertThat(Conclusion.of(run("steady", Drip.HEALTHY, AlgorithmKind.GCRA)))
+    assertThat(Conclusion.of(FourHours.run("steady", Drip.HEALTHY, AlgorithmKind.GCRA)))
         .isEqualTo("Nothing to compare with.");
   }
 

@@ -14,7 +14,7 @@ public final class FaultsReport {
    * Prints a table.
    *
    * @param args names of trials, where not all are wanted
-   * @throws Exception if a process or a server can not be started
+   * @throws Exception if a process or a server cannot be started
    */
   public static void main(String[] args) throws Exception {
     List<String> wanted = List.of(args);

@@ -125,19 +125,13 @@ enum Trial {
   DENIED_BATCHES("50 denied batches per second over two servers, beside an observer") {
     @Override
     String seen() throws Exception {
-      try (LocalRedis first = LocalRedis.start(RedisBinary.newest());
-          LocalRedis second = LocalRedis.start(RedisBinary.newest())) {
-        return observed(first, second, false);
-      }
+      return observed(false);
     }
   },
   DENIED_BATCHES_DEAD_SERVER("the same, from a second after one server of the ring died") {
     @Override
     String seen() throws Exception {
-      try (LocalRedis first = LocalRedis.start(RedisBinary.newest());
-          LocalRedis second = LocalRedis.start(RedisBinary.newest())) {
-        return observed(first, second, true);
-      }
+      return observed(true);
     }
   },
   FROZEN("15,000 callers that wait for a frozen server") {
@@ -287,6 +281,13 @@ enum Trial {
   private static long scriptCalls(LocalRedis server) {
     Matcher calls = SCRIPT_CALLS.matcher(String.valueOf(server.command("INFO", "commandstats")));
     return calls.find() ? Long.parseLong(calls.group(1)) : 0;
+  }
+
+  private static String observed(boolean dead) throws Exception {
+    try (LocalRedis first = LocalRedis.start(RedisBinary.newest());
+        LocalRedis second = LocalRedis.start(RedisBinary.newest())) {
+      return observed(first, second, dead);
+    }
   }
 
   /** One process sends batches that are denied; another one checks a bucket that stays full. */
