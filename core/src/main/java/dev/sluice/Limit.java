@@ -186,7 +186,7 @@ public final class Limit {
    *
    * @param id what is limited
    * @return true if it was spent
-   * @throws InvalidIdException if the id has not the name's form
+   * @throws InvalidIdException if the id does not match the name's format
    * @throws StoreException if the store could not decide and no failure rule does
    */
   public boolean trySpend(CharSequence id) {
@@ -199,7 +199,8 @@ public final class Limit {
    * @param id what is limited
    * @param cost tokens, 0 to the limit's burst
    * @return true if it was spent
-   * @throws InvalidRequestException if the id has not the name's form, or the cost is out of range
+   * @throws InvalidRequestException if the id does not match the name's format, or the cost is out
+   *     of range
    * @throws StoreException if the store could not decide and no failure rule does
    */
   public boolean trySpend(CharSequence id, long cost) {
@@ -213,7 +214,8 @@ public final class Limit {
    *
    * @param utf8Id what is limited, as UTF-8; not kept
    * @return true if it was spent
-   * @throws InvalidIdException if the bytes are no UTF-8, or the id has not the name's form
+   * @throws InvalidIdException if the bytes are no UTF-8, or the id does not match the name's
+   *     format
    * @throws StoreException if the store could not decide and no failure rule does
    */
   public boolean trySpend(byte[] utf8Id) {
@@ -226,8 +228,8 @@ public final class Limit {
    * @param utf8Id what is limited, as UTF-8; not kept
    * @param cost tokens, 0 to the limit's burst
    * @return true if it was spent
-   * @throws InvalidRequestException if the bytes are no UTF-8, the id has not the name's form, or
-   *     the cost is out of range
+   * @throws InvalidRequestException if the bytes are no UTF-8, the id does not match the name's
+   *     format, or the cost is out of range
    * @throws StoreException if the store could not decide and no failure rule does
    */
   public boolean trySpend(byte[] utf8Id, long cost) {
@@ -241,7 +243,7 @@ public final class Limit {
    *
    * @param id what is limited, a number
    * @return true if it was spent
-   * @throws InvalidIdException if the id has not the name's form
+   * @throws InvalidIdException if the id does not match the name's format
    * @throws StoreException if the store could not decide and no failure rule does
    */
   public boolean trySpend(long id) {
@@ -254,7 +256,8 @@ public final class Limit {
    * @param id what is limited, a number
    * @param cost tokens, 0 to the limit's burst
    * @return true if it was spent
-   * @throws InvalidRequestException if the id has not the name's form, or the cost is out of range
+   * @throws InvalidRequestException if the id does not match the name's format, or the cost is out
+   *     of range
    * @throws StoreException if the store could not decide and no failure rule does
    */
   public boolean trySpend(long id, long cost) {
@@ -264,14 +267,14 @@ public final class Limit {
   }
 
   /**
-   * Spends one token of each id where it is there, each for itself: as {@link
-   * #trySpend(CharSequence)} one by one, but with one reading of the clock for up to 32 (and one
-   * more for each that is denied), and many buckets looked up at once. Not a batch: those that are
-   * there are spent, whatever the others are.
+   * Spends one token of each id that has one. The answers are those of {@link
+   * #trySpend(CharSequence)} for one id after the other; but the clock is read once for up to 32
+   * ids (and once more for each that is denied), and many buckets are looked up at once. This is no
+   * batch: a denied id does not keep the others from being spent.
    *
    * @param ids what is limited; one may be there more than once
    * @return whether it was spent, for each id in its place
-   * @throws InvalidIdException if an id has not the name's form; nothing is spent then
+   * @throws InvalidIdException if an id does not match the name's format; nothing is spent then
    * @throws StoreException if the store could not decide and no failure rule does; ids before it
    *     may have been charged
    */
@@ -308,7 +311,7 @@ public final class Limit {
    *
    * @param id what is limited
    * @return allowed if it was spent; a denial changes nothing
-   * @throws InvalidIdException if the id has not the name's form
+   * @throws InvalidIdException if the id does not match the name's format
    * @throws StoreException if the store could not decide and no failure rule does
    */
   public Decision spend(CharSequence id) {
@@ -321,7 +324,8 @@ public final class Limit {
    * @param id what is limited
    * @param cost tokens, 0 to the limit's burst
    * @return allowed if it was spent; a denial changes nothing
-   * @throws InvalidRequestException if the id has not the name's form, or the cost is out of range
+   * @throws InvalidRequestException if the id does not match the name's format, or the cost is out
+   *     of range
    * @throws StoreException if the store could not decide and no failure rule does
    */
   public Decision spend(CharSequence id, long cost) {
@@ -333,7 +337,7 @@ public final class Limit {
    *
    * @param id what is limited
    * @return what a spend would have answered
-   * @throws InvalidIdException if the id has not the name's form
+   * @throws InvalidIdException if the id does not match the name's format
    * @throws StoreException if the store could not decide and no failure rule does
    */
   public Decision check(CharSequence id) {
@@ -346,7 +350,8 @@ public final class Limit {
    * @param id what is limited
    * @param cost tokens, 0 to the limit's burst
    * @return what a spend would have answered
-   * @throws InvalidRequestException if the id has not the name's form, or the cost is out of range
+   * @throws InvalidRequestException if the id does not match the name's format, or the cost is out
+   *     of range
    * @throws StoreException if the store could not decide and no failure rule does
    */
   public Decision check(CharSequence id, long cost) {

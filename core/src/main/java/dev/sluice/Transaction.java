@@ -44,7 +44,7 @@ public final class Transaction {
    * @param id the id, made canonical
    * @return the transaction
    * @throws UnknownLimitException if the catalogue has no such name
-   * @throws InvalidIdException if the id has not the name's form
+   * @throws InvalidIdException if the id does not match the name's format
    */
   public static Transaction of(Limits limits, String limit, String id) {
     LimitName name = limits.catalogue().get(limit);

@@ -1,6 +1,6 @@
 package dev.sluice.limit;
 
-/** An id that has not the form that its limit's name asks for. */
+/** An id that does not match the format of its limit's name. */
 public final class InvalidIdException extends InvalidRequestException {
 
   private static final long serialVersionUID = 1;
