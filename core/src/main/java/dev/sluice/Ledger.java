@@ -72,7 +72,7 @@ final class Ledger {
       List<Reading> readings =
           charges.size() == 1 ? store.charge(charges) : store.charge(charges, tentative);
       if (alone && mayForgive(act, charges, readings)) {
-        readings = afterForgiving(charges, forgive(charges));
+        readings = afterForgiving(charges, sent(outstanding.send(forgiving(charges))));
       }
       stored(act, charges.size(), null, start);
       return readings;
@@ -194,35 +194,46 @@ final class Ledger {
     long start = start();
     List<Reading> readings;
     try {
-      readings = store.charge(Lowering.charges(lowerings));
+      readings = sent(lowerings);
     } catch (RuntimeException | Error e) {
-      outstanding.failed(lowerings);
       stored(act, lowerings.size(), e, start);
       throw e;
     }
-    outstanding.answered(lowerings, readings);
     stored(act, lowerings.size(), null, start);
     return readings;
+  }
+
+  /** What lowers buckets is in flight until it is known how it ended. */
+  private List<Reading> sent(List<Lowering> lowerings) {
+    List<Reading> readings;
+    try {
+      readings = store.charge(Lowering.charges(lowerings));
+    } catch (RuntimeException | Error e) {
+      outstanding.failed(lowerings);
+      throw e;
+    }
+    outstanding.answered(lowerings, readings);
+    return readings;
+  }
+
+  /** The same without blocking; {@link #settled} has to be told of the answer. */
+  private CompletionStage<List<Reading>> sentAsync(List<Lowering> lowerings) {
+    try {
+      return store.chargeAsync(Lowering.charges(lowerings));
+    } catch (RuntimeException | Error e) {
+      outstanding.failed(lowerings);
+      throw e;
+    }
   }
 
   private <T> CompletionStage<T> lowerAsync(
       Act act, List<Lowering> lowerings, BiFunction<List<Reading>, @Nullable Throwable, T> then) {
     long start = start();
-    CompletionStage<List<Reading>> charged;
-    try {
-      charged = store.chargeAsync(Lowering.charges(lowerings));
-    } catch (RuntimeException | Error e) {
-      outstanding.failed(lowerings);
-      throw e;
-    }
+    CompletionStage<List<Reading>> charged = sentAsync(lowerings);
     CompletionStage<T> done =
         charged.handle(
             (readings, failure) -> {
-              if (failure == null) {
-                outstanding.answered(lowerings, readings);
-              } else {
-                outstanding.failed(lowerings);
-              }
+              settled(lowerings, readings, failure);
               stored(act, lowerings.size(), failure == null ? null : unwrapped(failure), start);
               return then.apply(readings, failure);
             });
@@ -308,8 +319,7 @@ final class Ledger {
                 return CompletableFuture.completedFuture(readings);
               }
               List<Lowering> lowerings = outstanding.send(forgiving(charges));
-              return store
-                  .chargeAsync(Lowering.charges(lowerings))
+              return sentAsync(lowerings)
                   .whenComplete((found, failure) -> settled(lowerings, found, failure))
                   .thenApply(found -> afterForgiving(charges, found));
             });
@@ -326,18 +336,6 @@ final class Ledger {
         && Gcra.aheadNanos(found.nowNanos(), found.tatNanos()) - store.clockSkewNanos()
             > charge.offsetNanos()
         && forgiven.tryForgive(charge.key(), charge.offsetNanos(), found.nowNanos());
-  }
-
-  private List<Reading> forgive(List<Charge> charges) {
-    List<Lowering> lowerings = outstanding.send(forgiving(charges));
-    try {
-      List<Reading> found = store.charge(Lowering.charges(lowerings));
-      settled(lowerings, found, null);
-      return found;
-    } catch (RuntimeException | Error e) {
-      settled(lowerings, null, e);
-      throw e;
-    }
   }
 
   private void settled(
