@@ -121,7 +121,7 @@ public final class Admission {
   }
 
   private @Nullable Void notGivenBack(Throwable failure) {
-    Throwable cause = failure instanceof CompletionException ? failure.getCause() : failure;
+    Throwable cause = RequestLimiter.cause(failure);
     if (!(cause instanceof StoreException e)) {
       throw new CompletionException(cause);
     }

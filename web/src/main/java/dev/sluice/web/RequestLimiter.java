@@ -139,7 +139,8 @@ public final class RequestLimiter implements AutoCloseable {
         : spendTrials(match, decision);
   }
 
-  private static Throwable cause(Throwable failure) {
+  /** What a stage was told, without the wrapping of stages in between. */
+  static Throwable cause(Throwable failure) {
     Throwable cause = failure instanceof CompletionException ? failure.getCause() : null;
     return cause == null ? failure : cause;
   }

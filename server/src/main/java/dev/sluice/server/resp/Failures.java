@@ -1,11 +1,11 @@
 package dev.sluice.server.resp;
 
+import com.linecorp.armeria.common.util.Exceptions;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.server.FailureLog;
 import dev.sluice.server.wire.WireException;
 import dev.sluice.store.StoreException;
 import java.util.concurrent.CancellationException;
-import java.util.concurrent.CompletionException;
 
 /**
  * Writes whatever goes wrong as an error reply. The first word is for programs: {@code ERR} for
@@ -19,10 +19,7 @@ final class Failures {
   private Failures() {}
 
   static void write(Throwable failure, ReplyWriter writer) {
-    Throwable cause = failure;
-    while (cause instanceof CompletionException && cause.getCause() != null) {
-      cause = cause.getCause();
-    }
+    Throwable cause = Exceptions.peel(failure);
     if (cause instanceof InvalidRequestException || cause instanceof WireException) {
       writer.error("ERR", String.valueOf(cause.getMessage()));
     } else if (cause instanceof StoreException) {
