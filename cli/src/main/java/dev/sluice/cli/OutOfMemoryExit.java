@@ -36,11 +36,21 @@ final class OutOfMemoryExit implements Thread.UncaughtExceptionHandler {
   private OutOfMemoryExit() {}
 
   static void install() {
+    loadShutdown();
     OutOfMemoryExit exit = new OutOfMemoryExit();
     Thread.setDefaultUncaughtExceptionHandler(exit);
     Thread watch = new Thread(exit::watch, "sluice-memory");
     watch.setDaemon(true);
     watch.start();
+  }
+
+  /**
+   * A full heap cannot load the class that halts the JVM: the attempt fails, and the process stays.
+   */
+  private static void loadShutdown() {
+    Thread hook = new Thread(() -> {}, "sluice-memory-hook");
+    Runtime.getRuntime().addShutdownHook(hook);
+    Runtime.getRuntime().removeShutdownHook(hook);
   }
 
   @SuppressWarnings("ReachabilityFenceUsage") // it guards nothing, it only keeps the allocation
@@ -70,10 +80,15 @@ final class OutOfMemoryExit implements Thread.UncaughtExceptionHandler {
   private void end() {
     try {
       err.write(LINE);
-    } catch (IOException e) {
+    } catch (IOException | OutOfMemoryError e) {
       // the exit code says it too
-    } finally {
-      Runtime.getRuntime().halt(Exit.OUT_OF_MEMORY); // no shutdown hooks: they need memory
+    }
+    while (true) {
+      try {
+        Runtime.getRuntime().halt(Exit.OUT_OF_MEMORY); // no shutdown hooks: they need memory
+      } catch (OutOfMemoryError e) {
+        // again, or the process stays and serves nobody
+      }
     }
   }
 }
