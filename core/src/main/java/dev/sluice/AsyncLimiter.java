@@ -206,6 +206,17 @@ public final class AsyncLimiter {
     return caught(() -> engine.reserveAsync(transactions));
   }
 
+  /**
+   * As {@link Limiter#cancel(Receipt)}.
+   *
+   * @param receipt what was taken; to be used once
+   * @return done when the tokens are back
+   */
+  @CanIgnoreReturnValue
+  public CompletionStage<Void> cancel(Receipt receipt) {
+    return caught(() -> engine.cancelAsync(receipt));
+  }
+
   private CompletionStage<Decision> one(Act act, String limit, String id, long cost) {
     return caught(
         () -> engine.decideAsync(act, Transaction.of(limits.get(), limit, id).withCost(cost)));

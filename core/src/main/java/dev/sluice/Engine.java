@@ -150,6 +150,14 @@ final class Engine {
         failure -> degraded(plan, storeException(failure), start));
   }
 
+  void cancel(Receipt receipt) {
+    var unused = ledger.charge(Act.REFUND, receipt.refunds(t -> t.quotaIn(limits.get())));
+  }
+
+  CompletionStage<Void> cancelAsync(Receipt receipt) {
+    return ledger.chargeAsync(Act.REFUND, receipt.refunds(t -> t.quotaIn(limits.get())));
+  }
+
   private Reservation reserved(Plan plan, Holding holding, long start) {
     Decision decision = plan.strictest(observed(plan, plan.decide(holding.readings()), start));
     return new Reservation(

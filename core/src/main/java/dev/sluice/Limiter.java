@@ -339,6 +339,18 @@ public final class Limiter {
   }
 
   /**
+   * Gives back what a reservation of another process took, as far as it has not been refilled
+   * since; nothing where the limit is disabled now.
+   *
+   * @param receipt what was taken; to be used once
+   * @throws StoreException if the store could not be asked; the tokens then stay spent, or were
+   *     given back, if only the answer was lost
+   */
+  public void cancel(Receipt receipt) {
+    engine.cancel(receipt);
+  }
+
+  /**
    * Leases tokens of one hot bucket, for many threads that ask for it at once.
    *
    * @param limit the limit's name

@@ -4,6 +4,7 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.Ledger.Holding;
 import dev.sluice.Outstanding.Lowering;
 import dev.sluice.Outstanding.Stretch;
+import dev.sluice.gcra.Gcra;
 import dev.sluice.gcra.Quota;
 import dev.sluice.store.StoreException;
 import java.util.ArrayList;
@@ -131,6 +132,26 @@ public final class Reservation implements AutoCloseable {
    */
   public boolean denied() {
     return decision.denied();
+  }
+
+  /**
+   * What can be given back now, for a cancellation in another process. The reservation stays as it
+   * is: whoever cancels with the receipt must not cancel the reservation too.
+   *
+   * @return no parts where nothing was taken from the store, or nothing is left of it
+   */
+  public Receipt receipt() {
+    if (decision.degraded()) {
+      return new Receipt(List.of()); // it was taken from this process's memory
+    }
+    List<Receipt.Part> parts = new ArrayList<>(taken.size());
+    for (Taken one : taken) {
+      long untilNanos = one.stretch.untilNanos();
+      if (untilNanos != Gcra.NO_TAT) {
+        parts.add(new Receipt.Part(one.transaction, one.quota.intervalNanos(), untilNanos));
+      }
+    }
+    return new Receipt(parts);
   }
 
   /**

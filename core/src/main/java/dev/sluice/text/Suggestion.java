@@ -23,7 +23,8 @@ public final class Suggestion {
     int bestDistance = Math.max(2, Math.min(found.length(), LONGEST) / 3) + 1;
     for (String candidate : known) {
       int distance = distance(found, candidate);
-      if (distance < bestDistance) {
+      boolean sharesALetter = distance < Math.max(found.length(), candidate.length());
+      if (sharesALetter && distance < bestDistance) {
         best = candidate;
         bestDistance = distance;
       }

@@ -23,6 +23,7 @@ public abstract class BucketStoreContract
         PeerRules,
         HistoryRules,
         ReservationRules,
+        ReceiptRules,
         CancelHistoryRules {
 
   /** For the test of a store to extend. */
