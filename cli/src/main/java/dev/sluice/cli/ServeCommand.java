@@ -6,12 +6,14 @@ import dev.sluice.limit.Requirement;
 import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.server.HostPort;
 import dev.sluice.server.Stores;
+import dev.sluice.server.reservation.TokenKey;
 import dev.sluice.server.service.ConfigException;
 import dev.sluice.server.service.ServerConfig;
 import dev.sluice.server.service.Service;
 import dev.sluice.store.StoreException;
 import dev.sluice.text.SafeText;
 import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -44,6 +46,7 @@ import picocli.CommandLine.Option;
     })
 final class ServeCommand implements Callable<Integer> {
 
+  private static final String TOKEN_KEY = "--token-key-file";
   private static final String USUAL_SNAPSHOT_EVERY = "1m";
   private static final int PINGS_AT_THE_START = 3;
 
@@ -143,6 +146,15 @@ final class ServeCommand implements Callable<Integer> {
       description = "How often to read that table (${DEFAULT-VALUE}).")
   private String overridesEvery = "30s";
 
+  @Option(
+      names = TOKEN_KEY,
+      paramLabel = "FILE",
+      description =
+          "A file with the secret that signs the tokens of reservations, 32 bytes or more; or set"
+              + " SLUICE_TOKEN_KEY. All servers of a fleet need the same one. Without it the server"
+              + " knows only its own tokens, until it ends.")
+  private @Nullable Path tokenKey;
+
   @Option(names = "--request-log", description = "Log each request, with the client's address.")
   private boolean requestLog;
 
@@ -178,6 +190,7 @@ final class ServeCommand implements Callable<Integer> {
             .table(table())
             .snapshot(snapshot())
             .store(storePasswords.access(store))
+            .tokenKey(tokenKey())
             .resp(resp == null ? null : address("--resp", resp));
     failureRules.applyTo(server);
     return server.build();
@@ -237,6 +250,16 @@ final class ServeCommand implements Callable<Integer> {
               .formatted(Stores.shown(store)));
     }
     return new ServerConfig.Snapshot(snapshot, every);
+  }
+
+  private @Nullable TokenKey tokenKey() {
+    String secret = Passwords.of(TOKEN_KEY, tokenKey, "SLUICE_TOKEN_KEY");
+    try {
+      return secret == null ? null : TokenKey.of(secret.getBytes(StandardCharsets.UTF_8));
+    } catch (IllegalArgumentException e) {
+      throw new InputException(
+          "%s: %s".formatted(tokenKey == null ? "SLUICE_TOKEN_KEY" : TOKEN_KEY, e.getMessage()));
+    }
   }
 
   private static Service start(ServerConfig config) {

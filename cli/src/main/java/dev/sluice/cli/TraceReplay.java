@@ -2,6 +2,7 @@ package dev.sluice.cli;
 
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
+import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.Limits;
@@ -11,8 +12,6 @@ import dev.sluice.server.wire.Mistake;
 import dev.sluice.server.wire.WireException;
 import dev.sluice.server.wire.WireReader;
 import dev.sluice.server.wire.WireRequest;
-import dev.sluice.text.SafeText;
-import dev.sluice.text.Suggestion;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
@@ -24,8 +23,6 @@ import java.util.stream.Collectors;
  */
 final class TraceReplay {
 
-  private static final List<String> OPS =
-      List.of("check", "spend", "refund", "reset", "batchSpend");
   static final String RESET = "{\"reset\":true}";
 
   private final WireReader reader = WireReader.ofTrace();
@@ -62,28 +59,27 @@ final class TraceReplay {
   }
 
   private static String said(Mistake mistake, String source, long line) {
-    String field = mistake.field() == null ? "" : mistake.field() + ": ";
-    return "%s:%s: %s%s".formatted(source, line, field, mistake.message());
+    return "%s:%s: %s".formatted(source, line, mistake);
   }
 
   private String replay(Lines lines) {
     WireRequest act = reader.read(lines.buffer(), lines.start(), lines.length());
     act.requireSound();
-    String op = op(act);
+    Act what = what(act);
     time.set(at(act));
     List<Transaction> transactions =
-        op.equals("reset")
+        what == Act.RESET
             ? act.toResets(limits, MissingDefault.ALLOW)
             : act.toTransactions(limits, MissingDefault.ALLOW);
     try {
-      return switch (op) {
-        case "check" -> line(limiter.check(transactions));
-        case "refund" -> line(limiter.refund(transactions));
-        case "reset" -> {
+      return switch (what) {
+        case CHECK -> line(limiter.check(transactions));
+        case SPEND -> line(limiter.spend(transactions));
+        case REFUND -> line(limiter.refund(transactions));
+        case RESET -> {
           limiter.reset(transactions);
           yield RESET;
         }
-        default -> line(limiter.spend(transactions));
       };
     } catch (InvalidRequestException e) {
       throw WireException.of(e, "");
@@ -109,25 +105,13 @@ final class TraceReplay {
     return at;
   }
 
-  private static String op(WireRequest act) {
-    String op = act.op();
-    if (op == null || !OPS.contains(op)) {
+  private static Act what(WireRequest act) {
+    Act what = act.act();
+    if (act.isBatch() && !"batchSpend".equals(act.op())) {
       throw new WireException(
-          "op",
-          "found %s, expected one of %s%s"
-              .formatted(
-                  op == null ? "none" : SafeText.quote(op),
-                  String.join(", ", OPS),
-                  op == null ? "" : Suggestion.didYouMean(op, OPS)));
+          "transactions", "found a batch with the op " + act.op() + ", expected the op batchSpend");
     }
-    if (op.equals("batchSpend") != act.isBatch()) {
-      throw new WireException(
-          "transactions",
-          act.isBatch()
-              ? "found a batch with the op " + op + ", expected the op batchSpend"
-              : "found no transactions, expected a list of them with the op batchSpend");
-    }
-    return op;
+    return what;
   }
 
   static String line(Decision decision) {

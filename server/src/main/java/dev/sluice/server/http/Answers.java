@@ -10,9 +10,9 @@ import com.linecorp.armeria.common.MediaType;
 import com.linecorp.armeria.common.ResponseHeaders;
 import com.linecorp.armeria.common.ResponseHeadersBuilder;
 import dev.sluice.Decision;
+import dev.sluice.server.reservation.Reservations.Held;
 import dev.sluice.server.wire.DecisionWriter;
 import dev.sluice.server.wire.Mistake;
-import dev.sluice.web.HeaderProfile;
 import dev.sluice.web.Problem;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -26,6 +26,8 @@ import org.jspecify.annotations.Nullable;
 final class Answers {
 
   private static final JsonFactory JSON = new JsonFactory();
+  static final MediaType NDJSON = MediaType.create("application", "x-ndjson");
+
   private static final MediaType PROBLEM = MediaType.parse(Problem.MEDIA_TYPE);
   private static final int USUAL_SIZE = 512;
 
@@ -36,11 +38,48 @@ final class Answers {
     void write(JsonGenerator json) throws IOException;
   }
 
-  static AggregatedHttpResponse decision(
-      Decision decision, boolean batch, HttpStatus status, HeaderProfile profile) {
-    ResponseHeadersBuilder headers = headers(status, MediaType.JSON);
-    profile.headers(decision).forEach(headers::set);
-    return of(headers, bytes(json -> DecisionWriter.write(decision, batch, json)));
+  static AggregatedHttpResponse decision(Decision decision, boolean batch, AnswerForm form) {
+    return of(headers(decision, form), bytes(json -> DecisionWriter.write(decision, batch, json)));
+  }
+
+  /** A decision that can be taken back, with what is needed for that. */
+  static AggregatedHttpResponse held(Held held, boolean batch, AnswerForm form) {
+    return of(
+        headers(held.decision(), form),
+        bytes(
+            json -> {
+              json.writeStartObject();
+              DecisionWriter.writeInto(held.decision(), batch, json);
+              if (held.token() != null) {
+                json.writeStringField("token", held.token());
+                DecisionWriter.writeSeconds("expiresInSeconds", held.life().toNanos(), json);
+              }
+              json.writeEndObject();
+            }));
+  }
+
+  private static ResponseHeadersBuilder headers(Decision decision, AnswerForm form) {
+    ResponseHeadersBuilder headers = headers(form.status(decision), MediaType.JSON);
+    form.headers().headers(decision).forEach(headers::set);
+    return headers;
+  }
+
+  /** The start of a stream of JSON objects, a line each. */
+  static ResponseHeaders stream() {
+    return headers(HttpStatus.OK, NDJSON).build();
+  }
+
+  /** A line of such a stream. */
+  static byte[] line(Body body) {
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream(USUAL_SIZE);
+    write(body, bytes);
+    bytes.write('\n');
+    return bytes.toByteArray();
+  }
+
+  /** What is wrong with a line, as a line. */
+  static byte[] line(Fault fault, int number) {
+    return line(json -> write(fault, number, json));
   }
 
   static AggregatedHttpResponse json(HttpStatus status, Body body) {
@@ -84,24 +123,28 @@ final class Answers {
   }
 
   private static HttpData body(Fault fault) {
-    return bytes(
-        json -> {
-          json.writeStartObject();
-          json.writeStringField("type", fault.typeUri());
-          json.writeStringField("title", fault.title());
-          json.writeNumberField("status", fault.status().code());
-          json.writeStringField("detail", fault.detail());
-          if (fault.field() != null) {
-            json.writeStringField("field", fault.field());
-          }
-          if (!fault.mistakes().isEmpty()) {
-            writeMistakes(fault.mistakes(), json);
-          }
-          if (fault.incident() != null) {
-            json.writeStringField("incident", fault.incident());
-          }
-          json.writeEndObject();
-        });
+    return bytes(json -> write(fault, 0, json));
+  }
+
+  private static void write(Fault fault, int line, JsonGenerator json) throws IOException {
+    json.writeStartObject();
+    json.writeStringField("type", fault.typeUri());
+    json.writeStringField("title", fault.title());
+    json.writeNumberField("status", fault.status().code());
+    json.writeStringField("detail", fault.detail());
+    if (line > 0) {
+      json.writeNumberField("line", line);
+    }
+    if (fault.field() != null) {
+      json.writeStringField("field", fault.field());
+    }
+    if (!fault.mistakes().isEmpty()) {
+      writeMistakes(fault.mistakes(), json);
+    }
+    if (fault.incident() != null) {
+      json.writeStringField("incident", fault.incident());
+    }
+    json.writeEndObject();
   }
 
   private static void writeMistakes(List<Mistake> mistakes, JsonGenerator json) throws IOException {
@@ -130,11 +173,15 @@ final class Answers {
 
   private static HttpData bytes(Body body) {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream(USUAL_SIZE);
+    write(body, bytes);
+    return HttpData.wrap(bytes.toByteArray());
+  }
+
+  private static void write(Body body, ByteArrayOutputStream bytes) {
     try (JsonGenerator json = JSON.createGenerator(bytes)) {
       body.write(json);
     } catch (IOException e) {
       throw new UncheckedIOException(e); // memory does not fail
     }
-    return HttpData.wrap(bytes.toByteArray());
   }
 }

@@ -20,6 +20,7 @@ import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.server.FailureLog;
 import dev.sluice.server.RefusedException;
 import dev.sluice.server.SluiceServer;
+import dev.sluice.server.reservation.TokenException;
 import dev.sluice.server.wire.WireException;
 import dev.sluice.store.StoreException;
 import java.util.concurrent.CompletableFuture;
@@ -29,33 +30,39 @@ import org.jspecify.annotations.Nullable;
 final class Failures implements ServerErrorHandler {
 
   static AggregatedHttpResponse answer(Throwable failure) {
+    return Answers.fault(fault(failure));
+  }
+
+  static Fault fault(Throwable failure) {
     Throwable cause = Exceptions.peel(failure);
     if (cause instanceof ContentTooLargeException) {
-      return Answers.fault(Fault.tooLarge(SluiceServer.MAX_BODY));
+      return Fault.tooLarge(SluiceServer.MAX_BODY);
     }
     if (cause instanceof HttpStatusException refused) {
-      return Answers.fault(Fault.ofStatus(refused.httpStatus(), null));
+      return Fault.ofStatus(refused.httpStatus(), null);
     }
     if (cause instanceof RefusedException refused) {
-      return Answers.fault(Fault.refused(refused));
+      return Fault.refused(refused);
     }
     if (isClients(cause)) {
-      return Answers.fault(
-          Fault.ofStatus(HttpStatus.REQUEST_TIMEOUT, "the request did not arrive as a whole"));
+      return Fault.ofStatus(HttpStatus.REQUEST_TIMEOUT, "the request did not arrive as a whole");
     }
     if (cause instanceof WireException wire) {
-      return Answers.fault(Fault.of(wire));
+      return Fault.of(wire);
     }
     if (cause instanceof InvalidRequestException invalid) {
-      return Answers.fault(Fault.of(WireException.of(invalid, "")));
+      return Fault.of(WireException.of(invalid, ""));
+    }
+    if (cause instanceof TokenException token) {
+      return Fault.ofToken(token);
     }
     if (cause instanceof StoreException store) {
-      return Answers.fault(undecided(String.valueOf(store.getMessage())));
+      return undecided(String.valueOf(store.getMessage()));
     }
     if (cause instanceof NotReadyException) {
-      return Answers.fault(Fault.notReady(String.valueOf(cause.getMessage())));
+      return Fault.notReady(String.valueOf(cause.getMessage()));
     }
-    return Answers.fault(Fault.internal(FailureLog.internal(cause)));
+    return Fault.internal(FailureLog.internal(cause));
   }
 
   /** The log names the store; the answer does not. */

@@ -1,7 +1,9 @@
 package dev.sluice.server.http;
 
 import com.linecorp.armeria.common.HttpStatus;
+import com.linecorp.armeria.common.MediaType;
 import dev.sluice.server.RefusedException;
+import dev.sluice.server.reservation.TokenException;
 import dev.sluice.server.wire.Mistake;
 import dev.sluice.server.wire.WireException;
 import java.util.List;
@@ -80,13 +82,13 @@ record Fault(
         null);
   }
 
-  static Fault wrongMediaType(@Nullable String found) {
+  static Fault wrongMediaType(@Nullable String found, MediaType expected) {
     return new Fault(
         HttpStatus.UNSUPPORTED_MEDIA_TYPE,
         "wrong-media-type",
         "Wrong media type",
-        "found %s, expected the header Content-Type: application/json"
-            .formatted(found == null ? "no Content-Type" : "Content-Type: " + found),
+        "found %s, expected the header Content-Type: %s"
+            .formatted(found == null ? "no Content-Type" : "Content-Type: " + found, expected),
         null);
   }
 
@@ -121,6 +123,25 @@ record Fault(
 
   static Fault notReady(String detail) {
     return new Fault(HttpStatus.SERVICE_UNAVAILABLE, "not-ready", "Not ready", detail, null);
+  }
+
+  /** Whoever holds a token is told why it gives nothing back; a guess looks like any other. */
+  static Fault ofToken(TokenException token) {
+    String detail = String.valueOf(token.getMessage());
+    return switch (token.reason()) {
+      case UNKNOWN ->
+          new Fault(
+              HttpStatus.NOT_FOUND, "unknown-reservation", "Unknown reservation", detail, "token");
+      case EXPIRED ->
+          new Fault(HttpStatus.GONE, "expired-reservation", "Reservation expired", detail, "token");
+      case USED ->
+          new Fault(
+              HttpStatus.CONFLICT,
+              "cancelled-reservation",
+              "Reservation cancelled already",
+              detail,
+              "token");
+    };
   }
 
   /** Internal details are not exposed. */

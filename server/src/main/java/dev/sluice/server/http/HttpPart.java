@@ -6,62 +6,66 @@ import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.limit.MissingDefault;
 import dev.sluice.server.Part;
+import dev.sluice.server.reservation.Reservations;
+import dev.sluice.server.reservation.TokenKey;
 import dev.sluice.store.BucketStore;
 
 /** The HTTP door: which path is answered by what. Immutable and thread-safe. */
 public final class HttpPart implements Part {
 
   private final Limiter limiter;
+  private final Reservations reservations;
   private final Runnable ready;
   private final MissingDefault onMissing;
 
   /**
-   * Makes the door.
+   * Makes the door of a server of its own: no other one knows the tokens of its reservations.
    *
    * @param limiter decides
    * @param store the limiter's store, asked whether it is there
    */
   public HttpPart(Limiter limiter, BucketStore store) {
-    this(limiter, store::ping);
+    this(
+        limiter,
+        new Reservations(limiter, store, TokenKey.random()),
+        store::ping,
+        MissingDefault.REFUSE);
   }
 
   /**
-   * Makes the door of a server that needs more than its store.
+   * Makes the door.
    *
    * @param limiter decides
+   * @param reservations what clients hold, by the same limiter
    * @param ready called to ask whether the server can decide now; throws a {@link
    *     NotReadyException} or a {@link dev.sluice.store.StoreException} if not; may block
-   */
-  public HttpPart(Limiter limiter, Runnable ready) {
-    this(limiter, ready, MissingDefault.REFUSE);
-  }
-
-  /**
-   * Makes the door of a server that may answer for limits that are not configured.
-   *
-   * @param limiter decides
-   * @param ready as above
    * @param onMissing whether a request for a limit that is known, and not configured, is refused
    *     like one for an unknown limit; otherwise it is allowed, and the answer says that nothing
    *     limits it
    */
-  public HttpPart(Limiter limiter, Runnable ready, MissingDefault onMissing) {
+  public HttpPart(
+      Limiter limiter, Reservations reservations, Runnable ready, MissingDefault onMissing) {
     this.limiter = limiter;
+    this.reservations = reservations;
     this.ready = ready;
     this.onMissing = onMissing;
   }
 
   @Override
   public void addTo(ServerBuilder server) {
+    Acts acts = new Acts(limiter, onMissing);
     server
         .service("/", new PageResource(MediaType.PLAIN_TEXT_UTF_8, "index.txt"))
         .service("/openapi.json", new PageResource(MediaType.JSON_UTF_8, "openapi.json"))
         .service("/healthz", HealthResource.alive())
         .service("/readyz", HealthResource.ready(ready))
-        .service("/v1/check", new ActResource(Act.CHECK, limiter, onMissing))
-        .service("/v1/spend", new ActResource(Act.SPEND, limiter, onMissing))
-        .service("/v1/refund", new ActResource(Act.REFUND, limiter, onMissing))
-        .service("/v1/reset", new ActResource(Act.RESET, limiter, onMissing))
+        .service("/v1/check", new ActResource(Act.CHECK, acts))
+        .service("/v1/spend", new ActResource(Act.SPEND, acts))
+        .service("/v1/refund", new ActResource(Act.REFUND, acts))
+        .service("/v1/reset", new ActResource(Act.RESET, acts))
+        .service("/v1/decisions", new DecisionsResource(acts))
+        .service("/v1/reservations", new ReservationsResource(acts, reservations))
+        .serviceUnder(CancelResource.UNDER, new CancelResource(reservations))
         .service("/v1/limits", new LimitsResource(limiter.limits()))
         .serviceUnder(LimitResource.UNDER, new LimitResource(limiter, onMissing))
         .errorHandler(new Failures());

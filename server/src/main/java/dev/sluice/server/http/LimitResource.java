@@ -12,10 +12,8 @@ import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.MissingDefault;
 import dev.sluice.server.wire.WireException;
-import dev.sluice.web.HeaderProfile;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
-import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.regex.Matcher;
@@ -50,7 +48,7 @@ final class LimitResource extends Resource {
   @Override
   CompletionStage<AggregatedHttpResponse> answer(
       ServiceRequestContext context, HttpRequest request) {
-    Queries.require(context, List.of());
+    AnswerForm form = AnswerForm.fixed(context);
     String rawPath = String.valueOf(context.routingContext().requestTarget().rawPath());
     Matcher path = PATH.matcher(rawPath);
     if (!path.matches()) {
@@ -65,8 +63,7 @@ final class LimitResource extends Resource {
         ? CompletableFuture.completedFuture(described(limit))
         : limiter
             .check(limit, decoded(id, "id"), 0)
-            .thenApply(
-                decision -> Answers.decision(decision, false, HttpStatus.OK, HeaderProfile.NONE));
+            .thenApply(decision -> Answers.decision(decision, false, form));
   }
 
   private AggregatedHttpResponse described(String limit) {

@@ -4,52 +4,23 @@ import com.linecorp.armeria.common.AggregatedHttpResponse;
 import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpResponse;
-import com.linecorp.armeria.server.HttpService;
-import com.linecorp.armeria.server.Route;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import org.jspecify.annotations.Nullable;
 
-/**
- * A path with one method of its own. What all paths have in common: {@code OPTIONS} lists the
- * methods, {@code HEAD} is {@code GET} without its body, any other one is refused, and whatever
- * fails becomes a problem. Thread-safe; runs on event loops, so nothing in it may block.
- */
-abstract class Resource implements HttpService {
-
-  private final HttpMethod method;
-  private final String allowed;
+/** A path whose answer is known as a whole; whatever fails becomes a problem. Thread-safe. */
+abstract class Resource extends MethodService {
 
   Resource(HttpMethod method) {
-    this.method = method;
-    this.allowed = method == HttpMethod.GET ? "GET, HEAD, OPTIONS" : method + ", OPTIONS";
+    super(method);
   }
 
   /** Answers a request of the resource's method; may throw, or fail later. */
   abstract CompletionStage<AggregatedHttpResponse> answer(
       ServiceRequestContext context, HttpRequest request);
 
-  /**
-   * Never: the library keeps a path as it was first spelled, and would show the next client's path
-   * in that spelling.
-   */
   @Override
-  public final boolean shouldCachePath(String path, @Nullable String query, Route route) {
-    return false;
-  }
-
-  @Override
-  public final HttpResponse serve(ServiceRequestContext context, HttpRequest request) {
-    HttpMethod asked = request.method();
-    if (asked == HttpMethod.OPTIONS) {
-      return Answers.methods(allowed).toHttpResponse();
-    }
-    boolean head = asked == HttpMethod.HEAD && method == HttpMethod.GET;
-    if (asked != method && !head) {
-      Fault fault = Fault.wrongMethod(asked.name(), allowed);
-      return Answers.wrongMethod(fault, allowed).toHttpResponse();
-    }
+  final HttpResponse respond(ServiceRequestContext context, HttpRequest request) {
     return HttpResponse.of(
         caught(context, request)
             .handle(

@@ -3,13 +3,15 @@ package dev.sluice.server.resp;
 import com.linecorp.armeria.common.util.Exceptions;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.server.FailureLog;
+import dev.sluice.server.reservation.TokenException;
 import dev.sluice.server.wire.WireException;
 import dev.sluice.store.StoreException;
 import java.util.concurrent.CancellationException;
 
 /**
  * Writes whatever goes wrong as an error reply. The first word is for programs: {@code ERR} for
- * what the client must change, {@code UNAVAILABLE} where the store could not decide, {@code
+ * what the client must change, {@code UNKNOWNTOKEN}, {@code EXPIREDTOKEN} or {@code USEDTOKEN} for
+ * a token that gives nothing back, {@code UNAVAILABLE} where the store could not decide, {@code
  * INTERNAL} for a fault of the server. Stateless and thread-safe.
  */
 final class Failures {
@@ -22,6 +24,8 @@ final class Failures {
     Throwable cause = Exceptions.peel(failure);
     if (cause instanceof InvalidRequestException || cause instanceof WireException) {
       writer.error("ERR", String.valueOf(cause.getMessage()));
+    } else if (cause instanceof TokenException token) {
+      writer.error(token.reason() + "TOKEN", String.valueOf(token.getMessage()));
     } else if (cause instanceof StoreException) {
       undecided(String.valueOf(cause.getMessage()), writer);
     } else if (cause instanceof CancellationException) {

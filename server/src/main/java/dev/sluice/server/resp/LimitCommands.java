@@ -26,9 +26,10 @@ import java.util.function.BiConsumer;
 final class LimitCommands {
 
   private static final String LIMIT_ID_COST = " limit id [cost]";
+  private static final int COST = 3;
   private static final int ARGUMENTS_OF_ONE = 4;
   private static final int FIRST_OF_BATCH = 2;
-  private static final int FIELDS = 6;
+  static final int FIELDS = 6;
   private static final BiConsumer<Decision, ReplyWriter> ONE = LimitCommands::writeOne;
   private static final BiConsumer<Decision, ReplyWriter> BATCH = LimitCommands::writeBatch;
 
@@ -68,13 +69,22 @@ final class LimitCommands {
 
   private void one(Act act, Request request, Session session) {
     try {
-      Long cost = request.count() == 4 ? cost(request, 3) : null;
-      WireTransaction wire =
-          new WireTransaction(text(request, 1, "limit"), text(request, 2, "id"), cost, null);
-      decide(act, WireRequest.of(wire), ONE, session);
+      decide(act, single(request), ONE, session);
     } catch (WireException e) {
       session.replies().error("ERR", everything(e));
     }
+  }
+
+  /** A limit, an id, and perhaps a cost. */
+  private static WireRequest single(Request request) {
+    Long cost = request.count() > COST ? cost(request, COST) : null;
+    return WireRequest.of(
+        new WireTransaction(text(request, 1, "limit"), text(request, 2, "id"), cost, null));
+  }
+
+  /** The transaction of a command that starts as the others of one transaction do. */
+  List<Transaction> transaction(Request request) {
+    return single(request).toTransactions(limiter.limits().get(), onMissing);
   }
 
   private void batch(Request request, Session session) {
@@ -144,7 +154,7 @@ final class LimitCommands {
     return cost.getAsLong();
   }
 
-  private static String text(Request request, int index, String what) {
+  static String text(Request request, int index, String what) {
     try {
       return StandardCharsets.UTF_8
           .newDecoder()
@@ -156,7 +166,7 @@ final class LimitCommands {
   }
 
   /** One line with all mistakes. */
-  private static String everything(WireException e) {
+  static String everything(WireException e) {
     List<String> mistakes = new ArrayList<>();
     e.mistakes().forEach(mistake -> mistakes.add(mistake.toString()));
     int more = e.count() - mistakes.size();
@@ -179,7 +189,7 @@ final class LimitCommands {
     }
   }
 
-  private static void writeFields(Decision decision, ReplyWriter writer) {
+  static void writeFields(Decision decision, ReplyWriter writer) {
     writer.text("allowed");
     writer.flag(decision.allowed());
     writer.text("limited");

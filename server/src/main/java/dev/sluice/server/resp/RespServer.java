@@ -7,6 +7,7 @@ import dev.sluice.Limiter;
 import dev.sluice.limit.MissingDefault;
 import dev.sluice.server.AddressException;
 import dev.sluice.server.Traffic;
+import dev.sluice.server.reservation.Reservations;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -63,10 +64,12 @@ public final class RespServer implements AutoCloseable {
    *
    * @param address where it listens; port 0 for any free one
    * @param limiter decides
+   * @param reservations what clients hold, by the same limiter
    * @return a builder
    */
-  public static Builder builder(InetSocketAddress address, Limiter limiter) {
-    return new Builder(address, limiter);
+  public static Builder builder(
+      InetSocketAddress address, Limiter limiter, Reservations reservations) {
+    return new Builder(address, limiter, reservations);
   }
 
   /**
@@ -90,14 +93,16 @@ public final class RespServer implements AutoCloseable {
   public static final class Builder {
     private final InetSocketAddress address;
     private final Limiter limiter;
+    private final Reservations reservations;
     private MissingDefault onMissing = MissingDefault.REFUSE;
     private Duration idleTimeout = IDLE_TIMEOUT;
     private String version = "unknown";
     private @Nullable MeterRegistry registry;
 
-    private Builder(InetSocketAddress address, Limiter limiter) {
+    private Builder(InetSocketAddress address, Limiter limiter, Reservations reservations) {
       this.address = address;
       this.limiter = limiter;
+      this.reservations = reservations;
     }
 
     /**
@@ -203,7 +208,9 @@ public final class RespServer implements AutoCloseable {
       this.idleNanos = builder.idleTimeout.toNanos();
       ConnectionCommands connection = new ConnectionCommands(builder.version, this::statistics);
       List<Command> all = new ArrayList<>(new ThrottleCommands(builder.limiter.async()).all());
-      all.addAll(new LimitCommands(builder.limiter, builder.onMissing).all());
+      LimitCommands limits = new LimitCommands(builder.limiter, builder.onMissing);
+      all.addAll(limits.all());
+      all.addAll(new ReservationCommands(limits, builder.reservations).all());
       all.addAll(connection.all());
       this.commands = new CommandTable(all);
       connection.table(commands);

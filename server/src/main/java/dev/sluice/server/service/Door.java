@@ -3,6 +3,7 @@ package dev.sluice.server.service;
 import dev.sluice.Limiter;
 import dev.sluice.limit.MissingDefault;
 import dev.sluice.server.Traffic;
+import dev.sluice.server.reservation.Reservations;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.net.InetSocketAddress;
 
@@ -26,6 +27,7 @@ public interface Door {
    * What a door answers with. Thread-safe.
    *
    * @param limiter decides, by the limits that {@link Limiter#limits} holds
+   * @param reservations what clients hold, by the same limiter
    * @param meters takes the door's meters
    * @param ready throws a {@link dev.sluice.server.http.NotReadyException} or a {@link
    *     dev.sluice.store.StoreException} if the service cannot decide now; may block
@@ -34,6 +36,7 @@ public interface Door {
    */
   record Room(
       Limiter limiter,
+      Reservations reservations,
       MeterRegistry meters,
       Runnable ready,
       MissingDefault onMissing,

@@ -21,7 +21,7 @@ final class HttpDoor implements Door {
   public Open open(Room room) {
     SluiceServer.Builder server =
         SluiceServer.builder(settings.address())
-            .part(new HttpPart(room.limiter(), room.ready(), room.onMissing()))
+            .part(new HttpPart(room.limiter(), room.reservations(), room.ready(), room.onMissing()))
             .part(metrics)
             .traffic(room.traffic())
             .requestLog(settings.requestLog());

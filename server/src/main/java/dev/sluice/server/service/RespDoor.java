@@ -15,7 +15,7 @@ final class RespDoor implements Door {
   @Override
   public Open open(Room room) {
     RespServer.Builder server =
-        RespServer.builder(address, room.limiter())
+        RespServer.builder(address, room.limiter(), room.reservations())
             .onMissing(room.onMissing())
             .registry(room.meters());
     String version = RespDoor.class.getPackage().getImplementationVersion();

@@ -5,6 +5,7 @@ import dev.sluice.FailureRule;
 import dev.sluice.limit.MissingDefault;
 import dev.sluice.limit.Requirement;
 import dev.sluice.server.StoreAccess;
+import dev.sluice.server.reservation.TokenKey;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -32,6 +33,7 @@ public final class ServerConfig {
   private final MissingDefault onMissing;
   private final Http http;
   private final @Nullable InetSocketAddress resp;
+  private final TokenKey tokenKey;
 
   private ServerConfig(Builder builder) {
     this.files = builder.files;
@@ -44,6 +46,7 @@ public final class ServerConfig {
     this.onMissing = builder.onMissing;
     this.http = builder.http;
     this.resp = builder.resp;
+    this.tokenKey = builder.tokenKey == null ? TokenKey.random() : builder.tokenKey;
   }
 
   /**
@@ -154,6 +157,10 @@ public final class ServerConfig {
     return resp;
   }
 
+  TokenKey tokenKey() {
+    return tokenKey;
+  }
+
   /** Makes a {@link ServerConfig}. Not thread-safe. */
   public static final class Builder {
     private final Http http;
@@ -166,6 +173,7 @@ public final class ServerConfig {
     private final List<Requirement> required = new ArrayList<>();
     private MissingDefault onMissing = MissingDefault.REFUSE;
     private @Nullable InetSocketAddress resp;
+    private @Nullable TokenKey tokenKey;
 
     private Builder(Http http) {
       this.http = http;
@@ -279,6 +287,19 @@ public final class ServerConfig {
     @CanIgnoreReturnValue
     public Builder resp(@Nullable InetSocketAddress address) {
       this.resp = address;
+      return this;
+    }
+
+    /**
+     * Sets the key of the tokens of reservations, which all servers of a fleet share; one of its
+     * own if not called.
+     *
+     * @param key the key, null for one of its own
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder tokenKey(@Nullable TokenKey key) {
+      this.tokenKey = key;
       return this;
     }
 

@@ -8,6 +8,7 @@ import dev.sluice.micrometer.RedisMetrics;
 import dev.sluice.server.Stores;
 import dev.sluice.server.Traffic;
 import dev.sluice.server.http.MetricsPart;
+import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.service.ServerConfig.Files;
 import dev.sluice.server.service.ServerConfig.Snapshot;
 import dev.sluice.store.BucketStore;
@@ -82,7 +83,9 @@ public final class Service implements AutoCloseable {
           table.requireReady();
         };
     Limiter limiter = limiter(config, table.limits(), store, metrics);
-    Door.Room room = new Door.Room(limiter, meters, ready, config.onMissing(), Traffic.usual());
+    Reservations reservations = new Reservations(limiter, store, config.tokenKey());
+    Door.Room room =
+        new Door.Room(limiter, reservations, meters, ready, config.onMissing(), Traffic.usual());
     Doors doors = new Doors();
     started.add(doors::close);
     for (Door door : doors(config, metrics)) {

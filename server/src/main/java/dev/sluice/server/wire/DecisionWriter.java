@@ -25,6 +25,20 @@ public final class DecisionWriter {
   public static void write(Decision decision, boolean batch, JsonGenerator json)
       throws IOException {
     json.writeStartObject();
+    writeInto(decision, batch, json);
+    json.writeEndObject();
+  }
+
+  /**
+   * Writes the same fields into the current object.
+   *
+   * @param decision the decision
+   * @param batch whether it is the decision of a batch
+   * @param json where they go
+   * @throws IOException if the target throws it
+   */
+  public static void writeInto(Decision decision, boolean batch, JsonGenerator json)
+      throws IOException {
     writeFields(batch ? decision : ofOne(decision), json);
     if (batch) {
       json.writeArrayFieldStart("decisions");
@@ -35,7 +49,6 @@ public final class DecisionWriter {
       }
       json.writeEndArray();
     }
-    json.writeEndObject();
   }
 
   /**
@@ -75,15 +88,33 @@ public final class DecisionWriter {
     }
   }
 
+  /**
+   * Writes what a reset answers.
+   *
+   * @param json where it goes
+   * @throws IOException if the target throws it
+   */
+  public static void writeReset(JsonGenerator json) throws IOException {
+    json.writeStartObject();
+    json.writeBooleanField("reset", true);
+    json.writeEndObject();
+  }
+
   /** Writes a time in whole nanoseconds, for arithmetic, and in seconds, for people. */
   private static void writeTime(String field, long nanos, JsonGenerator json) throws IOException {
     json.writeNumberField(field + "Nanos", nanos);
     writeSeconds(field + "Seconds", nanos, json);
   }
 
-  /** Writes all digits and no exponent: 28800, 0.05. */
-  private static void writeSeconds(String field, long nanos, JsonGenerator json)
-      throws IOException {
+  /**
+   * Writes a time in seconds, with all digits and no exponent: 28800, 0.05.
+   *
+   * @param field its name
+   * @param nanos the time
+   * @param json where it goes
+   * @throws IOException if the target throws it
+   */
+  public static void writeSeconds(String field, long nanos, JsonGenerator json) throws IOException {
     json.writeFieldName(field);
     json.writeNumber(Seconds.format(nanos));
   }

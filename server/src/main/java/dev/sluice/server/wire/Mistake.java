@@ -15,4 +15,10 @@ public record Mistake(@Nullable String field, String message, boolean unknownLim
   Mistake(@Nullable String field, String message) {
     this(field, message, false);
   }
+
+  /** As one line for people. */
+  @Override
+  public String toString() {
+    return field == null ? message : field + ": " + message;
+  }
 }

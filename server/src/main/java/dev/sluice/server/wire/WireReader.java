@@ -29,6 +29,8 @@ public final class WireReader {
 
   private static final List<String> TRANSACTION_FIELDS = List.of("limit", "id", "cost", "kind");
   private static final List<String> HTTP_FIELDS = List.of("limit", "id", "cost", "transactions");
+  private static final List<String> STREAM_FIELDS =
+      List.of("op", "limit", "id", "cost", "transactions");
   private static final List<String> TRACE_FIELDS =
       List.of("at", "op", "limit", "id", "cost", "transactions");
 
@@ -61,6 +63,15 @@ public final class WireReader {
    */
   public static WireReader ofHttp() {
     return new WireReader(HTTP_FIELDS);
+  }
+
+  /**
+   * A reader of the lines of a stream of acts.
+   *
+   * @return a reader of the same, with {@code op}
+   */
+  public static WireReader ofStream() {
+    return new WireReader(STREAM_FIELDS);
   }
 
   /**

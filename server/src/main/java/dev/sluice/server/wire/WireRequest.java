@@ -1,11 +1,17 @@
 package dev.sluice.server.wire;
 
+import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.MissingDefault;
+import dev.sluice.text.SafeText;
+import dev.sluice.text.Suggestion;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -14,6 +20,9 @@ import org.jspecify.annotations.Nullable;
  * thrown together with those that the look-up finds. Not thread-safe.
  */
 public final class WireRequest {
+
+  private static final String BATCH_SPEND = "batchSpend";
+  private static final Map<String, Act> ACTS = acts();
 
   /** The most transactions of a batch. */
   public static final int MOST_TRANSACTIONS = 1000;
@@ -74,6 +83,30 @@ public final class WireRequest {
    */
   public @Nullable String op() {
     return op;
+  }
+
+  /**
+   * Returns the act that {@link #op} names.
+   *
+   * @return the act; {@code batchSpend}, the word of traces for several transactions, is a spend
+   * @throws WireException for no word, another one, or {@code batchSpend} without transactions
+   */
+  public Act act() {
+    Act act = op == null ? null : ACTS.get(op);
+    if (act == null) {
+      throw new WireException(
+          "op",
+          "found %s, expected one of %s%s"
+              .formatted(
+                  op == null ? "none" : SafeText.quote(op),
+                  String.join(", ", ACTS.keySet()),
+                  op == null ? "" : Suggestion.didYouMean(op, List.copyOf(ACTS.keySet()))));
+    }
+    if (BATCH_SPEND.equals(op) && !isBatch()) {
+      throw new WireException(
+          "transactions", "found no transactions, expected a list of them with the op batchSpend");
+    }
+    return act;
   }
 
   /**
@@ -182,5 +215,14 @@ public final class WireRequest {
       wire.requireNoCostOrKind(path, mistakes);
     }
     return wire.toTransaction(limits, onMissing, path, mistakes);
+  }
+
+  private static Map<String, Act> acts() {
+    Map<String, Act> acts = new LinkedHashMap<>();
+    for (Act act : Act.values()) {
+      acts.put(act.name().toLowerCase(Locale.ROOT), act);
+    }
+    acts.put(BATCH_SPEND, Act.SPEND);
+    return Collections.unmodifiableMap(acts);
   }
 }

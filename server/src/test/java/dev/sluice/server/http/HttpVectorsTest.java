@@ -9,45 +9,92 @@ import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.ManualTime;
 import dev.sluice.testkit.Vectors;
 import dev.sluice.yaml.LimitFiles;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
+/** The recorded trace over HTTP: act by act, and as streams of acts. */
 final class HttpVectorsTest {
 
-  @Test
-  void trace_overHttp_isDecidedAsRecorded(@TempDir Path folder) throws Exception {
+  private final List<String> trace = Vectors.lines("gcra/trace.jsonl");
+  private final List<String> decisions = Vectors.lines("gcra/decisions.jsonl");
+  private final ManualTime time = new ManualTime();
+  private Limits limits;
+
+  @BeforeEach
+  void load(@TempDir Path folder) throws Exception {
     Path defaults = Files.writeString(folder.resolve("d.yml"), Vectors.text("gcra/defaults.yml"));
     Path overrides = Files.writeString(folder.resolve("o.yml"), Vectors.text("gcra/overrides.yml"));
-    Limits limits = LimitFiles.builder().defaults(defaults).overrides(overrides).build().load();
-    List<String> trace = Vectors.lines("gcra/trace.jsonl");
-    List<String> decisions = Vectors.lines("gcra/decisions.jsonl");
-    ManualTime time = new ManualTime();
+    limits = LimitFiles.builder().defaults(defaults).overrides(overrides).build().load();
+  }
 
+  private ObjectNode act(int line) throws Exception {
+    return (ObjectNode) TestServer.JSON.readTree(trace.get(line));
+  }
+
+  private void assertRecorded(int line, JsonNode answer) throws Exception {
+    JsonNode recorded = TestServer.JSON.readTree(decisions.get(line));
+    boolean limited = answer.path("limited").asBoolean(true); // a reset says nothing of it
+    for (var field : recorded.properties()) {
+      if (!limited && field.getKey().equals("remaining")) {
+        // No number stands for "no limit" over HTTP.
+        assertThat(field.getValue().longValue()).isEqualTo(Long.MAX_VALUE);
+        assertThat(answer.has("remaining")).isFalse();
+        continue;
+      }
+      assertThat((Object) answer.get(field.getKey()))
+          .as("line %d: %s of %s", line + 1, field.getKey(), answer)
+          .isEqualTo(field.getValue());
+    }
+  }
+
+  @Test
+  void trace_overHttp_isDecidedAsRecorded() throws Exception {
     try (BucketStore store = BucketStore.inMemory(time);
         TestServer server = new TestServer(limits, store)) {
       for (int i = 0; i < trace.size(); i++) {
-        ObjectNode act = (ObjectNode) TestServer.JSON.readTree(trace.get(i));
+        ObjectNode act = act(i);
         time.set(act.remove("at").longValue());
         String op = act.remove("op").textValue();
         String path = "/v1/" + (op.equals("batchSpend") ? "spend" : op);
 
-        JsonNode answer = TestServer.json(server.post(path, act.toString()));
+        assertRecorded(i, TestServer.json(server.post(path, act.toString())));
+      }
+    }
+  }
 
-        JsonNode recorded = TestServer.JSON.readTree(decisions.get(i));
-        boolean limited = answer.path("limited").asBoolean(true); // a reset says nothing of it
-        for (var field : recorded.properties()) {
-          if (!limited && field.getKey().equals("remaining")) {
-            // No number stands for "no limit" over HTTP.
-            assertThat(field.getValue().longValue()).isEqualTo(Long.MAX_VALUE);
-            assertThat(answer.has("remaining")).isFalse();
-            continue;
-          }
-          assertThat((Object) answer.get(field.getKey()))
-              .as("line %d: %s of %s", i + 1, field.getKey(), answer)
-              .isEqualTo(field.getValue());
+  /** Acts of one moment are one stream: the clock of the test stands still meanwhile. */
+  @Test
+  void trace_asStreams_isDecidedAsRecorded() throws Exception {
+    try (BucketStore store = BucketStore.inMemory(time);
+        TestServer server = new TestServer(limits, store)) {
+      int next = 0;
+      while (next < trace.size()) {
+        long at = act(next).get("at").longValue();
+        time.set(at);
+        List<String> lines = new ArrayList<>();
+        for (int i = next; i < trace.size() && act(i).get("at").longValue() == at; i++) {
+          ObjectNode act = act(i);
+          act.remove("at");
+          lines.add(act.toString());
+        }
+        HttpResponse<String> answers =
+            server.send(
+                "POST",
+                "/v1/decisions",
+                BodyPublishers.ofString(String.join("\n", lines)),
+                "application/x-ndjson");
+
+        List<String> said = answers.body().lines().toList();
+        assertThat(said).hasSameSizeAs(lines);
+        for (String one : said) {
+          assertRecorded(next++, TestServer.JSON.readTree(one));
         }
       }
     }

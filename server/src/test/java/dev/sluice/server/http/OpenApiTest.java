@@ -75,9 +75,26 @@ final class OpenApiTest {
         .get("paths")
         .fieldNames()
         .forEachRemaining(
-            path -> described.add(path.replace("{name}", "NAME").replace("{id}", "ID")));
+            path ->
+                described.add(
+                    path.replace("{name}", "NAME")
+                        .replace("{id}", "ID")
+                        .replace("{token}", "TOKEN")));
     described.remove("/"); // the index itself
     assertThat(listed).isEqualTo(described);
+  }
+
+  @Test
+  void cancellation_isAsTheDocumentSays() {
+    String held = "{\"limit\":\"ApiCallsPerKey\",\"id\":\"cancelled\"}";
+    String token = TestServer.json(server.post("/v1/reservations", held)).get("token").textValue();
+    for (int status : new int[] {200, 409}) {
+      HttpResponse<String> answer =
+          server.send(
+              "POST", "/v1/reservations/" + token + "/cancel", BodyPublishers.noBody(), null);
+      assertThat(answer.statusCode()).isEqualTo(status);
+      assertDescribed("/v1/reservations/{token}/cancel", answer);
+    }
   }
 
   @ParameterizedTest
@@ -117,6 +134,13 @@ final class OpenApiTest {
         "POST | /v1/reset | /v1/reset | {'limit':'ApiCallsPerKey','id':'a','cost':1}",
         "POST | /v1/spend | /v1/spend | {'transactions':[{'limit':'Nope'},{},7,{'cost':-1,'x':[{}]}]}",
         "PUT | /v1/spend | /v1/spend | {}",
+        "POST | /v1/reservations | /v1/reservations | {'limit':'ApiCallsPerKey','id':'held'}",
+        "POST | /v1/reservations | /v1/reservations | {'limit':'ApiCallsPerKey','id':'slow','cost':2}",
+        "POST | /v1/reservations | /v1/reservations?status=429 | {'limit':'ApiCallsPerKey','id':'slow','cost':2}",
+        "POST | /v1/reservations | /v1/reservations | {'transactions':[{'limit':'ApiCallsPerKey','id':'held'}]}",
+        "POST | /v1/reservations | /v1/reservations?expires=2d | {'limit':'ApiCallsPerKey','id':'held'}",
+        "POST | /v1/reservations/{token}/cancel | /v1/reservations/x/cancel | {}",
+        "POST | /v1/decisions | /v1/decisions | {}",
       })
   void answer_isAsTheDocumentSays(String method, String path, String request, String body) {
     HttpResponse<String> answer =
@@ -128,6 +152,10 @@ final class OpenApiTest {
                 BodyPublishers.ofString(body.replace('\'', '"')),
                 "application/json");
 
+    assertDescribed(path, answer);
+  }
+
+  private static void assertDescribed(String path, HttpResponse<String> answer) {
     JsonNode item = document.json().get("paths").get(path);
     assertThat(item).as("the path %s", path).isNotNull();
     JsonNode operation = item.elements().next(); // each path has one method of its own

@@ -7,6 +7,8 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.MissingDefault;
+import dev.sluice.server.reservation.Reservations;
+import dev.sluice.server.reservation.TokenKey;
 import dev.sluice.server.resp.RespClient.Failure;
 import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.ManualTime;
@@ -14,6 +16,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
@@ -211,6 +214,50 @@ final class RespServerTest {
   }
 
   @Test
+  void reservation_isCancelledByItsToken_once() {
+    assertThat(client.call("HELLO", "3")).isInstanceOf(Map.class);
+    Map<?, ?> held =
+        (Map<?, ?>) client.call("SLUICE.RESERVE", "LoginsPerIPAddress", "192.0.2.7", "4", "30s");
+    assertThat(held.get("allowed")).isEqualTo(true);
+    assertThat(held.get("remaining")).isEqualTo(6L);
+    assertThat(held.get("expiresInNanos")).isEqualTo(30_000_000_000L);
+    String token = String.valueOf(held.get("token"));
+
+    assertThat(client.call("SLUICE.CANCEL", token)).isEqualTo("OK");
+
+    assertThat(client.call("SLUICE.CANCEL", token))
+        .isEqualTo(new Failure("USEDTOKEN the token was cancelled already"));
+    Map<?, ?> state =
+        (Map<?, ?>) client.call("SLUICE.CHECK", "LoginsPerIPAddress", "192.0.2.7", "0");
+    assertThat(state.get("remaining")).isEqualTo(10L);
+  }
+
+  @Test
+  void reservation_thatIsDenied_hasNoToken() {
+    Map<Object, Object> held = new HashMap<>();
+    List<?> reply =
+        (List<?>) client.call("SLUICE.RESERVE", "LoginsPerIPAddress", "192.0.2.7", "10");
+    assertThat(reply).hasSize(16);
+    reply = (List<?>) client.call("SLUICE.RESERVE", "LoginsPerIPAddress", "192.0.2.7");
+    for (int i = 0; i < reply.size(); i += 2) {
+      held.put(reply.get(i), reply.get(i + 1));
+    }
+    assertThat(held).containsEntry("allowed", 0L).containsEntry("token", null);
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "SLUICE.RESERVE LoginsPerIPAddress 192.0.2.7 1 2d | ERR expires: found 48h0m0s, expected a time from 1s to 24h0m0s",
+        "SLUICE.RESERVE Nope 192.0.2.7 | ERR limit: no limit has the name \"Nope\"",
+        "SLUICE.CANCEL x | UNKNOWNTOKEN no server with this key has made the token; give all servers of a fleet the same --token-key-file",
+      })
+  void reservation_withAMistake_isRefused(String command, String error) {
+    assertThat(client.call(command.split(" "))).isEqualTo(new Failure(error));
+  }
+
+  @Test
   void batch_isAllOrNothing_withTheDecisionOfEach() {
     assertThat(client.call("HELLO", "3")).isInstanceOf(Map.class);
     Object batch =
@@ -321,12 +368,13 @@ final class RespServerTest {
   }
 
   private static List<Command> commands() {
-    List<Command> all =
-        new ArrayList<>(
-            new ThrottleCommands(Limiter.of(limits(), BucketStore.inMemory()).async()).all());
+    BucketStore store = BucketStore.inMemory();
+    Limiter limiter = Limiter.of(limits(), store);
+    LimitCommands limits = new LimitCommands(limiter, MissingDefault.REFUSE);
+    List<Command> all = new ArrayList<>(new ThrottleCommands(limiter.async()).all());
+    all.addAll(limits.all());
     all.addAll(
-        new LimitCommands(Limiter.of(limits(), BucketStore.inMemory()), MissingDefault.REFUSE)
-            .all());
+        new ReservationCommands(limits, new Reservations(limiter, store, TokenKey.random())).all());
     all.addAll(new ConnectionCommands("", () -> "").all());
     return all;
   }

@@ -5,6 +5,8 @@ import dev.sluice.limit.Limits;
 import dev.sluice.server.SluiceServer;
 import dev.sluice.server.Traffic;
 import dev.sluice.server.http.HttpPart;
+import dev.sluice.server.reservation.Reservations;
+import dev.sluice.server.reservation.TokenKey;
 import dev.sluice.store.BucketStore;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -29,7 +31,9 @@ final class TestRespServer implements AutoCloseable {
             .part(new HttpPart(limiter, store))
             .traffic(traffic)
             .start();
-    this.resp = RespServer.builder(anyPort(), limiter).version("1.2.3").start(traffic);
+    Reservations reservations = new Reservations(limiter, store, TokenKey.random());
+    this.resp =
+        RespServer.builder(anyPort(), limiter, reservations).version("1.2.3").start(traffic);
   }
 
   private static InetSocketAddress anyPort() {

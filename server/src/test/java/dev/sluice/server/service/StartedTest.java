@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.Limiter;
 import dev.sluice.limit.MissingDefault;
 import dev.sluice.server.Traffic;
+import dev.sluice.server.reservation.Reservations;
+import dev.sluice.server.reservation.TokenKey;
 import dev.sluice.store.BucketStore;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.net.InetSocketAddress;
@@ -36,9 +38,12 @@ class StartedTest {
   @Test
   void doors_areAllUnready_beforeTheFirstIsClosed() {
     Doors doors = new Doors();
+    BucketStore store = BucketStore.inMemory();
+    Limiter limiter = Limiter.of(SampleLimits.make(), store);
     Door.Room room =
         new Door.Room(
-            Limiter.of(SampleLimits.make(), BucketStore.inMemory()),
+            limiter,
+            new Reservations(limiter, store, TokenKey.random()),
             new SimpleMeterRegistry(),
             () -> {},
             MissingDefault.REFUSE,

@@ -1,0 +1,72 @@
+package dev.sluice.server.http;
+
+import com.linecorp.armeria.common.HttpStatus;
+import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.Decision;
+import dev.sluice.server.wire.WireException;
+import dev.sluice.text.Suggestion;
+import dev.sluice.web.HeaderProfile;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * In which form a client wants to be answered: the query of a request for a decision. Immutable.
+ *
+ * @param denied the status of a denial: 200, unless the caller is a proxy that understands nothing
+ *     but a status
+ * @param headers which headers tell the decision once more, for callers that pass them on
+ */
+record AnswerForm(HttpStatus denied, HeaderProfile headers) {
+
+  private static final String STATUS = "status";
+  private static final String HEADERS = "headers";
+  private static final List<String> FAMILIES = List.of("none", "ietf", "legacy", "github");
+
+  /**
+   * Reads the query.
+   *
+   * @param more other parameters that the resource has
+   */
+  static AnswerForm of(ServiceRequestContext context, String... more) {
+    List<String> known = new ArrayList<>(List.of(STATUS, HEADERS));
+    known.addAll(List.of(more));
+    Queries.require(context, known);
+    return new AnswerForm(
+        status(context.queryParams().get(STATUS, "200")),
+        headers(context.queryParams().get(HEADERS, "none")));
+  }
+
+  /** The form of an answer that has one form only; no query is allowed. */
+  static AnswerForm fixed(ServiceRequestContext context) {
+    Queries.require(context, List.of());
+    return new AnswerForm(HttpStatus.OK, HeaderProfile.NONE);
+  }
+
+  HttpStatus status(Decision decision) {
+    return decision.denied() ? denied : HttpStatus.OK;
+  }
+
+  private static HttpStatus status(String wanted) {
+    return switch (wanted) {
+      case "200" -> HttpStatus.OK;
+      case "429" -> HttpStatus.TOO_MANY_REQUESTS;
+      default ->
+          throw new WireException(
+              STATUS, "found another value, expected 200 or 429, the status of a denial");
+    };
+  }
+
+  private static HeaderProfile headers(String wanted) {
+    return switch (wanted) {
+      case "none" -> HeaderProfile.NONE;
+      case "ietf" -> HeaderProfile.IETF;
+      case "legacy" -> HeaderProfile.LEGACY;
+      case "github" -> HeaderProfile.GITHUB;
+      default ->
+          throw new WireException(
+              HEADERS,
+              "found another family of headers, expected one of %s%s"
+                  .formatted(String.join(", ", FAMILIES), Suggestion.didYouMean(wanted, FAMILIES)));
+    };
+  }
+}

@@ -1,0 +1,25 @@
+package dev.sluice.server.http;
+
+import com.linecorp.armeria.common.HttpHeaderNames;
+import com.linecorp.armeria.common.HttpRequest;
+import com.linecorp.armeria.common.MediaType;
+import org.jspecify.annotations.Nullable;
+
+/** In which form bodies are accepted. Stateless. */
+final class Bodies {
+
+  private static final String IDENTITY = "identity";
+
+  private Bodies() {}
+
+  /** What is wrong with the way in which the body is written; null if nothing is. */
+  static @Nullable Fault unreadable(HttpRequest request, MediaType expected) {
+    MediaType type = request.contentType();
+    if (type == null || !type.is(expected.withoutParameters())) {
+      return Fault.wrongMediaType(
+          request.headers().get(HttpHeaderNames.CONTENT_TYPE), expected.withoutParameters());
+    }
+    String encoding = request.headers().get(HttpHeaderNames.CONTENT_ENCODING, IDENTITY);
+    return encoding.equalsIgnoreCase(IDENTITY) ? null : Fault.wrongEncoding(encoding);
+  }
+}

@@ -1,0 +1,138 @@
+package dev.sluice.server.http;
+
+import com.linecorp.armeria.common.HttpData;
+import com.linecorp.armeria.common.HttpResponseWriter;
+import dev.sluice.Decision;
+import dev.sluice.server.wire.DecisionWriter;
+import dev.sluice.server.wire.WireReader;
+import dev.sluice.server.wire.WireRequest;
+import java.io.ByteArrayOutputStream;
+import java.util.ArrayDeque;
+import java.util.Optional;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/*
+ * Lines are sent to the store in their order, up to MOST_UNDER_WAY at a time, and each is answered
+ * as soon as it and all lines before it are decided. The next piece is written when the client has
+ * read the one before, so a client that does not read holds one piece, and spends no more.
+ */
+
+/** The acts of one request, one a line. Belongs to one event loop. */
+final class DecisionStream {
+
+  private static final int MOST_UNDER_WAY = 64;
+  private static final int PIECE_BYTES = 16 << 10;
+  private static final WireReader READER = WireReader.ofStream();
+
+  private final Acts acts;
+  private final byte[] lines;
+  private final HttpResponseWriter response;
+  private final Executor loop;
+  private final Queue<CompletableFuture<byte[]>> underWay = new ArrayDeque<>();
+  private final ByteArrayOutputStream piece = new ByteArrayOutputStream();
+  private final AtomicBoolean told = new AtomicBoolean();
+  private boolean reading;
+  private int start;
+  private int number;
+
+  DecisionStream(Acts acts, byte[] lines, HttpResponseWriter response, Executor loop) {
+    this.acts = acts;
+    this.lines = lines;
+    this.response = response;
+    this.loop = loop;
+  }
+
+  /** Sends, collects and writes whatever can be now. */
+  void advance() {
+    told.set(false); // before the look: what is decided from now on tells again
+    if (reading || !response.isOpen()) {
+      return; // a client that went away decides nothing more
+    }
+    while (piece.size() < PIECE_BYTES) {
+      send();
+      CompletableFuture<byte[]> next = underWay.peek();
+      if (next == null || !next.isDone()) {
+        break;
+      }
+      piece.writeBytes(underWay.remove().join());
+    }
+    if (piece.size() > 0) {
+      write();
+    } else if (underWay.isEmpty()) {
+      response.close();
+    }
+  }
+
+  private void send() {
+    while (underWay.size() < MOST_UNDER_WAY && start < lines.length) {
+      int end = start;
+      while (end < lines.length && lines[end] != '\n') {
+        end++;
+      }
+      number++;
+      if (!isBlank(start, end)) {
+        CompletableFuture<byte[]> answer = answer(start, end - start, number);
+        underWay.add(answer);
+        var unused = answer.thenRun(this::tell);
+      }
+      start = end + 1;
+    }
+  }
+
+  /** Many may be decided at once: the event loop is told once. */
+  private void tell() {
+    if (told.compareAndSet(false, true)) {
+      loop.execute(this::advance);
+    }
+  }
+
+  private void write() {
+    reading = true;
+    response.write(HttpData.wrap(piece.toByteArray()));
+    piece.reset();
+    var unused =
+        response
+            .whenConsumed()
+            .thenRunAsync(
+                () -> {
+                  reading = false;
+                  advance();
+                },
+                loop);
+  }
+
+  private boolean isBlank(int from, int to) {
+    for (int i = from; i < to; i++) {
+      if (lines[i] != ' ' && lines[i] != '\t' && lines[i] != '\r') {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** Never fails: a line that cannot be decided has an answer that says why. */
+  private CompletableFuture<byte[]> answer(int offset, int length, int line) {
+    try {
+      WireRequest wire = READER.read(lines, offset, length);
+      wire.requireSound();
+      return acts.send(wire.act(), wire)
+          .handle(
+              (decision, failure) ->
+                  failure == null
+                      ? line(decision, wire.isBatch())
+                      : Answers.line(Failures.fault(failure), line))
+          .toCompletableFuture();
+    } catch (RuntimeException e) {
+      return CompletableFuture.completedFuture(Answers.line(Failures.fault(e), line));
+    }
+  }
+
+  private static byte[] line(Optional<Decision> decision, boolean batch) {
+    return decision.isPresent()
+        ? Answers.line(json -> DecisionWriter.write(decision.get(), batch, json))
+        : Answers.line(DecisionWriter::writeReset);
+  }
+}

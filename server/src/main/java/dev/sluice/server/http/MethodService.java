@@ -1,0 +1,51 @@
+package dev.sluice.server.http;
+
+import com.linecorp.armeria.common.HttpMethod;
+import com.linecorp.armeria.common.HttpRequest;
+import com.linecorp.armeria.common.HttpResponse;
+import com.linecorp.armeria.server.HttpService;
+import com.linecorp.armeria.server.Route;
+import com.linecorp.armeria.server.ServiceRequestContext;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A path with one method of its own. {@code OPTIONS} lists the methods, {@code HEAD} is {@code GET}
+ * without its body, any other one is refused. Thread-safe; runs on event loops, so nothing in it
+ * may block.
+ */
+abstract class MethodService implements HttpService {
+
+  private final HttpMethod method;
+  private final String allowed;
+
+  MethodService(HttpMethod method) {
+    this.method = method;
+    this.allowed = method == HttpMethod.GET ? "GET, HEAD, OPTIONS" : method + ", OPTIONS";
+  }
+
+  /** Responds to a request of the path's method; must not throw. */
+  abstract HttpResponse respond(ServiceRequestContext context, HttpRequest request);
+
+  /**
+   * Never: the library keeps a path as it was first spelled, and would show the next client's path
+   * in that spelling.
+   */
+  @Override
+  public final boolean shouldCachePath(String path, @Nullable String query, Route route) {
+    return false;
+  }
+
+  @Override
+  public final HttpResponse serve(ServiceRequestContext context, HttpRequest request) {
+    HttpMethod asked = request.method();
+    if (asked == HttpMethod.OPTIONS) {
+      return Answers.methods(allowed).toHttpResponse();
+    }
+    boolean head = asked == HttpMethod.HEAD && method == HttpMethod.GET;
+    if (asked != method && !head) {
+      Fault fault = Fault.wrongMethod(asked.name(), allowed);
+      return Answers.wrongMethod(fault, allowed).toHttpResponse();
+    }
+    return respond(context, request);
+  }
+}

@@ -1,0 +1,232 @@
+package dev.sluice.server.reservation;
+
+import dev.sluice.AsyncLimiter;
+import dev.sluice.Decision;
+import dev.sluice.Limiter;
+import dev.sluice.Receipt;
+import dev.sluice.Reservation;
+import dev.sluice.Transaction;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.LimitName;
+import dev.sluice.server.reservation.TokenException.Reason;
+import dev.sluice.server.wire.WireException;
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.TimeSource;
+import dev.sluice.text.GoDuration;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.util.Base64;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/*
+ * A client over the wire reserves at one server and may cancel at another, so a token carries all
+ * that a cancellation needs (Receipt), signed with the key of the fleet.
+ *
+ * That it is used once, is kept where the buckets are: a cancellation first spends from a bucket of
+ * one token, whose id is the token's nonce, and which does not fill up before the token expires. Of
+ * two cancellations one finds it empty, whichever servers they ask. It is spent before anything is
+ * given back: where a server dies between the two, the tokens stay spent, and none comes back twice.
+ *
+ * The server that made a reservation remembers it, the latest MOST_REMEMBERED ones, because a
+ * Reservation is more exact than a Receipt: it knows what else was given back since.
+ */
+
+/** Reserves for clients that hold a token, and gives back by that. Thread-safe; never blocks. */
+public final class Reservations {
+
+  /** How long a token is good where the client does not say. */
+  public static final Duration USUAL_LIFE = Duration.ofMinutes(10);
+
+  /** The longest life that a client may ask for. */
+  public static final Duration LONGEST_LIFE = Duration.ofHours(24);
+
+  /** The shortest one. */
+  public static final Duration SHORTEST_LIFE = Duration.ofSeconds(1);
+
+  /** How far the clocks of a fleet's servers may differ. */
+  static final Duration CLOCK_SKEW = Duration.ofMinutes(5);
+
+  static final int MOST_REMEMBERED = 10_000;
+
+  /** The limit of the buckets that say that a token was used; its number must never change. */
+  private static final LimitName USED =
+      LimitName.builder(2_000_000_002, "reservation.cancel")
+          .id(IdFormat.string())
+          .jitter(0)
+          .build();
+
+  private static final int LOOKED_AT = 2;
+
+  private final Limiter limiter;
+  private final AsyncLimiter async;
+  private final AsyncLimiter uses;
+  private final TokenKey key;
+  private final TimeSource time;
+  private final SecureRandom random = new SecureRandom();
+  private final Map<String, Remembered> remembered = new LinkedHashMap<>(); // under its own lock
+
+  /**
+   * Makes the reservations of a server.
+   *
+   * @param limiter decides
+   * @param store the limiter's store, which also keeps what was used
+   * @param key signs the tokens
+   */
+  public Reservations(Limiter limiter, BucketStore store, TokenKey key) {
+    this(limiter, store, key, TimeSource.system());
+  }
+
+  Reservations(Limiter limiter, BucketStore store, TokenKey key, TimeSource time) {
+    this.limiter = limiter;
+    this.async = limiter.async();
+    // No observer: these are no decisions on anybody's limit. No rule: a guess would allow twice.
+    this.uses = Limiter.of(store).async();
+    this.key = key;
+    this.time = time;
+  }
+
+  private record Remembered(Reservation reservation, long expiresMillis) {}
+
+  /**
+   * A decision, and what the client needs to take it back.
+   *
+   * @param decision the decision
+   * @param token null where the decision is a denial
+   * @param life how long the token is good
+   */
+  public record Held(Decision decision, @Nullable String token, Duration life) {}
+
+  /**
+   * Reads how long a token is to be good.
+   *
+   * @param text a duration such as {@code 30s} or {@code 10m}; null for {@link #USUAL_LIFE}
+   * @param field what the client calls it, for messages
+   * @return from {@link #SHORTEST_LIFE} to {@link #LONGEST_LIFE}
+   * @throws WireException for anything else
+   */
+  public static Duration life(@Nullable String text, String field) {
+    if (text == null) {
+      return USUAL_LIFE;
+    }
+    Duration life;
+    try {
+      life = GoDuration.parse(text);
+    } catch (IllegalArgumentException e) {
+      throw new WireException(field, String.valueOf(e.getMessage()));
+    }
+    if (life.compareTo(SHORTEST_LIFE) < 0 || life.compareTo(LONGEST_LIFE) > 0) {
+      throw new WireException(
+          field,
+          "found %s, expected a time from %s to %s"
+              .formatted(
+                  GoDuration.format(life),
+                  GoDuration.format(SHORTEST_LIFE),
+                  GoDuration.format(LONGEST_LIFE)));
+    }
+    return life;
+  }
+
+  /**
+   * Spends, and lets the client take it back.
+   *
+   * @param transactions no two on one bucket
+   * @param life how long the token is good
+   * @return the decision, with a token if it allows; fails as {@link AsyncLimiter#reserve(List)}
+   * @throws WireException if the token would be too long
+   */
+  public CompletionStage<Held> reserve(List<Transaction> transactions, Duration life) {
+    Token.requireFits(transactions);
+    return async.reserve(transactions).thenApply(reservation -> held(reservation, life));
+  }
+
+  private Held held(Reservation reservation, Duration life) {
+    if (reservation.denied()) {
+      reservation.close();
+      return new Held(reservation.decision(), null, life);
+    }
+    byte[] nonce = new byte[Token.NONCE_BYTES];
+    random.nextBytes(nonce);
+    List<Token.Part> parts = reservation.receipt().parts().stream().map(Token.Part::of).toList();
+    Token token =
+        new Token(
+            Base64.getUrlEncoder().withoutPadding().encodeToString(nonce),
+            nowMillis() + life.toMillis(),
+            parts);
+    remember(token, reservation);
+    return new Held(reservation.decision(), token.written(key), life);
+  }
+
+  private void remember(Token token, Reservation reservation) {
+    long nowMillis = nowMillis();
+    synchronized (remembered) {
+      remembered.put(token.nonce(), new Remembered(reservation, token.expiresMillis()));
+      Iterator<Remembered> oldest = remembered.values().iterator();
+      for (int i = 0; i < LOOKED_AT && oldest.hasNext(); i++) {
+        Remembered one = oldest.next();
+        if (one.expiresMillis <= nowMillis || remembered.size() > MOST_REMEMBERED) {
+          oldest.remove();
+          one.reservation.close(); // the token is as good as before
+        }
+      }
+    }
+  }
+
+  /**
+   * Gives back what a token stands for, as far as it has not been refilled since.
+   *
+   * @param text the token
+   * @return done when it is back; fails with a {@link TokenException} if the token is unknown,
+   *     expired or used, and with a {@link dev.sluice.store.StoreException} if the store could not
+   *     be asked: the tokens then stay spent, unless only its answer was lost
+   */
+  public CompletionStage<Void> cancel(String text) {
+    Token token = Token.read(text, key);
+    if (token == null) {
+      return failed(
+          Reason.UNKNOWN,
+          "no server with this key has made the token; give all servers of a fleet the same --token-key-file");
+    }
+    long leftMillis = token.expiresMillis() - nowMillis();
+    if (leftMillis <= 0) {
+      return failed(Reason.EXPIRED, "the token has expired: what it stands for stays spent");
+    }
+    if (token.parts().isEmpty()) { // nothing that another server could give back
+      return givenBack(token);
+    }
+    Quota once = Quota.of(1, 1, Duration.ofMillis(leftMillis).plus(CLOCK_SKEW));
+    return uses.spend(Transaction.of(USED, once, token.nonce()))
+        .thenCompose(
+            first ->
+                first.allowed()
+                    ? givenBack(token)
+                    : failed(Reason.USED, "the token was cancelled already"));
+  }
+
+  private CompletionStage<Void> givenBack(Token token) {
+    Remembered own;
+    synchronized (remembered) {
+      own = remembered.remove(token.nonce());
+    }
+    if (own != null) {
+      return own.reservation.cancelAsync();
+    }
+    Receipt receipt = token.receipt(limiter.limits().get());
+    return async.cancel(receipt);
+  }
+
+  private static CompletionStage<Void> failed(Reason reason, String message) {
+    return CompletableFuture.failedFuture(new TokenException(reason, message));
+  }
+
+  private long nowMillis() {
+    return TimeUnit.NANOSECONDS.toMillis(time.nanos());
+  }
+}

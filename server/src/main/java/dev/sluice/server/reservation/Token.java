@@ -1,0 +1,177 @@
+package dev.sluice.server.reservation;
+
+import dev.sluice.Receipt;
+import dev.sluice.Transaction;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.limit.Limits;
+import dev.sluice.server.wire.WireException;
+import java.nio.BufferOverflowException;
+import java.nio.BufferUnderflowException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Base64;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/*
+ * version 1 | expires 8 | nonce 16 | parts 2 | part … | signature 16
+ *
+ * part: limit 2 + n | id 2 + n | cost 8 | interval 8 | until 8
+ *
+ * All numbers big-endian, all texts in UTF-8, the whole in base64url without padding. The signature
+ * covers what stands before it.
+ */
+
+/**
+ * What the client of a reservation holds: what can be given back, until when, and a nonce by which
+ * it is known that it was used. Signed, not encrypted: whoever holds it can read limits and ids.
+ * Immutable.
+ *
+ * @param nonce random, in base64url
+ * @param expiresMillis by the wall clock, since the Unix epoch
+ * @param parts what was taken
+ */
+record Token(String nonce, long expiresMillis, List<Part> parts) {
+
+  /** The longest token, in characters: it fits into a path beside everything else. */
+  static final int LONGEST = 4096;
+
+  static final int NONCE_BYTES = 16;
+
+  private static final byte VERSION = 1;
+  private static final int FRAME_BYTES = 1 + Long.BYTES + NONCE_BYTES + Short.BYTES;
+  private static final int PART_BYTES = 2 * Short.BYTES + 3 * Long.BYTES;
+  private static final int BITS = 6; // of a character of base64
+  private static final int MOST_BYTES = LONGEST * BITS / Byte.SIZE - TokenKey.SIGNATURE_BYTES;
+
+  /** As {@link Receipt.Part}, by names. */
+  record Part(String limit, String id, long cost, long intervalNanos, long untilNanos) {
+
+    static Part of(Receipt.Part part) {
+      Transaction transaction = part.transaction();
+      return new Part(
+          transaction.name().name(),
+          transaction.id(),
+          transaction.cost(),
+          part.intervalNanos(),
+          part.untilNanos());
+    }
+
+    /**
+     * Null where the limit is gone. A smaller bucket than then is full with as much as it holds.
+     */
+    Receipt.@Nullable Part toReceipt(Limits limits) {
+      try {
+        Transaction transaction = Transaction.of(limits, limit, id);
+        Quota quota = transaction.quota();
+        long most = quota == null ? cost : Math.min(cost, quota.burst());
+        return new Receipt.Part(transaction.withCost(most), intervalNanos, untilNanos);
+      } catch (InvalidRequestException e) {
+        return null;
+      }
+    }
+  }
+
+  Token {
+    parts = List.copyOf(parts);
+  }
+
+  Receipt receipt(Limits limits) {
+    List<Receipt.Part> found = new ArrayList<>(parts.size());
+    for (Part part : parts) {
+      Receipt.Part one = part.toReceipt(limits);
+      if (one != null) {
+        found.add(one);
+      }
+    }
+    return new Receipt(found);
+  }
+
+  /**
+   * Refuses a batch whose token would be too long, before anything is charged.
+   *
+   * @throws WireException saying by how much
+   */
+  static void requireFits(List<Transaction> transactions) {
+    long bytes = FRAME_BYTES;
+    for (Transaction transaction : transactions) {
+      bytes +=
+          PART_BYTES
+              + transaction.name().name().length()
+              + transaction.id().getBytes(StandardCharsets.UTF_8).length;
+    }
+    if (bytes > MOST_BYTES) {
+      throw new WireException(
+          "transactions",
+          "found %s transactions, whose token would have %s bytes, expected at most %s: reserve fewer at once"
+              .formatted(transactions.size(), bytes, MOST_BYTES));
+    }
+  }
+
+  String written(TokenKey key) {
+    ByteBuffer out = ByteBuffer.allocate(MOST_BYTES);
+    out.put(VERSION).putLong(expiresMillis).put(Base64.getUrlDecoder().decode(nonce));
+    out.putShort((short) parts.size());
+    for (Part part : parts) {
+      put(out, part.limit);
+      put(out, part.id);
+      out.putLong(part.cost).putLong(part.intervalNanos).putLong(part.untilNanos);
+    }
+    byte[] signature = key.sign(out.array(), out.position());
+    byte[] whole = Arrays.copyOf(out.array(), out.position() + signature.length);
+    System.arraycopy(signature, 0, whole, out.position(), signature.length);
+    return Base64.getUrlEncoder().withoutPadding().encodeToString(whole);
+  }
+
+  private static void put(ByteBuffer out, String text) throws BufferOverflowException {
+    byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+    out.putShort((short) bytes.length).put(bytes);
+  }
+
+  /** Null for what was not signed with the key: a forgery, or the token of another fleet. */
+  static @Nullable Token read(String text, TokenKey key) {
+    byte[] bytes;
+    try {
+      bytes = text.length() > LONGEST ? new byte[0] : Base64.getUrlDecoder().decode(text);
+    } catch (IllegalArgumentException e) {
+      return null;
+    }
+    int length = bytes.length - TokenKey.SIGNATURE_BYTES;
+    // Another spelling of the same bytes would be the same token: there is one that is right.
+    if (length < FRAME_BYTES
+        || !Base64.getUrlEncoder().withoutPadding().encodeToString(bytes).equals(text)
+        || !key.isSigned(bytes, length)) {
+      return null;
+    }
+    try {
+      return read(ByteBuffer.wrap(bytes, 0, length));
+    } catch (BufferUnderflowException e) {
+      return null; // signed by another version
+    }
+  }
+
+  private static @Nullable Token read(ByteBuffer in) {
+    if (in.get() != VERSION) {
+      return null;
+    }
+    long expiresMillis = in.getLong();
+    byte[] nonce = new byte[NONCE_BYTES];
+    in.get(nonce);
+    int count = in.getShort();
+    List<Part> parts = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      parts.add(new Part(text(in), text(in), in.getLong(), in.getLong(), in.getLong()));
+    }
+    return new Token(
+        Base64.getUrlEncoder().withoutPadding().encodeToString(nonce), expiresMillis, parts);
+  }
+
+  private static String text(ByteBuffer in) {
+    byte[] bytes = new byte[Short.toUnsignedInt(in.getShort())];
+    in.get(bytes);
+    return new String(bytes, StandardCharsets.UTF_8);
+  }
+}

@@ -1,0 +1,78 @@
+package dev.sluice.server.reservation;
+
+import java.security.GeneralSecurityException;
+import java.security.MessageDigest;
+import java.security.SecureRandom;
+import java.util.Arrays;
+import javax.crypto.Mac;
+import javax.crypto.spec.SecretKeySpec;
+
+/**
+ * The secret by which a server knows the tokens that it, or another server of its fleet, has made.
+ * Immutable and thread-safe; {@link #toString} does not show it.
+ */
+public final class TokenKey {
+
+  /** The shortest secret, in bytes: it cannot be guessed. */
+  public static final int LEAST_BYTES = 32;
+
+  /** Half of the digest: as hard to forge as 2^128 guesses (RFC 2104, section 5, allows half). */
+  static final int SIGNATURE_BYTES = 16;
+
+  private static final String ALGORITHM = "HmacSHA256";
+
+  private final SecretKeySpec key;
+
+  private TokenKey(byte[] secret) {
+    this.key = new SecretKeySpec(secret, ALGORITHM);
+  }
+
+  /**
+   * Returns a key of its own: only this server will know its tokens, and only until it ends.
+   *
+   * @return a random key
+   */
+  public static TokenKey random() {
+    byte[] secret = new byte[LEAST_BYTES];
+    new SecureRandom().nextBytes(secret);
+    return new TokenKey(secret);
+  }
+
+  /**
+   * Returns the key that all servers of a fleet share.
+   *
+   * @param secret at least {@link #LEAST_BYTES} bytes, from a random generator; copied
+   * @return the key
+   * @throws IllegalArgumentException for a shorter secret
+   */
+  public static TokenKey of(byte[] secret) {
+    if (secret.length < LEAST_BYTES) {
+      throw new IllegalArgumentException(
+          "found a secret of %s bytes, expected %s or more: make one with openssl rand -base64 32"
+              .formatted(secret.length, LEAST_BYTES));
+    }
+    return new TokenKey(secret);
+  }
+
+  byte[] sign(byte[] bytes, int length) {
+    try {
+      Mac mac = Mac.getInstance(ALGORITHM);
+      mac.init(key);
+      mac.update(bytes, 0, length);
+      return Arrays.copyOf(mac.doFinal(), SIGNATURE_BYTES);
+    } catch (GeneralSecurityException e) {
+      throw new IllegalStateException("every JVM has " + ALGORITHM, e);
+    }
+  }
+
+  /** Whether the bytes up to the length are followed by their signature; takes constant time. */
+  boolean isSigned(byte[] bytes, int length) {
+    return MessageDigest.isEqual(
+        sign(bytes, length), Arrays.copyOfRange(bytes, length, bytes.length));
+  }
+
+  @Override
+  public String toString() {
+    return "TokenKey[secret]";
+  }
+}

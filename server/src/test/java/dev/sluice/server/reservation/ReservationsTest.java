@@ -1,0 +1,273 @@
+package dev.sluice.server.reservation;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.Limiter;
+import dev.sluice.Transaction;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.server.reservation.Reservations.Held;
+import dev.sluice.server.reservation.TokenException.Reason;
+import dev.sluice.server.wire.WireException;
+import dev.sluice.store.BucketStore;
+import dev.sluice.testkit.ManualTime;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.List;
+import java.util.concurrent.CompletionException;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Two servers of a fleet, with one store and one key. */
+final class ReservationsTest {
+
+  private static final String LOGINS = "Logins";
+  private static final Duration LIFE = Duration.ofMinutes(10);
+  private static final TokenKey KEY = TokenKey.of("k".repeat(32).getBytes(StandardCharsets.UTF_8));
+  private static final Catalogue CATALOGUE =
+      Catalogue.of(LimitName.builder(1, LOGINS).id(IdFormat.string()).build());
+
+  private final ManualTime time = new ManualTime();
+  private final BucketStore store = BucketStore.inMemory(time);
+  private final CurrentLimits limits =
+      new CurrentLimits(limits(Quota.per(10, Duration.ofHours(1))));
+  private final Limiter limiter = limiter();
+  private final Reservations here = new Reservations(limiter, store, KEY, time);
+  private final Reservations there = new Reservations(limiter(), store, KEY, time);
+
+  private static Limits limits(Quota quota) {
+    return Limits.builder(CATALOGUE).limit(LOGINS, quota).build();
+  }
+
+  private Limiter limiter() {
+    return Limiter.builder(limits, store).time(time).build();
+  }
+
+  @AfterEach
+  void close() {
+    store.close();
+  }
+
+  private Held reserve(long cost) {
+    List<Transaction> one = List.of(limiter.transaction(LOGINS, "a").withCost(cost));
+    return here.reserve(one, LIFE).toCompletableFuture().join();
+  }
+
+  private String token(long cost) {
+    Held held = reserve(cost);
+    assertThat(held.token()).isNotNull();
+    return held.token();
+  }
+
+  private static void cancel(Reservations at, String token) {
+    at.cancel(token).toCompletableFuture().join();
+  }
+
+  private static void assertRefused(Reservations at, String token, Reason reason) {
+    assertThatThrownBy(() -> cancel(at, token))
+        .isInstanceOf(CompletionException.class)
+        .cause()
+        .isInstanceOfSatisfying(
+            TokenException.class, e -> assertThat(e.reason()).isEqualTo(reason));
+  }
+
+  private long remaining() {
+    return limiter.check(LOGINS, "a", 0).remaining();
+  }
+
+  @Test
+  void cancel_whereItWasMade_givesBack() {
+    String token = token(4);
+    assertThat(remaining()).isEqualTo(6);
+
+    cancel(here, token);
+
+    assertThat(remaining()).isEqualTo(10);
+  }
+
+  @Test
+  void cancel_atAnotherServer_givesBack() {
+    String token = token(4);
+
+    cancel(there, token);
+
+    assertThat(remaining()).isEqualTo(10);
+  }
+
+  @Test
+  void cancel_twice_isRefused_whereverItIsAsked() {
+    String token = token(4);
+    cancel(there, token);
+    token(4);
+
+    assertRefused(here, token, Reason.USED);
+    assertRefused(there, token, Reason.USED);
+    assertThat(remaining()).isEqualTo(6);
+  }
+
+  @Test
+  void cancel_afterManyOtherReservations_isStillKnown() {
+    String token = token(4);
+    List<Transaction> nothing = List.of(limiter.transaction(LOGINS, "b").withCost(0));
+    for (int i = 0; i <= Reservations.MOST_REMEMBERED; i++) {
+      here.reserve(nothing, LIFE).toCompletableFuture().join();
+    }
+
+    cancel(here, token);
+    assertRefused(here, token, Reason.USED);
+
+    assertThat(remaining()).isEqualTo(10);
+  }
+
+  @Test
+  void cancel_afterItsTime_isRefused() {
+    String token = token(4);
+    time.advance(LIFE);
+
+    assertRefused(here, token, Reason.EXPIRED);
+    assertThat(remaining()).isEqualTo(7); // one came back by itself
+  }
+
+  @Test
+  void cancel_lastMoment_twice_isRefused() {
+    String token = token(4);
+    time.advance(LIFE.minusMillis(1));
+    cancel(there, token);
+
+    assertRefused(there, token, Reason.USED);
+  }
+
+  @Test
+  void cancel_later_givesBackWhatIsNotRefilled() {
+    String token = token(4);
+    time.advance(Duration.ofMinutes(9)); // one and a half tokens
+
+    cancel(there, token);
+
+    assertThat(limiter.check(LOGINS, "a", 0).resetInNanos()).isZero();
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "",
+        "x",
+        "AQ",
+        "....",
+        "Ä",
+        "/../",
+        "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+      })
+  void cancel_ofWhatIsNoToken_isUnknown(String text) {
+    assertRefused(here, text, Reason.UNKNOWN);
+  }
+
+  @Test
+  void cancel_withOneBitChanged_isUnknown() {
+    byte[] bytes = Base64.getUrlDecoder().decode(token(1));
+    for (int bit = 0; bit < bytes.length * 8; bit++) {
+      byte[] forged = bytes.clone();
+      forged[bit / 8] ^= (byte) (1 << (bit % 8));
+      assertRefused(
+          here, Base64.getUrlEncoder().withoutPadding().encodeToString(forged), Reason.UNKNOWN);
+    }
+  }
+
+  @Test
+  void cancel_inAnotherSpelling_isUnknown() {
+    assertRefused(here, token(1) + "=", Reason.UNKNOWN);
+  }
+
+  @Test
+  void cancel_withAnotherKey_isUnknown() {
+    String token = token(4);
+
+    assertRefused(new Reservations(limiter, store, TokenKey.random(), time), token, Reason.UNKNOWN);
+    assertThat(remaining()).isEqualTo(6);
+  }
+
+  @Test
+  void denial_hasNoToken() {
+    token(8);
+
+    Held denied = reserve(3);
+
+    assertThat(denied.decision().denied()).isTrue();
+    assertThat(denied.token()).isNull();
+  }
+
+  @Test
+  void cancel_afterTheLimitShrank_givesNoMoreThanTheBucketHolds() {
+    String token = token(8);
+    limits.replace(limits(Quota.per(2, Duration.ofHours(1))));
+
+    cancel(there, token);
+
+    assertThat(remaining()).isBetween(0L, 2L);
+  }
+
+  @Test
+  void cancel_afterTheLimitIsGone_givesBackNothing_andIsUsed() {
+    String token = token(8);
+    limits.replace(Limits.builder(CATALOGUE).build());
+
+    cancel(there, token);
+
+    assertRefused(there, token, Reason.USED);
+  }
+
+  @Test
+  void reserve_ofMoreThanATokenHolds_isRefused_beforeAnythingIsSpent() {
+    List<Transaction> many = new ArrayList<>();
+    for (int i = 0; i < 100; i++) {
+      many.add(limiter.transaction(LOGINS, "someone " + i));
+    }
+
+    assertThatThrownBy(() -> here.reserve(many, LIFE))
+        .isInstanceOf(WireException.class)
+        .hasMessageContaining("found 100 transactions, whose token would have ");
+    assertThat(limiter.check(LOGINS, "someone 0", 0).remaining()).isEqualTo(10);
+  }
+
+  @Test
+  void token_ofTheMostThatFits_isNoLongerThanPromised() {
+    List<Transaction> many = new ArrayList<>();
+    for (int i = 0; i < 79; i++) {
+      many.add(limiter.transaction(LOGINS, Integer.toString(1000 + i)));
+    }
+    Held held = here.reserve(many, LIFE).toCompletableFuture().join();
+
+    assertThat(held.token()).hasSizeBetween(Token.LONGEST - 100, Token.LONGEST);
+    cancel(there, held.token());
+    assertThat(limiter.check(LOGINS, "1078", 0).remaining()).isEqualTo(10);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"0s", "999ms", "25h", "soon", "-1m"})
+  void life_outOfItsRange_isRefused(String text) {
+    assertThatThrownBy(() -> Reservations.life(text, "expires"))
+        .isInstanceOfSatisfying(
+            WireException.class, e -> assertThat(e.field()).isEqualTo("expires"));
+  }
+
+  @Test
+  void key_ofTooFewBytes_isRefused() {
+    assertThatThrownBy(() -> TokenKey.of(new byte[31]))
+        .hasMessage(
+            "found a secret of 31 bytes, expected 32 or more: make one with openssl rand -base64 32");
+  }
+
+  @Test
+  void key_isNotShown() {
+    assertThat(KEY.toString()).doesNotContain("kkk");
+  }
+}
