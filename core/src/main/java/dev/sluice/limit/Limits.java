@@ -21,7 +21,10 @@ import org.jspecify.annotations.Nullable;
  * nothing: always allowed, nothing stored. {@link #coverage} tells whether somebody wrote that, or
  * the default is missing.
  *
- * <p>Two sets of limits are equal if they decide, and answer, alike.
+ * <p>Limits carry what was read together with them and refers to their names, such as rules: a
+ * {@linkplain #with companion}. A request that reads the limits once sees both of one generation.
+ *
+ * <p>Two sets of limits are equal if they decide, and answer, alike, and have equal companions.
  */
 public final class Limits {
 
@@ -29,6 +32,7 @@ public final class Limits {
   private final Map<String, Quota> defaults;
   private final Set<String> unlimited;
   private final Map<String, Map<String, LimitOverride>> overrides;
+  private final Map<Class<?>, Object> companions;
 
   private Limits(Builder builder) {
     this.catalogue = builder.catalogue;
@@ -37,6 +41,7 @@ public final class Limits {
     Map<String, Map<String, LimitOverride>> copy = new HashMap<>();
     builder.overrides.forEach((name, byId) -> copy.put(name, Map.copyOf(byId)));
     this.overrides = Map.copyOf(copy);
+    this.companions = Map.copyOf(builder.companions);
   }
 
   /**
@@ -177,10 +182,7 @@ public final class Limits {
    * @throws UnknownLimitException if a name is not in the catalogue
    */
   public Limits withOverrides(Collection<LimitOverride> more) {
-    Builder builder = builder(catalogue);
-    builder.defaults.putAll(defaults);
-    builder.unlimited.addAll(unlimited);
-    overrides.forEach((name, byId) -> builder.overrides.put(name, new HashMap<>(byId)));
+    Builder builder = copied();
     for (LimitOverride override : more) {
       LimitName known = catalogue.get(override.name().name());
       builder
@@ -191,6 +193,41 @@ public final class Limits {
     return builder.build();
   }
 
+  /**
+   * Returns a copy of these limits with a companion: an immutable value that holds as long as the
+   * limits do, and is replaced together with them.
+   *
+   * @param type the companion's type; one of each type, a second one replaces the first
+   * @param companion what goes with the limits; compared by {@code equals} when limits are replaced
+   * @param <T> the companion's type
+   * @return new limits
+   */
+  public <T> Limits with(Class<T> type, T companion) {
+    Builder builder = copied();
+    builder.companions.put(type, type.cast(companion));
+    return builder.build();
+  }
+
+  /**
+   * Returns a companion of these limits.
+   *
+   * @param type the companion's type
+   * @param <T> the companion's type
+   * @return the companion, null if these limits have none of this type
+   */
+  public <T> @Nullable T companion(Class<T> type) {
+    return type.cast(companions.get(type));
+  }
+
+  private Builder copied() {
+    Builder builder = builder(catalogue);
+    builder.defaults.putAll(defaults);
+    builder.unlimited.addAll(unlimited);
+    overrides.forEach((name, byId) -> builder.overrides.put(name, new HashMap<>(byId)));
+    builder.companions.putAll(companions);
+    return builder;
+  }
+
   @Override
   public boolean equals(@Nullable Object other) {
     return this == other
@@ -198,7 +235,8 @@ public final class Limits {
             && catalogue.equals(that.catalogue)
             && defaults.equals(that.defaults)
             && unlimited.equals(that.unlimited)
-            && overrides.equals(that.overrides));
+            && overrides.equals(that.overrides)
+            && companions.equals(that.companions));
   }
 
   /** Looks at no single override, of which there may be many. */
@@ -213,6 +251,7 @@ public final class Limits {
     private final Map<String, Quota> defaults = new HashMap<>();
     private final Set<String> unlimited = new HashSet<>();
     private final Map<String, Map<String, LimitOverride>> overrides = new LinkedHashMap<>();
+    private final Map<Class<?>, Object> companions = new HashMap<>();
 
     private Builder(Catalogue catalogue) {
       this.catalogue = catalogue;

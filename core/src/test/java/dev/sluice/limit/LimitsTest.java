@@ -255,4 +255,16 @@ class LimitsTest {
     assertThat(Suggestion.didYouMean("x".repeat(1 << 20), known)).isEmpty();
     assertThat(Suggestion.didYouMean("burst", List.of())).isEmpty();
   }
+
+  @Test
+  void companion_goesWithTheLimitsAndTheirCopies_andCountsWhenTheyAreCompared() {
+    Limits plain = Limits.builder(Catalogue.samples()).build();
+    Limits limits = plain.with(String.class, "rules");
+    assertThat(plain.companion(String.class)).isNull();
+    assertThat(limits.companion(String.class)).isEqualTo("rules");
+    assertThat(limits.companion(Integer.class)).isNull();
+    assertThat(limits.withOverrides(List.of())).isEqualTo(limits);
+    assertThat(limits.with(String.class, "other")).isNotEqualTo(limits);
+    assertThat(limits).isNotEqualTo(plain);
+  }
 }

@@ -6,10 +6,8 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/**
- * A map with known fields: reports those that are unknown, twice there or missing. Not thread-safe.
- */
-final class Fields {
+/** A map with known fields: reports unknown, duplicate and missing fields. Not thread-safe. */
+public final class Fields {
 
   private final Map<String, Node.Entry> byName = new HashMap<>();
   private final Node owner;
@@ -21,11 +19,15 @@ final class Fields {
   }
 
   /**
-   * The fields of a map.
+   * Returns the fields of a map, after reporting those that are unknown or duplicate.
    *
+   * @param map the map
    * @param owner where a missing field is reported
+   * @param known the names that may stand there
+   * @param problems where mistakes go
+   * @return the known fields
    */
-  static Fields of(Node.Mapping map, Node owner, List<String> known, Problems problems) {
+  public static Fields of(Node.Mapping map, Node owner, List<String> known, Problems problems) {
     Fields fields = new Fields(owner, problems);
     for (Node.Entry entry : map.entries()) {
       String name = entry.key().text();
@@ -50,23 +52,44 @@ final class Fields {
     return fields;
   }
 
-  Node owner() {
+  /**
+   * Returns the node at which a missing field is reported.
+   *
+   * @return the owner
+   */
+  public Node owner() {
     return owner;
   }
 
-  @Nullable Node find(String name) {
+  /**
+   * Returns the value of a field.
+   *
+   * @param name the field's name
+   * @return its value, null if the field is absent
+   */
+  public @Nullable Node find(String name) {
     Node.Entry entry = byName.get(name);
     return entry == null ? null : entry.value();
   }
 
-  /** Where to report what is wrong with a field. */
-  Node at(String name) {
+  /**
+   * Returns where to report what is wrong with a field.
+   *
+   * @param name the field's name
+   * @return its value, or the owner if the field is absent
+   */
+  public Node at(String name) {
     Node value = find(name);
     return value == null ? owner : value;
   }
 
-  /** The value of a field that must be there, null after its absence has been reported. */
-  @Nullable Node require(String name) {
+  /**
+   * Returns the value of a field that must be there.
+   *
+   * @param name the field's name
+   * @return its value, null after its absence has been reported
+   */
+  public @Nullable Node require(String name) {
     Node value = find(name);
     if (value == null) {
       problems.mistake(owner, "found no field " + name + ", expected one");

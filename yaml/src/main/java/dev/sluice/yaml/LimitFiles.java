@@ -15,7 +15,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which files hold the limits: defaults, overrides and names, each of which may be absent.
+ * Which files hold the limits: defaults, overrides and names, each of which may be absent, and
+ * perhaps a file that refers to them.
  *
  * <p>Immutable and thread-safe. Nothing is read before {@link #load}, {@link #lint} or {@link
  * #watch}, which block on the file system.
@@ -27,6 +28,8 @@ public final class LimitFiles {
   final @Nullable Path defaults;
   final @Nullable Path overrides;
   final @Nullable Path names;
+  final @Nullable Path companion;
+  final @Nullable CompanionFile<?> companionReader;
   final @Nullable Catalogue catalogue;
   final @Nullable Catalogue samples;
   final IdFormats idFormats;
@@ -38,6 +41,8 @@ public final class LimitFiles {
     this.defaults = builder.defaults;
     this.overrides = builder.overrides;
     this.names = builder.names;
+    this.companion = builder.companion;
+    this.companionReader = builder.companionReader;
     this.catalogue = builder.catalogue;
     this.samples = builder.samples;
     this.idFormats = builder.idFormats;
@@ -104,7 +109,7 @@ public final class LimitFiles {
   }
 
   Snapshot read() {
-    return new Snapshot(content(names), content(defaults), content(overrides));
+    return new Snapshot(content(names), content(defaults), content(overrides), content(companion));
   }
 
   private @Nullable FileContent content(@Nullable Path file) {
@@ -119,6 +124,8 @@ public final class LimitFiles {
     private @Nullable Path defaults;
     private @Nullable Path overrides;
     private @Nullable Path names;
+    private @Nullable Path companion;
+    private @Nullable CompanionFile<?> companionReader;
     private @Nullable Catalogue catalogue;
     private @Nullable Catalogue samples;
     private IdFormats idFormats = IdFormats.builtIn();
@@ -161,6 +168,22 @@ public final class LimitFiles {
     @CanIgnoreReturnValue
     public Builder names(Path file) {
       this.names = file;
+      return this;
+    }
+
+    /**
+     * Sets a file that refers to the limits. It is part of each generation: the limits carry what
+     * was read from it as their {@linkplain Limits#companion companion}, and a mistake in any of
+     * the files refuses all of them.
+     *
+     * @param file the file
+     * @param reader reads it
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder companion(Path file, CompanionFile<?> reader) {
+      this.companion = file;
+      this.companionReader = reader;
       return this;
     }
 

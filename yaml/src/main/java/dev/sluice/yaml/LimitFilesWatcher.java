@@ -55,6 +55,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
   private final @Nullable WatchedFile names;
   private final @Nullable WatchedFile defaults;
   private final @Nullable WatchedFile overrides;
+  private final @Nullable WatchedFile companion;
   private final ScheduledExecutorService poller =
       Executors.newSingleThreadScheduledExecutor(LimitFilesWatcher::daemon);
   private final Set<Class<?>> logged = ConcurrentHashMap.newKeySet();
@@ -74,6 +75,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
     this.names = watched(files.names);
     this.defaults = watched(files.defaults);
     this.overrides = watched(files.overrides);
+    this.companion = watched(files.companion);
   }
 
   private @Nullable WatchedFile watched(@Nullable Path file) {
@@ -173,7 +175,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
     if (closed) {
       return;
     }
-    Snapshot snapshot = new Snapshot(look(names), look(defaults), look(overrides));
+    Snapshot snapshot = new Snapshot(look(names), look(defaults), look(overrides), look(companion));
     String seen = snapshot.fingerprint();
     looks = seen.equals(pending) ? looks + 1 : 1;
     pending = seen;

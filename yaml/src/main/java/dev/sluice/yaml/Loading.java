@@ -51,26 +51,45 @@ final class Loading {
 
     KnownNames known = names(names, defaults);
     Limits.Builder limits = Limits.builder(known.catalogue());
-    DefaultsReader read = null;
+    DefaultsReader quotas = null;
     if (defaults.root != null) {
-      read = new DefaultsReader(known, defaults.problems);
-      read.read(defaults.root);
-      read.quotas().forEach((name, quota) -> limits.limit(name.name(), quota));
-      read.unlimited().forEach(name -> limits.unlimited(name.name()));
+      quotas = new DefaultsReader(known, defaults.problems);
+      quotas.read(defaults.root);
+      quotas.quotas().forEach((name, quota) -> limits.limit(name.name(), quota));
+      quotas.unlimited().forEach(name -> limits.unlimited(name.name()));
     }
     if (overrides.root != null) {
-      DefaultsReader comparable = defaults.problems.mistaken() ? null : read;
+      DefaultsReader comparable = defaults.problems.mistaken() ? null : quotas;
       new OverridesReader(known, files.strictness, comparable, overrides.problems)
           .read(overrides.root)
           .forEach(limits::override);
     }
     List.of(names, defaults, overrides).forEach(this::collect);
-    Limits built = mistaken ? null : limits.build();
+    Limits read = limits.build();
+    Limits whole = withCompanion(read, snapshot, !mistaken);
+    Limits built = mistaken ? null : whole;
     if (built != null) {
       require(built, snapshot);
     }
     problems.sort(null);
     return new Outcome(mistaken ? null : built, List.copyOf(problems));
+  }
+
+  /** The limits with what the companion file says; a mistake in it is collected. */
+  private Limits withCompanion(Limits limits, Snapshot snapshot, boolean known) {
+    CompanionFile<?> reader = files.companionReader;
+    return reader == null ? limits : withCompanion(reader, limits, snapshot.companion(), known);
+  }
+
+  private <T> Limits withCompanion(
+      CompanionFile<T> reader, Limits limits, @Nullable FileContent content, boolean known) {
+    Source source = new Source(content, reader.expected());
+    T companion = null;
+    if (content != null && source.root != null) {
+      companion = reader.read(source.root, content.file(), limits, known, source.problems);
+    }
+    collect(source);
+    return companion == null ? limits : limits.with(reader.type(), companion);
   }
 
   /** Only of files without a mistake: in others a default may be missing because of that. */
@@ -130,13 +149,16 @@ final class Loading {
     final boolean whole;
 
     Source(@Nullable FileContent content, String expected, String none) {
+      this(content, "%s; write %s for none".formatted(expected, none));
+    }
+
+    Source(@Nullable FileContent content, String expected) {
       this.problems = new Problems(content == null ? "" : content.file());
       NodeReader.Content read = content == null ? UNREAD : read(content, problems);
       this.root = read.root();
       this.whole = content == null || (read.whole() && root != null);
       if (content != null && root == null && !problems.mistaken()) {
-        problems.mistake(
-            "found an empty file, expected %s; write %s for none".formatted(expected, none));
+        problems.mistake("found an empty file, expected " + expected);
       }
     }
 

@@ -5,8 +5,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Pattern;
 
-/** Collects the problems of one file. Not thread-safe. */
-final class Problems {
+/**
+ * Collects the problems of one file, so that all of them are told in one run. Messages are made
+ * printable. Not thread-safe.
+ */
+public final class Problems {
 
   /** A file that is wrong throughout should not fill the memory with messages. */
   static final int MOST = 10_000;
@@ -28,7 +31,13 @@ final class Problems {
     add(line, column, Severity.MISTAKE, message);
   }
 
-  void mistake(Node node, String message) {
+  /**
+   * Adds a mistake: nothing is loaded while it stands.
+   *
+   * @param node where it stands
+   * @param message what was found, and what was expected
+   */
+  public void mistake(Node node, String message) {
     mistake(node.line(), node.column(), message);
   }
 
@@ -37,15 +46,24 @@ final class Problems {
     mistake(1, 1, message);
   }
 
-  void wrong(Node node, String expected) {
+  /**
+   * Adds the mistake that a node is not what it should be; shows the node.
+   *
+   * @param node what was found
+   * @param expected what should stand there
+   */
+  public void wrong(Node node, String expected) {
     mistake(node, "found " + show(node) + ", expected " + expected);
   }
 
   /**
-   * The same where a list or a map should stand. A text in its place may be anything: the file may
-   * be another one than its author thought, such as a list of passwords. It is not shown.
+   * Adds the mistake that a node is no list or map. A text in its place may be anything: the file
+   * may be another one than its author thought, such as a list of passwords. It is not shown.
+   *
+   * @param node what was found
+   * @param expected what should stand there
    */
-  void wrongKind(Node node, String expected) {
+  public void wrongKind(Node node, String expected) {
     boolean text =
         node instanceof Node.Scalar scalar
             && !scalar.isNull()
@@ -53,14 +71,25 @@ final class Problems {
     mistake(node, "found " + (text ? "a text" : show(node)) + ", expected " + expected);
   }
 
-  /** A key as a message shows it: only if it looks like one, for the same reason. */
-  static String showKey(Node.Scalar key) {
+  /**
+   * Returns a key as a message shows it: only if it looks like one, for the same reason.
+   *
+   * @param key the key
+   * @return its text in quotes, or its length
+   */
+  public static String showKey(Node.Scalar key) {
     return KEY.matcher(key.text()).matches()
         ? SafeText.quote(key.text())
         : "a text of %s characters".formatted(key.text().length());
   }
 
-  void warning(Node node, String message) {
+  /**
+   * Adds a warning: the file loads, but probably does not say what its author meant.
+   *
+   * @param node where it stands
+   * @param message what was found, and what was expected
+   */
+  public void warning(Node node, String message) {
     add(node.line(), node.column(), Severity.WARNING, message);
   }
 
@@ -77,7 +106,12 @@ final class Problems {
     }
   }
 
-  boolean mistaken() {
+  /**
+   * Whether there is a mistake.
+   *
+   * @return false if there are warnings at most
+   */
+  public boolean mistaken() {
     return mistaken;
   }
 

@@ -7,7 +7,10 @@ import org.jspecify.annotations.Nullable;
 
 /** The contents of all files at one moment; null for a file that is not part of them. */
 record Snapshot(
-    @Nullable FileContent names, @Nullable FileContent defaults, @Nullable FileContent overrides) {
+    @Nullable FileContent names,
+    @Nullable FileContent defaults,
+    @Nullable FileContent overrides,
+    @Nullable FileContent companion) {
 
   /** The file in which one would write a default, or else the first that there is. */
   String firstFile() {
@@ -20,7 +23,7 @@ record Snapshot(
 
   /** Equal as long as no content changes. */
   String fingerprint() {
-    return Stream.of(names, defaults, overrides)
+    return Stream.of(names, defaults, overrides, companion)
         .map(content -> content == null ? "" : content.fingerprint())
         .collect(Collectors.joining("\n"));
   }

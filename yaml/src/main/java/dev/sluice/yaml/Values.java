@@ -8,9 +8,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * Single values, taken only as what they are beyond doubt: YAML readers differ about {@code no},
  * {@code 010} and {@code 1_000}, so these are no numbers here. Each method answers null for null,
- * for a node that has been reported, and after reporting one.
+ * for a node that has been reported, and after reporting one. Stateless.
  */
-final class Values {
+public final class Values {
 
   private static final Pattern WHOLE = Pattern.compile("[-+]?(?:0|[1-9][0-9]*)");
   private static final Pattern SHARE = Pattern.compile("0|1|0\\.[0-9]{1,400}|1\\.0{1,400}");
@@ -18,7 +18,14 @@ final class Values {
 
   private Values() {}
 
-  static @Nullable Long wholeNumber(@Nullable Node node, Problems problems) {
+  /**
+   * Reads a whole number of 64 bits.
+   *
+   * @param node the value, null if it is absent
+   * @param problems where mistakes go
+   * @return the number, null if there is none
+   */
+  public static @Nullable Long wholeNumber(@Nullable Node node, Problems problems) {
     if (node == null || node instanceof Node.Broken) {
       return null;
     }
@@ -48,7 +55,14 @@ final class Values {
     return " in digits, such as 20";
   }
 
-  static @Nullable Duration duration(@Nullable Node node, Problems problems) {
+  /**
+   * Reads a positive duration.
+   *
+   * @param node the value, null if it is absent
+   * @param problems where mistakes go
+   * @return the duration, null if there is none
+   */
+  public static @Nullable Duration duration(@Nullable Node node, Problems problems) {
     if (node == null || node instanceof Node.Broken) {
       return null;
     }
@@ -69,8 +83,15 @@ final class Values {
     }
   }
 
-  /** Text as it stands there, whatever else YAML might take it for; not empty. */
-  static @Nullable String text(@Nullable Node node, String expected, Problems problems) {
+  /**
+   * Reads a text as it stands there, whatever else YAML might take it for.
+   *
+   * @param node the value, null if it is absent
+   * @param expected what should stand there, for the message
+   * @param problems where mistakes go
+   * @return the text, not empty; null if there is none
+   */
+  public static @Nullable String text(@Nullable Node node, String expected, Problems problems) {
     if (node == null || node instanceof Node.Broken) {
       return null;
     }
@@ -81,7 +102,14 @@ final class Values {
     return scalar.text();
   }
 
-  static @Nullable Boolean bool(@Nullable Node node, Problems problems) {
+  /**
+   * Reads {@code true} or {@code false}.
+   *
+   * @param node the value, null if it is absent
+   * @param problems where mistakes go
+   * @return the value, null if there is none
+   */
+  public static @Nullable Boolean bool(@Nullable Node node, Problems problems) {
     if (node == null || node instanceof Node.Broken) {
       return null;
     }
@@ -97,8 +125,14 @@ final class Values {
     return null;
   }
 
-  /** A part of a whole, from 0 to 1. */
-  static @Nullable Double share(@Nullable Node node, Problems problems) {
+  /**
+   * Reads a part of a whole.
+   *
+   * @param node the value, null if it is absent
+   * @param problems where mistakes go
+   * @return 0 to 1, null if there is none
+   */
+  public static @Nullable Double share(@Nullable Node node, Problems problems) {
     if (node == null || node instanceof Node.Broken) {
       return null;
     }

@@ -1,0 +1,42 @@
+package dev.sluice.yaml;
+
+import dev.sluice.limit.Limits;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads a file that refers to the limits, such as rules that name them. It is loaded, watched and
+ * applied together with the limit files, all or nothing: {@link LimitFiles.Builder#companion}.
+ *
+ * <p>Implementations are thread-safe, and touch no file.
+ *
+ * @param <T> what the file becomes; immutable, compared by {@code equals}
+ */
+public interface CompanionFile<T> {
+
+  /**
+   * Returns the type under which {@link Limits#companion} has what was read.
+   *
+   * @return the type
+   */
+  Class<T> type();
+
+  /**
+   * Describes the content of a file, for messages about one that is empty.
+   *
+   * @return such as {@code a map with the one field rules; write rules: [] for none}
+   */
+  String expected();
+
+  /**
+   * Reads the file. What is wrong with it is reported, never thrown.
+   *
+   * @param root the content
+   * @param file the file's name, as messages show it
+   * @param limits the limits of the same generation, as far as they could be read
+   * @param known whether these are all; if not, a limit that they lack is no mistake here, as the
+   *     limit files have one that is reported already
+   * @param problems where mistakes go
+   * @return what was read, null after a mistake
+   */
+  @Nullable T read(Node root, String file, Limits limits, boolean known, Problems problems);
+}
