@@ -3,15 +3,28 @@ package dev.sluice.web;
 import dev.sluice.limit.IpAddress;
 
 /**
- * The addresses that share their first bits, as CIDR notation writes them. Immutable.
- *
- * @param lowest the address with all other bits clear
- * @param length bits that count
+ * The addresses that share their first bits, as CIDR notation writes them. Immutable and
+ * thread-safe.
  */
-record AddressRange(IpAddress lowest, int length) {
+public final class AddressRange {
 
-  /** Reads {@code 10.0.0.0/8}, {@code 2001:db8::/32}, or one address. */
-  static AddressRange parse(String text) {
+  private final IpAddress lowest;
+  private final int length;
+
+  /** Its lowest address has all bits clear but the first {@code length}. */
+  private AddressRange(IpAddress lowest, int length) {
+    this.lowest = lowest;
+    this.length = length;
+  }
+
+  /**
+   * Reads a range.
+   *
+   * @param text {@code 10.0.0.0/8}, {@code 2001:db8::/32}, or one address
+   * @return the range
+   * @throws IllegalArgumentException if the text is no range, or has host bits that are not clear
+   */
+  public static AddressRange parse(String text) {
     int slash = text.indexOf('/');
     IpAddress address = IpAddress.parse(slash < 0 ? text : text.substring(0, slash));
     if (address != null) {
@@ -22,18 +35,30 @@ record AddressRange(IpAddress lowest, int length) {
         IpAddress lowest = address.prefix(length);
         if (!lowest.equals(address)) {
           throw new IllegalArgumentException(
-              "trusted proxies: found %s, whose host bits are not clear; did you mean %s/%s?"
+              "found %s, whose host bits are not clear; did you mean %s/%s?"
                   .formatted(text, lowest, length));
         }
         return new AddressRange(lowest, length);
       }
     }
     throw new IllegalArgumentException(
-        "trusted proxies: found \"%s\", expected an address or a range such as 10.0.0.0/8 or 2001:db8::/32"
+        "found \"%s\", expected an address or a range such as 10.0.0.0/8 or 2001:db8::/32"
             .formatted(text));
   }
 
-  boolean contains(IpAddress address) {
+  /**
+   * Whether an address is in this range. An IPv4 address is never in a range of IPv6.
+   *
+   * @param address the address
+   * @return true if it is
+   */
+  public boolean contains(IpAddress address) {
     return address.isIpv4() == lowest.isIpv4() && address.prefix(length).equals(lowest);
+  }
+
+  /** As CIDR notation writes it. */
+  @Override
+  public String toString() {
+    return lowest + "/" + length;
   }
 }

@@ -57,7 +57,15 @@ public final class ClientAddress {
           "trusted proxies: found none, expected at least one; without proxies use direct()");
     }
     return new ClientAddress(
-        header, Stream.of(trustedProxies).map(AddressRange::parse).toList(), SUBSCRIBER_BITS);
+        header, Stream.of(trustedProxies).map(ClientAddress::trusted).toList(), SUBSCRIBER_BITS);
+  }
+
+  private static AddressRange trusted(String text) {
+    try {
+      return AddressRange.parse(text);
+    } catch (IllegalArgumentException e) {
+      throw new IllegalArgumentException("trusted proxies: " + e.getMessage(), e);
+    }
   }
 
   /**
@@ -81,8 +89,7 @@ public final class ClientAddress {
    * @return the address, null where the connection has none (a Unix socket, for example)
    */
   public @Nullable IpAddress find(WebRequest request) {
-    String peer = request.peer();
-    IpAddress address = peer == null ? null : Nodes.address(withoutZone(peer));
+    IpAddress address = peer(request);
     if (header == null || address == null || !isTrusted(address)) {
       return address;
     }
@@ -103,6 +110,22 @@ public final class ClientAddress {
   /** The address that stands for the client's group: itself, or the lowest of its IPv6 range. */
   IpAddress grouped(IpAddress address) {
     return address.isIpv4() ? address : address.prefix(ipv6Prefix);
+  }
+
+  /**
+   * Whether the connection was opened by a trusted proxy, whose headers are believed.
+   *
+   * @param request the request
+   * @return false without trusted proxies
+   */
+  public boolean isFromTrustedProxy(WebRequest request) {
+    IpAddress address = peer(request);
+    return header != null && address != null && isTrusted(address);
+  }
+
+  private static @Nullable IpAddress peer(WebRequest request) {
+    String peer = request.peer();
+    return peer == null ? null : Nodes.address(withoutZone(peer));
   }
 
   private boolean isTrusted(IpAddress address) {

@@ -1,6 +1,7 @@
 package dev.sluice.web;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -13,9 +14,9 @@ import org.jspecify.annotations.Nullable;
  * as {@code *}, all that follows (or nothing) as a last {@code **}.
  *
  * <p>Empty segments do not count, so that {@code /login/} and {@code //login} are no way around a
- * rule on {@code /login}. Immutable.
+ * rule on {@code /login}. Immutable and thread-safe.
  */
-final class PathPattern {
+public final class PathPattern {
 
   private static final String NAME = "[A-Za-z][A-Za-z0-9_]*";
 
@@ -30,7 +31,14 @@ final class PathPattern {
     this.open = open;
   }
 
-  static PathPattern parse(String text) {
+  /**
+   * Reads a pattern.
+   *
+   * @param text such as {@code /users/{user}/**}
+   * @return the pattern
+   * @throws IllegalArgumentException if the text is no pattern
+   */
+  public static PathPattern parse(String text) {
     if (!text.startsWith("/")) {
       throw wrong(text, "a path that starts with \"/\"");
     }
@@ -71,8 +79,29 @@ final class PathPattern {
     return segments;
   }
 
-  Set<String> variables() {
-    return variables;
+  /**
+   * Returns the names of the variables.
+   *
+   * @return the names, without braces
+   */
+  public Set<String> variables() {
+    return Collections.unmodifiableSet(variables);
+  }
+
+  /**
+   * Matches a request by each {@linkplain WebRequest#paths path} that it is known by.
+   *
+   * @param facts the request
+   * @return the values of the variables by name, null if no path matches
+   */
+  public @Nullable Map<String, String> match(RequestFacts facts) {
+    for (List<String> path : facts.paths()) {
+      Map<String, String> values = match(path);
+      if (values != null) {
+        return values;
+      }
+    }
+    return null;
   }
 
   /** The variables' values, null where the path is another one. */

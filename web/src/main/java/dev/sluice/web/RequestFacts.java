@@ -4,8 +4,12 @@ import dev.sluice.limit.IpAddress;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** A request with what rules derive from it, each derived once. Not thread-safe. */
-final class RequestFacts {
+/**
+ * A request with what rules derive from it, each derived once: for code that matches requests by
+ * {@link PathPattern}, {@link VaryBy} and {@link AddressRange} itself, as the server's rule book
+ * does. Not thread-safe; for one request. Never blocks.
+ */
+public final class RequestFacts {
 
   private final WebRequest request;
   private final ClientAddress client;
@@ -13,13 +17,24 @@ final class RequestFacts {
   private boolean addressKnown;
   private @Nullable IpAddress address;
 
-  RequestFacts(WebRequest request, ClientAddress client) {
+  /**
+   * Starts to look at a request.
+   *
+   * @param request the request
+   * @param client how the client's address is found
+   */
+  public RequestFacts(WebRequest request, ClientAddress client) {
     this.request = request;
     this.client = client;
     this.paths = request.paths().stream().map(PathPattern::segments).toList();
   }
 
-  WebRequest request() {
+  /**
+   * Returns the request.
+   *
+   * @return the request
+   */
+  public WebRequest request() {
     return request;
   }
 
@@ -33,8 +48,12 @@ final class RequestFacts {
     return paths;
   }
 
-  /** The client's address, not grouped; null where the connection has none. */
-  @Nullable IpAddress address() {
+  /**
+   * Returns the client's address, not grouped.
+   *
+   * @return the address, null if the connection has none
+   */
+  public @Nullable IpAddress address() {
     if (!addressKnown) {
       address = client.find(request);
       addressKnown = true;

@@ -10,7 +10,12 @@ public final class UnusableRequestException extends RuntimeException {
 
   private final String detail;
 
-  UnusableRequestException(String detail) {
+  /**
+   * Makes an exception.
+   *
+   * @param detail what is missing or unusable: a sentence for the client, without ids
+   */
+  public UnusableRequestException(String detail) {
     super(detail, null, false, false);
     this.detail = detail;
   }

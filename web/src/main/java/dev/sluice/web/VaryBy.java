@@ -202,8 +202,12 @@ public final class VaryBy {
     return new VaryBy(what, source, pathVariable, false, id, sample);
   }
 
-  /** The path variable that a rule's pattern must have; null for none. */
-  @Nullable String pathVariable() {
+  /**
+   * Returns the path variable that a rule's pattern must have.
+   *
+   * @return its name; null for none
+   */
+  public @Nullable String pathVariable() {
     return pathVariable;
   }
 
@@ -215,8 +219,15 @@ public final class VaryBy {
         .toList();
   }
 
-  /** The value; null where the limit is to be skipped. */
-  @Nullable String value(RequestFacts facts, Map<String, String> variables) {
+  /**
+   * Returns the value that a request has here.
+   *
+   * @param facts the request
+   * @param variables the values of the path variables, by name
+   * @return the value; null if the request skips the limit
+   * @throws UnusableRequestException if the request lacks the value, or has several
+   */
+  public @Nullable String value(RequestFacts facts, Map<String, String> variables) {
     List<String> values = source.values(facts, variables);
     if (values.size() > 1) {
       throw new UnusableRequestException(
