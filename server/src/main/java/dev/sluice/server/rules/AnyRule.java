@@ -1,0 +1,16 @@
+package dev.sluice.server.rules;
+
+/** A rule of a book, of either kind. Immutable and thread-safe. */
+sealed interface AnyRule permits DescriptorRule, RequestRule {
+
+  /** What it charges. */
+  Charging<?> charging();
+
+  /** Whether this rule certainly matches whatever the other one does. */
+  boolean covers(AnyRule other);
+
+  /** Where it starts in the file, from 1. */
+  default int line() {
+    return charging().line();
+  }
+}

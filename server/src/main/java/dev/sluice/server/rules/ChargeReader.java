@@ -1,0 +1,197 @@
+package dev.sluice.server.rules;
+
+import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.LimitName;
+import dev.sluice.server.rules.Charging.Charged;
+import dev.sluice.server.rules.Charging.Cost;
+import dev.sluice.server.rules.Template.Source;
+import dev.sluice.text.SafeText;
+import dev.sluice.text.Suggestion;
+import dev.sluice.web.PathPattern;
+import dev.sluice.yaml.Fields;
+import dev.sluice.yaml.Node;
+import dev.sluice.yaml.Problems;
+import dev.sluice.yaml.Values;
+import java.util.List;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads the limits of one rule. Not thread-safe.
+ *
+ * @param <C> what ids and costs are taken from
+ */
+final class ChargeReader<C> {
+
+  static final List<String> FIELDS = List.of("limit", "id", "cost", "shadow", "excess");
+
+  private static final String HITS = "hits_addend";
+  private static final List<String> COST_FIELDS = List.of("header", "default");
+  private static final List<String> EXCESSES = List.of("reject", "drain", "debt");
+
+  private final boolean ofDescriptors;
+  private final Function<String, Source<C>> placeholders;
+  private final Function<HeaderCost, Cost<C>> headerCosts;
+  private final NamedLimits limits;
+  private final Problems problems;
+
+  private ChargeReader(
+      boolean ofDescriptors,
+      Function<String, Source<C>> placeholders,
+      Function<HeaderCost, Cost<C>> headerCosts,
+      NamedLimits limits,
+      Problems problems) {
+    this.ofDescriptors = ofDescriptors;
+    this.placeholders = placeholders;
+    this.headerCosts = headerCosts;
+    this.limits = limits;
+    this.problems = problems;
+  }
+
+  static ChargeReader<List<Entry>> ofDescriptors(
+      List<String> keys, NamedLimits limits, Problems problems) {
+    return new ChargeReader<>(
+        true, word -> entry(word, keys), header -> entries -> null, limits, problems);
+  }
+
+  static ChargeReader<RequestRule.Context> ofRequests(
+      List<PathPattern> paths, NamedLimits limits, Problems problems) {
+    return new ChargeReader<>(
+        false,
+        word -> RequestSource.parse(word, paths),
+        header -> context -> header.of(context.facts().request()),
+        limits,
+        problems);
+  }
+
+  /** The value of an entry, by its key or by its place. */
+  private static Source<List<Entry>> entry(String word, List<String> keys) {
+    int place = keys.indexOf(word);
+    if (place < 0 && word.matches("[1-9][0-9]{0,3}") && Integer.parseInt(word) <= keys.size()) {
+      place = Integer.parseInt(word) - 1;
+    }
+    if (place < 0) {
+      throw new IllegalArgumentException(
+          "found {%s}, expected a key of the rule's entries, %s, or the number of an entry%s"
+              .formatted(
+                  word,
+                  keys.stream().map(key -> "{" + key + "}").collect(Collectors.joining(", ")),
+                  Suggestion.didYouMean(word, keys)));
+    }
+    if (keys.indexOf(word) != keys.lastIndexOf(word)) {
+      throw new IllegalArgumentException(
+          "found {%s}, which is the key of two entries, expected a number: {%s} for the first one"
+              .formatted(word, place + 1));
+    }
+    int index = place;
+    return entries -> entries.get(index).value();
+  }
+
+  /** Reads an item of the list of limits. */
+  void read(Node item, List<Charged<C>> target) {
+    if (item instanceof Node.Mapping map) {
+      read(Fields.of(map, item, FIELDS, problems), target);
+    } else if (!(item instanceof Node.Broken)) {
+      problems.wrongKind(item, "a limit as {limit, id}");
+    }
+  }
+
+  /** Reads the fields of one limit. */
+  void read(Fields fields, List<Charged<C>> target) {
+    Node nameNode = fields.require("limit");
+    String text = Values.text(nameNode, "the name of a limit", problems);
+    LimitName name = text == null || nameNode == null ? null : limits.find(nameNode, text);
+    Template<C> id = id(fields, name);
+    Cost<C> cost = cost(fields.find("cost"), name);
+    Boolean shadow = Values.bool(fields.find("shadow"), problems);
+    Excess excess = excess(fields.find("excess"));
+    if (name != null && id != null && cost != null) {
+      target.add(
+          new Charged<>(
+              name.name(),
+              id,
+              cost,
+              shadow != null && shadow,
+              excess == null ? Excess.REJECT : excess));
+    }
+  }
+
+  private @Nullable Template<C> id(Fields fields, @Nullable LimitName name) {
+    Node node = fields.require("id");
+    String text = Values.text(node, "an id, such as " + example(), problems);
+    if (node == null || text == null) {
+      return null;
+    }
+    try {
+      // Without the format, the placeholders can be checked all the same.
+      IdFormat format = name == null ? IdFormat.string() : name.id();
+      return Template.parse(text, format, placeholders);
+    } catch (IllegalArgumentException e) {
+      problems.mistake(node, String.valueOf(e.getMessage()));
+      return null;
+    }
+  }
+
+  private String example() {
+    return ofDescriptors ? "\"{remote_address}\"" : "\"{ip}\"";
+  }
+
+  private @Nullable Cost<C> cost(@Nullable Node node, @Nullable LimitName name) {
+    if (node == null) {
+      return ofDescriptors ? context -> null : context -> 1L;
+    }
+    if (node instanceof Node.Mapping map) {
+      return headerCost(node, Fields.of(map, node, COST_FIELDS, problems));
+    }
+    if (node instanceof Node.Scalar scalar && scalar.text().equals(HITS)) {
+      if (!ofDescriptors) {
+        problems.wrong(node, "a whole number or {header: NAME}: requests have no " + HITS);
+      }
+      return context -> null;
+    }
+    Long tokens = Values.wholeNumber(node, problems);
+    if (tokens != null && tokens < 0) {
+      problems.wrong(node, "a whole number >= 0");
+      return null;
+    }
+    if (tokens != null && name != null) {
+      limits.requireWithinBurst(node, tokens, name);
+    }
+    return tokens == null ? null : context -> tokens;
+  }
+
+  private @Nullable Cost<C> headerCost(Node node, Fields fields) {
+    if (ofDescriptors) {
+      problems.wrong(node, "a whole number or " + HITS + ": descriptors have no headers");
+      return null;
+    }
+    String header = Values.text(fields.require("header"), "the name of a header", problems);
+    Long otherwise = Values.wholeNumber(fields.find("default"), problems);
+    if (otherwise != null && otherwise < 0) {
+      problems.wrong(fields.at("default"), "a whole number >= 0");
+    }
+    return header == null
+        ? null
+        : headerCosts.apply(new HeaderCost(header, otherwise == null ? 1 : otherwise));
+  }
+
+  private @Nullable Excess excess(@Nullable Node node) {
+    String text = Values.text(node, "reject, drain or debt", problems);
+    if (node == null || text == null) {
+      return null;
+    }
+    return switch (text) {
+      case "reject" -> Excess.REJECT;
+      case "drain" -> Excess.DRAIN;
+      case "debt" -> Excess.DEBT;
+      default -> {
+        problems.mistake(
+            node,
+            "found %s, expected reject, drain or debt%s"
+                .formatted(SafeText.quote(text), Suggestion.didYouMean(text, EXCESSES)));
+        yield null;
+      }
+    };
+  }
+}

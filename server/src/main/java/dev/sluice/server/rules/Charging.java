@@ -1,0 +1,39 @@
+package dev.sluice.server.rules;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a rule charges whatever it is for. Immutable and thread-safe.
+ *
+ * @param line where the rule starts
+ * @param unlimited whether it says so
+ * @param limits in order
+ * @param <C> what ids and costs are taken from
+ */
+record Charging<C>(int line, boolean unlimited, List<Charged<C>> limits) {
+
+  /** What a request costs. */
+  interface Cost<C> {
+
+    /** Tokens; null for as many as there were hits. */
+    @Nullable Long of(C context);
+  }
+
+  /** One limit. */
+  record Charged<C>(String limit, Template<C> id, Cost<C> cost, boolean shadow, Excess excess) {}
+
+  RuleMatch match(C context) {
+    List<RuleCharge> charges = new ArrayList<>(limits.size());
+    for (Charged<C> charged : limits) {
+      List<String> parts = charged.id.parts(context);
+      if (parts != null) {
+        charges.add(
+            new RuleCharge(
+                charged.limit, parts, charged.cost.of(context), charged.shadow, charged.excess));
+      }
+    }
+    return new RuleMatch(line, unlimited, charges);
+  }
+}

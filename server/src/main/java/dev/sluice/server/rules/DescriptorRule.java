@@ -1,0 +1,80 @@
+package dev.sluice.server.rules;
+
+import dev.sluice.text.SafeText;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A rule for descriptors: the same number of entries, with the same keys in the same order.
+ * Immutable and thread-safe.
+ *
+ * @param domain null for any
+ */
+record DescriptorRule(@Nullable String domain, List<Wanted> wanted, Charging<List<Entry>> charging)
+    implements AnyRule {
+
+  /** An entry as a rule has it. */
+  record Wanted(String key, ValuePattern value) {}
+
+  /** Null if the rule is for this descriptor, or why it is not. */
+  @Nullable String mismatch(String ofDomain, List<Entry> entries) {
+    if (domain != null && !domain.equals(ofDomain)) {
+      return "it is for the domain %s, not %s"
+          .formatted(SafeText.quote(domain), SafeText.quote(ofDomain));
+    }
+    if (wanted.size() != entries.size()) {
+      return "it wants %s, the descriptor has %s"
+          .formatted(counted(wanted.size()), counted(entries.size()));
+    }
+    for (int i = 0; i < wanted.size(); i++) {
+      Wanted one = wanted.get(i);
+      Entry entry = entries.get(i);
+      if (!one.key.equals(entry.key())) {
+        return "it wants the key %s as entry %s, not %s"
+            .formatted(SafeText.quote(one.key), i + 1, SafeText.quote(entry.key()));
+      }
+      if (!one.value.matches(entry.value())) {
+        return "it wants %s = %s as entry %s, not %s"
+            .formatted(
+                one.key,
+                SafeText.quote(one.value.toString()),
+                i + 1,
+                SafeText.quote(entry.value()));
+      }
+    }
+    return null;
+  }
+
+  private static String counted(int entries) {
+    return entries == 1 ? "1 entry" : entries + " entries";
+  }
+
+  /** Whether keys are the same is known already. */
+  boolean matchesValues(String ofDomain, List<Entry> entries) {
+    if (domain != null && !domain.equals(ofDomain)) {
+      return false;
+    }
+    for (int i = 0; i < wanted.size(); i++) {
+      if (!wanted.get(i).value.matches(entries.get(i).value())) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  List<String> keys() {
+    return wanted.stream().map(Wanted::key).toList();
+  }
+
+  @Override
+  public boolean covers(AnyRule rule) {
+    if (!(rule instanceof DescriptorRule other)) {
+      return false;
+    }
+    boolean covers = (domain == null || domain.equals(other.domain)) && keys().equals(other.keys());
+    for (int i = 0; covers && i < wanted.size(); i++) {
+      covers = wanted.get(i).value.covers(other.wanted.get(i).value);
+    }
+    return covers;
+  }
+}

@@ -1,0 +1,50 @@
+package dev.sluice.server.rules;
+
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.text.Suggestion;
+import dev.sluice.yaml.Node;
+import dev.sluice.yaml.Problems;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The limits that rules may name. Not thread-safe; for one file.
+ *
+ * @param limits those of the same generation
+ * @param known whether these are all
+ * @param problems where mistakes go
+ */
+record NamedLimits(Limits limits, boolean known, Problems problems) {
+
+  /** The name of a limit, null after a mistake. */
+  @Nullable LimitName find(Node node, String text) {
+    Catalogue catalogue = limits.catalogue();
+    LimitName name = catalogue.find(text);
+    if (!known) {
+      return name;
+    }
+    if (name == null) {
+      List<String> names = limits.configured().stream().map(LimitName::name).toList();
+      problems.wrong(node, "the name of a limit" + Suggestion.didYouMean(text, names));
+    } else if (!name.overridesOnly() && !limits.isConfigured(name)) {
+      problems.mistake(
+          node,
+          "found %s, which is not configured and would not limit; write its burst, count and period, or unlimited: true"
+              .formatted(name));
+    }
+    return name;
+  }
+
+  void requireWithinBurst(Node node, long cost, LimitName name) {
+    Quota quota = limits.defaultFor(name);
+    if (quota != null && cost > quota.burst()) {
+      problems.wrong(
+          node,
+          "a cost of at most %s, the burst of %s: else it could never pass"
+              .formatted(quota.burst(), name));
+    }
+  }
+}

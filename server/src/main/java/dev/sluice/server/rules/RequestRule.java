@@ -1,0 +1,110 @@
+package dev.sluice.server.rules;
+
+import dev.sluice.limit.IpAddress;
+import dev.sluice.text.SafeText;
+import dev.sluice.web.AddressRange;
+import dev.sluice.web.PathPattern;
+import dev.sluice.web.RequestFacts;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A rule for requests. What it does not mention may be anything. Immutable and thread-safe.
+ *
+ * @param methods upper-case; empty for any
+ * @param hosts lower-case names, {@code *.example.com} for all below; empty for any
+ * @param paths at least one
+ * @param headers by name
+ * @param clients empty for any
+ */
+record RequestRule(
+    List<String> methods,
+    List<String> hosts,
+    List<PathPattern> paths,
+    Map<String, ValuePattern> headers,
+    List<AddressRange> clients,
+    Charging<RequestRule.Context> charging)
+    implements AnyRule {
+
+  /** A request, and the variables of the path by which this rule knows it. */
+  record Context(RequestFacts facts, Map<String, String> variables) {}
+
+  /** What was found out about a request: the rule is for it, or why it is not. */
+  record Result(@Nullable Context context, String mismatch) {
+
+    static Result no(String mismatch) {
+      return new Result(null, mismatch);
+    }
+  }
+
+  Result match(RequestFacts facts) {
+    String method = facts.request().method();
+    if (!methods.isEmpty() && !methods.contains(method)) {
+      return Result.no(
+          "it is for the method %s, not %s"
+              .formatted(String.join(", ", methods), SafeText.quote(method)));
+    }
+    Map<String, String> variables = null;
+    for (int i = 0; variables == null && i < paths.size(); i++) {
+      variables = paths.get(i).match(facts);
+    }
+    if (variables == null) {
+      return Result.no(
+          "it is for the path %s, not %s"
+              .formatted(listed(paths), SafeText.quote(facts.request().path())));
+    }
+    String host = hosts.isEmpty() ? null : RequestKey.host(facts.request());
+    if (!hosts.isEmpty() && (host == null || hosts.stream().noneMatch(h -> isFor(h, host)))) {
+      return Result.no(
+          "it is for the host %s, not %s"
+              .formatted(listed(hosts), host == null ? "none" : SafeText.quote(host)));
+    }
+    for (Map.Entry<String, ValuePattern> header : headers.entrySet()) {
+      List<String> values = facts.request().headers(header.getKey());
+      if (values.stream().noneMatch(header.getValue()::matches)) {
+        return Result.no(
+            "it wants the header %s: %s%s"
+                .formatted(
+                    header.getKey(),
+                    header.getValue(),
+                    values.isEmpty() ? ", which is absent" : ""));
+      }
+    }
+    IpAddress client = clients.isEmpty() ? null : facts.address();
+    if (!clients.isEmpty()
+        && (client == null || clients.stream().noneMatch(range -> range.contains(client)))) {
+      return Result.no("it is for clients from %s, not %s".formatted(listed(clients), client));
+    }
+    return new Result(new Context(facts, variables), "");
+  }
+
+  private static boolean isFor(String pattern, String host) {
+    return pattern.startsWith("*.")
+        ? host.endsWith(pattern.substring(1)) && host.length() >= pattern.length()
+        : pattern.equals(host);
+  }
+
+  private static String listed(List<?> values) {
+    return values.stream().map(Object::toString).collect(Collectors.joining(", "));
+  }
+
+  @Override
+  public boolean covers(AnyRule rule) {
+    return rule instanceof RequestRule other
+        && coversAll(methods, other.methods)
+        && coversAll(hosts, other.hosts)
+        && coversAll(texts(clients), texts(other.clients))
+        && other.headers.entrySet().containsAll(headers.entrySet())
+        && (texts(paths).contains("/**") || texts(paths).containsAll(texts(other.paths)));
+  }
+
+  private static boolean coversAll(List<String> some, List<String> others) {
+    return some.isEmpty() || (!others.isEmpty() && some.containsAll(others));
+  }
+
+  private static List<String> texts(List<?> values) {
+    return values.stream().map(Object::toString).toList();
+  }
+}

@@ -1,0 +1,202 @@
+package dev.sluice.server.rules;
+
+import dev.sluice.limit.Limits;
+import dev.sluice.server.rules.Explanation.PassedOver;
+import dev.sluice.web.ClientAddress;
+import dev.sluice.web.RequestFacts;
+import dev.sluice.web.WebRequest;
+import dev.sluice.yaml.CompanionFile;
+import dev.sluice.yaml.Node;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/*
+ * The first rule that matches decides, always: no rule falls through to the next, and none is merged with another. So
+ * the answer to "what is this charged?" is one line of the file, and a trial is a limit in shadow beside the limits that
+ * are in force, not a rule that shields or shadows others.
+ *
+ * Rules for descriptors are found by their keys, since a configuration that was converted may have thousands of them.
+ */
+/**
+ * An ordered list of rules: which limits a descriptor or a request spends from. The first rule that
+ * matches decides.
+ *
+ * <p>A book is read together with the limits that it names and comes with them, as their
+ * {@linkplain Limits#companion companion}: {@link #of}. So take the limits once for a request, and
+ * both from there.
+ *
+ * <pre>{@code
+ * Limits limits = limiter.limits().get();
+ * Optional<RuleMatch> match = RuleBook.of(limits).match("edge", entries);
+ * List<Transaction> together = match.map(m -> m.enforced(limits, hits)).orElse(List.of());
+ * }</pre>
+ *
+ * <p>Immutable and thread-safe. Matching does not block and asks no store.
+ */
+public final class RuleBook {
+
+  private static final RuleBook EMPTY = new RuleBook("", null, List.of());
+
+  private final String file;
+  private final @Nullable Node source;
+  private final List<AnyRule> rules;
+  private final Map<List<String>, List<DescriptorRule>> byKeys = new HashMap<>();
+  private final List<RequestRule> requests = new ArrayList<>();
+
+  RuleBook(String file, @Nullable Node source, List<AnyRule> rules) {
+    this.file = file;
+    this.source = source;
+    this.rules = List.copyOf(rules);
+    for (AnyRule rule : rules) {
+      if (rule instanceof DescriptorRule descriptor) {
+        byKeys.computeIfAbsent(descriptor.keys(), keys -> new ArrayList<>()).add(descriptor);
+      } else if (rule instanceof RequestRule request) {
+        requests.add(request);
+      }
+    }
+  }
+
+  /**
+   * Returns the book that came with limits.
+   *
+   * @param limits the limits that hold now
+   * @return the book; one without rules if there is none
+   */
+  public static RuleBook of(Limits limits) {
+    RuleBook book = limits.companion(RuleBook.class);
+    return book == null ? EMPTY : book;
+  }
+
+  /**
+   * Returns the reader of books, for {@link dev.sluice.yaml.LimitFiles.Builder#companion}.
+   *
+   * @return the reader
+   */
+  public static CompanionFile<RuleBook> reader() {
+    return new RuleBookFile();
+  }
+
+  /**
+   * Returns the file that the book was read from.
+   *
+   * @return its name as it was given; empty for a book without rules
+   */
+  public String file() {
+    return file;
+  }
+
+  /**
+   * Returns how many rules there are.
+   *
+   * @return 0 for a book that was not given
+   */
+  public int size() {
+    return rules.size();
+  }
+
+  /**
+   * Finds the rule for a descriptor.
+   *
+   * @param domain the descriptor's domain
+   * @param entries its entries, in order
+   * @return the rule, and what it charges; empty if no rule is for it
+   */
+  public Optional<RuleMatch> match(String domain, List<Entry> entries) {
+    List<String> keys = new ArrayList<>(entries.size());
+    for (Entry entry : entries) {
+      keys.add(entry.key());
+    }
+    for (DescriptorRule rule : byKeys.getOrDefault(keys, List.of())) {
+      if (rule.matchesValues(domain, entries)) {
+        return Optional.of(rule.charging().match(entries));
+      }
+    }
+    return Optional.empty();
+  }
+
+  /**
+   * Finds the rule for a request. Its {@code Host} is that which the client asked for.
+   *
+   * @param request the request
+   * @param client how the client's address is found
+   * @return the rule, and what it charges; empty if no rule is for it
+   * @throws dev.sluice.web.UnusableRequestException if the request lacks what the rule needs
+   */
+  public Optional<RuleMatch> match(WebRequest request, ClientAddress client) {
+    RequestFacts facts = new RequestFacts(request, client);
+    for (RequestRule rule : requests) {
+      RequestRule.Context context = rule.match(facts).context();
+      if (context != null) {
+        return Optional.of(rule.charging().match(context));
+      }
+    }
+    return Optional.empty();
+  }
+
+  /**
+   * Explains which rule is for a descriptor, and why those before it are not.
+   *
+   * @param domain the descriptor's domain
+   * @param entries its entries, in order
+   * @return the explanation; its match is that of {@link #match(String, List)}
+   */
+  public Explanation explain(String domain, List<Entry> entries) {
+    List<PassedOver> passedOver = new ArrayList<>();
+    for (AnyRule rule : rules) {
+      String mismatch = "it is for requests, not descriptors";
+      if (rule instanceof DescriptorRule descriptor) {
+        mismatch = descriptor.mismatch(domain, entries);
+        if (mismatch == null) {
+          return new Explanation(passedOver, descriptor.charging().match(entries));
+        }
+      }
+      passedOver.add(new PassedOver(rule.line(), mismatch));
+    }
+    return new Explanation(passedOver, null);
+  }
+
+  /**
+   * Explains which rule is for a request, and why those before it are not.
+   *
+   * @param request the request
+   * @param client how the client's address is found
+   * @return the explanation; its match is that of {@link #match(WebRequest, ClientAddress)}
+   * @throws dev.sluice.web.UnusableRequestException if the request lacks what the rule needs
+   */
+  public Explanation explain(WebRequest request, ClientAddress client) {
+    RequestFacts facts = new RequestFacts(request, client);
+    List<PassedOver> passedOver = new ArrayList<>();
+    for (AnyRule rule : rules) {
+      String mismatch = "it is for descriptors, not requests";
+      if (rule instanceof RequestRule candidate) {
+        RequestRule.Result result = candidate.match(facts);
+        RequestRule.Context context = result.context();
+        if (context != null) {
+          return new Explanation(passedOver, candidate.charging().match(context));
+        }
+        mismatch = result.mismatch();
+      }
+      passedOver.add(new PassedOver(rule.line(), mismatch));
+    }
+    return new Explanation(passedOver, null);
+  }
+
+  /** Whether both were read from the same text of the same file. */
+  @Override
+  public boolean equals(@Nullable Object other) {
+    return this == other
+        || (other instanceof RuleBook that
+            && file.equals(that.file)
+            && Objects.equals(source, that.source));
+  }
+
+  @Override
+  public int hashCode() {
+    return file.hashCode();
+  }
+}

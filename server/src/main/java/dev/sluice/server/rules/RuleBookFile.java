@@ -1,0 +1,82 @@
+package dev.sluice.server.rules;
+
+import dev.sluice.limit.Limits;
+import dev.sluice.yaml.CompanionFile;
+import dev.sluice.yaml.Fields;
+import dev.sluice.yaml.Node;
+import dev.sluice.yaml.Problems;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** A file of rules: a map with the one field {@code rules}, a list. Stateless. */
+final class RuleBookFile implements CompanionFile<RuleBook> {
+
+  private static final String RULES = "rules";
+
+  @Override
+  public Class<RuleBook> type() {
+    return RuleBook.class;
+  }
+
+  @Override
+  public String expected() {
+    return "a map with the one field rules: a list of rules";
+  }
+
+  @Override
+  public @Nullable RuleBook read(
+      Node root, String file, Limits limits, boolean known, Problems problems) {
+    if (!(root instanceof Node.Mapping map)) {
+      if (!(root instanceof Node.Broken)) {
+        problems.wrongKind(root, expected());
+      }
+      return null;
+    }
+    Node list = Fields.of(map, root, List.of(RULES), problems).require(RULES);
+    List<AnyRule> rules = new ArrayList<>();
+    if (list instanceof Node.Sequence sequence) {
+      RuleReader reader = new RuleReader(new NamedLimits(limits, known, problems), problems);
+      for (Node item : sequence.items()) {
+        AnyRule rule = reader.read(item);
+        if (rule != null) {
+          rules.add(rule);
+        }
+      }
+      if (sequence.items().isEmpty()) {
+        problems.mistake(
+            list, "found no rule, expected at least one: an empty book limits nothing");
+      }
+    } else if (list != null && !(list instanceof Node.Broken)) {
+      problems.wrongKind(list, "a list of rules");
+    }
+    if (problems.mistaken()) {
+      return null;
+    }
+    warnOfCovered(rules, ((Node.Sequence) Objects.requireNonNull(list)).items(), problems);
+    return new RuleBook(file, root, rules);
+  }
+
+  /** Compares only rules that could meet: there may be thousands. */
+  private static void warnOfCovered(List<AnyRule> rules, List<Node> items, Problems problems) {
+    Map<Object, List<AnyRule>> alike = new HashMap<>();
+    for (int i = 0; i < rules.size(); i++) {
+      AnyRule rule = rules.get(i);
+      Object kind = rule instanceof DescriptorRule descriptor ? descriptor.keys() : "requests";
+      List<AnyRule> earlier = alike.computeIfAbsent(kind, k -> new ArrayList<>());
+      Optional<AnyRule> first = earlier.stream().filter(one -> one.covers(rule)).findFirst();
+      if (first.isPresent()) {
+        problems.warning(
+            items.get(i),
+            "found a rule that never decides: the one on line %s comes first, and matches whatever this one does"
+                .formatted(first.get().line()));
+      } else {
+        earlier.add(rule);
+      }
+    }
+  }
+}

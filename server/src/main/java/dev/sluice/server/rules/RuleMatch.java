@@ -1,0 +1,72 @@
+package dev.sluice.server.rules;
+
+import dev.sluice.Transaction;
+import dev.sluice.limit.Limits;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The rule that is for a descriptor or a request, and what it charges. Nothing has been charged
+ * yet. Immutable and thread-safe.
+ *
+ * @param line where the rule starts in the file, from 1
+ * @param unlimited whether the rule says that nothing limits what it is for; then it charges
+ *     nothing
+ * @param charges the limits in the order of the rule; those in shadow are charged apart, so that a
+ *     trial cannot refuse what the others let through. Empty also where every limit is skipped
+ */
+public record RuleMatch(int line, boolean unlimited, List<RuleCharge> charges) {
+
+  /**
+   * Makes a match.
+   *
+   * @param line from 1
+   * @param unlimited whether nothing limits it
+   * @param charges copied
+   */
+  public RuleMatch {
+    charges = List.copyOf(charges);
+  }
+
+  /**
+   * Returns what is charged together, all or nothing: one transaction for each bucket, at the
+   * highest cost where two limits of the rule meet.
+   *
+   * @param limits the limits from which the rule book came
+   * @param hits how often the request counts, not negative
+   * @return the transactions of the limits that are not in shadow
+   * @throws dev.sluice.limit.InvalidRequestException as {@link RuleCharge#transaction(Limits,
+   *     long)}
+   */
+  public List<Transaction> enforced(Limits limits, long hits) {
+    return transactions(limits, hits, false);
+  }
+
+  /**
+   * Returns what is charged in shadow, each by itself.
+   *
+   * @param limits the limits from which the rule book came
+   * @param hits as above
+   * @return the transactions of the limits in shadow
+   * @throws dev.sluice.limit.InvalidRequestException as {@link RuleCharge#transaction(Limits,
+   *     long)}
+   */
+  public List<Transaction> trials(Limits limits, long hits) {
+    return transactions(limits, hits, true);
+  }
+
+  private List<Transaction> transactions(Limits limits, long hits, boolean shadow) {
+    Map<String, Transaction> byBucket = new LinkedHashMap<>();
+    for (RuleCharge charge : charges) {
+      if (charge.shadow() == shadow) {
+        Transaction transaction = charge.transaction(limits, hits);
+        byBucket.merge(
+            transaction.bucketKey(),
+            transaction,
+            (one, two) -> two.cost() > one.cost() ? two : one);
+      }
+    }
+    return List.copyOf(byBucket.values());
+  }
+}

@@ -1,0 +1,252 @@
+package dev.sluice.server.rules;
+
+import dev.sluice.server.rules.Charging.Charged;
+import dev.sluice.server.rules.DescriptorRule.Wanted;
+import dev.sluice.web.AddressRange;
+import dev.sluice.web.PathPattern;
+import dev.sluice.yaml.Fields;
+import dev.sluice.yaml.Node;
+import dev.sluice.yaml.Problems;
+import dev.sluice.yaml.Values;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** Reads one rule after the other. Not thread-safe; for one file. */
+final class RuleReader {
+
+  private static final List<String> CHARGES =
+      List.of("unlimited", "limits", "limit", "id", "cost", "shadow", "excess");
+  private static final List<String> OF_DESCRIPTORS = List.of("domain", "entries");
+  private static final List<String> OF_REQUESTS =
+      List.of("methods", "host", "path", "headers", "clients");
+  private static final List<String> ALL = concat(concat(OF_DESCRIPTORS, OF_REQUESTS), CHARGES);
+  private static final String ENTRY = "a key, or key: value";
+
+  private final NamedLimits limits;
+  private final Problems problems;
+
+  RuleReader(NamedLimits limits, Problems problems) {
+    this.limits = limits;
+    this.problems = problems;
+  }
+
+  /** The rule, null where it cannot be told what it is for; its mistakes have been reported. */
+  @Nullable AnyRule read(Node item) {
+    if (!(item instanceof Node.Mapping map)) {
+      if (!(item instanceof Node.Broken)) {
+        problems.wrongKind(item, "a rule as {path, limits} or {entries, limits}");
+      }
+      return null;
+    }
+    Fields fields = Fields.of(map, item, ALL, problems);
+    boolean descriptor = OF_DESCRIPTORS.stream().anyMatch(name -> fields.find(name) != null);
+    for (String name : descriptor ? OF_REQUESTS : List.<String>of()) {
+      if (fields.find(name) != null) {
+        problems.mistake(
+            fields.at(name),
+            "found the field %s beside entries, expected one or the other: a rule is for descriptors or for requests"
+                .formatted(name));
+      }
+    }
+    if (!descriptor && OF_REQUESTS.stream().noneMatch(name -> fields.find(name) != null)) {
+      problems.mistake(
+          item, "found no field path or entries, expected one; path: /** is for all requests");
+    }
+    return descriptor ? descriptorRule(fields) : requestRule(fields);
+  }
+
+  private AnyRule descriptorRule(Fields fields) {
+    Node domain = fields.find("domain");
+    String name = domain == null ? null : Values.text(domain, "a domain", problems);
+    List<Wanted> wanted = wanted(fields.require("entries"));
+    List<String> keys = wanted.stream().map(Wanted::key).toList();
+    ChargeReader<List<Entry>> charges = ChargeReader.ofDescriptors(keys, limits, problems);
+    return new DescriptorRule(name, wanted, charging(fields, charges));
+  }
+
+  private List<Wanted> wanted(@Nullable Node node) {
+    List<Wanted> wanted = new ArrayList<>();
+    if (node instanceof Node.Sequence list) {
+      for (Node item : list.items()) {
+        Wanted one = wantedEntry(item);
+        if (one != null) {
+          wanted.add(one);
+        }
+      }
+      if (list.items().isEmpty()) {
+        problems.mistake(node, "found no entry, expected at least one");
+      }
+    } else if (node != null && !(node instanceof Node.Broken)) {
+      problems.wrongKind(node, "a list of entries, each " + ENTRY);
+    }
+    return wanted;
+  }
+
+  private @Nullable Wanted wantedEntry(Node item) {
+    if (!(item instanceof Node.Mapping map)) {
+      String key = Values.text(item, ENTRY, problems);
+      return key == null ? null : new Wanted(key, ValuePattern.ANY);
+    }
+    if (map.entries().size() != 1) {
+      problems.mistake(
+          item,
+          "found %s keys in one entry, expected one: begin each entry with \"- \""
+              .formatted(map.entries().size()));
+      return null;
+    }
+    Node.Entry entry = map.entries().get(0);
+    ValuePattern value = pattern(entry.value());
+    return value == null ? null : new Wanted(entry.key().text(), value);
+  }
+
+  private @Nullable ValuePattern pattern(Node node) {
+    return parsed(node, "a value; \"*\" for any", ValuePattern::parse);
+  }
+
+  private AnyRule requestRule(Fields fields) {
+    Node pathNode = fields.find("path");
+    List<PathPattern> paths =
+        pathNode == null
+            ? List.of(PathPattern.parse("/**"))
+            : list(pathNode, "a path such as /login", PathPattern::parse);
+    ChargeReader<RequestRule.Context> charges = ChargeReader.ofRequests(paths, limits, problems);
+    return new RequestRule(
+        methods(fields.find("methods")),
+        list(fields.find("host"), "a host such as api.example.com", RuleReader::host),
+        paths,
+        headers(fields.find("headers")),
+        list(
+            fields.find("clients"),
+            "an address or a range such as 10.0.0.0/8",
+            AddressRange::parse),
+        charging(fields, charges));
+  }
+
+  private List<String> methods(@Nullable Node node) {
+    List<String> methods = new ArrayList<>(list(node, "a method such as POST", RuleReader::method));
+    if (methods.contains("GET") && !methods.contains("HEAD")) {
+      methods.add("HEAD"); // applications answer both the same way
+    }
+    return methods;
+  }
+
+  private static String method(String text) {
+    if (!text.matches("[A-Z][A-Z_-]*")) {
+      throw new IllegalArgumentException(
+          "found \"%s\", expected an upper-case word such as POST".formatted(text));
+    }
+    return text;
+  }
+
+  private static String host(String text) {
+    String host = text.startsWith("*.") ? text.substring(2) : text;
+    if (!host.matches("[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+]")) {
+      throw new IllegalArgumentException(
+          "found \"%s\", expected a host without port, or *.example.com for all below it"
+              .formatted(text));
+    }
+    return text.toLowerCase(Locale.ROOT);
+  }
+
+  private Map<String, ValuePattern> headers(@Nullable Node node) {
+    Map<String, ValuePattern> headers = new LinkedHashMap<>();
+    if (node instanceof Node.Mapping map) {
+      for (Node.Entry entry : map.entries()) {
+        ValuePattern value = pattern(entry.value());
+        String name = entry.key().text().toLowerCase(Locale.ROOT);
+        if (value != null && headers.put(name, value) != null) {
+          problems.mistake(
+              entry.key(), "found the header %s again, expected it once".formatted(name));
+        }
+      }
+    } else if (node != null && !(node instanceof Node.Broken)) {
+      problems.wrongKind(node, "a map of headers to values; \"*\" for any value");
+    }
+    return headers;
+  }
+
+  /** One value, or a list of them. */
+  private <T> List<T> list(@Nullable Node node, String expected, Function<String, T> parser) {
+    List<T> values = new ArrayList<>();
+    List<Node> items =
+        node instanceof Node.Sequence list
+            ? list.items()
+            : node == null ? List.of() : List.of(node);
+    for (Node item : items) {
+      T value = parsed(item, expected, parser);
+      if (value != null) {
+        values.add(value);
+      }
+    }
+    if (node instanceof Node.Sequence && items.isEmpty()) {
+      problems.mistake(node, "found an empty list, expected " + expected);
+    }
+    return values;
+  }
+
+  private <T> @Nullable T parsed(Node node, String expected, Function<String, T> parser) {
+    String text = Values.text(node, expected, problems);
+    try {
+      return text == null ? null : parser.apply(text);
+    } catch (IllegalArgumentException e) {
+      problems.mistake(node, String.valueOf(e.getMessage()));
+      return null;
+    }
+  }
+
+  /** {@code unlimited}, or the one limit of the rule, or a list of them. */
+  private <C> Charging<C> charging(Fields fields, ChargeReader<C> reader) {
+    int line = fields.owner().line();
+    Node unlimited = fields.find("unlimited");
+    Node list = fields.find("limits");
+    if (unlimited != null) {
+      Boolean written = Values.bool(unlimited, problems);
+      if (written != null && !written) {
+        problems.mistake(unlimited, "found unlimited: false, expected true, or a limit instead");
+      }
+      refuseBeside(fields, CHARGES.subList(1, CHARGES.size()), "unlimited");
+      return new Charging<>(line, true, List.of());
+    }
+    List<Charged<C>> charged = new ArrayList<>();
+    if (list instanceof Node.Sequence sequence) {
+      refuseBeside(fields, ChargeReader.FIELDS, "limits");
+      for (Node item : sequence.items()) {
+        reader.read(item, charged);
+      }
+      if (sequence.items().isEmpty()) {
+        problems.mistake(list, "found no limit, expected at least one; or unlimited: true");
+      }
+    } else if (list != null) {
+      if (!(list instanceof Node.Broken)) {
+        problems.wrongKind(list, "a list of limits, each {limit, id}");
+      }
+    } else if (fields.find("limit") == null) {
+      problems.mistake(
+          fields.owner(), "found no field limit, limits or unlimited, expected one of them");
+    } else {
+      reader.read(fields, charged);
+    }
+    return new Charging<>(line, false, List.copyOf(charged));
+  }
+
+  private void refuseBeside(Fields fields, List<String> others, String field) {
+    for (String other : others) {
+      if (fields.find(other) != null) {
+        problems.mistake(
+            fields.at(other),
+            "found the field %s beside %s, expected one or the other".formatted(other, field));
+      }
+    }
+  }
+
+  private static List<String> concat(List<String> one, List<String> other) {
+    List<String> both = new ArrayList<>(one);
+    both.addAll(other);
+    return List.copyOf(both);
+  }
+}

@@ -1,0 +1,181 @@
+package dev.sluice.server.rules;
+
+import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.Strictness;
+import dev.sluice.text.SafeText;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/*
+ * An id is a text with {placeholders}. Two different sets of values must never make the same id, or one client could
+ * spend from another's bucket:
+ *
+ * - a joined format has one template for each of its parts, and joins (and quotes) them itself;
+ * - elsewhere, placeholders in one text must have a ":" between them, and ":" and "%" inside their values are written
+ *   as %3A and %25. A single placeholder needs none of that, and its value stays as it is.
+ */
+/**
+ * How an id is made from the values of a descriptor or a request. Immutable and thread-safe.
+ *
+ * @param <C> what the values are taken from
+ */
+final class Template<C> {
+
+  /**
+   * Where a value comes from.
+   *
+   * @param <C> what it is taken from
+   */
+  interface Source<C> {
+
+    /** The value; null if what needs it is to be skipped. */
+    @Nullable String value(C context);
+
+    /** An id that is known before there is a request; null for none. */
+    default @Nullable String known() {
+      return null;
+    }
+  }
+
+  private record Piece<C>(String text, @Nullable Source<C> source) {}
+
+  private final List<List<Piece<C>>> parts;
+
+  private Template(List<List<Piece<C>>> parts) {
+    this.parts = parts;
+  }
+
+  /**
+   * Reads a template for ids of a format.
+   *
+   * @param placeholders finds what stands between braces
+   * @throws IllegalArgumentException if it does not fit the format, or cannot be read
+   */
+  static <C> Template<C> parse(
+      String text, IdFormat format, Function<String, Source<C>> placeholders) {
+    int wanted = format.parts().size();
+    List<List<Piece<C>>> parts = split(pieces(text, placeholders), wanted);
+    if (parts.size() != wanted) {
+      throw new IllegalArgumentException(
+          "found %s part(s) in the id %s, expected %s, joined with \":\": %s"
+              .formatted(parts.size(), SafeText.quote(text), wanted, format.name()));
+    }
+    for (int i = 0; i < wanted; i++) {
+      requireUnambiguous(text, parts.get(i));
+      String known = known(parts.get(i));
+      if (known != null) {
+        var unused = format.parts().get(i).canonical(known, Strictness.LENIENT);
+      }
+    }
+    return new Template<>(parts);
+  }
+
+  private static <C> List<Piece<C>> pieces(String text, Function<String, Source<C>> placeholders) {
+    List<Piece<C>> pieces = new ArrayList<>();
+    int start = 0;
+    while (start < text.length()) {
+      int open = text.indexOf('{', start);
+      int end = open < 0 ? text.length() : open;
+      int stray = text.indexOf('}', start);
+      if (stray >= 0 && stray < end) {
+        throw new IllegalArgumentException(
+            "found a \"}\" without its \"{\" in %s".formatted(SafeText.quote(text)));
+      }
+      if (end > start) {
+        pieces.add(new Piece<>(text.substring(start, end), null));
+      }
+      if (open < 0) {
+        return pieces;
+      }
+      int close = text.indexOf('}', open);
+      if (close < 0) {
+        throw new IllegalArgumentException(
+            "found a \"{\" without its \"}\" in %s".formatted(SafeText.quote(text)));
+      }
+      String word = text.substring(open + 1, close);
+      pieces.add(new Piece<>(text.substring(open, close + 1), placeholders.apply(word)));
+      start = close + 1;
+    }
+    return pieces;
+  }
+
+  /** At the first colons outside of braces, into as many parts as there may be. */
+  private static <C> List<List<Piece<C>>> split(List<Piece<C>> pieces, int most) {
+    List<List<Piece<C>>> parts = new ArrayList<>();
+    List<Piece<C>> part = new ArrayList<>();
+    for (Piece<C> piece : pieces) {
+      String rest = piece.text();
+      int colon = piece.source() == null ? rest.indexOf(':') : -1;
+      while (colon >= 0 && parts.size() < most - 1) {
+        if (colon > 0) {
+          part.add(new Piece<>(rest.substring(0, colon), null));
+        }
+        parts.add(part);
+        part = new ArrayList<>();
+        rest = rest.substring(colon + 1);
+        colon = rest.indexOf(':');
+      }
+      if (!rest.isEmpty()) {
+        part.add(piece.source() == null ? new Piece<>(rest, null) : piece);
+      }
+    }
+    parts.add(part);
+    return parts;
+  }
+
+  private static <C> void requireUnambiguous(String text, List<Piece<C>> part) {
+    boolean separated = true;
+    for (Piece<C> piece : part) {
+      if (piece.source() == null) {
+        separated |= piece.text().indexOf(':') >= 0;
+      } else if (!separated) {
+        throw new IllegalArgumentException(
+            "found two placeholders without a \":\" between them in %s, expected one: else two"
+                    .formatted(SafeText.quote(text))
+                + " clients could have the same id");
+      } else {
+        separated = false;
+      }
+    }
+  }
+
+  private static <C> @Nullable String known(List<Piece<C>> part) {
+    if (part.isEmpty()) {
+      return "";
+    }
+    Source<C> source = part.get(0).source();
+    if (part.size() > 1) {
+      return null;
+    }
+    return source == null ? part.get(0).text() : source.known();
+  }
+
+  /** The text of each part of the id; null if a value is missing that may be. */
+  @Nullable List<String> parts(C context) {
+    List<String> texts = new ArrayList<>(parts.size());
+    for (List<Piece<C>> part : parts) {
+      String text = text(part, context);
+      if (text == null) {
+        return null;
+      }
+      texts.add(text);
+    }
+    return texts;
+  }
+
+  private static <C> @Nullable String text(List<Piece<C>> part, C context) {
+    boolean several = part.stream().filter(piece -> piece.source() != null).count() > 1;
+    StringBuilder text = new StringBuilder();
+    for (Piece<C> piece : part) {
+      Source<C> source = piece.source();
+      String value = source == null ? piece.text() : source.value(context);
+      if (value == null) {
+        return null;
+      }
+      text.append(source != null && several ? JoinedIds.escaped(value) : value);
+    }
+    return text.toString();
+  }
+}

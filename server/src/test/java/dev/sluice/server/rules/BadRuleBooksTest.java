@@ -1,0 +1,66 @@
+package dev.sluice.server.rules;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.yaml.LimitFiles;
+import dev.sluice.yaml.Problem;
+import java.io.IOException;
+import java.net.URISyntaxException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Objects;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Each file of {@code bad/} is wrong in one way; beside it stands what must be said about it. */
+class BadRuleBooksTest {
+
+  @TempDir Path folder;
+
+  @TestFactory
+  Stream<DynamicTest> load_ofABadBook_saysWhatStandsBesideIt()
+      throws IOException, URISyntaxException {
+    Path bad = Path.of(Objects.requireNonNull(getClass().getResource("bad")).toURI());
+    List<Path> files;
+    try (Stream<Path> all = Files.list(bad)) {
+      files = all.filter(file -> file.toString().endsWith(".yml")).sorted().toList();
+    }
+    assertThat(files).hasSizeGreaterThan(15);
+    return files.stream()
+        .map(file -> DynamicTest.dynamicTest(file.getFileName().toString(), () -> check(file)));
+  }
+
+  private void check(Path file) throws IOException {
+    Path said = file.resolveSibling(file.getFileName().toString().replace(".yml", ".txt"));
+    List<String> found =
+        RuleBookFixture.files(folder, Files.readString(file)).lint().stream()
+            .map(BadRuleBooksTest::line)
+            .toList();
+    if (Boolean.getBoolean("sluice.write")) {
+      Files.write(
+          Path.of("src/test/resources/dev/sluice/server/rules/bad").resolve(said.getFileName()),
+          found);
+    }
+    assertThat(found).isNotEmpty().isEqualTo(Files.readAllLines(said));
+  }
+
+  private static String line(Problem problem) {
+    return problem.toString().substring(problem.file().length() + 1);
+  }
+
+  @Test
+  void lint_ofMistakesInBothFiles_namesAllAndNoUnknownLimitTwice() throws IOException {
+    LimitFiles files =
+        RuleBookFixture.files(folder, "rules: [{path: /, limit: Broken, id: x, cots: 1}]");
+    Files.writeString(
+        folder.resolve("limits.yml"), RuleBookFixture.LIMITS + "Broken: {burst: 0}\n");
+    assertThat(files.lint())
+        .extracting(problem -> problem.message().replaceAll("[;,] (did you|expected) .*", ""))
+        .contains("found the name \"Broken\"", "found the field \"cots\"")
+        .noneMatch(message -> message.contains("the name of a limit"));
+  }
+}
