@@ -27,12 +27,47 @@ public final class WebPath {
     if (!path.startsWith("/")) {
       throw new UnusableRequestException("the path does not start with a slash");
     }
-    List<String> kept = new ArrayList<>();
+    List<String> names = new ArrayList<>();
     for (String segment : PathPattern.segments(path)) {
       String name = decodedSegment(segment);
       if (name == null || !isPlain(name)) {
         throw new UnusableRequestException("the path has an ambiguous or malformed escape");
       }
+      names.add(name);
+    }
+    return joined(names);
+  }
+
+  /**
+   * Returns every path that an application may take a path for, for frameworks that find a handler
+   * by segments which they decode one by one. There an escaped slash belongs to a segment's name;
+   * {@link #normalized} refuses such a path, as containers do.
+   *
+   * @param path as the client sent it, without the query
+   * @return normalized paths: one whose names keep an escaped slash as {@code %2F}, and, if a name
+   *     has a slash or backslash, one where these separate segments
+   * @throws UnusableRequestException for a malformed escape
+   */
+  public static List<String> readings(String path) {
+    List<String> names = new ArrayList<>();
+    for (String segment : PathPattern.segments(path)) {
+      String name = decodedSegment(segment);
+      if (name == null) {
+        throw new UnusableRequestException("the path has a malformed escape");
+      }
+      names.add(name);
+    }
+    String kept = joined(names.stream().map(name -> name.replace("/", "%2F")).toList());
+    boolean splits = names.stream().anyMatch(name -> name.contains("/") || name.contains("\\"));
+    return splits
+        ? List.of(kept, joined(PathPattern.segments(String.join("/", names).replace('\\', '/'))))
+        : List.of(kept);
+  }
+
+  /** Resolves {@code .} and {@code ..}. */
+  private static String joined(List<String> names) {
+    List<String> kept = new ArrayList<>();
+    for (String name : names) {
       if (name.equals("..")) {
         if (!kept.isEmpty()) {
           kept.remove(kept.size() - 1);

@@ -3,6 +3,7 @@ package dev.sluice.web;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -41,6 +42,29 @@ class WebPathTest {
     assertThatThrownBy(() -> WebPath.normalized(path))
         .isInstanceOf(UnusableRequestException.class)
         .hasMessageStartingWith("the path ");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "/,               /,             -",
+    "/x/../a//b;c/,   /a/b,          -",
+    "/%61,            /a,            -",
+    "/a%2Fb,          /a%2Fb,        /a/b",
+    "/%2Fa%2f,        /%2Fa%2F,      /a",
+    "/x%2F../a,       /x%2F../a,     /a",
+    "/a%5Cb,          /a\\b,          /a/b",
+    "/a%252Fb,        /a%2Fb,        -"
+  })
+  void readings_areAllThatAnApplicationMayTakeAPathFor(String path, String one, String other) {
+    assertThat(WebPath.readings(path))
+        .isEqualTo(other.equals("-") ? List.of(one) : List.of(one, other));
+  }
+
+  @Test
+  void readings_ofAMalformedEscape_areNone() {
+    assertThatThrownBy(() -> WebPath.readings("/a%zz"))
+        .isInstanceOf(UnusableRequestException.class)
+        .hasMessage("the path has a malformed escape");
   }
 
   @Test

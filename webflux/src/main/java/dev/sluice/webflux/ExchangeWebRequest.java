@@ -1,0 +1,90 @@
+package dev.sluice.webflux;
+
+import dev.sluice.web.WebPath;
+import dev.sluice.web.WebRequest;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.springframework.http.HttpCookie;
+import org.springframework.http.HttpHeaders;
+import org.springframework.http.server.reactive.ServerHttpRequest;
+import org.springframework.web.server.ServerWebExchange;
+
+/** An exchange as rules see it. As thread-safe as the exchange. */
+final class ExchangeWebRequest implements WebRequest {
+
+  private final ServerWebExchange exchange;
+  private final ServerHttpRequest request;
+  private final @Nullable String user;
+
+  ExchangeWebRequest(ServerWebExchange exchange, @Nullable String user) {
+    this.exchange = exchange;
+    this.request = exchange.getRequest();
+    this.user = user;
+  }
+
+  @Override
+  public String method() {
+    return request.getMethod().name();
+  }
+
+  @Override
+  public String path() {
+    return paths().get(0);
+  }
+
+  /** Spring looks for a handler by the segments as the client sent them, decoded one by one. */
+  @Override
+  public List<String> paths() {
+    return WebPath.readings(request.getPath().pathWithinApplication().value());
+  }
+
+  @Override
+  public List<String> headers(String name) {
+    HttpHeaders headers = request.getHeaders();
+    if (headers.getFirst(name) == null) {
+      return List.of();
+    }
+    // What has the same signature in Spring 6.2 and 7. A name that the client wrote in two ways is
+    // there twice, each with all values.
+    for (Map.Entry<String, List<String>> header : headers.headerSet()) {
+      if (header.getKey().equalsIgnoreCase(name)) {
+        return List.copyOf(header.getValue());
+      }
+    }
+    return List.of();
+  }
+
+  @Override
+  public List<String> cookies(String name) {
+    List<HttpCookie> cookies = request.getCookies().get(name);
+    return cookies == null ? List.of() : cookies.stream().map(HttpCookie::getValue).toList();
+  }
+
+  @Override
+  public @Nullable String query() {
+    return request.getURI().getRawQuery();
+  }
+
+  @Override
+  public @Nullable String peer() {
+    InetSocketAddress remote = request.getRemoteAddress();
+    if (remote == null) {
+      return null;
+    }
+    InetAddress address = remote.getAddress();
+    return address == null ? remote.getHostString() : address.getHostAddress();
+  }
+
+  @Override
+  public @Nullable String user() {
+    return user;
+  }
+
+  @Override
+  public <T> T unwrap(Class<T> type) {
+    return type.isInstance(exchange) ? type.cast(exchange) : WebRequest.super.unwrap(type);
+  }
+}

@@ -1,0 +1,272 @@
+package dev.sluice.webflux;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.Decision;
+import dev.sluice.Limiter;
+import dev.sluice.limit.Limits;
+import dev.sluice.limit.MissingDefault;
+import dev.sluice.web.Admission;
+import dev.sluice.web.ClientAddress;
+import dev.sluice.web.HeaderProfile;
+import dev.sluice.web.Refusal;
+import dev.sluice.web.RequestLimiter;
+import dev.sluice.web.Rule;
+import dev.sluice.web.WebRequest;
+import java.nio.charset.StandardCharsets;
+import java.security.Principal;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.springframework.core.Ordered;
+import org.springframework.http.HttpStatusCode;
+import org.springframework.http.server.reactive.ServerHttpResponse;
+import org.springframework.web.server.ServerWebExchange;
+import org.springframework.web.server.WebFilter;
+import org.springframework.web.server.WebFilterChain;
+import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Scheduler;
+import reactor.core.scheduler.Schedulers;
+
+/**
+ * Lets exchanges through as far as their limits do, and answers the others with a 429. What a
+ * failing store means for a request is the limiter's {@link dev.sluice.FailureRule}: where that
+ * denies, or there is none, the answer is a 503.
+ *
+ * <p>A request spends from all limits of all rules that are for it, or from none. It is charged
+ * once, however often the filter sees its exchange. {@linkplain Rule.Builder#shadow Shadow rules}
+ * are charged afterwards, with what was let through.
+ *
+ * <p>A conditional rule ({@link Rule.Builder#countOnly}) is settled when the response is committed,
+ * by the status that the client gets. A client that goes away before that leaves the tokens spent.
+ *
+ * <p>Thread-safe, and never blocks: after waiting for the store, the exchange continues on {@link
+ * Builder#scheduler}.
+ */
+public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseable {
+
+  /**
+   * The exchange's attribute with the {@link Decision} that let a request through, the strictest
+   * where filters stack. Absent where no rule was for it.
+   */
+  public static final String DECISION = "dev.sluice.webflux.decision";
+
+  /** The order of a filter that does not name one: before Spring Security, which is at -100. */
+  public static final int DEFAULT_ORDER = -110;
+
+  private static final AtomicInteger INSTANCES = new AtomicInteger();
+
+  private final RequestLimiter limiter;
+  private final Scheduler scheduler;
+  private final int order;
+  private final String charged;
+
+  private RateLimitWebFilter(Builder builder) {
+    this.limiter = builder.limiter.build();
+    this.scheduler = builder.scheduler;
+    this.order = builder.order;
+    this.charged = "dev.sluice.webflux.charged." + INSTANCES.incrementAndGet();
+  }
+
+  /**
+   * Returns a builder.
+   *
+   * @param limiter decides
+   * @return a builder without rules
+   */
+  public static Builder builder(Limiter limiter) {
+    return new Builder(limiter);
+  }
+
+  @Override
+  public Mono<Void> filter(ServerWebExchange exchange, WebFilterChain chain) {
+    if (exchange.getAttributes().putIfAbsent(charged, true) != null) {
+      return chain.filter(exchange);
+    }
+    return exchange
+        .getPrincipal()
+        .map(Principal::getName)
+        .map(Optional::of)
+        .defaultIfEmpty(Optional.empty())
+        .flatMap(
+            user -> answer(limiter.admitAsync(new ExchangeWebRequest(exchange, user.orElse(null)))))
+        .doOnDiscard(Admission.class, Admission::leaveSpent) // the client left just then
+        .flatMap(admission -> admitted(exchange, chain, admission));
+  }
+
+  @Override
+  public int getOrder() {
+    return order;
+  }
+
+  /** Ends what the rules require of the limits. Never blocks. */
+  @Override
+  public void close() {
+    limiter.close();
+  }
+
+  /**
+   * Returns an exchange as rules see it, for example to find the client's address with {@link
+   * ClientAddress#find}.
+   *
+   * @param exchange the exchange
+   * @return a view of its request, without the name of a user
+   */
+  public static WebRequest webRequest(ServerWebExchange exchange) {
+    return new ExchangeWebRequest(exchange, null);
+  }
+
+  /** The application may block its threads; those of the store must not be blocked. */
+  private <T> Mono<T> answer(CompletionStage<T> stage) {
+    CompletableFuture<T> future = stage.toCompletableFuture();
+    Mono<T> answer = Mono.fromFuture(future);
+    return future.isDone() ? answer : answer.publishOn(scheduler);
+  }
+
+  private Mono<Void> admitted(
+      ServerWebExchange exchange, WebFilterChain chain, Admission admission) {
+    Refusal refusal = admission.refusal();
+    if (refusal != null) {
+      return refuse(exchange.getResponse(), refusal);
+    }
+    Decision decision = admission.decision();
+    if (decision != null) {
+      allowed(exchange, decision);
+    }
+    return admission.isConditional() ? settled(exchange, chain, admission) : chain.filter(exchange);
+  }
+
+  private static Mono<Void> refuse(ServerHttpResponse response, Refusal refusal) {
+    byte[] body = refusal.body().getBytes(StandardCharsets.UTF_8);
+    var unused = response.setStatusCode(HttpStatusCode.valueOf(refusal.status()));
+    refusal.headers().forEach(response.getHeaders()::set);
+    response.getHeaders().setContentLength(body.length);
+    return response.writeWith(Mono.fromSupplier(() -> response.bufferFactory().wrap(body)));
+  }
+
+  private void allowed(ServerWebExchange exchange, Decision decision) {
+    Decision before = exchange.getAttribute(DECISION);
+    Decision strictest = before == null ? decision : before.stricter(decision);
+    exchange.getAttributes().put(DECISION, strictest);
+    limiter.headers(strictest).forEach(exchange.getResponse().getHeaders()::set);
+  }
+
+  /**
+   * The status is known when the response is committed, whatever set it: a handler, or what turns
+   * an exception into a response, which stands in front of all filters. An exchange that ends
+   * without a response leaves its tokens spent, as nobody knows how the work ends.
+   */
+  private Mono<Void> settled(
+      ServerWebExchange exchange, WebFilterChain chain, Admission admission) {
+    ServerHttpResponse response = exchange.getResponse();
+    response.beforeCommit(() -> answer(admission.settleAsync(status(response))));
+    return chain
+        .filter(exchange)
+        .doOnError(Endings::isOfTheConnection, failure -> admission.leaveSpent())
+        .doOnCancel(admission::leaveSpent);
+  }
+
+  private static int status(ServerHttpResponse response) {
+    HttpStatusCode status = response.getStatusCode();
+    return status == null ? 200 : status.value();
+  }
+
+  /** Makes a {@link RateLimitWebFilter}. Not thread-safe. */
+  public static final class Builder {
+    private final RequestLimiter.Builder limiter;
+    private Scheduler scheduler = Schedulers.parallel();
+    private int order = DEFAULT_ORDER;
+
+    private Builder(Limiter limiter) {
+      this.limiter = RequestLimiter.builder(limiter);
+    }
+
+    /**
+     * Adds a rule.
+     *
+     * @param rule the rule; its functions must not block
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder rule(Rule rule) {
+      limiter.rule(rule);
+      return this;
+    }
+
+    /**
+     * Sets how the client's address is found; {@link ClientAddress#direct} if not called.
+     *
+     * @param how directly, or behind which proxies
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder clientAddress(ClientAddress how) {
+      limiter.clientAddress(how);
+      return this;
+    }
+
+    /**
+     * Sets which headers responses carry; {@link HeaderProfile#IETF} if not called.
+     *
+     * @param profile the family of headers
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder headers(HeaderProfile profile) {
+      limiter.headers(profile);
+      return this;
+    }
+
+    /**
+     * Sets what happens where a rule names a limit that is {@linkplain Limits#isConfigured not
+     * configured}, now and whenever the limits are replaced; {@link MissingDefault#REFUSE} if not
+     * called.
+     *
+     * @param policy refuse the start and the replacement, warn in the log, or allow
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder missingDefaults(MissingDefault policy) {
+      limiter.missingDefaults(policy);
+      return this;
+    }
+
+    /**
+     * Sets where an exchange continues after waiting for the store; {@link Schedulers#parallel} if
+     * not called. A store in memory answers at once, and the exchange stays on its thread.
+     *
+     * @param continuesOn the scheduler
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder scheduler(Scheduler continuesOn) {
+      this.scheduler = continuesOn;
+      return this;
+    }
+
+    /**
+     * Sets the filter's place among others; {@link #DEFAULT_ORDER} if not called. A rule that
+     * limits by the principal needs a place behind the filter that authenticates.
+     *
+     * @param place lower values come first
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder order(int place) {
+      this.order = place;
+      return this;
+    }
+
+    /**
+     * Makes the filter.
+     *
+     * @return the filter
+     * @throws IllegalArgumentException if a rule does not fit the limits, with every mistake: an
+     *     unknown limit, one that is not configured, an id of another form, a cost above the burst
+     * @throws IllegalStateException if there is no rule
+     */
+    public RateLimitWebFilter build() {
+      return new RateLimitWebFilter(this);
+    }
+  }
+}

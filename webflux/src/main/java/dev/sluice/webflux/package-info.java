@@ -1,0 +1,7 @@
+/** The filter for Spring WebFlux. */
+@NullMarked
+@CheckReturnValue
+package dev.sluice.webflux;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,11 @@
+/** The filter for Spring WebFlux. Spring and Reactor have no descriptors. */
+@SuppressWarnings({"requires-automatic", "requires-transitive-automatic"})
+module dev.sluice.webflux {
+  requires transitive dev.sluice;
+  requires transitive dev.sluice.web;
+  requires transitive reactor.core;
+  requires transitive spring.core;
+  requires transitive spring.web;
+
+  exports dev.sluice.webflux;
+}

@@ -1,0 +1,55 @@
+package dev.sluice.webflux;
+
+import dev.sluice.testkit.web.FilteredSite;
+import java.time.Duration;
+import java.util.List;
+import org.springframework.http.server.reactive.HttpHandler;
+import org.springframework.http.server.reactive.ReactorHttpHandlerAdapter;
+import org.springframework.web.reactive.function.server.HandlerStrategies;
+import org.springframework.web.reactive.function.server.RouterFunction;
+import org.springframework.web.reactive.function.server.RouterFunctions;
+import org.springframework.web.reactive.function.server.ServerResponse;
+import org.springframework.web.server.WebFilter;
+import reactor.netty.DisposableServer;
+import reactor.netty.http.HttpProtocol;
+import reactor.netty.http.server.HttpServer;
+
+/** A real server on a free port of the loopback interface, with routes behind filters. */
+final class NettySite implements FilteredSite {
+
+  private static final Duration PATIENCE = Duration.ofSeconds(10);
+
+  private final DisposableServer server;
+
+  private NettySite(DisposableServer server) {
+    this.server = server;
+  }
+
+  static NettySite start(RouterFunction<ServerResponse> routes, List<WebFilter> filters) {
+    HandlerStrategies.Builder strategies = HandlerStrategies.builder();
+    filters.forEach(strategies::webFilter);
+    HttpHandler handler = RouterFunctions.toHttpHandler(routes, strategies.build());
+    return new NettySite(
+        HttpServer.create()
+            .host("127.0.0.1")
+            .port(0)
+            .protocol(HttpProtocol.H2C, HttpProtocol.HTTP11)
+            .handle(new ReactorHttpHandlerAdapter(handler))
+            .bindNow(PATIENCE));
+  }
+
+  @Override
+  public int port() {
+    return server.port();
+  }
+
+  @Override
+  public String prefix() {
+    return "";
+  }
+
+  @Override
+  public void close() {
+    server.disposeNow(PATIENCE);
+  }
+}
