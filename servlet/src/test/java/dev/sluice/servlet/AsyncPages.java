@@ -72,7 +72,6 @@ final class AsyncPages extends HttpServlet {
         response.setStatus(status(request));
         response.flushBuffer();
       }
-      case "throw" -> throw new IllegalStateException("crashed, as the test wants");
       default -> {
         request.setAttribute("again", true);
         context.dispatch();

@@ -1,34 +1,31 @@
 package dev.sluice.servlet;
 
+import dev.sluice.testkit.web.HeldRequest;
+import dev.sluice.testkit.web.HeldRequests;
 import jakarta.servlet.AsyncContext;
 import jakarta.servlet.http.HttpServlet;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
-import java.util.concurrent.BlockingQueue;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
-import org.jspecify.annotations.Nullable;
 
 /**
- * A servlet whose work on a request takes as long as the test wants: asynchronous ones with {@code
- * async=1}, all others hold their thread. With {@code committed=N} the status N is sent first.
+ * A servlet whose work on a request takes as long as the test wants: asynchronously, or in the
+ * request's thread with {@code then}. With {@code committed=N} the status N is sent first.
  */
 final class HeldPages extends HttpServlet {
+
+  static final Set<String> PATHS = Set.of("/check", "/attack");
 
   private static final long serialVersionUID = 1;
   private static final long PATIENCE_SECONDS = 10;
 
-  private final transient BlockingQueue<Held> arrived = new LinkedBlockingQueue<>();
+  private final transient HeldRequests requests;
 
-  /** The next request that has arrived. */
-  Held next() throws InterruptedException {
-    Held held = arrived.poll(PATIENCE_SECONDS, TimeUnit.SECONDS);
-    if (held == null) {
-      throw new AssertionError("no request arrived");
-    }
-    return held;
+  HeldPages(HeldRequests requests) {
+    this.requests = requests;
   }
 
   @Override
@@ -40,15 +37,15 @@ final class HeldPages extends HttpServlet {
       response.getOutputStream().print("data: 1\n\n");
       response.flushBuffer();
     }
-    if (request.getParameter("async") != null) {
-      AsyncContext context = request.startAsync();
-      arrived.add(new Held(response, context));
+    String then = request.getParameter("then");
+    if (then == null) {
+      requests.arrived(new AsyncWork(response, request.startAsync()));
       return;
     }
-    Held held = new Held(response, null);
-    arrived.add(held);
-    held.awaitRelease();
-    switch (String.valueOf(request.getParameter("then"))) {
+    WorkInThread work = new WorkInThread(new CountDownLatch(1));
+    requests.arrived(work);
+    work.await();
+    switch (then) {
       case "read" -> {
         var unused = request.getInputStream().readAllBytes();
       }
@@ -62,36 +59,37 @@ final class HeldPages extends HttpServlet {
     }
   }
 
-  /** A request that is being worked on. */
-  static final class Held {
+  /** Work that holds the request's thread. */
+  private record WorkInThread(CountDownLatch ended) implements HeldRequest {
 
-    private final HttpServletResponse response;
-    private final @Nullable AsyncContext context;
-    private final CountDownLatch released = new CountDownLatch(1);
-
-    private Held(HttpServletResponse response, @Nullable AsyncContext context) {
-      this.response = response;
-      this.context = context;
+    @Override
+    public void end(int status) {
+      ended.countDown();
     }
 
-    /** The thread of a synchronous request goes on. */
-    void release() {
-      released.countDown();
+    @Override
+    public void writeUntilBroken() {
+      throw new UnsupportedOperationException("only asynchronous work writes events");
     }
 
-    private void awaitRelease() {
+    private void await() {
       try {
-        if (!released.await(PATIENCE_SECONDS, TimeUnit.SECONDS)) {
-          throw new AssertionError("the test did not release the request");
+        if (!ended.await(PATIENCE_SECONDS, TimeUnit.SECONDS)) {
+          throw new AssertionError("the test did not end the request");
         }
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
         throw new AssertionError(e);
       }
     }
+  }
 
-    /** The work of an asynchronous request ends, whether or not anybody still waits for it. */
-    void complete(int status) {
+  /** Work elsewhere. */
+  private record AsyncWork(HttpServletResponse response, AsyncContext context)
+      implements HeldRequest {
+
+    @Override
+    public void end(int status) {
       try {
         response.setStatus(status);
         context.complete();
@@ -100,15 +98,15 @@ final class HeldPages extends HttpServlet {
       }
     }
 
-    /** Writes events until the container notices that the client is gone, and completes. */
-    void writeUntilBroken() {
+    @Override
+    public void writeUntilBroken() {
       try {
         while (true) {
           response.getOutputStream().print("data: 2\n\n");
           response.flushBuffer();
         }
       } catch (IOException | RuntimeException e) {
-        complete(500); // Tomcat has taken the response apart already
+        end(500); // Tomcat has taken the response apart already
       }
     }
   }

@@ -7,7 +7,6 @@ import dev.sluice.testkit.web.FilterContract;
 import dev.sluice.testkit.web.FilterSetup;
 import dev.sluice.testkit.web.FilteredSite;
 import java.security.Principal;
-import java.util.List;
 import java.util.Optional;
 import org.springframework.web.reactive.function.server.RouterFunction;
 import org.springframework.web.reactive.function.server.RouterFunctions;
@@ -21,12 +20,7 @@ class FilterContractTest extends FilterContract {
 
   @Override
   protected FilteredSite start(FilterSetup setup) {
-    RateLimitWebFilter.Builder filter =
-        RateLimitWebFilter.builder(setup.limiter())
-            .clientAddress(setup.clientAddress())
-            .headers(setup.headers());
-    setup.rules().forEach(filter::rule);
-    return NettySite.start(routes(), List.of(authentication(), filter.build()));
+    return NettySite.start(setup, routes(), authentication());
   }
 
   private static RouterFunction<ServerResponse> routes() {

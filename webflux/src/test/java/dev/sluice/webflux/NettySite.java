@@ -1,5 +1,6 @@
 package dev.sluice.webflux;
 
+import dev.sluice.testkit.web.FilterSetup;
 import dev.sluice.testkit.web.FilteredSite;
 import java.time.Duration;
 import java.util.List;
@@ -25,9 +26,17 @@ final class NettySite implements FilteredSite {
     this.server = server;
   }
 
-  static NettySite start(RouterFunction<ServerResponse> routes, List<WebFilter> filters) {
+  /** Starts a server whose routes stand behind some filters and the one under test. */
+  static NettySite start(
+      FilterSetup setup, RouterFunction<ServerResponse> routes, WebFilter... inFront) {
+    RateLimitWebFilter.Builder filter =
+        RateLimitWebFilter.builder(setup.limiter())
+            .clientAddress(setup.clientAddress())
+            .headers(setup.headers());
+    setup.rules().forEach(filter::rule);
     HandlerStrategies.Builder strategies = HandlerStrategies.builder();
-    filters.forEach(strategies::webFilter);
+    List.of(inFront).forEach(strategies::webFilter);
+    strategies.webFilter(filter.build());
     HttpHandler handler = RouterFunctions.toHttpHandler(routes, strategies.build());
     return new NettySite(
         HttpServer.create()

@@ -110,7 +110,7 @@ final class FilterRun implements AutoCloseable {
             new FilterSetup(careful, List.of(rules), ClientAddress.direct(), HeaderProfile.IETF));
   }
 
-  private FilteredSite site() {
+  FilteredSite site() {
     FilteredSite started = site;
     if (started == null) {
       throw new IllegalStateException("the test started no server");

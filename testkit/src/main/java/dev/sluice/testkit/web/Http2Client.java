@@ -1,4 +1,4 @@
-package dev.sluice.servlet;
+package dev.sluice.testkit.web;
 
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -19,17 +19,17 @@ import org.eclipse.jetty.http2.frames.ResetFrame;
 import org.eclipse.jetty.util.Callback;
 
 /** One HTTP/2 connection in cleartext, whose streams can be reset one by one. */
-final class Http2Client implements Protocol.Client {
+final class Http2Client implements AbortingClient {
 
   private static final long PATIENCE_SECONDS = 10;
 
   private final HTTP2Client client = new HTTP2Client();
   private final Session session;
   private final Semaphore pongs = new Semaphore(0);
-  private final int port;
+  private final FilteredSite site;
 
-  Http2Client(int port) throws Exception {
-    this.port = port;
+  Http2Client(FilteredSite site) throws Exception {
+    this.site = site;
     client.start();
     Session.Listener listener =
         new Session.Listener() {
@@ -40,7 +40,7 @@ final class Http2Client implements Protocol.Client {
         };
     this.session =
         client
-            .connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), listener)
+            .connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), site.port()), listener)
             .get(PATIENCE_SECONDS, TimeUnit.SECONDS);
   }
 
@@ -54,17 +54,17 @@ final class Http2Client implements Protocol.Client {
   }
 
   @Override
-  public Protocol.Exchange get(String path) throws Exception {
+  public Exchange get(String path) throws Exception {
     return send("GET", path, true);
   }
 
   @Override
-  public Protocol.Exchange postWithoutBody(String path) throws Exception {
+  public Exchange postWithoutBody(String path) throws Exception {
     return send("POST", path, false);
   }
 
-  private Protocol.Exchange send(String method, String path, boolean whole) throws Exception {
-    HttpURI uri = HttpURI.from("http://127.0.0.1:" + port + WebServer.CONTEXT + path);
+  private Exchange send(String method, String path, boolean whole) throws Exception {
+    HttpURI uri = HttpURI.from("http://127.0.0.1:" + site.port() + site.prefix() + path);
     MetaData.Request request =
         new MetaData.Request(method, uri, HttpVersion.HTTP_2, HttpFields.EMPTY);
     Response response = new Response();
@@ -73,7 +73,7 @@ final class Http2Client implements Protocol.Client {
             .newStream(new HeadersFrame(request, null, whole), response)
             .get(PATIENCE_SECONDS, TimeUnit.SECONDS);
     awaitRead();
-    return new Exchange(stream, response);
+    return new Http2Exchange(stream, response);
   }
 
   @Override
@@ -81,12 +81,12 @@ final class Http2Client implements Protocol.Client {
     client.stop();
   }
 
-  private final class Exchange implements Protocol.Exchange {
+  private final class Http2Exchange implements Exchange {
 
     private final Stream stream;
     private final Response response;
 
-    private Exchange(Stream stream, Response response) {
+    private Http2Exchange(Stream stream, Response response) {
       this.stream = stream;
       this.response = response;
     }

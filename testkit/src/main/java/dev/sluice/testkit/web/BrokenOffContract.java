@@ -1,0 +1,206 @@
+package dev.sluice.testkit.web;
+
+import static dev.sluice.testkit.web.FilterRun.LOCAL;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.testkit.web.AbortingClient.Exchange;
+import dev.sluice.web.Rule;
+import dev.sluice.web.VaryBy;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * Clients that break off while the application still works on their requests, as JUnit tests over
+ * real HTTP/1.1 and HTTP/2: the token stays spent, as nobody knows yet how the work ends.
+ *
+ * <p>The test of a filter extends this class and starts a server. The application behind the filter
+ * must do the following:
+ *
+ * <ul>
+ *   <li>on {@code /check} and {@code /attack}, announce the request as a {@link HeldRequest} and
+ *       work on it asynchronously; with {@code committed=N}, send the status {@code N} and an event
+ *       first; with {@code then=T}, hold the request's thread, if it has one, and once the request
+ *       is ended read the whole body ({@code read}), send an error ({@code send-error}), send a
+ *       body at once ({@code flush}), or only set the status ({@code set});
+ *   <li>on {@code /other}, answer with a 200.
+ * </ul>
+ */
+public abstract class BrokenOffContract {
+
+  private final FilterProtocol protocol;
+  private final HeldRequests held = new HeldRequests();
+  private final FilterRun run = new FilterRun(setup -> start(setup, held));
+
+  /**
+   * For the test of a filter to extend.
+   *
+   * @param protocol what its clients speak
+   */
+  protected BrokenOffContract(FilterProtocol protocol) {
+    this.protocol = protocol;
+  }
+
+  /**
+   * Starts a server whose application stands behind a filter. A test calls it at most once, and the
+   * contract closes the server.
+   *
+   * @param setup what the filter must be made of
+   * @param requests is told of the requests that are held
+   * @return the running server
+   * @throws Exception if the server does not start
+   */
+  protected abstract FilteredSite start(FilterSetup setup, HeldRequests requests) throws Exception;
+
+  private AbortingClient startWithCheck() throws Exception {
+    run.start(
+        Rule.on("/check", "/attack")
+            .limit("FailedPerAddress", VaryBy.clientAddress())
+            .countOnly(401)
+            .build(),
+        Rule.on("/check").limit("PerKey", VaryBy.constant("good")).countOnly(200).build());
+    return protocol.client(run.site());
+  }
+
+  private long failed() {
+    return run.remaining("FailedPerAddress", LOCAL);
+  }
+
+  private long good() {
+    return run.remaining("PerKey", "good");
+  }
+
+  /** Gives the server time to see what was sent before. */
+  private void anotherRequest() {
+    assertThat(run.get("/other").statusCode()).isEqualTo(200);
+  }
+
+  @Test
+  final void check_clientBreaksOff_tokenIsNotBackBeforeTheCheckEnds() throws Exception {
+    try (AbortingClient client = startWithCheck()) {
+      Exchange exchange = client.get("/check");
+      var unused = held.next();
+      held.awaitLeft();
+
+      exchange.abort();
+      anotherRequest();
+
+      assertThat(failed()).isEqualTo(29);
+      assertThat(good()).isEqualTo(1);
+    }
+  }
+
+  @Test
+  final void check_clientBreaksOff_passwordIsWrong_staysSpent() throws Exception {
+    try (AbortingClient client = startWithCheck()) {
+      Exchange exchange = client.get("/check");
+      HeldRequest request = held.next();
+      held.awaitLeft();
+
+      exchange.abort();
+      anotherRequest();
+      request.end(401);
+      anotherRequest();
+
+      assertThat(failed()).isEqualTo(29);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"set", "send-error", "flush"})
+  final void checkInItsThread_clientBreaksOff_resultOfTheCheckDecides(String then)
+      throws Exception {
+    try (AbortingClient client = startWithCheck()) {
+      Exchange exchange = client.get("/check?then=" + then);
+      HeldRequest request = held.next();
+
+      exchange.abort();
+      request.end(401);
+      held.awaitLeft();
+
+      assertThat(failed()).isEqualTo(29);
+    }
+  }
+
+  @Test
+  final void check_clientBreaksOffWithinItsBody_staysSpent() throws Exception {
+    try (AbortingClient client = startWithCheck()) {
+      Exchange exchange = client.postWithoutBody("/check?then=read");
+      HeldRequest request = held.next();
+
+      exchange.abort();
+      request.end(401);
+      held.awaitLeft();
+
+      assertThat(failed()).isEqualTo(29);
+      assertThat(good()).isEqualTo(1);
+    }
+  }
+
+  @Test
+  final void response_committedBeforeTheClientBreaksOff_decides() throws Exception {
+    try (AbortingClient client = startWithCheck()) {
+      Exchange exchange = client.get("/check?committed=401");
+      HeldRequest request = held.next();
+      assertThat(exchange.status()).isEqualTo(401);
+
+      exchange.abort();
+      request.writeUntilBroken();
+
+      await().until(() -> good() == 2);
+      assertThat(failed()).isEqualTo(29);
+    }
+  }
+
+  @Test
+  final void events_whoseClientGoesAway_countAsTheStatusThatWasSent() throws Exception {
+    try (AbortingClient client = startWithCheck()) {
+      Exchange exchange = client.get("/check?committed=200");
+      HeldRequest request = held.next();
+
+      exchange.abort();
+      request.writeUntilBroken();
+
+      await().until(() -> failed() == 30);
+      assertThat(good()).isEqualTo(1);
+    }
+  }
+
+  /** The attack: 300 attempts, each broken off while its password is checked. */
+  @Test
+  final void attempts_thatAreBrokenOff_areLimitedLikeOthers() throws Exception {
+    startWithCheck().close();
+    List<HeldRequest> underWay = new ArrayList<>();
+    for (int i = 0; i < 300; i++) {
+      try (AbortingClient attacker = protocol.client(run.site())) {
+        boolean passes = failed() > 0;
+        Exchange exchange = attacker.get("/attack");
+        if (passes) {
+          underWay.add(held.next());
+          held.awaitLeft();
+          exchange.abort();
+          anotherRequest();
+        } else {
+          assertThat(exchange.status()).isEqualTo(429);
+        }
+      }
+    }
+    underWay.forEach(request -> request.end(401));
+
+    assertThat(underWay).hasSize(30);
+  }
+
+  /**
+   * Stops the server of a test.
+   *
+   * @throws Exception if the server does not stop
+   */
+  @AfterEach
+  protected final void closeSite() throws Exception {
+    run.close();
+  }
+}

@@ -1,0 +1,120 @@
+package dev.sluice.testkit.web;
+
+import static dev.sluice.testkit.web.FilterRun.LOCAL;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.web.Rule;
+import dev.sluice.web.VaryBy;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/**
+ * What conditional rules count of every way in which a request can end while its client waits, as
+ * JUnit tests over real HTTP/1.1 and HTTP/2.
+ *
+ * <p>The test of a filter extends this class and starts a server. The application behind the filter
+ * must do the following:
+ *
+ * <ul>
+ *   <li>on {@code /end?how=H}, end a request that is handled asynchronously, with the status of the
+ *       query parameter {@code status} (401 without it): {@code complete} ends with it, {@code
+ *       no-status} sets none, {@code redirect} redirects with a 302, {@code events} sends three
+ *       server-sent events under a 200, {@code throw} throws an exception, {@code time-out} ends by
+ *       a time-out of the server's or the framework's, {@code sent-then-time-out} does so after it
+ *       has sent the status;
+ *   <li>on {@code /other}, answer with a 200.
+ * </ul>
+ */
+public abstract class EndingContract {
+
+  private final FilterProtocol protocol;
+  private final FilterRun run = new FilterRun(this::start);
+
+  /**
+   * For the test of a filter to extend.
+   *
+   * @param protocol what its clients speak
+   */
+  protected EndingContract(FilterProtocol protocol) {
+    this.protocol = protocol;
+  }
+
+  /**
+   * Starts a server whose application stands behind a filter. A test calls it at most once, and the
+   * contract closes the server.
+   *
+   * @param setup what the filter must be made of
+   * @return the running server
+   * @throws Exception if the server does not start
+   */
+  protected abstract FilteredSite start(FilterSetup setup) throws Exception;
+
+  /**
+   * Asserts what three kinds of rules count of an ending: only a 401, only a 500 or a 503, all but
+   * a success. For endings that only one framework knows.
+   *
+   * @param path below the application's prefix
+   * @param status what the client gets
+   * @param of401 whether a rule that counts 401 keeps its token
+   * @param of500 whether a rule that counts 500 and 503 keeps its token
+   * @param allButSuccess whether a rule that counts all but a success keeps its token
+   * @throws Exception if the server cannot be started or asked
+   */
+  protected final void assertEnding(
+      String path, int status, boolean of401, boolean of500, boolean allButSuccess)
+      throws Exception {
+    run.start(
+        Rule.on("/**").limit("FailedPerAddress", VaryBy.clientAddress()).countOnly(401).build(),
+        Rule.on("/**").limit("PerKey", VaryBy.constant("a")).countOnly(500, 503).build(),
+        Rule.on("/**").limit("PerKey", VaryBy.constant("b")).countAllButSuccess().build(),
+        Rule.on("/**").limit("PerAddress", VaryBy.clientAddress()).build());
+    try (AbortingClient client = protocol.client(run.site())) {
+      assertThat(client.get(path).status()).isEqualTo(status);
+      // Before the client leaves, which could be another ending.
+      await()
+          .untilAsserted(
+              () -> {
+                assertThat(30 - run.remaining("FailedPerAddress", LOCAL)).isEqualTo(one(of401));
+                assertThat(2 - run.remaining("PerKey", "a")).isEqualTo(one(of500));
+                assertThat(2 - run.remaining("PerKey", "b")).isEqualTo(one(allButSuccess));
+              });
+    }
+    assertThat(run.remaining("PerAddress", LOCAL)).isEqualTo(2);
+  }
+
+  private static long one(boolean spent) {
+    return spent ? 1 : 0;
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    // ending                            , status, of 401, of 500, all but success
+    "/other                              , 200, false, false, false",
+    "/end?how=complete                   , 401, true,  false, true",
+    "/end?how=complete&status=204        , 204, false, false, false",
+    "/end?how=no-status                  , 200, false, false, false",
+    "/end?how=redirect                   , 302, false, false, true",
+    "/end?how=events                     , 200, false, false, false",
+    "/end?how=throw                      , 500, false, true,  true",
+    // Nobody knows how the work ends: all stays spent.
+    "/end?how=time-out                   , 500, true,  true,  true",
+    "/end?how=sent-then-time-out         , 401, true,  false, true",
+  })
+  final void ending_isCountedByItsStatus(
+      String path, int status, boolean of401, boolean of500, boolean allButSuccess)
+      throws Exception {
+    assertEnding(path, status, of401, of500, allButSuccess);
+  }
+
+  /**
+   * Stops the server of a test.
+   *
+   * @throws Exception if the server does not stop
+   */
+  @AfterEach
+  protected final void closeSite() throws Exception {
+    run.close();
+  }
+}

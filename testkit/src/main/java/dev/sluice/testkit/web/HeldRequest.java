@@ -1,0 +1,19 @@
+package dev.sluice.testkit.web;
+
+/** A request that the application works on for as long as the test wants. */
+public interface HeldRequest {
+
+  /**
+   * Ends the work with a status, whether or not anybody still waits for it. Does nothing where the
+   * exchange has ended already.
+   *
+   * @param status the status of the response
+   */
+  void end(int status);
+
+  /**
+   * Writes until the server notices that the client is gone, and ends the exchange. Called only
+   * where the status was sent before.
+   */
+  void writeUntilBroken();
+}

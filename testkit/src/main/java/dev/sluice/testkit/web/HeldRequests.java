@@ -1,0 +1,50 @@
+package dev.sluice.testkit.web;
+
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+
+/** What an application tells a {@link BrokenOffContract} about its requests. Thread-safe. */
+public final class HeldRequests {
+
+  private static final long PATIENCE_SECONDS = 10;
+
+  private final BlockingQueue<HeldRequest> arrived = new LinkedBlockingQueue<>();
+  private final Semaphore left = new Semaphore(0);
+
+  HeldRequests() {}
+
+  /**
+   * Called by the application when it starts to work on a request.
+   *
+   * @param request the request
+   */
+  public void arrived(HeldRequest request) {
+    arrived.add(request);
+  }
+
+  /**
+   * Called once for each held request, when the thread that brought it has left the filter; or when
+   * it ends, if its work holds that thread.
+   */
+  public void left() {
+    left.release();
+  }
+
+  /** The next request that has arrived. */
+  HeldRequest next() throws InterruptedException {
+    HeldRequest request = arrived.poll(PATIENCE_SECONDS, TimeUnit.SECONDS);
+    if (request == null) {
+      throw new AssertionError("no request arrived");
+    }
+    return request;
+  }
+
+  /** Waits until a request has left the filter. */
+  void awaitLeft() throws InterruptedException {
+    if (!left.tryAcquire(PATIENCE_SECONDS, TimeUnit.SECONDS)) {
+      throw new AssertionError("no request left the filter");
+    }
+  }
+}

@@ -1,0 +1,81 @@
+package dev.sluice.webflux;
+
+import static org.springframework.web.reactive.function.server.RequestPredicates.all;
+import static org.springframework.web.reactive.function.server.RequestPredicates.path;
+
+import dev.sluice.testkit.web.EndingContract;
+import dev.sluice.testkit.web.FilterProtocol;
+import dev.sluice.testkit.web.FilterSetup;
+import dev.sluice.testkit.web.FilteredSite;
+import java.net.URI;
+import java.time.Duration;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.springframework.core.ParameterizedTypeReference;
+import org.springframework.http.HttpStatusCode;
+import org.springframework.http.MediaType;
+import org.springframework.http.codec.ServerSentEvent;
+import org.springframework.web.reactive.function.server.RouterFunctions;
+import org.springframework.web.reactive.function.server.ServerRequest;
+import org.springframework.web.reactive.function.server.ServerResponse;
+import org.springframework.web.server.ResponseStatusException;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+
+/** The contract of endings, and the endings that only WebFlux knows. */
+@ParameterizedClass
+@EnumSource(FilterProtocol.class)
+class EndingsTest extends EndingContract {
+
+  private static final Duration SOON = Duration.ofMillis(100);
+
+  EndingsTest(FilterProtocol protocol) {
+    super(protocol);
+  }
+
+  @Override
+  protected FilteredSite start(FilterSetup setup) {
+    return NettySite.start(
+        setup,
+        RouterFunctions.route(path("/end"), EndingsTest::end)
+            .andRoute(all(), request -> ServerResponse.ok().build()));
+  }
+
+  private static Mono<ServerResponse> end(ServerRequest request) {
+    int status = request.queryParam("status").map(Integer::valueOf).orElse(401);
+    return switch (request.queryParam("how").orElseThrow()) {
+      case "complete" -> ServerResponse.status(status).build().delayElement(SOON);
+      case "no-status" -> ServerResponse.ok().build().delayElement(SOON);
+      case "redirect" -> ServerResponse.status(302).location(URI.create("/elsewhere")).build();
+      case "events" ->
+          ServerResponse.ok()
+              .contentType(MediaType.TEXT_EVENT_STREAM)
+              .body(
+                  Flux.range(0, 3).map(i -> ServerSentEvent.builder(i).build()),
+                  new ParameterizedTypeReference<ServerSentEvent<Integer>>() {});
+      case "time-out" -> Mono.<ServerResponse>never().timeout(SOON);
+      case "sent-then-time-out" ->
+          ServerResponse.status(status)
+              .contentType(MediaType.TEXT_EVENT_STREAM)
+              .body(
+                  Flux.concat(Flux.just("sent"), Flux.<String>never().timeout(SOON)), String.class);
+      case "status-exception" ->
+          Mono.error(new ResponseStatusException(HttpStatusCode.valueOf(status)));
+      default -> Mono.error(new IllegalStateException("crashed, as the test wants"));
+    };
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    // What turns an exception into a response stands in front of the filter.
+    "/end?how=status-exception            , 401, true,  false, true",
+    "/end?how=status-exception&status=503 , 503, false, true,  true",
+  })
+  void endingOfExchanges_isCountedByItsStatus(
+      String path, int status, boolean of401, boolean of500, boolean allButSuccess)
+      throws Exception {
+    assertEnding(path, status, of401, of500, allButSuccess);
+  }
+}
