@@ -7,6 +7,7 @@ import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.server.HostPort;
 import dev.sluice.server.Stores;
 import dev.sluice.server.reservation.TokenKey;
+import dev.sluice.server.rls.OverridePolicy;
 import dev.sluice.server.service.ConfigException;
 import dev.sluice.server.service.ServerConfig;
 import dev.sluice.server.service.Service;
@@ -109,6 +110,23 @@ final class ServeCommand implements Callable<Integer> {
   private @Nullable String resp;
 
   @Option(
+      names = "--grpc",
+      paramLabel = "ADDR",
+      description =
+          "Where to listen for Envoy's rate limit service besides the port of --http, which answers"
+              + " it too, host:port (nowhere if not given).")
+  private @Nullable String grpc;
+
+  @Option(
+      names = "--rls-overrides",
+      paramLabel = "POLICY",
+      defaultValue = "allow",
+      description =
+          "What becomes of a limit that Envoy sends with a descriptor: allow (it takes the place of"
+              + " ours) or ignore (${DEFAULT-VALUE}).")
+  private String rlsOverrides = "allow";
+
+  @Option(
       names = "--host",
       paramLabel = "NAME",
       description =
@@ -191,7 +209,9 @@ final class ServeCommand implements Callable<Integer> {
             .snapshot(snapshot())
             .store(storePasswords.access(store))
             .tokenKey(tokenKey())
-            .resp(resp == null ? null : address("--resp", resp));
+            .resp(resp == null ? null : address("--resp", resp))
+            .grpc(grpc == null ? null : address("--grpc", grpc))
+            .rlsOverrides(rlsOverrides());
     failureRules.applyTo(server);
     return server.build();
   }
@@ -209,10 +229,32 @@ final class ServeCommand implements Callable<Integer> {
     }
   }
 
-  private static String addresses(Service service) {
+  /** In the order in which the service opens its doors. */
+  private String addresses(Service service) {
+    List<String> schemes = new ArrayList<>(List.of("http"));
+    if (resp != null) {
+      schemes.add("redis");
+    }
+    if (grpc != null) {
+      schemes.add("grpc");
+    }
     List<InetSocketAddress> all = service.addresses();
-    String http = "http://" + HostPort.format(all.get(0));
-    return all.size() == 1 ? http : http + " and redis://" + HostPort.format(all.get(1));
+    List<String> shown = new ArrayList<>();
+    for (int i = 0; i < schemes.size(); i++) {
+      shown.add(schemes.get(i) + "://" + HostPort.format(all.get(i)));
+    }
+    return String.join(" and ", shown);
+  }
+
+  private OverridePolicy rlsOverrides() {
+    return switch (rlsOverrides) {
+      case "allow" -> OverridePolicy.ALLOW;
+      case "ignore" -> OverridePolicy.IGNORE;
+      default ->
+          throw new InputException(
+              "--rls-overrides: found %s, expected allow or ignore"
+                  .formatted(SafeText.quote(rlsOverrides)));
+    };
   }
 
   private MissingDefault onMissing() {

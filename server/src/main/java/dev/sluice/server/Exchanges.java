@@ -16,7 +16,8 @@ import java.util.concurrent.CompletableFuture;
 
 /**
  * Charges each request to the budget before its body is read, collects the body within its bound,
- * and accounts for the response until it was read. Stateless and thread-safe.
+ * and accounts for the response until it was read. A {@link Piecewise} service reads its bodies
+ * itself. Stateless and thread-safe.
  */
 final class Exchanges implements DecoratingHttpServiceFunction {
 
@@ -49,6 +50,9 @@ final class Exchanges implements DecoratingHttpServiceFunction {
     RequestHeaders headers = request.headers();
     if (request.isEmpty()) {
       exchange.arrived();
+      return next.serve(context, request);
+    }
+    if (context.config().service().as(Piecewise.class) != null) {
       return next.serve(context, request);
     }
     CompletableFuture<HttpResponse> response =

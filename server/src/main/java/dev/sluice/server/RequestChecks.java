@@ -3,6 +3,7 @@ package dev.sluice.server;
 import com.linecorp.armeria.common.HttpHeaderNames;
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpResponse;
+import com.linecorp.armeria.common.SessionProtocol;
 import com.linecorp.armeria.server.DecoratingHttpServiceFunction;
 import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.Route;
@@ -17,6 +18,9 @@ import java.util.Set;
  * A page in a browser may ask any server that the browser can reach, this one on loopback too, and a
  * name that its author owns may lead there (DNS rebinding). Such a request says so: it names that host,
  * or an origin that is not ours. An address cannot be rebound, so every address is a good host.
+ *
+ * A proxy names whatever its configuration calls this server. No browser speaks HTTP/2 without TLS, so
+ * a gRPC request that came that way is no page's.
  */
 
 /** Refuses requests that are not meant for this server. Immutable and thread-safe. */
@@ -41,7 +45,7 @@ final class RequestChecks implements DecoratingHttpServiceFunction {
   public HttpResponse serve(HttpService next, ServiceRequestContext context, HttpRequest request)
       throws Exception {
     String authority = request.authority();
-    if (authority == null || !isHost(authority)) {
+    if (authority == null || !(isHost(authority) || isBeyondBrowsers(context, request))) {
       throw RefusedException.wrongHost(shown(authority == null ? "(none)" : authority));
     }
     String origin = request.headers().get(HttpHeaderNames.ORIGIN);
@@ -55,6 +59,11 @@ final class RequestChecks implements DecoratingHttpServiceFunction {
       throw RefusedException.stopping();
     }
     return next.serve(context, request);
+  }
+
+  private static boolean isBeyondBrowsers(ServiceRequestContext context, HttpRequest request) {
+    return context.sessionProtocol() == SessionProtocol.H2C
+        && request.headers().get(HttpHeaderNames.CONTENT_TYPE, "").startsWith("application/grpc");
   }
 
   private boolean isHost(String authority) {

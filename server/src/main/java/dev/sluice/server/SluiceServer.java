@@ -52,6 +52,12 @@ public final class SluiceServer implements AutoCloseable {
   /** How long {@link #close} waits for answers that are under way. */
   public static final Duration LONGEST_SHUTDOWN = Duration.ofSeconds(10);
 
+  /**
+   * How long a connection may live. Then its client is told to open another one, and looks the
+   * server's name up again; requests in flight are answered.
+   */
+  public static final Duration MAX_CONNECTION_AGE = Duration.ofHours(24);
+
   /** The most connections at a time; one more takes the place of an idle one. */
   public static final int MAX_CONNECTIONS = 10_000;
 
@@ -166,6 +172,7 @@ public final class SluiceServer implements AutoCloseable {
     private Duration idleTimeout = IDLE_TIMEOUT;
     private Duration requestTimeout = REQUEST_TIMEOUT;
     private Duration unready = UNREADY_PERIOD;
+    private Duration maxConnectionAge = MAX_CONNECTION_AGE;
     private int maxConnections = MAX_CONNECTIONS;
     private int maxConnectionsPerPeer = MAX_CONNECTIONS_PER_PEER;
     private long budgetBytes =
@@ -226,6 +233,18 @@ public final class SluiceServer implements AutoCloseable {
     @CanIgnoreReturnValue
     public Builder unreadyPeriod(Duration period) {
       this.unready = period;
+      return this;
+    }
+
+    /**
+     * Sets how long a connection may live; {@link #MAX_CONNECTION_AGE} if not called.
+     *
+     * @param age at least a second
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder maxConnectionAge(Duration age) {
+      this.maxConnectionAge = age;
       return this;
     }
 
@@ -339,6 +358,7 @@ public final class SluiceServer implements AutoCloseable {
               .port(address, SessionProtocol.HTTP)
               .defaultHostname("localhost") // what a request without Host is taken for
               .idleTimeout(idleTimeout)
+              .maxConnectionAge(maxConnectionAge)
               .requestTimeout(requestTimeout)
               .maxNumConnections(maxConnections + BEING_CLOSED)
               .maxRequestLength(MAX_BODY)

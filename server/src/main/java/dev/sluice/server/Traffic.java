@@ -282,6 +282,15 @@ public final class Traffic {
     closed.warn(() -> "connection from %s closed: %s".formatted(channel.remoteAddress(), what));
   }
 
+  /**
+   * Whether the server was not yet told that it goes away.
+   *
+   * @return false from {@link #unready} on
+   */
+  public boolean isOpen() {
+    return stage == Stage.OPEN;
+  }
+
   /** From now on the server says that it is not ready, and otherwise answers as before. */
   public void unready() {
     if (stage == Stage.OPEN) {

@@ -1,7 +1,9 @@
 package dev.sluice.web;
 
 import dev.sluice.Decision;
+import java.util.List;
 import java.util.Locale;
+import java.util.Objects;
 import java.util.stream.Collectors;
 
 /**
@@ -27,17 +29,30 @@ public final class Problem {
    * @return JSON
    */
   public static String quotaExceeded(Decision decision) {
-    String violated =
+    List<String> violated =
         Policies.of(decision).stream()
             .filter(Decision::denied)
-            .map(Policies::quotedName)
-            .collect(Collectors.joining(","));
+            .map(policy -> Objects.requireNonNull(policy.transaction()).name().name())
+            .toList();
+    return quotaExceeded(violated, decision.message());
+  }
+
+  /**
+   * The body of a 429 where no single decision says it all.
+   *
+   * @param limits the names of the limits that denied
+   * @param detail what to tell the client
+   * @return JSON
+   */
+  public static String quotaExceeded(List<String> limits, String detail) {
     return problem(
         TYPES + "quota-exceeded",
         "Request cannot be satisfied as assigned quota has been exceeded",
         429,
-        decision.message(),
-        ",\"violated-policies\":[" + violated + "]");
+        detail,
+        limits.stream()
+            .map(limit -> '"' + limit + '"') // no character of a limit's name needs an escape
+            .collect(Collectors.joining(",", ",\"violated-policies\":[", "]")));
   }
 
   /**

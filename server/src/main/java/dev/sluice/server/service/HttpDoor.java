@@ -3,17 +3,19 @@ package dev.sluice.server.service;
 import dev.sluice.server.SluiceServer;
 import dev.sluice.server.http.HttpPart;
 import dev.sluice.server.http.MetricsPart;
+import dev.sluice.server.rls.OverridePolicy;
 import dev.sluice.server.service.ServerConfig.Http;
-import java.net.InetSocketAddress;
 
-/** HTTP with {@code /metrics}. Immutable. */
+/** HTTP with {@code /metrics}, and Envoy's rate limit service. Immutable. */
 final class HttpDoor implements Door {
 
   private final Http settings;
+  private final OverridePolicy overrides;
   private final MetricsPart metrics;
 
-  HttpDoor(Http settings, MetricsPart metrics) {
+  HttpDoor(Http settings, OverridePolicy overrides, MetricsPart metrics) {
     this.settings = settings;
+    this.overrides = overrides;
     this.metrics = metrics;
   }
 
@@ -22,29 +24,12 @@ final class HttpDoor implements Door {
     SluiceServer.Builder server =
         SluiceServer.builder(settings.address())
             .part(new HttpPart(room.limiter(), room.reservations(), room.ready(), room.onMissing()))
+            .part(GrpcDoor.part(room, overrides))
             .part(metrics)
             .traffic(room.traffic())
             .requestLog(settings.requestLog());
     settings.hosts().forEach(server::host);
     settings.origins().forEach(server::origin);
-    return new OpenHttp(server.start());
-  }
-
-  private record OpenHttp(SluiceServer server) implements Open {
-
-    @Override
-    public InetSocketAddress address() {
-      return server.address();
-    }
-
-    @Override
-    public void unready() {
-      server.unready();
-    }
-
-    @Override
-    public void close() {
-      server.drain();
-    }
+    return new OpenServer(server.start());
   }
 }

@@ -6,6 +6,7 @@ import dev.sluice.limit.MissingDefault;
 import dev.sluice.limit.Requirement;
 import dev.sluice.server.StoreAccess;
 import dev.sluice.server.reservation.TokenKey;
+import dev.sluice.server.rls.OverridePolicy;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -34,6 +35,8 @@ public final class ServerConfig {
   private final Http http;
   private final @Nullable InetSocketAddress resp;
   private final TokenKey tokenKey;
+  private final @Nullable InetSocketAddress grpc;
+  private final OverridePolicy rlsOverrides;
 
   private ServerConfig(Builder builder) {
     this.files = builder.files;
@@ -47,6 +50,8 @@ public final class ServerConfig {
     this.http = builder.http;
     this.resp = builder.resp;
     this.tokenKey = builder.tokenKey == null ? TokenKey.random() : builder.tokenKey;
+    this.grpc = builder.grpc;
+    this.rlsOverrides = builder.rlsOverrides;
   }
 
   /**
@@ -161,6 +166,14 @@ public final class ServerConfig {
     return tokenKey;
   }
 
+  @Nullable InetSocketAddress grpc() {
+    return grpc;
+  }
+
+  OverridePolicy rlsOverrides() {
+    return rlsOverrides;
+  }
+
   /** Makes a {@link ServerConfig}. Not thread-safe. */
   public static final class Builder {
     private final Http http;
@@ -174,6 +187,8 @@ public final class ServerConfig {
     private MissingDefault onMissing = MissingDefault.REFUSE;
     private @Nullable InetSocketAddress resp;
     private @Nullable TokenKey tokenKey;
+    private @Nullable InetSocketAddress grpc;
+    private OverridePolicy rlsOverrides = OverridePolicy.ALLOW;
 
     private Builder(Http http) {
       this.http = http;
@@ -300,6 +315,32 @@ public final class ServerConfig {
     @CanIgnoreReturnValue
     public Builder tokenKey(@Nullable TokenKey key) {
       this.tokenKey = key;
+      return this;
+    }
+
+    /**
+     * Sets where Envoy's rate limit service is answered, besides the port of HTTP; nowhere else if
+     * not called.
+     *
+     * @param address where the door listens, port 0 for any free one; null for nowhere else
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder grpc(@Nullable InetSocketAddress address) {
+      this.grpc = address;
+      return this;
+    }
+
+    /**
+     * Sets what becomes of limits that proxies send with their descriptors; they are allowed if not
+     * called.
+     *
+     * @param policy the policy
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder rlsOverrides(OverridePolicy policy) {
+      this.rlsOverrides = policy;
       return this;
     }
 

@@ -101,9 +101,12 @@ public final class Service implements AutoCloseable {
   /** Every way in; the first is the one whose address is told. */
   private static List<Door> doors(ServerConfig config, MetricsPart metrics) {
     List<Door> doors = new ArrayList<>();
-    doors.add(new HttpDoor(config.http(), metrics));
+    doors.add(new HttpDoor(config.http(), config.rlsOverrides(), metrics));
     if (config.resp() != null) {
       doors.add(new RespDoor(config.resp()));
+    }
+    if (config.grpc() != null) {
+      doors.add(new GrpcDoor(config.grpc(), config.rlsOverrides()));
     }
     return doors;
   }
@@ -164,8 +167,8 @@ public final class Service implements AutoCloseable {
   /**
    * Returns where the doors listen.
    *
-   * @return the addresses, with the ports that were chosen: HTTP first, then the Redis protocol if
-   *     it was asked for
+   * @return the addresses, with the ports that were chosen: HTTP first, then the Redis protocol and
+   *     gRPC, each if it was asked for
    */
   public List<InetSocketAddress> addresses() {
     return doors.addresses();

@@ -1,0 +1,9 @@
+package dev.sluice.server;
+
+import com.linecorp.armeria.server.HttpService;
+
+/**
+ * A service that answers a piece of a request before the next one is sent, so that nobody may wait
+ * for the whole. It holds no more of a body than a piece at a time.
+ */
+public interface Piecewise extends HttpService {}

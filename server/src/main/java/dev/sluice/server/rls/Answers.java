@@ -1,0 +1,128 @@
+package dev.sluice.server.rls;
+
+import com.google.protobuf.ByteString;
+import dev.sluice.Decision;
+import dev.sluice.envoy.HeaderValue;
+import dev.sluice.envoy.RateLimitDescriptor.RateLimitOverride;
+import dev.sluice.envoy.RateLimitResponse;
+import dev.sluice.envoy.RateLimitResponse.Code;
+import dev.sluice.envoy.RateLimitResponse.DescriptorStatus;
+import dev.sluice.envoy.RateLimitResponse.RateLimit;
+import dev.sluice.gcra.Quota;
+import dev.sluice.server.rls.Charging.Charged;
+import dev.sluice.server.rls.Lines.Found;
+import dev.sluice.server.rls.Lines.Line;
+import dev.sluice.web.HeaderProfile;
+import dev.sluice.web.Problem;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+
+/** What became of lines, in Envoy's words. Pure. */
+final class Answers {
+
+  private static final String RETRY_AFTER = "Retry-After";
+  private static final DescriptorStatus PASSES =
+      DescriptorStatus.newBuilder().setCode(Code.OK).build();
+  private static final DescriptorStatus UNLIMITED =
+      PASSES.toBuilder().setLimitRemaining(CurrentLimit.UINT32_MAX).build();
+
+  private Answers() {}
+
+  static RateLimitResponse of(List<Found> found, Charged charged) {
+    Map<Line, Outcome> outcomes = charged.outcomes();
+    RateLimitResponse.Builder response = RateLimitResponse.newBuilder();
+    for (Found one : found) {
+      response.addStatuses(status(one, outcomes));
+    }
+    List<Outcome> refusals = outcomes.values().stream().filter(Outcome::refuses).toList();
+    response.setOverallCode(refusals.isEmpty() ? Code.OK : Code.OVER_LIMIT);
+    Decision whole = charged.whole();
+    Map<String, String> fields =
+        whole == null || whole.degraded() ? Map.of() : HeaderProfile.IETF.headers(whole);
+    fields.forEach((name, value) -> add(response, name, value));
+    if (!refusals.isEmpty()) {
+      addRefusal(refusals, fields.containsKey(RETRY_AFTER), response);
+    }
+    return response.build();
+  }
+
+  private static DescriptorStatus status(Found found, Map<Line, Outcome> outcomes) {
+    Outcome told =
+        found.lines().stream()
+            .map(outcomes::get)
+            .filter(Objects::nonNull)
+            .reduce(Outcome::stricter)
+            .orElse(null);
+    return told == null ? (found.unlimited() ? UNLIMITED : PASSES) : status(told);
+  }
+
+  private static DescriptorStatus status(Outcome outcome) {
+    DescriptorStatus.Builder status =
+        DescriptorStatus.newBuilder()
+            .setCode(outcome.refuses() ? Code.OVER_LIMIT : Code.OK)
+            .setCurrentLimit(currentLimit(outcome.line()));
+    if (!outcome.refuses()) {
+      return status
+          .setLimitRemaining(CurrentLimit.uint32(outcome.remaining()))
+          .setDurationUntilReset(CurrentLimit.seconds(outcome.resetInNanos()))
+          .build();
+    }
+    if (outcome.retryInNanos() > 0) {
+      status.setDurationUntilReset(CurrentLimit.seconds(outcome.retryInNanos()));
+    }
+    return status.build();
+  }
+
+  private static RateLimit currentLimit(Line line) {
+    String name = line.limit().equals(Lines.OF_CALLER) ? "" : line.limit().name();
+    Quota quota = line.quota();
+    RateLimitOverride closed = line.closedBy();
+    return quota != null
+        ? CurrentLimit.of(quota, name)
+        : RateLimit.newBuilder()
+            .setUnit(CurrentLimit.unit(Objects.requireNonNull(closed)))
+            .setName(name)
+            .build();
+  }
+
+  private static void addRefusal(
+      List<Outcome> refusals, boolean saysWhen, RateLimitResponse.Builder response) {
+    // A wait that helps none of them is not told.
+    if (!saysWhen && refusals.stream().allMatch(refusal -> refusal.retryInNanos() > 0)) {
+      long seconds = refusals.stream().mapToLong(Answers::retryAfterSeconds).max().orElseThrow();
+      add(response, RETRY_AFTER, Long.toString(seconds));
+    }
+    add(response, "Content-Type", Problem.MEDIA_TYPE);
+    boolean degraded = refusals.stream().anyMatch(Outcome::isDegraded);
+    List<String> limits =
+        refusals.stream().map(refusal -> refusal.line().limit().name()).distinct().toList();
+    String body =
+        degraded
+            ? Problem.temporaryReducedCapacity()
+            : Problem.quotaExceeded(limits, detail(refusals.get(0)));
+    response.setRawBody(ByteString.copyFromUtf8(body));
+  }
+
+  private static long retryAfterSeconds(Outcome refusal) {
+    return Objects.requireNonNull(refusal.decision()).retryAfterSeconds();
+  }
+
+  private static String detail(Outcome refusal) {
+    Line line = refusal.line();
+    Quota quota = line.quota();
+    Decision decision = refusal.decision();
+    if (quota == null) {
+      return "the limit %s lets nothing pass".formatted(line.limit());
+    }
+    return line.neverFits() || decision == null
+        ? "cost %s exceeds the burst (%s) of %s".formatted(line.cost(), quota.burst(), line.limit())
+        : decision.message();
+  }
+
+  private static void add(RateLimitResponse.Builder response, String name, String value) {
+    response.addResponseHeadersToAdd(
+        HeaderValue.newBuilder().setKey(name.toLowerCase(Locale.ROOT)).setValue(value));
+  }
+}

@@ -1,0 +1,137 @@
+package dev.sluice.server.rls;
+
+import dev.sluice.AsyncLimiter;
+import dev.sluice.Decision;
+import dev.sluice.Transaction;
+import dev.sluice.server.rls.Lines.Line;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Asks the limiter for lines: all or nothing. Then it charges what was used already, whether it
+ * fits or not, where a line says so. Thread-safe.
+ */
+final class Charging {
+
+  /** Others may spend between two attempts to take what is left; the last one may find nothing. */
+  private static final int ATTEMPTS = 3;
+
+  private final AsyncLimiter limiter;
+
+  Charging(AsyncLimiter limiter) {
+    this.limiter = limiter;
+  }
+
+  /**
+   * What was found.
+   *
+   * @param outcomes what became of each line
+   * @param whole the decision on all of them, null unless it tells the state of their buckets:
+   *     where it was only looked at one, or a cost fits none, it does not
+   */
+  record Charged(Map<Line, Outcome> outcomes, @Nullable Decision whole) {
+
+    static final Charged NOTHING = new Charged(Map.of(), null);
+
+    /** With what was found on trials. */
+    Charged with(Charged trial) {
+      Map<Line, Outcome> both = new LinkedHashMap<>(outcomes);
+      both.putAll(trial.outcomes);
+      return new Charged(both, whole);
+    }
+  }
+
+  /**
+   * Charges lines together.
+   *
+   * @param lines each bucket once
+   * @param givenUp completed if nobody waits for the answer any more; what has not left for the
+   *     store then is not charged
+   * @return what became of them
+   */
+  CompletionStage<Charged> charge(List<Line> lines, CompletableFuture<?> givenUp) {
+    List<Line> asked = new ArrayList<>(lines.size());
+    List<Transaction> transactions = new ArrayList<>(lines.size());
+    Map<Line, Outcome> outcomes = new LinkedHashMap<>();
+    boolean fits = true;
+    for (Line line : lines) {
+      Transaction transaction = line.asked(lines.size() == 1);
+      fits &= !line.neverFits();
+      if (transaction == null) {
+        outcomes.put(line, Outcome.closed(line));
+      } else {
+        asked.add(line);
+        transactions.add(transaction);
+      }
+    }
+    if (asked.isEmpty()) {
+      return CompletableFuture.completedFuture(new Charged(outcomes, null));
+    }
+    boolean spends = fits;
+    boolean tells = spends && lines.stream().noneMatch(Line::isProbe);
+    CompletionStage<Decision> decided =
+        spends ? limiter.spend(transactions) : limiter.check(transactions);
+    cancelWith(givenUp, decided.toCompletableFuture());
+    return decided.thenCompose(
+        decision -> {
+          for (int i = 0; i < asked.size(); i++) {
+            Line line = asked.get(i);
+            outcomes.put(line, Outcome.of(line, decision.parts().get(i), spends));
+          }
+          return settled(outcomes)
+              .thenApply(nothing -> new Charged(outcomes, tells ? decision : null));
+        });
+  }
+
+  private static void cancelWith(CompletableFuture<?> givenUp, CompletableFuture<?> decided) {
+    if (!decided.isDone()) {
+      var unused = givenUp.thenRun(() -> decided.cancel(false));
+    }
+  }
+
+  /** Where all fits, or a failure rule stood in for the store, nothing is left to do. */
+  private CompletionStage<Void> settled(Map<Line, Outcome> outcomes) {
+    if (outcomes.values().stream().noneMatch(Outcome::over)
+        || outcomes.values().stream().anyMatch(Outcome::isDegraded)) {
+      return CompletableFuture.completedFuture(null);
+    }
+    List<Line> lines = new ArrayList<>();
+    List<Transaction> transactions = new ArrayList<>();
+    outcomes.forEach(
+        (line, outcome) -> {
+          long tokens = line.excess() == Excess.DRAIN ? outcome.remaining() : Long.MAX_VALUE;
+          if (line.excess() != Excess.REJECT && line.cost() > 0 && tokens > 0) {
+            lines.add(line);
+            transactions.add(line.settled(Math.min(line.cost(), tokens)));
+          }
+        });
+    return settle(lines, transactions, ATTEMPTS);
+  }
+
+  private CompletionStage<Void> settle(
+      List<Line> lines, List<Transaction> transactions, int attempts) {
+    if (transactions.isEmpty() || attempts == 0) {
+      return CompletableFuture.completedFuture(null);
+    }
+    return limiter
+        .spend(transactions)
+        .thenCompose(
+            decision -> {
+              List<Line> rest = new ArrayList<>();
+              List<Transaction> again = new ArrayList<>();
+              for (int i = 0; i < lines.size(); i++) {
+                Decision part = decision.parts().get(i);
+                if (part.denied() && part.remaining() > 0) {
+                  rest.add(lines.get(i));
+                  again.add(lines.get(i).settled(part.remaining()));
+                }
+              }
+              return settle(rest, again, attempts - 1);
+            });
+  }
+}

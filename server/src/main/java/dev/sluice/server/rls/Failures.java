@@ -1,0 +1,63 @@
+package dev.sluice.server.rls;
+
+import com.linecorp.armeria.common.ContentTooLargeException;
+import com.linecorp.armeria.common.util.Exceptions;
+import com.linecorp.armeria.server.HttpStatusException;
+import com.linecorp.armeria.server.RequestTimeoutException;
+import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.server.FailureLog;
+import dev.sluice.server.RefusedException;
+import dev.sluice.server.http.NotReadyException;
+import dev.sluice.store.StoreException;
+import io.grpc.Status;
+import io.grpc.StatusException;
+import io.grpc.StatusRuntimeException;
+import java.util.concurrent.CancellationException;
+
+/**
+ * Turns whatever goes wrong into a gRPC status. A proxy takes each of them for a failure of the
+ * service, for which it has a rule of its own: never is a failure told as an answer. Stateless and
+ * thread-safe.
+ */
+final class Failures {
+
+  private Failures() {}
+
+  static Status status(Throwable failure) {
+    Throwable cause = Exceptions.peel(failure);
+    if (cause instanceof StatusRuntimeException known) {
+      return known.getStatus();
+    }
+    if (cause instanceof StatusException known) {
+      return known.getStatus();
+    }
+    if (cause instanceof BadRequest || cause instanceof InvalidRequestException) {
+      return Status.INVALID_ARGUMENT.withDescription(cause.getMessage());
+    }
+    if (cause instanceof StoreException) {
+      return undecided(String.valueOf(cause.getMessage()));
+    }
+    if (cause instanceof RefusedException || cause instanceof NotReadyException) {
+      return Status.UNAVAILABLE.withDescription(cause.getMessage());
+    }
+    if (cause instanceof ContentTooLargeException) {
+      return Status.RESOURCE_EXHAUSTED.withDescription("the request is too large");
+    }
+    if (cause instanceof RequestTimeoutException || cause instanceof CancellationException) {
+      return Status.DEADLINE_EXCEEDED.withDescription("no answer within the request's deadline");
+    }
+    if (cause instanceof HttpStatusException refused) {
+      return Status.UNKNOWN.withDescription("HTTP " + refused.httpStatus());
+    }
+    return Status.INTERNAL.withDescription(
+        "the request was not decided; the server's log has the cause, under incident "
+            + FailureLog.internal(cause));
+  }
+
+  /** The log names the store; the answer does not. */
+  private static Status undecided(String why) {
+    return Status.UNAVAILABLE.withDescription(
+        "the store could not decide; %s (incident %s)"
+            .formatted(FailureLog.charged(why), FailureLog.undecided(why)));
+  }
+}

@@ -1,0 +1,102 @@
+package dev.sluice.server.rls;
+
+import com.linecorp.armeria.common.HttpHeaderNames;
+import com.linecorp.armeria.common.HttpRequest;
+import com.linecorp.armeria.common.HttpResponse;
+import com.linecorp.armeria.common.HttpStatus;
+import com.linecorp.armeria.common.ResponseHeaders;
+import com.linecorp.armeria.common.ResponseHeadersBuilder;
+import com.linecorp.armeria.common.util.TimeoutMode;
+import com.linecorp.armeria.server.DecoratingHttpServiceFunction;
+import com.linecorp.armeria.server.HttpService;
+import com.linecorp.armeria.server.ServiceRequestContext;
+import io.grpc.Status;
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What holds for every gRPC request, known or not: its deadline counts, within the server's own,
+ * and whatever the server refuses is told as a gRPC status. Other requests pass as they are.
+ * Stateless and thread-safe.
+ */
+final class GrpcRequests implements DecoratingHttpServiceFunction {
+
+  static final String MEDIA_TYPE = "application/grpc";
+
+  private static final Pattern TIMEOUT = Pattern.compile("([0-9]{1,8})([HMSmun])");
+  private static final String UNITS = "HMSmun";
+  private static final TimeUnit[] SIZES = {
+    TimeUnit.HOURS,
+    TimeUnit.MINUTES,
+    TimeUnit.SECONDS,
+    TimeUnit.MILLISECONDS,
+    TimeUnit.MICROSECONDS,
+    TimeUnit.NANOSECONDS
+  };
+
+  @Override
+  public HttpResponse serve(HttpService next, ServiceRequestContext context, HttpRequest request) {
+    String type = request.headers().get(HttpHeaderNames.CONTENT_TYPE, "");
+    if (!type.startsWith(MEDIA_TYPE)) {
+      return passed(next, context, request);
+    }
+    try {
+      setDeadline(context, request.headers().get("grpc-timeout"));
+      if (context.config().route().isFallback()) {
+        return trailers(
+            Status.UNIMPLEMENTED.withDescription("no service has the method " + context.path()));
+      }
+      return passed(next, context, request).recover(GrpcRequests::failed);
+    } catch (RuntimeException e) {
+      return failed(e);
+    }
+  }
+
+  private static HttpResponse passed(
+      HttpService next, ServiceRequestContext context, HttpRequest request) {
+    try {
+      return next.serve(context, request);
+    } catch (RuntimeException e) {
+      throw e;
+    } catch (Exception e) {
+      return HttpResponse.ofFailure(e);
+    }
+  }
+
+  private static void setDeadline(ServiceRequestContext context, @Nullable String header) {
+    if (header == null) {
+      return;
+    }
+    Matcher timeout = TIMEOUT.matcher(header);
+    if (!timeout.matches()) {
+      throw new BadRequest("grpc-timeout: expected up to eight digits and one of H, M, S, m, u, n");
+    }
+    long nanos = SIZES[UNITS.indexOf(timeout.group(2))].toNanos(Long.parseLong(timeout.group(1)));
+    if (TimeUnit.NANOSECONDS.toMillis(nanos) < context.requestTimeoutMillis()) {
+      context.setRequestTimeout(TimeoutMode.SET_FROM_START, Duration.ofNanos(Math.max(1, nanos)));
+    }
+  }
+
+  private static HttpResponse failed(Throwable failure) {
+    return trailers(Failures.status(failure));
+  }
+
+  /** An answer without a message: its headers are its trailers. */
+  private static HttpResponse trailers(Status status) {
+    ResponseHeadersBuilder headers =
+        ResponseHeaders.builder(HttpStatus.OK)
+            .set(HttpHeaderNames.CONTENT_TYPE, MEDIA_TYPE)
+            .set("grpc-status", Integer.toString(status.getCode().value()));
+    String description = status.getDescription();
+    if (description != null) {
+      String encoded = URLEncoder.encode(description, StandardCharsets.UTF_8);
+      headers.set("grpc-message", encoded.replace("+", "%20"));
+    }
+    return HttpResponse.of(headers.build());
+  }
+}

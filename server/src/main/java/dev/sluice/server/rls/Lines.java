@@ -1,0 +1,250 @@
+package dev.sluice.server.rls;
+
+import com.google.protobuf.UInt64Value;
+import dev.sluice.Transaction;
+import dev.sluice.envoy.RateLimitDescriptor;
+import dev.sluice.envoy.RateLimitDescriptor.RateLimitOverride;
+import dev.sluice.envoy.RateLimitRequest;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Coverage;
+import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.server.rls.Mapping.Limited;
+import dev.sluice.server.rls.Mapping.Mapped;
+import dev.sluice.server.rls.Mapping.Unlimited;
+import dev.sluice.server.rls.Mapping.Unmatched;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the descriptors of a request ask for: which buckets, at what cost. Belongs to one request.
+ */
+final class Lines {
+
+  /**
+   * The limit of descriptors that bring their own and name none of ours. Its number stands in
+   * bucket keys and must never change.
+   */
+  static final LimitName OF_CALLER =
+      LimitName.builder(2_000_000_002, "rls.override").id(IdFormat.bytes()).build();
+
+  private static final long FEWEST_HITS = 1;
+
+  private final Mapping mapping;
+  private final OverridePolicy overrides;
+  private final Limits limits;
+  private final Map<String, Line> byBucket = new LinkedHashMap<>();
+  private final List<Found> found = new ArrayList<>();
+
+  private Lines(Mapping mapping, OverridePolicy overrides, Limits limits) {
+    this.mapping = mapping;
+    this.overrides = overrides;
+    this.limits = limits;
+  }
+
+  /** What one descriptor came to; its lines may be shared with other descriptors. */
+  record Found(boolean matched, boolean unlimited, List<Line> lines) {}
+
+  static Lines of(
+      RateLimitRequest request, Mapping mapping, OverridePolicy overrides, Limits limits) {
+    Lines lines = new Lines(mapping, overrides, limits);
+    long hits = Math.max(FEWEST_HITS, Integer.toUnsignedLong(request.getHitsAddend()));
+    for (int i = 0; i < request.getDescriptorsCount(); i++) {
+      lines.add(request.getDomain(), request.getDescriptors(i), i, hits);
+    }
+    return lines;
+  }
+
+  /** In the order of the descriptors. */
+  List<Found> found() {
+    return found;
+  }
+
+  /** Each bucket once. */
+  List<Line> all() {
+    return List.copyOf(byBucket.values());
+  }
+
+  private void add(String domain, RateLimitDescriptor descriptor, int index, long hitsOfRequest) {
+    long hits = descriptor.hasHitsAddend() ? hits(descriptor.getHitsAddend()) : hitsOfRequest;
+    Mapped mapped = mapping.map(domain, descriptor.getEntriesList(), limits);
+    if (descriptor.hasLimit() && overrides == OverridePolicy.ALLOW) {
+      found.add(overridden(domain, descriptor, index, hits, mapped));
+    } else if (mapped instanceof Limited limited) {
+      found.add(limited(limited, hits));
+    } else {
+      found.add(new Found(!(mapped instanceof Unmatched), mapped instanceof Unlimited, List.of()));
+    }
+  }
+
+  /** Unsigned: what is beyond a signed number fits no bucket anyway. */
+  private static long hits(UInt64Value value) {
+    return value.getValue() < 0 ? Long.MAX_VALUE : value.getValue();
+  }
+
+  private Found limited(Limited limited, long hits) {
+    List<Line> lines = new ArrayList<>(limited.lines().size());
+    boolean unlimited = true;
+    for (Mapping.Line meant : limited.lines()) {
+      Transaction transaction = Transaction.of(limits, meant.limit().name(), meant.id());
+      unlimited &= transaction.coverage() == Coverage.UNLIMITED;
+      if (transaction.quota() != null) {
+        Long fixed = meant.cost();
+        lines.add(
+            merged(
+                meant.shadow() ? transaction.inShadow() : transaction,
+                fixed == null || hits == 0 ? hits : fixed,
+                meant.excess()));
+      }
+    }
+    return new Found(true, unlimited, lines);
+  }
+
+  /** The caller's limit takes the place of ours, and is not on trial. */
+  private Found overridden(
+      String domain, RateLimitDescriptor descriptor, int index, long hits, Mapped mapped) {
+    Quota quota = CurrentLimit.quota(descriptor.getLimit(), index);
+    Mapping.Line meant =
+        mapped instanceof Limited limited
+            ? limited.lines().get(0)
+            : Mapping.Line.of(OF_CALLER, id(domain, descriptor));
+    Line line =
+        quota == null
+            ? Line.closed(meant.limit(), descriptor.getLimit())
+            : merged(Transaction.of(meant.limit(), quota, meant.id()), hits, meant.excess());
+    if (quota == null) {
+      byBucket.putIfAbsent("closed " + index, line);
+    }
+    return new Found(true, false, List.of(line));
+  }
+
+  private static String id(String domain, RateLimitDescriptor descriptor) {
+    StringBuilder id = new StringBuilder(escaped(domain));
+    for (RateLimitDescriptor.Entry entry : descriptor.getEntriesList()) {
+      id.append(':').append(escaped(entry.getKey())).append('=').append(escaped(entry.getValue()));
+    }
+    return IdFormat.ofBytes(id.toString().getBytes(StandardCharsets.UTF_8));
+  }
+
+  private static String escaped(String text) {
+    return text.replace("%", "%25").replace(":", "%3A").replace("=", "%3D");
+  }
+
+  /** Descriptors that meet on a bucket take from it what both cost. */
+  private Line merged(Transaction transaction, long cost, Excess excess) {
+    Line line = new Line(transaction, excess);
+    Line known = byBucket.putIfAbsent(transaction.bucketKey(), line);
+    Line kept = known == null ? line : known;
+    kept.add(cost);
+    return kept;
+  }
+
+  /** One bucket and what it is asked for. */
+  static final class Line {
+    private final @Nullable Transaction transaction;
+    private final LimitName limit;
+    private final @Nullable RateLimitOverride closed;
+    private final Excess excess;
+    private long cost;
+
+    private Line(Transaction transaction, Excess excess) {
+      this.transaction = transaction;
+      this.limit = transaction.name();
+      this.closed = null;
+      this.excess = excess;
+    }
+
+    private Line(LimitName limit, RateLimitOverride closed) {
+      this.transaction = null;
+      this.limit = limit;
+      this.closed = closed;
+      this.excess = Excess.REJECT;
+    }
+
+    /** A limit of zero, which a caller may bring: it lets nothing pass and has no bucket. */
+    private static Line closed(LimitName limit, RateLimitOverride override) {
+      return new Line(limit, override);
+    }
+
+    private void add(long more) {
+      cost = cost > Long.MAX_VALUE - more ? Long.MAX_VALUE : cost + more;
+    }
+
+    /** Whether no wait makes it pass. */
+    boolean neverFits() {
+      Quota quota = quota();
+      return quota == null || cost > quota.burst();
+    }
+
+    /** Whether it only looks: a proxy that charges later asks so. */
+    boolean isProbe() {
+      return cost == 0;
+    }
+
+    /**
+     * What is asked of the limiter; null where nothing ever passes.
+     *
+     * @param alone whether it is asked without others
+     */
+    @Nullable Transaction asked(boolean alone) {
+      if (transaction == null) {
+        return null;
+      }
+      if (isProbe()) {
+        return transaction.withCost(1).checkOnly();
+      }
+      if (neverFits()) {
+        return transaction.withCost(0).checkOnly();
+      }
+      Transaction spend = transaction.withCost(cost);
+      // A limiter forgives a debt that a single spend meets. This debt is meant.
+      return alone && excess == Excess.DEBT ? spend.spendOnly() : spend;
+    }
+
+    /** Charges what does not fit, up to a number of tokens, as far as the policy goes. */
+    Transaction settled(long tokens) {
+      Transaction held = Objects.requireNonNull(transaction);
+      if (excess == Excess.DEBT) {
+        Transaction deep = Transaction.of(limit, CurrentLimit.inDebt(quotaOf(held)), held.id());
+        held = held.isShadow() ? deep.inShadow() : deep;
+      }
+      return held.withCost(Math.min(tokens, quotaOf(held).burst())).spendOnly();
+    }
+
+    private static Quota quotaOf(Transaction transaction) {
+      return Objects.requireNonNull(transaction.quota());
+    }
+
+    LimitName limit() {
+      return limit;
+    }
+
+    /** Null where nothing ever passes. */
+    @Nullable Quota quota() {
+      return transaction == null ? null : transaction.quota();
+    }
+
+    /** The limit of zero that the caller brought. */
+    @Nullable RateLimitOverride closedBy() {
+      return closed;
+    }
+
+    Excess excess() {
+      return excess;
+    }
+
+    long cost() {
+      return cost;
+    }
+
+    boolean isShadow() {
+      return transaction != null && transaction.isShadow();
+    }
+  }
+}

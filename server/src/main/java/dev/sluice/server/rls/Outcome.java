@@ -1,0 +1,68 @@
+package dev.sluice.server.rls;
+
+import dev.sluice.Decision;
+import dev.sluice.gcra.Quota;
+import dev.sluice.server.rls.Lines.Line;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What became of a line. Immutable.
+ *
+ * @param line the line
+ * @param over whether it denies
+ * @param remaining tokens that are left
+ * @param retryInNanos how long to wait; 0 where that helps nobody
+ * @param resetInNanos how long until the bucket is full
+ * @param decision what the limiter said; null where it was not asked
+ */
+record Outcome(
+    Line line,
+    boolean over,
+    long remaining,
+    long retryInNanos,
+    long resetInNanos,
+    @Nullable Decision decision) {
+
+  /** Of a limit of zero. */
+  static Outcome closed(Line line) {
+    return new Outcome(line, true, 0, 0, 0, null);
+  }
+
+  /**
+   * Of what the limiter said.
+   *
+   * @param spent whether the cost was taken if it was there; otherwise it is still in the bucket
+   */
+  static Outcome of(Line line, Decision decision, boolean spent) {
+    Quota quota = line.quota();
+    if (line.neverFits() || quota == null) {
+      return new Outcome(line, true, decision.remaining(), 0, decision.resetInNanos(), decision);
+    }
+    boolean untouched = decision.allowed() && !decision.degraded() && (line.isProbe() || !spent);
+    long cost = untouched ? Math.max(1, line.cost()) : 0;
+    return new Outcome(
+        line,
+        decision.denied(),
+        decision.remaining() + cost,
+        decision.denied() ? decision.retryInNanos() : 0,
+        Math.max(0, decision.resetInNanos() - quota.incrementNanos(cost)),
+        decision);
+  }
+
+  /** Whether it refuses the request; a trial refuses nobody. */
+  boolean refuses() {
+    return over && !line.isShadow();
+  }
+
+  boolean isDegraded() {
+    return decision != null && decision.degraded();
+  }
+
+  /** The one that a status tells: a refusal before a pass, then the smaller remaining. */
+  Outcome stricter(Outcome other) {
+    if (refuses() != other.refuses()) {
+      return refuses() ? this : other;
+    }
+    return other.remaining < remaining ? other : this;
+  }
+}

@@ -1,0 +1,89 @@
+package dev.sluice.server.rls;
+
+import dev.sluice.Limiter;
+import dev.sluice.envoy.RateLimitRequest;
+import dev.sluice.envoy.RateLimitResponse;
+import dev.sluice.server.rls.Charging.Charged;
+import dev.sluice.server.rls.Lines.Found;
+import dev.sluice.server.rls.Lines.Line;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+
+/**
+ * Envoy's question, put to the limiter: all descriptors are one batch, all or nothing; those on
+ * trial are asked apart, and refuse nobody. Thread-safe; never blocks.
+ */
+final class RateLimitRequests {
+
+  /** How many bursts a bucket may owe. */
+  static final int DEEPEST_DEBT = 10;
+
+  /** The most descriptors in a request. */
+  static final int MOST_DESCRIPTORS = 1000;
+
+  private final Limiter limiter;
+  private final Charging charging;
+  private final Mapping mapping;
+  private final OverridePolicy overrides;
+  private final RlsMeters meters;
+
+  RateLimitRequests(Limiter limiter, Mapping mapping, OverridePolicy overrides, RlsMeters meters) {
+    this.limiter = limiter;
+    this.charging = new Charging(limiter.async());
+    this.mapping = mapping;
+    this.overrides = overrides;
+    this.meters = meters;
+  }
+
+  /**
+   * Decides on a request.
+   *
+   * @param request as it was sent
+   * @param givenUp completed if nobody waits for the answer any more
+   * @return the answer
+   * @throws BadRequest if the request lacks something, or says what is out of its range
+   * @throws dev.sluice.limit.InvalidRequestException if a value is no id of the limit that is meant
+   */
+  CompletionStage<RateLimitResponse> decide(
+      RateLimitRequest request, CompletableFuture<?> givenUp) {
+    validate(request);
+    Lines lines = Lines.of(request, mapping, overrides, limiter.limits().get());
+    countUnmatched(request.getDomain(), lines);
+    List<Line> enforced = lines.all().stream().filter(line -> !line.isShadow()).toList();
+    CompletionStage<Charged> charged = charging.charge(enforced, givenUp);
+    for (Line line : lines.all()) {
+      if (line.isShadow()) {
+        charged = charged.thenCombine(tried(line, givenUp), Charged::with);
+      }
+    }
+    return charged.thenApply(all -> Answers.of(lines.found(), all));
+  }
+
+  private static void validate(RateLimitRequest request) {
+    if (request.getDomain().isEmpty()) {
+      throw new BadRequest("domain: found none, expected the name of a set of limits");
+    }
+    int descriptors = request.getDescriptorsCount();
+    if (descriptors == 0) {
+      throw new BadRequest("descriptors: found none, expected at least one");
+    }
+    if (descriptors > MOST_DESCRIPTORS) {
+      throw new BadRequest(
+          "descriptors: found %s, expected at most %s".formatted(descriptors, MOST_DESCRIPTORS));
+    }
+  }
+
+  private void countUnmatched(String domain, Lines lines) {
+    for (Found found : lines.found()) {
+      if (!found.matched()) {
+        meters.unmatched(domain);
+      }
+    }
+  }
+
+  /** A trial that fails is none: it must not keep a request from its answer. */
+  private CompletionStage<Charged> tried(Line line, CompletableFuture<?> givenUp) {
+    return charging.charge(List.of(line), givenUp).exceptionally(failure -> Charged.NOTHING);
+  }
+}

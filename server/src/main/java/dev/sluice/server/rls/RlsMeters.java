@@ -1,0 +1,70 @@
+package dev.sluice.server.rls;
+
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Timer;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Counts and times what proxies ask. Labels are bounded: a proxy can make at most {@value
+ * #MOST_DOMAINS} series of its own, and none is made of an id. Thread-safe; never blocks.
+ */
+final class RlsMeters {
+
+  static final int MOST_DOMAINS = 32;
+
+  private static final String OTHER = "other";
+  private static final int LONGEST_DOMAIN = 100;
+  private static final Duration[] BUCKETS = {
+    Duration.ofMillis(1), Duration.ofMillis(5), Duration.ofMillis(20), Duration.ofMillis(100)
+  };
+
+  private final MeterRegistry registry;
+  private final Map<String, Timer> requests = new ConcurrentHashMap<>();
+  private final Map<String, Counter> unmatched = new ConcurrentHashMap<>();
+
+  RlsMeters(MeterRegistry registry) {
+    this.registry = registry;
+  }
+
+  /**
+   * Counts a request.
+   *
+   * @param result {@code ok}, {@code over_limit} or the name of a gRPC status
+   * @param startNanos when it came, by {@link System#nanoTime}
+   */
+  void answered(String result, long startNanos) {
+    requests
+        .computeIfAbsent(result, this::timer)
+        .record(System.nanoTime() - startNanos, TimeUnit.NANOSECONDS);
+  }
+
+  private Timer timer(String result) {
+    return Timer.builder("sluice.rls.requests")
+        .description("Requests of proxies, by what they were answered")
+        .tag("result", result)
+        .serviceLevelObjectives(BUCKETS)
+        .register(registry);
+  }
+
+  /** Counts a descriptor that stands for no limit. */
+  void unmatched(String domain) {
+    Counter known = unmatched.get(domain);
+    (known == null ? newDomain(domain) : known).increment();
+  }
+
+  private Counter newDomain(String domain) {
+    boolean fits = unmatched.size() < MOST_DOMAINS && domain.length() <= LONGEST_DOMAIN;
+    return unmatched.computeIfAbsent(fits ? domain : OTHER, this::counter);
+  }
+
+  private Counter counter(String domain) {
+    return Counter.builder("sluice.rls.unmatched")
+        .description("Descriptors of proxies that stand for no limit and passed")
+        .tag("domain", domain)
+        .register(registry);
+  }
+}

@@ -1,0 +1,104 @@
+package dev.sluice.server.rls;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import com.linecorp.armeria.common.grpc.GrpcSerializationFormats;
+import com.linecorp.armeria.server.ServerBuilder;
+import com.linecorp.armeria.server.grpc.GrpcService;
+import dev.sluice.Limiter;
+import dev.sluice.server.Part;
+import dev.sluice.server.SluiceServer;
+import io.grpc.protobuf.services.ProtoReflectionServiceV1;
+import io.micrometer.core.instrument.MeterRegistry;
+
+/**
+ * Envoy's rate limit service over gRPC, with health checks and reflection. Immutable and
+ * thread-safe.
+ */
+public final class RlsPart implements Part {
+
+  private final RateLimitService service;
+  private final Runnable ready;
+
+  private RlsPart(Builder builder) {
+    RlsMeters meters = new RlsMeters(builder.meters);
+    RateLimitRequests requests =
+        new RateLimitRequests(builder.limiter, builder.mapping, builder.overrides, meters);
+    this.service = new RateLimitService(requests, meters);
+    this.ready = builder.ready;
+  }
+
+  /**
+   * Returns a builder.
+   *
+   * @param limiter decides
+   * @param ready throws if the server cannot decide now, for health checks; may block
+   * @param meters takes the door's meters
+   * @return a builder
+   */
+  public static Builder builder(Limiter limiter, Runnable ready, MeterRegistry meters) {
+    return new Builder(limiter, ready, meters);
+  }
+
+  @Override
+  public void addTo(ServerBuilder server) {
+    GrpcService grpc =
+        GrpcService.builder()
+            .addService(service)
+            .addService(new HealthService(ready))
+            .supportedSerializationFormats(GrpcSerializationFormats.PROTO)
+            .maxRequestMessageLength(SluiceServer.MAX_BODY)
+            .useClientTimeoutHeader(false) // it knows no bound; GrpcRequests does
+            .exceptionHandler((context, status, cause, metadata) -> Failures.status(cause))
+            .build();
+    GrpcService reflection =
+        GrpcService.builder()
+            .addService(ProtoReflectionServiceV1.newInstance())
+            .supportedSerializationFormats(GrpcSerializationFormats.PROTO)
+            .maxRequestMessageLength(SluiceServer.MAX_BODY)
+            .useClientTimeoutHeader(false)
+            .build();
+    server.service(grpc).service(reflection, Reflection::new).decorator(new GrpcRequests());
+  }
+
+  /** Makes an {@link RlsPart}. Not thread-safe. */
+  public static final class Builder {
+    private final Limiter limiter;
+    private final Runnable ready;
+    private final MeterRegistry meters;
+    private OverridePolicy overrides = OverridePolicy.ALLOW;
+    private Mapping mapping = new NamedLimits();
+
+    private Builder(Limiter limiter, Runnable ready, MeterRegistry meters) {
+      this.limiter = limiter;
+      this.ready = ready;
+      this.meters = meters;
+    }
+
+    /**
+     * Sets what becomes of limits that proxies send; they are allowed if not called.
+     *
+     * @param policy the policy
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder overrides(OverridePolicy policy) {
+      this.overrides = policy;
+      return this;
+    }
+
+    @CanIgnoreReturnValue
+    Builder mapping(Mapping other) {
+      this.mapping = other;
+      return this;
+    }
+
+    /**
+     * Makes the part.
+     *
+     * @return the part
+     */
+    public RlsPart build() {
+      return new RlsPart(this);
+    }
+  }
+}

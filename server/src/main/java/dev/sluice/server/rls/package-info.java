@@ -1,0 +1,10 @@
+/**
+ * The door for Envoy: its rate limit service over gRPC, and the same as JSON. It translates, and
+ * decides nothing.
+ */
+@NullMarked
+@CheckReturnValue
+package dev.sluice.server.rls;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,46 @@
+package dev.sluice.server.service;
+
+import dev.sluice.server.SluiceServer;
+import dev.sluice.server.http.NotReadyException;
+import dev.sluice.server.rls.OverridePolicy;
+import dev.sluice.server.rls.RlsPart;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+
+/** Envoy's rate limit service on a port of its own. Immutable. */
+final class GrpcDoor implements Door {
+
+  /** A proxy without traffic keeps its connection: a new one may cost it more than it waits. */
+  private static final Duration IDLE_TIMEOUT = Duration.ofMinutes(5);
+
+  private final InetSocketAddress address;
+  private final OverridePolicy overrides;
+
+  GrpcDoor(InetSocketAddress address, OverridePolicy overrides) {
+    this.address = address;
+    this.overrides = overrides;
+  }
+
+  @Override
+  public Open open(Room room) {
+    SluiceServer server =
+        SluiceServer.builder(address)
+            .part(part(room, overrides))
+            .traffic(room.traffic())
+            .idleTimeout(IDLE_TIMEOUT)
+            .start();
+    return new OpenServer(server);
+  }
+
+  /** The service, for this port and for that of HTTP. */
+  static RlsPart part(Room room, OverridePolicy overrides) {
+    Runnable ready =
+        () -> {
+          if (!room.traffic().isOpen()) {
+            throw new NotReadyException("the server is stopping");
+          }
+          room.ready().run();
+        };
+    return RlsPart.builder(room.limiter(), ready, room.meters()).overrides(overrides).build();
+  }
+}

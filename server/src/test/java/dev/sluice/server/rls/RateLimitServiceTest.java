@@ -1,0 +1,475 @@
+package dev.sluice.server.rls;
+
+import static dev.sluice.server.rls.TestRlsServer.descriptor;
+import static dev.sluice.server.rls.TestRlsServer.request;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.google.protobuf.UInt64Value;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Reading;
+import dev.sluice.store.StoreException;
+import dev.sluice.testkit.ManualTime;
+import io.envoyproxy.envoy.config.core.v3.HeaderValue;
+import io.envoyproxy.envoy.extensions.common.ratelimit.v3.RateLimitDescriptor;
+import io.envoyproxy.envoy.extensions.common.ratelimit.v3.RateLimitDescriptor.RateLimitOverride;
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse;
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse.Code;
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse.DescriptorStatus;
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse.RateLimit.Unit;
+import io.envoyproxy.envoy.type.v3.RateLimitUnit;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What Envoy's own classes read of the answers. */
+final class RateLimitServiceTest {
+
+  private static final int UINT32_MAX = -1;
+  private static final LimitName PER_IP =
+      LimitName.builder(1, "PerIp").id(IdFormat.ipAddress()).jitter(0).build();
+  private static final LimitName PER_USER = LimitName.builder(2, "PerUser").jitter(0).build();
+  private static final LimitName FREE = LimitName.builder(3, "Free").build();
+  private static final LimitName EDGE_ONLY = LimitName.builder(4, "edge.PerUser").build();
+  private static final LimitName UNCONFIGURED = LimitName.builder(5, "Unconfigured").build();
+  private static final LimitName PAIR =
+      LimitName.builder(6, "Pair")
+          .id(IdFormat.joined(IdFormat.ipAddress(), IdFormat.string()))
+          .build();
+
+  private final ManualTime time = new ManualTime();
+  private final BucketStore store = BucketStore.inMemory(time);
+  private final TestRlsServer server = new TestRlsServer(limits(), store);
+
+  private static Limits limits() {
+    return limits(PER_IP, PER_USER, FREE, UNCONFIGURED, PAIR);
+  }
+
+  private static Limits limits(LimitName... names) {
+    return Limits.builder(Catalogue.of(names))
+        .limit("PerIp", Quota.per(10, Duration.ofSeconds(1)))
+        .limit("PerUser", Quota.of(5, 2, Duration.ofMinutes(1)))
+        .limit("Pair", Quota.per(1, Duration.ofMinutes(1)))
+        .unlimited("Free")
+        .build();
+  }
+
+  @AfterEach
+  void stop() {
+    server.close();
+    store.close();
+  }
+
+  private static UInt64Value hits(long hits) {
+    return UInt64Value.of(hits);
+  }
+
+  private DescriptorStatus askOne(RateLimitDescriptor.Builder descriptor) {
+    return server.ask(descriptor).getStatuses(0);
+  }
+
+  private static Map<String, String> headers(RateLimitResponse response) {
+    return response.getResponseHeadersToAddList().stream()
+        .collect(Collectors.toMap(HeaderValue::getKey, HeaderValue::getValue));
+  }
+
+  @Test
+  void singleEntry_namesTheLimit_andTheId() {
+    RateLimitResponse response = server.ask(descriptor("PerIp", "192.0.2.7"));
+
+    assertThat(response.getOverallCode()).isEqualTo(Code.OK);
+    DescriptorStatus status = response.getStatuses(0);
+    assertThat(status.getCode()).isEqualTo(Code.OK);
+    assertThat(status.getLimitRemaining()).isEqualTo(9);
+    assertThat(status.getCurrentLimit().getRequestsPerUnit()).isEqualTo(10);
+    assertThat(status.getCurrentLimit().getUnit()).isEqualTo(Unit.SECOND);
+    assertThat(status.getCurrentLimit().getName()).isEqualTo("PerIp");
+    assertThat(status.getDurationUntilReset())
+        .as("100 ms, rounded up: Envoy reads the seconds alone")
+        .isEqualTo(com.google.protobuf.Duration.newBuilder().setSeconds(1).build());
+  }
+
+  @ParameterizedTest
+  @CsvSource({"generic_key", "limit"})
+  void firstEntry_namesTheLimit_andTheOthersMakeTheId(String key) {
+    assertThat(askOne(descriptor(key, "PerUser", "user", "ann")).getLimitRemaining()).isEqualTo(4);
+    assertThat(askOne(descriptor("PerUser", "ann")).getLimitRemaining()).isEqualTo(3);
+    assertThat(askOne(descriptor(key, "Pair", "ip", "2001:DB8::1", "user", "ann")).getCode())
+        .isEqualTo(Code.OK);
+    assertThat(askOne(descriptor("Pair", "[2001:db8::1]:ann")).getCode())
+        .isEqualTo(Code.OVER_LIMIT);
+  }
+
+  @Test
+  void severalValues_neverMakeOneId() {
+    assertThat(askOne(descriptor("limit", "PerUser", "a", "a:b", "b", "c")).getLimitRemaining())
+        .isEqualTo(4);
+    assertThat(askOne(descriptor("limit", "PerUser", "a", "a", "b", "b:c")).getLimitRemaining())
+        .isEqualTo(4);
+  }
+
+  @Test
+  void noValue_isOneBucketForAll() {
+    assertThat(askOne(descriptor("generic_key", "PerUser")).getLimitRemaining()).isEqualTo(4);
+    assertThat(askOne(descriptor("PerUser", "")).getLimitRemaining()).isEqualTo(3);
+  }
+
+  @Test
+  void limitOfTheDomain_goesFirst() {
+    Limits limits =
+        Limits.builder(Catalogue.of(PER_USER, EDGE_ONLY))
+            .limit("PerUser", Quota.per(5, Duration.ofMinutes(1)))
+            .limit("edge.PerUser", Quota.per(7, Duration.ofMinutes(1)))
+            .build();
+    try (TestRlsServer own = new TestRlsServer(limits, store)) {
+      assertThat(own.ask(descriptor("PerUser", "ann")).getStatuses(0).getCurrentLimit().getName())
+          .isEqualTo("edge.PerUser");
+      RateLimitResponse elsewhere =
+          own.client()
+              .shouldRateLimit(request(descriptor("PerUser", "ann")).setDomain("other").build());
+      assertThat(elsewhere.getStatuses(0).getCurrentLimit().getName()).isEqualTo("PerUser");
+    }
+  }
+
+  @Test
+  void statuses_areInTheOrderOfDescriptors_andOneDenialDeniesAll() {
+    spend("PerUser", "ann", 5);
+
+    RateLimitResponse response =
+        server.ask(
+            descriptor("nobody", "knows"),
+            descriptor("PerUser", "ann"),
+            descriptor("PerIp", "192.0.2.7"),
+            descriptor("Free", "x"));
+
+    assertThat(response.getOverallCode()).isEqualTo(Code.OVER_LIMIT);
+    assertThat(response.getStatusesList().stream().map(DescriptorStatus::getCode))
+        .containsExactly(Code.OK, Code.OVER_LIMIT, Code.OK, Code.OK);
+    assertThat(response.getStatuses(1).getLimitRemaining()).isZero();
+    assertThat(response.getStatuses(2).getLimitRemaining()).as("nothing was charged").isEqualTo(10);
+    assertThat(askOne(descriptor("PerIp", "192.0.2.7")).getLimitRemaining()).isEqualTo(9);
+  }
+
+  private void spend(String limit, String id, long cost) {
+    var unused = askOne(descriptor(limit, id).setHitsAddend(hits(cost)));
+  }
+
+  @Test
+  void unknownDescriptors_passWithoutACurrentLimit_andAreCountedByDomain() {
+    RateLimitResponse response =
+        server.ask(descriptor("nobody", "knows"), descriptor(), descriptor("Unconfigured", "x"));
+
+    assertThat(response.getOverallCode()).isEqualTo(Code.OK);
+    assertThat(response.getStatusesList())
+        .allSatisfy(
+            status -> {
+              assertThat(status.getCode()).isEqualTo(Code.OK);
+              assertThat(status.hasCurrentLimit()).isFalse();
+            });
+    assertThat(response.getResponseHeadersToAddList()).isEmpty();
+    assertThat(server.meters.counter("sluice.rls.unmatched", "domain", "edge").count())
+        .isEqualTo(3);
+  }
+
+  @Test
+  void domains_makeAFewSeriesOnly() {
+    for (int i = 0; i < 100; i++) {
+      var unused =
+          server
+              .client()
+              .shouldRateLimit(request(descriptor("nobody", "knows")).setDomain("d" + i).build());
+    }
+    assertThat(server.meters.find("sluice.rls.unmatched").counters())
+        .hasSize(RlsMeters.MOST_DOMAINS + 1);
+    assertThat(server.meters.counter("sluice.rls.unmatched", "domain", "other").count())
+        .isEqualTo(100 - RlsMeters.MOST_DOMAINS);
+  }
+
+  @Test
+  void unlimited_hasAllThatCanBeSaid_andNoCurrentLimit() {
+    DescriptorStatus status = askOne(descriptor("Free", "x"));
+    assertThat(status.getCode()).isEqualTo(Code.OK);
+    assertThat(status.getLimitRemaining()).isEqualTo(UINT32_MAX);
+    assertThat(status.hasCurrentLimit()).isFalse();
+  }
+
+  @Test
+  void hitsOfTheRequest_holdWhereADescriptorSaysNothing_and0Is1() {
+    RateLimitResponse response =
+        server
+            .client()
+            .shouldRateLimit(
+                request(
+                        descriptor("PerIp", "192.0.2.1"),
+                        descriptor("PerIp", "192.0.2.2").setHitsAddend(hits(3)),
+                        descriptor("PerIp", "192.0.2.3").setHitsAddend(hits(0)))
+                    .setHitsAddend(2)
+                    .build());
+    assertThat(response.getStatusesList().stream().map(DescriptorStatus::getLimitRemaining))
+        .containsExactly(8, 7, 10);
+    assertThat(askOne(descriptor("PerIp", "192.0.2.4")).getLimitRemaining()).isEqualTo(9);
+  }
+
+  @Test
+  void zeroHits_look_andAreOverWhereNoTokenIsLeft() {
+    spend("PerUser", "ann", 4);
+    DescriptorStatus one = askOne(descriptor("PerUser", "ann").setHitsAddend(hits(0)));
+    assertThat(one.getCode()).isEqualTo(Code.OK);
+    assertThat(one.getLimitRemaining()).isEqualTo(1);
+    assertThat(one.getDurationUntilReset().getSeconds()).isEqualTo(4 * 30);
+
+    spend("PerUser", "ann", 1);
+    RateLimitResponse none =
+        server.ask(
+            descriptor("PerUser", "ann").setHitsAddend(hits(0)), descriptor("PerIp", "192.0.2.7"));
+    assertThat(none.getStatuses(0).getCode()).isEqualTo(Code.OVER_LIMIT);
+    assertThat(none.getStatuses(0).getDurationUntilReset().getSeconds()).isEqualTo(30);
+    assertThat(headers(none)).containsEntry("retry-after", "30");
+    assertThat(askOne(descriptor("PerIp", "192.0.2.7")).getLimitRemaining()).isEqualTo(9);
+  }
+
+  @Test
+  void oneBucketTwice_paysForBoth() {
+    RateLimitResponse response =
+        server.ask(descriptor("PerUser", "ann"), descriptor("limit", "PerUser", "user", "ann"));
+    assertThat(response.getStatusesList().stream().map(DescriptorStatus::getLimitRemaining))
+        .containsExactly(3, 3);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"6", "9223372036854775807", "-1"})
+  void moreThanTheBurst_isOver_withoutATimeToComeBack(long cost) {
+    RateLimitResponse response =
+        server.ask(
+            descriptor("PerUser", "ann").setHitsAddend(hits(cost)),
+            descriptor("PerIp", "192.0.2.7"));
+
+    assertThat(response.getOverallCode()).isEqualTo(Code.OVER_LIMIT);
+    assertThat(response.getStatuses(0).getCode()).isEqualTo(Code.OVER_LIMIT);
+    assertThat(response.getStatuses(0).hasDurationUntilReset()).isFalse();
+    assertThat(response.getStatuses(1).getCode()).isEqualTo(Code.OK);
+    assertThat(response.getStatuses(1).getLimitRemaining()).isEqualTo(10);
+    assertThat(headers(response)).doesNotContainKey("retry-after");
+    assertThat(response.getRawBody().toStringUtf8()).contains("exceeds the burst (5) of PerUser");
+    assertThat(askOne(descriptor("PerUser", "ann")).getLimitRemaining()).isEqualTo(4);
+  }
+
+  @Test
+  void currentLimit_saysTheBurst_whereThatIsNotTheRate() {
+    DescriptorStatus status = askOne(descriptor("PerUser", "ann"));
+    assertThat(status.getCurrentLimit().getRequestsPerUnit()).isEqualTo(5);
+    assertThat(status.getCurrentLimit().getUnit()).isEqualTo(Unit.UNKNOWN);
+    assertThat(status.getDurationUntilReset().getSeconds()).isEqualTo(30);
+  }
+
+  @Test
+  void answer_hasFields_andARefusalTheTimeToComeBackAndAProblem() {
+    RateLimitResponse allowed = server.ask(descriptor("PerUser", "zoe"));
+    assertThat(headers(allowed))
+        .containsEntry("ratelimit", "\"PerUser\";r=4")
+        .containsEntry("ratelimit-policy", "\"PerUser\";q=5;w=150")
+        .doesNotContainKeys("retry-after", "content-type");
+    assertThat(allowed.getRawBody().isEmpty()).isTrue();
+
+    spend("PerUser", "zoe", 4);
+    RateLimitResponse denied = server.ask(descriptor("PerUser", "zoe"));
+    assertThat(headers(denied))
+        .containsEntry("ratelimit", "\"PerUser\";r=0;t=30")
+        .containsEntry("retry-after", "30")
+        .containsEntry("content-type", "application/problem+json");
+    assertThat(denied.getStatuses(0).getDurationUntilReset().getSeconds()).isEqualTo(30);
+    assertThat(denied.getRawBody().toStringUtf8())
+        .contains("#quota-exceeded", "\"violated-policies\":[\"PerUser\"]")
+        .doesNotContain("zoe");
+  }
+
+  @Test
+  void limitOfTheCaller_takesThePlaceOfOurs() {
+    RateLimitDescriptor.Builder descriptor = descriptor("PerUser", "ann").setLimit(limit(3));
+    DescriptorStatus status = askOne(descriptor);
+    assertThat(status.getLimitRemaining()).isEqualTo(2);
+    assertThat(status.getCurrentLimit().getRequestsPerUnit()).isEqualTo(3);
+    assertThat(status.getCurrentLimit().getUnit()).isEqualTo(Unit.HOUR);
+    assertThat(status.getCurrentLimit().getName()).isEqualTo("PerUser");
+  }
+
+  private static RateLimitOverride limit(int requests) {
+    return RateLimitOverride.newBuilder()
+        .setRequestsPerUnit(requests)
+        .setUnit(RateLimitUnit.HOUR)
+        .build();
+  }
+
+  @Test
+  void limitOfTheCaller_holdsForADescriptorThatNobodyKnows() {
+    assertThat(askOne(descriptor("a", "b:c").setLimit(limit(1))).getCode()).isEqualTo(Code.OK);
+    DescriptorStatus over = askOne(descriptor("a", "b:c").setLimit(limit(1)));
+    assertThat(over.getCode()).isEqualTo(Code.OVER_LIMIT);
+    assertThat(over.getCurrentLimit().getName()).isEmpty();
+    assertThat(askOne(descriptor("a", "b", "c", "").setLimit(limit(1))).getCode())
+        .isEqualTo(Code.OK);
+  }
+
+  @Test
+  void limitOfTheCaller_ofZero_letsNothingPass() {
+    RateLimitResponse response =
+        server.ask(
+            descriptor("PerUser", "ann").setLimit(limit(0)), descriptor("PerIp", "192.0.2.7"));
+    assertThat(response.getOverallCode()).isEqualTo(Code.OVER_LIMIT);
+    assertThat(response.getStatuses(0).getCurrentLimit().getUnit()).isEqualTo(Unit.HOUR);
+    assertThat(response.getStatuses(1).getLimitRemaining()).isEqualTo(10);
+    assertThat(headers(response)).doesNotContainKey("retry-after");
+  }
+
+  @Test
+  void limitOfTheCaller_isIgnored_whereTheServerSaysSo() {
+    try (TestRlsServer strict =
+        new TestRlsServer(limits(), store, part -> part.overrides(OverridePolicy.IGNORE))) {
+      RateLimitResponse response = strict.ask(descriptor("PerUser", "ann").setLimit(limit(100)));
+      assertThat(response.getStatuses(0).getCurrentLimit().getRequestsPerUnit()).isEqualTo(5);
+    }
+  }
+
+  @Test
+  void requestsThatMustBeChanged_areInvalidArguments() {
+    assertInvalid(request().build(), "descriptors: found none");
+    assertInvalid(request(descriptor("PerIp", "x")).setDomain("").build(), "domain: found none");
+    assertInvalid(request(descriptor("PerIp", "not-an-address")).build(), "not-an-address");
+    assertInvalid(
+        request(descriptor("a", "b").setLimit(RateLimitOverride.newBuilder().setUnitValue(9)))
+            .build(),
+        "descriptors[0].limit.unit: found 9");
+    RateLimitDescriptor.Builder[] many = new RateLimitDescriptor.Builder[1001];
+    java.util.Arrays.fill(many, descriptor("a", "b"));
+    assertInvalid(request(many).build(), "descriptors: found 1001, expected at most 1000");
+  }
+
+  private void assertInvalid(
+      io.envoyproxy.envoy.service.ratelimit.v3.RateLimitRequest request, String message) {
+    assertThatThrownBy(() -> server.client().shouldRateLimit(request))
+        .isInstanceOfSatisfying(
+            StatusRuntimeException.class,
+            e -> {
+              assertThat(e.getStatus().getCode()).isEqualTo(Status.Code.INVALID_ARGUMENT);
+              assertThat(e.getStatus().getDescription()).contains(message);
+            });
+  }
+
+  @Test
+  void storeThatIsAway_isUnavailable_andNeverAnAnswer() {
+    try (TestRlsServer lost = new TestRlsServer(limits(), new LostStore())) {
+      assertThatThrownBy(() -> lost.ask(descriptor("PerUser", "ann")))
+          .isInstanceOfSatisfying(
+              StatusRuntimeException.class,
+              e -> {
+                assertThat(e.getStatus().getCode()).isEqualTo(Status.Code.UNAVAILABLE);
+                assertThat(e.getStatus().getDescription())
+                    .contains("incident")
+                    .doesNotContain("redis.internal");
+              });
+      assertThat(lost.meters.timer("sluice.rls.requests", "result", "unavailable").count())
+          .isEqualTo(1);
+    }
+  }
+
+  private static final class LostStore implements BucketStore {
+    @Override
+    public List<Reading> charge(List<Charge> charges) {
+      throw new StoreException("redis.internal does not answer; nothing was charged");
+    }
+
+    @Override
+    public CompletionStage<List<Reading>> chargeAsync(List<Charge> charges) {
+      return CompletableFuture.failedFuture(
+          new StoreException("redis.internal does not answer; nothing was charged"));
+    }
+  }
+
+  /** The tests of what only a rule can say give the rule themselves. */
+  private static TestRlsServer withRule(BucketStore store, boolean shadow, Excess excess) {
+    Mapping mapping =
+        (domain, entries, limits) ->
+            entries.get(0).getKey().equals("tokens")
+                ? new Mapping.Limited(
+                    List.of(
+                        new Mapping.Line(
+                            PER_USER, entries.get(0).getValue(), null, shadow, excess)))
+                : new NamedLimits().map(domain, entries, limits);
+    return new TestRlsServer(limits(), store, part -> part.mapping(mapping));
+  }
+
+  @Test
+  void trial_refusesNobody_andTakesNothingFromWhatIsInForce() {
+    try (TestRlsServer own = withRule(store, true, Excess.REJECT)) {
+      RateLimitDescriptor.Builder all = descriptor("tokens", "ann").setHitsAddend(hits(5));
+      assertThat(own.ask(all).getStatuses(0).getLimitRemaining()).isZero();
+      RateLimitResponse over = own.ask(all);
+      assertThat(over.getOverallCode()).isEqualTo(Code.OK);
+      assertThat(over.getStatuses(0).getCode()).isEqualTo(Code.OK);
+      assertThat(over.getStatuses(0).getCurrentLimit().getName()).isEqualTo("PerUser");
+      assertThat(own.ask(descriptor("PerUser", "ann")).getStatuses(0).getLimitRemaining())
+          .isEqualTo(4);
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "REJECT, 3, 2, 0", // as it was: two tokens are left
+    "REJECT, 9, 2, 0",
+    "DRAIN,  3, 0, 30",
+    "DRAIN,  9, 0, 30",
+    "DEBT,   3, 0, 60", // 3 spent and 3 more of 5: one is owed
+    "DEBT,   9, 0, 240",
+    "DEBT, 999, 0, 1530" // 11 bursts are 55 tokens: 50 are owed
+  })
+  void costThatDoesNotFit_isChargedAsTheRuleSays(
+      Excess excess, long cost, int remaining, long waitSeconds) {
+    try (TestRlsServer own = withRule(store, false, excess)) {
+      assertThat(tokens(own, 3).getCode()).isEqualTo(Code.OK);
+
+      assertThat(tokens(own, cost).getCode()).isEqualTo(Code.OVER_LIMIT);
+
+      DescriptorStatus left = tokens(own, 0);
+      assertThat(left.getLimitRemaining()).isEqualTo(remaining);
+      if (waitSeconds > 0) {
+        assertThat(left.getCode()).isEqualTo(Code.OVER_LIMIT);
+        assertThat(left.getDurationUntilReset().getSeconds()).isEqualTo(waitSeconds);
+      }
+    }
+  }
+
+  private static DescriptorStatus tokens(TestRlsServer server, long cost) {
+    return server.ask(descriptor("tokens", "ann").setHitsAddend(hits(cost))).getStatuses(0);
+  }
+
+  /**
+   * A limiter forgives a debt that it finds, as one that a larger limit left; this one is meant.
+   */
+  @Test
+  void debt_isNotForgiven() {
+    try (TestRlsServer own = withRule(store, false, Excess.DEBT)) {
+      var unused = tokens(own, 9);
+      var ignored = tokens(own, 1);
+      assertThat(tokens(own, 0).getDurationUntilReset().getSeconds())
+          .as("9 + 1 of 5: five are owed, and one must be there")
+          .isEqualTo(180);
+      time.advance(Duration.ofMinutes(3));
+      assertThat(tokens(own, 1).getCode()).isEqualTo(Code.OK);
+    }
+  }
+}

@@ -1,0 +1,112 @@
+package dev.sluice.server.rls;
+
+import com.linecorp.armeria.client.grpc.GrpcClients;
+import dev.sluice.Limiter;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.Limits;
+import dev.sluice.server.HostPort;
+import dev.sluice.server.SluiceServer;
+import dev.sluice.server.Traffic;
+import dev.sluice.server.http.HttpPart;
+import dev.sluice.server.http.NotReadyException;
+import dev.sluice.store.BucketStore;
+import io.envoyproxy.envoy.extensions.common.ratelimit.v3.RateLimitDescriptor;
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitRequest;
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse;
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitServiceGrpc.RateLimitServiceBlockingStub;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+
+/**
+ * A server with this door and that of HTTP on one free port, and a client of Envoy's own classes.
+ */
+final class TestRlsServer implements AutoCloseable {
+
+  static final String EDGE = "edge";
+
+  final SimpleMeterRegistry meters = new SimpleMeterRegistry();
+  final Traffic traffic = Traffic.usual();
+  private final SluiceServer server;
+
+  TestRlsServer(Limits limits, BucketStore store) {
+    this(limits, store, part -> {}, builder -> {});
+  }
+
+  TestRlsServer(Limits limits, BucketStore store, Consumer<RlsPart.Builder> settings) {
+    this(limits, store, settings, builder -> {});
+  }
+
+  TestRlsServer(
+      Limits limits,
+      BucketStore store,
+      Consumer<RlsPart.Builder> settings,
+      Consumer<SluiceServer.Builder> port) {
+    Limiter limiter = Limiter.of(new CurrentLimits(limits), store);
+    Runnable ready =
+        () -> {
+          if (!traffic.isOpen()) {
+            throw new NotReadyException("the server is stopping");
+          }
+          store.ping();
+        };
+    RlsPart.Builder part = RlsPart.builder(limiter, ready, meters);
+    settings.accept(part);
+    SluiceServer.Builder builder =
+        SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
+            .part(new HttpPart(limiter, store))
+            .part(part.build())
+            .traffic(traffic)
+            .unreadyPeriod(Duration.ZERO);
+    port.accept(builder);
+    this.server = builder.start();
+  }
+
+  InetSocketAddress address() {
+    return server.address();
+  }
+
+  String uri() {
+    return "gproto+h2c://" + HostPort.format(address());
+  }
+
+  RateLimitServiceBlockingStub client() {
+    return GrpcClients.newClient(uri(), RateLimitServiceBlockingStub.class);
+  }
+
+  RateLimitResponse ask(RateLimitDescriptor.Builder... descriptors) {
+    return client().shouldRateLimit(request(descriptors).build());
+  }
+
+  static RateLimitRequest.Builder request(RateLimitDescriptor.Builder... descriptors) {
+    RateLimitRequest.Builder request = RateLimitRequest.newBuilder().setDomain(EDGE);
+    for (RateLimitDescriptor.Builder descriptor : descriptors) {
+      request.addDescriptors(descriptor);
+    }
+    return request;
+  }
+
+  /** Keys and values, in turn. */
+  static RateLimitDescriptor.Builder descriptor(String... entries) {
+    RateLimitDescriptor.Builder descriptor = RateLimitDescriptor.newBuilder();
+    for (int i = 0; i < entries.length; i += 2) {
+      descriptor.addEntries(
+          RateLimitDescriptor.Entry.newBuilder().setKey(entries[i]).setValue(entries[i + 1]));
+    }
+    return descriptor;
+  }
+
+  /** Ends the server as SIGTERM does, and waits for the end. */
+  void stop() {
+    server.close();
+  }
+
+  /** Does not wait: the library's acceptor takes two seconds to be sure that nobody comes. */
+  @Override
+  public void close() {
+    var unused = CompletableFuture.runAsync(this::stop);
+  }
+}
