@@ -17,4 +17,12 @@ public interface Part {
    * @param server takes routes and listeners
    */
   void addTo(ServerBuilder server);
+
+  /**
+   * Adds what a request meets first, before the server's own checks and bounds: how a part's
+   * protocol tells what the server refuses. Must not block.
+   *
+   * @param server takes decorators
+   */
+  default void addFirst(ServerBuilder server) {}
 }

@@ -386,9 +386,10 @@ public final class SluiceServer implements AutoCloseable {
         builder.accessLogWriter(AccessLogWriter.common(), true);
       }
       parts.forEach(part -> part.addTo(builder));
-      // In the order in which a request meets them.
+      // A request meets the last one first.
       builder.decorator(new RequestChecks(Set.copyOf(hosts), Set.copyOf(origins), traffic));
       builder.decorator(new Exchanges(traffic));
+      parts.forEach(part -> part.addFirst(builder));
       Server server = builder.build();
       try {
         server.start().join();

@@ -4,6 +4,7 @@ import dev.sluice.AsyncLimiter;
 import dev.sluice.Decision;
 import dev.sluice.Transaction;
 import dev.sluice.server.rls.Lines.Line;
+import dev.sluice.server.rules.Excess;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;

@@ -1,12 +1,18 @@
 package dev.sluice.server.rls;
 
+import com.linecorp.armeria.common.ClosedSessionException;
 import com.linecorp.armeria.common.ContentTooLargeException;
+import com.linecorp.armeria.common.HttpStatus;
+import com.linecorp.armeria.common.ResponseCompleteException;
+import com.linecorp.armeria.common.stream.AbortedStreamException;
+import com.linecorp.armeria.common.stream.ClosedStreamException;
 import com.linecorp.armeria.common.util.Exceptions;
 import com.linecorp.armeria.server.HttpStatusException;
 import com.linecorp.armeria.server.RequestTimeoutException;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.server.FailureLog;
 import dev.sluice.server.RefusedException;
+import dev.sluice.server.SluiceServer;
 import dev.sluice.server.http.NotReadyException;
 import dev.sluice.store.StoreException;
 import io.grpc.Status;
@@ -41,17 +47,41 @@ final class Failures {
       return Status.UNAVAILABLE.withDescription(cause.getMessage());
     }
     if (cause instanceof ContentTooLargeException) {
-      return Status.RESOURCE_EXHAUSTED.withDescription("the request is too large");
+      return tooLarge();
     }
     if (cause instanceof RequestTimeoutException || cause instanceof CancellationException) {
       return Status.DEADLINE_EXCEEDED.withDescription("no answer within the request's deadline");
     }
     if (cause instanceof HttpStatusException refused) {
-      return Status.UNKNOWN.withDescription("HTTP " + refused.httpStatus());
+      return refused.httpStatus().equals(HttpStatus.REQUEST_ENTITY_TOO_LARGE)
+          ? tooLarge()
+          : Status.UNKNOWN.withDescription("HTTP " + refused.httpStatus());
+    }
+    if (isClients(cause)) {
+      return Status.CANCELLED.withDescription("the client went away");
     }
     return Status.INTERNAL.withDescription(
         "the request was not decided; the server's log has the cause, under incident "
             + FailureLog.internal(cause));
+  }
+
+  private static Status tooLarge() {
+    return Status.RESOURCE_EXHAUSTED.withDescription(
+        "found more than %s bytes, expected at most that".formatted(SluiceServer.MAX_BODY));
+  }
+
+  private static boolean isClients(Throwable cause) {
+    return cause instanceof ClosedSessionException
+        || cause instanceof ClosedStreamException
+        || cause instanceof AbortedStreamException
+        || cause instanceof ResponseCompleteException;
+  }
+
+  /** What the library made of bytes that are no gRPC: the service has not seen them. */
+  static Status ofProtocol(Throwable failure) {
+    return Exceptions.peel(failure) instanceof IndexOutOfBoundsException
+        ? Status.INTERNAL.withDescription("the request ends amid a message")
+        : status(failure);
   }
 
   /** The log names the store; the answer does not. */

@@ -14,6 +14,7 @@ import dev.sluice.server.rls.Mapping.Limited;
 import dev.sluice.server.rls.Mapping.Mapped;
 import dev.sluice.server.rls.Mapping.Unlimited;
 import dev.sluice.server.rls.Mapping.Unmatched;
+import dev.sluice.server.rules.Excess;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -88,21 +89,21 @@ final class Lines {
     return value.getValue() < 0 ? Long.MAX_VALUE : value.getValue();
   }
 
+  /** Where limits of one rule meet on a bucket, the highest cost counts. */
   private Found limited(Limited limited, long hits) {
-    List<Line> lines = new ArrayList<>(limited.lines().size());
-    boolean unlimited = true;
+    Map<String, Mapping.Line> highest = new LinkedHashMap<>();
+    boolean unlimited = !limited.lines().isEmpty();
     for (Mapping.Line meant : limited.lines()) {
-      Transaction transaction = Transaction.of(limits, meant.limit().name(), meant.id());
-      unlimited &= transaction.coverage() == Coverage.UNLIMITED;
-      if (transaction.quota() != null) {
-        Long fixed = meant.cost();
-        lines.add(
-            merged(
-                meant.shadow() ? transaction.inShadow() : transaction,
-                fixed == null || hits == 0 ? hits : fixed,
-                meant.excess()));
+      unlimited &= meant.transaction().coverage() == Coverage.UNLIMITED;
+      if (meant.transaction().quota() != null) {
+        highest.merge(
+            meant.transaction().bucketKey(),
+            meant,
+            (one, two) -> two.cost(hits) > one.cost(hits) ? two : one);
       }
     }
+    List<Line> lines = new ArrayList<>(highest.size());
+    highest.values().forEach(meant -> lines.add(merged(meant, hits)));
     return new Found(true, unlimited, lines);
   }
 
@@ -110,18 +111,19 @@ final class Lines {
   private Found overridden(
       String domain, RateLimitDescriptor descriptor, int index, long hits, Mapped mapped) {
     Quota quota = CurrentLimit.quota(descriptor.getLimit(), index);
-    Mapping.Line meant =
-        mapped instanceof Limited limited
-            ? limited.lines().get(0)
-            : Mapping.Line.of(OF_CALLER, id(domain, descriptor));
-    Line line =
-        quota == null
-            ? Line.closed(meant.limit(), descriptor.getLimit())
-            : merged(Transaction.of(meant.limit(), quota, meant.id()), hits, meant.excess());
+    Transaction ours =
+        mapped instanceof Limited limited && !limited.lines().isEmpty()
+            ? limited.lines().get(0).transaction()
+            : null;
+    LimitName limit = ours == null ? OF_CALLER : ours.name();
     if (quota == null) {
-      byBucket.putIfAbsent("closed " + index, line);
+      Line closed = new Line(limit, descriptor.getLimit());
+      byBucket.put("closed " + index, closed); // no key of a bucket: those begin with a number
+      return new Found(true, false, List.of(closed));
     }
-    return new Found(true, false, List.of(line));
+    String id = ours == null ? id(domain, descriptor) : ours.id();
+    Mapping.Line meant = Mapping.Line.of(Transaction.of(limit, quota, id));
+    return new Found(true, false, List.of(merged(meant, hits)));
   }
 
   private static String id(String domain, RateLimitDescriptor descriptor) {
@@ -137,12 +139,11 @@ final class Lines {
   }
 
   /** Descriptors that meet on a bucket take from it what both cost. */
-  private Line merged(Transaction transaction, long cost, Excess excess) {
-    Line line = new Line(transaction, excess);
-    Line known = byBucket.putIfAbsent(transaction.bucketKey(), line);
-    Line kept = known == null ? line : known;
-    kept.add(cost);
-    return kept;
+  private Line merged(Mapping.Line meant, long hits) {
+    Line line =
+        byBucket.computeIfAbsent(meant.transaction().bucketKey(), bucket -> new Line(meant));
+    line.add(meant.cost(hits));
+    return line;
   }
 
   /** One bucket and what it is asked for. */
@@ -153,23 +154,19 @@ final class Lines {
     private final Excess excess;
     private long cost;
 
-    private Line(Transaction transaction, Excess excess) {
-      this.transaction = transaction;
+    private Line(Mapping.Line meant) {
+      this.transaction = meant.transaction();
       this.limit = transaction.name();
       this.closed = null;
-      this.excess = excess;
+      this.excess = meant.excess();
     }
 
+    /** A limit of zero, which a caller may bring: it lets nothing pass and has no bucket. */
     private Line(LimitName limit, RateLimitOverride closed) {
       this.transaction = null;
       this.limit = limit;
       this.closed = closed;
       this.excess = Excess.REJECT;
-    }
-
-    /** A limit of zero, which a caller may bring: it lets nothing pass and has no bucket. */
-    private static Line closed(LimitName limit, RateLimitOverride override) {
-      return new Line(limit, override);
     }
 
     private void add(long more) {

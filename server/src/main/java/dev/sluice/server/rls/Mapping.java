@@ -1,8 +1,9 @@
 package dev.sluice.server.rls;
 
+import dev.sluice.Transaction;
 import dev.sluice.envoy.RateLimitDescriptor.Entry;
-import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import dev.sluice.server.rules.Excess;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -36,30 +37,31 @@ interface Mapping {
   /**
    * One limit or several, which count together.
    *
-   * @param lines at least one
+   * @param lines in the order of the rule; none where a rule leaves out all of its limits
    */
   record Limited(List<Line> lines) implements Mapped {}
 
   /**
-   * A limit and the id that it is asked for.
+   * A bucket and what is charged to it.
    *
-   * @param limit the limit
-   * @param id the id, not yet canonical
-   * @param cost tokens; null for the hits of the request
-   * @param shadow whether it is on trial, and refuses nobody
+   * @param transaction the bucket, in shadow if it is on trial and refuses nobody; its cost is 1
+   * @param fixedCost tokens; null for the hits of the request
    * @param excess what becomes of a cost that does not fit
    */
-  record Line(LimitName limit, String id, @Nullable Long cost, boolean shadow, Excess excess) {
+  record Line(Transaction transaction, @Nullable Long fixedCost, Excess excess) {
 
     /**
-     * Returns a line that costs what the request says.
+     * Returns what is charged.
      *
-     * @param limit the limit
-     * @param id the id, not yet canonical
-     * @return the line
+     * @param hits how often the request counts
+     * @return tokens; 0 for 0 hits, which only look
      */
-    static Line of(LimitName limit, String id) {
-      return new Line(limit, id, null, false, Excess.REJECT);
+    long cost(long hits) {
+      return fixedCost == null || hits == 0 ? hits : fixedCost;
+    }
+
+    static Line of(Transaction transaction) {
+      return new Line(transaction, null, Excess.REJECT);
     }
   }
 }

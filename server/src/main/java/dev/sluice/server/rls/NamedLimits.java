@@ -1,12 +1,13 @@
 package dev.sluice.server.rls;
 
+import dev.sluice.Transaction;
 import dev.sluice.envoy.RateLimitDescriptor.Entry;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Strictness;
+import dev.sluice.server.rules.JoinedIds;
 import java.util.List;
 import java.util.Set;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -35,7 +36,7 @@ final class NamedLimits implements Mapping {
     }
     return limit == null
         ? Unmatched.INSTANCE
-        : new Limited(List.of(Line.of(limit, id(limit, values))));
+        : new Limited(List.of(Line.of(Transaction.of(limits, limit.name(), id(limit, values)))));
   }
 
   private static @Nullable LimitName find(String domain, String name, Limits limits) {
@@ -53,14 +54,7 @@ final class NamedLimits implements Mapping {
     if (values.isEmpty() || values.equals(List.of(""))) {
       return EVERYBODY;
     }
-    if (values.size() == 1) {
-      return values.get(0);
-    }
-    if (values.size() == limit.id().parts().size()) {
-      return limit.id().join(values, Strictness.LENIENT);
-    }
-    return values.stream()
-        .map(value -> value.replace("%", "%25").replace(":", "%3A"))
-        .collect(Collectors.joining(":"));
+    boolean parts = values.size() > 1 && values.size() == limit.id().parts().size();
+    return parts ? limit.id().join(values, Strictness.LENIENT) : JoinedIds.of(values);
   }
 }

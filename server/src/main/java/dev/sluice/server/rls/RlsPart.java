@@ -48,7 +48,7 @@ public final class RlsPart implements Part {
             .supportedSerializationFormats(GrpcSerializationFormats.PROTO)
             .maxRequestMessageLength(SluiceServer.MAX_BODY)
             .useClientTimeoutHeader(false) // it knows no bound; GrpcRequests does
-            .exceptionHandler((context, status, cause, metadata) -> Failures.status(cause))
+            .exceptionHandler((context, status, cause, metadata) -> Failures.ofProtocol(cause))
             .build();
     GrpcService reflection =
         GrpcService.builder()
@@ -56,6 +56,7 @@ public final class RlsPart implements Part {
             .supportedSerializationFormats(GrpcSerializationFormats.PROTO)
             .maxRequestMessageLength(SluiceServer.MAX_BODY)
             .useClientTimeoutHeader(false)
+            .exceptionHandler((context, status, cause, metadata) -> Failures.ofProtocol(cause))
             .build();
     server.service(grpc).service(reflection, Reflection::new).decorator(new GrpcRequests());
   }
@@ -66,7 +67,7 @@ public final class RlsPart implements Part {
     private final Runnable ready;
     private final MeterRegistry meters;
     private OverridePolicy overrides = OverridePolicy.ALLOW;
-    private Mapping mapping = new NamedLimits();
+    private Mapping mapping = new RulesFirst();
 
     private Builder(Limiter limiter, Runnable ready, MeterRegistry meters) {
       this.limiter = limiter;

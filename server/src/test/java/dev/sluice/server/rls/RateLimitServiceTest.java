@@ -6,11 +6,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.google.protobuf.UInt64Value;
+import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import dev.sluice.server.rules.Excess;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
@@ -400,16 +402,16 @@ final class RateLimitServiceTest {
     }
   }
 
-  /** The tests of what only a rule can say give the rule themselves. */
   private static TestRlsServer withRule(BucketStore store, boolean shadow, Excess excess) {
     Mapping mapping =
-        (domain, entries, limits) ->
-            entries.get(0).getKey().equals("tokens")
-                ? new Mapping.Limited(
-                    List.of(
-                        new Mapping.Line(
-                            PER_USER, entries.get(0).getValue(), null, shadow, excess)))
-                : new NamedLimits().map(domain, entries, limits);
+        (domain, entries, limits) -> {
+          if (!entries.get(0).getKey().equals("tokens")) {
+            return new NamedLimits().map(domain, entries, limits);
+          }
+          Transaction bucket = Transaction.of(limits, "PerUser", entries.get(0).getValue());
+          return new Mapping.Limited(
+              List.of(new Mapping.Line(shadow ? bucket.inShadow() : bucket, null, excess)));
+        };
     return new TestRlsServer(limits(), store, part -> part.mapping(mapping));
   }
 

@@ -1,0 +1,47 @@
+package dev.sluice.server.rls;
+
+import dev.sluice.envoy.RateLimitDescriptor;
+import dev.sluice.limit.Limits;
+import dev.sluice.server.rules.Entry;
+import dev.sluice.server.rules.RuleBook;
+import dev.sluice.server.rules.RuleCharge;
+import dev.sluice.server.rules.RuleMatch;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * The rule book that came with the limits; where it has no rule for a descriptor, {@link
+ * NamedLimits}. Stateless and thread-safe.
+ */
+final class RulesFirst implements Mapping {
+
+  private final Mapping otherwise = new NamedLimits();
+
+  @Override
+  public Mapped map(String domain, List<RateLimitDescriptor.Entry> entries, Limits limits) {
+    RuleBook book = RuleBook.of(limits);
+    if (book.size() > 0) {
+      List<Entry> asked = new ArrayList<>(entries.size());
+      for (RateLimitDescriptor.Entry entry : entries) {
+        asked.add(new Entry(entry.getKey(), entry.getValue()));
+      }
+      Optional<RuleMatch> match = book.match(domain, asked);
+      if (match.isPresent()) {
+        return mapped(match.get(), limits);
+      }
+    }
+    return otherwise.map(domain, entries, limits);
+  }
+
+  private static Mapped mapped(RuleMatch match, Limits limits) {
+    if (match.unlimited()) {
+      return new Unlimited();
+    }
+    List<Line> lines = new ArrayList<>(match.charges().size());
+    for (RuleCharge charge : match.charges()) {
+      lines.add(new Line(charge.transaction(limits), charge.fixedCost(), charge.excess()));
+    }
+    return new Limited(lines);
+  }
+}

@@ -1,0 +1,407 @@
+package dev.sluice.server.rls;
+
+import static dev.sluice.server.rls.TestRlsServer.descriptor;
+import static dev.sluice.server.rls.TestRlsServer.request;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import com.linecorp.armeria.client.ClientRequestContextCaptor;
+import com.linecorp.armeria.client.Clients;
+import com.linecorp.armeria.client.WebClient;
+import com.linecorp.armeria.client.grpc.GrpcClients;
+import com.linecorp.armeria.common.AggregatedHttpResponse;
+import com.linecorp.armeria.common.HttpData;
+import com.linecorp.armeria.common.HttpMethod;
+import com.linecorp.armeria.common.HttpRequest;
+import com.linecorp.armeria.common.RequestHeaders;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.server.HostPort;
+import dev.sluice.server.SluiceServer;
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Reading;
+import dev.sluice.store.StoreException;
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse;
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse.Code;
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitServiceGrpc.RateLimitServiceStub;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.grpc.health.v1.HealthCheckRequest;
+import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
+import io.grpc.health.v1.HealthGrpc.HealthBlockingStub;
+import io.grpc.reflection.v1.ServerReflectionGrpc.ServerReflectionStub;
+import io.grpc.reflection.v1.ServerReflectionRequest;
+import io.grpc.reflection.v1.ServerReflectionResponse;
+import io.grpc.stub.StreamObserver;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.net.Socket;
+import java.net.SocketException;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.zip.GZIPOutputStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The protocol around the question: health, reflection, deadlines, bounds, bad input, the end. */
+final class GrpcProtocolTest {
+
+  private static final String METHOD =
+      "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
+  private static final Duration PATIENCE = Duration.ofSeconds(20);
+
+  private final GatedStore store = new GatedStore();
+  private final TestRlsServer server = new TestRlsServer(limits(), store);
+
+  private static Limits limits() {
+    return Limits.builder(Catalogue.of(LimitName.builder(1, "PerUser").build()))
+        .limit("PerUser", Quota.per(1_000, Duration.ofMinutes(1)))
+        .build();
+  }
+
+  @AfterEach
+  void stop() {
+    store.gate.complete(null);
+    server.close();
+  }
+
+  /** Answers when the test says so, and is away when it says so. */
+  private static final class GatedStore implements BucketStore {
+    private final BucketStore memory = BucketStore.inMemory();
+    private final CountDownLatch asked = new CountDownLatch(1);
+    private final CompletableFuture<Void> gate = new CompletableFuture<>();
+    private volatile boolean gated;
+    private volatile boolean away;
+    private volatile CompletableFuture<List<Reading>> last = new CompletableFuture<>();
+
+    @Override
+    public List<Reading> charge(List<Charge> charges) {
+      return memory.charge(charges);
+    }
+
+    @Override
+    public CompletionStage<List<Reading>> chargeAsync(List<Charge> charges) {
+      if (!gated) {
+        return memory.chargeAsync(charges);
+      }
+      CompletableFuture<List<Reading>> answer = new CompletableFuture<>();
+      last = answer;
+      var unused = gate.thenRun(() -> answer.complete(memory.charge(charges)));
+      asked.countDown();
+      return answer;
+    }
+
+    @Override
+    public void ping() {
+      if (away) {
+        throw new StoreException("the store is away");
+      }
+    }
+  }
+
+  private HealthBlockingStub health() {
+    return GrpcClients.newClient(server.uri(), HealthBlockingStub.class);
+  }
+
+  private ServingStatus health(String service) {
+    return health().check(HealthCheckRequest.newBuilder().setService(service).build()).getStatus();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", "ratelimit", "envoy.service.ratelimit.v3.RateLimitService"})
+  void health_followsReadiness(String service) {
+    assertThat(health(service)).isEqualTo(ServingStatus.SERVING);
+    store.away = true;
+    assertThat(health(service)).isEqualTo(ServingStatus.NOT_SERVING);
+    store.away = false;
+    server.traffic.unready();
+    assertThat(health(service)).isEqualTo(ServingStatus.NOT_SERVING);
+  }
+
+  @Test
+  void health_ofAnotherService_isNotFound() {
+    assertThatThrownBy(() -> health("nobody"))
+        .isInstanceOfSatisfying(
+            StatusRuntimeException.class,
+            e -> assertThat(e.getStatus().getCode()).isEqualTo(Status.Code.NOT_FOUND));
+  }
+
+  @Test
+  void watch_isNotImplemented() {
+    assertThatThrownBy(() -> health().watch(HealthCheckRequest.getDefaultInstance()).next())
+        .isInstanceOfSatisfying(
+            StatusRuntimeException.class,
+            e -> assertThat(e.getStatus().getCode()).isEqualTo(Status.Code.UNIMPLEMENTED));
+  }
+
+  /** A client of reflection reads an answer before it asks the next question. */
+  @Test
+  void reflection_answersOneQuestionAfterTheOther() throws Exception {
+    BlockingQueue<ServerReflectionResponse> answers = new LinkedBlockingQueue<>();
+    StreamObserver<ServerReflectionRequest> questions =
+        GrpcClients.newClient(server.uri(), ServerReflectionStub.class)
+            .serverReflectionInfo(observer(answers));
+
+    questions.onNext(ServerReflectionRequest.newBuilder().setListServices("").build());
+    assertThat(next(answers).getListServicesResponse().getServiceList())
+        .extracting("name")
+        .contains(
+            "envoy.service.ratelimit.v3.RateLimitService",
+            "grpc.health.v1.Health",
+            "grpc.reflection.v1.ServerReflection");
+
+    questions.onNext(
+        ServerReflectionRequest.newBuilder()
+            .setFileContainingSymbol("envoy.service.ratelimit.v3.RateLimitService")
+            .build());
+    assertThat(next(answers).getFileDescriptorResponse().getFileDescriptorProtoList()).isNotEmpty();
+    questions.onCompleted();
+  }
+
+  private static <T> T next(BlockingQueue<T> queue) throws InterruptedException {
+    return Objects.requireNonNull(queue.poll(PATIENCE.toSeconds(), TimeUnit.SECONDS));
+  }
+
+  private static <T> StreamObserver<T> observer(BlockingQueue<T> answers) {
+    return new StreamObserver<>() {
+      @Override
+      public void onNext(T answer) {
+        answers.add(answer);
+      }
+
+      @Override
+      public void onError(Throwable failure) {}
+
+      @Override
+      public void onCompleted() {}
+    };
+  }
+
+  @Test
+  void deadline_endsTheWait_andWhatHasNotLeftIsNotCharged() {
+    store.gated = true;
+    assertThatThrownBy(
+            () ->
+                server
+                    .client()
+                    .withDeadlineAfter(200, TimeUnit.MILLISECONDS)
+                    .shouldRateLimit(request(descriptor("PerUser", "ann")).build()))
+        .isInstanceOfSatisfying(
+            StatusRuntimeException.class,
+            e -> assertThat(e.getStatus().getCode()).isEqualTo(Status.Code.DEADLINE_EXCEEDED));
+    await().untilAsserted(() -> assertThat(store.last).isCancelled());
+  }
+
+  /** A deadline that a client sends by itself, without keeping to it. */
+  @Test
+  void deadline_isKeptByTheServer() {
+    store.gated = true;
+    AggregatedHttpResponse response = post(METHOD, framed(message("ann")), "grpc-timeout", "100m");
+    assertThat(response.trailers().get("grpc-status", response.headers().get("grpc-status")))
+        .isEqualTo(Integer.toString(Status.Code.DEADLINE_EXCEEDED.value()));
+  }
+
+  @Test
+  void deadlineThatIsNone_isAnInvalidArgument() {
+    AggregatedHttpResponse response = post(METHOD, framed(message("ann")), "grpc-timeout", "soon");
+    assertThat(status(response)).isEqualTo(Status.Code.INVALID_ARGUMENT);
+  }
+
+  private static byte[] message(String id) {
+    return request(descriptor("PerUser", id)).build().toByteArray();
+  }
+
+  /** A message as gRPC frames it. */
+  private static byte[] framed(byte[] message) {
+    byte[] framed = new byte[message.length + 5];
+    framed[1] = (byte) (message.length >>> 24);
+    framed[2] = (byte) (message.length >>> 16);
+    framed[3] = (byte) (message.length >>> 8);
+    framed[4] = (byte) message.length;
+    System.arraycopy(message, 0, framed, 5, message.length);
+    return framed;
+  }
+
+  private AggregatedHttpResponse post(String path, byte[] body, String... more) {
+    return post("h2c", path, body, more);
+  }
+
+  private AggregatedHttpResponse post(String protocol, String path, byte[] body, String... more) {
+    var headers =
+        RequestHeaders.builder(HttpMethod.POST, path)
+            .set("content-type", "application/grpc")
+            .set("te", "trailers");
+    for (int i = 0; i < more.length; i += 2) {
+      headers.set(more[i], more[i + 1]);
+    }
+    return WebClient.of(protocol + "://" + HostPort.format(server.address()))
+        .execute(HttpRequest.of(headers.build(), HttpData.wrap(body)))
+        .aggregate()
+        .join();
+  }
+
+  private static Status.Code status(AggregatedHttpResponse response) {
+    assertThat(response.status().code()).isEqualTo(200);
+    String status =
+        response.trailers().get("grpc-status", response.headers().get("grpc-status", ""));
+    assertThat(status).as("%s", response).isNotEmpty();
+    return Status.fromCodeValue(Integer.parseInt(status)).getCode();
+  }
+
+  @Test
+  void frames_areRead() {
+    assertThat(status(post(METHOD, framed(message("ann"))))).isEqualTo(Status.Code.OK);
+  }
+
+  @Test
+  void proxiesNameForTheServer_isItsOwn() {
+    assertThat(status(post(METHOD, framed(message("ann")), ":authority", "ratelimit_cluster")))
+        .isEqualTo(Status.Code.OK);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "/envoy.service.ratelimit.v3.RateLimitService/Other",
+    "/envoy.service.ratelimit.v2.RateLimitService/ShouldRateLimit",
+    "/nothing",
+    "/"
+  })
+  void wrongPath_isUnimplemented(String path) {
+    assertThat(status(post(path, framed(message("ann"))))).isEqualTo(Status.Code.UNIMPLEMENTED);
+    assertServes();
+  }
+
+  @Test
+  void truncatedFrames_areErrors() {
+    byte[] whole = framed(message("ann"));
+    for (int length = 0; length < whole.length; length++) {
+      byte[] part = Arrays.copyOf(whole, length);
+      assertThat(status(post(METHOD, part))).as("%s bytes", length).isNotEqualTo(Status.Code.OK);
+    }
+    assertServes();
+  }
+
+  @Test
+  void hugeDeclaredLength_isRefused() {
+    byte[] frame = framed(message("ann"));
+    frame[1] = 0x7f;
+    assertThat(status(post(METHOD, frame))).isEqualTo(Status.Code.RESOURCE_EXHAUSTED);
+    assertServes();
+  }
+
+  @Test
+  void largeBody_isRefused() {
+    byte[] large = framed(new byte[SluiceServer.MAX_BODY + 1]);
+    assertThat(status(post(METHOD, large))).isEqualTo(Status.Code.RESOURCE_EXHAUSTED);
+    assertServes();
+  }
+
+  /** A few bytes that unpack to more than a message may have. */
+  @Test
+  void compressedLargeMessage_isRefused() throws Exception {
+    ByteArrayOutputStream packed = new ByteArrayOutputStream();
+    try (GZIPOutputStream gzip = new GZIPOutputStream(packed)) {
+      gzip.write(request().setDomain("a".repeat(8 << 20)).build().toByteArray());
+    }
+    byte[] frame = framed(packed.toByteArray());
+    frame[0] = 1;
+    assertThat(status(post(METHOD, frame, "grpc-encoding", "gzip")))
+        .isEqualTo(Status.Code.RESOURCE_EXHAUSTED);
+    assertServes();
+  }
+
+  @Test
+  void garbage_isAnError_andOthersAreServed() {
+    long seed = System.nanoTime();
+    Random random = new Random(seed);
+    for (int i = 0; i < 300; i++) {
+      byte[] bytes = new byte[random.nextInt(200)];
+      random.nextBytes(bytes);
+      AggregatedHttpResponse response = post(METHOD, random.nextBoolean() ? bytes : framed(bytes));
+      assertThat(status(response)).as("seed %s, round %s", seed, i).isNotNull();
+    }
+    assertServes();
+  }
+
+  /** Bytes that are no HTTP at all end their own connection only. */
+  @Test
+  void garbageConnections_harmNobody() {
+    Random random = new Random(7);
+    for (int i = 0; i < 50; i++) {
+      byte[] bytes = new byte[1 + random.nextInt(2_000)];
+      random.nextBytes(bytes);
+      sendAlone(bytes);
+    }
+    assertServes();
+  }
+
+  /** The server may hang up while it is sent to. */
+  private void sendAlone(byte[] bytes) {
+    try (Socket socket = new Socket(server.address().getAddress(), server.address().getPort())) {
+      socket.getOutputStream().write(bytes);
+    } catch (IOException hungUp) {
+      assertThat(hungUp).isInstanceOf(SocketException.class);
+    }
+  }
+
+  private void assertServes() {
+    RateLimitResponse response = server.ask(descriptor("PerUser", "somebody-else"));
+    assertThat(response.getOverallCode()).isEqualTo(Code.OK);
+  }
+
+  @Test
+  void serverThatStops_answersWhatIsInFlight() throws Exception {
+    store.gated = true;
+    BlockingQueue<RateLimitResponse> answers = new LinkedBlockingQueue<>();
+    RateLimitServiceStub client = GrpcClients.newClient(server.uri(), RateLimitServiceStub.class);
+    client.shouldRateLimit(request(descriptor("PerUser", "ann")).build(), observer(answers));
+    assertThat(store.asked.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+
+    CompletableFuture<Void> stopped = CompletableFuture.runAsync(server::stop);
+    store.gate.complete(null);
+
+    assertThat(next(answers).getOverallCode()).isEqualTo(Code.OK);
+    stopped.get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+  }
+
+  @Test
+  void oldConnection_isReplaced_andNothingIsLost() {
+    try (TestRlsServer young =
+        new TestRlsServer(
+            limits(), store, part -> {}, port -> port.maxConnectionAge(Duration.ofSeconds(1)))) {
+      var client = young.client();
+      Set<Object> channels = new HashSet<>();
+      long end = System.nanoTime() + Duration.ofSeconds(10).toNanos();
+      while (channels.size() < 2 && System.nanoTime() < end) {
+        try (ClientRequestContextCaptor captor = Clients.newContextCaptor()) {
+          assertThat(
+                  client
+                      .shouldRateLimit(request(descriptor("PerUser", "ann")).build())
+                      .getOverallCode())
+              .isNotEqualTo(Code.UNKNOWN);
+          channels.add(
+              Objects.requireNonNull(captor.get().log().whenComplete().join().channel()).id());
+        }
+      }
+      assertThat(channels).hasSizeGreaterThanOrEqualTo(2);
+    }
+  }
+}

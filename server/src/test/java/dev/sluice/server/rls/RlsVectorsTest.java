@@ -1,0 +1,145 @@
+package dev.sluice.server.rls;
+
+import static dev.sluice.server.rls.TestRlsServer.descriptor;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.google.protobuf.UInt64Value;
+import dev.sluice.Limiter;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.Limits;
+import dev.sluice.store.BucketStore;
+import dev.sluice.testkit.ManualTime;
+import dev.sluice.testkit.Vectors;
+import dev.sluice.yaml.LimitFiles;
+import io.envoyproxy.envoy.extensions.common.ratelimit.v3.RateLimitDescriptor;
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse;
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse.Code;
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse.DescriptorStatus;
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitServiceGrpc.RateLimitServiceBlockingStub;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * The recorded trace through this door. What Envoy cannot ask (a check at a cost, a refund, a
+ * reset, a part that only spends) is asked of the limiter beside it, so that the buckets are the
+ * recorded ones.
+ */
+final class RlsVectorsTest {
+
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final long UINT32_MAX = 0xffff_ffffL;
+  private static final long NANOS = 1_000_000_000;
+
+  private int asked;
+
+  @Test
+  void trace_overGrpc_isDecidedAsRecorded(@TempDir Path folder) throws Exception {
+    Path defaults = Files.writeString(folder.resolve("d.yml"), Vectors.text("gcra/defaults.yml"));
+    Path overrides = Files.writeString(folder.resolve("o.yml"), Vectors.text("gcra/overrides.yml"));
+    Limits limits = LimitFiles.builder().defaults(defaults).overrides(overrides).build().load();
+    List<String> trace = Vectors.lines("gcra/trace.jsonl");
+    List<String> decisions = Vectors.lines("gcra/decisions.jsonl");
+    ManualTime time = new ManualTime();
+
+    try (BucketStore store = BucketStore.inMemory(time);
+        TestRlsServer server = new TestRlsServer(limits, store)) {
+      Limiter beside = Limiter.of(new CurrentLimits(limits), store);
+      RateLimitServiceBlockingStub client = server.client();
+      for (int i = 0; i < trace.size(); i++) {
+        JsonNode act = JSON.readTree(trace.get(i));
+        time.set(act.get("at").longValue());
+        RateLimitDescriptor.Builder[] descriptors = descriptors(act);
+        if (descriptors.length == 0) {
+          apply(act, beside);
+        } else {
+          RateLimitResponse response =
+              client.shouldRateLimit(TestRlsServer.request(descriptors).build());
+          compare("line " + (i + 1), act, response, JSON.readTree(decisions.get(i)));
+        }
+      }
+    }
+    assertThat(asked).isGreaterThan(ASKED_AT_LEAST);
+  }
+
+  private static final int ASKED_AT_LEAST = 1_000;
+
+  /** Empty for what Envoy cannot ask. */
+  private static RateLimitDescriptor.Builder[] descriptors(JsonNode act) {
+    List<RateLimitDescriptor.Builder> descriptors = new ArrayList<>();
+    String op = act.get("op").textValue();
+    if (op.equals("spend")) {
+      descriptors.add(of(act));
+    } else if (op.equals("batchSpend")) {
+      for (JsonNode one : act.get("transactions")) {
+        if (!one.path("kind").asText("checkAndSpend").equals("checkAndSpend")
+            || one.path("cost").asLong(1) == 0) {
+          return new RateLimitDescriptor.Builder[0];
+        }
+        descriptors.add(of(one));
+      }
+    }
+    return descriptors.toArray(RateLimitDescriptor.Builder[]::new);
+  }
+
+  private static RateLimitDescriptor.Builder of(JsonNode transaction) {
+    return descriptor(transaction.get("limit").textValue(), transaction.get("id").textValue())
+        .setHitsAddend(UInt64Value.of(transaction.path("cost").asLong(1)));
+  }
+
+  private void compare(String line, JsonNode act, RateLimitResponse response, JsonNode recorded) {
+    asked++;
+    boolean looks = act.path("cost").asLong(1) == 0;
+    boolean allowed = recorded.get("allowed").booleanValue();
+    long remaining = recorded.get("remaining").longValue();
+    // 0 hits ask whether one more would pass; the library's 0 always does.
+    boolean expected = looks ? remaining > 0 : allowed;
+    assertThat(response.getOverallCode()).as(line).isEqualTo(expected ? Code.OK : Code.OVER_LIMIT);
+    if (response.getStatusesCount() != 1) {
+      return; // the recorded numbers are those of the strictest part
+    }
+    DescriptorStatus status = response.getStatuses(0);
+    assertThat(Integer.toUnsignedLong(status.getLimitRemaining()))
+        .as("%s: remaining", line)
+        .isEqualTo(expected ? Math.min(remaining, UINT32_MAX) : 0);
+    if (remaining != Long.MAX_VALUE && !(looks && !expected)) {
+      long nanos = recorded.get(allowed ? "resetInNanos" : "retryInNanos").longValue();
+      assertThat(status.getDurationUntilReset().getSeconds())
+          .as("%s: duration", line)
+          .isEqualTo(nanos / NANOS + (nanos % NANOS > 0 ? 1 : 0));
+    }
+  }
+
+  private static void apply(JsonNode act, Limiter limiter) {
+    String op = act.get("op").textValue();
+    if (op.equals("batchSpend")) {
+      List<dev.sluice.Transaction> batch = new ArrayList<>();
+      for (JsonNode one : act.get("transactions")) {
+        dev.sluice.Transaction transaction =
+            limiter
+                .transaction(one.get("limit").textValue(), one.get("id").textValue())
+                .withCost(one.path("cost").asLong(1));
+        batch.add(
+            switch (one.path("kind").asText("checkAndSpend")) {
+              case "checkOnly" -> transaction.checkOnly();
+              case "spendOnly" -> transaction.spendOnly();
+              default -> transaction;
+            });
+      }
+      var unused = limiter.spend(batch);
+      return;
+    }
+    String limit = act.get("limit").textValue();
+    String id = act.get("id").textValue();
+    switch (op) {
+      case "refund" -> limiter.refund(limit, id, act.path("cost").asLong(1));
+      case "reset" -> limiter.reset(limit, id);
+      default -> assertThat(op).isEqualTo("check"); // changes nothing
+    }
+  }
+}

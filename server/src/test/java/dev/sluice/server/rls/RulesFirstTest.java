@@ -1,0 +1,87 @@
+package dev.sluice.server.rls;
+
+import static dev.sluice.server.rls.TestRlsServer.descriptor;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.google.protobuf.UInt64Value;
+import dev.sluice.limit.Limits;
+import dev.sluice.server.rules.RuleBook;
+import dev.sluice.store.BucketStore;
+import dev.sluice.testkit.ManualTime;
+import dev.sluice.yaml.LimitFiles;
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse;
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse.Code;
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse.DescriptorStatus;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Descriptors for which the book has a rule. */
+final class RulesFirstTest {
+
+  private static final String NAMES =
+      """
+      names:
+        - {number: 201, name: PerIp, id: ipAddress}
+        - {number: 202, name: Tokens, id: string}
+      """;
+  private static final String LIMITS =
+      """
+      PerIp: {burst: 10, count: 10, period: 1m}
+      Tokens: {burst: 1000, count: 1000, period: 1h}
+      """;
+  private static final String RULES =
+      """
+      rules:
+        - entries: [remote_address: 192.0.2.1]
+          unlimited: true
+        - entries: [remote_address]
+          limits:
+            - {limit: PerIp, id: "{remote_address}"}
+            - {limit: Tokens, id: all, cost: 5, shadow: true}
+        - entries: [generic_key: used, user]
+          limits: [{limit: Tokens, id: "{user}", excess: debt}]
+      """;
+
+  @TempDir private Path folder;
+
+  private Limits limits() throws IOException {
+    return LimitFiles.builder()
+        .names(Files.writeString(folder.resolve("names.yml"), NAMES))
+        .defaults(Files.writeString(folder.resolve("limits.yml"), LIMITS))
+        .companion(Files.writeString(folder.resolve("rules.yml"), RULES), RuleBook.reader())
+        .build()
+        .load();
+  }
+
+  @Test
+  void rule_saysWhatIsCharged() throws Exception {
+    try (BucketStore store = BucketStore.inMemory(new ManualTime());
+        TestRlsServer server = new TestRlsServer(limits(), store)) {
+      RateLimitResponse response =
+          server.ask(
+              descriptor("remote_address", "192.0.2.1"),
+              descriptor("remote_address", "192.0.2.7"),
+              descriptor("PerIp", "192.0.2.7"));
+
+      assertThat(response.getOverallCode()).isEqualTo(Code.OK);
+      assertThat(response.getStatusesList().stream().map(DescriptorStatus::getLimitRemaining))
+          .containsExactly(-1, 8, 8);
+
+      UInt64Value used = UInt64Value.of(1_200);
+      RateLimitResponse late =
+          server.ask(descriptor("generic_key", "used", "user", "ann").setHitsAddend(used));
+      assertThat(late.getOverallCode()).isEqualTo(Code.OVER_LIMIT);
+      DescriptorStatus owed =
+          server
+              .ask(
+                  descriptor("generic_key", "used", "user", "ann").setHitsAddend(UInt64Value.of(0)))
+              .getStatuses(0);
+      assertThat(owed.getDurationUntilReset().getSeconds())
+          .as("201 tokens at 3.6 s each")
+          .isEqualTo(724);
+    }
+  }
+}
