@@ -7,9 +7,14 @@ import java.net.URI;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 
-/** A process that has just started, and its first decisions; prints how many failed. */
+/**
+ * A process that has just started, and its first decisions; prints how many failed, and how many
+ * milliseconds the longest took.
+ */
 public final class ColdStart {
 
   private ColdStart() {}
@@ -25,11 +30,12 @@ public final class ColdStart {
     try (RedisStore store = RedisStore.builder(URI.create(args[0])).timeout(Load.TIMEOUT).open()) {
       Limiter limiter = Limiter.of(Load.LIMITS, store);
       AtomicInteger failed = new AtomicInteger();
+      AtomicLong longest = new AtomicLong();
       CountDownLatch start = new CountDownLatch(1);
       List<Thread> threads = new ArrayList<>();
       for (int i = 0; i < callers; i++) {
         String id = "first-" + i;
-        Thread thread = new Thread(() -> ask(limiter, id, start, failed));
+        Thread thread = new Thread(() -> ask(limiter, id, start, failed, longest));
         threads.add(thread);
         thread.start();
       }
@@ -38,15 +44,19 @@ public final class ColdStart {
         thread.join();
       }
       System.out.println(failed.get());
+      System.out.println(TimeUnit.NANOSECONDS.toMillis(longest.get()));
     }
   }
 
-  private static void ask(Limiter limiter, String id, CountDownLatch start, AtomicInteger failed) {
+  private static void ask(
+      Limiter limiter, String id, CountDownLatch start, AtomicInteger failed, AtomicLong longest) {
     try {
       start.await();
+      long began = System.nanoTime();
       if (limiter.spend(Load.NAME, id).denied()) {
         failed.incrementAndGet();
       }
+      longest.accumulateAndGet(System.nanoTime() - began, Math::max);
     } catch (StoreException | InterruptedException e) {
       failed.incrementAndGet();
     }
