@@ -9,6 +9,7 @@ import dev.sluice.store.Buckets;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Effect;
 import dev.sluice.store.Reading;
+import dev.sluice.store.StoreException;
 import dev.sluice.store.TimeSource;
 import java.util.ArrayList;
 import java.util.List;
@@ -72,7 +73,7 @@ final class Ledger {
       List<Reading> readings =
           charges.size() == 1 ? store.charge(charges) : store.charge(charges, tentative);
       if (alone && mayForgive(act, charges, readings)) {
-        readings = afterForgiving(charges, sent(outstanding.send(forgiving(charges))));
+        readings = forgiven(charges, readings);
       }
       stored(act, charges.size(), null, start);
       return readings;
@@ -309,6 +310,15 @@ final class Ledger {
     return done(chargeAsync(act, charges, false, Ledger::orThrow));
   }
 
+  /** In a call of its own. Where that fails the denial stands, and tells the debt. */
+  private List<Reading> forgiven(List<Charge> charges, List<Reading> readings) {
+    try {
+      return afterForgiving(charges, sent(outstanding.send(forgiving(charges))));
+    } catch (StoreException e) {
+      return readings;
+    }
+  }
+
   private CompletionStage<List<Reading>> forgivenAsync(
       Act act, List<Charge> charges, CompletionStage<List<Reading>> charged) {
     return act != Act.SPEND
@@ -320,9 +330,22 @@ final class Ledger {
               }
               List<Lowering> lowerings = outstanding.send(forgiving(charges));
               return sentAsync(lowerings)
-                  .whenComplete((found, failure) -> settled(lowerings, found, failure))
-                  .thenApply(found -> afterForgiving(charges, found));
+                  .handle(
+                      (found, failure) -> {
+                        settled(lowerings, found, failure);
+                        return failure == null
+                            ? afterForgiving(charges, found)
+                            : unforgiven(readings, failure);
+                      });
             });
+  }
+
+  private static List<Reading> unforgiven(List<Reading> readings, Throwable failure) {
+    Throwable cause = unwrapped(failure);
+    if (cause instanceof StoreException) {
+      return readings;
+    }
+    throw new CompletionException(cause);
   }
 
   /** A single spend that found a debt: neither a check nor a batch ever changes what it denies. */

@@ -9,6 +9,9 @@ import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.store.BucketStore;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Reading;
+import dev.sluice.store.StoreException;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
@@ -119,6 +122,39 @@ final class LimiterDebtTest {
     nowNanos.addAndGet(Duration.ofSeconds(36).toNanos());
     for (String id : List.of("decision", "yes or no", "async", "reserved")) {
       assertThat(limiter.limit(NAME).trySpend(id)).as(id).isTrue();
+    }
+  }
+
+  /** Forgiving takes a call of its own; the store has decided on the spend by then. */
+  @Test
+  void forgivingThatFails_leavesTheDenialAndTellsTheDebt() {
+    assertThat(granted(process(300), 300)).isEqualTo(300);
+    Limiter blocking = unforgiving();
+    Limiter async = unforgiving();
+    for (Decision denial :
+        List.of(
+            blocking.spend(NAME, "a"),
+            async.async().spend(NAME, "a").toCompletableFuture().join())) {
+      assertThat(denial.denied()).isTrue();
+      assertThat(denial.degraded()).isFalse();
+      assertThat(denial.retryIn()).isEqualTo(Duration.ofMinutes(90).plusSeconds(18));
+    }
+  }
+
+  private Limiter unforgiving() {
+    return Limiter.builder(new CurrentLimits(limits(600)), new Unforgiving())
+        .onFailure(FailureRule.allow())
+        .build();
+  }
+
+  /** Fails where a debt is to be forgiven. */
+  private final class Unforgiving implements BucketStore {
+    @Override
+    public List<Reading> charge(List<Charge> charges) {
+      if (charges.get(0).act() == Charge.Act.FORGIVE) {
+        throw new StoreException("timed out");
+      }
+      return store.charge(charges);
     }
   }
 
