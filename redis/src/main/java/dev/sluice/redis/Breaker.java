@@ -52,6 +52,11 @@ final class Breaker {
     this.observer = observer;
   }
 
+  /** Returns the name of the server whose failures it counts. */
+  String server() {
+    return server;
+  }
+
   /** Refuses, in place of a server that was given up. */
   void requireAsked() {
     String reason = givenUpFor.get();

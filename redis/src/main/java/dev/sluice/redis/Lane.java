@@ -30,7 +30,9 @@ import org.jspecify.annotations.Nullable;
  * Order. Requests leave in the order in which they came: there is one queue, and only one thread at
  * a time drains it (`wip` counts what came meanwhile). Two calls may still change places on their
  * way: a connection that is handed one by its own thread writes that one first. By the server's
- * clock nobody can tell. By a client's, the second would be decided on by an earlier time than the
+ * clock nobody can tell, but for one case: a refund that arrives behind a reset (or behind a debt
+ * that is forgiven) would give back what was spent after it. So a reset does not leave while a call
+ * with a refund is under way. By a client's clock, the second would be decided on by an earlier time than the
  * first, and its denial would give tokens away (it takes a TAT beyond now + τ for the work of a
  * clock that stepped back). So by a client's clock one call is under way, and no more
  * (what goes apart leaves from one thread, in its order).
@@ -107,10 +109,11 @@ final class Lane {
 
   /** Sends a request when its turn comes. Refuses at once where the queue is full. */
   void submit(Request request) {
+    Breaker breaker = server.breaker();
     try {
-      server.breaker().requireAsked();
+      breaker.requireAsked();
     } catch (StoreException e) {
-      observer.refused(server.name(), Refusal.GIVEN_UP);
+      observer.refused(breaker.server(), Refusal.GIVEN_UP);
       request.completeExceptionally(e);
       return;
     }
@@ -180,7 +183,7 @@ final class Lane {
     int missed = 1;
     do {
       try {
-        for (int slot = freeSlot(); slot >= 0 && !closed && !waiting.isEmpty(); slot = freeSlot()) {
+        for (int slot = freeSlot(); slot >= 0 && mayLeave(waiting.peek()); slot = freeSlot()) {
           send(slot);
         }
       } catch (Throwable e) {
@@ -188,6 +191,20 @@ final class Lane {
       }
       missed = wip.addAndGet(-missed);
     } while (missed != 0);
+  }
+
+  private boolean mayLeave(@Nullable Request next) {
+    return next != null && !closed && (!next.resets() || noRefundIsUnderWay());
+  }
+
+  private boolean noRefundIsUnderWay() {
+    for (int i = 0; i < calls.length(); i++) {
+      Call call = calls.get(i);
+      if (call != null && call.refunds()) {
+        return false;
+      }
+    }
+    return true;
   }
 
   private int freeSlot() {
@@ -203,7 +220,8 @@ final class Lane {
     List<Request> requests = new ArrayList<>();
     int charges = 0;
     for (Request next = waiting.peek(); next != null; next = waiting.peek()) {
-      if (charges > 0 && charges + next.charges.size() > options.maxChargesPerCall) {
+      boolean isFull = charges > 0 && charges + next.charges.size() > options.maxChargesPerCall;
+      if (isFull || !mayLeave(next)) {
         break;
       }
       if (!waiting.remove(next)) {
@@ -213,7 +231,7 @@ final class Lane {
       if (!next.isDone() && next.leave()) { // its caller may have given up
         if (next.overdue(timing.nanoTime() + roundTripNanos)) {
           observer.refused(server.name(), Refusal.WAITED_TOO_LONG);
-          next.completeExceptionally(timeOut("while waiting for its turn; " + NOTHING));
+          next.completeExceptionally(timeOutWhileWaiting());
           continue;
         }
         requests.add(next);
@@ -287,7 +305,7 @@ final class Lane {
       if (waiting.remove(next)) {
         waitingCount.decrementAndGet();
         observer.refused(server.name(), Refusal.WAITED_TOO_LONG);
-        timeOut = timeOut == null ? timeOut("while waiting for its turn; " + NOTHING) : timeOut;
+        timeOut = timeOut == null ? timeOutWhileWaiting() : timeOut;
         if (next.leave()) {
           next.completeExceptionally(timeOut);
         }
@@ -307,8 +325,12 @@ final class Lane {
     return oldest;
   }
 
-  private StoreException timeOut(String where) {
-    return new StoreException("timed out on " + server.name() + " " + where);
+  private StoreException timeOutWhileWaiting() {
+    return timeOut(server.name(), "while waiting for its turn; " + NOTHING);
+  }
+
+  private static StoreException timeOut(String name, String where) {
+    return new StoreException("timed out on " + name + " " + where);
   }
 
   /** One call of the script, with the requests that share it. */
@@ -317,6 +339,7 @@ final class Lane {
     private final List<Request> requests;
     private final int charges;
     private final Breaker breaker = server.breaker();
+    private final String name = breaker.server(); // a slot may get another server meanwhile
     private final long start = timing.nanoTime();
     private final AtomicBoolean ended = new AtomicBoolean();
     private final AtomicReference<@Nullable String> firstOutage = new AtomicReference<>();
@@ -326,6 +349,10 @@ final class Lane {
       this.slot = slot;
       this.requests = requests;
       this.charges = charges;
+    }
+
+    boolean refunds() {
+      return requests.stream().anyMatch(Request::refunds);
     }
 
     void start() {
@@ -372,8 +399,7 @@ final class Lane {
       int first = 0;
       for (Request request : some) {
         try {
-          List<Reading> readings =
-              ChargeScript.readings(answer, first, request.charges, server.name());
+          List<Reading> readings = ChargeScript.readings(answer, first, request.charges, name);
           request.answer(readings);
         } catch (ChargeScript.Refusal e) {
           if (e.byReplica()) {
@@ -383,7 +409,7 @@ final class Lane {
         } catch (StoreException e) {
           request.completeExceptionally(e);
         } catch (Throwable e) { // no answer of our script
-          request.completeExceptionally(ServerFault.of(e).exception(server.name()));
+          request.completeExceptionally(ServerFault.of(e).exception(name));
         }
         first += request.charges.size();
       }
@@ -399,7 +425,7 @@ final class Lane {
     }
 
     private void failAll(ServerFault fault) {
-      StoreException exception = fault.exception(server.name());
+      StoreException exception = fault.exception(name);
       end(Result.FAILED, fault.isOutage() ? fault.words() : null);
       requests.forEach(request -> request.completeExceptionally(exception));
     }
@@ -434,7 +460,7 @@ final class Lane {
                       after(RETRY_NANOS, () -> alone(request, left));
                       return;
                     }
-                    StoreException exception = fault.exception(server.name());
+                    StoreException exception = fault.exception(name);
                     request.completeExceptionally(exception);
                     settled(left, fault.isOutage() ? fault.words() : null);
                   });
@@ -455,8 +481,7 @@ final class Lane {
       boolean neverSent = abandon();
       StoreException exception =
           new StoreException(
-              "%s: the store was closed; %s"
-                  .formatted(server.name(), neverSent ? NOTHING : UNKNOWN));
+              "%s: the store was closed; %s".formatted(name, neverSent ? NOTHING : UNKNOWN));
       requests.forEach(request -> request.completeExceptionally(exception));
     }
 
@@ -498,7 +523,7 @@ final class Lane {
       if (overdue.isEmpty()) {
         return;
       }
-      StoreException timeOut = timeOut("while waiting for its answer; " + charged);
+      StoreException timeOut = timeOut(name, "while waiting for its answer; " + charged);
       overdue.forEach(request -> request.completeExceptionally(timeOut));
     }
 
@@ -524,7 +549,7 @@ final class Lane {
       if (result == Result.ANSWERED) {
         roundTripNanos = Math.min(timing.nanoTime() - start, MOST_ROUND_TRIP_NANOS);
       }
-      observer.called(server.name(), result, requests.size(), charges, timing.nanoTime() - start);
+      observer.called(name, result, requests.size(), charges, timing.nanoTime() - start);
     }
   }
 }

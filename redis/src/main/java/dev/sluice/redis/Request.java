@@ -2,6 +2,7 @@ package dev.sluice.redis;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.store.Charge;
+import dev.sluice.store.Charge.Act;
 import dev.sluice.store.Reading;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -48,6 +49,25 @@ class Request extends CompletableFuture<List<Reading>> {
       cancel(false);
     }
     return neverLeft;
+  }
+
+  /** Whether it gives tokens back. */
+  final boolean refunds() {
+    return has(Act.REFUND, Act.REFUND);
+  }
+
+  /** Whether a refund that was sent before it must not arrive after it. */
+  final boolean resets() {
+    return has(Act.RESET, Act.FORGIVE);
+  }
+
+  private boolean has(Act one, Act other) {
+    for (Charge charge : charges) {
+      if (charge.act() == one || charge.act() == other) {
+        return true;
+      }
+    }
+    return false;
   }
 
   final boolean overdue(long nanoTime) {

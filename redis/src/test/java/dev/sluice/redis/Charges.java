@@ -20,6 +20,10 @@ final class Charges {
     return List.of(of(key, Act.REFUND));
   }
 
+  static List<Charge> reset(String key) {
+    return List.of(new Charge(key, Act.RESET, 0, 0, Charge.NO_END));
+  }
+
   static List<Charge> check(String key) {
     return List.of(of(key, Act.CHECK));
   }

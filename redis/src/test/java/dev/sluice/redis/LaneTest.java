@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import dev.sluice.store.Charge;
 import dev.sluice.store.TimeSource;
 import io.lettuce.core.RedisCommandExecutionException;
 import java.nio.charset.StandardCharsets;
@@ -22,10 +23,22 @@ final class LaneTest {
   private static final Duration LONG = Duration.ofMinutes(5);
   private static final Duration SHORT = Duration.ofMillis(100);
 
-  private final RedisObserver observer = new RedisObserver() {};
+  private final List<String> told = new CopyOnWriteArrayList<>();
+  private final RedisObserver observer =
+      new RedisObserver() {
+        @Override
+        public void called(String server, Result result, int batches, int charges, long elapsed) {
+          told.add(server + " " + result);
+        }
+      };
   private final Timing timing = new SystemTiming();
   private final List<ScriptCall> calls = new CopyOnWriteArrayList<>();
+  private Breaker breaker = breaker("there");
   private final Lane lane = lane(null);
+
+  private Breaker breaker(String server) {
+    return new Breaker(server, 5, 1_000_000, CompletableFuture<String>::new, timing, observer);
+  }
 
   private Lane lane(@Nullable ClientClock clock) {
     Lane.Options options = new Lane.Options(100, 100, clock);
@@ -34,12 +47,9 @@ final class LaneTest {
 
   /** Answers when it is told to. */
   private final class Told implements Server {
-    private final Breaker breaker =
-        new Breaker("there", 5, 1_000_000, () -> new CompletableFuture<String>(), timing, observer);
-
     @Override
     public String name() {
-      return "there";
+      return breaker.server();
     }
 
     @Override
@@ -69,11 +79,12 @@ final class LaneTest {
   }
 
   private static Request submit(Lane lane, Duration timeout) {
-    Request request =
-        new Request(
-            Charges.spend("1:a"),
-            List.of("1:a".getBytes(StandardCharsets.UTF_8)),
-            System.nanoTime() + timeout.toNanos());
+    return submit(lane, Charges.spend("1:a"), timeout);
+  }
+
+  private static Request submit(Lane lane, List<Charge> charges, Duration timeout) {
+    List<byte[]> keys = List.of("1:a".getBytes(StandardCharsets.UTF_8));
+    Request request = new Request(charges, keys, System.nanoTime() + timeout.toNanos());
     lane.submit(request);
     return request;
   }
@@ -121,6 +132,37 @@ final class LaneTest {
     Request next = submit(LONG);
     await().until(() -> calls.size() == 3);
     assertThat(next).isNotDone();
+  }
+
+  /** Behind a reset, a refund that was sent before it would give back what was spent after it. */
+  @Test
+  void reset_leavesWhenNoRefundIsUnderWay() {
+    Request refund = submit(lane, Charges.refund("1:a"), LONG);
+    Request reset = submit(lane, Charges.reset("1:a"), LONG);
+    Request spend = submit(LONG);
+    assertThat(calls).hasSize(1);
+    fail(0, "ERR no");
+    assertThat(refund).isCompletedExceptionally();
+    assertThat(calls).as("the reset, and the spend behind it").hasSize(2);
+    fail(1, "ERR no");
+    assertThat(List.of(reset, spend)).allMatch(Request::isCompletedExceptionally);
+  }
+
+  @Test
+  void reset_waitsForNoSpend() {
+    Request spend = submit(LONG);
+    Request reset = submit(lane, Charges.reset("1:a"), LONG);
+    assertThat(calls).hasSize(2);
+    assertThat(List.of(spend, reset)).noneMatch(Request::isDone);
+  }
+
+  /** A slot of a Cluster moves, while a call to its old master is under way. */
+  @Test
+  void callThatFailsAfterItsServerChanged_isToldOfTheServerForWhichItCounts() {
+    Request request = submit(SHORT);
+    breaker = breaker("elsewhere");
+    assertThatThrownBy(request::join).hasMessageContaining("timed out on there");
+    assertThat(told).containsExactly("there TIMED_OUT");
   }
 
   @Test
