@@ -435,14 +435,14 @@ public final class Limiter {
     }
 
     /**
-     * Sets who watches.
+     * Sets who watches. What it throws is logged once, and reaches no caller.
      *
      * @param newObserver counts and times what the limiter does
      * @return this
      */
     @CanIgnoreReturnValue
     public Builder observer(LimiterObserver newObserver) {
-      this.observer = newObserver;
+      this.observer = new GuardedObserver(newObserver);
       return this;
     }
 

@@ -5,8 +5,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Watches a limiter, to count and to time.
  *
- * <p>Called on the thread that got the answer, after it is certain: keep it short, and never throw.
- * Implementations are thread-safe.
+ * <p>Called on the thread that got the answer, after it is certain: keep it short. What it throws
+ * is logged once, and reaches no caller. Implementations are thread-safe.
  */
 public interface LimiterObserver {
 

@@ -1,0 +1,59 @@
+package dev.sluice;
+
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Keeps what an observer throws, an Error included, from the callers of a limiter: what was charged
+ * was charged, and they must be told. The first one is logged. Thread-safe.
+ */
+final class GuardedObserver implements LimiterObserver {
+
+  private static final Logger LOG = System.getLogger("dev.sluice");
+
+  private final LimiterObserver guarded;
+  private final AtomicBoolean told = new AtomicBoolean();
+
+  GuardedObserver(LimiterObserver guarded) {
+    this.guarded = guarded;
+  }
+
+  @Override
+  public void decided(Act act, Decision decision, long elapsedNanos) {
+    try {
+      guarded.decided(act, decision, elapsedNanos);
+    } catch (Throwable e) { // a class that is missing must not take a decision away
+      tell(e);
+    }
+  }
+
+  @Override
+  public void stored(Act act, int charges, @Nullable Throwable failure, long elapsedNanos) {
+    try {
+      guarded.stored(act, charges, failure, elapsedNanos);
+    } catch (Throwable e) {
+      tell(e);
+    }
+  }
+
+  @Override
+  public void settledEarly(int most) {
+    try {
+      guarded.settledEarly(most);
+    } catch (Throwable e) {
+      tell(e);
+    }
+  }
+
+  private void tell(Throwable failure) {
+    try {
+      if (!told.getAndSet(true)) {
+        LOG.log(Level.WARNING, "an observer of the limiter failed; logged once", failure);
+      }
+    } catch (Throwable e) {
+      // A log that fails as well can't be told of.
+    }
+  }
+}

@@ -1,0 +1,70 @@
+package dev.sluice;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.store.BucketStore;
+import java.time.Duration;
+import java.util.logging.Level;
+import java.util.logging.Logger;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** An observer that throws takes no decision from a caller: what was charged was charged. */
+final class GuardedObserverTest {
+
+  private static final Logger LOG = Logger.getLogger("dev.sluice");
+  private static final Limits LIMITS =
+      Limits.builder(Catalogue.of(LimitName.builder(1, "Calls").id(IdFormat.string()).build()))
+          .limit("Calls", Quota.per(10, Duration.ofHours(1)))
+          .build();
+
+  private final Limiter limiter =
+      Limiter.builder(new CurrentLimits(LIMITS), BucketStore.inMemory(() -> 0))
+          .observer(
+              new LimiterObserver() {
+                @Override
+                public void decided(Act act, Decision decision, long elapsedNanos) {
+                  throw new NoClassDefFoundError("metrics");
+                }
+
+                @Override
+                public void stored(
+                    Act act, int charges, @Nullable Throwable failure, long elapsedNanos) {
+                  throw new IllegalStateException("metrics");
+                }
+              })
+          .build();
+
+  @BeforeEach
+  void quiet() {
+    LOG.setLevel(Level.OFF);
+  }
+
+  @AfterEach
+  void loud() {
+    LOG.setLevel(null);
+  }
+
+  @Test
+  void observerThatThrows_leavesEachCallerItsAnswer() {
+    assertThat(limiter.spend("Calls", "x").remaining()).isEqualTo(9);
+    assertThat(limiter.limit("Calls").trySpend("x")).isTrue();
+    assertThat(limiter.async().spend("Calls", "x").toCompletableFuture().join().remaining())
+        .isEqualTo(7);
+    try (Reservation held = limiter.reserve("Calls", "x")) {
+      held.cancel();
+    }
+    assertThat(limiter.refund("Calls", "x", 1).remaining()).isEqualTo(8);
+    limiter.reset("Calls", "x");
+    assertThat(limiter.check("Calls", "x", 0).remaining()).isEqualTo(10);
+    assertThat(limiter.outstanding().inFlight()).isZero();
+  }
+}
