@@ -156,7 +156,12 @@ final class DenialMemory {
   }
 
   private int place(String key) {
+    return place(key, entries.length());
+  }
+
+  /** Returns where what is known of a bucket stands in a memory of some places. */
+  static int place(String key, int entries) {
     int hash = key.hashCode();
-    return Math.floorMod(hash ^ (hash >>> 16), entries.length());
+    return Math.floorMod(hash ^ (hash >>> 16), entries);
   }
 }

@@ -541,10 +541,12 @@ final class Lane {
         return;
       }
       calls.compareAndSet(slot, this, null);
-      if (outage == null) {
-        breaker.answered();
-      } else {
-        breaker.failed(outage, start);
+      if (server.breaker() == breaker) { // else nobody knows which of the two it was
+        if (outage == null) {
+          breaker.answered();
+        } else {
+          breaker.failed(outage, start);
+        }
       }
       if (result == Result.ANSWERED) {
         roundTripNanos = Math.min(timing.nanoTime() - start, MOST_ROUND_TRIP_NANOS);

@@ -38,7 +38,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RedisStoreBuilder {
 
-  private static final int DENIALS = 16_384;
+  /** How many denials are remembered. */
+  static final int DENIALS = 16_384;
+
   private static final int MAX_CHARGES_PER_CALL = 128;
 
   private static final Duration USUAL_SKEW = Duration.ofMillis(100);

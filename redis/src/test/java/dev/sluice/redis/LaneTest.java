@@ -37,7 +37,12 @@ final class LaneTest {
   private final Lane lane = lane(null);
 
   private Breaker breaker(String server) {
-    return new Breaker(server, 5, 1_000_000, CompletableFuture<String>::new, timing, observer);
+    return breaker(server, 5);
+  }
+
+  private Breaker breaker(String server, int maxFailures) {
+    return new Breaker(
+        server, maxFailures, 1_000_000, CompletableFuture<String>::new, timing, observer);
   }
 
   private Lane lane(@Nullable ClientClock clock) {
@@ -158,11 +163,19 @@ final class LaneTest {
 
   /** A slot of a Cluster moves, while a call to its old master is under way. */
   @Test
-  void callThatFailsAfterItsServerChanged_isToldOfTheServerForWhichItCounts() {
+  void callThatFailsAfterItsServerChanged_isToldOfTheFirst_andCountsForNone() {
+    Breaker first = breaker("there", 1);
+    Breaker second = breaker("elsewhere", 1);
+    breaker = first;
     Request request = submit(SHORT);
-    breaker = breaker("elsewhere");
+    breaker = second;
     assertThatThrownBy(request::join).hasMessageContaining("timed out on there");
     assertThat(told).containsExactly("there TIMED_OUT");
+    first.requireAsked();
+    second.requireAsked();
+    Request next = submit(SHORT);
+    assertThatThrownBy(next::join).hasMessageContaining("timed out on elsewhere");
+    assertThatThrownBy(second::requireAsked).hasMessageContaining("elsewhere was given up");
   }
 
   @Test
