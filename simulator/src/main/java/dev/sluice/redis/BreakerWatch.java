@@ -12,18 +12,10 @@ final class BreakerWatch {
   private static final int MOST_FAILURES = 5; // the store's default
 
   private final World world;
-  private final boolean namesChange;
   private final Map<String, Calls> servers = new HashMap<>();
 
-  /**
-   * A watch.
-   *
-   * @param namesChange whether a call may begin under the name of one server and end under another,
-   *     since slots move: then each failure counts
-   */
-  BreakerWatch(World world, boolean namesChange) {
+  BreakerWatch(World world) {
     this.world = world;
-    this.namesChange = namesChange;
   }
 
   /** The calls to one server since the last one that was answered. */
@@ -39,9 +31,19 @@ final class BreakerWatch {
     return servers.computeIfAbsent(server, name -> new Calls());
   }
 
-  /** Returns what is wrong, null for nothing. */
-  @Nullable String called(String server, Result result, long elapsedNanos) {
+  /**
+   * Returns what is wrong, null for nothing.
+   *
+   * @param counts whether the call counts for certain: one does not whose slot got another master
+   *     while it was under way
+   */
+  @Nullable String called(String server, Result result, long elapsedNanos, boolean counts) {
     Calls calls = of(server);
+    if (!counts) {
+      calls.failures += result == Result.ANSWERED ? 0 : 1; // at most
+      calls.timeouts = 0; // at least
+      return null;
+    }
     if (result == Result.ANSWERED) {
       calls.failures = 0;
       calls.timeouts = 0;
@@ -49,10 +51,10 @@ final class BreakerWatch {
       return null;
     }
     boolean together = calls.failures > 0 && world.now() - elapsedNanos < calls.lastFailure;
-    calls.failures += together && !namesChange ? 0 : 1;
     if (together) {
       return null; // calls that were under way together count once
     }
+    calls.failures++;
     calls.lastFailure = world.now();
     calls.timeouts = result == Result.TIMED_OUT ? calls.timeouts + 1 : 0;
     return !calls.open && calls.timeouts >= MOST_FAILURES

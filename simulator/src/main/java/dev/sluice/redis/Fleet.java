@@ -169,6 +169,11 @@ final class Fleet {
     }
   }
 
+  /** Returns by how much a server's clock and that of a process may drift apart in a time. */
+  long driftNanos(long nanos) {
+    return clocksDiffer ? (nanos / 1_000_000 + 1) * MOST_DRIFT_PPM : 0;
+  }
+
   /** Returns whether what a clock says may be older than a step of it. */
   boolean clocksWereStepped() {
     return world.now() - clockStepped < CLOCK_STEP_REMEMBERED_NANOS;

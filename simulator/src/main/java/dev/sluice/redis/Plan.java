@@ -38,7 +38,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     settings.put("limitsDiffer", !sameLimits && dice.chance(60) ? 1 : 0);
     settings.put("onFailure", dice.below(4)); // fail, allow, deny, local
     settings.put("clocksDiffer", dice.below(2));
-    settings.put("overtaking", 0); // open, see docs/reliability.md; a plan in a file may set it
+    settings.put("overtaking", dice.below(2)); // whether calls change places on their way
     settings.put("leases", settings.get("onFailure") == 0 && dice.chance(50) ? 1 : 0);
     int millis = dice.one(300, 1_000, 3_000);
     List<Step> steps = new ArrayList<>();
@@ -63,12 +63,16 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
         wrong.remove(Kind.MOVE_SLOTS);
       }
       if (topology != Topology.SENTINEL) {
-        wrong.remove(Kind.FAIL_OVER);
+        wrong.removeAll(EnumSet.of(Kind.FAIL_OVER, Kind.LAG));
       }
       int faults = wrong.isEmpty() ? 0 : dice.one(1, 3, 10);
       for (int i = 0; i < faults; i++) {
         Kind kind = dice.one(wrong.toArray(Kind[]::new));
-        steps.add(fault(dice, kind, processes, topology.masters(), millis * MILLI));
+        Step fault = fault(dice, kind, processes, topology.masters(), millis * MILLI);
+        steps.add(fault);
+        if (kind == Kind.CONNECT_SLOWLY) { // what is open need not connect
+          steps.add(Step.of(fault.at(), Kind.CUT, fault.process(), dice.below(3), 0));
+        }
       }
     }
     steps.sort(Comparator.comparingLong(Step::at));
@@ -83,6 +87,9 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
           Kind.REFUND,
           Kind.RESET,
           Kind.BATCH,
+          Kind.MIXED_BATCH,
+          Kind.REFUND_BATCH,
+          Kind.RESET_BATCH,
           Kind.RESERVE,
           Kind.RESERVE_TOGETHER,
           Kind.RESERVE_BATCH,
@@ -116,7 +123,9 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
           dice.chance(30)
               ? Step.of(at, kind, process, EMPTY_FOR_LONG, id % 3)
               : Step.of(at, kind, process, limit, id);
-      case BATCH -> Step.of(at, kind, process, id, 2 + dice.below(3), cost);
+      case BATCH, REFUND_BATCH -> Step.of(at, kind, process, id, 2 + dice.below(3), cost);
+      case MIXED_BATCH -> Step.of(at, kind, process, id, 2 + dice.below(3), cost, dice.below(3));
+      case RESET_BATCH -> Step.of(at, kind, process, id, 2 + dice.below(3), 1);
       case RESERVE ->
           Step.of(at, kind, process, limit, id, cost, dice.one(-2, -1, 0, 1, 5, 20, 100));
       case RESERVE_TOGETHER ->
@@ -139,11 +148,11 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
 
   /** Some processes look at a bucket, of which others ask for tokens that they never get. */
   private static void observed(Dice dice, List<Step> steps, int processes, long nanos) {
-    for (int partner = 0; partner < 4; partner++) {
+    for (int partner = 0; partner < KnownDenials.PARTNERS; partner++) {
       steps.add(Step.of(0, Kind.DRAIN, 0, partner));
     }
     for (long at = 20 * MILLI; at < nanos; at += dice.between(MILLI, 40 * MILLI)) {
-      steps.add(Step.of(at, Kind.DENIED_BATCH, 0, 0, dice.below(4)));
+      steps.add(Step.of(at, Kind.DENIED_BATCH, 0, 0, dice.below(KnownDenials.PARTNERS)));
     }
     for (long at = 0; at < nanos; at += dice.between(MILLI, 10 * MILLI)) {
       steps.add(Step.of(at, Kind.OBSERVE, processes - 1, 0));
@@ -157,11 +166,12 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     int millis = dice.one(1, 20, 200, 700, 2_500);
     return switch (kind) {
       case BLOCK, CONNECT_SLOWLY -> Step.of(at, kind, process, millis);
-      case OBSERVER_THROWS -> Step.of(at, kind, process, dice.below(2));
+      case OBSERVER_THROWS, LIMITER_OBSERVER_THROWS -> Step.of(at, kind, process, dice.below(2));
       case CUT -> Step.of(at, kind, process, server, dice.below(3));
       case KILL -> Step.of(at, kind, process, server, dice.below(2), millis);
       case FORGET_SCRIPT, MOVE_SLOTS -> Step.of(at, kind, process, server);
-      case FREEZE, OUT_OF_MEMORY, BUSY, CLUSTER_DOWN -> Step.of(at, kind, process, server, millis);
+      case FREEZE, OUT_OF_MEMORY, BUSY, CLUSTER_DOWN, LAG ->
+          Step.of(at, kind, process, server, millis);
       case CLOCK_STEP -> Step.of(at, kind, process, server, dice.one(-3_000, -50, 50, 3_000));
       default -> Step.of(at, kind, process);
     };

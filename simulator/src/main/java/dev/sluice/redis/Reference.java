@@ -124,6 +124,7 @@ final class Reference {
     private @Nullable String promise; // who was told that nothing was charged
     private final Map<Integer, Long> outdatedNanos = new HashMap<>(); // by process
     private final Deque<Allowance> allowances = new ArrayDeque<>();
+    private final Map<Integer, Integer> spendsBy = new HashMap<>(); // by process
     private boolean everWritten;
     private long version;
     private @Nullable SimulatedServer server;
@@ -185,6 +186,9 @@ final class Reference {
           case REFUND -> writes && charge.untilNanos() == Charge.NO_END ? Kind.REFUND : null;
           default -> Long.compareUnsigned(afterNanos, tatNanos) > 0 ? Kind.SPEND : null;
         };
+    if (kind == Kind.SPEND) {
+      bucket.spendsBy.merge(process, 1, Integer::sum);
+    }
     if (kind == Kind.SPEND && isFresh(charge.key()) && ++bucket.spends > 1) {
       world.violated(() -> "at most once: " + charge.key() + " was spent from twice");
     }
@@ -503,7 +507,8 @@ final class Reference {
         && last.moment >= begun
         && last.process == entry.process) {
       long dueNanos = Math.min(entry.nanos, entry.afterNanos - last.nowNanos);
-      if (last.nanos != dueNanos) {
+      long driftNanos = driftNanos(entry.moment); // it does not know what was refilled to the tick
+      if (last.nanos > dueNanos || last.nanos < dueNanos - driftNanos) {
         world.violated(
             () ->
                 World.text(
@@ -516,6 +521,11 @@ final class Reference {
   void cancelled(Granted granted) {
     granted.entry.counts = false;
     granted.entry.cancelled = true;
+  }
+
+  private long driftNanos(long since) {
+    Fleet known = fleet;
+    return known == null ? 0 : known.driftNanos(world.now() - since);
   }
 
   private static long serverNow(Bucket bucket) {
@@ -586,6 +596,25 @@ final class Reference {
   /** Returns whether a bucket was ever written to. */
   boolean everWritten(String key) {
     return bucket(key).everWritten;
+  }
+
+  /** Returns how often a process has spent from a bucket, in vain or not. */
+  int spends(int process, String key) {
+    return bucket(key).spendsBy.getOrDefault(process, 0);
+  }
+
+  /** Returns whether a bucket is full just now. */
+  boolean isFull(String key) {
+    Bucket bucket = bucket(key);
+    return Long.compareUnsigned(bucket.tatNanos, serverNow(bucket)) <= 0;
+  }
+
+  /** Returns whether a bucket had a TAT at some moment since the given one. */
+  boolean showed(String key, long tatNanos, long since) {
+    Bucket bucket = bucket(key);
+    return bucket.tatNanos == tatNanos
+        || bucket.changes.stream()
+            .anyMatch(change -> change.moment >= since && change.beforeNanos == tatNanos);
   }
 
   /** Returns a number that grows with each change of a bucket's TAT. */

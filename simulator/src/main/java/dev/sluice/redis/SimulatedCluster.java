@@ -240,6 +240,7 @@ final class SimulatedCluster implements ClusterConnection {
               && String.valueOf(failure.getMessage()).startsWith("MOVED");
       if (moved && redirections > 0) {
         map = fleet.slots();
+        network.learnedOfMasters();
         send(fleet.masterOfSlot(slot), redirections - 1);
       } else if (reply != null) {
         answer.complete(reply);

@@ -28,6 +28,7 @@ final class SimulatedNetwork implements Connector {
   private final List<SimulatedConnection> connections = new ArrayList<>();
   private final Map<SimulatedServer, Long> silentSince = new HashMap<>();
   private int made;
+  private long mastersSince;
   private long slowUntil = Long.MIN_VALUE / 2;
   private long failedWithError = Long.MIN_VALUE / 2;
   private boolean failsWithError;
@@ -59,6 +60,16 @@ final class SimulatedNetwork implements Connector {
 
   void failToConnectWithError() {
     failsWithError = true;
+  }
+
+  /** Is told that this process has learned of another master for some slots of a Cluster. */
+  void learnedOfMasters() {
+    mastersSince = world.now();
+  }
+
+  /** Returns the moment at which this process learned last of another master. */
+  long mastersSince() {
+    return mastersSince;
   }
 
   /** Returns whether this process could not reach a server lately, for more than one cut. */

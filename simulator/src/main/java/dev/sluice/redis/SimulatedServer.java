@@ -46,6 +46,7 @@ final class SimulatedServer {
   private long lastTrouble = Long.MIN_VALUE / 2;
   private @Nullable SimulatedServer follower;
   private long lagNanos;
+  private long lastReplicated; // the moment at which it arrives
   private Function<byte[], @Nullable String> redirection = key -> null;
 
   SimulatedServer(String name, World world, SimulatedClock clock, Reference reference, Dice dice) {
@@ -65,6 +66,11 @@ final class SimulatedServer {
     replica = true;
     master.follower = this;
     master.lagNanos = lag;
+  }
+
+  /** From now on its replica gets later what it writes, and in order. */
+  void lag(long nanos) {
+    lagNanos = nanos;
   }
 
   /** Makes it the server of some keys only: for the others it answers where they are. */
@@ -331,8 +337,9 @@ final class SimulatedServer {
       return;
     }
     int itsLife = to.life;
-    world.after(
-        lagNanos,
+    lastReplicated = Math.max(lastReplicated + 1, world.now() + lagNanos);
+    world.at(
+        lastReplicated,
         to.thread,
         () -> {
           if (to.life != itsLife || !to.replica) {

@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class SimulationMain {
 
-  private static final Logger STORE_LOG = Logger.getLogger("dev.sluice.redis");
+  private static final Logger LOG = Logger.getLogger("dev.sluice");
   private static final String USAGE =
       """
       Usage: sluice bench simulation [MINUTES] [--brief | --survey | --seed N | --plan FILE]
@@ -40,7 +40,7 @@ public final class SimulationMain {
    * @param args {@code [MINUTES] [--brief | --survey | --seed N | --plan FILE]}
    */
   public static void main(String[] args) {
-    STORE_LOG.setLevel(Level.OFF);
+    LOG.setLevel(Level.OFF);
     System.exit(run(args, System.out));
   }
 

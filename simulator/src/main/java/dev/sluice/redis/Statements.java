@@ -45,6 +45,17 @@ final class Statements {
     return null;
   }
 
+  /** Returns what is wrong with the answer to a refund to one bucket, null for nothing. */
+  static @Nullable String wrongRefund(Decision part, Quota quota) {
+    long intervalNanos = quota.period().toNanos() / quota.count();
+    long depthNanos = intervalNanos * quota.burst();
+    long remaining = Math.max(depthNanos - part.resetInNanos(), 0) / intervalNanos;
+    if (part.remaining() != remaining) {
+      return "was told " + part.remaining() + " remaining in place of " + remaining;
+    }
+    return part.retryInNanos() == 0 ? null : "was told to wait after a refund";
+  }
+
   /** Returns what is wrong with the answer to a batch, given those of its parts. */
   static @Nullable String wrong(Decision batch, List<Decision> parts) {
     boolean allowed = parts.stream().allMatch(Decision::allowed);

@@ -27,6 +27,12 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
     RESET,
     /** the first id, how many, the cost of each. */
     BATCH,
+    /** the first id, how many, the cost of each, which of the three kinds comes first. */
+    MIXED_BATCH,
+    /** the first id, how many, the cost of each. */
+    REFUND_BATCH,
+    /** the first id, how many, 1. */
+    RESET_BATCH,
     /** the observed id, a partner that denies. */
     DENIED_BATCH,
     /** a partner, which denies from then on. */
@@ -51,8 +57,10 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
     LEASE_CLOSE,
     /** the next caller's continuation blocks for so many milliseconds. */
     BLOCK,
-    /** the next call of the observer throws: 0 an exception, 1 an error. */
+    /** the next call of the store's observer throws: 0 an exception, 1 an error. */
     OBSERVER_THROWS,
+    /** the same for the limiter's observer. */
+    LIMITER_OBSERVER_THROWS,
     /** server, how. */
     CUT,
     /** for so many milliseconds. */
@@ -70,6 +78,8 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
     BUSY,
     /** server, milliseconds: a PING is answered all the same. */
     CLUSTER_DOWN,
+    /** server, by how many milliseconds its replica lags from now on. */
+    LAG,
     FAIL_OVER,
     /** from which server. */
     MOVE_SLOTS,

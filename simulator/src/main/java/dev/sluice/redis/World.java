@@ -100,6 +100,20 @@ final class World {
     }
   }
 
+  /**
+   * Keeps the thread that runs just now busy from within, as user code does that blocks: the world
+   * goes on, and then what comes behind it on this thread. While another caller waits, the thread
+   * is busy from the end of what it does.
+   */
+  void hold(long nanos) {
+    block(nanos);
+    Actor actor = running;
+    if (actor != null) {
+      long until = actor.freeAt;
+      boolean unused = blocking(() -> runUntil(() -> false, until));
+    }
+  }
+
   /** Keeps a thread from running anything until a moment. */
   void stall(Actor actor, long until) {
     actor.freeAt = Math.max(actor.freeAt, until);

@@ -24,11 +24,11 @@ final class SimulationTest {
 
   private static final long FIRST_SEED = 1_000_000;
 
-  private static final Logger STORE_LOG = Logger.getLogger("dev.sluice.redis");
+  private static final Logger LOG = Logger.getLogger("dev.sluice");
 
   @BeforeAll
   static void quiet() {
-    STORE_LOG.setLevel(Level.OFF);
+    LOG.setLevel(Level.OFF);
   }
 
   static List<Path> kept() throws IOException, URISyntaxException {

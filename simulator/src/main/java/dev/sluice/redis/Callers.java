@@ -1,0 +1,321 @@
+package dev.sluice.redis;
+
+import dev.sluice.AsyncLimiter;
+import dev.sluice.Decision;
+import dev.sluice.Limiter;
+import dev.sluice.Reservation;
+import dev.sluice.Transaction;
+import dev.sluice.redis.Reference.Granted;
+import dev.sluice.redis.World.Actor;
+import dev.sluice.store.StoreException;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/** The callers of one process: what they ask its limiter for, and what they do next. */
+final class Callers {
+
+  private static final long LONGEST_WAIT_MILLIS = 5_000;
+  static final int CLOSED_AT_ONCE = -1;
+  static final int NEVER_CLOSED = -2;
+
+  private final Calls calls;
+  private final World world;
+  private final Fleet fleet;
+  private final Reference reference;
+  private final Limiter limiter;
+  private final AsyncLimiter async;
+  private final long latencyNanos;
+  private final List<Reservation> neverClosed = new ArrayList<>();
+
+  Callers(Calls calls, Limiter limiter, long latencyNanos) {
+    this.calls = calls;
+    this.world = calls.world;
+    this.fleet = calls.fleet;
+    this.reference = calls.reference;
+    this.limiter = limiter;
+    this.async = limiter.async();
+    this.latencyNanos = latencyNanos;
+  }
+
+  private Actor actor(String role) {
+    return new Actor("p" + calls.process + "." + role);
+  }
+
+  private static long nanos(Instant instant) {
+    return instant.getEpochSecond() * 1_000_000_000L + instant.getNano();
+  }
+
+  // Asking
+
+  private <T> @Nullable CompletionStage<T> call(
+      Operation operation, Supplier<CompletionStage<T>> call) {
+    try {
+      return call.get();
+    } catch (Throwable e) {
+      operation.end("threw");
+      world.violated(() -> operation + ": async() threw " + e + " instead of failing");
+      return null;
+    }
+  }
+
+  /** Asks, and goes on with the answer; a failure is the operation's. */
+  private <T> void whenAnswered(
+      Operation operation, Supplier<CompletionStage<T>> asked, Consumer<T> then) {
+    CompletionStage<T> stage = call(operation, asked);
+    if (stage != null) {
+      var unused =
+          stage.whenComplete(
+              (answer, failure) -> {
+                if (failure == null) {
+                  then.accept(answer);
+                } else {
+                  operation.failed(failure);
+                }
+                calls.goOn(operation);
+              });
+    }
+  }
+
+  /** Lets a caller wait for an answer, and does something else where another caller waits. */
+  private void blocking(Operation operation, Runnable call) {
+    try {
+      call.run();
+    } catch (StoreException e) {
+      operation.failed(e);
+    } catch (Throwable e) {
+      operation.threw(e);
+    }
+  }
+
+  // Spending and looking
+
+  void spend(Transaction transaction) {
+    Operation operation = calls.begin("spend", List.of(transaction));
+    whenAnswered(
+        operation,
+        () -> async.spend(List.of(transaction)),
+        decision -> {
+          operation.decided(decision, true);
+          if (decision.denied() && isOwn(transaction) && !decision.degraded()) {
+            obey(operation, transaction, decision);
+          }
+        });
+  }
+
+  private static boolean isOwn(Transaction transaction) {
+    return transaction.id().startsWith("p");
+  }
+
+  void batch(List<Transaction> transactions) {
+    batch(transactions, () -> {});
+  }
+
+  /** Spends a batch, and does something when it is answered. */
+  void batch(List<Transaction> transactions, Runnable then) {
+    Operation operation = calls.begin("spend", transactions);
+    whenAnswered(
+        operation,
+        () -> async.spend(transactions),
+        decision -> {
+          operation.decided(decision, true);
+          then.run();
+        });
+  }
+
+  void spendBlocking(Transaction transaction) {
+    boolean waited =
+        world.blocking(
+            () -> {
+              Operation operation = calls.begin("blocking spend", List.of(transaction));
+              blocking(
+                  operation, () -> operation.decided(limiter.spend(List.of(transaction)), true));
+            });
+    if (!waited) {
+      spend(transaction);
+    }
+  }
+
+  void check(Transaction transaction) {
+    Operation operation = calls.begin("check", List.of(transaction));
+    whenAnswered(
+        operation,
+        () -> async.check(List.of(transaction)),
+        decision -> operation.decided(decision, false));
+  }
+
+  /** A client that waits as it was told to is let in, if nobody took anything meanwhile. */
+  private void obey(Operation denied, Transaction transaction, Decision decision) {
+    String key = transaction.bucketKey();
+    SimulatedServer server = reference.serverOf(key);
+    if (server == null
+        || decision.retryIn().toMillis() > LONGEST_WAIT_MILLIS
+        || fleet.clocksWereStepped()
+        || reference.tatNanos(key) != nanos(decision.tat())) { // decided on again since
+      return;
+    }
+    long version = reference.version(key);
+    long due = nanos(decision.decidedAt()) + decision.retryInNanos();
+    world.at(
+        server.clock.whenItShows(due) + 1_000 + calls.conditions.driftNanos(),
+        actor("patient"),
+        () -> {
+          if (isUntouched(key, version) && !fleet.failedOverLately()) {
+            requireLetIn(denied, transaction, decision, version);
+          }
+        });
+  }
+
+  private boolean isUntouched(String key, long version) {
+    return reference.version(key) == version && !fleet.clocksWereStepped();
+  }
+
+  private void requireLetIn(
+      Operation denied, Transaction transaction, Decision decision, long version) {
+    Operation again = calls.begin("check after the wait", List.of(transaction));
+    whenAnswered(
+        again,
+        () -> async.check(List.of(transaction)),
+        answer -> {
+          again.end(answer.toString());
+          boolean undisturbed = isUntouched(transaction.bucketKey(), version);
+          if (answer.denied() && !answer.degraded() && undisturbed) {
+            world.violated(
+                () ->
+                    World.text(
+                        "%s was told to wait %s, did, and is denied again: %s",
+                        denied, decision.retryIn(), answer));
+          }
+        });
+  }
+
+  // Giving back
+
+  void refund(List<Transaction> transactions) {
+    Operation operation = calls.begin("refund", transactions);
+    whenAnswered(operation, () -> async.refund(transactions), operation::refunded);
+  }
+
+  void reset(List<Transaction> transactions) {
+    Operation operation = calls.begin("reset", transactions);
+    whenAnswered(operation, () -> async.reset(transactions), done -> operation.end("done"));
+  }
+
+  /** What a caller holds: a reservation, and how it came to it. */
+  record Held(Operation made, Reservation reservation) {}
+
+  /**
+   * Reserves, and cancels later.
+   *
+   * @param millis how much later, {@link #CLOSED_AT_ONCE}, or {@link #NEVER_CLOSED}
+   * @param cancel what is done then
+   */
+  void reserve(List<Transaction> transactions, int millis, Consumer<Held> cancel) {
+    Operation operation = calls.begin("reserve", transactions);
+    whenAnswered(
+        operation,
+        () -> async.reserve(transactions),
+        reservation -> {
+          operation.decided(reservation.decision(), true);
+          if (millis == CLOSED_AT_ONCE) {
+            reservation.close();
+          } else if (millis == NEVER_CLOSED) {
+            neverClosed.add(reservation);
+          } else {
+            world.after(
+                millis * 1_000_000L,
+                actor("holder"),
+                () -> cancel.accept(new Held(operation, reservation)));
+          }
+        });
+  }
+
+  void reserve(List<Transaction> transactions, int millis) {
+    reserve(transactions, millis, this::cancel);
+  }
+
+  /** One of several, which end in an order of their own where calls may change places at all. */
+  void reserveOneOfSeveral(Transaction transaction, int millis, int number) {
+    long shuffled = (calls.number() * 7L + number * 5L) % 11 * (latencyNanos / 4);
+    long later = calls.conditions.callsOvertake() ? shuffled : 0;
+    reserve(
+        List.of(transaction),
+        millis,
+        held -> world.after(later, actor("holder"), () -> cancel(held)));
+  }
+
+  void cancel(Held held) {
+    Operation operation = calls.begin("cancel", held.made.transactions());
+    var granted = held.made.granted().values();
+    granted.forEach(reference::cancelled);
+    if (held.reservation.decision().degraded()) {
+      held.made.transactions().forEach(calls.local::cancelled);
+    }
+    whenAnswered(
+        operation,
+        held.reservation::cancelAsync,
+        done -> {
+          operation.end("done");
+          operation.requireGivenBack(held.made, granted);
+        });
+    held.reservation.close(); // as a try block does
+  }
+
+  /** A caller that waits, and gives back a part of what it holds. */
+  void cancelSome(Held held, Predicate<Transaction> which) {
+    if (!world.blocking(() -> waitForCancel(held, which))) {
+      held.reservation.close();
+    }
+  }
+
+  private void waitForCancel(Held held, Predicate<Transaction> which) {
+    List<Transaction> some = held.made.transactions().stream().filter(which).toList();
+    Operation operation = calls.begin("blocking cancel", some);
+    List<Granted> cancelled = new ArrayList<>();
+    held.made
+        .granted()
+        .forEach(
+            (transaction, granted) -> {
+              if (which.test(transaction)) {
+                reference.cancelled(granted);
+                cancelled.add(granted);
+              }
+            });
+    if (held.reservation.decision().degraded()) {
+      some.forEach(calls.local::cancelled);
+    }
+    blocking(
+        operation,
+        () -> {
+          held.reservation.cancel(which);
+          operation.end("done");
+          operation.requireGivenBack(held.made, cancelled);
+        });
+  }
+
+  // At the end
+
+  void closeAll() {
+    neverClosed.forEach(Reservation::close);
+    neverClosed.clear();
+  }
+
+  /** What comes of a call. */
+  interface Outcome {
+    void of(Operation operation, @Nullable Decision decision, @Nullable Throwable failure);
+  }
+
+  void ask(String verb, Transaction transaction, Outcome outcome) {
+    Operation operation = calls.begin(verb, List.of(transaction));
+    CompletionStage<Decision> stage = call(operation, () -> async.spend(List.of(transaction)));
+    if (stage != null) {
+      var unused =
+          stage.whenComplete((decision, failure) -> outcome.of(operation, decision, failure));
+    }
+  }
+}

@@ -1,0 +1,141 @@
+package dev.sluice.redis;
+
+import dev.sluice.Transaction;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+
+/** The calls of one process: which are under way, and what they ask for. For one thread. */
+final class Calls {
+
+  final int process;
+  final World world;
+  final Fleet fleet;
+  final Reference reference;
+  final Conditions conditions;
+  final LocalReference local;
+  private final long latencyNanos;
+  private final Set<Operation> underWay = new LinkedHashSet<>();
+  private final Set<String> asked = new HashSet<>(); // bucket keys
+  private int number;
+  private int givingBack;
+  private long begunGivingBack;
+  private long nextBlocks;
+  private boolean closing;
+
+  Calls(
+      int process,
+      World world,
+      Fleet fleet,
+      Reference reference,
+      Conditions conditions,
+      long latencyNanos) {
+    this.process = process;
+    this.world = world;
+    this.fleet = fleet;
+    this.reference = reference;
+    this.conditions = conditions;
+    this.local = new LocalReference(conditions);
+    this.latencyNanos = latencyNanos;
+  }
+
+  /** Begins with the next step of the plan. */
+  void nextStep() {
+    number++;
+  }
+
+  int number() {
+    return number;
+  }
+
+  Operation begin(String verb, List<Transaction> transactions) {
+    return new Operation(this, verb, transactions);
+  }
+
+  void began(Operation operation) {
+    underWay.add(operation);
+    operation.transactions().forEach(transaction -> asked.add(transaction.bucketKey()));
+    if (operation.givesBack()) {
+      givingBack++;
+      begunGivingBack++;
+    }
+  }
+
+  void ended(Operation operation) {
+    underWay.remove(operation);
+  }
+
+  void gaveBack() {
+    givingBack--;
+  }
+
+  boolean giveBackNow() {
+    return givingBack > 0;
+  }
+
+  /** Returns how many calls that give back have begun. */
+  long begunGivingBack() {
+    return begunGivingBack;
+  }
+
+  /**
+   * Returns since when a call that may give back to a bucket is under way: its caller does not know
+   * yet that it is done.
+   *
+   * @param otherwise a moment, returned where none is under way that began earlier
+   */
+  long givingBackSince(String bucketKey, long otherwise) {
+    long since = otherwise;
+    for (Operation one : underWay) {
+      if (one.givesBack() && one.touches(bucketKey)) {
+        since = Math.min(since, one.start());
+      }
+    }
+    return since;
+  }
+
+  /** Returns in how much time a few messages travel. */
+  long afewMessages() {
+    return 12 * latencyNanos + 2_000_000;
+  }
+
+  /** Returns how old a denial can be by which a batch over servers takes for a moment. */
+  long roundTrip() {
+    return 8 * latencyNanos + 1_000_000;
+  }
+
+  int outstanding() {
+    return underWay.size();
+  }
+
+  Set<String> asked() {
+    return asked;
+  }
+
+  // A caller's own code
+
+  void blockNext(long nanos) {
+    nextBlocks = nanos;
+  }
+
+  /** The caller's code goes on with an answer, and may hold its thread up. */
+  void goOn(Operation operation) {
+    if (nextBlocks > 0) {
+      long nanos = nextBlocks;
+      nextBlocks = 0;
+      world.log(() -> operation + ": its continuation blocks");
+      world.hold(nanos);
+    }
+  }
+
+  // The end of the world
+
+  void close() {
+    closing = true;
+  }
+
+  boolean isClosing() {
+    return closing;
+  }
+}

@@ -1,0 +1,51 @@
+package dev.sluice.redis;
+
+import java.util.EnumSet;
+import java.util.Set;
+
+/**
+ * What a plan lets happen: the less there is, the stricter the invariants are. Immutable.
+ *
+ * @param hasFaults whether anything goes wrong at all
+ * @param limitsChange whether two limits may be in force on one bucket, or one after the other
+ * @param debtsAppear whether a TAT may lie further ahead than its bucket is deep
+ * @param callsOvertake whether two calls of a process may change places on their way
+ * @param driftNanos by which a denial from memory may be wrong, since clocks drift apart
+ * @param onFailure which failure rule there is
+ * @param processes how many processes there are
+ */
+record Conditions(
+    boolean hasFaults,
+    boolean limitsChange,
+    boolean debtsAppear,
+    boolean callsOvertake,
+    long driftNanos,
+    int onFailure,
+    int processes) {
+
+  /** How long a denial is remembered, and the time that its answer took. */
+  static final long DENIALS_NANOS = 1_100_000_000;
+
+  private static final long DRIFT_NANOS = DENIALS_NANOS / 1_000_000 * Fleet.MOST_DRIFT_PPM;
+  private static final Set<Step.Kind> OTHER_CLOCKS =
+      EnumSet.of(Step.Kind.FAIL_OVER, Step.Kind.MOVE_SLOTS);
+
+  static Conditions of(Plan plan) {
+    boolean limitsChange =
+        plan.setting("limitsDiffer") > 0
+            || plan.has(Step.Kind.LIMITS)
+            || plan.has(Step.Kind.OVERRIDES);
+    boolean clocksDiffer = plan.setting("clocksDiffer") > 0;
+    boolean clocksChange =
+        plan.has(Step.Kind.CLOCK_STEP)
+            || (clocksDiffer && OTHER_CLOCKS.stream().anyMatch(plan::has));
+    return new Conditions(
+        plan.steps().stream().anyMatch(step -> step.kind().isFault()),
+        limitsChange,
+        limitsChange || clocksChange,
+        plan.setting("overtaking") > 0,
+        clocksDiffer ? DRIFT_NANOS : 0,
+        plan.setting("onFailure"),
+        plan.setting("processes"));
+  }
+}

@@ -1,0 +1,73 @@
+package dev.sluice.redis;
+
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+
+/*
+ * A batch over several servers takes tokens on one of them for a moment, though another one denies
+ * it. Others find these tokens missing. So a process must not ask for it again and again: what it was
+ * told to deny for long it remembers, and a batch that needs that only looks elsewhere. A first answer
+ * is kept for a round trip, a second one like it for `denials`.
+ */
+
+/** How often a process may take in vain, by what it was told of the buckets that deny. */
+final class KnownDenials {
+
+  /** A bucket that batches over servers take from in vain. */
+  static final String OBSERVED = "1:o0";
+
+  static final int PARTNERS = 4;
+  private static final long KEPT_NANOS = 950_000_000; // a second, less how long an answer may lie
+
+  private final World world;
+  private final Map<Integer, Known> known = new HashMap<>();
+  private int mayTake;
+
+  KnownDenials(World world) {
+    this.world = world;
+  }
+
+  private record Known(long sent, long received, boolean confirmed) {}
+
+  static String id(int partner) {
+    return "e" + partner;
+  }
+
+  /** A batch begins that needs a bucket which denies. Returns what is to be done at its end. */
+  Runnable begun(int partner) {
+    long sent = world.now();
+    Known last = known.get(partner);
+    if (last != null && last.confirmed && sent - last.sent < KEPT_NANOS) {
+      return () -> {};
+    }
+    mayTake++;
+    return () -> known.put(partner, learned(sent, known.get(partner)));
+  }
+
+  private Known learned(long sent, @Nullable Known before) {
+    boolean confirmed = before != null && (before.confirmed || sent > before.received);
+    return new Known(sent, world.now(), confirmed);
+  }
+
+  /** Returns how many batches may have taken in vain. */
+  int mayTake() {
+    return mayTake;
+  }
+
+  /** Returns whether the process asked for a bucket that shares its place in its memory. */
+  static boolean isDisturbed(Set<String> asked) {
+    return IntStream.range(0, PARTNERS)
+        .mapToObj(partner -> "3:" + id(partner))
+        .anyMatch(
+            key ->
+                asked.stream()
+                    .anyMatch(
+                        other ->
+                            !other.equals(key)
+                                && DenialMemory.place(other, RedisStoreBuilder.DENIALS)
+                                    == DenialMemory.place(key, RedisStoreBuilder.DENIALS)));
+  }
+}

@@ -1,0 +1,109 @@
+package dev.sluice.redis;
+
+import dev.sluice.Decision;
+import dev.sluice.Transaction;
+import dev.sluice.gcra.Quota;
+import java.time.Instant;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What one process decides on by itself while the store is away ({@code FailureRule.local}),
+ * computed once more: each bucket has this process' share of its limit. For one thread.
+ */
+final class LocalReference {
+
+  private final Conditions conditions;
+  private final Map<String, Bucket> buckets = new HashMap<>();
+
+  LocalReference(Conditions conditions) {
+    this.conditions = conditions;
+  }
+
+  /** A bucket in this process' memory: its TAT lies between two bounds, equal where it is known. */
+  private static final class Bucket {
+    private long leastNanos;
+    private long mostNanos;
+  }
+
+  /** What is asked of one bucket, by the share. */
+  private record Asked(Bucket bucket, long takenNanos, long depthNanos, long intervalNanos) {
+
+    static Asked of(Bucket bucket, Transaction transaction, Quota quota, int processes) {
+      long intervalNanos = quota.period().toNanos() * processes / quota.count();
+      long burst = Math.max(quota.burst() / processes, 1);
+      return new Asked(
+          bucket, intervalNanos * transaction.cost(), intervalNanos * burst, intervalNanos);
+    }
+
+    boolean isMoreThanAShare() {
+      return takenNanos > depthNanos;
+    }
+  }
+
+  private static long nanos(Instant instant) {
+    return instant.getEpochSecond() * 1_000_000_000L + instant.getNano();
+  }
+
+  /** Returns what is wrong with a decision, null for nothing. In the order of the decisions. */
+  @Nullable String wrong(Decision decision, boolean spends) {
+    List<Decision> parts = decision.parts();
+    for (Decision part : parts) {
+      Transaction transaction = part.transaction();
+      Quota quota = transaction == null ? null : transaction.quota();
+      if (transaction == null || quota == null) {
+        continue;
+      }
+      Bucket bucket = buckets.computeIfAbsent(transaction.bucketKey(), key -> new Bucket());
+      Asked asked = Asked.of(bucket, transaction, quota, conditions.processes());
+      boolean mayTake = spends && transaction.kind() != Transaction.Kind.CHECK_ONLY;
+      boolean spent = mayTake && decision.allowed() && part.allowed();
+      String wrong = wrong(part, asked, spent, decision.allowed() || !mayTake);
+      if (wrong != null) {
+        return wrong;
+      }
+    }
+    return null;
+  }
+
+  private @Nullable String wrong(Decision part, Asked asked, boolean spent, boolean asIfSpent) {
+    if (asked.isMoreThanAShare()) {
+      return part.denied() ? null : "was allowed more than this process' share";
+    }
+    long nowNanos = nanos(part.decidedAt());
+    long addedNanos = part.allowed() && asIfSpent ? asked.takenNanos : 0;
+    long aheadNanos = part.resetInNanos() - addedNanos;
+    Bucket bucket = asked.bucket;
+    boolean forgiven = conditions.limitsChange() && aheadNanos == asked.depthNanos;
+    if (aheadNanos < Math.max(bucket.leastNanos - nowNanos, 0) && !forgiven) {
+      return "was told of more tokens than are left of this process' share";
+    }
+    if (aheadNanos > Math.max(bucket.mostNanos - nowNanos, 0)) {
+      return "was told of fewer tokens than are left of this process' share";
+    }
+    boolean fits = aheadNanos + asked.takenNanos <= asked.depthNanos;
+    if (fits != part.allowed()) {
+      return fits ? "was denied what this process' share has" : "was allowed beyond the share";
+    }
+    long remaining = Math.max(asked.depthNanos - part.resetInNanos(), 0) / asked.intervalNanos;
+    if (part.remaining() != remaining) {
+      return "was told " + part.remaining() + " remaining of the share in place of " + remaining;
+    }
+    if (spent || aheadNanos > 0) {
+      bucket.mostNanos = nowNanos + aheadNanos + (spent ? asked.takenNanos : 0);
+      bucket.leastNanos = bucket.mostNanos;
+    }
+    return null;
+  }
+
+  /** What was taken here may be given back, and not more. */
+  void cancelled(Transaction transaction) {
+    Quota quota = transaction.quota();
+    Bucket bucket = buckets.get(transaction.bucketKey());
+    if (quota != null && bucket != null) {
+      bucket.leastNanos -= Asked.of(bucket, transaction, quota, conditions.processes()).takenNanos;
+    }
+  }
+}

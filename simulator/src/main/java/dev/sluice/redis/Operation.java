@@ -1,0 +1,387 @@
+package dev.sluice.redis;
+
+import dev.sluice.Decision;
+import dev.sluice.Transaction;
+import dev.sluice.Transaction.Kind;
+import dev.sluice.gcra.Quota;
+import dev.sluice.redis.Reference.Granted;
+import dev.sluice.redis.World.Actor;
+import dev.sluice.store.StoreException;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletionException;
+import org.jspecify.annotations.Nullable;
+
+/** One thing that a caller asked for, and what must hold for its answer. For one thread. */
+final class Operation {
+
+  private static final long LATEST_END_NANOS = SimulatedProcess.TIMEOUT_NANOS / 10 * 11;
+  private static final Set<String> GIVING_BACK =
+      Set.of("refund", "reset", "cancel", "blocking cancel", "close the lease");
+  private static final Set<String> FORGIVING = Set.of("spend", "blocking spend", "reserve");
+
+  private final Calls calls;
+  private final World world;
+  private final Reference reference;
+  private final Conditions conditions;
+  private final String name;
+  private final List<Transaction> transactions;
+  private final long start;
+  private final Map<Transaction, Granted> granted = new LinkedHashMap<>();
+  private final Map<String, Long> loweredSince = new HashMap<>(); // by others under way, by key
+  private final boolean unwritten;
+  private final boolean overServers;
+  private final boolean givesBack;
+  private final long begun; // calls of this process that give back
+  private final boolean besideOthers;
+  private boolean ended;
+  private boolean disturbed;
+
+  Operation(Calls calls, String verb, List<Transaction> transactions) {
+    this.calls = calls;
+    this.world = calls.world;
+    this.reference = calls.reference;
+    this.conditions = calls.conditions;
+    this.start = world.now();
+    this.overServers = transactions.size() > 1 && calls.fleet.topology.masters() > 1;
+    this.givesBack = overServers || GIVING_BACK.contains(verb);
+    this.besideOthers = calls.giveBackNow();
+    this.name =
+        World.text(
+            "p%d.%d %s %s",
+            calls.process,
+            calls.number(),
+            verb,
+            transactions.stream().map(t -> t.bucketKey() + " x" + t.cost()).toList());
+    this.transactions = transactions;
+    this.unwritten =
+        transactions.stream().allMatch(t -> isFresh(t) && !reference.everWritten(t.bucketKey()));
+    for (Transaction one : transactions) {
+      loweredSince.put(one.bucketKey(), calls.givingBackSince(one.bucketKey(), start));
+    }
+    calls.began(this);
+    this.begun = calls.begunGivingBack();
+    world.log(() -> name);
+    requireEndWithin(roundTrips(verb) * LATEST_END_NANOS);
+  }
+
+  /** A debt is forgiven in a call of its own; a lease gives back, asks, and asks for less. */
+  private int roundTrips(String verb) {
+    boolean mayForgive = conditions.debtsAppear() && transactions.size() == 1;
+    if (verb.equals("lease")) {
+      return mayForgive ? 5 : 3;
+    }
+    return mayForgive && FORGIVING.contains(verb) ? 2 : 1;
+  }
+
+  private void requireEndWithin(long nanos) {
+    world.after(
+        nanos,
+        new Actor("deadline"),
+        () -> {
+          if (!ended) {
+            world.violated(() -> name + " has not ended after " + nanos / 1_000_000 + " ms");
+          }
+        });
+  }
+
+  long start() {
+    return start;
+  }
+
+  List<Transaction> transactions() {
+    return transactions;
+  }
+
+  boolean givesBack() {
+    return givesBack;
+  }
+
+  boolean touches(String bucketKey) {
+    return transactions.stream().anyMatch(one -> one.bucketKey().equals(bucketKey));
+  }
+
+  /** Returns what its caller was granted. */
+  Map<Transaction, Granted> granted() {
+    return granted;
+  }
+
+  private static boolean isFresh(Transaction transaction) {
+    return Reference.isFresh(transaction.bucketKey());
+  }
+
+  private static long nanos(Instant instant) {
+    return instant.getEpochSecond() * 1_000_000_000L + instant.getNano();
+  }
+
+  // How it ends
+
+  void end(String how) {
+    ended = true;
+    disturbed = overlaps();
+    calls.ended(this);
+    if (overServers) { // what it took in vain is on its way back
+      world.after(calls.afewMessages(), new Actor("observer"), calls::gaveBack);
+    } else if (givesBack) {
+      calls.gaveBack();
+    }
+    world.log(() -> name + ": " + how);
+  }
+
+  /** Whether another call of this process that gives back was under way at the same time. */
+  private boolean overlaps() {
+    return besideOthers || calls.begunGivingBack() > begun;
+  }
+
+  void ended(@Nullable Object value, @Nullable Throwable failure) {
+    if (failure == null) {
+      end(String.valueOf(value));
+    } else {
+      failed(failure);
+    }
+  }
+
+  /** It threw, in place of failing. */
+  void threw(Throwable what) {
+    end("threw");
+    world.violated(() -> name + " threw " + what);
+  }
+
+  void failed(Throwable failure) {
+    Throwable cause = failure;
+    while (cause instanceof CompletionException && cause.getCause() != null) {
+      cause = cause.getCause();
+    }
+    Throwable why = cause;
+    end("failed, " + why.getMessage());
+    if (!(why instanceof StoreException || why instanceof CancellationException)) {
+      world.violated(() -> name + " ended with " + why + ", and no StoreException");
+      return;
+    }
+    if (!conditions.hasFaults() && !calls.isClosing() && why instanceof StoreException) {
+      world.violated(() -> name + " failed, with nothing wrong: " + why.getMessage());
+    }
+    if (String.valueOf(why.getMessage()).contains("nothing was charged")
+        && unwritten
+        && transactions.size() == 1) {
+      String promise = name + " was told \"" + why.getMessage() + "\"";
+      String key = transactions.get(0).bucketKey();
+      if (reference.everWritten(key)) {
+        world.violated(() -> promise + ", but its bucket was written");
+      }
+      reference.promised(promise, key);
+    }
+  }
+
+  void decided(Decision decision, boolean spends) {
+    end(decision.toString());
+    if (decision.degraded()) {
+      requireRule(decision, spends);
+      return;
+    }
+    requireStatement(Statements.wrong(decision, countingParts(decision)), decision);
+    for (Decision part : decision.parts()) {
+      Transaction transaction = part.transaction();
+      Quota quota = transaction == null ? null : transaction.quota();
+      if (transaction != null && quota != null) {
+        decided(
+            decision, part, transaction, quota, spends && transaction.kind() != Kind.CHECK_ONLY);
+      }
+    }
+    if (!spends || decision.denied()) {
+      requireNoTrace(spends);
+    }
+  }
+
+  private List<Decision> countingParts(Decision decision) {
+    return decision.parts().stream()
+        .filter(
+            part -> {
+              Transaction of = part.transaction();
+              return of == null || of.kind() != Kind.SPEND_ONLY;
+            })
+        .toList();
+  }
+
+  private void decided(
+      Decision whole, Decision part, Transaction transaction, Quota quota, boolean spends) {
+    boolean unspent = spends && whole.denied() && part.allowed();
+    requireStatement(Statements.wrong(part, quota, transaction.cost(), unspent), part);
+    if (transaction.cost() == 0) {
+      return;
+    }
+    long takenNanos = quota.incrementNanos(transaction.cost());
+    if (whole.allowed() && part.allowed() && spends) {
+      Granted one =
+          reference.granted(
+              name,
+              transaction.bucketKey(),
+              takenNanos,
+              nanos(part.decidedAt()),
+              nanos(part.tat()));
+      if (one != null) {
+        granted.put(transaction, one);
+      }
+      return;
+    }
+    requireShown(part, transaction, part.denied() || unspent ? 0 : takenNanos);
+    if (part.denied()) {
+      requireTrue(part, transaction, quota);
+      requireForgiven(part, transaction, quota, spends && transactions.size() == 1);
+    } else if (spends && !conditions.hasFaults()) {
+      requireGivenBack(part, transaction, takenNanos);
+    }
+  }
+
+  /** After a refund: what was given back can't be told from the answer, what is there can. */
+  void refunded(Decision decision) {
+    end(decision.toString());
+    for (Decision part : decision.parts()) {
+      Transaction transaction = part.transaction();
+      Quota quota = transaction == null ? null : transaction.quota();
+      if (quota != null && !part.degraded()) {
+        requireStatement(Statements.wrongRefund(part, quota), part);
+      }
+    }
+  }
+
+  // What must hold for an answer
+
+  private void requireStatement(@Nullable String wrong, Decision about) {
+    if (wrong != null) {
+      world.violated(() -> name + " " + wrong + ": " + about);
+    }
+  }
+
+  /** What a failure rule decided on, it decided as it says. */
+  private void requireRule(Decision decision, boolean spends) {
+    String wrong =
+        switch (conditions.onFailure()) {
+          case 1 -> decision.allowed() ? null : "was denied, by a rule that allows";
+          case 2 -> decision.denied() ? null : "was allowed, by a rule that denies";
+          case 3 -> calls.local.wrong(decision, spends);
+          default -> "was decided on, by a rule that fails";
+        };
+    requireStatement(wrong, decision);
+    if (!(conditions.hasFaults() || calls.isClosing())) {
+      requireStatement("was decided on by a rule, with nothing wrong", decision);
+    }
+  }
+
+  /** The TAT that an answer goes by is one that the bucket had during the call. */
+  private void requireShown(Decision part, Transaction transaction, long takenNanos) {
+    if (calls.fleet.failedOverLately() || part.resetInNanos() == 0) {
+      return;
+    }
+    long since = part.denied() ? start - Conditions.DENIALS_NANOS : start;
+    long foundNanos = nanos(part.tat()) - takenNanos;
+    boolean wasFull = part.resetInNanos() == takenNanos;
+    if (!wasFull && !reference.showed(transaction.bucketKey(), foundNanos, since)) {
+      world.violated(
+          () ->
+              World.text(
+                  "%s was told of a TAT of %s that it never had, %d: %s",
+                  name, transaction.bucketKey(), foundNanos, part));
+    }
+  }
+
+  /** What a server took for a batch that another one denied is back a few messages later. */
+  private void requireGivenBack(Decision part, Transaction transaction, long takenNanos) {
+    Granted taken =
+        reference.takenInVain(
+            calls.process,
+            transaction.bucketKey(),
+            takenNanos,
+            nanos(part.decidedAt()),
+            nanos(part.tat()) + takenNanos);
+    if (taken != null) {
+      world.after(
+          calls.afewMessages(),
+          new Actor("observer"),
+          () -> {
+            if (!overlaps() && !conditions.limitsChange()) {
+              reference.requireGivenBack(name + ", denied,", taken, start);
+            }
+          });
+    }
+  }
+
+  /** A debt stands only where this process has forgiven it once. */
+  private void requireForgiven(
+      Decision part, Transaction transaction, Quota quota, boolean mayForgive) {
+    if (!mayForgive || conditions.hasFaults() || part.resetInNanos() <= quota.offsetNanos()) {
+      return;
+    }
+    world.after(
+        calls.afewMessages(),
+        new Actor("observer"),
+        () -> {
+          if (!reference.wasForgiven(
+              calls.process,
+              transaction.bucketKey(),
+              quota.offsetNanos(),
+              nanos(part.decidedAt()))) {
+            world.violated(() -> name + " found a debt that was not forgiven: " + part);
+          }
+        });
+  }
+
+  /** A denial must be what the bucket said at some moment of the call. */
+  private void requireTrue(Decision part, Transaction transaction, Quota quota) {
+    String key = transaction.bucketKey();
+    if (calls.fleet.clocksWereStepped() || calls.fleet.failedOverLately()) {
+      return;
+    }
+    if (!reference.denied(
+        key, quota.incrementNanos(transaction.cost()), quota.offsetNanos(), trueSince(key))) {
+      world.violated(
+          () ->
+              World.text("%s was denied on %s, which had room all the time (%s)", name, key, part));
+    }
+  }
+
+  /** Returns since when a denial may have been true, for the reasons that the docs name. */
+  private long trueSince(String key) {
+    long since = start - conditions.driftNanos();
+    if (key.contains(":o") && !conditions.hasFaults()) {
+      return since - calls.roundTrip(); // what a batch over servers took for a moment
+    }
+    if (reference.wasLoosened(key, calls.process, start - Conditions.DENIALS_NANOS)) {
+      return since - Conditions.DENIALS_NANOS; // another process' refund is seen a little later
+    }
+    return conditions.callsOvertake() // its own one as well, until its answer is there
+        ? since - start + loweredSince.getOrDefault(key, start)
+        : since;
+  }
+
+  private void requireNoTrace(boolean spends) {
+    if (transactions.size() > 1) {
+      return; // over several servers it leaves one for a moment
+    }
+    for (Transaction transaction : transactions) {
+      String key = transaction.bucketKey();
+      if (unwritten && reference.everWritten(key)) {
+        world.violated(() -> name + (spends ? " was denied" : "") + " and left a trace on " + key);
+      }
+    }
+  }
+
+  /** After a cancellation: one that nothing disturbed gives back all that was not refilled. */
+  void requireGivenBack(Operation made, Collection<Granted> cancelled) {
+    if (!conditions.hasFaults() && !conditions.limitsChange() && !made.disturbed && !disturbed) {
+      new ArrayList<>(cancelled).forEach(one -> reference.requireGivenBack(name, one, start));
+    }
+  }
+
+  @Override
+  public String toString() {
+    return name;
+  }
+}

@@ -1,0 +1,113 @@
+package dev.sluice.redis;
+
+import dev.sluice.Insides;
+import dev.sluice.Lease;
+import dev.sluice.Limiter;
+import dev.sluice.Transaction;
+import dev.sluice.gcra.Quota;
+import dev.sluice.redis.Reference.Granted;
+import dev.sluice.store.StoreException;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/** The leases of one process, whose tokens are handed out one after the other. For one thread. */
+final class SimulatedLeases {
+
+  private static final int TOKENS = 3;
+
+  private final Calls calls;
+  private final World world;
+  private final Limiter limiter;
+  private final LongSupplier ticker;
+  private final Map<String, Leased> leases = new LinkedHashMap<>();
+
+  SimulatedLeases(Calls calls, Limiter limiter, LongSupplier ticker) {
+    this.calls = calls;
+    this.world = calls.world;
+    this.limiter = limiter;
+    this.ticker = ticker;
+  }
+
+  /** A lease, and what the reference knows of the tokens that it holds. */
+  private static final class Leased {
+    private final Transaction token;
+    private final Lease lease;
+    private @Nullable Granted taken;
+
+    Leased(Transaction token, Lease lease) {
+      this.token = token;
+      this.lease = lease;
+    }
+  }
+
+  void spend(String limit, String id, int tokens) {
+    if (!world.blocking(() -> waitForTokens(limit, id, tokens))) {
+      world.log(
+          () -> "p" + calls.process + " leaves the lease of " + id + " to the caller that waits");
+    }
+  }
+
+  private Leased lease(String limit, String id) {
+    return leases.computeIfAbsent(
+        limit + " " + id,
+        name ->
+            new Leased(
+                limiter.transaction(limit, id), Insides.lease(limiter, limit, id, TOKENS, ticker)));
+  }
+
+  private void waitForTokens(String limit, String id, int tokens) {
+    Leased leased = lease(limit, id);
+    for (int i = 0; i < tokens; i++) {
+      Transaction one = limiter.transaction(limit, id);
+      Operation operation = calls.begin("lease", List.of(one));
+      try {
+        boolean spent = leased.lease.trySpend();
+        operation.end(spent ? "allowed" : "denied");
+        handedOut(operation, leased, one, spent);
+      } catch (StoreException e) {
+        operation.failed(e);
+      } catch (Throwable e) {
+        operation.threw(e);
+      }
+    }
+  }
+
+  private void handedOut(Operation operation, Leased leased, Transaction one, boolean spent) {
+    Reference reference = calls.reference;
+    Granted fresh = reference.takenSince(calls.process, one.bucketKey(), operation.start());
+    leased.taken = fresh == null ? leased.taken : fresh;
+    Granted taken = leased.taken;
+    Quota quota = one.quota();
+    if (spent && taken != null && quota != null) {
+      reference.handedOut(operation.toString(), taken, quota.intervalNanos(), fresh != null);
+    }
+  }
+
+  void close(String limit, String id) {
+    Leased leased = leases.get(limit + " " + id);
+    if (leased != null) {
+      close(leased);
+    }
+  }
+
+  private void close(Leased leased) {
+    boolean unused =
+        world.blocking(
+            () -> {
+              Operation operation = calls.begin("close the lease", List.of(leased.token));
+              try {
+                leased.lease.close();
+                operation.end("done");
+              } catch (StoreException e) {
+                operation.failed(e);
+              }
+            });
+  }
+
+  void closeAll() {
+    leases.values().forEach(this::close);
+  }
+}

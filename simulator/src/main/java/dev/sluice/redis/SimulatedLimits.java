@@ -1,0 +1,55 @@
+package dev.sluice.redis;
+
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.LimitOverride;
+import dev.sluice.limit.Limits;
+import java.time.Duration;
+import java.util.List;
+
+/**
+ * The limits of a world: A and B, of which there are several, and Z, a token an hour. Stateless.
+ */
+final class SimulatedLimits {
+
+  static final LimitName A = name(1, "A");
+  private static final LimitName B = name(2, "B");
+  private static final LimitName Z = name(3, "Z");
+  private static final Catalogue CATALOGUE = Catalogue.of(A, B, Z);
+  private static final List<Limits> ALL =
+      List.of(
+          limits(10, 10, 3, 100),
+          limits(10, 20, 6, 50),
+          limits(5, 10, 4, 200),
+          limits(20, 5, 3, 30));
+
+  private SimulatedLimits() {}
+
+  private static LimitName name(int number, String name) {
+    return LimitName.builder(number, name).id(IdFormat.string()).build();
+  }
+
+  private static Limits limits(int burstOfA, int millisOfA, int burstOfB, int millisOfB) {
+    return Limits.builder(CATALOGUE)
+        .limit("A", Quota.of(burstOfA, 1, Duration.ofMillis(millisOfA)))
+        .limit("B", Quota.of(burstOfB, 1, Duration.ofMillis(millisOfB)))
+        .limit("Z", Quota.of(1, 1, Duration.ofHours(1)))
+        .build();
+  }
+
+  static Limits of(int number) {
+    return ALL.get(number % ALL.size());
+  }
+
+  /** Returns the name of a limit by its number in a plan. */
+  static String nameOf(int number) {
+    return number == 0 ? "A" : number == 1 ? "B" : "Z";
+  }
+
+  /** Returns an override of A. */
+  static LimitOverride override(String id, int burst) {
+    return new LimitOverride(A, id, Quota.of(burst, 1, Duration.ofMillis(10)), "");
+  }
+}

@@ -1,0 +1,101 @@
+package dev.sluice.redis;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Watches what a process' store thinks of its servers, and throws where the plan says so: an
+ * observer is a user's code. For one thread.
+ */
+final class StoreWatch implements RedisObserver {
+
+  private static final int MOST_OPENINGS_A_MINUTE = 20;
+  private static final long MINUTE_NANOS = 60_000_000_000L;
+
+  private final int process;
+  private final World world;
+  private final Fleet fleet;
+  private final SimulatedNetwork network;
+  private final BreakerWatch breakers;
+  private final List<Long> openings = new ArrayList<>();
+  private @Nullable Throwable nextThrown;
+
+  StoreWatch(int process, World world, Fleet fleet, SimulatedNetwork network) {
+    this.process = process;
+    this.world = world;
+    this.fleet = fleet;
+    this.network = network;
+    this.breakers = new BreakerWatch(world);
+  }
+
+  void throwNext(Throwable thrown) {
+    nextThrown = thrown;
+  }
+
+  @Override
+  public void called(String server, Result result, int batches, int charges, long elapsed) {
+    boolean counts = network.mastersSince() <= world.now() - elapsed;
+    require(breakers.called(server, result, elapsed, counts));
+    throwIfPlanned();
+  }
+
+  @Override
+  public void refused(String server, Refusal why) {
+    throwIfPlanned();
+  }
+
+  @Override
+  public void changed(String server, State state, String reason) {
+    world.log(() -> "p" + process + " finds " + server + " " + state + ": " + reason);
+    require(breakers.changed(server, state));
+    SimulatedServer at = fleet.named(server.split(":", 2)[0]);
+    if (state == State.GIVEN_UP) {
+      gaveUp(server, at, reason);
+    } else if (at != null && at.refusesCalls()) {
+      world.violated(
+          () ->
+              World.text("breaker: p%d asks %s again, which refuses every call", process, server));
+    }
+  }
+
+  private void gaveUp(String server, @Nullable SimulatedServer at, String reason) {
+    openings.add(world.now());
+    long minute = world.now() - MINUTE_NANOS;
+    long lately = openings.stream().filter(moment -> moment > minute).count();
+    if (lately > MOST_OPENINGS_A_MINUTE) {
+      world.violated(
+          () ->
+              World.text("breaker: p%d gave servers up %d times within a minute", process, lately));
+    }
+    long aWhile = 2 * SimulatedProcess.TIMEOUT_NANOS;
+    boolean inTrouble =
+        at == null
+            || !at.isUp()
+            || world.now() - at.lastTrouble() < aWhile
+            || network.hadTroubleWith(at, aWhile);
+    if (!inTrouble) {
+      world.violated(
+          () ->
+              World.text(
+                  "breaker: p%d gave %s up, with which nothing is wrong (%s)",
+                  process, server, reason));
+    }
+  }
+
+  private void require(@Nullable String wrong) {
+    if (wrong != null) {
+      world.violated(() -> "p" + process + ", " + wrong);
+    }
+  }
+
+  private void throwIfPlanned() {
+    Throwable thrown = nextThrown;
+    nextThrown = null;
+    if (thrown instanceof Error error) {
+      throw error;
+    } else if (thrown instanceof RuntimeException exception) {
+      throw exception;
+    }
+  }
+}
