@@ -6,11 +6,12 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.List;
 
-/** Which of the three kinds of limit files a file is, by its first lines. */
+/** Which of the kinds of limit files a file is, by its first lines. */
 enum LimitFileKind {
   DEFAULTS("defaults"),
   OVERRIDES("overrides"),
-  NAMES("names");
+  NAMES("names"),
+  RULES("rules");
 
   private static final int LOOKED_AT = 1 << 16;
 
@@ -20,7 +21,10 @@ enum LimitFileKind {
     this.word = word;
   }
 
-  /** Overrides are a list; a file with nothing but the section {@code names:} declares names. */
+  /**
+   * Overrides are a list; a file with nothing but the section {@code names:} declares names, one
+   * that starts with {@code rules:} is a rule book.
+   */
   static LimitFileKind of(Path file) {
     byte[] start;
     try (InputStream in = InputFiles.open(file)) {
@@ -36,6 +40,9 @@ enum LimitFileKind {
             .toList();
     if (!top.isEmpty() && top.get(0).matches("[-\\[].*")) {
       return OVERRIDES;
+    }
+    if (!top.isEmpty() && top.get(0).startsWith("rules:")) {
+      return RULES;
     }
     boolean names =
         !top.isEmpty()

@@ -2,6 +2,7 @@ package dev.sluice.cli;
 
 import dev.sluice.limit.Requirement;
 import dev.sluice.limit.Strictness;
+import dev.sluice.server.rules.RuleBook;
 import dev.sluice.server.service.BundledNames;
 import dev.sluice.server.service.ServerConfig;
 import dev.sluice.yaml.LimitFiles;
@@ -48,15 +49,17 @@ final class LimitFileOptions {
   /**
    * Takes a file whose kind is seen from its content.
    *
+   * @param rules takes a rule book
    * @throws InputException if there is another file of that kind
    */
-  void add(Path file) {
+  void add(Path file, RulesOption rules) {
     LimitFileKind kind = LimitFileKind.of(file);
     Path before =
         switch (kind) {
           case DEFAULTS -> limits;
           case OVERRIDES -> overrides;
           case NAMES -> names;
+          case RULES -> rules.file();
         };
     if (before != null) {
       throw new InputException(
@@ -67,13 +70,14 @@ final class LimitFileOptions {
       case DEFAULTS -> limits = file;
       case OVERRIDES -> overrides = file;
       case NAMES -> names = file;
+      case RULES -> rules.set(file);
     }
   }
 
   /** The files, for a server. */
-  ServerConfig.Files forServer() {
+  ServerConfig.Files forServer(RulesOption rules) {
     requireReadable();
-    return new ServerConfig.Files(limits, overrides, names);
+    return new ServerConfig.Files(limits, overrides, names, rules.file(this));
   }
 
   private void requireReadable() {
@@ -87,6 +91,11 @@ final class LimitFileOptions {
 
   /** The same, with limits that must not be missing. */
   LimitFiles files(Strictness strictness, List<Requirement> required) {
+    return files(strictness, required, new RulesOption());
+  }
+
+  /** The same, with a rule book, if there is one. */
+  LimitFiles files(Strictness strictness, List<Requirement> required, RulesOption rules) {
     requireReadable();
     LimitFiles.Builder files = BundledNames.files().strictness(strictness).require(required);
     if (limits != null) {
@@ -97,6 +106,10 @@ final class LimitFileOptions {
     }
     if (names != null) {
       files.names(names);
+    }
+    Path book = rules.file(this);
+    if (book != null) {
+      files.companion(book, RuleBook.reader());
     }
     return files.build();
   }

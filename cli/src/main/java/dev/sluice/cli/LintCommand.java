@@ -35,6 +35,7 @@ import picocli.CommandLine.Parameters;
     footer = {
       "  sluice lint limits.yml",
       "  sluice lint limits.yml overrides.yml names.yml",
+      "  sluice lint limits.yml --rules rules.yml",
       "  sluice lint limits.yml --for LoginsPerIPAddress --for SignUpsPerIPAddress",
       "  sluice lint --strict --overrides overrides.yml"
     })
@@ -45,10 +46,13 @@ final class LintCommand implements Callable<Integer> {
   @Parameters(
       arity = "0..*",
       paramLabel = "FILE",
-      description = "Defaults, overrides or names, one file of each; told apart by their content.")
+      description =
+          "Defaults, overrides, names or rules, one file of each; told apart by their content.")
   private List<Path> given = List.of();
 
   @Mixin private LimitFileOptions files = new LimitFileOptions();
+
+  @Mixin private RulesOption rules = new RulesOption();
 
   @Mixin private AskedFor askedFor = new AskedFor();
 
@@ -63,13 +67,13 @@ final class LintCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
-    given.forEach(files::add);
-    if (files.none()) {
+    given.forEach(file -> files.add(file, rules));
+    if (files.none() && rules.file(files) == null) {
       throw new InputException(
           "found no file to look at, expected one, such as: sluice lint limits.yml");
     }
     Strictness strictness = strict ? Strictness.STRICT : Strictness.LENIENT;
-    LimitFiles read = files.files(strictness, askedFor.requirements(MissingDefault.REFUSE));
+    LimitFiles read = files.files(strictness, askedFor.requirements(MissingDefault.REFUSE), rules);
     List<Problem> problems = read.lint();
     problems.forEach(problem -> console.line(problem.toString()));
     console.flush();

@@ -79,6 +79,7 @@ public final class Main {
     root.addSubcommand(new ServeCommand(console))
         .addSubcommand(new LintCommand(console))
         .addSubcommand(new KeyCommand(console))
+        .addSubcommand(new ExplainRuleCommand(console))
         .addSubcommand(new CoveringCommand(console))
         .addSubcommand(new ReplayCommand(console))
         .addSubcommand(new SimulateCommand(console))

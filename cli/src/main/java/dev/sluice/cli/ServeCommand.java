@@ -13,6 +13,8 @@ import dev.sluice.server.service.ServerConfig;
 import dev.sluice.server.service.Service;
 import dev.sluice.store.StoreException;
 import dev.sluice.text.SafeText;
+import dev.sluice.web.ClientAddress;
+import dev.sluice.web.ProxyHeader;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -40,6 +42,7 @@ import picocli.CommandLine.Option;
     footer = {
       "  sluice serve",
       "  sluice serve --limits limits.yml --http 0.0.0.0:8080",
+      "  sluice serve --limits limits.yml --rules rules.yml --trusted-proxies 10.0.0.0/8",
       "  sluice serve --store 'redis://app@redis:6379/0?timeout=200ms' \\",
       "       --store-password-file /run/secrets/redis --on-failure local:4 \\",
       "       --on-failure LoginsPerIPAddress=deny",
@@ -54,6 +57,17 @@ final class ServeCommand implements Callable<Integer> {
   private final Console console;
 
   @Mixin private LimitFileOptions files = new LimitFileOptions();
+
+  @Mixin private RulesOption rules = new RulesOption();
+
+  @Option(
+      names = "--trusted-proxies",
+      paramLabel = "RANGE",
+      split = ",",
+      description =
+          "Addresses of proxies, such as 10.0.0.0/8, that are believed when they say for whom they"
+              + " ask (X-Forwarded-For, -Method, -Host, -Uri). Repeatable, or with commas.")
+  private List<String> trustedProxies = new ArrayList<>();
 
   @Option(
       names = "--store",
@@ -202,9 +216,10 @@ final class ServeCommand implements Callable<Integer> {
     required.addAll(failureRules.requirements(onMissing()));
     ServerConfig.Builder server =
         ServerConfig.builder(http())
-            .files(files.forServer())
+            .files(files.forServer(rules))
             .require(required)
             .missingDefaults(onMissing())
+            .clientAddress(clientAddress())
             .table(table())
             .snapshot(snapshot())
             .store(storePasswords.access(store))
@@ -219,6 +234,18 @@ final class ServeCommand implements Callable<Integer> {
   private ServerConfig.Http http() {
     return new ServerConfig.Http(
         address("--http", http), Set.copyOf(hosts), Set.copyOf(origins), requestLog);
+  }
+
+  private ClientAddress clientAddress() {
+    try {
+      return trustedProxies.isEmpty()
+          ? ClientAddress.direct()
+          : ClientAddress.behind(
+              ProxyHeader.X_FORWARDED_FOR, trustedProxies.toArray(String[]::new));
+    } catch (IllegalArgumentException e) {
+      throw new InputException(
+          "--trusted-proxies: " + String.valueOf(e.getMessage()).replace("trusted proxies: ", ""));
+    }
   }
 
   private static InetSocketAddress address(String option, String text) {

@@ -113,6 +113,26 @@ final class LintCommandTest {
   }
 
   @Test
+  void rules_areCheckedAgainstTheLimits() throws IOException {
+    String limits = write("l.yml", "ApiCallsPerKey: {burst: 1, count: 1, period: 1s}\n");
+    String rules =
+        write(
+            "r.yml", "rules:\n- {path: /, limit: ApiCallsPerKye, id: x}\n- {path: /x, cost: 1}\n");
+    String found =
+        rules
+            + ":2:20: found \"ApiCallsPerKye\", expected the name of a limit; did you mean"
+            + " \"ApiCallsPerKey\"?\n"
+            + rules
+            + ":3:3: found no field limit, limits or unlimited, expected one of them\n";
+    Cli given = Cli.run("lint", rules, limits);
+    assertThat(given.out()).isEqualTo(found);
+    assertThat(given.code()).isEqualTo(Exit.NO);
+    assertThat(Cli.run("lint", "--limits", limits, "--rules", rules).out()).isEqualTo(found);
+    assertThat(Cli.run("lint", rules).err()).contains("--rules requires --limits FILE");
+    assertThat(Cli.run("lint", limits, rules, rules).err()).contains("two files of rules");
+  }
+
+  @Test
   void strict_refusesWhatIsNotCanonical() throws IOException {
     String overrides =
         write(

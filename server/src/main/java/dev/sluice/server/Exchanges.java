@@ -40,8 +40,26 @@ final class Exchanges implements DecoratingHttpServiceFunction {
       throw RefusedException.overloaded("too much is in flight; try again in a second");
     }
     var unused = context.log().whenComplete().thenRun(() -> inLoop(channel, exchange::ended));
-    HttpResponse response = served(next, context, request, exchange);
-    return response.mapHeaders(headers -> answered(context, connection, exchange, headers));
+    boolean bodiless = !request.isEmpty() && isAskedByProxies(context);
+    HttpResponse response =
+        bodiless
+            ? servedWithoutBody(next, context, request, exchange)
+            : served(next, context, request, exchange);
+    return response.mapHeaders(
+        headers -> answered(context, connection, exchange, headers, bodiless));
+  }
+
+  private static boolean isAskedByProxies(ServiceRequestContext context) {
+    return context.config().service().as(AskedByProxies.class) != null;
+  }
+
+  /** What was promised of the body may never come: the connection ends after the answer. */
+  private static HttpResponse servedWithoutBody(
+      HttpService next, ServiceRequestContext context, HttpRequest request, Exchange exchange) {
+    exchange.arrived();
+    HttpResponse response = next(next, context, HttpRequest.of(request.headers()));
+    request.abort();
+    return response;
   }
 
   private HttpResponse served(
@@ -78,7 +96,8 @@ final class Exchanges implements DecoratingHttpServiceFunction {
       ServiceRequestContext context,
       Connection connection,
       Exchange exchange,
-      ResponseHeaders headers) {
+      ResponseHeaders headers,
+      boolean bodiless) {
     if (headers.status().isInformational()) {
       return headers;
     }
@@ -86,9 +105,8 @@ final class Exchanges implements DecoratingHttpServiceFunction {
       traffic.close(connection, "no room for its responses; it held %s bytes");
     }
     boolean ends =
-        traffic.stage() == Stage.CLOSING
-            && !context.sessionProtocol().isMultiplex()
-            && exchange.isLast();
+        !context.sessionProtocol().isMultiplex()
+            && (bodiless || (traffic.stage() == Stage.CLOSING && exchange.isLast()));
     return ends ? headers.withMutations(h -> h.set(HttpHeaderNames.CONNECTION, CLOSE)) : headers;
   }
 

@@ -21,6 +21,8 @@ import java.util.Set;
  *
  * A proxy names whatever its configuration calls this server. No browser speaks HTTP/2 without TLS, so
  * a gRPC request that came that way is no page's.
+ *
+ * A trusted proxy that asks about another request passes the headers of that one on.
  */
 
 /** Refuses requests that are not meant for this server. Immutable and thread-safe. */
@@ -44,13 +46,8 @@ final class RequestChecks implements DecoratingHttpServiceFunction {
   @Override
   public HttpResponse serve(HttpService next, ServiceRequestContext context, HttpRequest request)
       throws Exception {
-    String authority = request.authority();
-    if (authority == null || !(isHost(authority) || isBeyondBrowsers(context, request))) {
-      throw RefusedException.wrongHost(shown(authority == null ? "(none)" : authority));
-    }
-    String origin = request.headers().get(HttpHeaderNames.ORIGIN);
-    if (origin != null && !isOrigin(origin, authority)) {
-      throw RefusedException.wrongOrigin(shown(origin));
+    if (!isForAnother(context)) {
+      requireMeantForUs(context, request);
     }
     if (isAlias(context)) {
       throw RefusedException.wrongPath(shown(context.rawPath()));
@@ -64,6 +61,23 @@ final class RequestChecks implements DecoratingHttpServiceFunction {
   private static boolean isBeyondBrowsers(ServiceRequestContext context, HttpRequest request) {
     return context.sessionProtocol() == SessionProtocol.H2C
         && request.headers().get(HttpHeaderNames.CONTENT_TYPE, "").startsWith("application/grpc");
+  }
+
+  /** Host and Origin are then those of the request that the proxy asks about. */
+  private static boolean isForAnother(ServiceRequestContext context) {
+    AskedByProxies asked = context.config().service().as(AskedByProxies.class);
+    return asked != null && asked.isFromProxy(context);
+  }
+
+  private void requireMeantForUs(ServiceRequestContext context, HttpRequest request) {
+    String authority = request.authority();
+    if (authority == null || !(isHost(authority) || isBeyondBrowsers(context, request))) {
+      throw RefusedException.wrongHost(shown(authority == null ? "(none)" : authority));
+    }
+    String origin = request.headers().get(HttpHeaderNames.ORIGIN);
+    if (origin != null && !isOrigin(origin, authority)) {
+      throw RefusedException.wrongOrigin(shown(origin));
+    }
   }
 
   private boolean isHost(String authority) {

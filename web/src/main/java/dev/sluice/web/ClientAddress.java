@@ -89,7 +89,7 @@ public final class ClientAddress {
    * @return the address, null where the connection has none (a Unix socket, for example)
    */
   public @Nullable IpAddress find(WebRequest request) {
-    IpAddress address = peer(request);
+    IpAddress address = parsed(request.peer());
     if (header == null || address == null || !isTrusted(address)) {
       return address;
     }
@@ -113,18 +113,17 @@ public final class ClientAddress {
   }
 
   /**
-   * Whether the connection was opened by a trusted proxy, whose headers are believed.
+   * Whether an address that opened a connection is a trusted proxy's, whose headers are believed.
    *
-   * @param request the request
+   * @param peer the address as text, null if the connection has none
    * @return false without trusted proxies
    */
-  public boolean isFromTrustedProxy(WebRequest request) {
-    IpAddress address = peer(request);
+  public boolean trusts(@Nullable String peer) {
+    IpAddress address = parsed(peer);
     return header != null && address != null && isTrusted(address);
   }
 
-  private static @Nullable IpAddress peer(WebRequest request) {
-    String peer = request.peer();
+  private static @Nullable IpAddress parsed(@Nullable String peer) {
     return peer == null ? null : Nodes.address(withoutZone(peer));
   }
 

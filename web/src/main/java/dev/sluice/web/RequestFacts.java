@@ -13,7 +13,7 @@ public final class RequestFacts {
 
   private final WebRequest request;
   private final ClientAddress client;
-  private final List<List<String>> paths;
+  private @Nullable List<List<String>> paths;
   private boolean addressKnown;
   private @Nullable IpAddress address;
 
@@ -26,7 +26,6 @@ public final class RequestFacts {
   public RequestFacts(WebRequest request, ClientAddress client) {
     this.request = request;
     this.client = client;
-    this.paths = request.paths().stream().map(PathPattern::segments).toList();
   }
 
   /**
@@ -40,12 +39,17 @@ public final class RequestFacts {
 
   /** The segments of the request's path. */
   List<String> path() {
-    return paths.get(0);
+    return paths().get(0);
   }
 
   /** The segments of each path by which a rule may know the request. */
   List<List<String>> paths() {
-    return paths;
+    List<List<String>> segments = paths;
+    if (segments == null) {
+      segments = request.paths().stream().map(PathPattern::segments).toList();
+      paths = segments;
+    }
+    return segments;
   }
 
   /**

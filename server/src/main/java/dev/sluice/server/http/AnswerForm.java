@@ -56,7 +56,8 @@ record AnswerForm(HttpStatus denied, HeaderProfile headers) {
     };
   }
 
-  private static HeaderProfile headers(String wanted) {
+  /** The family of headers of a word. */
+  static HeaderProfile headers(String wanted) {
     return switch (wanted) {
       case "none" -> HeaderProfile.NONE;
       case "ietf" -> HeaderProfile.IETF;

@@ -100,6 +100,15 @@ public final class RuleBook {
   }
 
   /**
+   * Whether there are rules for requests.
+   *
+   * @return false for a book of rules for descriptors alone, or an empty one
+   */
+  public boolean hasRequestRules() {
+    return !requests.isEmpty();
+  }
+
+  /**
    * Finds the rule for a descriptor.
    *
    * @param domain the descriptor's domain

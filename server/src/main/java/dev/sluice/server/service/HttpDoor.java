@@ -1,10 +1,12 @@
 package dev.sluice.server.service;
 
 import dev.sluice.server.SluiceServer;
+import dev.sluice.server.http.ForwardAuthPart;
 import dev.sluice.server.http.HttpPart;
 import dev.sluice.server.http.MetricsPart;
 import dev.sluice.server.rls.OverridePolicy;
 import dev.sluice.server.service.ServerConfig.Http;
+import dev.sluice.web.ClientAddress;
 
 /** HTTP with {@code /metrics}, and Envoy's rate limit service. Immutable. */
 final class HttpDoor implements Door {
@@ -12,11 +14,14 @@ final class HttpDoor implements Door {
   private final Http settings;
   private final OverridePolicy overrides;
   private final MetricsPart metrics;
+  private final ClientAddress clientAddress;
 
-  HttpDoor(Http settings, OverridePolicy overrides, MetricsPart metrics) {
+  HttpDoor(
+      Http settings, OverridePolicy overrides, MetricsPart metrics, ClientAddress clientAddress) {
     this.settings = settings;
     this.overrides = overrides;
     this.metrics = metrics;
+    this.clientAddress = clientAddress;
   }
 
   @Override
@@ -25,6 +30,7 @@ final class HttpDoor implements Door {
         SluiceServer.builder(settings.address())
             .part(new HttpPart(room.limiter(), room.reservations(), room.ready(), room.onMissing()))
             .part(GrpcDoor.part(room, overrides))
+            .part(new ForwardAuthPart(room.limiter(), room.onMissing(), clientAddress))
             .part(metrics)
             .traffic(room.traffic())
             .requestLog(settings.requestLog());

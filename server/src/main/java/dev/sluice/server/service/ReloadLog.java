@@ -3,6 +3,7 @@ package dev.sluice.server.service;
 import dev.sluice.limit.Limits;
 import dev.sluice.micrometer.LimiterMetrics;
 import dev.sluice.server.OutOfMemory;
+import dev.sluice.server.rules.RuleBook;
 import dev.sluice.yaml.Problem;
 import dev.sluice.yaml.ReloadListener;
 import java.nio.file.Path;
@@ -50,7 +51,13 @@ final class ReloadLog implements ReloadListener {
     long defaults =
         limits.catalogue().names().stream().filter(n -> limits.defaultFor(n) != null).count();
     tellLoaded(at);
-    log.info("limits loaded: {} defaults, {} overrides{}", defaults, overrides, list(warnings));
+    int rules = RuleBook.of(limits).size();
+    log.info(
+        "limits loaded: {} defaults, {} overrides{}{}",
+        defaults,
+        overrides,
+        rules == 0 ? "" : ", " + rules + " rules",
+        list(warnings));
   }
 
   @Override

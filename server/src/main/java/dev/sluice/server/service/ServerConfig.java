@@ -7,6 +7,7 @@ import dev.sluice.limit.Requirement;
 import dev.sluice.server.StoreAccess;
 import dev.sluice.server.reservation.TokenKey;
 import dev.sluice.server.rls.OverridePolicy;
+import dev.sluice.web.ClientAddress;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -32,6 +33,7 @@ public final class ServerConfig {
   private final Map<String, FailureRule> onFailureByLimit;
   private final List<Requirement> required;
   private final MissingDefault onMissing;
+  private final ClientAddress clientAddress;
   private final Http http;
   private final @Nullable InetSocketAddress resp;
   private final TokenKey tokenKey;
@@ -47,6 +49,7 @@ public final class ServerConfig {
     this.onFailureByLimit = Map.copyOf(builder.onFailureByLimit);
     this.required = List.copyOf(builder.required);
     this.onMissing = builder.onMissing;
+    this.clientAddress = builder.clientAddress;
     this.http = builder.http;
     this.resp = builder.resp;
     this.tokenKey = builder.tokenKey == null ? TokenKey.random() : builder.tokenKey;
@@ -70,10 +73,23 @@ public final class ServerConfig {
    * @param limits the defaults, null for none
    * @param overrides the overrides, null for none
    * @param names the names, null for the known ones
+   * @param rules the rule book, null for none; it needs limits of files
    */
-  public record Files(@Nullable Path limits, @Nullable Path overrides, @Nullable Path names) {
+  public record Files(
+      @Nullable Path limits, @Nullable Path overrides, @Nullable Path names, @Nullable Path rules) {
 
     static final Files NONE = new Files(null, null, null);
+
+    /**
+     * Names files without a rule book.
+     *
+     * @param limits the defaults, null for none
+     * @param overrides the overrides, null for none
+     * @param names the names, null for the known ones
+     */
+    public Files(@Nullable Path limits, @Nullable Path overrides, @Nullable Path names) {
+      this(limits, overrides, names, null);
+    }
 
     boolean isEmpty() {
       return equals(NONE);
@@ -154,6 +170,10 @@ public final class ServerConfig {
     return onMissing;
   }
 
+  ClientAddress clientAddress() {
+    return clientAddress;
+  }
+
   Http http() {
     return http;
   }
@@ -185,6 +205,7 @@ public final class ServerConfig {
     private final Map<String, FailureRule> onFailureByLimit = new LinkedHashMap<>();
     private final List<Requirement> required = new ArrayList<>();
     private MissingDefault onMissing = MissingDefault.REFUSE;
+    private ClientAddress clientAddress = ClientAddress.direct();
     private @Nullable InetSocketAddress resp;
     private @Nullable TokenKey tokenKey;
     private @Nullable InetSocketAddress grpc;
@@ -294,6 +315,18 @@ public final class ServerConfig {
     }
 
     /**
+     * Sets which proxies are believed when they say for whom they ask; none if not called.
+     *
+     * @param how how the client's address is found behind them
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder clientAddress(ClientAddress how) {
+      this.clientAddress = how;
+      return this;
+    }
+
+    /**
      * Sets where Redis clients are answered; nowhere if not called.
      *
      * @param address where the door listens, port 0 for any free one; null for nowhere
@@ -348,13 +381,18 @@ public final class ServerConfig {
      * Makes the settings.
      *
      * @return the settings
-     * @throws IllegalArgumentException if a snapshot is asked for with a store that is not memory
+     * @throws IllegalArgumentException if a snapshot is asked for with a store that is not memory,
+     *     or a rule book without limits of files
      */
     public ServerConfig build() {
       if (snapshot != null && !store.isMemory()) {
         throw new IllegalArgumentException(
             "a snapshot works with the memory store only; %s persists its own buckets"
                 .formatted(store));
+      }
+      if (files.rules() != null && files.limits() == null) {
+        throw new IllegalArgumentException(
+            "a rule book needs a file of limits: its rules name them");
       }
       return new ServerConfig(this);
     }

@@ -9,6 +9,7 @@ import dev.sluice.server.Stores;
 import dev.sluice.server.Traffic;
 import dev.sluice.server.http.MetricsPart;
 import dev.sluice.server.reservation.Reservations;
+import dev.sluice.server.rules.RuleBook;
 import dev.sluice.server.service.ServerConfig.Files;
 import dev.sluice.server.service.ServerConfig.Snapshot;
 import dev.sluice.store.BucketStore;
@@ -101,7 +102,7 @@ public final class Service implements AutoCloseable {
   /** Every way in; the first is the one whose address is told. */
   private static List<Door> doors(ServerConfig config, MetricsPart metrics) {
     List<Door> doors = new ArrayList<>();
-    doors.add(new HttpDoor(config.http(), config.rlsOverrides(), metrics));
+    doors.add(new HttpDoor(config.http(), config.rlsOverrides(), metrics, config.clientAddress()));
     if (config.resp() != null) {
       doors.add(new RespDoor(config.resp()));
     }
@@ -121,6 +122,9 @@ public final class Service implements AutoCloseable {
     }
     if (files.names() != null) {
       builder.names(files.names());
+    }
+    if (files.rules() != null) {
+      builder.companion(files.rules(), RuleBook.reader());
     }
     return builder.build();
   }

@@ -6,9 +6,11 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.Limiter;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.MissingDefault;
 import dev.sluice.server.HostPort;
 import dev.sluice.server.SluiceServer;
 import dev.sluice.store.BucketStore;
+import dev.sluice.web.ClientAddress;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
@@ -39,9 +41,11 @@ final class TestServer implements AutoCloseable {
   }
 
   TestServer(Limits limits, BucketStore store, Duration idle, Duration request) {
+    Limiter limiter = Limiter.of(limits, store);
     this.server =
         SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
-            .part(new HttpPart(Limiter.of(limits, store), store))
+            .part(new HttpPart(limiter, store))
+            .part(new ForwardAuthPart(limiter, MissingDefault.REFUSE, ClientAddress.direct()))
             .part(new MetricsPart(new CurrentLimits(limits), store))
             .idleTimeout(idle)
             .requestTimeout(request)

@@ -1,0 +1,206 @@
+package dev.sluice.cli;
+
+import dev.sluice.Transaction;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.limit.Limits;
+import dev.sluice.limit.Strictness;
+import dev.sluice.server.rules.Entry;
+import dev.sluice.server.rules.Explanation;
+import dev.sluice.server.rules.RuleBook;
+import dev.sluice.server.rules.RuleCharge;
+import dev.sluice.server.rules.RuleMatch;
+import dev.sluice.text.GoDuration;
+import dev.sluice.text.SafeText;
+import dev.sluice.web.ClientAddress;
+import dev.sluice.web.PlainRequest;
+import dev.sluice.web.UnusableRequestException;
+import dev.sluice.web.WebRequest;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code sluice explain-rule}: what a rule book charges a descriptor or a request, and why. */
+@Command(
+    name = "explain-rule",
+    description = {
+      "Says what a request or a descriptor would be charged by a rule book, by the rule on which"
+          + " line, and why the rules before it are not for it. Asks no store."
+    },
+    exitCodeListHeading = "%nExit codes:%n",
+    exitCodeList = {
+      "0:a rule is for it",
+      "1:no rule is for it, or it cannot be charged as it stands",
+      "2:broken input"
+    },
+    footerHeading = "%nExamples:%n",
+    footer = {
+      "  sluice explain-rule --limits limits.yml --rules rules.yml POST /orders/7 \\",
+      "       --client 192.0.2.7 --header 'Host: api.example.com'",
+      "  sluice explain-rule --limits limits.yml --rules rules.yml --domain edge \\",
+      "       --entry generic_key=checkout --entry user=alice --hits 3"
+    })
+final class ExplainRuleCommand implements Callable<Integer> {
+
+  private final Console console;
+
+  @Parameters(index = "0", arity = "0..1", paramLabel = "METHOD", description = "Such as POST.")
+  private @Nullable String method;
+
+  @Parameters(
+      index = "1",
+      arity = "0..1",
+      paramLabel = "TARGET",
+      description = "The path with its query, as the client sends it.")
+  private @Nullable String target;
+
+  @Mixin private LimitFileOptions files = new LimitFileOptions();
+
+  @Mixin private RulesOption rules = new RulesOption();
+
+  @Option(
+      names = "--header",
+      paramLabel = "HEADER",
+      description = "A header of the request, as 'Name: value'. Repeatable.")
+  private List<String> headers = new ArrayList<>();
+
+  @Option(
+      names = "--client",
+      paramLabel = "ADDRESS",
+      description = "The client's IP address, for a request.")
+  private @Nullable String client;
+
+  @Option(
+      names = "--domain",
+      paramLabel = "DOMAIN",
+      defaultValue = "",
+      description = "The descriptor's domain.")
+  private String domain = "";
+
+  @Option(
+      names = "--entry",
+      paramLabel = "KEY=VALUE",
+      description = "An entry of a descriptor, instead of a request. Repeatable, in order.")
+  private List<String> entries = new ArrayList<>();
+
+  @Option(
+      names = "--hits",
+      paramLabel = "N",
+      defaultValue = "1",
+      description = "How often the descriptor counts (${DEFAULT-VALUE}).")
+  private long hits = 1;
+
+  ExplainRuleCommand(Console console) {
+    this.console = console;
+  }
+
+  @Override
+  public Integer call() {
+    if (rules.file(files) == null) {
+      throw new InputException("explain-rule needs --rules FILE and --limits FILE");
+    }
+    if (hits < 0) {
+      throw new InputException("--hits: found %s, expected a whole number >= 0".formatted(hits));
+    }
+    Limits limits = files.files(Strictness.LENIENT, List.of(), rules).load();
+    RuleBook book = RuleBook.of(limits);
+    try {
+      Explanation why = entries.isEmpty() ? ofRequest(book) : ofDescriptor(book);
+      return tell(why, book, limits);
+    } catch (UnusableRequestException e) {
+      console.line("cannot be charged: " + e.detail());
+      return Exit.NO;
+    }
+  }
+
+  private Explanation ofDescriptor(RuleBook book) {
+    if (method != null || client != null || !headers.isEmpty()) {
+      throw new InputException("found a request and --entry, expected one or the other");
+    }
+    List<Entry> descriptor = new ArrayList<>();
+    for (String entry : entries) {
+      int equals = entry.indexOf('=');
+      if (equals < 1) {
+        throw new InputException(
+            "--entry: found %s, expected KEY=VALUE".formatted(SafeText.quote(entry)));
+      }
+      descriptor.add(new Entry(entry.substring(0, equals), entry.substring(equals + 1)));
+    }
+    return book.explain(domain, descriptor);
+  }
+
+  private Explanation ofRequest(RuleBook book) {
+    String asked = method;
+    String where = target;
+    if (asked == null || where == null) {
+      throw new InputException(
+          "found no request, expected METHOD and TARGET, such as GET /orders/7, or --entry KEY=VALUE");
+    }
+    PlainRequest.Builder request =
+        WebRequest.builder(asked.toUpperCase(Locale.ROOT), where).peer(client);
+    for (String header : headers) {
+      int colon = header.indexOf(':');
+      if (colon < 1) {
+        throw new InputException(
+            "--header: found %s, expected 'Name: value'".formatted(SafeText.quote(header)));
+      }
+      request.header(header.substring(0, colon).strip(), header.substring(colon + 1).strip());
+    }
+    return book.explain(request.build(), ClientAddress.direct());
+  }
+
+  private int tell(Explanation why, RuleBook book, Limits limits) {
+    for (Explanation.PassedOver rule : why.passedOver()) {
+      console.line("%s:%s: not this rule: %s".formatted(book.file(), rule.line(), rule.reason()));
+    }
+    RuleMatch match = why.match();
+    if (match == null) {
+      console.line("no rule is for it: nothing is charged");
+      return Exit.NO;
+    }
+    String nothing =
+        match.unlimited() ? ": unlimited" : match.charges().isEmpty() ? ": nothing" : "";
+    console.line("%s:%s: this rule%s".formatted(book.file(), match.line(), nothing));
+    try {
+      for (RuleCharge charge : match.charges()) {
+        console.line("  " + shown(charge, limits));
+      }
+    } catch (InvalidRequestException e) {
+      console.line("cannot be charged: " + e.getMessage());
+      return Exit.NO;
+    }
+    return Exit.DONE;
+  }
+
+  private String shown(RuleCharge charge, Limits limits) {
+    Transaction transaction = charge.transaction(limits);
+    Quota quota = transaction.quota();
+    return "%s %s (bucket %s), cost %s%s: %s"
+        .formatted(
+            charge.limit(),
+            SafeText.printable(transaction.id()),
+            SafeText.printable(transaction.bucketKey()),
+            charge.cost(hits),
+            charge.shadow() ? ", in shadow" : "",
+            quota == null
+                ? "not limited"
+                : "burst %s, then %s per %s%s"
+                    .formatted(
+                        quota.burst(),
+                        quota.count(),
+                        GoDuration.format(quota.period()),
+                        excess(charge, quota)));
+  }
+
+  private String excess(RuleCharge charge, Quota quota) {
+    return charge.cost(hits) <= quota.burst()
+        ? ""
+        : "; the cost is above the burst: " + charge.excess().name().toLowerCase(Locale.ROOT);
+  }
+}

@@ -1,0 +1,39 @@
+package dev.sluice.cli;
+
+import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Option;
+
+/** The option that names a rule book; the same for every command that reads one. */
+final class RulesOption {
+
+  @Option(
+      names = "--rules",
+      paramLabel = "FILE",
+      description =
+          "Which limits a descriptor or a request spends from, for proxies that name no limit.")
+  private @Nullable Path rules;
+
+  @Nullable Path file() {
+    return rules;
+  }
+
+  void set(Path file) {
+    this.rules = file;
+  }
+
+  /**
+   * The file, null if there is none.
+   *
+   * @throws InputException if it cannot be read, or there are no limits that its rules could name
+   */
+  @Nullable Path file(LimitFileOptions limits) {
+    if (rules != null) {
+      if (limits.limits() == null) {
+        throw new InputException("--rules requires --limits FILE: the rules name its limits");
+      }
+      InputFiles.require(rules);
+    }
+    return rules;
+  }
+}

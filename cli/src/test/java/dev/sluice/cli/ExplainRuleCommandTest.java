@@ -1,0 +1,114 @@
+package dev.sluice.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+final class ExplainRuleCommandTest {
+
+  @TempDir Path folder;
+
+  private String limits;
+  private String rules;
+
+  @BeforeEach
+  void write() throws IOException {
+    limits =
+        write(
+            "limits.yml",
+            """
+            ApiCallsPerKey: {burst: 10, count: 5, period: 1m}
+            LoginsPerIPAddress: {burst: 3, count: 3, period: 1h}
+            """);
+    rules =
+        write(
+            "rules.yml",
+            """
+            rules:
+              - {entries: [user: "svc-*"], unlimited: true}
+              - {entries: [user], limit: ApiCallsPerKey, id: "{user}", excess: debt}
+              - path: /login
+                methods: POST
+                limits:
+                  - {limit: LoginsPerIPAddress, id: "{ip}"}
+                  - {limit: ApiCallsPerKey, id: logins, cost: 2, shadow: true}
+              - {path: /api/**, limit: ApiCallsPerKey, id: "{header:X-Api-Key}"}
+            """);
+  }
+
+  private String write(String name, String text) throws IOException {
+    return Files.writeString(folder.resolve(name), text).toString();
+  }
+
+  private Cli explain(String... arguments) {
+    List<String> all =
+        new ArrayList<>(List.of("explain-rule", "--limits", limits, "--rules", rules));
+    all.addAll(List.of(arguments));
+    return Cli.run(all.toArray(String[]::new));
+  }
+
+  @Test
+  void request_isExplainedRuleByRule() {
+    Cli run = explain("POST", "/login?next=/", "--client", "192.0.2.7");
+    assertThat(run.out().replace(rules, "rules.yml"))
+        .isEqualTo(
+            """
+            rules.yml:2: not this rule: it is for descriptors, not requests
+            rules.yml:3: not this rule: it is for descriptors, not requests
+            rules.yml:4: this rule
+              LoginsPerIPAddress 192.0.2.7 (bucket 101:192.0.2.7), cost 1: burst 3, then 3 per 1h0m0s
+              ApiCallsPerKey logins (bucket shadow-104:logins), cost 2, in shadow: burst 10, then 5 per 1m0s
+            """);
+    assertThat(run.code()).isEqualTo(Exit.DONE);
+  }
+
+  @Test
+  void descriptor_isExplainedRuleByRule() {
+    Cli run = explain("--domain", "edge", "--entry", "user=alice", "--hits", "20");
+    assertThat(run.out().replace(rules, "rules.yml"))
+        .isEqualTo(
+            """
+            rules.yml:2: not this rule: it wants user = "svc-*" as entry 1, not "alice"
+            rules.yml:3: this rule
+              ApiCallsPerKey alice (bucket 104:alice), cost 20: burst 10, then 5 per 1m0s; the cost is above the burst: debt
+            """);
+    assertThat(explain("--entry", "user=svc-7").out())
+        .endsWith("rules.yml:2: this rule: unlimited\n");
+  }
+
+  @Test
+  void requestOfNoRule_isANo() {
+    Cli run = explain("GET", "/login");
+    assertThat(run.out())
+        .contains(":4: not this rule: it is for the method POST, not \"GET\"\n")
+        .endsWith("no rule is for it: nothing is charged\n");
+    assertThat(run.code()).isEqualTo(Exit.NO);
+  }
+
+  @Test
+  void requestThatLacksAValue_isANo() {
+    Cli run = explain("GET", "/api/x");
+    assertThat(run.out()).contains("cannot be charged: the request lacks the header X-Api-Key");
+    assertThat(run.code()).isEqualTo(Exit.NO);
+    assertThat(explain("GET", "/api/x", "--header", "X-Api-Key: k").out()).contains("104:k");
+  }
+
+  @Test
+  void wrongUse_saysWhatIsExpected() {
+    assertThat(Cli.run("explain-rule", "GET", "/").err()).contains("--rules FILE");
+    assertThat(Cli.run("explain-rule", "--rules", rules, "GET", "/").err())
+        .contains("--rules requires --limits FILE");
+    assertThat(explain().err()).contains("METHOD and TARGET");
+    assertThat(explain("GET", "/", "--entry", "a=b").err()).contains("one or the other");
+    assertThat(explain("--entry", "a").err()).contains("KEY=VALUE");
+    assertThat(explain("GET", "/", "--header", "x").err()).contains("Name: value");
+    assertThat(explain("--entry", "a=b", "--hits", "-1").code()).isEqualTo(Exit.BROKEN_INPUT);
+  }
+}

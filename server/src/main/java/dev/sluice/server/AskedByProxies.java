@@ -1,0 +1,19 @@
+package dev.sluice.server;
+
+import com.linecorp.armeria.server.ServiceRequestContext;
+
+/**
+ * A service that proxies ask about the requests of others. What such a request carries is the other
+ * one's: its body is neither read nor waited for, and where the proxy is trusted, its {@code Host}
+ * and {@code Origin} are no statement about this server.
+ */
+public interface AskedByProxies {
+
+  /**
+   * Whether a request comes from a proxy that is believed. Never blocks.
+   *
+   * @param context the request
+   * @return false for any other client
+   */
+  boolean isFromProxy(ServiceRequestContext context);
+}

@@ -1,0 +1,155 @@
+package dev.sluice.server.http;
+
+import com.linecorp.armeria.common.HttpRequest;
+import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.server.wire.WireException;
+import dev.sluice.web.ClientAddress;
+import dev.sluice.web.PlainRequest;
+import dev.sluice.web.WebRequest;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/*
+ * What a proxy says of a request stands in X-Forwarded-Method, -Host, -Uri and -For. No other header is looked at: nginx
+ * passes on whatever the client sent, so a second name for the same thing would be the client's to choose wherever the
+ * proxy sets the first. A proxy with another way, Envoy, writes the original path behind ours.
+ */
+/** A request that a proxy asks about. For one request; not thread-safe. */
+final class AskedRequest implements WebRequest {
+
+  private static final String METHOD = "X-Forwarded-Method";
+  private static final String URI = "X-Forwarded-Uri";
+  private static final String HOST = "X-Forwarded-Host";
+  private static final String BEHIND = ForwardAuthResource.PATH + "/";
+
+  private final HttpRequest request;
+  private final String peer;
+  private final boolean trusted;
+  private final @Nullable String pathBehind;
+  private @Nullable PlainRequest target;
+  private @Nullable PlainRequest client;
+
+  private AskedRequest(
+      HttpRequest request, String peer, boolean trusted, @Nullable String pathBehind) {
+    this.request = request;
+    this.peer = peer;
+    this.trusted = trusted;
+    this.pathBehind = pathBehind;
+  }
+
+  static AskedRequest of(ServiceRequestContext context, HttpRequest request, ClientAddress client) {
+    String raw = request.path();
+    boolean behind = raw.startsWith(BEHIND);
+    String peer = peerOf(context);
+    return new AskedRequest(
+        request,
+        peer,
+        client.trusts(peer),
+        behind ? raw.substring(ForwardAuthResource.PATH.length()) : null);
+  }
+
+  /** The address that opened the connection. */
+  static String peerOf(ServiceRequestContext context) {
+    return context.remoteAddress().getAddress().getHostAddress();
+  }
+
+  /** Whether the path behind ours is the original one; then the query is the client's. */
+  boolean isPathBehind() {
+    return pathBehind != null;
+  }
+
+  /**
+   * Method and target of the original request.
+   *
+   * @throws WireException if the proxy is not believed, or does not say what they were
+   */
+  private PlainRequest target() {
+    PlainRequest known = target;
+    if (known == null) {
+      if (!trusted) {
+        throw new WireException(
+            null,
+            "found the peer %s, expected a trusted proxy: start the server with --trusted-proxies %s"
+                .formatted(peer, peer));
+      }
+      known =
+          (pathBehind != null
+                  ? WebRequest.builder(request.method().name(), pathBehind)
+                  : WebRequest.builder(said(METHOD), said(URI)))
+              .build();
+      target = known;
+    }
+    return known;
+  }
+
+  private String said(String header) {
+    List<String> values = request.headers().getAll(header);
+    if (values.size() != 1 || values.get(0).isEmpty()) {
+      throw new WireException(
+          null,
+          "found the header %s %s times, expected it once: the proxy must set it"
+              .formatted(header, values.size()));
+    }
+    return values.get(0);
+  }
+
+  /** The headers that the proxy sent, with the host that the client asked for. */
+  private PlainRequest client() {
+    PlainRequest known = client;
+    if (known == null) {
+      PlainRequest.Builder headers = WebRequest.builder("GET", "/").peer(peer);
+      request
+          .headers()
+          .forEach(
+              (name, value) -> {
+                String text = name.toString();
+                if (!text.startsWith(":") && !text.equals("host")) {
+                  headers.header(text, value);
+                }
+              });
+      List<String> hosts = trusted ? request.headers().getAll(HOST) : List.of();
+      String authority = request.authority();
+      for (String host : hosts.isEmpty() && authority != null ? List.of(authority) : hosts) {
+        headers.header("Host", host);
+      }
+      known = headers.build();
+      client = known;
+    }
+    return known;
+  }
+
+  @Override
+  public String method() {
+    return target().method();
+  }
+
+  @Override
+  public String path() {
+    return target().path();
+  }
+
+  @Override
+  public @Nullable String query() {
+    return target().query();
+  }
+
+  @Override
+  public List<String> headers(String name) {
+    return client().headers(name);
+  }
+
+  @Override
+  public List<String> cookies(String name) {
+    return client().cookies(name);
+  }
+
+  @Override
+  public @Nullable String peer() {
+    return peer;
+  }
+
+  @Override
+  public @Nullable String user() {
+    return null;
+  }
+}

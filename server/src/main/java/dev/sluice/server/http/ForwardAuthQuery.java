@@ -1,0 +1,209 @@
+package dev.sluice.server.http;
+
+import dev.sluice.server.rules.RequestKey;
+import dev.sluice.server.wire.WireException;
+import dev.sluice.text.SafeText;
+import dev.sluice.text.Suggestion;
+import dev.sluice.web.HeaderProfile;
+import dev.sluice.web.VaryBy;
+import java.net.URLDecoder;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the configuration of a proxy asks for: the query of its request. Immutable.
+ *
+ * @param limits the limits that it names; empty to let rules or headers say it
+ * @param by where the limits come from if it names none; null for rules if there are any
+ * @param cost what each limit of a header costs
+ * @param deny403 whether every refusal is a 403, for proxies that take another status for a failure
+ * @param dry whether nothing is spent
+ * @param headers which headers tell the decision
+ */
+record ForwardAuthQuery(
+    List<Wanted> limits,
+    @Nullable By by,
+    @Nullable Cost cost,
+    boolean deny403,
+    boolean dry,
+    HeaderProfile headers) {
+
+  static final ForwardAuthQuery NONE =
+      new ForwardAuthQuery(List.of(), null, null, false, false, HeaderProfile.IETF);
+
+  private static final List<String> KNOWN =
+      List.of("limit", "id", "key", "cost", "by", "deny", "dry", "headers");
+  private static final Set<String> REPEATED = Set.of("limit", "id", "key", "cost");
+  private static final String HEADER = "header:";
+
+  /** Where limits and ids come from. */
+  enum By {
+    RULES,
+    HEADER
+  }
+
+  /**
+   * One limit.
+   *
+   * @param id null if a key or a header says it
+   * @param key what of the original request is the id; null if the id is given
+   */
+  record Wanted(String limit, @Nullable String id, @Nullable VaryBy key, @Nullable Cost cost) {}
+
+  /**
+   * A cost.
+   *
+   * @param tokens used where no header is named
+   * @param header the header that says it, null for none
+   */
+  record Cost(long tokens, @Nullable String header) {}
+
+  /**
+   * Reads a query. Only "&" separates parameters: a proxy may put a value of the client's in.
+   *
+   * @param query as the proxy sent it, null for none
+   * @throws WireException if it has a mistake
+   */
+  static ForwardAuthQuery parse(@Nullable String query) {
+    Reading reading = new Reading();
+    for (String pair : query == null || query.isEmpty() ? new String[0] : query.split("&", -1)) {
+      int equals = pair.indexOf('=');
+      String name = decoded(equals < 0 ? pair : pair.substring(0, equals), "query");
+      if (!KNOWN.contains(name)) {
+        throw new WireException(
+            null,
+            "found the unknown query parameter %s, expected %s%s"
+                .formatted(
+                    SafeText.quote(name),
+                    String.join(", ", KNOWN),
+                    Suggestion.didYouMean(name, KNOWN)));
+      }
+      reading.take(name, equals < 0 ? "" : decoded(pair.substring(equals + 1), name));
+    }
+    return reading.done();
+  }
+
+  private static String decoded(String text, String field) {
+    try {
+      String decoded = URLDecoder.decode(text, StandardCharsets.UTF_8);
+      if (decoded.indexOf('\uFFFD') < 0) {
+        return decoded;
+      }
+    } catch (IllegalArgumentException e) {
+      // Falls through to the message that both share.
+    }
+    throw new WireException(field, "found no percent-encoded UTF-8, expected the value in it");
+  }
+
+  /** Collects parameters in their order: those behind a limit belong to it. */
+  private static final class Reading {
+    private final List<Wanted> limits = new ArrayList<>();
+    private final Set<String> seen = new HashSet<>();
+    private @Nullable String limit;
+    private @Nullable String id;
+    private @Nullable VaryBy key;
+    private @Nullable Cost cost;
+    private @Nullable By by;
+    private boolean deny403;
+    private boolean dry;
+    private HeaderProfile headers = HeaderProfile.IETF;
+
+    void take(String name, String value) {
+      if (name.equals("limit")) {
+        endLimit();
+        if (limits.isEmpty() && cost != null) {
+          throw new WireException("cost", "found the cost before its limit, expected it behind");
+        }
+        REPEATED.forEach(seen::remove);
+        limit = value;
+        return;
+      }
+      if (!seen.add(name)) {
+        throw new WireException(
+            name,
+            "found the query parameter twice, expected it once"
+                + (REPEATED.contains(name) ? " for each limit" : ""));
+      }
+      switch (name) {
+        case "id" -> id = value;
+        case "key" -> key = key(value);
+        case "cost" -> cost = cost(value);
+        case "by" -> by = choice(name, value, By.RULES, "rules", By.HEADER, "header");
+        case "deny" -> deny403 = choice(name, value, false, "429", true, "403");
+        case "dry" -> dry = choice(name, value, false, "false", true, "true");
+        default -> headers = AnswerForm.headers(value);
+      }
+    }
+
+    private static VaryBy key(String word) {
+      try {
+        VaryBy key = RequestKey.parse(word);
+        if (key.pathVariable() == null) {
+          return key;
+        }
+      } catch (IllegalArgumentException e) {
+        throw new WireException("key", String.valueOf(e.getMessage()));
+      }
+      throw new WireException(
+          "key", "found a variable of a path, expected another key: only rules have path patterns");
+    }
+
+    private static Cost cost(String value) {
+      if (value.startsWith(HEADER) && value.length() > HEADER.length()) {
+        return new Cost(1, value.substring(HEADER.length()));
+      }
+      if (!value.matches("[0-9]{1,18}")) {
+        throw new WireException(
+            "cost",
+            "found no whole number, expected one, or header:NAME for a header that says it");
+      }
+      return new Cost(Long.parseLong(value), null);
+    }
+
+    private static <T> T choice(
+        String name, String value, T first, String firstWord, T second, String secondWord) {
+      if (value.equals(firstWord)) {
+        return first;
+      }
+      if (value.equals(secondWord)) {
+        return second;
+      }
+      throw new WireException(
+          name, "found another value, expected %s or %s".formatted(firstWord, secondWord));
+    }
+
+    private void endLimit() {
+      String name = limit;
+      if (name != null) {
+        if (id != null && key != null) {
+          throw new WireException(
+              "key", "found an id and a key of one limit, expected one of them");
+        }
+        limits.add(new Wanted(name, id, key, cost));
+        id = null;
+        key = null;
+        cost = null;
+      }
+    }
+
+    ForwardAuthQuery done() {
+      endLimit();
+      limit = null;
+      if (id != null || key != null) {
+        throw new WireException(
+            id != null ? "id" : "key", "found it without a limit, expected it behind its limit");
+      }
+      if (!limits.isEmpty() && by != null) {
+        throw new WireException("by", "found it beside a limit, expected one or the other");
+      }
+      if (by == By.RULES && cost != null) {
+        throw new WireException("cost", "found a cost beside rules, which have costs of their own");
+      }
+      return new ForwardAuthQuery(List.copyOf(limits), by, cost, deny403, dry, headers);
+    }
+  }
+}

@@ -1,0 +1,303 @@
+package dev.sluice.server.http;
+
+import com.linecorp.armeria.common.AggregatedHttpResponse;
+import com.linecorp.armeria.common.HttpData;
+import com.linecorp.armeria.common.HttpHeaderNames;
+import com.linecorp.armeria.common.HttpRequest;
+import com.linecorp.armeria.common.HttpResponse;
+import com.linecorp.armeria.common.HttpStatus;
+import com.linecorp.armeria.common.ResponseHeaders;
+import com.linecorp.armeria.common.ResponseHeadersBuilder;
+import com.linecorp.armeria.common.util.Exceptions;
+import com.linecorp.armeria.server.HttpService;
+import com.linecorp.armeria.server.Route;
+import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.AsyncLimiter;
+import dev.sluice.Decision;
+import dev.sluice.Limiter;
+import dev.sluice.Transaction;
+import dev.sluice.limit.Limits;
+import dev.sluice.limit.MissingDefault;
+import dev.sluice.server.AskedByProxies;
+import dev.sluice.server.FailureLog;
+import dev.sluice.server.http.ForwardAuthQuery.By;
+import dev.sluice.server.http.ForwardAuthQuery.Cost;
+import dev.sluice.server.http.ForwardAuthQuery.Wanted;
+import dev.sluice.server.rules.RuleBook;
+import dev.sluice.server.rules.RuleMatch;
+import dev.sluice.server.wire.WireException;
+import dev.sluice.server.wire.WireRequest;
+import dev.sluice.server.wire.WireTransaction;
+import dev.sluice.store.StoreException;
+import dev.sluice.web.ClientAddress;
+import dev.sluice.web.HeaderProfile;
+import dev.sluice.web.Refusal;
+import dev.sluice.web.RequestFacts;
+import dev.sluice.web.UnusableRequestException;
+import dev.sluice.web.VaryBy;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
+
+/*
+ * Where the limits come from, in this order: the query, which the proxy's configuration fixes; the rule book; a header.
+ * A header comes last, and only where there are no rules: most proxies pass on the headers that the client sent, and a
+ * client must not choose its limit.
+ */
+/**
+ * {@code ANY /v1/forward-auth}: may the request pass that a proxy holds? Thread-safe; runs on event
+ * loops, so nothing in it may block.
+ */
+final class ForwardAuthResource implements HttpService, AskedByProxies {
+
+  static final String PATH = "/v1/forward-auth";
+
+  private static final String KEY_HEADER = "RateLimit-Key";
+  private static final String ID_HEADER = "RateLimit-Id";
+  private static final String STATUS_HEADER = "X-RateLimit-Status";
+  private static final String DEGRADED_HEADER = "RateLimit-Degraded";
+
+  private final Limiter limiter;
+  private final AsyncLimiter async;
+  private final MissingDefault onMissing;
+  private final ClientAddress clientAddress;
+
+  ForwardAuthResource(Limiter limiter, MissingDefault onMissing, ClientAddress clientAddress) {
+    this.limiter = limiter;
+    this.async = limiter.async();
+    this.onMissing = onMissing;
+    this.clientAddress = clientAddress;
+  }
+
+  /** What a request is charged. */
+  private record Charges(List<Transaction> together, List<Transaction> trials) {
+    static final Charges NONE = new Charges(List.of(), List.of());
+  }
+
+  @Override
+  public boolean isFromProxy(ServiceRequestContext context) {
+    return clientAddress.trusts(AskedRequest.peerOf(context));
+  }
+
+  /** Never, as for all resources: the library keeps a path as it was first spelled. */
+  @Override
+  public boolean shouldCachePath(String path, @Nullable String query, Route route) {
+    return false;
+  }
+
+  @Override
+  public HttpResponse serve(ServiceRequestContext context, HttpRequest request) {
+    AskedRequest asked = AskedRequest.of(context, request, clientAddress);
+    ForwardAuthQuery query;
+    try {
+      query =
+          asked.isPathBehind() ? ForwardAuthQuery.NONE : ForwardAuthQuery.parse(context.query());
+    } catch (WireException e) {
+      return Failures.answer(e).toHttpResponse();
+    }
+    return HttpResponse.of(
+        decided(asked, query)
+            .handle(
+                (answer, failure) ->
+                    (failure == null ? answer : failed(failure, query)).toHttpResponse()));
+  }
+
+  private CompletionStage<AggregatedHttpResponse> decided(
+      AskedRequest asked, ForwardAuthQuery query) {
+    try {
+      Limits limits = limiter.limits().get();
+      Charges charges = charges(asked, query, limits);
+      return spend(charges.together, query.dry())
+          .thenCompose(decision -> answered(decision, charges.trials, query));
+    } catch (RuntimeException e) {
+      return CompletableFuture.failedFuture(e);
+    }
+  }
+
+  private Charges charges(AskedRequest asked, ForwardAuthQuery query, Limits limits) {
+    if (!query.limits().isEmpty()) {
+      return named(asked, query.limits(), limits);
+    }
+    RuleBook book = RuleBook.of(limits);
+    By by = query.by();
+    boolean rules = by == null ? book.hasRequestRules() : by == By.RULES;
+    if (!rules && !asked.isPathBehind()) {
+      return ofHeader(asked, query, limits);
+    }
+    if (!book.hasRequestRules()) {
+      throw new WireException(
+          "limit", "found neither a limit nor a rule book with rules for requests, expected one");
+    }
+    Optional<RuleMatch> match = book.match(asked, clientAddress);
+    return match.isEmpty()
+        ? Charges.NONE
+        : new Charges(match.get().enforced(limits, 1), match.get().trials(limits, 1));
+  }
+
+  /** Limits of the query, with their ids from there, from the original request, or a header. */
+  private Charges named(AskedRequest asked, List<Wanted> wanted, Limits limits) {
+    List<WireTransaction> wires = new ArrayList<>(wanted.size());
+    RequestFacts facts = null;
+    for (Wanted one : wanted) {
+      VaryBy key = one.key();
+      String id = one.id();
+      if (key != null) {
+        facts = facts == null ? new RequestFacts(asked, clientAddress) : facts;
+        id = key.value(facts, Map.of());
+        if (id == null) {
+          continue; // skips the limit, as an IPv4 address does one on IPv6 ranges
+        }
+      } else if (id == null) {
+        id = only(asked, ID_HEADER);
+      }
+      wires.add(new WireTransaction(one.limit(), id, cost(asked, one.cost()), null));
+    }
+    return looked(wires, limits);
+  }
+
+  /** Limits and ids of a header, a line each: {@code PerIp:192.0.2.7}. */
+  private Charges ofHeader(AskedRequest asked, ForwardAuthQuery query, Limits limits) {
+    List<String> keys = asked.headers(KEY_HEADER);
+    if (keys.isEmpty()) {
+      throw new WireException(
+          "limit",
+          "found neither a limit in the query, nor rules for requests, nor the header %s, expected one"
+              .formatted(KEY_HEADER));
+    }
+    List<WireTransaction> wires = new ArrayList<>(keys.size());
+    for (String key : keys) {
+      int colon = key.indexOf(':');
+      if (colon < 1) {
+        throw new UnusableRequestException(
+            "found the header %s without a \":\", expected LIMIT:ID".formatted(KEY_HEADER));
+      }
+      Long cost = cost(asked, query.cost());
+      wires.add(new WireTransaction(key.substring(0, colon), key.substring(colon + 1), cost, null));
+    }
+    return looked(wires, limits);
+  }
+
+  private Charges looked(List<WireTransaction> wires, Limits limits) {
+    if (wires.isEmpty()) {
+      return Charges.NONE;
+    }
+    WireRequest request =
+        wires.size() == 1 ? WireRequest.of(wires.get(0)) : WireRequest.ofBatch(wires);
+    return new Charges(request.toTransactions(limits, onMissing), List.of());
+  }
+
+  private static @Nullable Long cost(AskedRequest asked, @Nullable Cost cost) {
+    if (cost == null) {
+      return null;
+    }
+    String header = cost.header();
+    if (header == null || asked.headers(header).isEmpty()) {
+      return cost.tokens();
+    }
+    String said = only(asked, header);
+    if (!said.matches("[0-9]{1,18}")) {
+      throw new UnusableRequestException(
+          "found no whole number in the header %s, expected one, the cost".formatted(header));
+    }
+    return Long.valueOf(said);
+  }
+
+  private static String only(AskedRequest asked, String header) {
+    List<String> values = asked.headers(header);
+    if (values.size() != 1) {
+      throw new UnusableRequestException(
+          "found the header %s %s times, expected it once".formatted(header, values.size()));
+    }
+    return values.get(0);
+  }
+
+  private CompletionStage<Optional<Decision>> spend(List<Transaction> transactions, boolean dry) {
+    if (transactions.isEmpty()) {
+      return CompletableFuture.completedFuture(Optional.empty());
+    }
+    return (dry ? async.check(transactions) : async.spend(transactions)).thenApply(Optional::of);
+  }
+
+  private CompletionStage<AggregatedHttpResponse> answered(
+      Optional<Decision> decision, List<Transaction> trials, ForwardAuthQuery query) {
+    if (decision.isPresent() && decision.get().denied()) {
+      Refusal refusal = Refusal.denied(decision.get(), query.headers());
+      return CompletableFuture.completedFuture(refused(refusal, query));
+    }
+    AggregatedHttpResponse answer = allowed(decision, query.headers());
+    CompletableFuture<?>[] asked =
+        trials.stream()
+            .map(trial -> tried(trial, query.dry()))
+            .toArray(CompletableFuture<?>[]::new);
+    return CompletableFuture.allOf(asked).thenApply(done -> answer);
+  }
+
+  /** Nothing that goes wrong in a trial concerns the client. */
+  private CompletableFuture<?> tried(Transaction trial, boolean dry) {
+    return spend(List.of(trial), dry)
+        .toCompletableFuture()
+        .exceptionally(
+            failure -> {
+              Throwable cause = Exceptions.peel(failure);
+              String unused =
+                  cause instanceof StoreException store
+                      ? FailureLog.undecided(String.valueOf(store.getMessage()))
+                      : FailureLog.internal(cause);
+              return Optional.empty();
+            });
+  }
+
+  private static AggregatedHttpResponse allowed(
+      Optional<Decision> decision, HeaderProfile profile) {
+    ResponseHeadersBuilder headers = headers(HttpStatus.OK);
+    if (decision.isPresent() && decision.get().degraded()) {
+      headers.set(DEGRADED_HEADER, "true"); // nobody knows what is left
+    } else {
+      decision.ifPresent(made -> profile.headers(made).forEach(headers::set));
+    }
+    return AggregatedHttpResponse.of(headers.build());
+  }
+
+  private static AggregatedHttpResponse refused(Refusal refusal, ForwardAuthQuery query) {
+    ResponseHeadersBuilder headers = headers(HttpStatus.valueOf(refusal.status()));
+    refusal.headers().forEach(headers::set);
+    return inTheFormOf(
+        query, AggregatedHttpResponse.of(headers.build(), HttpData.ofUtf8(refusal.body())));
+  }
+
+  private static ResponseHeadersBuilder headers(HttpStatus status) {
+    return ResponseHeaders.builder(status)
+        .set(HttpHeaderNames.CACHE_CONTROL, "no-store")
+        .set(HttpHeaderNames.X_CONTENT_TYPE_OPTIONS, "nosniff");
+  }
+
+  private static AggregatedHttpResponse failed(Throwable failure, ForwardAuthQuery query) {
+    Throwable cause = Exceptions.peel(failure);
+    return cause instanceof UnusableRequestException unusable
+        ? refused(Refusal.unusable(unusable), query)
+        : inTheFormOf(query, Failures.answer(cause));
+  }
+
+  /** Refusals as a 403, for nginx. What only the operator can mend stays as it is. */
+  private static AggregatedHttpResponse inTheFormOf(
+      ForwardAuthQuery query, AggregatedHttpResponse answer) {
+    HttpStatus status = answer.status();
+    boolean isClients =
+        status.equals(HttpStatus.TOO_MANY_REQUESTS)
+            || status.equals(HttpStatus.BAD_REQUEST)
+            || status.equals(HttpStatus.SERVICE_UNAVAILABLE);
+    if (!query.deny403() || !isClients) {
+      return answer;
+    }
+    ResponseHeaders headers =
+        answer.headers().toBuilder()
+            .status(HttpStatus.FORBIDDEN)
+            .set(STATUS_HEADER, status.codeAsText())
+            .build();
+    return AggregatedHttpResponse.of(headers, answer.content());
+  }
+}

@@ -1,0 +1,506 @@
+package dev.sluice.server.http;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.FailureRule;
+import dev.sluice.Limiter;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.Limits;
+import dev.sluice.limit.MissingDefault;
+import dev.sluice.server.HostPort;
+import dev.sluice.server.SluiceServer;
+import dev.sluice.server.rules.RuleBook;
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Reading;
+import dev.sluice.store.StoreException;
+import dev.sluice.testkit.ManualTime;
+import dev.sluice.web.ClientAddress;
+import dev.sluice.web.ProxyHeader;
+import dev.sluice.yaml.LimitFiles;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The door for proxies, with the requests that they send. */
+final class ForwardAuthTest {
+
+  private static final String LIMITS =
+      """
+      LoginsPerIPAddress: {burst: 2, count: 2, period: 1m}
+      ApiCallsPerKey: {burst: 3, count: 3, period: 1m}
+      SignUpsPerIPv6Range: {burst: 1, count: 1, period: 1m}
+      """;
+  private static final String RULES =
+      """
+      rules:
+        - {path: /health, unlimited: true}
+        - path: /login
+          methods: POST
+          limits:
+            - {limit: LoginsPerIPAddress, id: "{ip}"}
+            - {limit: ApiCallsPerKey, id: tried, shadow: true, cost: 3}
+        - {path: "/orders/{account}/**", host: shop.test, limit: ApiCallsPerKey, id: "{path:account}"}
+        - {path: /keyed, limit: ApiCallsPerKey, id: "{header:X-Api-Key}"}
+      """;
+  private static final HttpClient CLIENT =
+      HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+
+  private final BucketStore memory = BucketStore.inMemory(new ManualTime());
+  private final AtomicBoolean broken = new AtomicBoolean();
+  private final BucketStore store = this::charge;
+
+  @TempDir Path folder;
+
+  private SluiceServer server;
+
+  private List<Reading> charge(List<Charge> charges) {
+    if (broken.get()) {
+      throw new StoreException("the store is broken, as the test wants");
+    }
+    return memory.charge(charges);
+  }
+
+  @AfterEach
+  void stop() {
+    var unused = CompletableFuture.runAsync(server::close); // its acceptor takes two seconds
+  }
+
+  private void start(FailureRule onFailure, ClientAddress client, boolean rules)
+      throws IOException {
+    LimitFiles.Builder files =
+        LimitFiles.builder()
+            .catalogue(Catalogue.samples())
+            .defaults(Files.writeString(folder.resolve("limits.yml"), LIMITS));
+    if (rules) {
+      files.companion(Files.writeString(folder.resolve("rules.yml"), RULES), RuleBook.reader());
+    }
+    start(files.build().load(), onFailure, client);
+  }
+
+  private void start(Limits limits, FailureRule onFailure, ClientAddress client) {
+    Limiter limiter =
+        Limiter.builder(new CurrentLimits(limits), store).onFailure(onFailure).build();
+    server =
+        SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
+            .part(new HttpPart(limiter, store))
+            .part(new ForwardAuthPart(limiter, MissingDefault.REFUSE, client))
+            .start();
+  }
+
+  private void start() throws IOException {
+    start(FailureRule.fail(), behindLoopback(), false);
+  }
+
+  private void startWithRules() throws IOException {
+    start(FailureRule.fail(), behindLoopback(), true);
+  }
+
+  private static ClientAddress behindLoopback() {
+    return ClientAddress.behind(ProxyHeader.X_FORWARDED_FOR, "127.0.0.0/8");
+  }
+
+  private HttpResponse<String> send(String method, String path, String... headers) {
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder(
+                URI.create(
+                    "http://" + HostPort.format(server.address()) + "/v1/forward-auth" + path))
+            .timeout(Duration.ofSeconds(20))
+            .method(method, BodyPublishers.noBody());
+    if (headers.length > 0) {
+      request.headers(headers);
+    }
+    try {
+      return CLIENT.send(request.build(), BodyHandlers.ofString());
+    } catch (IOException | InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  @CanIgnoreReturnValue
+  private HttpResponse<String> get(String path, String... headers) {
+    return send("GET", path, headers);
+  }
+
+  /** What a proxy says of a request of a client at 192.0.2.7. */
+  private HttpResponse<String> asked(String method, String uri, String... more) {
+    String[] all = new String[more.length + 8];
+    System.arraycopy(
+        new String[] {
+          "X-Forwarded-Method",
+          method,
+          "X-Forwarded-Uri",
+          uri,
+          "X-Forwarded-Host",
+          "shop.test",
+          "X-Forwarded-For",
+          "203.0.113.9, 192.0.2.7"
+        },
+        0,
+        all,
+        0,
+        8);
+    System.arraycopy(more, 0, all, 8, more.length);
+    return get("", all);
+  }
+
+  private static String header(HttpResponse<?> answer, String name) {
+    return answer.headers().firstValue(name).orElse("");
+  }
+
+  @Test
+  void limitOfTheQuery_isSpentAndDenied_withTheHeadersOfBoth() throws IOException {
+    start();
+    HttpResponse<String> first = get("?limit=LoginsPerIPAddress&id=192.0.2.7");
+    assertThat(first.statusCode()).isEqualTo(200);
+    assertThat(first.body()).isEmpty();
+    assertThat(header(first, "RateLimit")).isEqualTo("\"LoginsPerIPAddress\";r=1");
+    assertThat(header(first, "RateLimit-Policy")).isEqualTo("\"LoginsPerIPAddress\";q=2;w=60");
+    assertThat(header(first, "Cache-Control")).isEqualTo("no-store");
+    assertThat(header(first, "Retry-After")).isEmpty();
+    assertThat(get("?limit=LoginsPerIPAddress&id=192.0.2.7").statusCode()).isEqualTo(200);
+
+    HttpResponse<String> third = get("?limit=LoginsPerIPAddress&id=192.0.2.7");
+    assertThat(third.statusCode()).isEqualTo(429);
+    int retryAfter = Integer.parseInt(header(third, "Retry-After")); // with jitter
+    assertThat(retryAfter).isBetween(30, 31);
+    assertThat(header(third, "RateLimit")).startsWith("\"LoginsPerIPAddress\";r=0;t=3");
+    assertThat(header(third, "Content-Type")).isEqualTo("application/problem+json");
+    assertThat(header(third, "Cache-Control")).isEqualTo("no-store");
+    JsonNode problem = TestServer.json(third);
+    assertThat(problem.get("status").intValue()).isEqualTo(429);
+    assertThat(problem.get("violated-policies").get(0).textValue()).isEqualTo("LoginsPerIPAddress");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+  void everyMethod_spends(String method) throws IOException {
+    start();
+    String bucket = "?limit=ApiCallsPerKey&id=m&cost=3";
+    HttpResponse<String> first = send(method, bucket);
+    assertThat(first.statusCode()).isEqualTo(200);
+    assertThat(first.body()).isEmpty();
+    assertThat(send(method, bucket).statusCode()).isEqualTo(429);
+  }
+
+  @Test
+  void dry_spendsNothing() throws IOException {
+    start();
+    String bucket = "?limit=ApiCallsPerKey&id=d&cost=3";
+    assertThat(get(bucket + "&dry=true").statusCode()).isEqualTo(200);
+    assertThat(get(bucket + "&dry=true").statusCode()).isEqualTo(200);
+    assertThat(get(bucket).statusCode()).isEqualTo(200);
+    assertThat(get(bucket + "&dry=true").statusCode()).isEqualTo(429);
+  }
+
+  @Test
+  void severalLimits_areSpentTogetherOrNotAtAll() throws IOException {
+    start();
+    String both = "?limit=LoginsPerIPAddress&key=ip&limit=ApiCallsPerKey&id=both&cost=2";
+    assertThat(get(both).statusCode()).isEqualTo(200);
+    HttpResponse<String> second = get(both);
+    assertThat(second.statusCode()).isEqualTo(429);
+    assertThat(header(second, "RateLimit")).contains("\"ApiCallsPerKey\";r=1;t=");
+    assertThat(header(get("?limit=LoginsPerIPAddress&id=127.0.0.1&cost=0"), "RateLimit"))
+        .isEqualTo("\"LoginsPerIPAddress\";r=1");
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "ip | X-Forwarded-For | 192.0.2.9, 127.0.0.5 | LoginsPerIPAddress | 192.0.2.9",
+        "ip/64 | X-Forwarded-For | 2001:db8::1 | SignUpsPerIPv6Range | 2001:db8::/64",
+        "header:X-Api-Key | X-Api-Key | k1 | ApiCallsPerKey | k1",
+        "cookie:s | Cookie | a=b; s=k2 | ApiCallsPerKey | k2",
+        "host | X-Forwarded-Host | Shop.test:443 | ApiCallsPerKey | shop.test",
+        "header:X-None%7Canonymous | X-Api-Key | k1 | ApiCallsPerKey | anonymous",
+      })
+  void key_isTakenFromTheOriginalRequest(
+      String key, String header, String value, String limit, String id) throws IOException {
+    start();
+    get("?limit=" + limit + "&key=" + key, header, value);
+    String left = header(get("?limit=" + limit + "&cost=0&id=" + id), "RateLimit");
+    assertThat(left)
+        .isIn(
+            "\"LoginsPerIPAddress\";r=1", "\"ApiCallsPerKey\";r=2", "\"SignUpsPerIPv6Range\";r=0");
+  }
+
+  @Test
+  void keysThatNeedTheTarget_takeItFromTheProxy() throws IOException {
+    start();
+    String keyed = "?limit=ApiCallsPerKey&key=query:user";
+    assertThat(get(keyed, "X-Forwarded-Method", "GET", "X-Forwarded-Uri", "/a?user=u").statusCode())
+        .isEqualTo(200);
+    assertThat(header(get("?limit=ApiCallsPerKey&id=u&cost=0"), "RateLimit"))
+        .isEqualTo("\"ApiCallsPerKey\";r=2");
+    HttpResponse<String> silent = get(keyed);
+    assertThat(silent.statusCode()).isEqualTo(400);
+    assertThat(silent.body()).contains("X-Forwarded-Method", "the proxy must set it");
+  }
+
+  @Test
+  void ipv4Client_skipsALimitOnIpv6Ranges() throws IOException {
+    start();
+    for (int i = 0; i < 3; i++) {
+      HttpResponse<String> answer =
+          get("?limit=SignUpsPerIPv6Range&key=ip/64", "X-Forwarded-For", "192.0.2.9");
+      assertThat(answer.statusCode()).isEqualTo(200);
+      assertThat(header(answer, "RateLimit")).isEmpty();
+    }
+  }
+
+  @Test
+  void idAndCost_areTakenFromHeadersThatTheProxySets() throws IOException {
+    start();
+    String keyed = "?limit=ApiCallsPerKey&cost=header:X-Cost";
+    assertThat(get(keyed, "RateLimit-Id", "h", "X-Cost", "2").statusCode()).isEqualTo(200);
+    assertThat(get(keyed, "RateLimit-Id", "h", "X-Cost", "2").statusCode()).isEqualTo(429);
+    assertThat(get(keyed, "RateLimit-Id", "h").statusCode()).isEqualTo(200);
+    assertThat(get(keyed).statusCode()).isEqualTo(400);
+    assertThat(get(keyed, "RateLimit-Id", "h", "X-Cost", "-1").statusCode()).isEqualTo(400);
+  }
+
+  @Test
+  void limitAndId_areTakenFromAHeader_aLineEach() throws IOException {
+    start();
+    HttpResponse<String> both =
+        get(
+            "",
+            "RateLimit-Key",
+            "LoginsPerIPAddress:2001:db8::1",
+            "RateLimit-Key",
+            "ApiCallsPerKey:k");
+    assertThat(both.statusCode()).isEqualTo(200);
+    assertThat(header(both, "RateLimit"))
+        .isEqualTo("\"LoginsPerIPAddress\";r=1, \"ApiCallsPerKey\";r=2");
+    assertThat(get("?cost=3", "RateLimit-Key", "ApiCallsPerKey:k").statusCode()).isEqualTo(429);
+    assertThat(get("", "RateLimit-Key", "ApiCallsPerKey").statusCode()).isEqualTo(400);
+    assertThat(get("").body()).contains("neither a limit in the query");
+    assertThat(get("", "RateLimit-Key", "Nope:k").statusCode()).isEqualTo(404);
+  }
+
+  @Test
+  void rules_chargeTheOriginalRequest() throws IOException {
+    startWithRules();
+    assertThat(asked("POST", "/login?next=/").statusCode()).isEqualTo(200);
+    assertThat(asked("POST", "//login/").statusCode()).isEqualTo(200);
+    HttpResponse<String> third = asked("POST", "/%6cogin");
+    assertThat(third.statusCode()).isEqualTo(429);
+    assertThat(header(third, "RateLimit")).startsWith("\"LoginsPerIPAddress\";r=0;t=");
+    assertThat(asked("GET", "/login").statusCode()).isEqualTo(200);
+    HttpResponse<String> health = asked("GET", "/health");
+    assertThat(health.statusCode()).isEqualTo(200);
+    assertThat(header(health, "RateLimit")).isEmpty();
+    assertThat(header(asked("GET", "/orders/7/items"), "RateLimit"))
+        .isEqualTo("\"ApiCallsPerKey\";r=2");
+  }
+
+  @Test
+  void trialInShadow_deniesNobodyAndShowsNowhere() throws IOException {
+    startWithRules();
+    for (int i = 0; i < 2; i++) {
+      HttpResponse<String> answer = asked("POST", "/login"); // the second is over the trial's limit
+      assertThat(answer.statusCode()).isEqualTo(200);
+      assertThat(header(answer, "RateLimit")).doesNotContain("ApiCallsPerKey");
+    }
+    HttpResponse<String> inForce = get("?limit=ApiCallsPerKey&id=tried&cost=3");
+    assertThat(inForce.statusCode()).isEqualTo(200);
+  }
+
+  @Test
+  void clientThatSendsTheHeaderOfLimits_doesNotGetAroundTheRules() throws IOException {
+    startWithRules();
+    for (int status : new int[] {200, 200, 429}) {
+      assertThat(asked("POST", "/login", "RateLimit-Key", "ApiCallsPerKey:mine").statusCode())
+          .isEqualTo(status);
+    }
+    assertThat(get("?by=header", "RateLimit-Key", "ApiCallsPerKey:mine").statusCode())
+        .isEqualTo(200);
+  }
+
+  @Test
+  void pathBehindOurs_isTheOriginalOne_andItsQueryTheClients() throws IOException {
+    startWithRules();
+    String[] envoy = {"X-Forwarded-For", "192.0.2.7"};
+    for (int status : new int[] {200, 200, 429}) {
+      assertThat(send("POST", "/login?dry=true&limit=ApiCallsPerKey&id=x", envoy).statusCode())
+          .isEqualTo(status);
+    }
+    assertThat(send("POST", "/", envoy).statusCode()).isEqualTo(200);
+    assertThat(asked("POST", "/login").statusCode()).isEqualTo(429);
+  }
+
+  @Test
+  void peerThatIsNotTrusted_isNotBelieved() throws IOException {
+    start(FailureRule.fail(), ClientAddress.direct(), true);
+    HttpResponse<String> answer = asked("POST", "/login");
+    assertThat(answer.statusCode()).isEqualTo(400);
+    assertThat(answer.body()).contains("--trusted-proxies 127.0.0.1");
+    get("?limit=LoginsPerIPAddress&key=ip", "X-Forwarded-For", "192.0.2.7");
+    assertThat(header(get("?limit=LoginsPerIPAddress&id=127.0.0.1&cost=0"), "RateLimit"))
+        .isEqualTo("\"LoginsPerIPAddress\";r=1");
+  }
+
+  @Test
+  void hostAndOriginOfTheOriginalRequest_passFromATrustedProxyAlone() throws IOException {
+    start();
+    String line = "GET /v1/forward-auth?limit=ApiCallsPerKey&id=o HTTP/1.1\r\n";
+    String foreign = "Host: shop.example\r\nOrigin: https://shop.example\r\n\r\n";
+    try (RawClient proxy = RawClient.connect(server.address())) {
+      assertThat(proxy.send(line + foreign).answer()).startsWith("HTTP/1.1 200");
+      assertThat(proxy.send("GET /v1/limits HTTP/1.1\r\n" + foreign).answer())
+          .startsWith("HTTP/1.1 421");
+    }
+    stop();
+    start(FailureRule.fail(), ClientAddress.direct(), false);
+    try (RawClient browser = RawClient.connect(server.address())) {
+      assertThat(browser.send(line + foreign).answer()).startsWith("HTTP/1.1 421");
+      assertThat(
+              browser.send(line + "Host: localhost\r\nOrigin: https://a.example\r\n\r\n").answer())
+          .startsWith("HTTP/1.1 403");
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"Content-Length: 5", "Transfer-Encoding: chunked"})
+  void bodyThatNeverComes_isNotWaitedFor(String promise) throws IOException {
+    start();
+    try (RawClient proxy = RawClient.connect(server.address())) {
+      proxy.send(
+          "POST /v1/forward-auth?limit=ApiCallsPerKey&id=b HTTP/1.1\r\nHost: localhost\r\n"
+              + promise
+              + "\r\n\r\n");
+      String answer = proxy.answer();
+      assertThat(answer).startsWith("HTTP/1.1 200").containsIgnoringCase("connection: close");
+      assertThat(proxy.isHungUpOn()).isTrue();
+    }
+  }
+
+  @Test
+  void deny403_tellsTheStatusInAHeader() throws IOException {
+    startWithRules();
+    String bucket = "?deny=403&limit=ApiCallsPerKey&id=n&cost=3";
+    assertThat(get(bucket).statusCode()).isEqualTo(200);
+    HttpResponse<String> denied = get(bucket);
+    assertThat(denied.statusCode()).isEqualTo(403);
+    assertThat(header(denied, "X-RateLimit-Status")).isEqualTo("429");
+    assertThat(Integer.parseInt(header(denied, "Retry-After"))).isBetween(60, 62);
+    assertThat(header(denied, "RateLimit")).startsWith("\"ApiCallsPerKey\";r=0;t=6");
+    HttpResponse<String> lacking =
+        get("?deny=403", "X-Forwarded-Method", "GET", "X-Forwarded-Uri", "/keyed");
+    assertThat(lacking.statusCode()).isEqualTo(403);
+    assertThat(header(lacking, "X-RateLimit-Status")).isEqualTo("400");
+    broken.set(true);
+    HttpResponse<String> away = get(bucket);
+    assertThat(away.statusCode()).isEqualTo(403);
+    assertThat(header(away, "X-RateLimit-Status")).isEqualTo("503");
+  }
+
+  @Test
+  void storeThatIsAway_isA503_anAllowance_orADenial_asTheRuleSays() throws IOException {
+    String bucket = "?limit=ApiCallsPerKey&id=s";
+    broken.set(true);
+    start();
+    HttpResponse<String> failed = get(bucket);
+    assertThat(failed.statusCode()).isEqualTo(503);
+    assertThat(TestServer.json(failed).get("incident")).isNotNull();
+    stop();
+    start(FailureRule.allow(), behindLoopback(), false);
+    HttpResponse<String> open = get(bucket);
+    assertThat(open.statusCode()).isEqualTo(200);
+    assertThat(open.body()).isEmpty();
+    assertThat(header(open, "RateLimit-Degraded")).isEqualTo("true");
+    assertThat(header(open, "RateLimit")).isEmpty();
+    stop();
+    start(FailureRule.deny(), behindLoopback(), false);
+    HttpResponse<String> closed = get(bucket);
+    assertThat(closed.statusCode()).isEqualTo(503);
+    assertThat(header(closed, "Retry-After")).isIn("1", "2"); // with jitter
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "?limt=A | did you mean \"limit\"",
+        "?id=x | without a limit",
+        "?cost=1&limit=ApiCallsPerKey&id=x | before its limit",
+        "?limit=ApiCallsPerKey&id=x&id=y | twice",
+        "?limit=ApiCallsPerKey&id=x&key=ip | an id and a key",
+        "?limit=ApiCallsPerKey&key=heder:X | did you mean \"header:\"",
+        "?limit=ApiCallsPerKey&key=path:x | only rules have path patterns",
+        "?limit=ApiCallsPerKey&id=x&cost=-1 | no whole number",
+        "?limit=ApiCallsPerKey&id=x&cost=4 | <= limit.Burst",
+        "?limit=ApiCallsPerKey&id=%FF | percent-encoded UTF-8",
+        "?limit=ApiCallsPerKey&id=x&deny=401 | 429 or 403",
+        "?limit=ApiCallsPerKey&id=x&dry=yes | false or true",
+        "?limit=ApiCallsPerKey&id=x&headers=ieft | did you mean \"ietf\"",
+        "?limit=ApiCallsPerKey&id=x&by=rules | beside a limit",
+        "?by=rules&cost=1 | costs of their own",
+        "?by=rules | neither a limit nor a rule book",
+        "?limit=ApiCallsPerKey&id=x&limit=ApiCallsPerKey&id=x | again",
+      })
+  void badQuery_saysWhatIsWrong(String query, String said) throws IOException {
+    start();
+    HttpResponse<String> answer = get(query);
+    assertThat(answer.statusCode()).isEqualTo(400);
+    assertThat(TestServer.json(answer).get("detail").textValue()).contains(said);
+  }
+
+  @Test
+  void semicolonInAClientsValue_separatesNothing() throws IOException {
+    start();
+    String own = "?limit=ApiCallsPerKey&cost=3&id=x;dry=true";
+    assertThat(get(own).statusCode()).isEqualTo(200);
+    assertThat(get(own).statusCode()).isEqualTo(429);
+  }
+
+  @Test
+  void aliasOfThePath_isRefused() throws IOException {
+    start();
+    assertThat(get("?limit=ApiCallsPerKey&id=x").statusCode()).isEqualTo(200);
+    try (RawClient client = RawClient.connect(server.address())) {
+      String alias =
+          "GET /v1/forward%2Dauth?limit=ApiCallsPerKey&id=x HTTP/1.1\r\nHost: localhost\r\n\r\n";
+      assertThat(client.send(alias).answer()).startsWith("HTTP/1.1 404");
+    }
+  }
+
+  @Test
+  void unlimitedOfAQuota_thatNothingLimits_passesWithoutHeaders() {
+    Limits limits =
+        Limits.builder(Catalogue.samples())
+            .limit("LoginsPerIPAddress", Quota.of(1, 1, Duration.ofMinutes(1)))
+            .unlimited("ApiCallsPerKey")
+            .build();
+    start(limits, FailureRule.fail(), behindLoopback());
+    HttpResponse<String> answer = get("?limit=ApiCallsPerKey&id=x");
+    assertThat(answer.statusCode()).isEqualTo(200);
+    assertThat(header(answer, "RateLimit")).isEmpty();
+    assertThat(List.of(get("?limit=SignUpsPerIPAddress&id=192.0.2.7").statusCode()))
+        .containsExactly(404);
+  }
+}
