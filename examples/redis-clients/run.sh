@@ -1,0 +1,30 @@
+#!/bin/sh
+# Wish: ask a running server with a Redis client. Starts one with a door for Redis clients on free ports, and asks it
+# with node-redis, by RESP2 and RESP3. Needs Node 18 or newer, with npm.
+set -eu
+cd "$(dirname "$0")/../.."
+here=examples/redis-clients
+
+(cd $here && npm ci --silent --no-audit --no-fund)
+
+log=$(mktemp)
+./sluice serve --http 127.0.0.1:0 --resp 127.0.0.1:0 2>"$log" &
+server=$!
+trap 'kill "$server" 2>/dev/null || true; rm -f "$log"' EXIT
+
+url=
+while [ -z "$url" ]; do
+  kill -0 "$server" || { cat "$log" >&2; exit 1; }
+  sleep 0.1
+  url=$(sed -n 's/.*\(redis:[^ ]*\) .*/\1/p' "$log")
+done
+
+for version in 2 3; do
+  said=$(node $here/throttle.mjs "$url" $version)
+  printf '%s\n' "$said"
+  expected=$(printf '%s\n' \
+    'limited 1, limit 5, remaining 0, retry after 1 s' \
+    'cancelled: OK' \
+    'ERR limit: no limit has the name "NoSuchLimit"')
+  [ "$said" = "$expected" ] || { printf 'expected:\n%s\n' "$expected" >&2; exit 1; }
+done
