@@ -23,17 +23,22 @@ record Answer(
   /** A refund where nothing limits the id: there is no bucket to give anything back to. */
   static final Answer NOTHING_REFUNDED = new Answer(false, Long.MAX_VALUE, 0, 0, 0);
 
-  /** What a spend, or a check of one, comes to. */
+  /**
+   * What a spend, or a check of one, comes to. One that may wait has a larger offset than the
+   * quota; the numbers say what holds without waiting.
+   */
   static Answer ofSpend(Effect effect, Quota quota, long nowNanos, long tatNanos) {
     long incrementNanos = effect.incrementNanos();
     long aheadNanos = Gcra.aheadNanos(nowNanos, tatNanos);
-    long roomNanos = Gcra.roomNanos(aheadNanos, incrementNanos, effect.offsetNanos());
-    boolean allowed = roomNanos >= 0;
+    long roomNanos = Gcra.roomNanos(aheadNanos, incrementNanos, quota.offsetNanos());
+    boolean allowed =
+        roomNanos >= 0 || Gcra.roomNanos(aheadNanos, incrementNanos, effect.offsetNanos()) >= 0;
+    boolean waits = allowed && roomNanos < 0;
     long resetInNanos = allowed ? aheadNanos + incrementNanos : aheadNanos;
     return new Answer(
         allowed,
         remaining(quota, resetInNanos),
-        Gcra.retryInNanos(roomNanos, incrementNanos),
+        waits ? incrementNanos - roomNanos : Gcra.retryInNanos(roomNanos, incrementNanos),
         resetInNanos,
         nowNanos);
   }

@@ -5,6 +5,7 @@ import dev.sluice.LimiterObserver.Act;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.store.StoreException;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -217,12 +218,55 @@ public final class AsyncLimiter {
     return caught(() -> engine.cancelAsync(receipt));
   }
 
+  /**
+   * As {@link #acquire(Transaction, Duration)}.
+   *
+   * @param limit the limit's name
+   * @param id what is limited
+   * @param cost tokens
+   * @param maxWait the longest wait, zero or more
+   * @return complete when the tokens are there, or with a denial at once
+   */
+  public CompletionStage<Decision> acquire(String limit, String id, long cost, Duration maxWait) {
+    return caught(
+        () ->
+            engine.acquireAsync(
+                List.of(Transaction.of(limits.get(), limit, id).withCost(cost)), maxWait));
+  }
+
+  /**
+   * As {@link Limiter#acquire(Transaction, Duration)}, without holding a thread while it waits.
+   *
+   * <p>A caller that gives up cancels the future of the stage itself, or puts a time-out on it:
+   * what it took is given back. What is chained to a stage that had to wait runs on the common
+   * pool, or on the thread that moves a clock for tests.
+   *
+   * @param transaction which bucket, at what cost
+   * @param maxWait the longest wait, zero or more
+   * @return complete when the tokens are there, or with a denial at once
+   */
+  public CompletionStage<Decision> acquire(Transaction transaction, Duration maxWait) {
+    return acquire(List.of(transaction), maxWait);
+  }
+
+  /**
+   * As {@link Limiter#acquire(List, Duration)}, without holding a thread while it waits; given up
+   * as {@link #acquire(Transaction, Duration)}.
+   *
+   * @param transactions no two on one bucket
+   * @param maxWait the longest wait, zero or more
+   * @return complete when all tokens are there, or with a denial at once
+   */
+  public CompletionStage<Decision> acquire(List<Transaction> transactions, Duration maxWait) {
+    return caught(() -> engine.acquireAsync(transactions, maxWait));
+  }
+
   private CompletionStage<Decision> one(Act act, String limit, String id, long cost) {
     return caught(
         () -> engine.decideAsync(act, Transaction.of(limits.get(), limit, id).withCost(cost)));
   }
 
-  private static <T> CompletionStage<T> caught(Supplier<CompletionStage<T>> call) {
+  static <T> CompletionStage<T> caught(Supplier<CompletionStage<T>> call) {
     try {
       return call.get();
     } catch (InvalidRequestException | StoreException e) {

@@ -6,9 +6,12 @@ import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.LimitName;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Buckets;
+import dev.sluice.store.Reading;
 import dev.sluice.store.StoreException;
 import dev.sluice.store.TimeSource;
+import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.function.BiFunction;
@@ -39,12 +42,16 @@ final class Engine {
   }
 
   private Plan plan(Act act, List<Transaction> transactions) {
+    requireNoClash(transactions);
+    return Plan.of(act, transactions);
+  }
+
+  private void requireNoClash(List<Transaction> transactions) {
     for (Transaction transaction : transactions) {
       if (transaction.terms().ofCaller()) {
         limits.get().catalogue().requireNoClash(transaction.name());
       }
     }
-    return Plan.of(act, transactions);
   }
 
   Decision onFailure(Act act, Transaction transaction, StoreException failure) {
@@ -93,7 +100,7 @@ final class Engine {
     return ledger.chargeAsync(
         plan.act(),
         plan.charges(),
-        plan.isAlone(),
+        plan.depthNanos(),
         (readings, failure) -> {
           List<Decision> decisions =
               failure == null
@@ -105,7 +112,7 @@ final class Engine {
 
   private List<Decision> decided(Plan plan) {
     try {
-      return plan.decide(ledger.charge(plan.act(), plan.charges(), plan.isAlone()));
+      return plan.decide(ledger.charge(plan.act(), plan.charges(), plan.depthNanos()));
     } catch (StoreException e) {
       return onFailure.decide(plan, e);
     }
@@ -134,7 +141,8 @@ final class Engine {
     Plan plan = plan(Act.SPEND, transactions);
     long start = ledger.start();
     try {
-      return ledger.hold(plan.charges(), plan.isAlone(), holding -> reserved(plan, holding, start));
+      return ledger.hold(
+          plan.charges(), plan.depthNanos(), holding -> reserved(plan, holding, start));
     } catch (StoreException e) {
       return degraded(plan, e, start);
     }
@@ -145,7 +153,7 @@ final class Engine {
     long start = ledger.start();
     return ledger.holdAsync(
         plan.charges(),
-        plan.isAlone(),
+        plan.depthNanos(),
         holding -> reserved(plan, holding, start),
         failure -> degraded(plan, storeException(failure), start));
   }
@@ -171,6 +179,66 @@ final class Engine {
   private Reservation degraded(Plan plan, StoreException e, long start) {
     return onFailure.reserve(
         limits, plan, e, decisions -> plan.strictest(observed(plan, decisions, start)));
+  }
+
+  /** Waits on the caller's thread. */
+  Decision acquire(List<Transaction> transactions, Duration maxWait) throws InterruptedException {
+    Grant.requireNotInterrupted();
+    Plan plan = acquirePlan(transactions, maxWait);
+    long start = ledger.start();
+    Grant grant;
+    try {
+      List<Reading> readings = ledger.charge(Act.SPEND, plan.charges(), plan.depthNanos());
+      grant = granted(plan, readings, start);
+    } catch (StoreException e) {
+      grant = degradedGrant(plan, e, start);
+    }
+    grant.await();
+    return grant.decision();
+  }
+
+  /** Waits on no thread. */
+  CompletionStage<Decision> acquireAsync(List<Transaction> transactions, Duration maxWait) {
+    Plan plan = acquirePlan(transactions, maxWait);
+    long start = ledger.start();
+    CompletableFuture<Decision> answer = new CompletableFuture<>();
+    // Giving up does not reach the store: what it has taken by then could not be given back.
+    var unused =
+        ledger.chargeAsync(
+            Act.SPEND,
+            plan.charges(),
+            plan.depthNanos(),
+            (readings, failure) -> {
+              try {
+                Grant grant =
+                    failure == null
+                        ? granted(plan, readings, start)
+                        : degradedGrant(plan, storeException(failure), start);
+                grant.complete(answer);
+              } catch (RuntimeException | Error e) {
+                answer.completeExceptionally(Ledger.unwrapped(e));
+              }
+              return true;
+            });
+    return answer;
+  }
+
+  private Plan acquirePlan(List<Transaction> transactions, Duration maxWait) {
+    requireNoClash(transactions);
+    Plan plan = Plan.ofAcquire(transactions, maxWait);
+    return ledger.waitingRoom().isFull() ? Plan.of(Act.SPEND, transactions) : plan;
+  }
+
+  private Grant granted(Plan plan, List<Reading> readings, long start) {
+    return new Grant(
+        plan.strictest(observed(plan, plan.decide(readings), start)),
+        ledger.waitingRoom(),
+        plan.taken(plan.charges(), readings, Plan::limiting));
+  }
+
+  private Grant degradedGrant(Plan plan, StoreException e, long start) {
+    return onFailure.acquire(
+        plan, e, decisions -> plan.strictest(observed(plan, decisions, start)));
   }
 
   Ledger ledger() {

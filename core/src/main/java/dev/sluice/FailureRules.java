@@ -51,7 +51,21 @@ final class FailureRules {
   /** The decision of each transaction; throws the failure where a rule says so. */
   List<Decision> decide(Plan plan, StoreException failure) {
     List<Charge> charges = charges(plan, failure);
-    return decisions(plan, memory.charge(plan.act(), charges, plan.isAlone()));
+    return decisions(plan, memory.charge(plan.act(), charges, depthNanos(plan)));
+  }
+
+  /** The same for a spend that may wait: what memory grants ahead is waited for there. */
+  Grant acquire(Plan plan, StoreException failure, Function<List<Decision>, Decision> verdict) {
+    List<Charge> charges = charges(plan, failure);
+    List<Reading> readings = memory.charge(plan.act(), charges, depthNanos(plan));
+    return new Grant(
+        verdict.apply(decisions(plan, readings)),
+        memory.waitingRoom(),
+        plan.taken(charges, readings, this::localShare));
+  }
+
+  private long depthNanos(Plan plan) {
+    return plan.depthNanos(this::localShare);
   }
 
   /** The same for a reservation, which gives back to memory what it took there. */
@@ -63,7 +77,7 @@ final class FailureRules {
     List<Charge> charges = charges(plan, failure);
     return memory.hold(
         charges,
-        plan.isAlone(),
+        depthNanos(plan),
         holding ->
             new Reservation(
                 memory,
@@ -154,11 +168,11 @@ final class FailureRules {
 
   private Charge charge(Plan plan, Transaction transaction, Quota quota) {
     Quota share = share(transaction, quota);
-    return new Charge(transaction.bucketKey(), Plan.effect(plan.act(), transaction, share));
+    return new Charge(transaction.bucketKey(), plan.effect(transaction, share));
   }
 
   private static Answer local(Plan plan, Transaction transaction, Quota share, Reading found) {
-    Effect effect = Plan.effect(plan.act(), transaction, share);
+    Effect effect = plan.effect(transaction, share);
     return Answer.ofSpend(effect, share, found.nowNanos(), found.tatNanos());
   }
 }

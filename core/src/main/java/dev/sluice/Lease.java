@@ -160,7 +160,7 @@ public final class Lease implements AutoCloseable {
             .ledger()
             .hold(
                 plan.charges(),
-                true,
+                plan.depthNanos(),
                 holding -> {
                   Reading reading = holding.readings().get(0);
                   Stretch stretch = holding.stretches().get(0);

@@ -27,10 +27,14 @@ import org.jspecify.annotations.Nullable;
  */
 final class Ledger {
 
+  /** The depth of a bucket whose debts are not to be forgiven. */
+  static final long NEVER_FORGIVES = -1;
+
   private final BucketStore store;
   private final LimiterObserver observer;
   private final Outstanding outstanding;
   private final TentativeStretches tentative;
+  private final WaitingRoom waitingRoom;
   private final Forgiven forgiven = new Forgiven();
 
   Ledger(BucketStore store, LimiterObserver observer, TimeSource time) {
@@ -40,6 +44,12 @@ final class Ledger {
         new Outstanding(
             time, store::nowNanos, Outstanding.MOST, () -> observer.settledEarly(Outstanding.MOST));
     this.tentative = new TentativeStretches(outstanding);
+    this.waitingRoom = new WaitingRoom(time, store::nowNanos, this::withdrawAsync);
+  }
+
+  /** Those who wait for what was taken ahead of its time. */
+  WaitingRoom waitingRoom() {
+    return waitingRoom;
   }
 
   Outstanding outstanding() {
@@ -52,15 +62,16 @@ final class Ledger {
 
   /** Charges for a refund or a reset. */
   List<Reading> charge(Act act, List<Charge> charges) {
-    return charge(act, charges, false);
+    return charge(act, charges, NEVER_FORGIVES);
   }
 
   /**
    * Charges.
    *
-   * @param alone whether one transaction was asked for, and no batch: a debt may be forgiven then
+   * @param depthNanos how deep the bucket of the only transaction is: a debt beyond it may be
+   *     forgiven; {@link #NEVER_FORGIVES} for a batch
    */
-  List<Reading> charge(Act act, List<Charge> charges, boolean alone) {
+  List<Reading> charge(Act act, List<Charge> charges, long depthNanos) {
     if (charges.isEmpty()) {
       return List.of();
     }
@@ -72,8 +83,8 @@ final class Ledger {
     try {
       List<Reading> readings =
           charges.size() == 1 ? store.charge(charges) : store.charge(charges, tentative);
-      if (alone && mayForgive(act, charges, readings)) {
-        readings = forgiven(charges, readings);
+      if (mayForgive(act, charges, readings, depthNanos)) {
+        readings = forgiven(charges, readings, depthNanos);
       }
       stored(act, charges.size(), null, start);
       return readings;
@@ -94,25 +105,25 @@ final class Ledger {
   /**
    * Spends, and follows what was taken until it is given back or left.
    *
-   * @param alone as above
+   * @param depthNanos as above
    * @param then what comes of it; where it throws, all that was taken stays spent
    */
-  <T> T hold(List<Charge> charges, boolean alone, Function<Holding, T> then) {
+  <T> T hold(List<Charge> charges, long depthNanos, Function<Holding, T> then) {
     List<Stretch> opened = outstanding.open(charges);
     return orClosed(
-        opened, () -> then.apply(held(charges, charge(Act.SPEND, charges, alone), opened)));
+        opened, () -> then.apply(held(charges, charge(Act.SPEND, charges, depthNanos), opened)));
   }
 
   /**
    * Spends without blocking, and follows what was taken until it is given back or left.
    *
-   * @param alone as above
+   * @param depthNanos as above
    * @param then as above
    * @param otherwise what comes of a failure
    */
   <T> CompletionStage<T> holdAsync(
       List<Charge> charges,
-      boolean alone,
+      long depthNanos,
       Function<Holding, T> then,
       Function<Throwable, T> otherwise) {
     List<Stretch> opened = outstanding.open(charges);
@@ -122,7 +133,7 @@ final class Ledger {
             chargeAsync(
                 Act.SPEND,
                 charges,
-                alone,
+                depthNanos,
                 (readings, failure) -> {
                   if (failure != null) {
                     outstanding.close(opened);
@@ -271,13 +282,13 @@ final class Ledger {
   /**
    * Charges without blocking.
    *
-   * @param alone as above
+   * @param depthNanos as above
    * @param then what comes of the readings, or of the failure; called even if nobody waits for it
    */
   <T> CompletionStage<T> chargeAsync(
       Act act,
       List<Charge> charges,
-      boolean alone,
+      long depthNanos,
       BiFunction<List<Reading>, @Nullable Throwable, T> then) {
     if (charges.isEmpty()) {
       return CompletableFuture.completedFuture(charges)
@@ -296,7 +307,7 @@ final class Ledger {
     CompletionStage<List<Reading>> charged =
         charges.size() == 1 ? store.chargeAsync(charges) : store.chargeAsync(charges, tentative);
     CompletionStage<T> done =
-        (alone ? forgivenAsync(act, charges, charged) : charged)
+        forgivenAsync(act, charges, charged, depthNanos)
             .handle(
                 (readings, failure) -> {
                   stored(act, charges.size(), failure == null ? null : unwrapped(failure), start);
@@ -307,36 +318,40 @@ final class Ledger {
 
   /** Charges without blocking; done when the store has answered. */
   CompletionStage<Void> chargeAsync(Act act, List<Charge> charges) {
-    return done(chargeAsync(act, charges, false, Ledger::orThrow));
+    return done(chargeAsync(act, charges, NEVER_FORGIVES, Ledger::orThrow));
   }
 
   /** In a call of its own. Where that fails the denial stands, and tells the debt. */
-  private List<Reading> forgiven(List<Charge> charges, List<Reading> readings) {
+  private List<Reading> forgiven(
+      List<Charge> charges, List<Reading> readings, long depthNanos) {
     try {
-      return afterForgiving(charges, sent(outstanding.send(forgiving(charges))));
+      List<Reading> found = sent(outstanding.send(forgiving(charges, depthNanos)));
+      return spendsToo(charges, depthNanos)
+          ? afterForgiving(charges, found)
+          : store.charge(charges);
     } catch (StoreException e) {
       return readings;
     }
   }
 
   private CompletionStage<List<Reading>> forgivenAsync(
-      Act act, List<Charge> charges, CompletionStage<List<Reading>> charged) {
-    return act != Act.SPEND
+      Act act, List<Charge> charges, CompletionStage<List<Reading>> charged, long depthNanos) {
+    return act != Act.SPEND || depthNanos == NEVER_FORGIVES
         ? charged
         : charged.thenCompose(
             readings -> {
-              if (!mayForgive(act, charges, readings)) {
+              if (!mayForgive(act, charges, readings, depthNanos)) {
                 return CompletableFuture.completedFuture(readings);
               }
-              List<Lowering> lowerings = outstanding.send(forgiving(charges));
+              List<Lowering> lowerings = outstanding.send(forgiving(charges, depthNanos));
               return sentAsync(lowerings)
-                  .handle(
-                      (found, failure) -> {
-                        settled(lowerings, found, failure);
-                        return failure == null
-                            ? afterForgiving(charges, found)
-                            : unforgiven(readings, failure);
-                      });
+                  .whenComplete((found, failure) -> settled(lowerings, found, failure))
+                  .thenCompose(
+                      found ->
+                          spendsToo(charges, depthNanos)
+                              ? CompletableFuture.completedFuture(afterForgiving(charges, found))
+                              : store.chargeAsync(charges))
+                  .exceptionally(failure -> unforgiven(readings, failure));
             });
   }
 
@@ -349,16 +364,18 @@ final class Ledger {
   }
 
   /** A single spend that found a debt: neither a check nor a batch ever changes what it denies. */
-  private boolean mayForgive(Act act, List<Charge> charges, List<Reading> readings) {
-    if (act != Act.SPEND || charges.get(0).act() != Charge.Act.SPEND) {
+  private boolean mayForgive(
+      Act act, List<Charge> charges, List<Reading> readings, long depthNanos) {
+    if (depthNanos == NEVER_FORGIVES
+        || act != Act.SPEND
+        || charges.get(0).act() != Charge.Act.SPEND) {
       return false;
     }
     Charge charge = charges.get(0);
     Reading found = readings.get(0);
     return charge.incrementNanos() > 0
-        && Gcra.aheadNanos(found.nowNanos(), found.tatNanos()) - store.clockSkewNanos()
-            > charge.offsetNanos()
-        && forgiven.tryForgive(charge.key(), charge.offsetNanos(), found.nowNanos());
+        && Gcra.aheadNanos(found.nowNanos(), found.tatNanos()) - store.clockSkewNanos() > depthNanos
+        && forgiven.tryForgive(charge.key(), depthNanos, found.nowNanos());
   }
 
   private void settled(
@@ -370,12 +387,30 @@ final class Ledger {
     }
   }
 
-  private static List<Charge> forgiving(List<Charge> charges) {
+  /** Whether forgiving may spend as well: not up to a depth that is others' to wait in. */
+  private static boolean spendsToo(List<Charge> charges, long depthNanos) {
+    return charges.get(0).offsetNanos() == depthNanos;
+  }
+
+  private static List<Charge> forgiving(List<Charge> charges, long depthNanos) {
     Charge charge = charges.get(0);
+    long incrementNanos = spendsToo(charges, depthNanos) ? charge.incrementNanos() : 0;
     return List.of(
-        new Charge(
-            charge.key(),
-            Effect.of(Charge.Act.FORGIVE, charge.incrementNanos(), charge.offsetNanos())));
+        new Charge(charge.key(), Effect.of(Charge.Act.FORGIVE, incrementNanos, depthNanos)));
+  }
+
+  /** Takes spends back that nothing has followed; observed as a refund. */
+  private CompletionStage<List<Reading>> withdrawAsync(List<Charge> withdrawals) {
+    long start = start();
+    return store
+        .chargeAsync(withdrawals)
+        .whenComplete(
+            (readings, failure) ->
+                stored(
+                    Act.REFUND,
+                    withdrawals.size(),
+                    failure == null ? null : unwrapped(failure),
+                    start));
   }
 
   /** What a spend finds after the debt is forgiven. */

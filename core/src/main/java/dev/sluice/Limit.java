@@ -24,7 +24,9 @@ import dev.sluice.store.TimeSource;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -54,6 +56,7 @@ public final class Limit {
   private static final LimitName ALONE =
       LimitName.builder(1, "Limit")
           .message("too many requests ({burst}) in the last {period}")
+          .longestWait(Duration.ofNanos(Long.MAX_VALUE))
           .build();
 
   private static final int SMALL_COSTS = 64;
@@ -425,6 +428,54 @@ public final class Limit {
   }
 
   /**
+   * Spends one token, and waits for it if it is not there yet; see {@link
+   * Limiter#acquire(Transaction, Duration)}.
+   *
+   * @param id what is limited
+   * @param maxWait the longest wait, zero or more
+   * @return allowed, when the token is there; a denial comes at once
+   * @throws InvalidRequestException if the id does not match the name's format, or nobody may wait
+   *     for the limit
+   * @throws StoreException if the store could not decide and no failure rule does
+   * @throws InterruptedException if the caller is interrupted; what it took is given back
+   */
+  public Decision acquire(CharSequence id, Duration maxWait) throws InterruptedException {
+    return acquire(id, 1, maxWait);
+  }
+
+  /**
+   * Spends a cost, and waits for the tokens if they are not there yet; see {@link
+   * Limiter#acquire(Transaction, Duration)}.
+   *
+   * @param id what is limited
+   * @param cost tokens, 0 to the limit's burst
+   * @param maxWait the longest wait, zero or more
+   * @return allowed, when the tokens are there; a denial comes at once
+   * @throws InvalidRequestException if the id does not match the name's format, the cost is out of
+   *     range, or nobody may wait for the limit
+   * @throws StoreException if the store could not decide and no failure rule does
+   * @throws InterruptedException if the caller is interrupted; what it took is given back
+   */
+  public Decision acquire(CharSequence id, long cost, Duration maxWait)
+      throws InterruptedException {
+    return engine.acquire(List.of(transaction(id).withCost(cost)), maxWait);
+  }
+
+  /**
+   * Spends a cost without blocking, and holds no thread while it waits; see {@link
+   * AsyncLimiter#acquire(Transaction, Duration)}.
+   *
+   * @param id what is limited
+   * @param cost tokens, 0 to the limit's burst
+   * @param maxWait the longest wait, zero or more
+   * @return complete when the tokens are there, or with a denial at once; cancel it to give up
+   */
+  public CompletionStage<Decision> acquireAsync(CharSequence id, long cost, Duration maxWait) {
+    return AsyncLimiter.caught(
+        () -> engine.acquireAsync(List.of(transaction(id).withCost(cost)), maxWait));
+  }
+
+  /**
    * Returns a transaction of this limit under the quota that holds now: checks and spends one
    * token. For batches.
    *
@@ -498,7 +549,10 @@ public final class Limit {
     } catch (StoreException e) {
       return engine.onFailure(act, Transaction.of(terms, id, cost), e);
     }
-    boolean inDebt = decision.denied() && decision.resetInNanos() > quota.offsetNanos();
+    boolean inDebt =
+        decision.denied()
+            && decision.resetInNanos() > quota.offsetNanos()
+            && decision.resetInNanos() > Plan.depthNanos(terms.name(), quota);
     return inDebt && act == Act.SPEND
         ? engine.decide(act, Transaction.of(terms, id, cost)) // which may forgive it
         : decision;

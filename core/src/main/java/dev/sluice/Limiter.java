@@ -12,6 +12,7 @@ import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
 import dev.sluice.store.TimeSource;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -351,6 +352,94 @@ public final class Limiter {
   }
 
   /**
+   * Spends one token, and waits for it if it is not there yet; see {@link #acquire(Transaction,
+   * Duration)}.
+   *
+   * @param limit the limit's name
+   * @param id what is limited
+   * @param maxWait the longest wait, zero or more
+   * @return allowed, when the token is there; a denial comes at once
+   * @throws InterruptedException if the caller is interrupted; what it took is given back
+   */
+  public Decision acquire(String limit, String id, Duration maxWait) throws InterruptedException {
+    return acquire(limit, id, 1, maxWait);
+  }
+
+  /**
+   * Spends a cost, and waits for the tokens if they are not there yet; see {@link
+   * #acquire(Transaction, Duration)}.
+   *
+   * @param limit the limit's name
+   * @param id what is limited
+   * @param cost tokens
+   * @param maxWait the longest wait, zero or more
+   * @return allowed, when the tokens are there; a denial comes at once
+   * @throws InterruptedException if the caller is interrupted; what it took is given back
+   */
+  public Decision acquire(String limit, String id, long cost, Duration maxWait)
+      throws InterruptedException {
+    return acquire(transaction(limit, id).withCost(cost), maxWait);
+  }
+
+  /**
+   * Spends a transaction, and waits for the tokens if they are not there yet.
+   *
+   * <p>The store decides in one round trip. Tokens that will be there within {@code maxWait} are
+   * taken ahead of their time, so that the wait is known and certain, and every later caller, in
+   * whatever process, stands behind. Otherwise the transaction is denied at once, nothing is taken,
+   * and {@link Decision#retryIn} says how long the wait would have been.
+   *
+   * <ul>
+   *   <li>{@code maxWait} counts from the decision of the store. What the round trip and the
+   *       scheduler take comes on top. It is cut to {@link LimitName#longestWait}, which every
+   *       process that shares the buckets must declare alike.
+   *   <li>Turns come in the order in which the store decided. Plain spends are denied while others
+   *       wait, with a {@link Decision#retryIn} behind them all.
+   *   <li>A caller that gives up returns its place and its tokens: those of its limiter who wait
+   *       behind it move up. Where another process took tokens behind it, they can't all be
+   *       returned, so they may pass unused ({@code docs/decisions/013}).
+   *   <li>The decision is that of the moment at which the tokens were taken.
+   *   <li>A cost of 0, and an id that nothing limits, never waits. With a {@code maxWait} of zero
+   *       it is a spend.
+   *   <li>A new quota does not move those who wait already, nor does a reset, nor a refund.
+   *   <li>If the store is closed, those who wait still get their turn; what they give up is lost.
+   *   <li>Where a {@link FailureRule} decides in place of the store, {@code allow} passes and
+   *       {@code deny} denies at once, and {@code local} waits for this process's share.
+   *   <li>A limiter follows 1,000,000 tokens-to-come of callers; beyond them nobody may wait.
+   * </ul>
+   *
+   * <p>{@link Builder#time} is the clock to wait by.
+   *
+   * @param transaction which bucket, at what cost
+   * @param maxWait the longest wait, zero or more
+   * @return allowed, when the tokens are there; a denial comes at once
+   * @throws InvalidRequestException also for a negative wait, and for a limit whose name declares
+   *     no {@link LimitName#longestWait}
+   * @throws InterruptedException if the caller is interrupted; what it took is given back
+   */
+  public Decision acquire(Transaction transaction, Duration maxWait) throws InterruptedException {
+    return acquire(List.of(transaction), maxWait);
+  }
+
+  /**
+   * Spends a batch, every transaction or none, and waits until all of its tokens are there; see
+   * {@link #acquire(Transaction, Duration)}. It is denied if one of the transactions can't be had
+   * within {@code maxWait}. Check-only transactions must pass now, and spend-only ones are spent if
+   * they fit now: for neither is waited.
+   *
+   * @param transactions no two on one bucket
+   * @param maxWait the longest wait, zero or more
+   * @return allowed, when all tokens are there; a denial comes at once
+   * @throws InvalidRequestException also for a negative wait, and for a limit whose name declares
+   *     no {@link LimitName#longestWait}
+   * @throws InterruptedException if the caller is interrupted; what it took is given back
+   */
+  public Decision acquire(List<Transaction> transactions, Duration maxWait)
+      throws InterruptedException {
+    return engine.acquire(transactions, maxWait);
+  }
+
+  /**
    * Leases tokens of one hot bucket, for many threads that ask for it at once.
    *
    * @param limit the limit's name
@@ -449,8 +538,8 @@ public final class Limiter {
     /**
      * Sets the clock of this process, for what is decided without the store: by {@link
      * FailureRule#local}, and from the tokens of a {@link Lease}, and for how long a {@link
-     * Reservation} is held; {@link TimeSource#system} if not called. Stores have clocks of their
-     * own.
+     * Reservation} is held and a caller waits; {@link TimeSource#system} if not called. Stores have
+     * clocks of their own.
      *
      * @param newTime the clock; it must not step
      * @return this

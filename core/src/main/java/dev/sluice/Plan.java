@@ -5,10 +5,12 @@ import dev.sluice.Transaction.Kind;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.InvalidRequestException.Field;
+import dev.sluice.limit.LimitName;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Effect;
 import dev.sluice.store.Reading;
 import dev.sluice.text.SafeText;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -24,14 +26,47 @@ import org.jspecify.annotations.Nullable;
  * @param transactions the request, in order
  * @param charges what the store is to do, in the order of the transactions that need it; empty
  *     where the store need not be asked
+ * @param maxWaitNanos how far a spend may go beyond what is there now
  */
-record Plan(Act act, List<Transaction> transactions, List<Charge> charges) {
+record Plan(Act act, List<Transaction> transactions, List<Charge> charges, long maxWaitNanos) {
+
+  private static final Duration LONGEST = Duration.ofNanos(Long.MAX_VALUE);
 
   static Plan of(Act act, List<Transaction> transactions) {
+    return of(act, transactions, 0);
+  }
+
+  /**
+   * A spend that may wait.
+   *
+   * @throws InvalidRequestException for a negative wait, and for a limit that nobody may wait for
+   */
+  static Plan ofAcquire(List<Transaction> transactions, Duration maxWait) {
+    if (maxWait.isNegative()) {
+      throw new InvalidRequestException(
+          Field.MAX_WAIT, "maxWait: found " + maxWait + ", expected zero or more");
+    }
+    for (Transaction transaction : transactions) {
+      if (!maxWait.isZero() && transaction.name().longestWait().isZero()) {
+        throw new InvalidRequestException(
+            Field.MAX_WAIT,
+            "nobody may wait for %s; declare how long at most, by LimitName.builder(…).longestWait(…)"
+                    .formatted(transaction.name())
+                + " or longestWait in the names file, in every process that shares its buckets");
+      }
+    }
+    return of(Act.SPEND, transactions, nanos(maxWait));
+  }
+
+  private static long nanos(Duration duration) {
+    return duration.compareTo(LONGEST) < 0 ? duration.toNanos() : Long.MAX_VALUE;
+  }
+
+  private static Plan of(Act act, List<Transaction> transactions, long maxWaitNanos) {
     List<Charge> charges = new ArrayList<>(transactions.size());
     Set<String> keys = new HashSet<>();
     for (Transaction transaction : transactions) {
-      Charge charge = charge(act, transaction);
+      Charge charge = charge(act, transaction, maxWaitNanos);
       if (charge == null) {
         continue;
       }
@@ -43,7 +78,7 @@ record Plan(Act act, List<Transaction> transactions, List<Charge> charges) {
       }
       charges.add(charge);
     }
-    return new Plan(act, List.copyOf(transactions), charges);
+    return new Plan(act, List.copyOf(transactions), charges, maxWaitNanos);
   }
 
   /** Whether it is one transaction, and no batch. */
@@ -51,7 +86,7 @@ record Plan(Act act, List<Transaction> transactions, List<Charge> charges) {
     return transactions.size() == 1;
   }
 
-  private static @Nullable Charge charge(Act act, Transaction transaction) {
+  private static @Nullable Charge charge(Act act, Transaction transaction, long maxWaitNanos) {
     if (act == Act.RESET) {
       return new Charge(transaction.bucketKey(), Effect.RESET);
     }
@@ -65,17 +100,83 @@ record Plan(Act act, List<Transaction> transactions, List<Charge> charges) {
     if (quota == null) {
       return null;
     }
-    return new Charge(transaction.bucketKey(), effect(act, transaction, quota));
+    return new Charge(transaction.bucketKey(), effect(act, transaction, quota, maxWaitNanos));
   }
 
   /** What is done to the bucket of a transaction that is held to a quota. */
-  static Effect effect(Act act, Transaction transaction, Quota quota) {
+  Effect effect(Transaction transaction, Quota quota) {
+    return effect(act, transaction, quota, maxWaitNanos);
+  }
+
+  private static Effect effect(Act act, Transaction transaction, Quota quota, long maxWaitNanos) {
     // What a check-only transaction never took, it never gets back.
     boolean takesNothing = act == Act.REFUND && transaction.kind() == Kind.CHECK_ONLY;
     return Effect.of(
         chargeAct(act, transaction),
         takesNothing ? 0 : quota.incrementNanos(transaction.cost()),
-        quota.offsetNanos());
+        transaction.kind() == Kind.CHECK_AND_SPEND
+            ? depthNanos(transaction.name(), quota, maxWaitNanos)
+            : quota.offsetNanos());
+  }
+
+  /**
+   * How far ahead of now the TAT of a bucket may rightly lie: by its burst offset, and by as much
+   * as callers may wait.
+   */
+  static long depthNanos(LimitName name, Quota quota) {
+    return depthNanos(name, quota, Long.MAX_VALUE);
+  }
+
+  private static long depthNanos(LimitName name, Quota quota, long maxWaitNanos) {
+    long waitNanos = Math.min(nanos(name.longestWait()), maxWaitNanos);
+    return quota.offsetNanos() + Math.min(waitNanos, Long.MAX_VALUE - quota.offsetNanos());
+  }
+
+  /** How deep the bucket of the only transaction is; a batch forgives no debt. */
+  long depthNanos(Function<Transaction, @Nullable Quota> quotaOf) {
+    Quota quota = isAlone() ? quotaOf.apply(transactions.get(0)) : null;
+    return quota == null ? Ledger.NEVER_FORGIVES : depthNanos(transactions.get(0).name(), quota);
+  }
+
+  long depthNanos() {
+    return depthNanos(Plan::limiting);
+  }
+
+  /**
+   * What a spend took.
+   *
+   * @param charged what was charged, in the order of the transactions that needed it
+   * @param quotaOf what a transaction was held to, null where nothing was charged for it
+   */
+  List<Place> taken(
+      List<Charge> charged,
+      List<Reading> readings,
+      Function<Transaction, @Nullable Quota> quotaOf) {
+    boolean passes = true;
+    for (int i = 0; i < charged.size(); i++) {
+      passes &= charged.get(i).passes(readings.get(i).nowNanos(), readings.get(i).tatNanos());
+    }
+    List<Place> places = new ArrayList<>(charged.size());
+    int next = 0;
+    for (Transaction transaction : transactions) {
+      Quota quota = quotaOf.apply(transaction);
+      if (quota != null) {
+        Charge charge = charged.get(next);
+        Reading found = readings.get(next);
+        long afterNanos = charge.tatAfterNanos(found.nowNanos(), found.tatNanos(), passes);
+        if (afterNanos != found.tatNanos()) {
+          places.add(
+              new Place(
+                  charge.key(),
+                  charge.incrementNanos(),
+                  quota.offsetNanos(),
+                  afterNanos,
+                  found.nowNanos()));
+        }
+        next++;
+      }
+    }
+    return places;
   }
 
   private static Charge.Act chargeAct(Act act, Transaction transaction) {

@@ -149,6 +149,8 @@ class ArchitectureTest {
         .doNotHaveSimpleName("Spin") // waits for a lock's holder, by yielding
         .and()
         .doNotHaveSimpleName("TickingTime") // whoever chooses it chooses a thread
+        .and()
+        .doNotHaveSimpleName("Grant") // parks a caller who asked to wait, and can be interrupted
         .should()
         .callMethodWhere(
             target(owner(JavaClass.Predicates.type(Thread.class)))

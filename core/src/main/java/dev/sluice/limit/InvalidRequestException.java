@@ -41,6 +41,8 @@ public class InvalidRequestException extends IllegalArgumentException {
     /** What is to be done. */
     KIND,
     /** The list of a batch. */
-    TRANSACTIONS
+    TRANSACTIONS,
+    /** How long to wait for tokens. */
+    MAX_WAIT
   }
 }

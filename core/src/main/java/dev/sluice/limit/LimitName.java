@@ -4,6 +4,7 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.gcra.Quota;
 import dev.sluice.text.GoDuration;
 import dev.sluice.text.SafeText;
+import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.regex.MatchResult;
@@ -32,6 +33,7 @@ public final class LimitName {
   private final String message;
   private final @Nullable String helpLink;
   private final double jitter;
+  private final Duration longestWait;
 
   private LimitName(Builder builder) {
     this.number = builder.number;
@@ -42,6 +44,7 @@ public final class LimitName {
     this.message = builder.message;
     this.helpLink = builder.helpLink;
     this.jitter = builder.jitter;
+    this.longestWait = builder.longestWait;
     if (overrideId.parts().size() > id.parts().size()) {
       throw new IllegalArgumentException(
           "overrideId: found %s, expected the form of the id (%s) or its first parts"
@@ -134,6 +137,16 @@ public final class LimitName {
    */
   public double jitter() {
     return jitter;
+  }
+
+  /**
+   * The longest that a caller may wait for tokens of this limit, in any process that shares its
+   * buckets.
+   *
+   * @return zero, where nobody may wait, unless declared otherwise
+   */
+  public Duration longestWait() {
+    return longestWait;
   }
 
   /**
@@ -244,7 +257,8 @@ public final class LimitName {
         && overridesOnly == that.overridesOnly
         && message.equals(that.message)
         && Objects.equals(helpLink, that.helpLink)
-        && Double.compare(jitter, that.jitter) == 0;
+        && Double.compare(jitter, that.jitter) == 0
+        && longestWait.equals(that.longestWait);
   }
 
   @Override
@@ -272,6 +286,7 @@ public final class LimitName {
     private String message;
     private @Nullable String helpLink;
     private double jitter = DEFAULT_JITTER;
+    private Duration longestWait = Duration.ZERO;
 
     private Builder(int number, String name) {
       if (number < 1) {
@@ -370,6 +385,28 @@ public final class LimitName {
             "jitter: found %s, expected a share from 0 to 1, such as 0.03".formatted(share));
       }
       this.jitter = share;
+      return this;
+    }
+
+    /**
+     * Allows callers to wait for tokens, and says how long at most; nobody may wait if not called.
+     *
+     * <p>Whoever waits has taken tokens that are still to come, so its bucket holds less than
+     * nothing. Every process that shares the buckets must know how much less is right: give them
+     * all the same value, also those that never wait.
+     *
+     * @param longest 0 to about 292 years; as long as callers of the slowest use wait, not longer,
+     *     since a bucket may be that far behind after a limit shrank
+     * @return this
+     * @throws IllegalArgumentException for a duration out of its range
+     */
+    @CanIgnoreReturnValue
+    public Builder longestWait(Duration longest) {
+      if (longest.isNegative() || longest.compareTo(Duration.ofNanos(Long.MAX_VALUE)) > 0) {
+        throw new IllegalArgumentException(
+            "longestWait: found " + longest + ", expected 0 to about 292 years, such as 30s");
+      }
+      this.longestWait = longest;
       return this;
     }
 

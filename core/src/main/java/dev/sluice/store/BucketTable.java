@@ -285,7 +285,7 @@ final class BucketTable {
       boolean fits =
           Lines.isDead(storedNanos, readNanos)
               || Long.compareUnsigned(storedNanos - readNanos, roomNanos) <= 0;
-      long nowNanos = fits && act != Act.REFUND ? readNanos : nanos();
+      long nowNanos = fits && !act.hasEnd() ? readNanos : nanos();
       long tatNanos = Lines.isDead(storedNanos, nowNanos) ? Gcra.NO_TAT : storedNanos;
       long afterNanos = effect.tatAfterNanos(nowNanos, tatNanos, effect.passes(nowNanos, tatNanos));
       // A reset forgets a full bucket too: its TAT would lie ahead again if the clock steps back.

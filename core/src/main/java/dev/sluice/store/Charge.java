@@ -12,7 +12,7 @@ import dev.sluice.gcra.Gcra;
  */
 public record Charge(String key, Effect effect) {
 
-  /** The {@link #untilNanos} of a refund that does not expire: the end of unsigned time. */
+  /** The {@link #untilNanos} of an act without an end: the end of unsigned time. */
   public static final long NO_END = -1L;
 
   /**
@@ -56,7 +56,7 @@ public record Charge(String key, Effect effect) {
   }
 
   /**
-   * The instant from which a refund gives nothing back.
+   * The instant from which a refund gives nothing back, or the TAT that a withdrawal expects.
    *
    * @return the effect's end, unsigned
    */
@@ -104,7 +104,13 @@ public record Charge(String key, Effect effect) {
     /** Gives back, never over a full bucket; makes no bucket. */
     REFUND(false, true),
     /** Forgets the bucket. */
-    RESET(false, true);
+    RESET(false, true),
+    /**
+     * Takes a spend back that nothing has followed: gives the increment back if the TAT still is
+     * the one that the spend left ({@link Effect#untilNanos}), and does nothing otherwise. Never
+     * over a full bucket.
+     */
+    WITHDRAW(false, true);
 
     private final boolean votes;
     private final boolean writes;
@@ -130,6 +136,24 @@ public record Charge(String key, Effect effect) {
      */
     public boolean writes() {
       return writes;
+    }
+
+    /**
+     * Whether the act may leave more in a bucket than it found.
+     *
+     * @return false for what only looks or spends
+     */
+    public boolean loosens() {
+      return this == REFUND || this == RESET || this == FORGIVE || this == WITHDRAW;
+    }
+
+    /**
+     * Whether the act goes by {@link Effect#untilNanos}.
+     *
+     * @return true for {@link #REFUND} and {@link #WITHDRAW}
+     */
+    public boolean hasEnd() {
+      return this == REFUND || this == WITHDRAW;
     }
   }
 }

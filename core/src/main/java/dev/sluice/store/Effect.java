@@ -16,7 +16,7 @@ import dev.sluice.store.Charge.Act;
  * @param offsetNanos the burst offset τ of the bucket's limit, positive; 0 for a reset
  * @param untilNanos for a {@link Act#REFUND} the instant, unsigned, from which there is nothing
  *     left to give back: at most {@code untilNanos − now} is refunded. {@link Charge#NO_END} for
- *     none.
+ *     none. For a {@link Act#WITHDRAW} the TAT, unsigned, that the bucket must still have.
  */
 public record Effect(Act act, long incrementNanos, long offsetNanos, long untilNanos) {
 
@@ -99,6 +99,10 @@ public record Effect(Act act, long incrementNanos, long offsetNanos, long untilN
       case SPEND, SPEND_ONLY -> spentNanos(nowNanos, tatNanos, batchPasses);
       case FORGIVE -> spentNanos(nowNanos, forgivenNanos(nowNanos, tatNanos), batchPasses);
       case REFUND -> batchPasses ? refundedNanos(nowNanos, tatNanos) : tatNanos;
+      case WITHDRAW ->
+          batchPasses && tatNanos == untilNanos
+              ? loweredNanos(nowNanos, tatNanos, incrementNanos)
+              : tatNanos;
     };
   }
 
@@ -114,7 +118,10 @@ public record Effect(Act act, long incrementNanos, long offsetNanos, long untilN
   }
 
   private long refundedNanos(long nowNanos, long tatNanos) {
-    long refundNanos = refundableNanos(nowNanos);
+    return loweredNanos(nowNanos, tatNanos, refundableNanos(nowNanos));
+  }
+
+  private static long loweredNanos(long nowNanos, long tatNanos, long refundNanos) {
     if (refundNanos == 0 || Long.compareUnsigned(tatNanos, nowNanos) <= 0) {
       return tatNanos;
     }

@@ -1,5 +1,7 @@
 package dev.sluice.store;
 
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -18,6 +20,26 @@ public interface TimeSource {
    * @return nanoseconds since the Unix epoch, not negative
    */
   long nanos();
+
+  /**
+   * Runs a task once this clock has come to an instant; at once if it has already. No thread is
+   * held until then.
+   *
+   * <p>Unless a source says otherwise, the system's clock measures the time that is left, and the
+   * task runs on the common pool. To a source that goes at a pace of its own it may come early: the
+   * task reads the clock again. It must be short, and neither block nor throw.
+   *
+   * @param atNanos nanoseconds since the Unix epoch
+   * @param task run at most once
+   * @return to be cancelled by a caller that no longer needs the task
+   */
+  default Future<?> alarm(long atNanos, Runnable task) {
+    long leftNanos = Math.max(atNanos - nanos(), 0);
+    CompletableFuture<Void> bell =
+        new CompletableFuture<Void>().completeOnTimeout(null, leftNanos, TimeUnit.NANOSECONDS);
+    var unused = bell.thenRunAsync(task);
+    return bell;
+  }
 
   /**
    * Reads a source, as a store does: to a clock before the epoch every bucket would seem full.

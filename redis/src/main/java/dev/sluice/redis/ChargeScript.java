@@ -46,7 +46,7 @@ final class ChargeScript {
     for (List<Charge> batch : batches) {
       numbers++;
       for (Charge charge : batch) {
-        numbers += charge.act() == Charge.Act.REFUND ? 7 : 5;
+        numbers += charge.act().hasEnd() ? 7 : 5;
       }
     }
     MessagePackArray array = new MessagePackArray(numbers);
@@ -64,7 +64,7 @@ final class ChargeScript {
         array.add(number(charge.act()));
         addTime(array, charge.incrementNanos());
         addTime(array, charge.offsetNanos());
-        if (charge.act() == Charge.Act.REFUND) {
+        if (charge.act().hasEnd()) {
           addTime(array, charge.untilNanos());
         }
       }
@@ -81,6 +81,7 @@ final class ChargeScript {
       case REFUND -> 3;
       case RESET -> 4;
       case FORGIVE -> 5;
+      case WITHDRAW -> 6;
     };
   }
 

@@ -2,7 +2,6 @@ package dev.sluice.redis;
 
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
-import dev.sluice.store.Charge.Act;
 import dev.sluice.store.Reading;
 import dev.sluice.store.StoreException;
 import dev.sluice.store.Tentative;
@@ -326,7 +325,7 @@ public final class RedisStore implements BucketStore {
     void answer(List<Reading> readings) {
       for (int i = 0; i < stamps.length; i++) {
         Charge charge = charges.get(i);
-        if (loosens(charge)) {
+        if (charge.act().loosens()) {
           denials.forget(charge.key());
         } else {
           denials.learn(charge, readings.get(i), sent, stamps[i]);
@@ -342,13 +341,9 @@ public final class RedisStore implements BucketStore {
     }
   }
 
-  private static boolean loosens(Charge charge) {
-    return charge.act() == Act.REFUND || charge.act() == Act.RESET || charge.act() == Act.FORGIVE;
-  }
-
   private Request send(Lane lane, List<Charge> charges, List<byte[]> bytes, long deadline) {
     Request request = new Remembered(charges, bytes, deadline);
-    if (charges.stream().anyMatch(RedisStore::loosens)) {
+    if (charges.stream().anyMatch(charge -> charge.act().loosens())) {
       forgetDenials(charges);
       keepOpenFor(request);
     }

@@ -7,8 +7,9 @@
 --            then for each batch
 --              n                how many charges it has
 --              then for each charge
---                act, incS, incN, offS, offN, and for a refund untilS, untilN
+--                act, incS, incN, offS, offN, and for a refund or a withdrawal untilS, untilN
 --                               the increment, the burst offset, the end of what can be given back
+--                               or the TAT that the bucket must still have
 -- Answers  nowS, nowN, then for each charge the TAT that was found, as it is stored, 0 for none;
 --          for each charge of a batch that the server refused "!" and the reason; "?" instead of "!"
 --          where a part of the batch had been written before.
@@ -22,7 +23,7 @@
 -- that may SET but not DEL, or the other way round, can be refused later.
 -- The law is that of dev.sluice.store.Charge, act by act; a test holds the two together.
 
-local CHECK, SPEND, SPEND_ONLY, REFUND, RESET, FORGIVE = 0, 1, 2, 3, 4, 5
+local CHECK, SPEND, SPEND_ONLY, REFUND, RESET, FORGIVE, WITHDRAW = 0, 1, 2, 3, 4, 5, 6
 local G = 1000000000
 
 local call, pcall_ = redis.call, redis.pcall
@@ -40,7 +41,7 @@ local reply, replied = {nowS, nowN}, 2
 local p, k, count = 4, 1, #a -- the next number of ARGV, the next key, the end of ARGV
 
 -- What is known of each charge of a batch, side by side; every batch writes over the one before.
-local found, aheads, aheadn, fitting, forgiven, at = {}, {}, {}, {}, {}, {}
+local found, aheads, aheadn, fitting, forgiven, last, at = {}, {}, {}, {}, {}, {}, {}
 
 while p <= count do
   local n = a[p]
@@ -50,7 +51,7 @@ while p <= count do
   for i = 1, n do
     local act, incS, incN, offS, offN = a[q], a[q + 1], a[q + 2], a[q + 3], a[q + 4]
     at[i] = q
-    q = q + (act == REFUND and 7 or 5)
+    q = q + ((act == REFUND or act == WITHDRAW) and 7 or 5)
     local value = pcall_('GET', KEYS[k + i - 1])
     local tatS, tatN = 0, 0
     if type(value) == 'table' then
@@ -71,6 +72,7 @@ while p <= count do
     else
       found[i] = 0
     end
+    last[i] = act == WITHDRAW and tatS == a[at[i] + 5] and tatN == a[at[i] + 6]
     -- ahead = max(tat - now, 0); beyond off the bucket is empty and in debt
     local aS, aN = tatS - nowS, tatN - nowN
     if aN < 0 then
@@ -126,6 +128,15 @@ while p <= count do
       end
       write = backS > 0 or backN > 0
       aS, aN = aS - backS, aN - backN
+      if aN < 0 then
+        aS, aN = aS - 1, aN + G
+      end
+      if aS < 0 then
+        aS, aN = 0, 0
+      end
+    elseif act == WITHDRAW and passes and last[i] and (aS > 0 or aN > 0) then
+      write = incS > 0 or incN > 0
+      aS, aN = aS - incS, aN - incN
       if aN < 0 then
         aS, aN = aS - 1, aN + G
       end

@@ -23,7 +23,8 @@ final class ScriptAgainstLawTest {
 
   private static final List<String> KEYS = List.of("1:a", "1:b", "2:a", "2:b", "3:c");
   private static final int BATCHES = 2_500;
-  private static final List<Act> ACTS = List.of(Act.CHECK, Act.SPEND, Act.SPEND_ONLY, Act.REFUND);
+  private static final List<Act> ACTS =
+      List.of(Act.CHECK, Act.SPEND, Act.SPEND_ONLY, Act.REFUND, Act.WITHDRAW);
 
   /** Bases: by what the times of a history are measured, from nanoseconds to centuries. */
   @ParameterizedTest
@@ -39,7 +40,7 @@ final class ScriptAgainstLawTest {
             .open()) {
       for (int i = 0; i < BATCHES; i++) {
         move(time, base, random);
-        List<Charge> batch = batch(base, random, time.nanos());
+        List<Charge> batch = batch(base, random, time.nanos(), tats);
         assertThat(store.charge(batch))
             .as("base %d, batch %d: %s at %d", base, i, batch, time.nanos())
             .isEqualTo(decide(batch, tats, time.nanos()));
@@ -64,18 +65,18 @@ final class ScriptAgainstLawTest {
     time.advanceNanos(random.nextInt(10) == 0 ? -step : step);
   }
 
-  private static List<Charge> batch(long base, Random random, long now) {
+  private static List<Charge> batch(long base, Random random, long now, Map<String, Long> tats) {
     List<String> keys = new ArrayList<>(KEYS);
     Collections.shuffle(keys, random);
     List<Charge> batch = new ArrayList<>();
     for (String key : keys.subList(0, 1 + random.nextInt(4))) {
-      batch.add(charge(key, base, random, now));
+      batch.add(charge(key, base, random, now, tats.getOrDefault(key, Gcra.NO_TAT)));
     }
     return batch;
   }
 
-  private static Charge charge(String key, long base, Random random, long now) {
-    Act act = random.nextInt(12) == 0 ? Act.RESET : ACTS.get(random.nextInt(4));
+  private static Charge charge(String key, long base, Random random, long now, long tat) {
+    Act act = random.nextInt(12) == 0 ? Act.RESET : ACTS.get(random.nextInt(ACTS.size()));
     if (act == Act.RESET) {
       return new Charge(key, act, 0, 0, Charge.NO_END);
     }
@@ -87,7 +88,9 @@ final class ScriptAgainstLawTest {
           default -> random.nextLong(offset);
         };
     long until =
-        act == Act.REFUND && random.nextBoolean() ? now + random.nextLong(offset) : Charge.NO_END;
+        act == Act.WITHDRAW && random.nextInt(4) > 0
+            ? tat
+            : act.hasEnd() && random.nextBoolean() ? now + random.nextLong(offset) : Charge.NO_END;
     return new Charge(key, act, increment, offset, until);
   }
 }

@@ -151,7 +151,7 @@ final class Reference {
     Bucket bucket = bucket(charge.key());
     bucket.server = server;
     boolean writes = tatNanos != afterNanos;
-    if (charge.act() == Act.RESET || charge.act() == Act.REFUND || charge.act() == Act.FORGIVE) {
+    if (charge.act().loosens()) {
       bucket.loosened.put(process, world.now());
       if (writes) {
         lowered(bucket, process, nowNanos, tatNanos - afterNanos);

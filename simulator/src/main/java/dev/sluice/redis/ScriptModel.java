@@ -18,7 +18,7 @@ final class ScriptModel {
   private static final long NANOS_PER_SECOND = 1_000_000_000;
   private static final long NANOS_PER_MILLI = 1_000_000;
   private static final Act[] ACTS = {
-    Act.CHECK, Act.SPEND, Act.SPEND_ONLY, Act.REFUND, Act.RESET, Act.FORGIVE
+    Act.CHECK, Act.SPEND, Act.SPEND_ONLY, Act.REFUND, Act.RESET, Act.FORGIVE, Act.WITHDRAW
   };
 
   private ScriptModel() {}
@@ -69,8 +69,8 @@ final class ScriptModel {
         Act act = ACTS[(int) number(in)];
         long incrementNanos = time(in);
         long offsetNanos = time(in);
-        long untilNanos = act == Act.REFUND ? time(in) : Charge.NO_END;
-        read += act == Act.REFUND ? 7 : 5;
+        long untilNanos = act.hasEnd() ? time(in) : Charge.NO_END;
+        read += act.hasEnd() ? 7 : 5;
         String key = new String(names[first + i], StandardCharsets.UTF_8);
         batch.add(new Charge(key, act, incrementNanos, offsetNanos, untilNanos));
       }

@@ -102,7 +102,7 @@ final class ScriptModelTest {
     }
     long offset = dice.between(1, base) + (base < (1L << 60) ? base * dice.below(3) : 0);
     long increment = dice.chance(25) ? 0 : dice.between(0, offset);
-    boolean ends = act == Act.REFUND && dice.chance(50);
+    boolean ends = act.hasEnd() && dice.chance(50);
     return new Charge(
         key, act, increment, offset, ends ? now + dice.between(0, offset) : Charge.NO_END);
   }

@@ -12,10 +12,12 @@ import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.store.BucketStore;
 import java.time.Duration;
+import java.util.List;
 
 /**
  * A limiter on a store under test, with its clock and with limits that can be changed: {@link #A},
- * {@link #B} and {@link #C} have one quota, {@link #OFF} is disabled. Ids are plain text.
+ * {@link #B} and {@link #C} have one quota, and so have {@link #WAITS} and {@link #WAITS_TOO}, for
+ * which callers may wait for up to an hour; {@link #OFF} is disabled. Ids are plain text.
  *
  * <p>As thread-safe as the store.
  */
@@ -25,18 +27,27 @@ final class Bench implements AutoCloseable {
   static final String B = "B";
   static final String C = "C";
   static final String OFF = "Off";
+  static final String WAITS = "Waits";
+  static final String WAITS_TOO = "WaitsToo";
   static final String ID = "someone";
+  static final Duration LONGEST_WAIT = Duration.ofHours(1);
 
   static final Catalogue CATALOGUE =
-      Catalogue.of(named(1, A), named(2, B), named(3, C), named(4, OFF));
+      Catalogue.of(
+          named(1, A),
+          named(2, B),
+          named(3, C),
+          named(4, OFF),
+          waiting(5, WAITS),
+          waiting(6, WAITS_TOO));
 
   final ManualTime time = new ManualTime();
-  final BucketStore store;
+  final SettlingStore store;
   final CurrentLimits limits;
   final Limiter limiter;
 
   private Bench(DrivenStores stores, Quota quota) {
-    this.store = stores.newStore(time);
+    this.store = new SettlingStore(stores.newStore(time));
     this.limits = new CurrentLimits(limits(quota));
     this.limiter = limiter(limits, store, time);
   }
@@ -59,8 +70,19 @@ final class Bench implements AutoCloseable {
     return LimitName.builder(number, name).id(IdFormat.string()).build();
   }
 
+  private static LimitName waiting(int number, String name) {
+    return LimitName.builder(number, name).id(IdFormat.string()).longestWait(LONGEST_WAIT).build();
+  }
+
   static Limits limits(Quota quota) {
-    return Limits.builder(CATALOGUE).limit(A, quota).limit(B, quota).limit(C, quota).build();
+    Limits.Builder limits = Limits.builder(CATALOGUE);
+    List.of(A, B, C, WAITS, WAITS_TOO).forEach(name -> limits.limit(name, quota));
+    return limits.build();
+  }
+
+  /** Returns when the store has answered all that was asked without blocking. */
+  void settle() {
+    store.settle();
   }
 
   void changeLimits(Quota quota) {

@@ -24,7 +24,9 @@ public abstract class BucketStoreContract
         HistoryRules,
         ReservationRules,
         ReceiptRules,
-        CancelHistoryRules {
+        CancelHistoryRules,
+        WaitRules,
+        WaitHistoryRules {
 
   /** For the test of a store to extend. */
   protected BucketStoreContract() {}

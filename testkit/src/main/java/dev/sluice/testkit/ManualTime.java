@@ -2,10 +2,18 @@ package dev.sluice.testkit;
 
 import dev.sluice.store.TimeSource;
 import java.time.Duration;
+import java.util.Comparator;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
+import java.util.concurrent.PriorityBlockingQueue;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * A clock that stands still until a test moves it, forwards or back.
+ *
+ * <p>{@link #advance} stops at each alarm on its way, in order, and runs it on the caller's thread:
+ * callers who wait without blocking have passed, each at its own time, when it returns. {@link
+ * #set} leaps, and runs what is due at the end.
  *
  * <p>Thread-safe; no method blocks.
  */
@@ -15,6 +23,18 @@ public final class ManualTime implements TimeSource {
   public static final long START_NANOS = 1_700_000_000_000_000_000L;
 
   private final AtomicLong nowNanos;
+  private final AtomicLong alarms = new AtomicLong();
+  private final PriorityBlockingQueue<Alarm> set =
+      new PriorityBlockingQueue<>(
+          11, Comparator.comparingLong(Alarm::atNanos).thenComparingLong(Alarm::number));
+
+  private record Alarm(long atNanos, long number, Runnable task, CompletableFuture<Void> done) {
+    void ring() {
+      if (done.complete(null)) {
+        task.run();
+      }
+    }
+  }
 
   /** A clock that stands at {@link #START_NANOS}. */
   public ManualTime() {
@@ -35,6 +55,18 @@ public final class ManualTime implements TimeSource {
     return nowNanos.get();
   }
 
+  @Override
+  public Future<?> alarm(long atNanos, Runnable task) {
+    Alarm alarm = new Alarm(atNanos, alarms.incrementAndGet(), task, new CompletableFuture<>());
+    if (atNanos <= nanos()) {
+      alarm.ring();
+    } else {
+      set.add(alarm);
+      var unused = alarm.done.whenComplete((done, failure) -> set.remove(alarm));
+    }
+    return alarm.done;
+  }
+
   /**
    * Moves the clock to an instant, which may lie in the past.
    *
@@ -42,6 +74,11 @@ public final class ManualTime implements TimeSource {
    */
   public void set(long newNowNanos) {
     nowNanos.set(notNegative(newNowNanos));
+    Alarm next = set.peek();
+    while (next != null && next.atNanos <= nanos()) {
+      next.ring();
+      next = set.peek();
+    }
   }
 
   /**
@@ -59,6 +96,20 @@ public final class ManualTime implements TimeSource {
    * @param stepNanos how far; a negative step goes back
    */
   public void advanceNanos(long stepNanos) {
+    long leftNanos = stepNanos;
+    for (Alarm next = set.peek(); next != null; next = set.peek()) {
+      long untilNanos = Math.max(next.atNanos - nanos(), 0);
+      if (untilNanos > leftNanos) {
+        break;
+      }
+      move(untilNanos);
+      leftNanos -= untilNanos;
+      next.ring();
+    }
+    move(leftNanos);
+  }
+
+  private void move(long stepNanos) {
     var unused = nowNanos.updateAndGet(now -> notNegative(Math.addExact(now, stepNanos)));
   }
 

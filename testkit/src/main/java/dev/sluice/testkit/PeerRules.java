@@ -1,6 +1,7 @@
 package dev.sluice.testkit;
 
 import static dev.sluice.testkit.Bench.A;
+import static dev.sluice.testkit.Bench.WAITS;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -10,10 +11,14 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.InvalidRequestException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
@@ -27,27 +32,33 @@ interface PeerRules extends DrivenStores {
   Map<String, String> NOT_OURS =
       Map.ofEntries(
           Map.entry("TestLimiterJumpBackwards", "mints a token after a step back; we mint none"),
-          Map.entry("TestSimpleReserve", "goes into debt; ours is denied, with the wait"),
-          Map.entry("TestMix", "goes into debt; ours is denied, with the wait"),
-          Map.entry("TestCancelInvalid", "goes into debt; see ReservationTest for what we do"),
-          Map.entry("TestCancelLast", "goes into debt; see ReservationTest for what we do"),
-          Map.entry("TestCancelTooLate", "goes into debt; see ReservationTest for what we do"),
-          Map.entry("TestCancel0Tokens", "keeps what was reserved later; we give all back"),
-          Map.entry("TestCancel1Token", "keeps what was reserved later; we give all back"),
-          Map.entry("TestCancelMulti", "keeps what was reserved later; we give all back"),
-          Map.entry("TestReserveJumpBack", "goes into debt, at an earlier time"),
-          Map.entry("TestReserveJumpBackCancel", "goes into debt, at an earlier time"),
-          Map.entry("TestReserveSetLimit", "goes into debt; the limit changes under it"),
-          Map.entry("TestReserveSetBurst", "goes into debt; the limit changes under it"),
-          Map.entry("TestReserveSetLimitCancel", "goes into debt; the limit changes under it"),
-          Map.entry("TestReserveMax", "goes into debt up to a given wait"),
-          Map.entry("TestWaitSimple", "blocks; we answer with the wait and never block"),
-          Map.entry("TestWaitCancel", "blocks; we answer with the wait and never block"),
-          Map.entry("TestWaitTimeout", "blocks; we answer with the wait and never block"),
+          Map.entry("TestReserveJumpBack", "grants for an earlier time after a step back"),
+          Map.entry("TestReserveJumpBackCancel", "grants for an earlier time after a step back"),
+          Map.entry("TestReserveSetBurst", "grants for an earlier time after a step back"),
           Map.entry("TestWaitInf", "an infinite rate is a disabled limit; see SpendRules"),
           Map.entry("TestZeroLimit", "a rate of zero is refused when the quota is made"),
           Map.entry("TestSetAfterZeroLimit", "a rate of zero is refused when the quota is made"),
           Map.entry("TestEvery", "converts an interval to a rate in floats; we keep the interval"));
+
+  /**
+   * Where those who wait for golang.org/x/time/rate pass at another time: by the case and the
+   * number of the step, when the caller of that step passes here.
+   *
+   * <ul>
+   *   <li>There, who gives up returns only what nobody took behind it, and those behind keep their
+   *       time. Here they move up, and so do those who come later.
+   *   <li>There, a reservation can be cancelled at the moment of its turn. Here the turn has come.
+   *   <li>There, a changed rate is worth other tokens to the debt. Here a bucket keeps the time at
+   *       which it will be full, and those who wait keep theirs.
+   * </ul>
+   */
+  Map<String, Map<Integer, Long>> OTHERWISE =
+      Map.of(
+          "TestCancel0Tokens", Map.of(2, 100_000_000L, 4, 200_000_000L),
+          "TestCancel1Token", Map.of(4, 500_000_000L),
+          "TestCancelMulti", Map.of(2, 100_000_000L, 6, 400_000_000L),
+          "TestReserveSetLimit", Map.of(3, 700_000_000L),
+          "TestReserveSetLimitCancel", Map.of(4, 400_000_000L));
 
   /** Cases of throttled that are about its own store interface. */
   Set<String> THROTTLED_STORE =
@@ -164,55 +175,160 @@ interface PeerRules extends DrivenStores {
       double intervalNanos = Math.min(1e9 / limit.get("rate_per_s").asDouble(), Long.MAX_VALUE);
       Quota quota = quota(limit.get("burst").asLong(), Math.round(intervalNanos));
       try (Bench bench = Bench.of(this, quota)) {
+        GoCase goCase = new GoCase(bench, quota, OTHERWISE.getOrDefault(name, Map.of()));
         for (JsonNode step : peer.get("steps")) {
-          goStep(bench, quota, step, name + " " + step);
+          goCase.step(step, name + " " + step);
         }
+        goCase.assertPassed(name);
       }
     }
     assertThat(left).as("left out").containsExactlyInAnyOrderElementsOf(NOT_OURS.keySet());
   }
 
-  private static void goStep(Bench bench, Quota quota, JsonNode step, String what) {
-    assertThat(step.get("op").asText()).isEqualTo("allow_n");
-    JsonNode expect = step.get("expect");
-    long cost = step.get("quantity").asLong();
-    if (step.has("threads")) {
-      AtomicInteger granted = new AtomicInteger();
-      Crowd.run(
-          step.get("threads").asInt(),
-          thread -> granted.addAndGet(bench.spend(cost).allowed() ? 1 : 0));
-      assertThat(granted).as(what).hasValue(expect.get("total_ok").asInt());
-      return;
-    }
-    if (step.has("every_ns")) {
-      assertThat(grantedEvery(bench, step))
-          .as(what)
-          .isBetween(
-              expect.get("total_ok_at_least").asLong(), expect.get("total_ok_at_most").asLong());
-      return;
-    }
-    bench.time.set(ManualTime.START_NANOS + step.path("at_ns").asLong(0));
-    if (cost > quota.burst()) {
-      assertThat(expect.get("ok").asBoolean()).as(what).isFalse();
-      assertThatThrownBy(() -> bench.spend(cost).orThrow())
-          .as(what)
-          .isInstanceOf(InvalidRequestException.class);
-      return;
-    }
-    if (expect.has("tokens_before")) {
-      long tokens = expect.get("tokens_before").asLong();
-      assertThat(bench.state().remaining()).as(what).isEqualTo(tokens);
-    }
-    assertThat(bench.spend(cost).allowed()).as(what).isEqualTo(expect.get("ok").asBoolean());
-  }
+  /** A case of golang.org/x/time/rate as it goes on. */
+  final class GoCase {
+    private final Bench bench;
+    private final Map<Integer, Long> otherwise;
+    private final Map<Integer, Long> expected = new TreeMap<>(); // when the caller of a step passes
+    private final Map<Integer, Long> passed = new ConcurrentSkipListMap<>();
+    private final Map<String, CompletableFuture<Decision>> byId = new HashMap<>();
+    private Quota quota;
+    private int number;
 
-  private static long grantedEvery(Bench bench, JsonNode step) {
-    long granted = 0;
-    for (long at = 0; at <= step.get("until_ns").asLong(); at += step.get("every_ns").asLong()) {
-      bench.time.set(ManualTime.START_NANOS + at);
-      granted += bench.spend(1).allowed() ? 1 : 0;
+    GoCase(Bench bench, Quota quota, Map<Integer, Long> otherwise) {
+      this.bench = bench;
+      this.quota = quota;
+      this.otherwise = otherwise;
     }
-    return granted;
+
+    void step(JsonNode step, String what) {
+      moveTo(step);
+      switch (step.get("op").asText()) {
+        case "allow_n" -> allow(step, what);
+        case "reserve_n", "wait_n" -> acquire(step, what);
+        case "cancel" -> {
+          CompletableFuture<Decision> caller = byId.get(step.get("id").asText());
+          boolean unused = caller != null && caller.cancel(false); // too late where it has passed
+          bench.settle();
+        }
+        case "set_limit" -> {
+          double intervalNanos = 1e9 / step.get("value").asDouble();
+          quota = quota(quota.burst(), Math.round(intervalNanos));
+          bench.changeLimits(quota);
+        }
+        default -> throw new AssertionError(what);
+      }
+      number++;
+    }
+
+    private void moveTo(JsonNode step) {
+      long atNanos = ManualTime.START_NANOS + step.path("at_ns").asLong(sinceStart());
+      bench.time.advanceNanos(atNanos - bench.time.nanos());
+    }
+
+    private long sinceStart() {
+      return bench.time.nanos() - ManualTime.START_NANOS;
+    }
+
+    private void acquire(JsonNode step, String what) {
+      JsonNode expect = step.get("expect");
+      boolean granted = expect.path("ok").asBoolean(!expect.path("error").asBoolean());
+      long cost = step.get("quantity").asLong();
+      String context = step.path("context").asText();
+      if (context.startsWith("already")) {
+        Thread.currentThread().interrupt();
+        assertThatThrownBy(() -> bench.limiter.acquire(WAITS, Bench.ID, cost, maxWait(step)))
+            .as(what)
+            .isInstanceOf(InterruptedException.class);
+        return;
+      }
+      CompletableFuture<Decision> caller =
+          bench.limiter.async().acquire(WAITS, Bench.ID, cost, maxWait(step)).toCompletableFuture();
+      bench.settle();
+      if (cost > quota.burst()) {
+        assertThat(granted).as(what).isFalse();
+        assertThatThrownBy(caller::join).as(what).hasCauseInstanceOf(InvalidRequestException.class);
+      } else if (context.startsWith("cancelled")) {
+        bench.time.advanceNanos(expect.get("delay_ns").asLong());
+        assertThat(caller.cancel(false)).as(what).isTrue();
+        bench.settle();
+      } else if (!granted) {
+        assertThat(caller.join().denied()).as(what).isTrue();
+      } else {
+        int which = number;
+        byId.put(step.path("id").asText(what), caller);
+        passesIn(which, expect.get("delay_ns").asLong());
+        var unused = caller.thenAccept(decision -> passed.put(which, sinceStart()));
+        if (step.get("op").asText().equals("wait_n")) { // which blocks there
+          bench.time.advanceNanos(expect.get("delay_ns").asLong());
+        }
+      }
+    }
+
+    private void passesIn(int which, long delayNanos) {
+      expected.put(which, otherwise.getOrDefault(which, sinceStart() + delayNanos));
+    }
+
+    private static Duration maxWait(JsonNode step) {
+      boolean hasDeadline = step.path("context").asText().startsWith("deadline");
+      long most = hasDeadline ? 100_000_000 : Bench.LONGEST_WAIT.toNanos();
+      return Duration.ofNanos(step.path("max_wait_ns").asLong(most));
+    }
+
+    /** Everybody passes at the time that was expected, but for those who gave up. */
+    void assertPassed(String what) {
+      bench.time.advance(Duration.ofMinutes(1));
+      bench.settle();
+      byId.values().stream()
+          .filter(caller -> !caller.isCancelled())
+          .forEach(caller -> assertThat(AsyncRules.await(caller).allowed()).as(what).isTrue());
+      expected.keySet().retainAll(passed.keySet());
+      assertThat(passed).as(what).containsExactlyEntriesOf(expected);
+    }
+
+    private void allow(JsonNode step, String what) {
+      JsonNode expect = step.get("expect");
+      long cost = step.get("quantity").asLong();
+      if (step.has("threads")) {
+        AtomicInteger granted = new AtomicInteger();
+        Crowd.run(
+            step.get("threads").asInt(),
+            thread ->
+                granted.addAndGet(bench.limiter.spend(WAITS, Bench.ID, cost).allowed() ? 1 : 0));
+        assertThat(granted).as(what).hasValue(expect.get("total_ok").asInt());
+        return;
+      }
+      if (step.has("every_ns")) {
+        assertThat(grantedEvery(step))
+            .as(what)
+            .isBetween(
+                expect.get("total_ok_at_least").asLong(), expect.get("total_ok_at_most").asLong());
+        return;
+      }
+      if (cost > quota.burst()) {
+        assertThat(expect.get("ok").asBoolean()).as(what).isFalse();
+        assertThatThrownBy(() -> bench.limiter.spend(WAITS, Bench.ID, cost).orThrow())
+            .as(what)
+            .isInstanceOf(InvalidRequestException.class);
+        return;
+      }
+      if (expect.has("tokens_before")) {
+        long tokens = Math.max(expect.get("tokens_before").asLong(), 0);
+        assertThat(bench.state(WAITS).remaining()).as(what).isEqualTo(tokens);
+      }
+      assertThat(bench.limiter.spend(WAITS, Bench.ID, cost).allowed())
+          .as(what)
+          .isEqualTo(expect.get("ok").asBoolean());
+    }
+
+    private long grantedEvery(JsonNode step) {
+      long granted = 0;
+      for (long at = 0; at <= step.get("until_ns").asLong(); at += step.get("every_ns").asLong()) {
+        bench.time.set(ManualTime.START_NANOS + at);
+        granted += bench.limiter.spend(WAITS, Bench.ID, 1).allowed() ? 1 : 0;
+      }
+      return granted;
+    }
   }
 
   private static Quota quota(long burst, long intervalNanos) {

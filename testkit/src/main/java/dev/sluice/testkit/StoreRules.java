@@ -77,6 +77,47 @@ interface StoreRules extends DrivenStores {
         .toList();
   }
 
+  private static Charge withdrawal(long nanos, long tatNanos) {
+    return new Charge("1:a", Act.WITHDRAW, nanos, 1_000, tatNanos);
+  }
+
+  @Test
+  default void charge_withdrawalOfTheLastSpend_givesItBack() {
+    ManualTime time = new ManualTime();
+    try (BucketStore store = newStore(time)) {
+      long start = time.nanos();
+      var unusedSpends =
+          List.of(
+              store.charge(List.of(spend("1:a", 300))), store.charge(List.of(spend("1:a", 500))));
+      assertThat(store.charge(List.of(withdrawal(500, start + 800))).get(0).tatNanos())
+          .isEqualTo(start + 800);
+      assertThat(tats(store, List.of("1:a"))).containsExactly(start + 300);
+      time.advanceNanos(100);
+      assertThat(store.charge(List.of(withdrawal(300, start + 300)))).hasSize(1);
+      assertThat(tats(store, List.of("1:a")))
+          .as("never over a full bucket")
+          .allMatch(tat -> tat <= time.nanos());
+    }
+  }
+
+  @Test
+  default void charge_withdrawalOfASpendThatOthersFollowed_doesNothing() {
+    ManualTime time = new ManualTime();
+    try (BucketStore store = newStore(time)) {
+      long start = time.nanos();
+      assertThat(store.charge(List.of(withdrawal(300, start + 300))).get(0).tatNanos())
+          .as("no bucket")
+          .isEqualTo(Gcra.NO_TAT);
+      var unusedSpends =
+          List.of(
+              store.charge(List.of(spend("1:a", 300))), store.charge(List.of(spend("1:a", 500))));
+      for (long other : new long[] {start + 300, start + 799, start + 801, Charge.NO_END}) {
+        assertThat(store.charge(List.of(withdrawal(300, other)))).hasSize(1);
+        assertThat(tats(store, List.of("1:a"))).as("%s", other).containsExactly(start + 800);
+      }
+    }
+  }
+
   @Test
   default void charge_refundWithAnEnd_givesBackUpToIt() {
     ManualTime time = new ManualTime();

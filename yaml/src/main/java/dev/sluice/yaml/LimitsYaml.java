@@ -102,6 +102,9 @@ public final class LimitsYaml {
         writeField("help", quoted(help), target);
       }
       writeField("jitter", new BigDecimal(Double.toString(name.jitter())).toPlainString(), target);
+      if (!name.longestWait().isZero()) {
+        writeField("longestWait", GoDuration.format(name.longestWait()), target);
+      }
     }
   }
 

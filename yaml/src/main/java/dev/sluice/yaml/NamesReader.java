@@ -6,6 +6,7 @@ import dev.sluice.limit.IdFormats;
 import dev.sluice.limit.LimitName;
 import java.net.URI;
 import java.net.URISyntaxException;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -24,7 +25,16 @@ final class NamesReader {
   static final String SECTION = "names";
 
   private static final List<String> FIELDS =
-      List.of("number", "name", "id", "overrideId", "overridesOnly", "message", "help", "jitter");
+      List.of(
+          "number",
+          "name",
+          "id",
+          "overrideId",
+          "overridesOnly",
+          "message",
+          "help",
+          "jitter",
+          "longestWait");
 
   private final Catalogue base;
   private final IdFormats idFormats;
@@ -94,6 +104,7 @@ final class NamesReader {
     String message = Values.text(fields.find("message"), "a text", problems);
     String help = help(fields.find("help"), problems);
     Double jitter = Values.share(fields.find("jitter"), problems);
+    Duration longestWait = Values.duration(fields.find("longestWait"), problems);
     boolean inRange = number != null && number >= 1 && number <= Integer.MAX_VALUE;
     if (number != null && !inRange) {
       problems.wrong(
@@ -124,6 +135,9 @@ final class NamesReader {
       }
       if (jitter != null) {
         builder.jitter(jitter);
+      }
+      if (longestWait != null) {
+        builder.longestWait(longestWait);
       }
       LimitName built = builder.build();
       return inRange ? built : null;

@@ -172,6 +172,7 @@ class LimitFilesTest {
                 message: too many widgets ({burst}) for {id.1}
                 help: https://example.com/limits#widgets
                 jitter: 0.25
+                longestWait: 30s
               - {number: 102, name: GadgetsPerRange, id: ipv6RangeCIDR/56, overridesOnly: true}
             """);
     Path overrides =
@@ -187,6 +188,7 @@ class LimitFilesTest {
     assertThat(widgets.number()).isEqualTo(101);
     assertThat(widgets.helpLink()).isEqualTo("https://example.com/limits#widgets");
     assertThat(widgets.jitter()).isEqualTo(0.25);
+    assertThat(widgets.longestWait()).isEqualTo(Duration.ofSeconds(30));
     assertThat(widgets.denial(Quota.per(2, Duration.ofSeconds(1)), "alice:192.0.2.1"))
         .isEqualTo("too many widgets (2) for alice");
     assertThat(limits.quotaFor(widgets, "alice:192.0.2.1")).isNotNull();

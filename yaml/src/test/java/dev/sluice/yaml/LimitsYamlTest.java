@@ -108,7 +108,8 @@ class LimitsYamlTest {
                 .jitter(0.000_000_001)
                 .build(),
             LimitName.builder(1002, "null").id(IdFormat.uuid()).jitter(1.0 / 3).build(),
-            LimitName.builder(1003, "Plain").jitter(1).build());
+            LimitName.builder(1003, "Plain").jitter(1).build(),
+            LimitName.builder(1004, "Waits").longestWait(Duration.ofMillis(90_500)).build());
     assertSameNames(names);
     assertSameNames(Catalogue.samples());
     assertSameNames(Catalogue.of());
@@ -134,6 +135,7 @@ class LimitsYamlTest {
       assertThat(same.message()).isEqualTo(name.message());
       assertThat(same.helpLink()).isEqualTo(name.helpLink());
       assertThat(same.jitter()).isEqualTo(name.jitter());
+      assertThat(same.longestWait()).isEqualTo(name.longestWait());
     }
   }
 

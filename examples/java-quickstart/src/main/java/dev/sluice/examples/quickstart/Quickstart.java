@@ -17,6 +17,8 @@ import dev.sluice.yaml.LimitFiles;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 
 /** What docs/java-api.md shows, as a program; run it in this folder. */
 public final class Quickstart {
@@ -50,6 +52,35 @@ public final class Quickstart {
     Decision login = logins.spend("192.0.2.7");
     // end: limit
     return login;
+  }
+
+  static String acquireInOneLine() throws InterruptedException {
+    // begin: acquire
+    Limit calls = Limit.of(Quota.of(1, 10, Duration.ofSeconds(1))); // 10 per second, one at a time
+
+    Decision call = calls.acquire("api.example.com", Duration.ofSeconds(5));
+    if (call.denied()) {
+      return "too busy: the wait would have been " + call.retryIn();
+    }
+    // end: acquire
+    return "200";
+  }
+
+  static LimitName nameThatWaits() {
+    // begin: waits
+    LimitName outbound =
+        LimitName.builder(1003, "CallsPerPartner").longestWait(Duration.ofSeconds(30)).build();
+    // end: waits
+    return outbound;
+  }
+
+  static CompletableFuture<Decision> acquireWithoutBlocking(Limiter limiter, Transaction call) {
+    // begin: acquireAsync
+    CompletableFuture<Decision> turn =
+        limiter.async().acquire(call, Duration.ofSeconds(5)).toCompletableFuture();
+    turn.orTimeout(2, TimeUnit.SECONDS); // or turn.cancel(false): the tokens are given back
+    // end: acquireAsync
+    return turn;
   }
 
   Decision suppliedQuota() {

@@ -4,8 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
+import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.ManualTime;
@@ -50,6 +52,15 @@ class QuickstartTest {
     }
     assertThat(quickstart.loginWithPassword("192.0.2.7", "ann", "the password of ann"))
         .startsWith("429");
+  }
+
+  @Test
+  void acquire_forms_areThoseOfTheDocs() throws InterruptedException {
+    assertThat(Quickstart.acquireInOneLine()).isEqualTo("200");
+    LimitName outbound = Quickstart.nameThatWaits();
+    assertThat(outbound.longestWait()).isEqualTo(Duration.ofSeconds(30));
+    Transaction call = Transaction.of(outbound, Quota.per(1, Duration.ofSeconds(1)), "partner-1");
+    assertThat(Quickstart.acquireWithoutBlocking(limiter, call).join().allowed()).isTrue();
   }
 
   @Test
@@ -115,7 +126,7 @@ class QuickstartTest {
 
   @Test
   void pages_quoteThesePrograms() throws IOException {
-    assertThat(quotes("../../docs/java-api.md", "Quickstart.java")).isEqualTo(9);
+    assertThat(quotes("../../docs/java-api.md", "Quickstart.java")).isEqualTo(12);
     assertThat(quotes("../../docs/memory-store.md", "HotPath.java")).isEqualTo(4);
   }
 

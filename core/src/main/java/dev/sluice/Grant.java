@@ -1,0 +1,80 @@
+package dev.sluice;
+
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The answer to a spend that may wait.
+ *
+ * @param room where to wait
+ * @param places what was taken; nothing where it was denied, or nothing limits it
+ */
+record Grant(Decision decision, WaitingRoom room, List<Place> places) {
+
+  /** How long a thread looks away at least: its clock may be slower than the system's. */
+  private static final long LOOK_AGAIN_NANOS = 1_000_000;
+
+  /** A caller that was interrupted before takes nothing. */
+  static void requireNotInterrupted() throws InterruptedException {
+    if (Thread.interrupted()) {
+      throw new InterruptedException("interrupted before it asked for tokens; nothing was taken");
+    }
+  }
+
+  /**
+   * Waits on the caller's thread until its turn has come.
+   *
+   * @throws InterruptedException if the caller was interrupted; what it took is given back
+   */
+  void await() throws InterruptedException {
+    if (places.isEmpty()) {
+      return;
+    }
+    Thread caller = Thread.currentThread();
+    Turn turn = room.enter(places, () -> LockSupport.unpark(caller));
+    long leftNanos = turn.hasCome() ? 0 : room.leftNanos(turn);
+    while (!turn.hasCome()) {
+      LockSupport.parkNanos(turn, leftNanos);
+      if (turn.hasCome()) {
+        return;
+      }
+      if (Thread.interrupted()) {
+        if (room.giveUp(turn)) {
+          throw new InterruptedException("interrupted while waiting; the tokens are given back");
+        }
+        caller.interrupt(); // the turn has come in the same moment
+        return;
+      }
+      room.look(turn);
+      leftNanos = Math.max(room.leftNanos(turn), LOOK_AGAIN_NANOS);
+    }
+  }
+
+  /** Completes a future when the turn has come, and gives up if somebody else completes it. */
+  void complete(CompletableFuture<Decision> answer) {
+    if (places.isEmpty()) {
+      answer.complete(decision);
+      return;
+    }
+    AtomicReference<@Nullable Turn> entered = new AtomicReference<>();
+    var unused =
+        answer.whenComplete(
+            (value, failure) -> {
+              Turn turn = entered.get();
+              if (failure != null && turn != null) {
+                room.leave(turn);
+              }
+            });
+    Turn turn = room.enter(places, () -> answer.complete(decision));
+    entered.set(turn);
+    if (turn.hasCome()) {
+      answer.complete(decision);
+    }
+    if (answer.isCompletedExceptionally()) {
+      room.leave(turn);
+    }
+  }
+}

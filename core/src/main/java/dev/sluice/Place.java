@@ -1,0 +1,175 @@
+package dev.sluice;
+
+import dev.sluice.store.Charge;
+import java.util.Objects;
+import java.util.concurrent.Future;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What one caller has taken of one bucket: a stretch of its time line, as long as the tokens take
+ * to refill, up to an instant. All but the constructor is used under the lock of its {@link
+ * WaitingRoom}.
+ */
+final class Place {
+
+  enum State {
+    /** In no line: nobody has to wait for it, or not yet, or no longer. */
+    OUTSIDE,
+    /** Its caller waits. */
+    WAITING,
+    /** Its caller gave up, and others may have what it took. */
+    HOLE,
+    /** The store was asked to take it back. */
+    LEAVING
+  }
+
+  final String key;
+  final long offsetNanos;
+  private final long nowNanos; // of the store, when it was taken
+  long incrementNanos;
+  long endNanos; // unsigned, by the store's clock
+  long turnAtNanos; // by the clock here: when the tokens are there
+  private long endHereNanos; // the end, by the clock here
+  State state = State.OUTSIDE;
+  @Nullable Turn turn;
+  @Nullable Place before; // in its line
+  @Nullable Place behind;
+
+  /**
+   * What was taken.
+   *
+   * @param incrementNanos the length of the stretch, positive
+   * @param offsetNanos the burst offset of the quota, at least as long
+   * @param endNanos the TAT that the spend left, unsigned
+   * @param nowNanos the store's present when it was taken
+   */
+  Place(String key, long incrementNanos, long offsetNanos, long endNanos, long nowNanos) {
+    this.key = key;
+    this.incrementNanos = incrementNanos;
+    this.offsetNanos = offsetNanos;
+    this.endNanos = endNanos;
+    this.nowNanos = nowNanos;
+  }
+
+  /** How long it takes from the decision until the tokens are there; 0 if they are. */
+  long waitNanos() {
+    return Math.max(endNanos - nowNanos - offsetNanos, 0);
+  }
+
+  /**
+   * Translates its times to the clock here.
+   *
+   * @param hereNanos what the clock here shows
+   * @param storeNanos what the store's clock shows, at most
+   */
+  void seenAt(long hereNanos, long storeNanos) {
+    long decidedNanos = hereNanos - (storeNanos - nowNanos);
+    turnAtNanos = decidedNanos + waitNanos();
+    endHereNanos = decidedNanos + (endNanos - nowNanos);
+  }
+
+  /** The store's present when it was taken. */
+  long nowNanos() {
+    return nowNanos;
+  }
+
+  /** Gives up what would have been refilled by now if nobody had taken it. */
+  void shrink(long hereNanos) {
+    incrementNanos = Math.min(incrementNanos, endHereNanos - hereNanos);
+  }
+
+  /** Whether a caller who waits stands directly behind. */
+  boolean isFollowed() {
+    Place next = behind;
+    return next != null && next.state == State.WAITING && next.startNanos() == endNanos;
+  }
+
+  long startNanos() {
+    return endNanos - incrementNanos;
+  }
+
+  /** Moves towards the present. */
+  void moveUp(long nanos) {
+    endNanos -= nanos;
+    endHereNanos -= nanos;
+    turnAtNanos -= nanos;
+  }
+
+  Charge withdrawal() {
+    return new Charge(key, Charge.Act.WITHDRAW, incrementNanos, offsetNanos, endNanos);
+  }
+
+  /** Those who wait for one bucket, and what they left there, by their ends. */
+  static final class Line {
+    final String key;
+    private @Nullable Place first;
+    private @Nullable Place last;
+    @Nullable Future<?> alarm;
+    long alarmAtNanos = Long.MAX_VALUE;
+
+    Line(String key) {
+      this.key = key;
+    }
+
+    @Nullable Place first() {
+      return first;
+    }
+
+    /** Nearly always at the end: a store grants one stretch behind the other. */
+    void add(Place place) {
+      Place at = last;
+      while (at != null && Long.compareUnsigned(at.endNanos, place.endNanos) > 0) {
+        at = at.before;
+      }
+      insertBehind(at, place);
+    }
+
+    void remove(Place place) {
+      Place before = place.before;
+      Place behind = place.behind;
+      if (before == null) {
+        first = behind;
+      } else {
+        before.behind = behind;
+      }
+      if (behind == null) {
+        last = before;
+      } else {
+        behind.before = before;
+      }
+      place.before = null;
+      place.behind = null;
+    }
+
+    /**
+     * Lets those who stand directly behind a hole move up into it, one after the other, until it
+     * lies behind them all.
+     */
+    void close(Place hole) {
+      while (hole.isFollowed()) {
+        Place next = Objects.requireNonNull(hole.behind);
+        hole.endNanos = next.endNanos;
+        hole.turnAtNanos = next.turnAtNanos;
+        next.moveUp(hole.incrementNanos);
+        remove(hole);
+        insertBehind(next, hole);
+      }
+    }
+
+    private void insertBehind(@Nullable Place at, Place place) {
+      Place behind = at == null ? first : at.behind;
+      place.before = at;
+      place.behind = behind;
+      if (at == null) {
+        first = place;
+      } else {
+        at.behind = place;
+      }
+      if (behind == null) {
+        last = place;
+      } else {
+        behind.before = place;
+      }
+    }
+  }
+}

@@ -1,0 +1,118 @@
+package dev.sluice.testkit;
+
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.Buckets;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Reading;
+import dev.sluice.store.Tentative;
+import java.time.Duration;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
+import org.awaitility.Awaitility;
+
+/**
+ * A store that can say when it has answered everything, and all that follows from the answers has
+ * been done: a test of what happens without blocking waits for that. Thread-safe.
+ */
+final class SettlingStore implements BucketStore {
+
+  private final BucketStore store;
+  private final AtomicInteger inFlight = new AtomicInteger();
+
+  SettlingStore(BucketStore store) {
+    this.store = store;
+  }
+
+  void settle() {
+    Awaitility.await()
+        .pollDelay(Duration.ZERO)
+        .pollInterval(Duration.ofMillis(1))
+        .until(() -> inFlight.get() == 0);
+  }
+
+  private CompletionStage<List<Reading>> followed(CompletionStage<List<Reading>> charged) {
+    CompletableFuture<List<Reading>> answer = new CompletableFuture<>();
+    var unused =
+        charged.whenComplete(
+            (readings, failure) -> {
+              boolean first =
+                  failure == null
+                      ? answer.complete(readings)
+                      : answer.completeExceptionally(failure);
+              inFlight.addAndGet(first ? -1 : 0);
+            });
+    var unusedToo =
+        answer.whenComplete(
+            (readings, failure) -> {
+              if (answer.isCancelled()) {
+                charged.toCompletableFuture().cancel(false);
+                inFlight.decrementAndGet();
+              }
+            });
+    return answer;
+  }
+
+  private CompletionStage<List<Reading>> counted(Supplier<CompletionStage<List<Reading>>> call) {
+    inFlight.incrementAndGet();
+    try {
+      return followed(call.get());
+    } catch (RuntimeException | Error e) {
+      inFlight.decrementAndGet();
+      throw e;
+    }
+  }
+
+  @Override
+  public List<Reading> charge(List<Charge> charges) {
+    return store.charge(charges);
+  }
+
+  @Override
+  public List<Reading> charge(List<Charge> charges, Tentative tentative) {
+    return store.charge(charges, tentative);
+  }
+
+  @Override
+  public CompletionStage<List<Reading>> chargeAsync(List<Charge> charges) {
+    return counted(() -> store.chargeAsync(charges));
+  }
+
+  @Override
+  public CompletionStage<List<Reading>> chargeAsync(List<Charge> charges, Tentative tentative) {
+    return counted(() -> store.chargeAsync(charges, tentative));
+  }
+
+  @Override
+  public Buckets buckets(String prefix) {
+    return store.buckets(prefix);
+  }
+
+  @Override
+  public void ping() {
+    store.ping();
+  }
+
+  @Override
+  public long clockSkewNanos() {
+    return store.clockSkewNanos();
+  }
+
+  @Override
+  public OptionalLong nowNanos() {
+    return store.nowNanos();
+  }
+
+  @Override
+  public OptionalLong liveBuckets() {
+    return store.liveBuckets();
+  }
+
+  @Override
+  public void close() {
+    store.close();
+  }
+}

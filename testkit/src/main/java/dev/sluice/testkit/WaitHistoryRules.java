@@ -1,0 +1,199 @@
+package dev.sluice.testkit;
+
+import static java.util.Comparator.comparingInt;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.Decision;
+import dev.sluice.Limiter;
+import dev.sluice.gcra.Quota;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Callers who wait, on random histories, against an exact reference: those who gave up were never
+ * there, and all others pass when a bucket that is spent from in this order has their tokens.
+ */
+interface WaitHistoryRules extends DrivenStores {
+
+  long TOKEN_NANOS = 1_000;
+  long BURST = 4;
+  Quota QUOTA = Quota.of(BURST, 1, Duration.ofNanos(TOKEN_NANOS));
+  long BURST_NANOS = BURST * TOKEN_NANOS;
+  int STEPS = 60;
+
+  @Test
+  default void acquire_anyHistoryOfOneProcess_isThatOfTheReference() {
+    Seeds.run(histories(), random -> run(this, random, 1));
+  }
+
+  @Test
+  default void acquire_anyHistoryOfThreeProcesses_neverPassesTheLimit() {
+    Seeds.run(histories(), random -> run(this, random, 3));
+  }
+
+  /** One history, with a number of processes on one bucket. */
+  static void run(DrivenStores stores, Random random, int processes) {
+    try (Bench bench = Bench.of(stores, QUOTA)) {
+      History history = new History(bench, random, processes);
+      for (int step = 0; step < STEPS; step++) {
+        history.step();
+      }
+      history.end();
+    }
+  }
+
+  /** Who asked for tokens, and what came of it. */
+  final class Caller {
+    private final CompletableFuture<Decision> answer;
+    private final long cost;
+    private final long askedNanos;
+    private final long latestNanos;
+    private volatile long passedNanos = -1;
+    private boolean gaveUp;
+
+    Caller(CompletableFuture<Decision> answer, long cost, long askedNanos, long maxWaitNanos) {
+      this.answer = answer;
+      this.cost = cost;
+      this.askedNanos = askedNanos;
+      this.latestNanos = askedNanos + maxWaitNanos;
+    }
+
+    boolean waits() {
+      return passedNanos < 0 && !gaveUp;
+    }
+  }
+
+  /** A history as it goes on. */
+  final class History {
+    private final Bench bench;
+    private final Random random;
+    private final List<Limiter> limiters = new ArrayList<>();
+    private final List<Caller> callers = new ArrayList<>();
+    private final List<Caller> passed = new CopyOnWriteArrayList<>(); // in order
+    private boolean mayBeStricter; // what one process gives up, others can't have
+
+    History(Bench bench, Random random, int processes) {
+      this.bench = bench;
+      this.random = random;
+      for (int i = 0; i < processes; i++) {
+        limiters.add(Bench.limiter(bench.limits, bench.store, bench.time));
+      }
+    }
+
+    void step() {
+      switch (random.nextInt(8)) {
+        case 0, 1, 2, 3 -> acquire();
+        case 4 -> giveUp();
+        default -> bench.time.advanceNanos(random.nextLong(3 * TOKEN_NANOS));
+      }
+      settle();
+    }
+
+    void end() {
+      bench.time.advanceNanos(Duration.ofMinutes(1).toNanos());
+      settle();
+      assertThat(callers).as("nobody waits for ever").noneMatch(Caller::waits);
+    }
+
+    private void acquire() {
+      long cost = 1 + random.nextLong(BURST);
+      long maxWaitNanos = random.nextInt(4) == 0 ? 0 : random.nextLong(20 * TOKEN_NANOS);
+      long now = bench.time.nanos();
+      long waitNanos = waitNanos(now, cost);
+      Limiter limiter = limiters.get(random.nextInt(limiters.size()));
+      CompletableFuture<Decision> answer =
+          limiter
+              .async()
+              .acquire(Bench.WAITS, Bench.ID, cost, Duration.ofNanos(maxWaitNanos))
+              .toCompletableFuture();
+      bench.settle();
+      boolean denied = answer.isDone() && answer.join().denied();
+      if (!mayBeStricter) {
+        assertThat(denied)
+            .as("denied, with a wait of %s ns", waitNanos)
+            .isEqualTo(waitNanos > maxWaitNanos);
+      } else if (waitNanos > maxWaitNanos) {
+        assertThat(denied).isTrue();
+      }
+      if (!denied) {
+        Caller caller = new Caller(answer, cost, now, maxWaitNanos);
+        callers.add(caller);
+        var unused = answer.thenAccept(decision -> passes(caller, decision));
+      }
+    }
+
+    private void passes(Caller caller, Decision decision) {
+      assertThat(decision.allowed()).isTrue();
+      caller.passedNanos = bench.time.nanos();
+      passed.add(caller);
+    }
+
+    private void giveUp() {
+      List<Caller> waiting = callers.stream().filter(Caller::waits).toList();
+      if (waiting.isEmpty()) {
+        return;
+      }
+      Caller caller = waiting.get(random.nextInt(waiting.size()));
+      assertThat(caller.answer.cancel(false)).isTrue();
+      caller.gaveUp = true;
+      mayBeStricter |= limiters.size() > 1;
+      bench.settle();
+      if (!mayBeStricter) {
+        assertThat(bench.state(Bench.WAITS).resetInNanos())
+            .as("what was given up is back")
+            .isEqualTo(Math.max(tatNanos() - bench.time.nanos(), 0));
+      }
+    }
+
+    /** The exact reference: those who did not give up, spent one behind the other. */
+    private long tatNanos() {
+      long tat = 0;
+      for (Caller caller : callers) {
+        if (!caller.gaveUp) {
+          tat = Math.max(tat, caller.askedNanos) + caller.cost * TOKEN_NANOS;
+        }
+      }
+      return tat;
+    }
+
+    private long waitNanos(long now, long cost) {
+      long ahead = Math.max(tatNanos() - now, 0);
+      return Math.max(ahead + cost * TOKEN_NANOS - BURST_NANOS, 0);
+    }
+
+    private void settle() {
+      long now = bench.time.nanos();
+      long tat = 0;
+      for (Caller caller : callers) {
+        if (!caller.gaveUp) {
+          tat = Math.max(tat, caller.askedNanos) + caller.cost * TOKEN_NANOS;
+          boolean isTurn = tat - BURST_NANOS <= now;
+          if (!mayBeStricter) {
+            assertThat(!caller.waits()).as("passed, by the reference").isEqualTo(isTurn);
+          }
+          assertThat(caller.waits() ? now : caller.passedNanos)
+              .as("until when a caller waits, at most as promised")
+              .isLessThanOrEqualTo(caller.latestNanos);
+        }
+      }
+      assertWithinTheLimit();
+      assertThat(passed).as("in order").isSortedAccordingTo(comparingInt(callers::indexOf));
+    }
+
+    /** Spent at the moments at which they passed, the tokens had been there. */
+    private void assertWithinTheLimit() {
+      long tat = 0;
+      for (Caller caller : passed) {
+        tat = Math.max(tat, caller.passedNanos) + caller.cost * TOKEN_NANOS;
+        assertThat(tat - BURST_NANOS)
+            .as("when the tokens are there")
+            .isLessThanOrEqualTo(caller.passedNanos);
+      }
+    }
+  }
+}

@@ -1,0 +1,406 @@
+package dev.sluice.testkit;
+
+import static dev.sluice.testkit.AsyncRules.await;
+import static dev.sluice.testkit.Bench.A;
+import static dev.sluice.testkit.Bench.ID;
+import static dev.sluice.testkit.Bench.OFF;
+import static dev.sluice.testkit.Bench.WAITS;
+import static dev.sluice.testkit.Bench.WAITS_TOO;
+import static dev.sluice.testkit.DecisionAssert.assertThat;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.Decision;
+import dev.sluice.Limiter;
+import dev.sluice.Transaction;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.InvalidRequestException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.junit.jupiter.api.Test;
+
+/** Callers who wait for tokens: in order, no longer than they were told, and free to give up. */
+interface WaitRules extends DrivenStores {
+
+  /** One token of ten a second. */
+  Duration TOKEN = Duration.ofMillis(100);
+
+  Duration MINUTE = Duration.ofMinutes(1);
+
+  /** Ten tokens, ten a second; the bucket of {@link Bench#WAITS} is empty. */
+  private Bench empty() {
+    Bench bench = Bench.tenPerSecond(this);
+    assertThat(bench.limiter.spend(WAITS, ID, 10)).isAllowed();
+    return bench;
+  }
+
+  private static CompletableFuture<Decision> acquire(Bench bench, long cost, Duration maxWait) {
+    return acquire(bench.limiter, bench, cost, maxWait);
+  }
+
+  /** Returns when the store has decided. */
+  private static CompletableFuture<Decision> acquire(
+      Limiter limiter, Bench bench, long cost, Duration maxWait) {
+    CompletionStage<Decision> stage = limiter.async().acquire(WAITS, ID, cost, maxWait);
+    bench.settle();
+    return stage.toCompletableFuture();
+  }
+
+  /** Until what was given up has come back. */
+  private static void awaitTokensLacking(Bench bench, String limit, long tokens) {
+    await()
+        .pollDelay(Duration.ZERO)
+        .pollInterval(Duration.ofMillis(1))
+        .untilAsserted(
+            () ->
+                assertThat(bench.state(limit).resetInNanos()).isEqualTo(tokens * TOKEN.toNanos()));
+  }
+
+  private static void assertPassesAfter(
+      Bench bench, Duration wait, CompletableFuture<Decision> caller) {
+    bench.time.advance(wait.minusNanos(1));
+    assertThat(caller).isNotDone();
+    bench.time.advanceNanos(1);
+    assertThat(await(caller)).isAllowed();
+  }
+
+  @Test
+  default void acquire_tokensThere_passesAtOnce() throws InterruptedException {
+    try (Bench bench = Bench.tenPerSecond(this)) {
+      assertThat(bench.limiter.acquire(WAITS, ID, 4, MINUTE)).isAllowed().hasRemaining(6);
+      assertThat(await(acquire(bench, 6, Duration.ZERO))).isAllowed().hasRemaining(0);
+    }
+  }
+
+  @Test
+  default void acquire_emptyBucket_passesAtTheNanosecond() {
+    try (Bench bench = empty()) {
+      assertPassesAfter(bench, Duration.ofMillis(300), acquire(bench, 3, MINUTE));
+      assertThat(bench.state(WAITS)).hasRemaining(0);
+      bench.time.advance(TOKEN);
+      assertThat(bench.state(WAITS)).hasRemaining(1);
+    }
+  }
+
+  @Test
+  default void acquire_waitLongerThanAllowed_isDeniedAtOnceAndTakesNothing() {
+    try (Bench bench = empty()) {
+      Duration wait = Duration.ofMillis(300);
+      Decision denied = await(acquire(bench, 3, wait.minusNanos(1)));
+      assertThat(denied).isDenied().retriesIn(wait);
+      awaitTokensLacking(bench, WAITS, 10);
+      assertPassesAfter(bench, wait, acquire(bench, 3, wait));
+    }
+  }
+
+  @Test
+  default void acquire_maxWaitOverTheLongest_isCut() {
+    try (Bench bench = Bench.of(this, Quota.of(10, 1, Duration.ofMinutes(10)))) {
+      assertThat(bench.limiter.spend(WAITS, ID, 10)).isAllowed();
+      Duration forEver = Duration.ofSeconds(Long.MAX_VALUE);
+      assertThat(await(acquire(bench, 7, forEver))).isDenied().retriesIn(Duration.ofMinutes(70));
+      assertThat(acquire(bench, 6, forEver)).isNotDone();
+    }
+  }
+
+  @Test
+  default void acquire_several_passInOrder() {
+    try (Bench bench = empty()) {
+      CompletableFuture<Decision> large = acquire(bench, 5, MINUTE);
+      CompletableFuture<Decision> small = acquire(bench, 1, MINUTE);
+      CompletableFuture<Decision> last = acquire(bench, 2, MINUTE);
+      assertPassesAfter(bench, TOKEN.multipliedBy(5), large);
+      assertThat(small).isNotDone();
+      assertPassesAfter(bench, TOKEN, small);
+      assertPassesAfter(bench, TOKEN.multipliedBy(2), last);
+    }
+  }
+
+  @Test
+  default void spend_whileOthersWait_isDeniedBehindThem() {
+    try (Bench bench = empty()) {
+      CompletableFuture<Decision> waiting = acquire(bench, 5, MINUTE);
+      for (int i = 0; i < 3; i++) { // none of them forgives what others wait for
+        assertThat(bench.limiter.spend(WAITS, ID))
+            .isDenied()
+            .hasRemaining(0)
+            .retriesIn(TOKEN.multipliedBy(6));
+      }
+      bench.time.advance(TOKEN.multipliedBy(5));
+      assertThat(await(waiting)).isAllowed();
+      assertThat(bench.limiter.spend(WAITS, ID)).isDenied().retriesIn(TOKEN);
+      bench.time.advance(TOKEN);
+      assertThat(bench.limiter.spend(WAITS, ID)).isAllowed();
+    }
+  }
+
+  @Test
+  default void giveUp_theLast_returnsItsTokens() {
+    try (Bench bench = empty()) {
+      CompletableFuture<Decision> first = acquire(bench, 2, MINUTE);
+      CompletableFuture<Decision> last = acquire(bench, 3, MINUTE);
+      assertThat(last.cancel(false)).isTrue();
+      awaitTokensLacking(bench, WAITS, 12);
+      assertPassesAfter(bench, TOKEN.multipliedBy(2), first);
+      assertThat(last).isCancelled();
+    }
+  }
+
+  @Test
+  default void giveUp_amongOthers_movesThoseBehindUp() {
+    try (Bench bench = empty()) {
+      CompletableFuture<Decision> first = acquire(bench, 1, MINUTE);
+      CompletableFuture<Decision> leaving = acquire(bench, 3, MINUTE);
+      CompletableFuture<Decision> third = acquire(bench, 2, MINUTE);
+      CompletableFuture<Decision> fourth = acquire(bench, 1, MINUTE);
+      assertThat(leaving.cancel(false)).isTrue();
+      awaitTokensLacking(bench, WAITS, 14);
+      CompletableFuture<Decision> fifth = acquire(bench, 1, MINUTE);
+      assertPassesAfter(bench, TOKEN, first);
+      assertPassesAfter(bench, TOKEN.multipliedBy(2), third);
+      assertPassesAfter(bench, TOKEN, fourth);
+      assertPassesAfter(bench, TOKEN, fifth);
+    }
+  }
+
+  @Test
+  default void giveUp_allInAnyOrder_leavesTheBucketAsItWas() {
+    try (Bench bench = empty()) {
+      List<CompletableFuture<Decision>> callers =
+          List.of(
+              acquire(bench, 1, MINUTE),
+              acquire(bench, 2, MINUTE),
+              acquire(bench, 3, MINUTE),
+              acquire(bench, 4, MINUTE));
+      List.of(1, 0, 3, 2).forEach(i -> assertThat(callers.get(i).cancel(false)).isTrue());
+      awaitTokensLacking(bench, WAITS, 10);
+    }
+  }
+
+  @Test
+  default void giveUp_byADeadline_returnsItsTokens() {
+    try (Bench bench = empty()) {
+      CompletableFuture<Decision> caller =
+          acquire(bench, 3, MINUTE).orTimeout(1, TimeUnit.MILLISECONDS);
+      assertThatThrownBy(() -> caller.get(AsyncRules.PATIENCE_SECONDS, TimeUnit.SECONDS))
+          .hasCauseInstanceOf(TimeoutException.class);
+      awaitTokensLacking(bench, WAITS, 10);
+    }
+  }
+
+  @Test
+  default void giveUp_behindAnotherProcess_letsNobodyPassTwiceAtOnce() {
+    try (Bench bench = empty()) {
+      Limiter other = Bench.limiter(bench.limits, bench.store, bench.time);
+      CompletableFuture<Decision> leaving = acquire(bench, 1, MINUTE);
+      CompletableFuture<Decision> others = acquire(other, bench, 1, MINUTE);
+      assertThat(leaving.cancel(false)).isTrue();
+      awaitTokensLacking(bench, WAITS, 12);
+      CompletableFuture<Decision> last = acquire(bench, 1, MINUTE);
+      assertPassesAfter(bench, TOKEN.multipliedBy(2), others);
+      assertThat(last).isNotDone();
+      assertPassesAfter(bench, TOKEN, last);
+    }
+  }
+
+  @Test
+  default void acquire_twoProcesses_passInTheOrderOfTheStore() {
+    try (Bench bench = empty()) {
+      Limiter other = Bench.limiter(bench.limits, bench.store, bench.time);
+      CompletableFuture<Decision> first = acquire(bench, 1, MINUTE);
+      CompletableFuture<Decision> second = acquire(other, bench, 2, MINUTE);
+      CompletableFuture<Decision> third = acquire(bench, 1, MINUTE);
+      assertPassesAfter(bench, TOKEN, first);
+      assertPassesAfter(bench, TOKEN.multipliedBy(2), second);
+      assertPassesAfter(bench, TOKEN, third);
+    }
+  }
+
+  private static Transaction waits(Bench bench, String limit, long cost) {
+    return bench.limiter.transaction(limit, ID).withCost(cost);
+  }
+
+  @Test
+  default void acquire_batch_waitsForItsSlowestPart() {
+    try (Bench bench = empty()) {
+      assertThat(bench.limiter.spend(WAITS_TOO, ID, 7)).isAllowed();
+      List<Transaction> batch = List.of(waits(bench, WAITS, 2), waits(bench, WAITS_TOO, 8));
+      assertThat(await(bench.limiter.async().acquire(batch, TOKEN.multipliedBy(4))))
+          .as("the second part takes 500 ms")
+          .isDenied();
+      awaitTokensLacking(bench, WAITS, 10);
+      awaitTokensLacking(bench, WAITS_TOO, 7);
+      CompletableFuture<Decision> caller =
+          bench.limiter.async().acquire(batch, TOKEN.multipliedBy(5)).toCompletableFuture();
+      bench.settle();
+      awaitTokensLacking(bench, WAITS_TOO, 15);
+      assertPassesAfter(bench, TOKEN.multipliedBy(5), caller);
+      assertThat(caller.join().parts()).hasSize(2);
+    }
+  }
+
+  @Test
+  default void giveUp_batch_returnsAllItsParts() {
+    try (Bench bench = empty()) {
+      CompletableFuture<Decision> caller =
+          bench
+              .limiter
+              .async()
+              .acquire(List.of(waits(bench, WAITS, 2), waits(bench, WAITS_TOO, 3)), MINUTE)
+              .toCompletableFuture();
+      awaitTokensLacking(bench, WAITS, 12);
+      awaitTokensLacking(bench, WAITS_TOO, 3);
+      assertThat(caller.cancel(false)).isTrue();
+      awaitTokensLacking(bench, WAITS, 10);
+      awaitTokensLacking(bench, WAITS_TOO, 0);
+    }
+  }
+
+  @Test
+  default void acquire_batchWithPartsThatAreNotWaitedFor_goesByThePresent() {
+    try (Bench bench = empty()) {
+      Transaction spendOnly = waits(bench, WAITS, 1).spendOnly();
+      assertThat(await(bench.limiter.async().acquire(List.of(spendOnly), MINUTE))).isAllowed();
+      awaitTokensLacking(bench, WAITS, 10);
+      Transaction checkOnly = waits(bench, WAITS, 1).checkOnly();
+      assertThat(
+              await(
+                  bench
+                      .limiter
+                      .async()
+                      .acquire(List.of(checkOnly, waits(bench, WAITS_TOO, 1)), MINUTE)))
+          .isDenied();
+      assertThat(bench.state(WAITS_TOO)).hasRemaining(10);
+    }
+  }
+
+  @Test
+  default void acquire_onTheCallersThread_waitsUntilTheClockComes() throws Exception {
+    try (Bench bench = empty()) {
+      CompletableFuture<Decision> passed = new CompletableFuture<>();
+      Thread caller = thread(bench, passed);
+      awaitTokensLacking(bench, WAITS, 11);
+      assertThat(passed).isNotDone();
+      bench.time.advance(TOKEN);
+      assertThat(await(passed)).isAllowed();
+      caller.join();
+    }
+  }
+
+  @Test
+  default void acquire_interrupted_returnsItsTokens() throws Exception {
+    try (Bench bench = empty()) {
+      CompletableFuture<Decision> passed = new CompletableFuture<>();
+      Thread caller = thread(bench, passed);
+      awaitTokensLacking(bench, WAITS, 11);
+      caller.interrupt();
+      caller.join();
+      assertThat(passed).isCompletedExceptionally();
+      assertThatThrownBy(passed::join).hasCauseInstanceOf(InterruptedException.class);
+      awaitTokensLacking(bench, WAITS, 10);
+    }
+  }
+
+  @Test
+  default void acquire_interruptedBefore_takesNothing() {
+    try (Bench bench = empty()) {
+      Thread.currentThread().interrupt();
+      assertThatThrownBy(() -> bench.limiter.acquire(WAITS, ID, MINUTE).orThrow())
+          .isInstanceOf(InterruptedException.class);
+      awaitTokensLacking(bench, WAITS, 10);
+    }
+  }
+
+  private static Thread thread(Bench bench, CompletableFuture<Decision> passed) {
+    Thread caller =
+        new Thread(
+            () -> {
+              try {
+                passed.complete(bench.limiter.acquire(WAITS, ID, MINUTE));
+              } catch (InterruptedException | RuntimeException e) {
+                passed.completeExceptionally(e);
+              }
+            });
+    caller.start();
+    return caller;
+  }
+
+  @Test
+  default void acquire_nothingOrUnlimited_neverWaits() {
+    try (Bench bench = empty()) {
+      var unusedWaiting = acquire(bench, 5, MINUTE);
+      assertThat(await(acquire(bench, 0, MINUTE))).isAllowed();
+      assertThat(await(bench.limiter.async().acquire(OFF, ID, 1, Duration.ZERO))).isAllowed();
+    }
+  }
+
+  @Test
+  default void acquire_badRequests_areRefused() {
+    try (Bench bench = empty()) {
+      assertRefused(() -> bench.limiter.acquire(WAITS, ID, 11, MINUTE), "burst is 10");
+      assertRefused(
+          () -> bench.limiter.acquire(WAITS, ID, 1, Duration.ofNanos(-1)), "found PT-0.000000001S");
+      assertRefused(() -> bench.limiter.acquire(A, ID, MINUTE), "longestWait");
+      assertThatThrownBy(
+              () ->
+                  bench
+                      .limiter
+                      .async()
+                      .acquire(A, ID, 1, MINUTE)
+                      .toCompletableFuture()
+                      .get(AsyncRules.PATIENCE_SECONDS, TimeUnit.SECONDS))
+          .hasCauseInstanceOf(InvalidRequestException.class);
+      awaitTokensLacking(bench, WAITS, 10);
+      assertThat(bench.state(A)).hasRemaining(10);
+    }
+  }
+
+  private static void assertRefused(
+      org.assertj.core.api.ThrowableAssert.ThrowingCallable call, String message) {
+    assertThatThrownBy(call)
+        .isInstanceOf(InvalidRequestException.class)
+        .hasMessageContaining(message);
+  }
+
+  @Test
+  default void acquire_limitShrinks_debtBeyondEveryWaitIsForgiven() {
+    Quota week = Quota.of(100, 100, Duration.ofDays(7));
+    try (Bench bench = Bench.of(this, week)) {
+      assertThat(bench.limiter.spend(WAITS, ID, 100)).isAllowed();
+      bench.changeLimits(Quota.per(10, Duration.ofSeconds(1)));
+      assertThat(bench.limiter.spend(WAITS, ID)).isDenied();
+      assertThat(bench.state(WAITS).resetInNanos())
+          .as("full again after a second, and the longest wait")
+          .isEqualTo(Duration.ofSeconds(1).plus(Bench.LONGEST_WAIT).toNanos());
+    }
+  }
+
+  @Test
+  default void acquire_quotaChanges_thoseWhoWaitKeepTheirTime() {
+    try (Bench bench = empty()) {
+      CompletableFuture<Decision> caller = acquire(bench, 3, MINUTE);
+      bench.changeLimits(Quota.per(10, Duration.ofSeconds(10)));
+      assertPassesAfter(bench, TOKEN.multipliedBy(3), caller);
+    }
+  }
+
+  @Test
+  default void acquire_storeIsClosed_thoseWhoWaitStillPass() {
+    Bench bench = empty();
+    CompletableFuture<Decision> first = acquire(bench, 1, MINUTE);
+    CompletableFuture<Decision> leaving = acquire(bench, 1, MINUTE);
+    CompletableFuture<Decision> last = acquire(bench, 1, MINUTE);
+    bench.close();
+    assertThat(leaving.cancel(false)).isTrue();
+    bench.time.advance(TOKEN.multipliedBy(3));
+    assertThat(await(first)).isAllowed();
+    assertThat(await(last)).isAllowed();
+    assertThatThrownBy(leaving::join).isInstanceOf(CancellationException.class);
+  }
+}
