@@ -32,6 +32,7 @@ class ArchitectureTest {
           "ProxyHeader",
           "Refusal",
           "RequestLimiter",
+          "RetryAdvice",
           "Rule",
           "Rules",
           "PathPattern",

@@ -1,0 +1,163 @@
+package dev.sluice.web;
+
+import java.util.HashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads a {@code RateLimit} field: a List of Items with parameters, as RFC 9651 has them. It comes
+ * from a stranger, so what breaks a rule makes the whole field unreadable, as the RFC asks. Used
+ * once, by one thread.
+ */
+final class RateLimitField {
+
+  private static final String TOKEN = "!#$%&'*+-.^_`|~:/";
+
+  private final String text;
+  private int at;
+
+  private RateLimitField(String text) {
+    this.text = text;
+  }
+
+  /** Thrown where the field breaks a rule. */
+  private static final class UnreadableException extends Exception {
+    private static final long serialVersionUID = 1;
+  }
+
+  /**
+   * Returns the longest of the effective windows ({@code t}) whose available quota ({@code r}) is
+   * 0.
+   *
+   * @return seconds, 0 where there is none, or the field can't be read
+   */
+  static long longestWaitSeconds(String text) {
+    try {
+      return new RateLimitField(text).read();
+    } catch (UnreadableException e) {
+      return 0;
+    }
+  }
+
+  private long read() throws UnreadableException {
+    long longest = 0;
+    skipSpace();
+    while (at < text.length()) {
+      String unused = bareItem();
+      Map<String, String> parameters = parameters();
+      if (number(parameters.get("r")) == 0) {
+        longest = Math.max(longest, number(parameters.get("t")));
+      }
+      skipSpace();
+      if (at < text.length()) {
+        expect(',');
+        skipSpace();
+        require(at < text.length()); // no comma at the end
+      }
+    }
+    return longest;
+  }
+
+  private static long number(@Nullable String value) {
+    return value == null ? -1 : Digits.orMinusOne(value);
+  }
+
+  private Map<String, String> parameters() throws UnreadableException {
+    Map<String, String> parameters = new HashMap<>();
+    while (at < text.length() && text.charAt(at) == ';') {
+      at++;
+      while (at < text.length() && text.charAt(at) == ' ') {
+        at++;
+      }
+      String key = key();
+      boolean hasValue = at < text.length() && text.charAt(at) == '=';
+      if (hasValue) {
+        at++;
+      }
+      parameters.put(key, hasValue ? bareItem() : "?1");
+    }
+    return parameters;
+  }
+
+  private String key() throws UnreadableException {
+    int start = at;
+    while (at < text.length() && isKeyCharacter(text.charAt(at))) {
+      at++;
+    }
+    require(at > start && (isLower(text.charAt(start)) || text.charAt(start) == '*'));
+    return text.substring(start, at);
+  }
+
+  /** A string without its quotes, prefixed so that it is no number; anything else as it stands. */
+  private String bareItem() throws UnreadableException {
+    require(at < text.length());
+    char first = text.charAt(at);
+    if (first == '"') {
+      return string();
+    }
+    if (first == ':') {
+      int end = text.indexOf(':', at + 1);
+      require(end > 0);
+      String bytes = text.substring(at, end + 1);
+      at = end + 1;
+      return bytes;
+    }
+    int start = at;
+    if (first == '?') {
+      at++;
+    }
+    while (at < text.length() && isTokenCharacter(text.charAt(at))) {
+      at++;
+    }
+    require(at > start);
+    return text.substring(start, at);
+  }
+
+  private String string() throws UnreadableException {
+    int start = at++;
+    while (at < text.length() && text.charAt(at) != '"') {
+      char c = text.charAt(at);
+      require(c >= ' ' && c <= '~');
+      if (c == '\\') {
+        at++;
+        require(at < text.length() && (text.charAt(at) == '"' || text.charAt(at) == '\\'));
+      }
+      at++;
+    }
+    expect('"');
+    return text.substring(start, at);
+  }
+
+  private void expect(char c) throws UnreadableException {
+    require(at < text.length() && text.charAt(at) == c);
+    at++;
+  }
+
+  private static void require(boolean rule) throws UnreadableException {
+    if (!rule) {
+      throw new UnreadableException();
+    }
+  }
+
+  private void skipSpace() {
+    while (at < text.length() && (text.charAt(at) == ' ' || text.charAt(at) == '\t')) {
+      at++;
+    }
+  }
+
+  private static boolean isLower(char c) {
+    return c >= 'a' && c <= 'z';
+  }
+
+  private static boolean isDigit(char c) {
+    return c >= '0' && c <= '9';
+  }
+
+  private static boolean isKeyCharacter(char c) {
+    return isLower(c) || isDigit(c) || c == '_' || c == '-' || c == '.' || c == '*';
+  }
+
+  private static boolean isTokenCharacter(char c) {
+    return isLower(c) || isDigit(c) || (c >= 'A' && c <= 'Z') || TOKEN.indexOf(c) >= 0;
+  }
+}

@@ -1,0 +1,126 @@
+package dev.sluice.web;
+
+import java.time.DateTimeException;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.LocalDateTime;
+import java.time.ZoneOffset;
+import java.time.format.DateTimeFormatter;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads from an answer when its sender wants to be asked again: for clients that keep to the limits
+ * of others.
+ *
+ * <p>It understands {@code Retry-After}, the {@code RateLimit} field of the IETF's draft, the three
+ * fields of its older versions, and the {@code X-RateLimit} families of GitHub, throttled, Envoy
+ * and Kong. Fields come from a stranger: what can't be read says nothing. Stateless and
+ * thread-safe.
+ */
+public final class RetryAdvice {
+
+  private static final int LONGEST_FIELD = 8_192;
+  private static final int FIRST_ERROR = 400;
+  private static final long LEAST_EPOCH_SECONDS = 1_000_000_000; // 2001; as a delta, 31 years
+  private static final long LEAST_EPOCH_MILLIS = 1_000_000_000_000L;
+
+  /** The three forms of a date that a recipient must accept (RFC 9110, section 5.6.7). */
+  private static final List<DateTimeFormatter> DATES =
+      List.of(
+          DateTimeFormatter.ofPattern("EEE, dd MMM yyyy HH:mm:ss 'GMT'", Locale.US),
+          DateTimeFormatter.ofPattern("EEEE, dd-MMM-yy HH:mm:ss 'GMT'", Locale.US),
+          DateTimeFormatter.ofPattern("EEE MMM ppd HH:mm:ss yyyy", Locale.US));
+
+  private RetryAdvice() {}
+
+  /**
+   * Returns how long to leave the sender alone.
+   *
+   * <p>A {@code Retry-After} on an error decides. Without one, a quota of which nothing is left
+   * does, on any answer: until its window ends.
+   *
+   * @param status the status code of the answer
+   * @param fields the values of a field, by its name in lower case; empty where it is missing
+   * @param now the present, for dates; the answer's own {@code Date} goes before it, since the
+   *     sender's clock may differ
+   * @return zero where the answer asks for nothing; up to millions of years where a stranger says
+   *     so, for the caller to bound
+   */
+  public static Duration pause(int status, Function<String, List<String>> fields, Instant now) {
+    Instant date = date(one(fields, "date"));
+    Instant sent = date == null ? now : date;
+    if (status >= FIRST_ERROR) {
+      Duration retryAfter = retryAfter(one(fields, "retry-after"), sent);
+      if (retryAfter != null) {
+        return retryAfter;
+      }
+    }
+    String field = all(fields, "ratelimit");
+    if (!field.isEmpty()) {
+      return Duration.ofSeconds(RateLimitField.longestWaitSeconds(field));
+    }
+    Duration older = untilReset(fields, "ratelimit-", sent);
+    return older.isZero() ? untilReset(fields, "x-ratelimit-", sent) : older;
+  }
+
+  private static @Nullable Duration retryAfter(String value, Instant sent) {
+    long seconds = Digits.orMinusOne(value);
+    if (seconds >= 0) {
+      return Duration.ofSeconds(seconds);
+    }
+    Instant until = date(value);
+    return until == null ? null : between(sent, until);
+  }
+
+  /** The older families: what is left, and when it is reset, in seconds from now or as a date. */
+  private static Duration untilReset(
+      Function<String, List<String>> fields, String family, Instant sent) {
+    if (Digits.orMinusOne(one(fields, family + "remaining")) != 0) {
+      return Duration.ZERO;
+    }
+    long reset = Digits.orMinusOne(one(fields, family + "reset"));
+    if (reset < 0) {
+      return Duration.ZERO;
+    }
+    if (reset >= LEAST_EPOCH_MILLIS) {
+      return between(sent, Instant.ofEpochMilli(reset));
+    }
+    return reset >= LEAST_EPOCH_SECONDS
+        ? between(sent, Instant.ofEpochSecond(reset))
+        : Duration.ofSeconds(reset);
+  }
+
+  private static Duration between(Instant from, Instant until) {
+    return until.isAfter(from) ? Duration.between(from, until) : Duration.ZERO;
+  }
+
+  private static @Nullable Instant date(String value) {
+    if (value.isEmpty() || value.length() > 40) {
+      return null;
+    }
+    for (DateTimeFormatter form : DATES) {
+      try {
+        return LocalDateTime.parse(value, form).toInstant(ZoneOffset.UTC);
+      } catch (DateTimeException e) {
+        // Perhaps the next form.
+      }
+    }
+    return null;
+  }
+
+  /** The value of a field that stands there once; several that differ say nothing. */
+  private static String one(Function<String, List<String>> fields, String name) {
+    List<String> values = fields.apply(name);
+    boolean same = values.stream().distinct().count() == 1;
+    return same && values.get(0).length() <= LONGEST_FIELD ? values.get(0).strip() : "";
+  }
+
+  private static String all(Function<String, List<String>> fields, String name) {
+    List<String> values = fields.apply(name);
+    long length = values.stream().mapToLong(value -> value.length() + 2L).sum();
+    return length <= LONGEST_FIELD ? String.join(", ", values) : "";
+  }
+}
