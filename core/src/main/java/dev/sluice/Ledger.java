@@ -322,8 +322,7 @@ final class Ledger {
   }
 
   /** In a call of its own. Where that fails the denial stands, and tells the debt. */
-  private List<Reading> forgiven(
-      List<Charge> charges, List<Reading> readings, long depthNanos) {
+  private List<Reading> forgiven(List<Charge> charges, List<Reading> readings, long depthNanos) {
     try {
       List<Reading> found = sent(outstanding.send(forgiving(charges, depthNanos)));
       return spendsToo(charges, depthNanos)

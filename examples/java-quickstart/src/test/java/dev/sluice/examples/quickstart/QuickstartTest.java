@@ -128,12 +128,13 @@ class QuickstartTest {
   void pages_quoteThesePrograms() throws IOException {
     assertThat(quotes("../../docs/java-api.md", "Quickstart.java")).isEqualTo(12);
     assertThat(quotes("../../docs/memory-store.md", "HotPath.java")).isEqualTo(4);
+    assertThat(quotes("../../docs/testing.md", "LoginsTest.java")).isEqualTo(3);
   }
 
   /** Every snippet of the page that names the program stands in it, word for word. */
   private static int quotes(String page, String program) throws IOException {
-    String source =
-        Files.readString(Path.of("src/main/java/dev/sluice/examples/quickstart", program));
+    String folder = program.endsWith("Test.java") ? "src/test/java" : "src/main/java";
+    String source = Files.readString(Path.of(folder, "dev/sluice/examples/quickstart", program));
     List<MatchResult> quotes =
         Pattern.compile("<!-- from: (\\S+)#(\\w+) -->\n```java\n(.*?)```", Pattern.DOTALL)
             .matcher(Files.readString(Path.of(page)))

@@ -1,0 +1,94 @@
+package dev.sluice.testkit;
+
+import dev.sluice.AsyncLimiter;
+import dev.sluice.Limiter;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.Limits;
+import dev.sluice.store.BucketStore;
+import java.util.Map;
+import java.util.Objects;
+import java.util.function.Function;
+import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.jupiter.api.extension.ExtensionContext.Namespace;
+import org.junit.jupiter.api.extension.ParameterContext;
+import org.junit.jupiter.api.extension.ParameterResolver;
+
+/**
+ * A JUnit Jupiter extension that gives each test a limiter with full buckets, on a clock that the
+ * test moves: no test of a rate limit needs to sleep.
+ *
+ * <pre>{@code
+ * @RegisterExtension
+ * static final LimiterExtension LIMITS = LimiterExtension.of(limits);
+ *
+ * @Test
+ * void login_afterAMinute_isAllowedAgain(Limiter limiter, ManualTime time) { … }
+ * }</pre>
+ *
+ * <p>Parameters of test methods, and of the methods before and after each, may be a {@link
+ * Limiter}, its {@link AsyncLimiter}, the {@link ManualTime} that both and their buckets go by, the
+ * {@link BucketStore}, and the {@link CurrentLimits}, which a test may replace. All of one test
+ * belong together; no two tests share anything. With {@code @ExtendWith(LimiterExtension.class)}
+ * there are no named limits: callers supply their quotas.
+ *
+ * <p>Thread-safe: tests may run in parallel.
+ */
+public final class LimiterExtension implements ParameterResolver {
+
+  private static final Map<Class<?>, Function<Kit, Object>> PARAMETERS =
+      Map.of(
+          Limiter.class, Kit::limiter,
+          AsyncLimiter.class, kit -> kit.limiter().async(),
+          ManualTime.class, Kit::time,
+          BucketStore.class, Kit::store,
+          CurrentLimits.class, kit -> kit.limiter().limits());
+
+  private final Namespace namespace = Namespace.create(LimiterExtension.class, this);
+  private final Limits limits;
+
+  /** What belongs to one test. */
+  private record Kit(ManualTime time, BucketStore store, Limiter limiter) {
+
+    static Kit of(Limits limits) {
+      ManualTime time = new ManualTime();
+      BucketStore store = BucketStore.inMemory(time);
+      return new Kit(
+          time, store, Limiter.builder(new CurrentLimits(limits), store).time(time).build());
+    }
+  }
+
+  /** An extension without named limits. */
+  public LimiterExtension() {
+    this(Limits.builder(Catalogue.of()).build());
+  }
+
+  private LimiterExtension(Limits limits) {
+    this.limits = limits;
+  }
+
+  /**
+   * Returns an extension with limits: those of the product, from its files, or some for the test.
+   *
+   * @param limits the limits that each test starts with
+   * @return the extension, to be registered by a field
+   */
+  public static LimiterExtension of(Limits limits) {
+    return new LimiterExtension(limits);
+  }
+
+  @Override
+  public boolean supportsParameter(ParameterContext parameter, ExtensionContext context) {
+    return context.getTestMethod().isPresent()
+        && PARAMETERS.containsKey(parameter.getParameter().getType());
+  }
+
+  @Override
+  public Object resolveParameter(ParameterContext parameter, ExtensionContext context) {
+    Kit kit =
+        context
+            .getStore(namespace)
+            .getOrComputeIfAbsent(Kit.class, type -> Kit.of(limits), Kit.class);
+    return Objects.requireNonNull(PARAMETERS.get(parameter.getParameter().getType())).apply(kit);
+  }
+}
