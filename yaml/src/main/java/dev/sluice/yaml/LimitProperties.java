@@ -1,0 +1,139 @@
+package dev.sluice.yaml;
+
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.IdFormats;
+import dev.sluice.limit.Limits;
+import dev.sluice.limit.Strictness;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Limits from the properties of an application instead of files: a tree of maps, lists and single
+ * values, read by the rules of limit files. A mistake has the name of its property as position,
+ * such as {@code sluice.limits.LoginsPerIPAddress.burst}.
+ *
+ * <p>Stateless and thread-safe; never blocks.
+ */
+public final class LimitProperties {
+
+  private static final String LIMITS = "limits";
+  private static final String OVERRIDES = "overrides";
+
+  private final String prefix;
+  private final List<String> places = new ArrayList<>();
+  private final Problems problems = new Problems("");
+
+  private LimitProperties(String prefix) {
+    this.prefix = prefix;
+  }
+
+  /**
+   * Reads limits.
+   *
+   * @param prefix the name of the property that has the three below it, such as {@code sluice}
+   * @param names a list of names, as in a names file; null for none
+   * @param limits a map from name to {burst, count, period}, as in a file of defaults; null for
+   *     none
+   * @param overrides a list of overrides, as in a file of overrides; null for none
+   * @param warnings is told what is doubtful, with the property's name
+   * @return the limits
+   * @throws LimitPropertiesException if there is any mistake, with all mistakes
+   */
+  public static Limits load(
+      String prefix,
+      @Nullable Object names,
+      @Nullable Object limits,
+      @Nullable Object overrides,
+      Consumer<String> warnings) {
+    return new LimitProperties(prefix).read(names, limits, overrides, warnings);
+  }
+
+  private Limits read(
+      @Nullable Object names,
+      @Nullable Object limits,
+      @Nullable Object overrides,
+      Consumer<String> warnings) {
+    Catalogue base = Catalogue.boulder();
+    NamesReader declared =
+        new NamesReader(names == null ? base.plus(Catalogue.samples()) : base, IdFormats.builtIn());
+    if (names != null) {
+      declared.section(node(names, prefix + "." + NamesReader.SECTION), problems);
+    }
+    KnownNames known = declared.known(true);
+    Limits.Builder built = Limits.builder(known.catalogue());
+    DefaultsReader quotas = new DefaultsReader(known, problems);
+    if (limits != null) {
+      quotas.read(node(limits, prefix + "." + LIMITS));
+      quotas.quotas().forEach((name, quota) -> built.limit(name.name(), quota));
+      quotas.unlimited().forEach(name -> built.unlimited(name.name()));
+    }
+    if (overrides != null) {
+      new OverridesReader(known, Strictness.LENIENT, problems.mistaken() ? null : quotas, problems)
+          .read(node(overrides, prefix + "." + OVERRIDES))
+          .forEach(built::override);
+    }
+    List<Problem> found = problems.found().stream().sorted().toList();
+    if (problems.mistaken()) {
+      throw new LimitPropertiesException(
+          found.stream()
+              .filter(one -> one.severity() == Severity.MISTAKE)
+              .map(this::text)
+              .toList());
+    }
+    found.stream().map(this::text).forEach(warnings);
+    return built.build();
+  }
+
+  /** A node's line is the number of its property. */
+  private String text(Problem problem) {
+    return places.get(problem.line() - 1) + ": " + problem.message();
+  }
+
+  private Node node(Object value, String place) {
+    places.add(place);
+    int line = places.size();
+    if (value instanceof Map<?, ?> map) {
+      return isList(map)
+          ? sequence(line, new ArrayList<>(map.values()), place)
+          : mapping(line, map, place);
+    }
+    if (value instanceof List<?> list) {
+      return sequence(line, list, place);
+    }
+    return new Node.Scalar(line, 1, String.valueOf(value), true);
+  }
+
+  /** Properties have no lists, only names that end with an index. */
+  private static boolean isList(Map<?, ?> map) {
+    int index = 0;
+    for (Object key : map.keySet()) {
+      if (!String.valueOf(key).equals(Integer.toString(index++))) {
+        return false;
+      }
+    }
+    return index > 0;
+  }
+
+  private Node sequence(int line, List<?> items, String place) {
+    List<Node> nodes = new ArrayList<>(items.size());
+    for (int i = 0; i < items.size(); i++) {
+      nodes.add(node(items.get(i), place + "[" + i + "]"));
+    }
+    return new Node.Sequence(line, 1, nodes);
+  }
+
+  private Node mapping(int line, Map<?, ?> map, String place) {
+    List<Node.Entry> entries = new ArrayList<>(map.size());
+    map.forEach(
+        (key, value) -> {
+          String name = String.valueOf(key);
+          String below = place + "." + name;
+          Node read = node(value, below);
+          entries.add(new Node.Entry(new Node.Scalar(read.line(), 1, name, true), read));
+        });
+    return new Node.Mapping(line, 1, entries);
+  }
+}

@@ -1,0 +1,26 @@
+package dev.sluice.yaml;
+
+import java.util.List;
+
+/** Thrown when properties hold limits with mistakes; has every mistake. For the operator. */
+public final class LimitPropertiesException extends RuntimeException {
+
+  private static final long serialVersionUID = 1;
+
+  private final transient List<String> problems;
+
+  LimitPropertiesException(List<String> problems) {
+    super(String.join("\n", problems));
+    this.problems = List.copyOf(problems);
+  }
+
+  /**
+   * Returns the mistakes.
+   *
+   * @return at least one, each with the name of its property: {@code sluice.limits.Logins.burst:
+   *     found …}
+   */
+  public List<String> problems() {
+    return problems;
+  }
+}

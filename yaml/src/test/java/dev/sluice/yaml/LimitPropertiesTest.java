@@ -1,0 +1,105 @@
+package dev.sluice.yaml;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Limits;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+class LimitPropertiesTest {
+
+  private final List<String> warnings = new ArrayList<>();
+
+  private Limits load(Object names, Object limits, Object overrides) {
+    return LimitProperties.load("sluice", names, limits, overrides, warnings::add);
+  }
+
+  private static Map<String, Object> quota(Object burst, Object count, Object period) {
+    return Map.of("burst", burst, "count", count, "period", period);
+  }
+
+  @Test
+  void limits_namesAndOverrides_areReadAsInFiles() {
+    Limits limits =
+        load(
+            Map.of("0", Map.of("number", 1001, "name", "Reports", "id", "string")),
+            Map.of("Reports", quota(5, "5", "1m")),
+            List.of(
+                Map.of(
+                    "Reports",
+                    Map.of("burst", 9, "count", 9, "period", "1m", "ids", List.of("ann")))));
+
+    var name = limits.catalogue().get("Reports");
+    assertThat(limits.defaultFor(name)).isEqualTo(Quota.per(5, Duration.ofMinutes(1)));
+    assertThat(limits.quotaFor(name, "ann")).isEqualTo(Quota.per(9, Duration.ofMinutes(1)));
+    assertThat(warnings).isEmpty();
+  }
+
+  @Test
+  void mistakes_haveTheMessagesOfFiles_andTheNameOfTheirProperty() {
+    assertThatThrownBy(
+            () ->
+                load(
+                    null,
+                    Map.of(
+                        "LoginsPerIPAdress", quota(5, 5, "1m"),
+                        "LoginsPerIPAddress", quota(0, "many", "1 minute"),
+                        "ApiCallsPerKey", Map.of("burst", 5, "count", 5)),
+                    null))
+        .isInstanceOfSatisfying(
+            LimitPropertiesException.class,
+            e ->
+                assertThat(e.problems())
+                    .anyMatch(
+                        one ->
+                            one.startsWith("sluice.limits.LoginsPerIPAdress: found the name")
+                                && one.contains("did you mean \"LoginsPerIPAddress\""))
+                    .anyMatch(one -> one.startsWith("sluice.limits.LoginsPerIPAddress.burst: "))
+                    .anyMatch(
+                        one ->
+                            one.startsWith(
+                                "sluice.limits.LoginsPerIPAddress.count: found \"many\", expected"
+                                    + " a whole number"))
+                    .anyMatch(one -> one.startsWith("sluice.limits.LoginsPerIPAddress.period: "))
+                    .contains("sluice.limits.ApiCallsPerKey: found no field period, expected one")
+                    .hasSize(5));
+  }
+
+  @Test
+  void mistakeInAList_namesItsItem() {
+    assertThatThrownBy(
+            () ->
+                load(
+                    null,
+                    Map.of("LoginsPerIPAddress", quota(5, 5, "1m")),
+                    List.of(
+                        Map.of(
+                            "LoginsPerIPAddress",
+                            Map.of(
+                                "burst",
+                                9,
+                                "count",
+                                9,
+                                "period",
+                                "1m",
+                                "ids",
+                                List.of("192.0.2.1", "localhost"))))))
+        .hasMessageStartingWith("sluice.overrides[0].LoginsPerIPAddress.ids[1]: ");
+  }
+
+  @Test
+  void doubt_isAWarning() {
+    Limits limits = load(null, Map.of("ApiCallsPerKey", quota(1, 600_000_000, "1s")), null);
+
+    assertThat(limits.configured()).hasSize(1);
+    assertThat(warnings)
+        .singleElement()
+        .asString()
+        .startsWith("sluice.limits.ApiCallsPerKey.count: ");
+  }
+}
