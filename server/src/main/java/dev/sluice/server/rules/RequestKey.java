@@ -1,95 +1,28 @@
 package dev.sluice.server.rules;
 
-import dev.sluice.text.SafeText;
-import dev.sluice.text.Suggestion;
+import dev.sluice.web.RequestWord;
 import dev.sluice.web.VaryBy;
 import dev.sluice.web.WebRequest;
-import java.util.List;
-import java.util.Locale;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/**
- * The words for what of a request makes an id: {@code ip}, {@code ip/48}, {@code header:X-Api-Key},
- * {@code cookie:session}, {@code query:user}, {@code path:account} (a variable of the path), {@code
- * path}, {@code method}, {@code host}. A text behind "|" stands in for a value that is absent:
- * {@code header:X-Api-Key|anonymous}. Stateless and thread-safe.
- */
+/** The words for what of a request makes an id: {@link RequestWord}. */
 public final class RequestKey {
-
-  private static final List<String> WORDS =
-      List.of("ip", "ip/48", "header:", "cookie:", "query:", "path:", "path", "method", "host");
-  private static final Pattern RANGE = Pattern.compile("ip/([1-9][0-9]{0,2})");
-  private static final Pattern NAMED =
-      Pattern.compile("(header|cookie|query|path):([!#$%&'*+.^_`~0-9A-Za-z-]+)");
 
   private RequestKey() {}
 
   /**
    * Reads a word.
    *
-   * @param word as above
+   * @param word such as {@code ip} or {@code header:X-Api-Key}
    * @return where the value comes from
    * @throws IllegalArgumentException if there is no such word
    */
   public static VaryBy parse(String word) {
-    int bar = word.indexOf('|');
-    if (bar < 0) {
-      return source(word);
-    }
-    if (bar == word.length() - 1) {
-      throw new IllegalArgumentException(
-          "found nothing behind \"|\" in %s, expected what stands in for an absent value"
-              .formatted(SafeText.quote(word)));
-    }
-    return source(word.substring(0, bar)).orId(word.substring(bar + 1));
-  }
-
-  private static VaryBy source(String word) {
-    return switch (word) {
-      case "ip" -> VaryBy.clientAddress();
-      case "path" -> VaryBy.path();
-      case "method" -> VaryBy.method();
-      case "host" -> VaryBy.function("the host", RequestKey::host);
-      default -> named(word);
-    };
-  }
-
-  private static VaryBy named(String word) {
-    Matcher range = RANGE.matcher(word);
-    if (range.matches() && Integer.parseInt(range.group(1)) <= 128) {
-      return VaryBy.clientIpv6Range(Integer.parseInt(range.group(1)));
-    }
-    Matcher named = NAMED.matcher(word);
-    if (named.matches()) {
-      String name = named.group(2);
-      return switch (named.group(1)) {
-        case "header" -> VaryBy.header(name);
-        case "cookie" -> VaryBy.cookie(name);
-        case "query" -> VaryBy.queryParameter(name);
-        default -> VaryBy.pathVariable(name);
-      };
-    }
-    int colon = word.indexOf(':');
-    throw new IllegalArgumentException(
-        "found %s, expected ip, ip/BITS, header:NAME, cookie:NAME, query:NAME, path:VARIABLE, path,"
-                .formatted(SafeText.quote(word))
-            + " method or host"
-            + Suggestion.didYouMean(colon < 0 ? word : word.substring(0, colon + 1), WORDS));
+    return RequestWord.parse(word);
   }
 
   /** The host without its port and in lower case; null where there is not exactly one. */
   static @Nullable String host(WebRequest request) {
-    List<String> hosts = request.headers("Host");
-    if (hosts.size() != 1) {
-      return null;
-    }
-    String authority = hosts.get(0).strip();
-    int colon = authority.lastIndexOf(':');
-    boolean port = colon > authority.lastIndexOf(']');
-    String host = port ? authority.substring(0, colon) : authority;
-    String name = host.endsWith(".") ? host.substring(0, host.length() - 1) : host;
-    return name.toLowerCase(Locale.ROOT);
+    return RequestWord.host(request);
   }
 }
