@@ -192,7 +192,11 @@ class RoomsTest {
 
   /** Core's packages are those without a room's name; their arrows are tested in core. */
   private static String packageOf(String room) {
-    return room.equals("core") ? "dev.sluice" : "dev.sluice." + room.replace('-', '.') + "..";
+    return switch (room) {
+      case "core" -> "dev.sluice";
+      case "spring-boot-starter" -> "dev.sluice.spring.."; // what its users import
+      default -> "dev.sluice." + room.replace('-', '.') + "..";
+    };
   }
 
   /** Those of rooms whose name begins with this one's, such as testkit-servers. */

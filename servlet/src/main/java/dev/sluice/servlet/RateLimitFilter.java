@@ -113,8 +113,15 @@ public final class RateLimitFilter implements Filter {
     pass(request, response, chain, admission);
   }
 
-  /** Not sendError, which would start a dispatch to an error page and lose the body. */
-  private static void refuse(HttpServletResponse response, Refusal refusal) throws IOException {
+  /**
+   * Refuses a request as the filter does, for what limits requests elsewhere.
+   *
+   * @param response not committed
+   * @param refusal what the client is told
+   * @throws IOException if the response cannot be written
+   */
+  public static void refuse(HttpServletResponse response, Refusal refusal) throws IOException {
+    // Not sendError, which would start a dispatch to an error page and lose the body.
     byte[] body = refusal.body().getBytes(StandardCharsets.UTF_8);
     response.setStatus(refusal.status());
     refusal.headers().forEach(response::setHeader);

@@ -127,7 +127,7 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
       ServerWebExchange exchange, WebFilterChain chain, Admission admission) {
     Refusal refusal = admission.refusal();
     if (refusal != null) {
-      return refuse(exchange.getResponse(), refusal);
+      return refuse(exchange, refusal);
     }
     Decision decision = admission.decision();
     if (decision != null) {
@@ -136,7 +136,15 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
     return admission.isConditional() ? settled(exchange, chain, admission) : chain.filter(exchange);
   }
 
-  private static Mono<Void> refuse(ServerHttpResponse response, Refusal refusal) {
+  /**
+   * Refuses a request as the filter does, for what limits requests elsewhere.
+   *
+   * @param exchange not committed
+   * @param refusal what the client is told
+   * @return done when the response is written
+   */
+  public static Mono<Void> refuse(ServerWebExchange exchange, Refusal refusal) {
+    ServerHttpResponse response = exchange.getResponse();
     byte[] body = refusal.body().getBytes(StandardCharsets.UTF_8);
     var unused = response.setStatusCode(HttpStatusCode.valueOf(refusal.status()));
     refusal.headers().forEach(response.getHeaders()::set);

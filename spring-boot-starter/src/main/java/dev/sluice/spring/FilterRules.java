@@ -1,0 +1,141 @@
+package dev.sluice.spring;
+
+import dev.sluice.web.ClientAddress;
+import dev.sluice.web.RequestWord;
+import dev.sluice.web.Rule;
+import dev.sluice.web.VaryBy;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+import org.springframework.util.ClassUtils;
+
+/** Reads {@code sluice.filter}. */
+final class FilterRules {
+
+  private static final String PRINCIPAL = "principal";
+  private static final String CONSTANT = "constant:";
+  private static final int SPRING_SECURITY_ORDER = -100;
+
+  private FilterRules() {}
+
+  /** The rules of the properties, and those that are beans. */
+  static List<Rule> of(SluiceProperties.Filter filter, Stream<Rule> beans) {
+    List<Rule> rules = new ArrayList<>();
+    List<String> problems = new ArrayList<>();
+    for (int i = 0; i < filter.rules().size(); i++) {
+      try {
+        rules.add(rule(filter.rules().get(i), filter.order()));
+      } catch (IllegalArgumentException | IllegalStateException e) {
+        problems.add("sluice.filter.rules[%s]: %s".formatted(i, e.getMessage()));
+      }
+    }
+    if (!problems.isEmpty()) {
+      throw new SluiceConfigurationException(
+          problems, "Correct the rules. A rule has path, limit and id; see docs/spring.md.");
+    }
+    beans.forEach(rules::add);
+    return rules;
+  }
+
+  private static Rule rule(SluiceProperties.FilterRule properties, int order) {
+    String limit = properties.limit();
+    if (limit == null) {
+      throw new IllegalArgumentException("found no limit, expected the name of one");
+    }
+    Rule.Builder rule =
+        Rule.on(properties.path().toArray(String[]::new))
+            .methods(properties.methods().toArray(String[]::new))
+            .limit(
+                limit,
+                properties.id().stream().map(word -> source(word, order)).toArray(VaryBy[]::new))
+            .cost(properties.cost());
+    long conditions =
+        Stream.of(
+                !properties.countOnly().isEmpty(),
+                !properties.countAllBut().isEmpty(),
+                properties.countAllButSuccess())
+            .filter(Boolean::booleanValue)
+            .count();
+    if (conditions > 1) {
+      throw new IllegalArgumentException(
+          "found several of count-only, count-all-but and count-all-but-success, expected one");
+    }
+    if (!properties.countOnly().isEmpty()) {
+      rule.countOnly(ints(properties.countOnly()));
+    }
+    if (!properties.countAllBut().isEmpty()) {
+      rule.countAllBut(ints(properties.countAllBut()));
+    }
+    if (properties.countAllButSuccess()) {
+      rule.countAllButSuccess();
+    }
+    if (properties.shadow()) {
+      rule.shadow();
+    }
+    return rule.build();
+  }
+
+  private static int[] ints(List<Integer> statuses) {
+    return statuses.stream().mapToInt(Integer::intValue).toArray();
+  }
+
+  /** The words of the rule book, and what only a filter in an application knows. */
+  private static VaryBy source(String word, int order) {
+    if (word.startsWith(CONSTANT)) {
+      return VaryBy.constant(word.substring(CONSTANT.length()));
+    }
+    int bar = word.indexOf('|');
+    if (!(bar < 0 ? word : word.substring(0, bar)).equals(PRINCIPAL)) {
+      return RequestWord.parse(word);
+    }
+    if (order <= SPRING_SECURITY_ORDER
+        && ClassUtils.isPresent(
+            "org.springframework.security.config.http.SessionCreationPolicy",
+            FilterRules.class.getClassLoader())) {
+      throw new IllegalArgumentException(
+          ("id principal: the filter runs before Spring Security (order %s), where nobody is logged"
+                  + " in; set sluice.filter.order to -90")
+              .formatted(order));
+    }
+    return bar < 0 ? VaryBy.principal() : VaryBy.principal().orId(word.substring(bar + 1));
+  }
+
+  static ClientAddress clientAddress(SluiceProperties.Client properties) {
+    boolean behind = properties.header() != null;
+    if (behind == properties.trustedProxies().isEmpty()) {
+      throw problem(
+          "found one of header and trusted-proxies, expected both: the header that the proxies"
+              + " write, and their addresses");
+    }
+    try {
+      ClientAddress found =
+          behind
+              ? ClientAddress.behind(
+                  Objects.requireNonNull(properties.header()),
+                  properties.trustedProxies().toArray(String[]::new))
+              : ClientAddress.direct();
+      return found.groupIpv6By(properties.ipv6Prefix());
+    } catch (IllegalArgumentException e) {
+      throw problem(String.valueOf(e.getMessage()));
+    }
+  }
+
+  private static SluiceConfigurationException problem(String message) {
+    return new SluiceConfigurationException(
+        List.of("sluice.filter.client-address: " + message),
+        "Correct sluice.filter.client-address, or remove it where no proxy is in front.");
+  }
+
+  /** Makes a filter; what does not fit the limits is a mistake in the configuration. */
+  static <T> T build(Supplier<T> builder) {
+    try {
+      return builder.get();
+    } catch (IllegalArgumentException e) {
+      throw new SluiceConfigurationException(
+          List.of(String.valueOf(e.getMessage())),
+          "Correct sluice.filter.rules or the Rule beans, or configure the limits that they name.");
+    }
+  }
+}

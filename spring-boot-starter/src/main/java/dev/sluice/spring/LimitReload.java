@@ -1,0 +1,71 @@
+package dev.sluice.spring;
+
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.Limits;
+import dev.sluice.yaml.LimitFiles;
+import dev.sluice.yaml.LimitFilesWatcher;
+import dev.sluice.yaml.Problem;
+import dev.sluice.yaml.ReloadListener;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** Applies good changes of the limit files, and logs bad ones. Thread-safe. */
+final class LimitReload implements AutoCloseable {
+
+  private static final Logger LOG = System.getLogger(LimitReload.class.getName());
+
+  private final @Nullable LimitFilesWatcher watcher;
+
+  private LimitReload(@Nullable LimitFilesWatcher watcher) {
+    this.watcher = watcher;
+  }
+
+  static LimitReload start(
+      @Nullable LimitFiles files,
+      @Nullable CurrentLimits limits,
+      Duration interval,
+      @Nullable ReloadMeters meters) {
+    return new LimitReload(
+        files == null || limits == null || interval.isZero()
+            ? null
+            : files.watch(limits, interval, new Listener(meters)));
+  }
+
+  @Override
+  public void close() {
+    if (watcher != null) {
+      watcher.close();
+    }
+  }
+
+  private record Listener(@Nullable ReloadMeters meters) implements ReloadListener {
+
+    @Override
+    public void loaded(Instant at, Limits limits, List<Problem> warnings) {
+      warnings.forEach(warning -> LOG.log(Level.WARNING, "{0}", warning));
+      LOG.log(Level.INFO, "limits loaded: {0} configured", limits.configured().size());
+      if (meters != null) {
+        meters.loaded(at);
+      }
+    }
+
+    @Override
+    public void failed(Instant at, List<Problem> problems) {
+      problems.forEach(problem -> LOG.log(Level.ERROR, "limits stay as they are: {0}", problem));
+      if (meters != null) {
+        meters.failed(problems.size());
+      }
+    }
+
+    @Override
+    public void broke(Instant at, Throwable failure) {
+      if (meters != null) {
+        meters.broke();
+      }
+    }
+  }
+}

@@ -1,0 +1,96 @@
+package dev.sluice.spring;
+
+import dev.sluice.limit.Limits;
+import dev.sluice.yaml.LimitFiles;
+import dev.sluice.yaml.LimitProperties;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+import org.springframework.core.io.Resource;
+import org.springframework.core.io.ResourceLoader;
+
+/** Where the limits come from: files, or the properties themselves. */
+final class LimitSource {
+
+  private static final Logger LOG = System.getLogger(LimitSource.class.getName());
+
+  private final SluiceProperties properties;
+  private final ResourceLoader resources;
+
+  LimitSource(SluiceProperties properties, ResourceLoader resources) {
+    this.properties = properties;
+    this.resources = resources;
+    boolean here =
+        properties.limits() != null || properties.names() != null || properties.overrides() != null;
+    if (here && !properties.files().isEmpty()) {
+      throw new SluiceConfigurationException(
+          List.of("sluice.files: found files beside limits in the properties"),
+          "Keep the limits in files (sluice.files.*) or in the properties (sluice.limits,"
+              + " sluice.names, sluice.overrides), not in both.");
+    }
+  }
+
+  Limits load() {
+    LimitFiles files = files();
+    return files == null
+        ? LimitProperties.load(
+            SluiceProperties.PREFIX,
+            properties.names(),
+            properties.limits(),
+            properties.overrides(),
+            warning -> LOG.log(Level.WARNING, warning))
+        : files.load();
+  }
+
+  /** The files; null where the limits stand in the properties. */
+  @Nullable LimitFiles files() {
+    SluiceProperties.Files files = properties.files();
+    if (files.isEmpty()) {
+      return null;
+    }
+    LimitFiles.Builder builder = LimitFiles.builder();
+    if (files.limits() != null) {
+      builder.defaults(path(files.limits()));
+    }
+    if (files.overrides() != null) {
+      builder.overrides(path(files.overrides()));
+    }
+    if (files.names() != null) {
+      builder.names(path(files.names()));
+    }
+    return builder.build();
+  }
+
+  private Path path(String location) {
+    if (!location.startsWith("classpath:") && !location.startsWith("file:")) {
+      return Path.of(location);
+    }
+    Resource resource = resources.getResource(location);
+    try {
+      return resource.isFile() || !resource.exists()
+          ? Path.of(resource.isFile() ? resource.getFile().getPath() : location)
+          : copy(resource);
+    } catch (IOException e) {
+      throw new UncheckedIOException("cannot read " + location, e);
+    }
+  }
+
+  /** What is in a jar is no file; as it cannot change there, a copy will do. */
+  private static Path copy(Resource resource) throws IOException {
+    Path folder = Files.createTempDirectory("sluice-");
+    Path file = folder.resolve(Objects.requireNonNullElse(resource.getFilename(), "limits.yml"));
+    try (InputStream in = resource.getInputStream()) {
+      Files.copy(in, file);
+    }
+    folder.toFile().deleteOnExit();
+    file.toFile().deleteOnExit();
+    return file;
+  }
+}

@@ -1,0 +1,239 @@
+package dev.sluice.spring;
+
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.limit.Strictness;
+import dev.sluice.spring.RateLimitedMethod.Fallback;
+import dev.sluice.spring.RateLimitedMethod.Kind;
+import dev.sluice.spring.RateLimitedMethod.Spend;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
+import org.springframework.aop.support.AopUtils;
+import org.springframework.core.DefaultParameterNameDiscoverer;
+import org.springframework.expression.Expression;
+import org.springframework.expression.ParseException;
+import org.springframework.expression.spel.SpelNode;
+import org.springframework.expression.spel.ast.Literal;
+import org.springframework.expression.spel.ast.VariableReference;
+import org.springframework.expression.spel.standard.SpelExpression;
+import org.springframework.expression.spel.standard.SpelExpressionParser;
+import org.springframework.util.ReflectionUtils;
+
+/** Parses the annotations of one method, and finds all that is wrong with them. */
+final class MethodParser {
+
+  static final DefaultParameterNameDiscoverer NAMES = new DefaultParameterNameDiscoverer();
+
+  private static final SpelExpressionParser PARSER = new SpelExpressionParser();
+
+  private final Limits limits;
+  private final Method method;
+  private final Class<?> type;
+  private final List<String> problems;
+
+  MethodParser(Limits limits, Method declared, Class<?> type, List<String> problems) {
+    this.limits = limits;
+    this.method = AopUtils.getMostSpecificMethod(declared, type);
+    this.type = type;
+    this.problems = problems;
+  }
+
+  /** The method; null after a problem. */
+  @Nullable RateLimitedMethod parse() {
+    int before = problems.size();
+    Set<RateLimited> annotations = RateLimitedMethods.annotations(method, type);
+    int modifiers = method.getModifiers();
+    if (Modifier.isPrivate(modifiers)
+        || Modifier.isStatic(modifiers)
+        || Modifier.isFinal(modifiers)) {
+      problem("found a private, static or final method, which no proxy can limit");
+    }
+    Kind kind = kind();
+    List<Spend> spends = new ArrayList<>();
+    Set<String> fallbacks = new LinkedHashSet<>();
+    for (RateLimited annotation : annotations) {
+      Spend spend = spend(annotation);
+      if (spend != null) {
+        spends.add(spend);
+      }
+      if (!annotation.fallback().isEmpty()) {
+        fallbacks.add(annotation.fallback());
+      }
+    }
+    if (fallbacks.size() > 1) {
+      problem("found the fallbacks %s, expected one for the method".formatted(fallbacks));
+    }
+    Fallback fallback = fallbacks.size() == 1 ? fallback(fallbacks.iterator().next()) : null;
+    return problems.size() > before ? null : new RateLimitedMethod(method, kind, spends, fallback);
+  }
+
+  private void problem(String message) {
+    problems.add("@RateLimited on %s.%s: %s".formatted(type.getName(), method.getName(), message));
+  }
+
+  private Kind kind() {
+    Class<?> result = method.getReturnType();
+    if (CompletionStage.class.isAssignableFrom(result)) {
+      if (!result.isAssignableFrom(CompletableFuture.class)) {
+        problem(
+            "found the result %s, expected CompletionStage or CompletableFuture"
+                .formatted(result.getSimpleName()));
+      }
+      return Kind.STAGE;
+    }
+    String name = result.getName();
+    if (name.equals("reactor.core.publisher.Mono")
+        || name.equals("reactor.core.publisher.Flux")
+        || name.equals("org.reactivestreams.Publisher")) {
+      return Kind.PUBLISHER;
+    }
+    if (Arrays.stream(method.getParameterTypes())
+        .anyMatch(parameter -> parameter.getName().equals("kotlin.coroutines.Continuation"))) {
+      problem("found a suspend function, expected a blocking one, a CompletionStage or a Mono");
+    }
+    return Kind.BLOCKING;
+  }
+
+  private @Nullable Spend spend(RateLimited annotation) {
+    int before = problems.size();
+    LimitName name = name(annotation.limit());
+    List<Expression> id = new ArrayList<>();
+    for (String part : annotation.id()) {
+      Expression parsed = expression("id", part);
+      if (parsed != null) {
+        id.add(parsed);
+      }
+    }
+    Expression cost = expression("cost", annotation.cost());
+    if (name != null && problems.size() == before) {
+      checkId(name, id);
+    }
+    long fixed = 0;
+    if (cost instanceof SpelExpression spel && spel.getAST() instanceof Literal literal) {
+      Object value = literal.getLiteralValue().getValue();
+      fixed = value instanceof Number number ? number.longValue() : -1;
+      cost = null;
+      Quota quota = name == null ? null : limits.defaultFor(name);
+      if (fixed < 0) {
+        problem("cost: found %s, expected a whole number".formatted(annotation.cost()));
+      } else if (quota != null && fixed > quota.burst()) {
+        problem(
+            "cost %s exceeds the burst (%s) of %s: no call could ever pass"
+                .formatted(fixed, quota.burst(), name));
+      }
+    }
+    return problems.size() > before
+        ? null
+        : new Spend(annotation.limit(), id, cost, fixed, List.of(annotation.countOnlyOn()));
+  }
+
+  private @Nullable LimitName name(String limit) {
+    try {
+      LimitName name = limits.catalogue().get(limit);
+      if (!limits.isConfigured(name)) {
+        problem("the limit %s is not configured".formatted(name));
+      }
+      return name;
+    } catch (IllegalArgumentException e) {
+      problem(String.valueOf(e.getMessage()));
+      return null;
+    }
+  }
+
+  private void checkId(LimitName name, List<Expression> id) {
+    int parts = name.id().parts().size();
+    if (id.size() != parts && id.size() != 1) {
+      problem(
+          "found %s expressions for an id of %s, expected %s: %s"
+              .formatted(id.size(), name, parts, name.id().name()));
+    }
+    for (int i = 0; i < id.size() && id.size() == parts; i++) {
+      if (id.get(i) instanceof SpelExpression spel && spel.getAST() instanceof Literal literal) {
+        try {
+          var unused =
+              name.id()
+                  .parts()
+                  .get(i)
+                  .canonical(
+                      String.valueOf(literal.getLiteralValue().getValue()), Strictness.LENIENT);
+        } catch (IllegalArgumentException e) {
+          problem("id: " + e.getMessage());
+        }
+      }
+    }
+  }
+
+  private @Nullable Expression expression(String field, String text) {
+    try {
+      SpelExpression parsed = PARSER.parseRaw(text);
+      checkVariables(field, text, parsed.getAST());
+      return parsed;
+    } catch (ParseException | IllegalStateException | IllegalArgumentException e) {
+      problem(
+          "%s: found \"%s\", which is no expression: %s".formatted(field, text, e.getMessage()));
+      return null;
+    }
+  }
+
+  private void checkVariables(String field, String text, SpelNode node) {
+    if (node instanceof VariableReference variable) {
+      String name = variable.toStringAST().substring(1);
+      List<String> known = parameters();
+      boolean positional = name.matches("[pa][0-9]+");
+      boolean exists =
+          positional
+              ? Integer.parseInt(name.substring(1)) < method.getParameterCount()
+              : known.contains(name) || name.equals("this") || name.equals("root");
+      if (!exists) {
+        problem(
+            "%s: found #%s in \"%s\", expected %s"
+                .formatted(
+                    field,
+                    name,
+                    text,
+                    known.isEmpty() && method.getParameterCount() > 0
+                        ? "#p0 to #p%s: the class was compiled without -parameters"
+                            .formatted(method.getParameterCount() - 1)
+                        : "a parameter of the method: " + known));
+      }
+    }
+    // Within a selection or a projection, #this is an element, and the rest is the same.
+    for (int i = 0; i < node.getChildCount(); i++) {
+      checkVariables(field, text, node.getChild(i));
+    }
+  }
+
+  private List<String> parameters() {
+    String[] names = NAMES.getParameterNames(method);
+    return names == null ? List.of() : List.of(names);
+  }
+
+  private @Nullable Fallback fallback(String name) {
+    Class<?>[] same = method.getParameterTypes();
+    Class<?>[] more = Arrays.copyOf(same, same.length + 1);
+    more[same.length] = RateLimitedException.class;
+    Method found = ReflectionUtils.findMethod(type, name, more);
+    boolean takesDenial = found != null;
+    if (found == null) {
+      found = ReflectionUtils.findMethod(type, name, same);
+    }
+    if (found == null || !method.getReturnType().isAssignableFrom(found.getReturnType())) {
+      problem(
+          ("fallback: found no method %s with the same parameters (and perhaps a"
+                  + " RateLimitedException behind them) and the result %s")
+              .formatted(name, method.getReturnType().getSimpleName()));
+      return null;
+    }
+    ReflectionUtils.makeAccessible(found);
+    return new Fallback(found, takesDenial);
+  }
+}

@@ -1,0 +1,25 @@
+package dev.sluice.spring;
+
+import dev.sluice.Decision;
+import dev.sluice.LimiterObserver;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** Several observers as one. As thread-safe as they are. */
+record Observers(List<LimiterObserver> all) implements LimiterObserver {
+
+  @Override
+  public void decided(Act act, Decision decision, long elapsedNanos) {
+    all.forEach(one -> one.decided(act, decision, elapsedNanos));
+  }
+
+  @Override
+  public void stored(Act act, int charges, @Nullable Throwable failure, long elapsedNanos) {
+    all.forEach(one -> one.stored(act, charges, failure, elapsedNanos));
+  }
+
+  @Override
+  public void settledEarly(int most) {
+    all.forEach(one -> one.settledEarly(most));
+  }
+}

@@ -1,0 +1,89 @@
+package dev.sluice.spring;
+
+import java.lang.annotation.Documented;
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Repeatable;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+
+/**
+ * Spends from a limit before a method of a bean runs. A denied call throws a {@link
+ * RateLimitedException}, or goes to the {@link #fallback}.
+ *
+ * <pre>{@code
+ * @RateLimited(limit = "ReportsPerAccount", id = "#account.id", cost = "#pages")
+ * Report report(Account account, int pages)
+ * }</pre>
+ *
+ * <p>Several on one method are one batch: a call spends from all, or from none. The method may
+ * block or return a {@link java.util.concurrent.CompletionStage}, a {@code Mono} or a {@code Flux};
+ * a publisher spends at each subscription, without blocking.
+ *
+ * <p>Expressions are Spring's (SpEL): {@code #name} is a parameter, {@code #p0} the first one,
+ * {@code @bean} a bean; names are those of the bean's class. They are parsed once. At start the
+ * application is refused if one does not parse or names a parameter that does not exist, and if a
+ * limit is unknown or not configured.
+ *
+ * <p>As with all annotations of Spring, calls within one object do not pass the proxy, and are not
+ * limited. Private, static and final methods are refused at start.
+ */
+@Documented
+@Retention(RetentionPolicy.RUNTIME)
+@Target({ElementType.METHOD, ElementType.ANNOTATION_TYPE})
+@Repeatable(RateLimited.All.class)
+public @interface RateLimited {
+
+  /**
+   * The limit's name.
+   *
+   * @return a limit that is configured
+   */
+  String limit();
+
+  /**
+   * What is limited, as an expression; for a joined id one expression for each part, in order. A
+   * constant stands in quotes: {@code "'all'"}. An id that is null or has another form than the
+   * limit asks for is an {@link UnusableIdException}.
+   *
+   * @return expressions
+   */
+  String[] id();
+
+  /**
+   * How many tokens a call costs, as an expression that gives a whole number.
+   *
+   * @return an expression
+   */
+  String cost() default "1";
+
+  /**
+   * Which exceptions count, such as those of failed logins: the cost is spent at once, and given
+   * back unless the method ends with one of these. A publisher that is cancelled leaves it spent.
+   * Without any, every call counts.
+   *
+   * @return types of exceptions
+   */
+  Class<? extends Throwable>[] countOnlyOn() default {};
+
+  /**
+   * The name of a method of the same class that answers a denied call: with the same parameters, or
+   * with a {@link RateLimitedException} behind them, and the same type of result.
+   *
+   * @return a method's name, empty for none
+   */
+  String fallback() default "";
+
+  /** Several of them on one method. */
+  @Documented
+  @Retention(RetentionPolicy.RUNTIME)
+  @Target({ElementType.METHOD, ElementType.ANNOTATION_TYPE})
+  @interface All {
+    /**
+     * The annotations.
+     *
+     * @return one batch
+     */
+    RateLimited[] value();
+  }
+}

@@ -1,0 +1,294 @@
+package dev.sluice.spring;
+
+import dev.sluice.AsyncLimiter;
+import dev.sluice.Decision;
+import dev.sluice.Limiter;
+import dev.sluice.Reservation;
+import dev.sluice.Transaction;
+import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.limit.Limits;
+import dev.sluice.limit.Strictness;
+import dev.sluice.spring.RateLimitedMethod.Fallback;
+import dev.sluice.spring.RateLimitedMethod.Spend;
+import dev.sluice.store.StoreException;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.lang.reflect.InvocationTargetException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
+import java.util.function.Predicate;
+import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
+import org.springframework.aop.ProxyMethodInvocation;
+import org.springframework.context.expression.BeanFactoryResolver;
+import org.springframework.context.expression.MethodBasedEvaluationContext;
+import org.springframework.expression.EvaluationException;
+import org.springframework.expression.Expression;
+
+/** One call of a limited method. */
+final class RateLimitedCall {
+
+  private static final Logger LOG = System.getLogger(RateLimitedCall.class.getName());
+
+  private final RateLimitedMethod method;
+  private final MethodInvocation call;
+  private final BeanFactoryResolver beans;
+
+  RateLimitedCall(RateLimitedMethod method, MethodInvocation call, BeanFactoryResolver beans) {
+    this.method = method;
+    this.call = call;
+    this.beans = beans;
+  }
+
+  /** What a call spends: each bucket once, at the highest cost. */
+  record Batch(Map<String, Transaction> byBucket, Map<String, List<Spend>> spends) {
+
+    List<Transaction> transactions() {
+      return List.copyOf(byBucket.values());
+    }
+
+    boolean isConditional() {
+      return spends.values().stream()
+          .anyMatch(ofBucket -> ofBucket.stream().allMatch(Spend::isConditional));
+    }
+
+    /** What is given back after such an ending. */
+    Predicate<Transaction> isFree(@Nullable Throwable failure) {
+      return transaction ->
+          spends.getOrDefault(transaction.bucketKey(), List.of()).stream()
+              .noneMatch(spend -> spend.counts(failure));
+    }
+  }
+
+  /** The decision on a batch, with its reservation where exceptions decide what counts. */
+  record Admission(Batch batch, Decision decision, @Nullable Reservation reservation) {
+
+    boolean denied() {
+      return decision.denied();
+    }
+
+    void settle(@Nullable Throwable failure) {
+      if (reservation != null) {
+        try {
+          reservation.cancel(batch.isFree(failure));
+        } catch (StoreException e) {
+          notGivenBack(e);
+        } finally {
+          reservation.close();
+        }
+      }
+    }
+
+    CompletionStage<Void> settleAsync(@Nullable Throwable failure) {
+      return reservation == null
+          ? CompletableFuture.completedFuture(null)
+          : reservation
+              .cancelAsync(batch.isFree(failure))
+              .exceptionally(
+                  notGivenBack -> {
+                    notGivenBack(notGivenBack);
+                    return null;
+                  });
+    }
+
+    void leaveSpent() {
+      if (reservation != null) {
+        reservation.close();
+      }
+    }
+
+    private static void notGivenBack(Throwable failure) {
+      LOG.log(Level.WARNING, "tokens were not given back: {0}", failure.getMessage());
+    }
+  }
+
+  /** Evaluates the expressions. */
+  Batch batch(Limits limits) {
+    MethodBasedEvaluationContext context =
+        new MethodBasedEvaluationContext(
+            call.getThis(), method.method(), call.getArguments(), MethodParser.NAMES);
+    context.setBeanResolver(beans);
+    Map<String, Transaction> byBucket = new LinkedHashMap<>();
+    Map<String, List<Spend>> spends = new LinkedHashMap<>();
+    for (Spend spend : method.spends()) {
+      Transaction transaction = transaction(spend, context, limits);
+      String bucket = transaction.bucketKey();
+      byBucket.merge(bucket, transaction, (one, two) -> two.cost() > one.cost() ? two : one);
+      spends.computeIfAbsent(bucket, key -> new ArrayList<>(1)).add(spend);
+    }
+    return new Batch(byBucket, spends);
+  }
+
+  private Transaction transaction(
+      Spend spend, MethodBasedEvaluationContext context, Limits limits) {
+    try {
+      List<String> parts = new ArrayList<>(spend.id().size());
+      for (Expression part : spend.id()) {
+        Object value = part.getValue(context);
+        if (value == null) {
+          throw unusable(spend, "the id is null: " + part.getExpressionString());
+        }
+        parts.add(value.toString());
+      }
+      String id =
+          parts.size() == 1
+              ? parts.get(0)
+              : limits.catalogue().get(spend.limit()).id().join(parts, Strictness.LENIENT);
+      Expression cost = spend.cost();
+      Long tokens =
+          cost == null ? Long.valueOf(spend.fixedCost()) : cost.getValue(context, Long.class);
+      if (tokens == null) {
+        throw unusable(spend, "the cost is null");
+      }
+      return Transaction.of(limits, spend.limit(), id).withCost(tokens);
+    } catch (EvaluationException | InvalidRequestException e) {
+      throw unusable(spend, String.valueOf(e.getMessage()));
+    }
+  }
+
+  private UnusableIdException unusable(Spend spend, String reason) {
+    return new UnusableIdException(
+        "@RateLimited(limit = \"%s\") on %s: %s".formatted(spend.limit(), method, reason));
+  }
+
+  /** Waits for the store in the caller's thread, and runs the method there. */
+  @Nullable Object block(Limiter limiter) throws Throwable {
+    Batch batch = batch(limiter.limits().get());
+    Admission admission;
+    if (batch.isConditional()) {
+      Reservation reservation = limiter.reserve(batch.transactions());
+      admission = new Admission(batch, reservation.decision(), reservation);
+    } else {
+      admission = new Admission(batch, limiter.spend(batch.transactions()), null);
+    }
+    if (admission.denied()) {
+      return denied(admission.decision());
+    }
+    Object result;
+    try {
+      result = call.proceed();
+    } catch (Throwable failure) {
+      admission.settle(failure);
+      throw failure;
+    }
+    admission.settle(null);
+    return result;
+  }
+
+  /** Decides without blocking. */
+  CompletableFuture<Admission> admit(AsyncLimiter limiter, Batch batch) {
+    if (batch.isConditional()) {
+      CompletableFuture<Reservation> asked =
+          limiter.reserve(batch.transactions()).toCompletableFuture();
+      return linked(asked, asked.thenApply(made -> new Admission(batch, made.decision(), made)));
+    }
+    CompletableFuture<Decision> asked = limiter.spend(batch.transactions()).toCompletableFuture();
+    return linked(asked, asked.thenApply(decision -> new Admission(batch, decision, null)));
+  }
+
+  /** Who cancels the outcome cancels what was asked: what was not sent is not charged. */
+  private static <T> CompletableFuture<T> linked(
+      CompletableFuture<?> asked, CompletableFuture<T> outcome) {
+    var unused =
+        outcome.whenComplete(
+            (made, failure) -> {
+              if (outcome.isCancelled()) {
+                asked.cancel(false);
+              }
+            });
+    return outcome;
+  }
+
+  /** Answers at once; the method runs when the store has decided. */
+  CompletableFuture<Object> stage(AsyncLimiter limiter, Executor executor, Limits limits) {
+    CompletableFuture<Admission> admitted;
+    try {
+      admitted = admit(limiter, batch(limits));
+    } catch (UnusableIdException e) {
+      return CompletableFuture.failedFuture(e);
+    }
+    MethodInvocation later = later();
+    // The store's threads must not run the application's code.
+    CompletableFuture<Object> outcome =
+        admitted.isDone()
+            ? admitted.thenCompose(admission -> proceed(later, admission))
+            : admitted.thenComposeAsync(admission -> proceed(later, admission), executor);
+    return linked(admitted, outcome);
+  }
+
+  private CompletionStage<Object> proceed(MethodInvocation later, Admission admission) {
+    try {
+      if (admission.denied()) {
+        return stageOf(denied(admission.decision()));
+      }
+      CompletionStage<Object> body;
+      try {
+        body = stageOf(later.proceed());
+      } catch (Throwable failure) {
+        body = CompletableFuture.failedFuture(failure);
+      }
+      if (admission.reservation() == null) {
+        return body;
+      }
+      return body.handle(
+              (result, failure) ->
+                  admission
+                      .settleAsync(cause(failure))
+                      .thenCompose(settled -> again(result, failure)))
+          .thenCompose(stage -> stage);
+    } catch (Throwable failure) {
+      return CompletableFuture.failedFuture(failure);
+    }
+  }
+
+  @SuppressWarnings("unchecked") // the method's result is one
+  private static CompletionStage<Object> stageOf(@Nullable Object result) {
+    return result == null
+        ? CompletableFuture.completedFuture(null)
+        : (CompletionStage<Object>) result;
+  }
+
+  private static CompletionStage<Object> again(
+      @Nullable Object result, @Nullable Throwable failure) {
+    return failure == null
+        ? CompletableFuture.completedFuture(result)
+        : CompletableFuture.failedFuture(failure);
+  }
+
+  static @Nullable Throwable cause(@Nullable Throwable failure) {
+    return failure instanceof CompletionException && failure.getCause() != null
+        ? failure.getCause()
+        : failure;
+  }
+
+  /** The invocation, to proceed once its interceptor has returned, and more than once. */
+  MethodInvocation later() {
+    return ((ProxyMethodInvocation) call).invocableClone();
+  }
+
+  /** What the fallback answers, or an exception. */
+  @Nullable Object denied(Decision decision) throws Throwable {
+    RateLimitedException denial = new RateLimitedException(decision);
+    Fallback fallback = method.fallback();
+    if (fallback == null) {
+      throw denial;
+    }
+    Object[] arguments = call.getArguments();
+    if (fallback.takesDenial()) {
+      arguments = Arrays.copyOf(arguments, arguments.length + 1);
+      arguments[arguments.length - 1] = denial;
+    }
+    try {
+      return fallback.method().invoke(call.getThis(), arguments);
+    } catch (InvocationTargetException e) {
+      throw e.getCause();
+    }
+  }
+}

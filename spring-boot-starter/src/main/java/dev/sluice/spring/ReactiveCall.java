@@ -1,0 +1,64 @@
+package dev.sluice.spring;
+
+import dev.sluice.Limiter;
+import dev.sluice.spring.RateLimitedCall.Admission;
+import java.util.concurrent.CompletableFuture;
+import org.aopalliance.intercept.MethodInvocation;
+import org.reactivestreams.Publisher;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Schedulers;
+
+/** Calls whose result is a publisher: each subscription spends. Apart, as Reactor may be absent. */
+final class ReactiveCall {
+
+  private ReactiveCall() {}
+
+  static Publisher<?> publisher(RateLimitedCall call, RateLimitedMethod method, Limiter limiter) {
+    Mono<Admission> admitted =
+        Mono.defer(() -> answer(call.admit(limiter.async(), call.batch(limiter.limits().get()))))
+            .doOnDiscard(Admission.class, Admission::leaveSpent);
+    return method.method().getReturnType() == Mono.class
+        ? admitted.flatMap(admission -> mono(call, admission))
+        : admitted.flatMapMany(admission -> flux(call, admission));
+  }
+
+  /** The store's threads must not run the application's code. */
+  private static Mono<Admission> answer(CompletableFuture<Admission> admission) {
+    Mono<Admission> answer = Mono.fromFuture(admission);
+    return admission.isDone() ? answer : answer.publishOn(Schedulers.parallel());
+  }
+
+  private static Mono<Object> mono(RateLimitedCall call, Admission admission) {
+    return admission.reservation() == null
+        ? Mono.from(body(call, admission))
+        : Mono.usingWhen(
+            Mono.just(admission),
+            made -> Mono.from(body(call, made)),
+            made -> Mono.fromCompletionStage(made.settleAsync(null)),
+            (made, failure) -> Mono.fromCompletionStage(made.settleAsync(failure)),
+            made -> Mono.fromRunnable(made::leaveSpent));
+  }
+
+  private static Flux<Object> flux(RateLimitedCall call, Admission admission) {
+    return admission.reservation() == null
+        ? Flux.from(body(call, admission))
+        : Flux.usingWhen(
+            Mono.just(admission),
+            made -> body(call, made),
+            made -> Mono.fromCompletionStage(made.settleAsync(null)),
+            (made, failure) -> Mono.fromCompletionStage(made.settleAsync(failure)),
+            made -> Mono.fromRunnable(made::leaveSpent));
+  }
+
+  @SuppressWarnings("unchecked") // the method's result is one
+  private static Publisher<Object> body(RateLimitedCall call, Admission admission) {
+    try {
+      MethodInvocation later = call.later();
+      Object result = admission.denied() ? call.denied(admission.decision()) : later.proceed();
+      return result == null ? Mono.empty() : (Publisher<Object>) result;
+    } catch (Throwable failure) {
+      return Mono.error(failure);
+    }
+  }
+}

@@ -1,0 +1,42 @@
+package dev.sluice.spring;
+
+import dev.sluice.store.StoreException;
+import dev.sluice.web.HeaderProfile;
+import dev.sluice.webflux.RateLimitWebFilter;
+import org.springframework.core.annotation.Order;
+import org.springframework.web.bind.annotation.ControllerAdvice;
+import org.springframework.web.bind.annotation.ExceptionHandler;
+import org.springframework.web.server.ServerWebExchange;
+import org.springframework.web.server.WebExceptionHandler;
+import reactor.core.publisher.Mono;
+
+/**
+ * Answers a denial as the filter does: for controllers as an advice, before those without an order,
+ * which may handle every exception; for routes and filters as an exception handler before Spring
+ * Boot's, which is at -1.
+ */
+@ControllerAdvice
+@Order(-2)
+class ReactiveRateLimitAdvice implements WebExceptionHandler {
+
+  private final HeaderProfile profile;
+
+  ReactiveRateLimitAdvice(HeaderProfile profile) {
+    this.profile = profile;
+  }
+
+  @ExceptionHandler({RateLimitedException.class, UnusableIdException.class, StoreException.class})
+  Mono<Void> refuse(RuntimeException failure, ServerWebExchange exchange) {
+    return RateLimitWebFilter.refuse(exchange, Refusals.of(failure, profile));
+  }
+
+  @Override
+  public Mono<Void> handle(ServerWebExchange exchange, Throwable failure) {
+    return !exchange.getResponse().isCommitted()
+            && (failure instanceof RateLimitedException
+                || failure instanceof UnusableIdException
+                || failure instanceof StoreException)
+        ? refuse((RuntimeException) failure, exchange)
+        : Mono.error(failure);
+  }
+}

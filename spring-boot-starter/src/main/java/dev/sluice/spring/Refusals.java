@@ -1,0 +1,26 @@
+package dev.sluice.spring;
+
+import dev.sluice.web.HeaderProfile;
+import dev.sluice.web.Problem;
+import dev.sluice.web.Refusal;
+import java.util.Map;
+
+/** What a client is told about exceptions of {@link RateLimited} methods. */
+final class Refusals {
+
+  private Refusals() {}
+
+  static Refusal of(RuntimeException failure, HeaderProfile profile) {
+    if (failure instanceof RateLimitedException denial) {
+      return Refusal.denied(denial.decision(), profile);
+    }
+    if (failure instanceof UnusableIdException) {
+      // The message may have what the client sent, and names the method.
+      return new Refusal(
+          400,
+          Map.of("Cache-Control", "no-store", "Content-Type", Problem.MEDIA_TYPE),
+          Problem.badRequest("the request has an unusable value, by which it is limited"));
+    }
+    return Refusal.storeFailed();
+  }
+}

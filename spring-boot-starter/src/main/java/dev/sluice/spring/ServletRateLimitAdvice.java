@@ -1,0 +1,30 @@
+package dev.sluice.spring;
+
+import dev.sluice.servlet.RateLimitFilter;
+import dev.sluice.store.StoreException;
+import dev.sluice.web.HeaderProfile;
+import jakarta.servlet.http.HttpServletResponse;
+import java.io.IOException;
+import org.springframework.core.annotation.Order;
+import org.springframework.web.bind.annotation.ControllerAdvice;
+import org.springframework.web.bind.annotation.ExceptionHandler;
+
+/**
+ * Answers a denial as the filter does. Before advices without an order, which may handle every
+ * exception; one that answers denials by itself takes a negative order.
+ */
+@ControllerAdvice
+@Order(0)
+class ServletRateLimitAdvice {
+
+  private final HeaderProfile profile;
+
+  ServletRateLimitAdvice(HeaderProfile profile) {
+    this.profile = profile;
+  }
+
+  @ExceptionHandler({RateLimitedException.class, UnusableIdException.class, StoreException.class})
+  void refuse(RuntimeException failure, HttpServletResponse response) throws IOException {
+    RateLimitFilter.refuse(response, Refusals.of(failure, profile));
+  }
+}

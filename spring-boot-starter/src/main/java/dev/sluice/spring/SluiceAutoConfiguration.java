@@ -1,0 +1,149 @@
+package dev.sluice.spring;
+
+import dev.sluice.AsyncLimiter;
+import dev.sluice.Limiter;
+import dev.sluice.LimiterObserver;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.Limits;
+import dev.sluice.redis.RedisObserver;
+import dev.sluice.redis.RedisStore;
+import dev.sluice.redis.RedisStoreBuilder;
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.StoreException;
+import dev.sluice.yaml.LimitFiles;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.util.List;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.core.env.Environment;
+import org.springframework.core.io.ResourceLoader;
+
+/** Limits, a store, and the limiter. */
+@AutoConfiguration
+@ConditionalOnProperty(prefix = SluiceProperties.PREFIX, name = "enabled", matchIfMissing = true)
+@EnableConfigurationProperties(SluiceProperties.class)
+class SluiceAutoConfiguration {
+
+  private static final Logger LOG = System.getLogger(SluiceAutoConfiguration.class.getName());
+
+  @Bean
+  @ConditionalOnMissingBean({CurrentLimits.class, Limits.class, Limiter.class})
+  LimitSource sluiceLimitSource(SluiceProperties properties, ResourceLoader resources) {
+    return new LimitSource(properties, resources);
+  }
+
+  /** A bean of limits that the application has made is used, and not reloaded. */
+  @Bean
+  @ConditionalOnMissingBean({CurrentLimits.class, Limiter.class})
+  CurrentLimits sluiceLimits(ObjectProvider<LimitSource> source, ObjectProvider<Limits> limits) {
+    LimitSource configured = source.getIfAvailable();
+    return new CurrentLimits(configured == null ? limits.getObject() : configured.load());
+  }
+
+  @Bean
+  @ConditionalOnMissingBean({BucketStore.class, Limiter.class})
+  BucketStore sluiceStore(SluiceProperties properties, ObjectProvider<StoreOpener> openers) {
+    if (properties.store().equals(StoreAddress.MEMORY)) {
+      return BucketStore.inMemory();
+    }
+    StoreOpener opener = openers.getIfAvailable();
+    if (opener == null) {
+      throw new SluiceConfigurationException(
+          List.of("sluice.store: a store other than memory needs sluice-redis on the class path"),
+          "Add the dependency dev.sluice:sluice-redis, or remove sluice.store.");
+    }
+    return opener.open(properties.store());
+  }
+
+  @Bean
+  @ConditionalOnMissingBean
+  Limiter sluiceLimiter(
+      SluiceProperties properties,
+      CurrentLimits limits,
+      BucketStore store,
+      ObjectProvider<LimiterObserver> observers) {
+    Limiter.Builder limiter = Limiter.builder(limits, store);
+    List<LimiterObserver> all = observers.orderedStream().toList();
+    if (!all.isEmpty()) {
+      limiter.observer(all.size() == 1 ? all.get(0) : new Observers(all));
+    }
+    FailureRules.apply(properties.onFailure(), limits.get(), limiter);
+    return limiter.build();
+  }
+
+  @Bean
+  @ConditionalOnMissingBean
+  AsyncLimiter sluiceAsyncLimiter(Limiter limiter) {
+    return limiter.async();
+  }
+
+  /** Follows the limit files. */
+  @Bean
+  @ConditionalOnMissingBean
+  LimitReload sluiceLimitReload(
+      SluiceProperties properties,
+      ObjectProvider<LimitSource> source,
+      ObjectProvider<CurrentLimits> limits,
+      ObjectProvider<ReloadMeters> meters) {
+    LimitSource configured = source.getIfAvailable();
+    LimitFiles files = configured == null ? null : configured.files();
+    return LimitReload.start(
+        files, limits.getIfAvailable(), properties.files().reload(), meters.getIfAvailable());
+  }
+
+  /** Opens a store by its address; throws what says what is wrong with it. */
+  @FunctionalInterface
+  interface StoreOpener {
+    BucketStore open(String address);
+  }
+
+  /** Only where sluice-redis is on the class path. */
+  @Configuration(proxyBeanMethods = false)
+  @ConditionalOnClass(RedisStore.class)
+  static class Redis {
+
+    @Bean
+    @ConditionalOnMissingBean
+    StoreOpener sluiceRedisOpener(
+        Environment environment, ObjectProvider<RedisObserver> observers) {
+      return address -> open(address, environment, observers);
+    }
+
+    private static BucketStore open(
+        String address, Environment environment, ObjectProvider<RedisObserver> observers) {
+      try {
+        RedisStoreBuilder builder =
+            address.equals(StoreAddress.SPRING_DATA_REDIS)
+                ? SpringDataRedis.builder(environment)
+                : RedisStore.builder(address);
+        observers.ifAvailable(builder::observer);
+        RedisStore store = builder.open();
+        greet(store);
+        return store;
+      } catch (IllegalArgumentException | IllegalStateException e) {
+        throw new SluiceConfigurationException(
+            List.of("sluice.store: " + e.getMessage()),
+            "Write memory, spring.data.redis, or an address such as redis://host:6379/0.");
+      }
+    }
+
+    /** So that the first request does not pay for connecting. */
+    private static void greet(RedisStore store) {
+      try {
+        store.ping();
+      } catch (StoreException e) {
+        LOG.log(
+            Level.WARNING,
+            "the store does not answer; until it does, sluice.on-failure decides: {0}",
+            e.getMessage());
+      }
+    }
+  }
+}

@@ -1,0 +1,99 @@
+package dev.sluice.spring;
+
+import dev.sluice.Decision;
+import dev.sluice.Limiter;
+import dev.sluice.Transaction;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
+import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
+import org.springframework.boot.actuate.endpoint.annotation.Selector;
+import org.springframework.boot.actuate.endpoint.annotation.Selector.Match;
+import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
+
+/** Shows the limits and one bucket. Blocks as the store does. */
+@Endpoint(id = "sluice")
+class SluiceEndpoint {
+
+  private final Limiter limiter;
+
+  SluiceEndpoint(Limiter limiter) {
+    this.limiter = limiter;
+  }
+
+  Limiter limiter() {
+    return limiter;
+  }
+
+  /** All limits that are configured. */
+  @ReadOperation
+  Map<String, Object> limits() {
+    Limits limits = limiter.limits().get();
+    Map<String, Object> shown = new LinkedHashMap<>();
+    for (LimitName name : limits.configured()) {
+      Map<String, Object> limit = new LinkedHashMap<>();
+      limit.put("id", name.id().name());
+      putQuota(limits.defaultFor(name), limit);
+      limit.put("coverage", limits.coverage(name).name());
+      limit.put("overrides", limits.overridesOf(name).size());
+      shown.put(name.name(), limit);
+    }
+    return Map.of("limits", shown);
+  }
+
+  /**
+   * One bucket, without spending from it.
+   *
+   * @param path the limit's name, and the id, which may have slashes
+   */
+  @ReadOperation
+  WebEndpointResponse<Map<String, Object>> bucket(
+      @Selector(match = Match.ALL_REMAINING) String[] path) {
+    String limit = path[0];
+    if (path.length < 2 || limiter.limits().get().catalogue().find(limit) == null) {
+      return new WebEndpointResponse<>(WebEndpointResponse.STATUS_NOT_FOUND);
+    }
+    String id = id(path);
+    try {
+      Decision decision = limiter.check(limiter.transaction(limit, id).withCost(0));
+      Map<String, Object> shown = new LinkedHashMap<>();
+      shown.put("limit", limit);
+      shown.put("id", id);
+      Transaction transaction = decision.transaction();
+      putQuota(transaction == null ? null : transaction.quota(), shown);
+      shown.put("limited", decision.limited());
+      if (decision.limited()) {
+        shown.put("remaining", decision.remaining());
+        shown.put("resetIn", decision.resetIn().toString());
+      }
+      return new WebEndpointResponse<>(shown);
+    } catch (InvalidRequestException e) {
+      return bad(e);
+    }
+  }
+
+  static String id(String[] path) {
+    return String.join("/", Arrays.copyOfRange(path, 1, path.length));
+  }
+
+  /** Not an exception, which an advice of the application may answer. */
+  static WebEndpointResponse<Map<String, Object>> bad(InvalidRequestException failure) {
+    return new WebEndpointResponse<>(
+        Map.of("error", String.valueOf(failure.getMessage())),
+        WebEndpointResponse.STATUS_BAD_REQUEST);
+  }
+
+  private static void putQuota(@Nullable Quota quota, Map<String, Object> shown) {
+    if (quota != null) {
+      shown.put("burst", quota.burst());
+      shown.put("count", quota.count());
+      shown.put("period", quota.period().toString());
+    }
+  }
+}

@@ -1,0 +1,69 @@
+package dev.sluice.spring;
+
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.micrometer.LimiterMetrics;
+import dev.sluice.micrometer.RedisMetrics;
+import dev.sluice.redis.RedisObserver;
+import dev.sluice.store.BucketStore;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.time.Instant;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+
+/** Meters, where the application has a registry. */
+@AutoConfiguration(
+    after = SluiceAutoConfiguration.class,
+    afterName = {
+      "org.springframework.boot.actuate.autoconfigure.metrics.CompositeMeterRegistryAutoConfiguration",
+      "org.springframework.boot.micrometer.metrics.autoconfigure.CompositeMeterRegistryAutoConfiguration"
+    })
+@ConditionalOnClass({MeterRegistry.class, LimiterMetrics.class})
+@ConditionalOnBean({MeterRegistry.class, CurrentLimits.class, BucketStore.class})
+@ConditionalOnProperty(prefix = SluiceProperties.PREFIX, name = "enabled", matchIfMissing = true)
+class SluiceMetricsAutoConfiguration {
+
+  @Bean
+  @ConditionalOnMissingBean
+  LimiterMetrics sluiceLimiterMetrics(
+      MeterRegistry registry, CurrentLimits limits, BucketStore store) {
+    return new LimiterMetrics(registry, limits, store);
+  }
+
+  @Bean
+  @ConditionalOnMissingBean
+  ReloadMeters sluiceReloadMeters(LimiterMetrics metrics) {
+    return new ReloadMeters() {
+      @Override
+      public void loaded(Instant at) {
+        metrics.filesLoaded(at);
+      }
+
+      @Override
+      public void failed(int mistakes) {
+        metrics.filesFailed(mistakes);
+      }
+
+      @Override
+      public void broke() {
+        metrics.filesBroke();
+      }
+    };
+  }
+
+  /** Only where sluice-redis is on the class path. */
+  @Configuration(proxyBeanMethods = false)
+  @ConditionalOnClass(RedisObserver.class)
+  static class Redis {
+
+    @Bean
+    @ConditionalOnMissingBean(RedisObserver.class)
+    RedisMetrics sluiceRedisMetrics(MeterRegistry registry) {
+      return new RedisMetrics(registry);
+    }
+  }
+}

@@ -1,0 +1,80 @@
+package dev.sluice.spring;
+
+import dev.sluice.web.HeaderProfile;
+import dev.sluice.web.ProxyHeader;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.context.properties.ConfigurationProperties;
+import org.springframework.boot.context.properties.bind.DefaultValue;
+import org.springframework.boot.context.properties.bind.Name;
+
+/**
+ * The properties below {@code sluice}. {@code limits}, {@code names} and {@code overrides} are read
+ * as in limit files.
+ */
+@ConfigurationProperties(prefix = SluiceProperties.PREFIX, ignoreUnknownFields = false)
+record SluiceProperties(
+    @DefaultValue("true") boolean enabled,
+    @Nullable Map<String, Object> limits,
+    @Nullable List<Map<String, Object>> names,
+    @Nullable List<Map<String, Object>> overrides,
+    @DefaultValue Files files,
+    @DefaultValue(StoreAddress.MEMORY) String store,
+    @DefaultValue OnFailure onFailure,
+    @DefaultValue Filter filter,
+    @DefaultValue Annotation annotation,
+    @DefaultValue Endpoint endpoint) {
+
+  static final String PREFIX = "sluice";
+
+  /** Where the limit files are, and how often they are looked at; zero for once. */
+  record Files(
+      @Nullable String limits,
+      @Nullable String overrides,
+      @Nullable String names,
+      @DefaultValue("10s") Duration reload) {
+
+    boolean isEmpty() {
+      return limits == null && overrides == null && names == null;
+    }
+  }
+
+  /** What holds while the store does not answer: {@code fail, allow, deny, local, local/N}. */
+  record OnFailure(
+      @DefaultValue("fail") @Name("default") String others,
+      @DefaultValue Map<String, String> limits) {}
+
+  /** The filter for requests. */
+  record Filter(
+      @DefaultValue("true") boolean enabled,
+      @DefaultValue("-110") int order,
+      @DefaultValue("ietf") HeaderProfile headers,
+      @DefaultValue Client clientAddress,
+      @DefaultValue List<FilterRule> rules) {}
+
+  /** How the client's address is found. */
+  record Client(
+      @Nullable ProxyHeader header,
+      @DefaultValue List<String> trustedProxies,
+      @DefaultValue("64") int ipv6Prefix) {}
+
+  /** Which requests spend from a limit. */
+  record FilterRule(
+      @DefaultValue List<String> path,
+      @DefaultValue List<String> methods,
+      @Nullable String limit,
+      @DefaultValue List<String> id,
+      @DefaultValue("1") long cost,
+      @DefaultValue List<Integer> countOnly,
+      @DefaultValue List<Integer> countAllBut,
+      @DefaultValue("false") boolean countAllButSuccess,
+      @DefaultValue("false") boolean shadow) {}
+
+  /** The annotation. */
+  record Annotation(@DefaultValue("true") boolean enabled) {}
+
+  /** The actuator's endpoint. */
+  record Endpoint(@DefaultValue("false") boolean reset) {}
+}

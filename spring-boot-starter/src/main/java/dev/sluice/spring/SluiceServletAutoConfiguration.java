@@ -1,0 +1,63 @@
+package dev.sluice.spring;
+
+import dev.sluice.Limiter;
+import dev.sluice.servlet.RateLimitFilter;
+import dev.sluice.web.Rule;
+import jakarta.servlet.DispatcherType;
+import jakarta.servlet.Filter;
+import java.util.EnumSet;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnWebApplication;
+import org.springframework.boot.web.servlet.FilterRegistrationBean;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Conditional;
+import org.springframework.context.annotation.Configuration;
+
+/** The filter of a servlet application, and what its controllers answer to a denial. */
+@AutoConfiguration(after = SluiceAutoConfiguration.class)
+@ConditionalOnWebApplication(type = ConditionalOnWebApplication.Type.SERVLET)
+@ConditionalOnClass({Filter.class, FilterRegistrationBean.class})
+@ConditionalOnProperty(prefix = SluiceProperties.PREFIX, name = "enabled", matchIfMissing = true)
+class SluiceServletAutoConfiguration {
+
+  @Bean
+  @ConditionalOnMissingBean(
+      value = RateLimitFilter.class,
+      parameterizedContainer = FilterRegistrationBean.class)
+  @ConditionalOnProperty(
+      prefix = "sluice.filter",
+      name = "enabled",
+      havingValue = "true",
+      matchIfMissing = true)
+  @Conditional(OnFilterRules.class)
+  FilterRegistrationBean<RateLimitFilter> sluiceFilter(
+      SluiceProperties properties, Limiter limiter, ObjectProvider<Rule> rules) {
+    SluiceProperties.Filter filter = properties.filter();
+    RateLimitFilter.Builder builder =
+        RateLimitFilter.builder(limiter)
+            .clientAddress(FilterRules.clientAddress(filter.clientAddress()))
+            .headers(filter.headers());
+    FilterRules.of(filter, rules.orderedStream()).forEach(builder::rule);
+    FilterRegistrationBean<RateLimitFilter> registration =
+        new FilterRegistrationBean<>(FilterRules.build(builder::build));
+    registration.setDispatcherTypes(EnumSet.of(DispatcherType.REQUEST));
+    registration.setOrder(filter.order());
+    return registration;
+  }
+
+  /** Only where controllers are. */
+  @Configuration(proxyBeanMethods = false)
+  @ConditionalOnClass(name = "org.springframework.web.servlet.DispatcherServlet")
+  static class Mvc {
+
+    @Bean
+    @ConditionalOnMissingBean
+    ServletRateLimitAdvice sluiceRateLimitAdvice(SluiceProperties properties) {
+      return new ServletRateLimitAdvice(properties.filter().headers());
+    }
+  }
+}

@@ -1,0 +1,49 @@
+package dev.sluice.spring;
+
+import dev.sluice.Limiter;
+import dev.sluice.web.Rule;
+import dev.sluice.webflux.RateLimitWebFilter;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnWebApplication;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Conditional;
+import org.springframework.web.server.WebFilter;
+import reactor.core.publisher.Mono;
+
+/** The filter of a WebFlux application, and what it answers to a denial. */
+@AutoConfiguration(after = SluiceAutoConfiguration.class)
+@ConditionalOnWebApplication(type = ConditionalOnWebApplication.Type.REACTIVE)
+@ConditionalOnClass({WebFilter.class, Mono.class})
+@ConditionalOnProperty(prefix = SluiceProperties.PREFIX, name = "enabled", matchIfMissing = true)
+class SluiceWebFluxAutoConfiguration {
+
+  @Bean
+  @ConditionalOnMissingBean
+  @ConditionalOnProperty(
+      prefix = "sluice.filter",
+      name = "enabled",
+      havingValue = "true",
+      matchIfMissing = true)
+  @Conditional(OnFilterRules.class)
+  RateLimitWebFilter sluiceWebFilter(
+      SluiceProperties properties, Limiter limiter, ObjectProvider<Rule> rules) {
+    SluiceProperties.Filter filter = properties.filter();
+    RateLimitWebFilter.Builder builder =
+        RateLimitWebFilter.builder(limiter)
+            .clientAddress(FilterRules.clientAddress(filter.clientAddress()))
+            .headers(filter.headers())
+            .order(filter.order());
+    FilterRules.of(filter, rules.orderedStream()).forEach(builder::rule);
+    return FilterRules.build(builder::build);
+  }
+
+  @Bean
+  @ConditionalOnMissingBean
+  ReactiveRateLimitAdvice sluiceRateLimitAdvice(SluiceProperties properties) {
+    return new ReactiveRateLimitAdvice(properties.filter().headers());
+  }
+}

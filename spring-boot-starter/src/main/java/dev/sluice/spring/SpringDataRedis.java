@@ -1,0 +1,170 @@
+package dev.sluice.spring;
+
+import dev.sluice.redis.RedisStore;
+import dev.sluice.redis.RedisStoreBuilder;
+import java.io.IOException;
+import java.net.URI;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.context.properties.bind.DefaultValue;
+import org.springframework.core.env.Environment;
+import org.springframework.util.ResourceUtils;
+
+/**
+ * Spring Boot's own Redis properties as a store. They are read here, as the classes that hold them
+ * moved in Spring Boot 4.
+ */
+final class SpringDataRedis {
+
+  private static final String PREFIX = "spring.data.redis";
+
+  private SpringDataRedis() {}
+
+  record Properties(
+      @Nullable String url,
+      @DefaultValue("localhost") String host,
+      @DefaultValue("6379") int port,
+      @DefaultValue("0") int database,
+      @Nullable String username,
+      @Nullable String password,
+      @Nullable Duration timeout,
+      @Nullable Duration connectTimeout,
+      @Nullable String clientName,
+      @DefaultValue Ssl ssl,
+      @Nullable Sentinel sentinel,
+      @Nullable Cluster cluster) {}
+
+  record Ssl(@Nullable Boolean enabled, @Nullable String bundle) {
+    boolean isOn() {
+      return enabled == null ? bundle != null : enabled;
+    }
+  }
+
+  record Sentinel(
+      @Nullable String master,
+      @DefaultValue List<String> nodes,
+      @Nullable String username,
+      @Nullable String password) {}
+
+  record Cluster(@DefaultValue List<String> nodes) {}
+
+  /** The files of a PEM bundle. */
+  record Bundle(@DefaultValue Keys keystore, @DefaultValue Keys truststore) {}
+
+  record Keys(@Nullable String certificate, @Nullable String privateKey) {}
+
+  static RedisStoreBuilder builder(Environment environment) {
+    Binder binder = Binder.get(environment);
+    Properties properties = binder.bindOrCreate(PREFIX, Properties.class);
+    URI url = properties.url() == null ? null : URI.create(properties.url());
+    boolean tls = properties.ssl().isOn() || (url != null && "rediss".equals(url.getScheme()));
+    RedisStoreBuilder builder = RedisStore.builder(address(properties, url, tls));
+    credentials(properties, url, builder);
+    if (properties.timeout() != null) {
+      builder.timeout(properties.timeout());
+    }
+    if (properties.connectTimeout() != null) {
+      builder.connectTimeout(properties.connectTimeout());
+    }
+    if (properties.clientName() != null) {
+      builder.clientName(properties.clientName());
+    }
+    String bundle = properties.ssl().bundle();
+    if (bundle != null) {
+      certificates(
+          bundle, binder.bindOrCreate("spring.ssl.bundle.pem." + bundle, Bundle.class), builder);
+    }
+    return builder;
+  }
+
+  private static String address(Properties properties, @Nullable URI url, boolean tls) {
+    String options = tls ? "?tls=true" : "";
+    Sentinel sentinel = properties.sentinel();
+    if (sentinel != null && !sentinel.nodes().isEmpty()) {
+      return "redis-sentinel://%s/%s%s#%s"
+          .formatted(
+              String.join(",", sentinel.nodes()),
+              properties.database(),
+              options,
+              Objects.requireNonNullElse(sentinel.master(), ""));
+    }
+    Cluster cluster = properties.cluster();
+    if (cluster != null && !cluster.nodes().isEmpty()) {
+      return "redis-cluster://%s%s".formatted(String.join(",", cluster.nodes()), options);
+    }
+    if (url != null) {
+      String path = url.getPath();
+      return "redis://%s:%s%s%s"
+          .formatted(
+              url.getHost(),
+              url.getPort() < 0 ? 6379 : url.getPort(),
+              path == null || path.length() < 2 ? "/" + properties.database() : path,
+              options);
+    }
+    String host = properties.host();
+    return "redis://%s:%s/%s%s"
+        .formatted(
+            host.contains(":") ? "[" + host + "]" : host,
+            properties.port(),
+            properties.database(),
+            options);
+  }
+
+  /** A URL's user and password come first, as in Spring Boot. */
+  private static void credentials(
+      Properties properties, @Nullable URI url, RedisStoreBuilder builder) {
+    String user = properties.username();
+    String password = properties.password();
+    String info = url == null ? null : url.getUserInfo();
+    if (info != null) {
+      int colon = info.indexOf(':');
+      password = colon < 0 ? info : info.substring(colon + 1);
+      user = colon > 0 ? info.substring(0, colon) : null;
+    }
+    if (password != null) {
+      builder.credentials(user == null || user.isEmpty() ? "default" : user, password);
+    }
+    Sentinel sentinel = properties.sentinel();
+    if (sentinel != null && sentinel.password() != null) {
+      builder.sentinelCredentials(
+          Objects.requireNonNullElse(sentinel.username(), "default"), sentinel.password());
+    }
+  }
+
+  private static void certificates(String name, Bundle bundle, RedisStoreBuilder builder) {
+    Keys trust = bundle.truststore();
+    Keys own = bundle.keystore();
+    if (Stream.of(trust.certificate(), own.certificate()).allMatch(Objects::isNull)) {
+      throw new SluiceConfigurationException(
+          List.of(PREFIX + ".ssl.bundle: found no PEM bundle with the name \"%s\"".formatted(name)),
+          "Describe it below spring.ssl.bundle.pem.%s with files, or set sluice.store to an"
+                  .formatted(name)
+              + " address such as rediss://host:6379?ca=FILE. A bundle of Java key stores is not"
+              + " read.");
+    }
+    if (trust.certificate() != null) {
+      builder.trustedCertificates(file(trust.certificate()));
+    }
+    if (own.certificate() != null && own.privateKey() != null) {
+      builder.clientCertificate(file(own.certificate()), file(own.privateKey()));
+    }
+  }
+
+  private static Path file(String location) {
+    try {
+      return ResourceUtils.getFile(location).toPath();
+    } catch (IOException e) {
+      throw new SluiceConfigurationException(
+          List.of(
+              "spring.ssl.bundle.pem: found %s, expected a file"
+                  .formatted(location.lines().limit(1).collect(Collectors.joining()))),
+          "Put the certificate into a file, and name it.");
+    }
+  }
+}

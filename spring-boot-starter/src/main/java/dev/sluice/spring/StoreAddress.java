@@ -1,0 +1,13 @@
+package dev.sluice.spring;
+
+/** What {@code sluice.store} may be. */
+final class StoreAddress {
+
+  /** Buckets in this process. */
+  static final String MEMORY = "memory";
+
+  /** Buckets in the Redis of Spring Boot's own properties. */
+  static final String SPRING_DATA_REDIS = "spring.data.redis";
+
+  private StoreAddress() {}
+}

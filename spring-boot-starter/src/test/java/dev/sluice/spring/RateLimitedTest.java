@@ -1,0 +1,329 @@
+package dev.sluice.spring;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.Limiter;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import org.junit.jupiter.api.Test;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+
+/** Limited methods: what they spend, what a denial is, and what is refused at start. */
+class RateLimitedTest {
+
+  private final ApplicationContextRunner application =
+      new ApplicationContextRunner()
+          .withConfiguration(SluiceAutoConfigurationTest.ALL)
+          .withPropertyValues(
+              "sluice.names[0].number=1001",
+              "sluice.names[0].name=PerUser",
+              "sluice.names[0].id=string",
+              "sluice.names[1].number=1002",
+              "sluice.names[1].name=PerUserPerIp",
+              "sluice.names[1].id=ipAddress:string",
+              "sluice.names[2].number=1003",
+              "sluice.names[2].name=Forgotten",
+              "sluice.names[2].id=string",
+              "sluice.limits.PerUser.burst=2",
+              "sluice.limits.PerUser.count=2",
+              "sluice.limits.PerUser.period=1h",
+              "sluice.limits.PerUserPerIp.burst=1",
+              "sluice.limits.PerUserPerIp.count=1",
+              "sluice.limits.PerUserPerIp.period=1h");
+
+  record User(String id) {}
+
+  static final class BadPassword extends RuntimeException {
+    private static final long serialVersionUID = 1;
+  }
+
+  interface Reports {
+    @RateLimited(limit = "PerUser", id = "#user")
+    String ofInterface(String user);
+  }
+
+  static class Service implements Reports {
+
+    @RateLimited(limit = "PerUser", id = "#user.id")
+    String blocking(User user) {
+      return "report of " + user.id();
+    }
+
+    @Override
+    public String ofInterface(String user) {
+      return user;
+    }
+
+    @RateLimited(limit = "PerUser", id = "#p0", cost = "#items.size()")
+    int costly(String user, List<String> items) {
+      return items.size();
+    }
+
+    @RateLimited(limit = "PerUser", id = "@tenants.current()")
+    void ofBean() {}
+
+    @RateLimited(limit = "PerUser", id = "#user")
+    @RateLimited(
+        limit = "PerUserPerIp",
+        id = {"#ip", "#user"})
+    void several(String user, String ip) {}
+
+    @RateLimited(limit = "PerUser", id = "#user", countOnlyOn = BadPassword.class)
+    String login(String user, RuntimeException failure) {
+      if (failure != null) {
+        throw failure;
+      }
+      return "in";
+    }
+
+    @RateLimited(limit = "PerUser", id = "#user", fallback = "cached")
+    String withFallback(String user) {
+      return "fresh";
+    }
+
+    String cached(String user, RateLimitedException denial) {
+      return user + " cached, retry in " + denial.decision().retryAfterSeconds();
+    }
+
+    @RateLimited(limit = "PerUser", id = "#user", countOnlyOn = BadPassword.class)
+    CompletionStage<String> stage(String user, CompletableFuture<String> work) {
+      return work;
+    }
+
+    @RateLimited(limit = "PerUser", id = "#user", countOnlyOn = BadPassword.class)
+    Mono<String> mono(String user, Mono<String> work) {
+      return work;
+    }
+
+    @RateLimited(limit = "PerUser", id = "#user")
+    Flux<Integer> flux(String user) {
+      return Flux.range(0, 3);
+    }
+  }
+
+  static final class Tenants {
+    public String current() {
+      return "acme";
+    }
+  }
+
+  private interface Check {
+    void run(Service service, Limiter limiter) throws Exception;
+  }
+
+  private void with(Check test) {
+    application
+        .withBean(Service.class)
+        .withBean("tenants", Tenants.class)
+        .run(
+            context -> {
+              assertThat(context).hasNotFailed();
+              test.run(context.getBean(Service.class), context.getBean(Limiter.class));
+            });
+  }
+
+  private static long left(Limiter limiter, String user) {
+    return limiter.check("PerUser", user, 0).remaining();
+  }
+
+  @Test
+  void blockingMethod_overTheLimit_throwsTheDenial() {
+    with(
+        (service, limiter) -> {
+          User ann = new User("ann");
+          assertThat(service.blocking(ann)).isEqualTo("report of ann");
+          assertThat(service.blocking(ann)).isEqualTo("report of ann");
+
+          assertThatThrownBy(() -> service.blocking(ann))
+              .isInstanceOfSatisfying(
+                  RateLimitedException.class,
+                  e -> assertThat(e.decision().retryAfterSeconds()).isBetween(1L, 2000L));
+          assertThat(service.blocking(new User("bob"))).isEqualTo("report of bob");
+        });
+  }
+
+  @Test
+  void annotationOfAnInterface_holdsForItsClass() {
+    with(
+        (service, limiter) -> {
+          assertThat(service.ofInterface("ann")).isEqualTo("ann");
+
+          assertThat(left(limiter, "ann")).isEqualTo(1);
+        });
+  }
+
+  @Test
+  void costAndIdOfABean_areExpressions() {
+    with(
+        (service, limiter) -> {
+          assertThat(service.costly("ann", List.of("a", "b"))).isEqualTo(2);
+          service.ofBean();
+
+          assertThat(left(limiter, "ann")).isZero();
+          assertThat(left(limiter, "acme")).isEqualTo(1);
+        });
+  }
+
+  @Test
+  void unusableId_orCost_isRefused_andNothingIsSpent() {
+    with(
+        (service, limiter) -> {
+          assertThatThrownBy(() -> service.blocking(new User(null)))
+              .isInstanceOf(UnusableIdException.class)
+              .hasMessageContaining("@RateLimited(limit = \"PerUser\") on Service.blocking: ");
+          assertThatThrownBy(() -> service.several("ann", "localhost"))
+              .isInstanceOf(UnusableIdException.class);
+          assertThatThrownBy(() -> service.costly("ann", List.of("a", "b", "c")))
+              .isInstanceOf(UnusableIdException.class);
+
+          assertThat(left(limiter, "ann")).isEqualTo(2);
+        });
+  }
+
+  @Test
+  void severalAnnotations_areOneBatch() {
+    with(
+        (service, limiter) -> {
+          service.several("ann", "192.0.2.1");
+
+          assertThatThrownBy(() -> service.several("ann", "192.0.2.1"))
+              .isInstanceOf(RateLimitedException.class);
+          assertThat(left(limiter, "ann")).isEqualTo(1);
+        });
+  }
+
+  @Test
+  void exceptionThatCounts_leavesTheTokenSpent_othersGiveItBack() {
+    with(
+        (service, limiter) -> {
+          assertThat(service.login("ann", null)).isEqualTo("in");
+          assertThatThrownBy(() -> service.login("ann", new IllegalStateException()))
+              .isInstanceOf(IllegalStateException.class);
+          assertThat(left(limiter, "ann")).isEqualTo(2);
+
+          assertThatThrownBy(() -> service.login("ann", new BadPassword()))
+              .isInstanceOf(BadPassword.class);
+          assertThat(left(limiter, "ann")).isEqualTo(1);
+        });
+  }
+
+  @Test
+  void denial_isAnsweredByTheFallback() {
+    with(
+        (service, limiter) -> {
+          assertThat(service.withFallback("ann")).isEqualTo("fresh");
+          assertThat(service.withFallback("ann")).isEqualTo("fresh");
+
+          assertThat(service.withFallback("ann")).startsWith("ann cached, retry in ");
+        });
+  }
+
+  @Test
+  void stage_isSettledByItsOutcome() {
+    with(
+        (service, limiter) -> {
+          CompletableFuture<String> work = new CompletableFuture<>();
+          CompletableFuture<String> result = service.stage("ann", work).toCompletableFuture();
+          assertThat(result).isNotDone();
+          assertThat(left(limiter, "ann")).isEqualTo(1);
+          work.complete("done");
+          assertThat(result.join()).isEqualTo("done");
+          assertThat(left(limiter, "ann")).isEqualTo(2);
+
+          assertThat(service.stage("ann", CompletableFuture.failedFuture(new BadPassword())))
+              .isCompletedExceptionally();
+          assertThat(left(limiter, "ann")).isEqualTo(1);
+
+          assertThat(service.stage("ann", CompletableFuture.failedFuture(new BadPassword())))
+              .isCompletedExceptionally();
+          assertThatThrownBy(
+                  () ->
+                      service.stage("ann", new CompletableFuture<>()).toCompletableFuture().join())
+              .hasCauseInstanceOf(RateLimitedException.class);
+        });
+  }
+
+  @Test
+  void mono_spendsAtEachSubscription_andIsSettledByItsEnding() {
+    with(
+        (service, limiter) -> {
+          Mono<String> failing = service.mono("ann", Mono.error(new BadPassword()));
+          assertThat(left(limiter, "ann")).isEqualTo(2);
+
+          for (int left = 1; left >= 0; left--) {
+            assertThatThrownBy(failing::block).isInstanceOf(BadPassword.class);
+            assertThat(left(limiter, "ann")).isEqualTo(left);
+          }
+          assertThatThrownBy(failing::block).isInstanceOf(RateLimitedException.class);
+
+          assertThat(service.mono("bob", Mono.just("in")).block()).isEqualTo("in");
+          assertThat(left(limiter, "bob")).isEqualTo(2);
+          service.mono("bob", Mono.never()).subscribe().dispose();
+          assertThat(left(limiter, "bob")).isEqualTo(1); // nobody knows how it ends
+        });
+  }
+
+  @Test
+  void flux_isLimited() {
+    with(
+        (service, limiter) -> {
+          assertThat(service.flux("ann").collectList().block()).containsExactly(0, 1, 2);
+          assertThat(left(limiter, "ann")).isEqualTo(1);
+        });
+  }
+
+  static class Wrong {
+    @RateLimited(limit = "PerUsr", id = "#user")
+    public void unknownLimit(String user) {}
+
+    @RateLimited(limit = "Forgotten", id = "#user")
+    public void notConfigured(String user) {}
+
+    @RateLimited(limit = "PerUser", id = "#usr.name")
+    public void unknownParameter(String user) {}
+
+    @RateLimited(limit = "PerUser", id = "#user..name")
+    public void noExpression(String user) {}
+
+    @RateLimited(limit = "PerUser", id = "#user", cost = "3")
+    public void aboveTheBurst(String user) {}
+
+    @RateLimited(
+        limit = "PerUserPerIp",
+        id = {"#user", "#user", "#user"})
+    public void partsOfTheId(String user) {}
+
+    @RateLimited(limit = "PerUser", id = "#user", fallback = "nowhere")
+    public void fallbackIsMissing(String user) {}
+
+    @RateLimited(limit = "PerUser", id = "#user")
+    public final void isFinal(String user) {}
+  }
+
+  @Test
+  void mistakes_areAllFoundAtStart_inLazyBeansToo() {
+    application
+        .withBean(Wrong.class, Wrong::new, bean -> bean.setLazyInit(true))
+        .run(
+            context ->
+                assertThat(
+                        new SluiceFailureAnalyzer()
+                            .analyze(context.getStartupFailure())
+                            .getDescription())
+                    .contains("Wrong.unknownLimit: ")
+                    .contains("did you mean \"PerUser\"")
+                    .contains("Wrong.notConfigured: the limit Forgotten is not configured")
+                    .contains("Wrong.unknownParameter: id: found #usr in \"#usr.name\"")
+                    .contains("[user]")
+                    .contains(
+                        "Wrong.noExpression: id: found \"#user..name\", which is no expression")
+                    .contains("Wrong.aboveTheBurst: cost 3 exceeds the burst (2) of PerUser")
+                    .contains("Wrong.partsOfTheId: found 3 expressions")
+                    .contains("Wrong.fallbackIsMissing: fallback: found no method nowhere")
+                    .contains("Wrong.isFinal: found a private, static or final method"));
+  }
+}

@@ -1,0 +1,300 @@
+package dev.sluice.spring;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.AsyncLimiter;
+import dev.sluice.Limiter;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.Limits;
+import dev.sluice.micrometer.LimiterMetrics;
+import dev.sluice.redis.RedisObserver;
+import dev.sluice.redis.RedisStore;
+import dev.sluice.servlet.RateLimitFilter;
+import dev.sluice.store.BucketStore;
+import dev.sluice.webflux.RateLimitWebFilter;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.diagnostics.FailureAnalysis;
+import org.springframework.boot.test.context.FilteredClassLoader;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.boot.test.context.runner.ReactiveWebApplicationContextRunner;
+import org.springframework.boot.test.context.runner.WebApplicationContextRunner;
+import org.springframework.boot.web.servlet.FilterRegistrationBean;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+
+/** Which beans there are, and what the application is told where it cannot start. */
+class SluiceAutoConfigurationTest {
+
+  static final AutoConfigurations ALL =
+      AutoConfigurations.of(
+          SluiceAutoConfiguration.class,
+          SluiceMetricsAutoConfiguration.class,
+          SluiceMethodAutoConfiguration.class,
+          SluiceServletAutoConfiguration.class,
+          SluiceWebFluxAutoConfiguration.class,
+          SluiceActuatorAutoConfiguration.class);
+
+  private static final String[] LOGINS = {
+    "sluice.limits.LoginsPerIPAddress.burst=2",
+    "sluice.limits.LoginsPerIPAddress.count=2",
+    "sluice.limits.LoginsPerIPAddress.period=1m"
+  };
+
+  private static final String[] RULE = {
+    "sluice.filter.rules[0].path=/login",
+    "sluice.filter.rules[0].methods=POST",
+    "sluice.filter.rules[0].limit=LoginsPerIPAddress",
+    "sluice.filter.rules[0].id=ip"
+  };
+
+  private final ApplicationContextRunner application =
+      new ApplicationContextRunner().withConfiguration(ALL);
+
+  @TempDir Path folder;
+
+  private static String analysis(Throwable failure) {
+    FailureAnalysis analysis = new SluiceFailureAnalyzer().analyze(failure);
+    assertThat(analysis).as("analysis of %s", failure).isNotNull();
+    return analysis.getDescription() + "\n-> " + analysis.getAction();
+  }
+
+  @Test
+  void limitsInProperties_areDecidedOn() {
+    application
+        .withPropertyValues(LOGINS)
+        .run(
+            context -> {
+              Limiter limiter = context.getBean(Limiter.class);
+              assertThat(limiter.spend("LoginsPerIPAddress", "192.0.2.1").remaining()).isEqualTo(1);
+              assertThat(
+                      context
+                          .getBean(AsyncLimiter.class)
+                          .spend("LoginsPerIPAddress", "192.0.2.1")
+                          .toCompletableFuture()
+                          .join()
+                          .remaining())
+                  .isZero();
+            });
+  }
+
+  @Test
+  void namesAndOverridesInProperties_areRead() {
+    application
+        .withPropertyValues(
+            "sluice.names[0].number=1001",
+            "sluice.names[0].name=Reports",
+            "sluice.names[0].id=string",
+            "sluice.limits.Reports.burst=1",
+            "sluice.limits.Reports.count=1",
+            "sluice.limits.Reports.period=1m",
+            "sluice.overrides[0].Reports.burst=5",
+            "sluice.overrides[0].Reports.count=5",
+            "sluice.overrides[0].Reports.period=1m",
+            "sluice.overrides[0].Reports.ids[0]=ann")
+        .run(
+            context -> {
+              Limiter limiter = context.getBean(Limiter.class);
+              assertThat(limiter.spend("Reports", "ann").remaining()).isEqualTo(4);
+              assertThat(limiter.spend("Reports", "bob").remaining()).isZero();
+            });
+  }
+
+  @Test
+  void limitFiles_areRead_andFollowed() throws IOException {
+    Path file = folder.resolve("limits.yml");
+    Files.writeString(file, "LoginsPerIPAddress: {burst: 3, count: 3, period: 1m}\n");
+    application
+        .withPropertyValues("sluice.files.limits=" + file, "sluice.files.reload=10ms")
+        .run(
+            context -> {
+              Limiter limiter = context.getBean(Limiter.class);
+              assertThat(limiter.check("LoginsPerIPAddress", "192.0.2.1", 0).remaining())
+                  .isEqualTo(3);
+              Files.writeString(file, "LoginsPerIPAddress: {burst: 9, count: 9, period: 1m}\n");
+              await()
+                  .until(
+                      () -> limiter.check("LoginsPerIPAddress", "192.0.2.1", 0).remaining() == 9);
+            });
+  }
+
+  @Test
+  void mistakesInProperties_areAnalysed_withThePropertysName() {
+    application
+        .withPropertyValues(LOGINS)
+        .withPropertyValues(
+            "sluice.limits.LoginsPerIPAddress.burst=0", "sluice.limits.LoginsPerUser.burst=1")
+        .run(
+            context ->
+                assertThat(analysis(context.getStartupFailure()))
+                    .contains("sluice.limits.LoginsPerIPAddress.burst: found 0")
+                    .contains("sluice.limits.LoginsPerUser: found the name")
+                    .contains("-> Correct the properties"));
+  }
+
+  @Test
+  void mistakesInFiles_areAnalysed_withTheirLine() throws IOException {
+    Path file = folder.resolve("limits.yml");
+    Files.writeString(file, "LoginsPerIPAddress: {burst: 3, count: 3}\n");
+    application
+        .withPropertyValues("sluice.files.limits=" + file)
+        .run(
+            context ->
+                assertThat(analysis(context.getStartupFailure()))
+                    .contains("limits.yml:1:1: found no field period")
+                    .contains("sluice lint"));
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "sluice.store=redis//x                  | sluice.store: | Write memory, spring.data.redis",
+        "sluice.on-failure.default=maybe        | sluice.on-failure.default: found \"maybe\" | Write fail",
+        "sluice.on-failure.limits.Nope=allow    | sluice.on-failure.limits.Nope: | Write fail",
+        "sluice.files.limits=classpath:none.yml | none.yml:1:1: | Correct the limit files",
+      })
+  void mistakeInAProperty_isAnalysed(String property, String problem, String action) {
+    String[] limits = property.startsWith("sluice.files") ? new String[0] : LOGINS;
+    application
+        .withPropertyValues(limits)
+        .withPropertyValues(property.strip())
+        .run(
+            context ->
+                assertThat(analysis(context.getStartupFailure()))
+                    .contains(problem.strip())
+                    .contains("-> " + action.strip()));
+  }
+
+  @Test
+  void unknownProperty_isRefused() {
+    application
+        .withPropertyValues("sluice.filter.ruls[0].path=/login")
+        .run(context -> assertThat(context).hasFailed());
+  }
+
+  @Test
+  void storeWithoutItsModule_saysWhatToAdd() {
+    application
+        .withClassLoader(new FilteredClassLoader(RedisStore.class, RedisObserver.class))
+        .withPropertyValues("sluice.store=redis://localhost")
+        .run(
+            context ->
+                assertThat(analysis(context.getStartupFailure()))
+                    .contains("-> Add the dependency dev.sluice:sluice-redis"));
+  }
+
+  @Test
+  void beansOfTheUser_areUsed() {
+    application
+        .withUserConfiguration(OwnBeans.class)
+        .run(
+            context -> {
+              assertThat(context).hasSingleBean(BucketStore.class);
+              assertThat(context).doesNotHaveBean(LimitSource.class);
+              Limiter limiter = context.getBean(Limiter.class);
+              assertThat(limiter.spend("ApiCallsPerKey", "a").remaining()).isEqualTo(6);
+            });
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class OwnBeans {
+    @Bean
+    Limits limits() {
+      return Limits.builder(Catalogue.samples())
+          .limit("ApiCallsPerKey", Quota.per(7, Duration.ofMinutes(1)))
+          .build();
+    }
+
+    @Bean
+    BucketStore store() {
+      return BucketStore.inMemory();
+    }
+  }
+
+  @Test
+  void switchedOff_hasNoBeans() {
+    application
+        .withPropertyValues("sluice.enabled=false")
+        .run(context -> assertThat(context).doesNotHaveBean(Limiter.class));
+  }
+
+  @Test
+  void withoutLimits_starts() {
+    application.run(context -> assertThat(context).hasSingleBean(Limiter.class));
+  }
+
+  @Test
+  void metrics_areThere_whereARegistryIs() {
+    application
+        .withPropertyValues(LOGINS)
+        .withBean(MeterRegistry.class, SimpleMeterRegistry::new)
+        .run(
+            context -> {
+              assertThat(context).hasSingleBean(LimiterMetrics.class);
+              var unused = context.getBean(Limiter.class).spend("LoginsPerIPAddress", "192.0.2.1");
+              assertThat(context.getBean(MeterRegistry.class).getMeters())
+                  .anyMatch(meter -> meter.getId().getName().startsWith("ratelimits."));
+            });
+    application
+        .withClassLoader(new FilteredClassLoader(MeterRegistry.class))
+        .run(context -> assertThat(context).doesNotHaveBean(LimiterMetrics.class));
+  }
+
+  @Test
+  void rulesInProperties_makeTheFilter_ofEitherStack() {
+    new WebApplicationContextRunner()
+        .withConfiguration(ALL)
+        .withPropertyValues(LOGINS)
+        .run(context -> assertThat(context).doesNotHaveBean(FilterRegistrationBean.class));
+    new WebApplicationContextRunner()
+        .withConfiguration(ALL)
+        .withPropertyValues(LOGINS)
+        .withPropertyValues(RULE)
+        .run(
+            context -> {
+              FilterRegistrationBean<?> filter = context.getBean(FilterRegistrationBean.class);
+              assertThat(filter.getFilter()).isInstanceOf(RateLimitFilter.class);
+              assertThat(filter.getOrder()).isEqualTo(-110);
+            });
+    new ReactiveWebApplicationContextRunner()
+        .withConfiguration(ALL)
+        .withPropertyValues(LOGINS)
+        .withPropertyValues(RULE)
+        .withPropertyValues("sluice.filter.order=5")
+        .run(
+            context ->
+                assertThat(context.getBean(RateLimitWebFilter.class).getOrder()).isEqualTo(5));
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "sluice.filter.rules[0].id=heder:X   | sluice.filter.rules[0]: found \"heder:X\"",
+        "sluice.filter.rules[0].limit=Logins | rule /login: ",
+        "sluice.filter.rules[0].cost=3       | rule /login: found the cost 3",
+        "sluice.filter.rules[0].path=login   | sluice.filter.rules[0]: path: found \"login\"",
+        "sluice.filter.client-address.header=forwarded | sluice.filter.client-address: found one of",
+      })
+  void mistakeInARule_isAnalysed(String property, String problem) {
+    new WebApplicationContextRunner()
+        .withConfiguration(ALL)
+        .withPropertyValues(LOGINS)
+        .withPropertyValues(RULE)
+        .withPropertyValues(property.strip())
+        .run(
+            context -> assertThat(analysis(context.getStartupFailure())).contains(problem.strip()));
+  }
+}

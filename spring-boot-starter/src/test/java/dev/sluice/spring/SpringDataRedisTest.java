@@ -1,0 +1,104 @@
+package dev.sluice.spring;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.Limiter;
+import dev.sluice.redis.RedisStore;
+import dev.sluice.store.BucketStore;
+import dev.sluice.testkit.servers.LocalCluster;
+import dev.sluice.testkit.servers.LocalRedis;
+import dev.sluice.testkit.servers.LocalSentinel;
+import dev.sluice.testkit.servers.RedisBinary;
+import java.nio.file.Path;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+
+/** Stores from Spring Boot's own Redis properties, on real servers. */
+class SpringDataRedisTest {
+
+  private static final Path BINARY = RedisBinary.bundled();
+
+  private final ApplicationContextRunner application =
+      new ApplicationContextRunner()
+          .withConfiguration(SluiceAutoConfigurationTest.ALL)
+          .withPropertyValues(
+              "sluice.store=spring.data.redis",
+              "sluice.limits.ApiCallsPerKey.burst=2",
+              "sluice.limits.ApiCallsPerKey.count=2",
+              "sluice.limits.ApiCallsPerKey.period=1h");
+
+  private void decidesInRedis(String... properties) {
+    application
+        .withPropertyValues(properties)
+        .run(
+            context -> {
+              assertThat(context).hasNotFailed();
+              assertThat(context.getBean(BucketStore.class)).isInstanceOf(RedisStore.class);
+              Limiter limiter = context.getBean(Limiter.class);
+              assertThat(limiter.spend("ApiCallsPerKey", "a").remaining()).isEqualTo(1);
+            });
+  }
+
+  @Test
+  void hostPortDatabaseAndCredentials_areThoseOfSpring() {
+    try (LocalRedis redis = LocalRedis.start(BINARY, "--requirepass", "s3cr&t")) {
+      decidesInRedis(
+          "spring.data.redis.host=127.0.0.1",
+          "spring.data.redis.port=" + redis.port(),
+          "spring.data.redis.database=3",
+          "spring.data.redis.password=s3cr&t",
+          "spring.data.redis.timeout=2s",
+          "spring.data.redis.client-name=orders");
+      decidesInRedis("spring.data.redis.url=redis://:s3cr%26t@127.0.0.1:" + redis.port() + "/4");
+    }
+  }
+
+  @Test
+  void sentinel_isThatOfSpring() {
+    try (LocalSentinel sentinel = LocalSentinel.start(BINARY)) {
+      decidesInRedis(
+          "spring.data.redis.sentinel.master=" + sentinel.uri().getFragment(),
+          "spring.data.redis.sentinel.nodes=" + sentinel.sentinel().address());
+    }
+  }
+
+  @Test
+  void cluster_isThatOfSpring() {
+    try (LocalCluster cluster = LocalCluster.start(BINARY, false)) {
+      decidesInRedis(
+          "spring.data.redis.cluster.nodes="
+              + cluster.servers().stream()
+                  .map(LocalRedis::address)
+                  .collect(Collectors.joining(",")));
+    }
+  }
+
+  @Test
+  void redisThatIsAway_doesNotKeepTheApplicationFromStarting() {
+    application
+        .withPropertyValues(
+            "spring.data.redis.port=1",
+            "spring.data.redis.timeout=100ms",
+            "sluice.on-failure.default=allow")
+        .run(
+            context -> {
+              assertThat(context).hasNotFailed();
+              assertThat(context.getBean(Limiter.class).spend("ApiCallsPerKey", "a").degraded())
+                  .isTrue();
+            });
+  }
+
+  @Test
+  void bundleThatDoesNotExist_isAnalysed() {
+    application
+        .withPropertyValues("spring.data.redis.ssl.bundle=mine")
+        .run(
+            context ->
+                assertThat(
+                        new SluiceFailureAnalyzer()
+                            .analyze(context.getStartupFailure())
+                            .getDescription())
+                    .contains("found no PEM bundle with the name \"mine\""));
+  }
+}

@@ -1,0 +1,259 @@
+package dev.sluice.spring;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Reading;
+import dev.sluice.store.StoreException;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.springframework.boot.SpringBootConfiguration;
+import org.springframework.boot.WebApplicationType;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.http.ResponseEntity;
+import org.springframework.web.bind.annotation.ControllerAdvice;
+import org.springframework.web.bind.annotation.ExceptionHandler;
+import org.springframework.web.bind.annotation.GetMapping;
+import org.springframework.web.bind.annotation.PathVariable;
+import org.springframework.web.bind.annotation.RestController;
+import reactor.core.publisher.Mono;
+
+/** An application of each stack, over real HTTP. */
+@ParameterizedClass
+@EnumSource(
+    value = WebApplicationType.class,
+    names = {"SERVLET", "REACTIVE"})
+class WebApplicationTest {
+
+  private final WebApplicationType type;
+  private final HttpClient client =
+      HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+  private ConfigurableApplicationContext context;
+
+  WebApplicationTest(WebApplicationType type) {
+    this.type = type;
+  }
+
+  @SpringBootConfiguration(proxyBeanMethods = false)
+  @EnableAutoConfiguration
+  static class Application {
+
+    @Bean
+    Pages pages() {
+      return new Pages();
+    }
+
+    @Bean
+    CatchAll catchAll() {
+      return new CatchAll();
+    }
+  }
+
+  @RestController
+  static class Pages {
+
+    @GetMapping("/filtered")
+    String filtered() {
+      return "page";
+    }
+
+    @GetMapping("/annotated/{key}")
+    @RateLimited(limit = "ApiCallsPerKey", id = "#key")
+    public String annotated(@PathVariable String key) {
+      return "page of " + key;
+    }
+
+    @GetMapping("/mono/{key}")
+    @RateLimited(limit = "ApiCallsPerKey", id = "#key")
+    public Mono<String> mono(@PathVariable String key) {
+      return Mono.just("page of " + key);
+    }
+
+    @GetMapping("/both/{key}")
+    @RateLimited(limit = "ApiCallsPerKey", id = "#key")
+    public String both(@PathVariable String key) {
+      return "page of " + key;
+    }
+  }
+
+  /** What many applications have. */
+  @ControllerAdvice
+  static class CatchAll {
+    @ExceptionHandler
+    ResponseEntity<String> any(Exception failure) {
+      return ResponseEntity.status(500).body(failure.toString());
+    }
+  }
+
+  private void start(String... more) {
+    start(Application.class, more);
+  }
+
+  private void start(Class<?> application, String... more) {
+    List<String> arguments =
+        new ArrayList<>(
+            List.of(
+                "--server.port=0",
+                "--server.address=127.0.0.1",
+                "--logging.level.root=off",
+                "--spring.main.banner-mode=off",
+                "--management.endpoints.web.exposure.include=sluice,health",
+                "--management.endpoint.health.show-components=always",
+                "--sluice.limits.ApiCallsPerKey.burst=2",
+                "--sluice.limits.ApiCallsPerKey.count=2",
+                "--sluice.limits.ApiCallsPerKey.period=1h",
+                "--sluice.limits.LoginsPerIPAddress.burst=9",
+                "--sluice.limits.LoginsPerIPAddress.count=9",
+                "--sluice.limits.LoginsPerIPAddress.period=1h",
+                "--sluice.filter.rules[1].path=/both/**",
+                "--sluice.filter.rules[1].limit=LoginsPerIPAddress",
+                "--sluice.filter.rules[1].id=ip",
+                "--sluice.filter.rules[0].path=/filtered",
+                "--sluice.filter.rules[0].limit=ApiCallsPerKey",
+                "--sluice.filter.rules[0].id=constant:filtered"));
+    arguments.addAll(List.of(more));
+    context =
+        new SpringApplicationBuilder(application).web(type).run(arguments.toArray(String[]::new));
+  }
+
+  @AfterEach
+  void stop() {
+    context.close();
+  }
+
+  private HttpResponse<String> send(String method, String path)
+      throws IOException, InterruptedException {
+    String port = context.getEnvironment().getProperty("local.server.port");
+    return client.send(
+        HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path))
+            .method(method, BodyPublishers.noBody())
+            .build(),
+        BodyHandlers.ofString());
+  }
+
+  private HttpResponse<String> get(String path) throws IOException, InterruptedException {
+    return send("GET", path);
+  }
+
+  @Test
+  void denial_isTheSame429_ofFilterAndAnnotation_withEachHeaderOnce() throws Exception {
+    start();
+    for (String path : List.of("/filtered", "/annotated/a", "/mono/b", "/both/c")) {
+      assertThat(get(path).statusCode()).isEqualTo(200);
+      assertThat(get(path).statusCode()).isEqualTo(200);
+
+      HttpResponse<String> refused = get(path);
+
+      assertThat(refused.statusCode()).as(path).isEqualTo(429);
+      assertThat(refused.headers().allValues("Retry-After")).hasSize(1);
+      assertThat(refused.headers().allValues("RateLimit"))
+          .singleElement()
+          .asString()
+          .startsWith("\"ApiCallsPerKey\";r=0;t=");
+      assertThat(refused.headers().allValues("Content-Type"))
+          .containsExactly("application/problem+json");
+      assertThat(refused.headers().allValues("Cache-Control")).containsExactly("no-store");
+      assertThat(refused.body()).contains("#quota-exceeded", "ApiCallsPerKey");
+    }
+  }
+
+  @Test
+  void unusableId_isA400() throws Exception {
+    start();
+    for (String path : List.of("/annotated/", "/mono/")) {
+      HttpResponse<String> refused = get(path + "k".repeat(2000));
+
+      assertThat(refused.statusCode()).isEqualTo(400);
+      assertThat(refused.body()).contains("unusable value").doesNotContain("kkk", "Pages");
+    }
+  }
+
+  @SpringBootConfiguration(proxyBeanMethods = false)
+  @EnableAutoConfiguration
+  static class BrokenApplication {
+
+    @Bean
+    Pages pages() {
+      return new Pages();
+    }
+
+    @Bean
+    BucketStore store() {
+      return new BucketStore() {
+        @Override
+        public List<Reading> charge(List<Charge> charges) {
+          throw new StoreException("the store is broken, as the test wants");
+        }
+
+        @Override
+        public void ping() {
+          throw new StoreException("the store is broken, as the test wants");
+        }
+      };
+    }
+  }
+
+  @Test
+  void storeThatIsAway_isA503_andDown() throws Exception {
+    start(BrokenApplication.class);
+
+    for (String path : List.of("/filtered", "/annotated/a", "/mono/a")) {
+      HttpResponse<String> refused = get(path);
+      assertThat(refused.statusCode()).as(path).isEqualTo(503);
+      assertThat(refused.body()).contains("#temporary-reduced-capacity");
+    }
+    assertThat(get("/actuator/health").body()).contains("\"sluice\":{\"status\":\"DOWN\"");
+  }
+
+  @Test
+  void failureRule_thatAllows_isOneProperty() throws Exception {
+    start(BrokenApplication.class, "--sluice.on-failure.default=allow");
+
+    for (String path : List.of("/filtered", "/annotated/a", "/mono/a")) {
+      assertThat(get(path).statusCode()).as(path).isEqualTo(200);
+    }
+  }
+
+  @Test
+  void endpoint_showsLimitsAndABucket_andResetsOnlyIfAllowed() throws Exception {
+    start();
+    assertThat(get("/annotated/a").statusCode()).isEqualTo(200);
+
+    assertThat(get("/actuator/sluice").body())
+        .contains(
+            "\"ApiCallsPerKey\":{\"id\":\"string\",\"burst\":2,\"count\":2,\"period\":\"PT1H\"");
+    assertThat(get("/actuator/sluice/ApiCallsPerKey/a").body()).contains("\"remaining\":1");
+    assertThat(get("/actuator/sluice/Unknown/a").statusCode()).isEqualTo(404);
+    assertThat(get("/actuator/sluice/ApiCallsPerKey/" + "k".repeat(2000)).statusCode())
+        .isEqualTo(400);
+    assertThat(send("DELETE", "/actuator/sluice/ApiCallsPerKey/a").statusCode()).isNotEqualTo(204);
+    assertThat(get("/actuator/sluice/ApiCallsPerKey/a").body()).contains("\"remaining\":1");
+    assertThat(get("/actuator/health").body()).contains("\"sluice\":{\"status\":\"UP\"}");
+  }
+
+  @Test
+  void endpoint_thatMayReset_forgetsABucket() throws Exception {
+    start("--sluice.endpoint.reset=true");
+    assertThat(get("/annotated/a").statusCode()).isEqualTo(200);
+
+    assertThat(send("DELETE", "/actuator/sluice/ApiCallsPerKey/a").statusCode()).isEqualTo(204);
+
+    assertThat(get("/actuator/sluice/ApiCallsPerKey/a").body()).contains("\"remaining\":2");
+    assertThat(send("DELETE", "/actuator/sluice/Unknown/a").statusCode()).isEqualTo(400);
+  }
+}
