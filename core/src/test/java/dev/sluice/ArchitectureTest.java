@@ -70,6 +70,7 @@ class ArchitectureTest {
           "Quota",
           "Reading",
           "ReadingMapper",
+          "Receipt",
           "Reservation",
           "SnapshotException",
           "StoreException",
