@@ -1,0 +1,184 @@
+package dev.sluice.outbound;
+
+import java.io.IOException;
+import java.net.Authenticator;
+import java.net.CookieHandler;
+import java.net.ProxySelector;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandler;
+import java.net.http.HttpResponse.PushPromiseHandler;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executor;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLParameters;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A {@link HttpClient} whose requests wait for a {@link Pacer} before they leave, and whose answers
+ * it learns from.
+ *
+ * <p>A request that would have to wait for too long fails with a {@link RefusedRequestException},
+ * an {@link IOException}; it has not left. Nothing is sent twice: who gets a 429 decides what to
+ * do, and the next request waits as the answer asked. A redirect that the wrapped client follows
+ * counts as one request. The request's own time-out begins when it leaves.
+ *
+ * <p>Thread-safe. {@link #send} blocks while it waits, {@link #sendAsync} does not; both give up
+ * their turn when they are interrupted or cancelled. Close the wrapped client yourself.
+ */
+public final class PacedHttpClient extends HttpClient {
+
+  private final HttpClient client;
+  private final Pacer pacer;
+
+  private PacedHttpClient(HttpClient client, Pacer pacer) {
+    this.client = client;
+    this.pacer = pacer;
+  }
+
+  /**
+   * Wraps a client.
+   *
+   * @param client sends the requests
+   * @param pacer says when they may leave
+   * @return a client to be used in its place
+   */
+  public static HttpClient of(HttpClient client, Pacer pacer) {
+    return new PacedHttpClient(client, pacer);
+  }
+
+  @Override
+  public <T> HttpResponse<T> send(HttpRequest request, BodyHandler<T> handler)
+      throws IOException, InterruptedException {
+    CompletableFuture<Void> admission = pacer.admit(request.uri());
+    try {
+      var unused = admission.get();
+    } catch (InterruptedException e) {
+      admission.cancel(false);
+      throw e;
+    } catch (ExecutionException e) {
+      throw failure(e.getCause());
+    }
+    return learned(client.send(request, handler));
+  }
+
+  private static IOException failure(@Nullable Throwable cause) {
+    if (cause instanceof IOException e) {
+      return e;
+    }
+    if (cause instanceof RuntimeException e) {
+      throw e;
+    }
+    return new IOException("the limit could not be asked; the request has not left", cause);
+  }
+
+  private <T> HttpResponse<T> learned(HttpResponse<T> response) {
+    pacer.learn(response.request().uri(), response.statusCode(), response.headers()::allValues);
+    return response;
+  }
+
+  @Override
+  public <T> CompletableFuture<HttpResponse<T>> sendAsync(
+      HttpRequest request, BodyHandler<T> handler) {
+    return whenAdmitted(request, () -> client.sendAsync(request, handler));
+  }
+
+  @Override
+  public <T> CompletableFuture<HttpResponse<T>> sendAsync(
+      HttpRequest request, BodyHandler<T> handler, @Nullable PushPromiseHandler<T> pushes) {
+    return whenAdmitted(request, () -> client.sendAsync(request, handler, pushes));
+  }
+
+  private <T> CompletableFuture<HttpResponse<T>> whenAdmitted(
+      HttpRequest request, Supplier<CompletableFuture<HttpResponse<T>>> send) {
+    CompletableFuture<HttpResponse<T>> answer = new CompletableFuture<>();
+    CompletableFuture<Void> admission = pacer.admit(request.uri());
+    AtomicReference<Future<?>> current = new AtomicReference<>(admission);
+    var unused =
+        admission
+            .thenCompose(
+                admitted -> {
+                  CompletableFuture<HttpResponse<T>> sent = send.get();
+                  current.set(sent);
+                  if (answer.isDone()) {
+                    sent.cancel(true);
+                  }
+                  return sent;
+                })
+            .whenComplete(
+                (response, failure) -> {
+                  if (failure == null) {
+                    answer.complete(learned(response));
+                  } else {
+                    answer.completeExceptionally(cause(failure));
+                  }
+                });
+    var unusedToo =
+        answer.whenComplete(
+            (response, failure) -> {
+              if (failure != null) {
+                Objects.requireNonNull(current.get()).cancel(true);
+              }
+            });
+    return answer;
+  }
+
+  private static Throwable cause(Throwable failure) {
+    Throwable cause = failure.getCause();
+    return failure instanceof CompletionException && cause != null ? cause : failure;
+  }
+
+  @Override
+  public Optional<CookieHandler> cookieHandler() {
+    return client.cookieHandler();
+  }
+
+  @Override
+  public Optional<Duration> connectTimeout() {
+    return client.connectTimeout();
+  }
+
+  @Override
+  public Redirect followRedirects() {
+    return client.followRedirects();
+  }
+
+  @Override
+  public Optional<ProxySelector> proxy() {
+    return client.proxy();
+  }
+
+  @Override
+  public SSLContext sslContext() {
+    return client.sslContext();
+  }
+
+  @Override
+  public SSLParameters sslParameters() {
+    return client.sslParameters();
+  }
+
+  @Override
+  public Optional<Authenticator> authenticator() {
+    return client.authenticator();
+  }
+
+  @Override
+  public Version version() {
+    return client.version();
+  }
+
+  @Override
+  public Optional<Executor> executor() {
+    return client.executor();
+  }
+}

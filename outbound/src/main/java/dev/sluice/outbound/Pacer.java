@@ -1,0 +1,266 @@
+package dev.sluice.outbound;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.Decision;
+import dev.sluice.Limit;
+import dev.sluice.store.TimeSource;
+import dev.sluice.web.RetryAdvice;
+import java.net.URI;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Future;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Says when requests may leave: as a limit allows, and not while the other side wants to be left
+ * alone. {@link PacedHttpClient} uses it; so can an interceptor for any other client.
+ *
+ * <p>Requests to one id (the host, unless said otherwise) wait in the order in which they come, up
+ * to a longest wait. What the other side answers is learned ({@link RetryAdvice}): after a {@code
+ * Retry-After}, or a quota of which nothing is left, no request to this id leaves this process
+ * before the time that it names, up to a longest pause. Those who wait stay in line.
+ *
+ * <p>Thread-safe; no method blocks.
+ */
+public final class Pacer {
+
+  private static final int MOST_PAUSES = 10_000;
+  private static final Duration LONGEST_PAUSE = Duration.ofHours(1);
+
+  private final Limit limit;
+  private final Duration maxWait;
+  private final Function<URI, String> id;
+  private final TimeSource time;
+  private final long longestPauseNanos;
+  private final Map<String, Long> pausedUntilNanos = new ConcurrentHashMap<>();
+
+  private Pacer(Builder builder) {
+    this.limit = builder.limit;
+    this.maxWait = builder.maxWait;
+    this.id = builder.id;
+    this.time = builder.time;
+    this.longestPauseNanos = builder.longestPause.toNanos();
+  }
+
+  /**
+   * Returns a builder.
+   *
+   * @param limit how many requests may leave for each id; callers must be allowed to wait for it as
+   *     long as {@code maxWait}
+   * @param maxWait how long a request may wait before it is refused; zero to refuse at once
+   * @return a builder
+   * @throws IllegalArgumentException if the wait is negative
+   */
+  public static Builder builder(Limit limit, Duration maxWait) {
+    if (maxWait.isNegative()) {
+      throw new IllegalArgumentException("maxWait: found " + maxWait + ", expected zero or more");
+    }
+    return new Builder(limit, maxWait);
+  }
+
+  /**
+   * Lets a request wait until it may leave.
+   *
+   * @param uri where it goes
+   * @return complete when it may leave; fails with a {@link RefusedRequestException} at once if it
+   *     would have to wait for longer than it may; to be cancelled to give up
+   */
+  public CompletableFuture<Void> admit(URI uri) {
+    Admission admission = new Admission(id.apply(uri));
+    admission.proceed();
+    return admission.result;
+  }
+
+  /**
+   * Learns from an answer.
+   *
+   * @param uri where the request went
+   * @param status the status code of the answer
+   * @param fields the values of a field, by its name in lower case; empty where it is missing
+   */
+  public void learn(URI uri, int status, Function<String, List<String>> fields) {
+    long nowNanos = time.nanos();
+    Instant now = Instant.ofEpochSecond(0, nowNanos);
+    Duration pause = RetryAdvice.pause(status, fields, now);
+    if (pause.isZero()) {
+      return;
+    }
+    boolean isShort = pause.compareTo(Duration.ofNanos(longestPauseNanos)) < 0;
+    long untilNanos = nowNanos + (isShort ? pause.toNanos() : longestPauseNanos);
+    if (pausedUntilNanos.size() >= MOST_PAUSES) {
+      pausedUntilNanos.values().removeIf(until -> until <= nowNanos);
+    }
+    if (pausedUntilNanos.size() < MOST_PAUSES) {
+      var unused = pausedUntilNanos.merge(id.apply(uri), untilNanos, Math::max);
+    }
+  }
+
+  /** One request before it leaves. */
+  private final class Admission {
+    private final String id;
+    private final long deadlineNanos;
+    private final CompletableFuture<Void> result = new CompletableFuture<>();
+    private int step; // under the lock of this
+    private @Nullable Future<?> waiting; // under the lock of this: what the last step waits for
+
+    Admission(String id) {
+      this.id = id;
+      long nowNanos = time.nanos();
+      boolean isShort = maxWait.compareTo(Duration.ofNanos(Long.MAX_VALUE - nowNanos)) < 0;
+      this.deadlineNanos = isShort ? nowNanos + maxWait.toNanos() : Long.MAX_VALUE;
+      var unused =
+          result.whenComplete(
+              (done, failure) -> {
+                if (failure != null) {
+                  giveUp();
+                }
+              });
+    }
+
+    private void giveUp() {
+      Future<?> last;
+      synchronized (this) {
+        last = waiting;
+      }
+      if (last != null) {
+        last.cancel(false);
+      }
+    }
+
+    /** Waits for the pause, then for the limit, then again if there is a new pause. */
+    void proceed() {
+      if (result.isDone()) {
+        return;
+      }
+      int at;
+      synchronized (this) {
+        at = ++step;
+      }
+      long nowNanos = time.nanos();
+      long untilNanos = pausedUntilNanos.getOrDefault(id, 0L);
+      if (untilNanos <= nowNanos) {
+        CompletableFuture<Decision> turn =
+            limit
+                .acquireAsync(id, 1, Duration.ofNanos(deadlineNanos - nowNanos))
+                .toCompletableFuture();
+        waitFor(turn, at);
+        var unused = turn.whenComplete(this::come);
+      } else if (untilNanos > deadlineNanos) {
+        refuse(Duration.ofNanos(untilNanos - nowNanos));
+      } else {
+        waitFor(time.alarm(untilNanos, this::proceed), at);
+      }
+    }
+
+    private void waitFor(Future<?> next, int at) {
+      synchronized (this) {
+        if (at == step) { // or it is over, and the next step has begun
+          waiting = next;
+        }
+      }
+      if (result.isDone()) {
+        next.cancel(false);
+      }
+    }
+
+    private void come(@Nullable Decision decision, @Nullable Throwable failure) {
+      if (decision == null) {
+        Throwable cause =
+            failure instanceof CompletionException && failure.getCause() != null
+                ? failure.getCause()
+                : failure;
+        result.completeExceptionally(
+            cause == null ? new IllegalStateException("neither decision nor failure") : cause);
+      } else if (decision.denied()) {
+        refuse(decision.retryIn());
+      } else if (pausedUntilNanos.getOrDefault(id, 0L) > time.nanos()) {
+        proceed();
+      } else {
+        result.complete(null);
+      }
+    }
+
+    private void refuse(Duration wait) {
+      result.completeExceptionally(new RefusedRequestException(id, wait, maxWait));
+    }
+  }
+
+  /** Makes a {@link Pacer}. Not thread-safe. */
+  public static final class Builder {
+    private final Limit limit;
+    private final Duration maxWait;
+    private Function<URI, String> id = Builder::host;
+    private TimeSource time = TimeSource.system();
+    private Duration longestPause = LONGEST_PAUSE;
+
+    private Builder(Limit limit, Duration maxWait) {
+      this.limit = limit;
+      this.maxWait = maxWait;
+    }
+
+    private static String host(URI uri) {
+      String host = uri.getHost();
+      if (host == null) {
+        throw new IllegalArgumentException("found the URI " + uri + ", expected one with a host");
+      }
+      return host.toLowerCase(Locale.ROOT);
+    }
+
+    /**
+     * Sets whose limit a request falls under; its host if not called.
+     *
+     * @param newId an id of the limit for the URI of a request
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder id(Function<URI, String> newId) {
+      this.id = newId;
+      return this;
+    }
+
+    /**
+     * Sets the longest time for which the other side can stop requests; an hour if not called.
+     *
+     * @param longest zero (never) to 10,000 days
+     * @return this
+     * @throws IllegalArgumentException for a duration out of its range
+     */
+    @CanIgnoreReturnValue
+    public Builder longestPause(Duration longest) {
+      if (longest.isNegative() || longest.compareTo(Duration.ofDays(10_000)) > 0) {
+        throw new IllegalArgumentException(
+            "longestPause: found " + longest + ", expected 0 to 10000 days");
+      }
+      this.longestPause = longest;
+      return this;
+    }
+
+    /**
+     * Sets the clock of pauses; {@link TimeSource#system} if not called. For tests: the limit's.
+     *
+     * @param newTime the clock; it must not step
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder time(TimeSource newTime) {
+      this.time = newTime;
+      return this;
+    }
+
+    /**
+     * Makes the pacer.
+     *
+     * @return the pacer
+     */
+    public Pacer build() {
+      return new Pacer(this);
+    }
+  }
+}

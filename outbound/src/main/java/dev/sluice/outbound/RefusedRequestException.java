@@ -1,0 +1,28 @@
+package dev.sluice.outbound;
+
+import java.io.IOException;
+import java.time.Duration;
+
+/** Thrown in place of a request that would have had to wait for too long; it has not left. */
+public final class RefusedRequestException extends IOException {
+
+  private static final long serialVersionUID = 1;
+
+  private final Duration retryIn;
+
+  RefusedRequestException(String id, Duration retryIn, Duration maxWait) {
+    super(
+        "no request to %s may leave for %s, which is longer than the longest wait (%s)"
+            .formatted(id, retryIn, maxWait));
+    this.retryIn = retryIn;
+  }
+
+  /**
+   * How long the wait would have been.
+   *
+   * @return a positive duration
+   */
+  public Duration retryIn() {
+    return retryIn;
+  }
+}
