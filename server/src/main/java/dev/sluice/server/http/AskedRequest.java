@@ -23,6 +23,7 @@ final class AskedRequest implements WebRequest {
   private static final String BEHIND = ForwardAuthResource.PATH + "/";
 
   private final HttpRequest request;
+  private final String raw;
   private final String peer;
   private final boolean trusted;
   private final @Nullable String pathBehind;
@@ -30,19 +31,21 @@ final class AskedRequest implements WebRequest {
   private @Nullable PlainRequest client;
 
   private AskedRequest(
-      HttpRequest request, String peer, boolean trusted, @Nullable String pathBehind) {
+      HttpRequest request, String raw, String peer, boolean trusted, @Nullable String pathBehind) {
     this.request = request;
+    this.raw = raw;
     this.peer = peer;
     this.trusted = trusted;
     this.pathBehind = pathBehind;
   }
 
   static AskedRequest of(ServiceRequestContext context, HttpRequest request, ClientAddress client) {
-    String raw = request.path();
+    String raw = String.valueOf(context.routingContext().requestTarget().rawPath());
     boolean behind = raw.startsWith(BEHIND);
     String peer = peerOf(context);
     return new AskedRequest(
         request,
+        raw,
         peer,
         client.trusts(peer),
         behind ? raw.substring(ForwardAuthResource.PATH.length()) : null);
@@ -51,6 +54,29 @@ final class AskedRequest implements WebRequest {
   /** The address that opened the connection. */
   static String peerOf(ServiceRequestContext context) {
     return context.remoteAddress().getAddress().getHostAddress();
+  }
+
+  /**
+   * The query of the proxy's configuration, null for none.
+   *
+   * @throws WireException if it is the client's, which must not say what it is charged
+   */
+  @Nullable String ownQuery() {
+    String query = queryOf(raw);
+    for (String uri : request.headers().getAll(URI)) {
+      if (query != null && !query.isEmpty() && query.equals(queryOf(uri))) {
+        throw new WireException(
+            null,
+            "found the query of the original request, expected that of the proxy's configuration:"
+                + " keep the proxy from appending the one to the other");
+      }
+    }
+    return query;
+  }
+
+  private static @Nullable String queryOf(String target) {
+    int question = target.indexOf('?');
+    return question < 0 ? null : target.substring(question + 1);
   }
 
   /** Whether the path behind ours is the original one; then the query is the client's. */

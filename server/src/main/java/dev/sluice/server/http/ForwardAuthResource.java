@@ -95,7 +95,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     ForwardAuthQuery query;
     try {
       query =
-          asked.isPathBehind() ? ForwardAuthQuery.NONE : ForwardAuthQuery.parse(context.query());
+          asked.isPathBehind() ? ForwardAuthQuery.NONE : ForwardAuthQuery.parse(asked.ownQuery());
     } catch (WireException e) {
       return Failures.answer(e).toHttpResponse();
     }

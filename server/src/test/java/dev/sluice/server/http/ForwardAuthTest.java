@@ -353,6 +353,16 @@ final class ForwardAuthTest {
     assertThat(asked("POST", "/login").statusCode()).isEqualTo(429);
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"dry=true", "dry=tru%65", "limit=ApiCallsPerKey&id=mine"})
+  void queryThatIsTheClients_isRefused_asAProxyAppendedIt(String query) throws IOException {
+    startWithRules();
+    HttpResponse<String> leaked =
+        get("?" + query, "X-Forwarded-Method", "POST", "X-Forwarded-Uri", "/login?" + query);
+    assertThat(leaked.statusCode()).isEqualTo(400);
+    assertThat(leaked.body()).contains("the query of the original request");
+  }
+
   @Test
   void peerThatIsNotTrusted_isNotBelieved() throws IOException {
     start(FailureRule.fail(), ClientAddress.direct(), true);

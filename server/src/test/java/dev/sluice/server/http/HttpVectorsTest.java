@@ -9,8 +9,10 @@ import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.ManualTime;
 import dev.sluice.testkit.Vectors;
 import dev.sluice.yaml.LimitFiles;
+import java.net.URLEncoder;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -62,11 +64,72 @@ final class HttpVectorsTest {
         ObjectNode act = act(i);
         time.set(act.remove("at").longValue());
         String op = act.remove("op").textValue();
-        String path = "/v1/" + (op.equals("batchSpend") ? "spend" : op);
 
-        assertRecorded(i, TestServer.json(server.post(path, act.toString())));
+        assertRecorded(i, TestServer.json(server.post("/v1/" + path(op), act.toString())));
       }
     }
+  }
+
+  /**
+   * The steps that a proxy can ask for, a spend, a check, or a batch of spends, go through the door
+   * for proxies; the others between them go by JSON.
+   */
+  @Test
+  void trace_asAProxyAsks_isDecidedAsRecorded() throws Exception {
+    int carried = 0;
+    try (BucketStore store = BucketStore.inMemory(time);
+        TestServer server = new TestServer(limits, store)) {
+      for (int i = 0; i < trace.size(); i++) {
+        ObjectNode act = act(i);
+        time.set(act.remove("at").longValue());
+        String op = act.remove("op").textValue();
+        String query = query(op, act);
+        if (query == null) {
+          assertRecorded(i, TestServer.json(server.post("/v1/" + path(op), act.toString())));
+          continue;
+        }
+        carried++;
+        JsonNode recorded = TestServer.JSON.readTree(decisions.get(i));
+        HttpResponse<String> answer = server.get("/v1/forward-auth?" + query);
+        assertThat(answer.statusCode())
+            .as("line %d: %s", i + 1, query)
+            .isEqualTo(recorded.get("allowed").booleanValue() ? 200 : 429);
+        String left = answer.headers().firstValue("RateLimit").orElse("");
+        if (!left.isEmpty() && !left.contains(",")) {
+          long remaining = Math.min(recorded.get("remaining").longValue(), 999_999_999_999_999L);
+          assertThat(left).as("line %d", i + 1).contains(";r=" + remaining);
+        }
+      }
+    }
+    assertThat(carried).isGreaterThan(1_700);
+  }
+
+  private static String path(String op) {
+    return op.equals("batchSpend") ? "spend" : op;
+  }
+
+  /** What a proxy's configuration would say; null where it cannot. */
+  private static String query(String op, ObjectNode act) {
+    List<JsonNode> transactions = new ArrayList<>();
+    if (op.equals("batchSpend")) {
+      act.get("transactions").forEach(transactions::add);
+    } else if (op.equals("spend") || op.equals("check")) {
+      transactions.add(act);
+    }
+    StringBuilder query = new StringBuilder(op.equals("check") ? "dry=true" : "dry=false");
+    for (JsonNode one : transactions) {
+      if (!one.path("kind").asText("checkAndSpend").equals("checkAndSpend")) {
+        return null;
+      }
+      query.append("&limit=").append(one.get("limit").textValue());
+      query.append("&id=").append(encoded(one.get("id").textValue()));
+      query.append("&cost=").append(one.path("cost").asLong(1));
+    }
+    return transactions.isEmpty() ? null : query.toString();
+  }
+
+  private static String encoded(String id) {
+    return URLEncoder.encode(id, StandardCharsets.UTF_8);
   }
 
   /** Acts of one moment are one stream: the clock of the test stands still meanwhile. */

@@ -1,0 +1,381 @@
+package dev.sluice.server.service;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import com.sun.net.httpserver.HttpServer;
+import dev.sluice.server.HostPort;
+import dev.sluice.web.ClientAddress;
+import dev.sluice.web.ProxyHeader;
+import java.io.IOException;
+import java.net.ConnectException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/**
+ * Proxies with the configurations of {@code examples/}, which users copy; only the ports are
+ * others. Those that Debian has run here, before an application and beside a service. Of the
+ * others, the requests that they send are sent byte by byte.
+ */
+final class ProxiesTest {
+
+  private static final Path EXAMPLES = Path.of("..", "examples");
+  private static final Duration PATIENCE = Duration.ofSeconds(20);
+
+  /** A proxy that can be installed here. */
+  enum Proxy {
+    NGINX,
+    CADDY,
+    HAPROXY;
+
+    String example() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+
+    List<String> command(String folder) {
+      return switch (this) {
+        case NGINX ->
+            List.of(
+                "nginx",
+                "-p",
+                folder,
+                "-c",
+                folder + "/nginx.conf",
+                "-g",
+                "daemon off; error_log stderr; pid " + folder + "/nginx.pid;");
+        case CADDY ->
+            List.of("caddy", "run", "--config", folder + "/Caddyfile", "--adapter", "caddyfile");
+        case HAPROXY -> List.of("haproxy", "-db", "-f", folder + "/haproxy.cfg");
+      };
+    }
+  }
+
+  /** What a client gets. Names of headers in lower case. */
+  private record Answer(int status, Map<String, String> headers, String body) {
+
+    String header(String name) {
+      return headers.getOrDefault(name, "");
+    }
+  }
+
+  @TempDir Path folder;
+
+  private final AtomicInteger appRequests = new AtomicInteger();
+  private HttpServer app;
+  private Service service;
+  private Process process;
+  private int port;
+
+  @BeforeEach
+  void startServers() throws IOException {
+    app = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    app.createContext(
+        "/",
+        exchange -> {
+          appRequests.incrementAndGet();
+          String body =
+              new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8);
+          String said =
+              "app: %s %s %s"
+                  .formatted(exchange.getRequestMethod(), exchange.getRequestURI(), body);
+          byte[] bytes = said.getBytes(StandardCharsets.UTF_8);
+          exchange.sendResponseHeaders(200, bytes.length);
+          exchange.getResponseBody().write(bytes);
+          exchange.close();
+        });
+    app.start();
+  }
+
+  private void startService(String example) {
+    Path limits = EXAMPLES.resolve(example).resolve("limits.yml");
+    Path rules = EXAMPLES.resolve(example).resolve("rules.yml");
+    ServerConfig.Http http =
+        new ServerConfig.Http(
+            new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), Set.of(), Set.of(), false);
+    service =
+        Service.start(
+            ServerConfig.builder(http)
+                .files(new ServerConfig.Files(limits, null, null, rules))
+                .clientAddress(ClientAddress.behind(ProxyHeader.X_FORWARDED_FOR, "127.0.0.1"))
+                .build());
+  }
+
+  @AfterEach
+  void stop() throws InterruptedException {
+    if (process != null) {
+      process.destroy();
+      if (!process.waitFor(10, TimeUnit.SECONDS)) {
+        process.destroyForcibly().waitFor();
+      }
+    }
+    var unused = CompletableFuture.runAsync(service::close); // waits for load balancers
+    app.stop(0);
+  }
+
+  private void start(Proxy proxy) throws IOException {
+    startService(proxy.example());
+    try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      port = free.getLocalPort();
+    }
+    try (Stream<Path> files = Files.list(EXAMPLES.resolve(proxy.example()))) {
+      for (Path file : files.toList()) {
+        Files.writeString(
+            folder.resolve(file.getFileName()),
+            Files.readString(file)
+                .replace("127.0.0.1:8080", HostPort.format(service.addresses().get(0)))
+                .replace("127.0.0.1:3000", HostPort.format(app.getAddress()))
+                .replace(":8000", ":" + port));
+      }
+    }
+    ProcessBuilder builder =
+        new ProcessBuilder(proxy.command(folder.toString()))
+            .directory(folder.toFile())
+            .redirectErrorStream(true)
+            .redirectOutput(folder.resolve("proxy.log").toFile());
+    builder.environment().put("HOME", folder.toString());
+    builder.environment().put("XDG_DATA_HOME", folder.toString());
+    process = builder.start();
+    await()
+        .atMost(PATIENCE)
+        .failFast(() -> assertThat(process.isAlive()).as(log()).isTrue())
+        .ignoreException(ConnectException.class)
+        .until(() -> exchange(get("/health")).status() == 200);
+    appRequests.set(0);
+  }
+
+  private String log() throws IOException {
+    return Files.readString(folder.resolve("proxy.log"));
+  }
+
+  private static String get(String path) {
+    return "GET " + path + " HTTP/1.1\r\nHost: shop.example\r\nConnection: close\r\n\r\n";
+  }
+
+  private static String login(String... headers) {
+    String body = "user=alice";
+    return "POST /login HTTP/1.1\r\nHost: shop.example\r\nOrigin: https://shop.example\r\n"
+        + "Connection: close\r\nContent-Length: "
+        + body.length()
+        + "\r\n"
+        + String.join("", Stream.of(headers).map(header -> header + "\r\n").toList())
+        + "\r\n"
+        + body;
+  }
+
+  /** Sends a request to the proxy as a client at 127.0.0.2, which nobody trusts. */
+  @CanIgnoreReturnValue
+  private Answer exchange(String request) throws IOException {
+    return exchange(
+        new InetSocketAddress(InetAddress.getLoopbackAddress(), port), "127.0.0.2", request);
+  }
+
+  private static Answer exchange(InetSocketAddress to, String from, String request)
+      throws IOException {
+    try (Socket socket = new Socket()) {
+      socket.bind(new InetSocketAddress(InetAddress.getByName(from), 0));
+      socket.connect(to);
+      socket.setSoTimeout((int) PATIENCE.toMillis());
+      socket.getOutputStream().write(request.getBytes(StandardCharsets.US_ASCII));
+      String answer = new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+      String[] parts = answer.split("\r\n\r\n", 2);
+      Map<String, String> headers = new TreeMap<>();
+      for (String line : parts[0].lines().skip(1).toList()) {
+        int colon = line.indexOf(':');
+        headers.merge(
+            line.substring(0, colon).toLowerCase(Locale.ROOT),
+            line.substring(colon + 1).strip(),
+            (one, other) -> one + " AND " + other);
+      }
+      return new Answer(Integer.parseInt(parts[0].split(" ", 3)[1]), headers, parts[1]);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void requestWithinItsLimits_reachesTheApplication_andTheClientSeesWhatIsLeft(Proxy proxy)
+      throws IOException {
+    start(proxy);
+    Answer answer = exchange(get("/search?q=a%20b"));
+    assertThat(answer.status()).as(log()).isEqualTo(200);
+    assertThat(answer.body()).contains("app: GET /search?q=a%20b");
+    assertThat(answer.header("ratelimit")).isEqualTo("\"CallsPerClient\";r=19");
+    assertThat(answer.header("ratelimit-policy")).isEqualTo("\"CallsPerClient\";q=20;w=60");
+    assertThat(answer.header("retry-after")).isEmpty();
+    Answer login = exchange(login());
+    assertThat(login.status()).isEqualTo(200);
+    assertThat(login.body()).contains("app: POST /login user=alice");
+    assertThat(login.header("ratelimit"))
+        .isEqualTo("\"LoginsPerClient\";r=2, \"CallsPerClient\";r=18");
+    assertThat(exchange(get("/health")).headers()).doesNotContainKey("ratelimit");
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void requestOverALimit_isA429_thatTheApplicationNeverSees(Proxy proxy) throws IOException {
+    start(proxy);
+    for (int i = 0; i < 3; i++) {
+      assertThat(exchange(login()).status()).as(log()).isEqualTo(200);
+    }
+    Answer denied = exchange(login());
+    assertThat(denied.status()).isEqualTo(429);
+    assertThat(Integer.parseInt(denied.header("retry-after"))).isBetween(150, 210);
+    assertThat(denied.header("ratelimit"))
+        .startsWith("\"LoginsPerClient\";r=0;t=")
+        .endsWith(", \"CallsPerClient\";r=17");
+    assertThat(appRequests).hasValue(3);
+    assertThat(exchange(get("/search")).status()).isEqualTo(200);
+    assertThat(
+            exchange(
+                    new InetSocketAddress(InetAddress.getLoopbackAddress(), port),
+                    "127.0.0.3",
+                    login())
+                .status())
+        .isEqualTo(200);
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void clientThatSpeaksLikeAProxy_isChargedAllTheSame(Proxy proxy) throws IOException {
+    start(proxy);
+    String[] lies = {
+      "X-Forwarded-Method: GET",
+      "X-Forwarded-Uri: /health",
+      "X-Forwarded-Host: other.example",
+      "X-Forwarded-For: 203.0.113.9",
+      "RateLimit-Key: CallsPerClient:203.0.113.9",
+      "RateLimit-Id: 203.0.113.9"
+    };
+    for (int status : new int[] {200, 200, 200, 429}) {
+      assertThat(exchange(login(lies)).status()).as(log()).isEqualTo(status);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void requestsWhileTheServerIsDown_areRefused(Proxy proxy) throws IOException {
+    start(proxy);
+    service.close();
+    Answer answer = exchange(get("/search"));
+    assertThat(answer.status()).as(log()).isIn(500, 502, 503);
+    assertThat(appRequests).hasValue(0);
+  }
+
+  /** The path of the door as a configuration has it. */
+  private static String pathIn(String example, String file, String pattern) throws IOException {
+    Matcher path =
+        Pattern.compile(pattern, Pattern.MULTILINE)
+            .matcher(Files.readString(EXAMPLES.resolve(example).resolve(file)));
+    assertThat(path.find()).isTrue();
+    return path.group(1);
+  }
+
+  private Answer asked(String request) throws IOException {
+    return exchange(service.addresses().get(0), "127.0.0.1", request);
+  }
+
+  @Test
+  void traefik_isAnsweredWithWhatItPassesOn() throws IOException {
+    startService("traefik");
+    String path = pathIn("traefik", "dynamic.yml", "^ +address: http://sluice:8080(/.*)$");
+    String login =
+        "GET "
+            + path
+            + " HTTP/1.1\r\n"
+            + "Host: 127.0.0.1:8080\r\n"
+            + "User-Agent: curl/8.5.0\r\n"
+            + "Accept: */*\r\n"
+            + "Content-Type: application/x-www-form-urlencoded\r\n"
+            + "Origin: https://shop.example\r\n"
+            + "X-Forwarded-For: 192.0.2.7\r\n"
+            + "X-Forwarded-Host: shop.example\r\n"
+            + "X-Forwarded-Method: POST\r\n"
+            + "X-Forwarded-Port: 443\r\n"
+            + "X-Forwarded-Proto: https\r\n"
+            + "X-Forwarded-Server: traefik\r\n"
+            + "X-Forwarded-Uri: /login\r\n"
+            + "Accept-Encoding: gzip\r\n"
+            + "Connection: close\r\n\r\n";
+    for (int i = 0; i < 3; i++) {
+      Answer allowed = asked(login);
+      assertThat(allowed.status()).isEqualTo(200);
+      assertThat(allowed.body()).isEmpty();
+    }
+    Answer denied = asked(login);
+    assertThat(denied.status()).isEqualTo(429);
+    assertThat(denied.header("retry-after")).isNotEmpty();
+    assertThat(denied.header("content-type")).isEqualTo("application/problem+json");
+    assertThat(denied.body()).contains("too many logins (3) from this address");
+    assertThat(asked(login.replace("192.0.2.7", "192.0.2.8")).status()).isEqualTo(200);
+  }
+
+  @Test
+  void envoy_isAnsweredWithExactly200_andItsPathIsTheOriginalOne() throws IOException {
+    startService("envoy-ext-authz");
+    String prefix = pathIn("envoy-ext-authz", "envoy.yaml", "^ +path_prefix: (/.*)$");
+    String login =
+        "POST "
+            + prefix
+            + "/login?dry=true HTTP/1.1\r\n"
+            + "host: shop.example\r\n"
+            + "content-length: 0\r\n"
+            + "x-forwarded-for: 192.0.2.7\r\n"
+            + "x-envoy-internal: true\r\n"
+            + "x-envoy-expected-rq-timeout-ms: 250\r\n"
+            + "connection: close\r\n\r\n";
+    for (int i = 0; i < 3; i++) {
+      Answer allowed = asked(login);
+      assertThat(allowed.status()).isEqualTo(200);
+      assertThat(allowed.header("ratelimit")).startsWith("\"LoginsPerClient\";r=");
+    }
+    Answer denied = asked(login);
+    assertThat(denied.status()).isEqualTo(429);
+    assertThat(denied.body()).contains("too many logins (3) from this address");
+    assertThat(asked(login.replace("/login?", "/?")).status()).isEqualTo(200);
+  }
+
+  /** As haproxy-auth-request, a script that many set-ups have, asks: with HEAD. */
+  @Test
+  void haproxysAuthRequestScript_spendsWithHead() throws IOException {
+    startService("haproxy");
+    String login =
+        """
+        HEAD /v1/forward-auth HTTP/1.1
+        host: shop.example
+        x-forwarded-method: POST
+        x-forwarded-uri: /login
+        x-forwarded-for: 192.0.2.7
+        connection: close
+
+        """
+            .replace("\n", "\r\n");
+    for (int status : new int[] {200, 200, 200, 429}) {
+      Answer answer = asked(login);
+      assertThat(answer.status()).isEqualTo(status);
+      assertThat(answer.body()).isEmpty();
+    }
+  }
+}
