@@ -420,6 +420,27 @@ final class ServeCommandTest {
   }
 
   @Test
+  void rules_orProxies_thatAreWrong_areRefused(@TempDir Path folder) throws IOException {
+    Path limits =
+        Files.writeString(
+            folder.resolve("limits.yml"), "ApiCallsPerKey: {burst: 1, count: 1, period: 1s}\n");
+    Path rules =
+        Files.writeString(
+            folder.resolve("rules.yml"), "rules: [{path: /, limit: LoginsPerIPAddress, id: x}]\n");
+    Cli alone = Cli.run("serve", "--http", ":0", "--rules", rules.toString());
+    assertThat(alone.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(alone.err()).contains("--rules requires --limits FILE");
+    Cli bad =
+        Cli.run(
+            "serve", "--http", ":0", "--limits", limits.toString(), "--rules", rules.toString());
+    assertThat(bad.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(bad.err()).contains(rules + ":1:26: found LoginsPerIPAddress, which is not");
+    Cli proxies = Cli.run("serve", "--http", ":0", "--trusted-proxies", "10.0.0.0/8,lan");
+    assertThat(proxies.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(proxies.err()).contains("--trusted-proxies: found \"lan\", expected an address");
+  }
+
+  @Test
   void redisThatIsAway_isAnsweredForByTheFailureRules_andSeenInTheMetrics(@TempDir Path folder)
       throws Exception {
     Path limits =
