@@ -55,6 +55,9 @@ final class BreakerWatch {
       return null; // calls that were under way together count once
     }
     calls.failures++;
+    if (calls.onTrial && !calls.open) {
+      return "breaker: " + server + " is still asked after the first call on trial failed";
+    }
     calls.lastFailure = world.now();
     calls.timeouts = result == Result.TIMED_OUT ? calls.timeouts + 1 : 0;
     return !calls.open && calls.timeouts >= MOST_FAILURES

@@ -108,6 +108,29 @@ final class Callers {
         });
   }
 
+  /** A caller that does not wait for the answer, as one with a time-out of its own. */
+  void spendAndGiveUp(Transaction transaction, long nanos) {
+    Operation operation = calls.begin("spend", List.of(transaction));
+    CompletionStage<Decision> stage = call(operation, () -> async.spend(List.of(transaction)));
+    if (stage == null) {
+      return;
+    }
+    var unused =
+        stage.whenComplete(
+            (decision, failure) -> {
+              if (failure == null) {
+                operation.decided(decision, true);
+              } else {
+                operation.failed(failure);
+              }
+            });
+    world.after(nanos, actor("impatient"), () -> giveUp(stage));
+  }
+
+  private static void giveUp(CompletionStage<?> stage) {
+    boolean unused = stage.toCompletableFuture().cancel(false);
+  }
+
   private static boolean isOwn(Transaction transaction) {
     return transaction.id().startsWith("p");
   }
@@ -154,6 +177,7 @@ final class Callers {
     String key = transaction.bucketKey();
     SimulatedServer server = reference.serverOf(key);
     if (server == null
+        || calls.conditions.clientClocks()
         || decision.retryIn().toMillis() > LONGEST_WAIT_MILLIS
         || fleet.clocksWereStepped()
         || reference.tatNanos(key) != nanos(decision.tat())) { // decided on again since
@@ -224,6 +248,7 @@ final class Callers {
           operation.decided(reservation.decision(), true);
           if (millis == CLOSED_AT_ONCE) {
             reservation.close();
+            cancelOnceMore(reservation); // too late: it stays spent
           } else if (millis == NEVER_CLOSED) {
             neverClosed.add(reservation);
           } else {
@@ -263,7 +288,13 @@ final class Callers {
           operation.end("done");
           operation.requireGivenBack(held.made, granted);
         });
+    cancelOnceMore(held.reservation);
     held.reservation.close(); // as a try block does
+  }
+
+  /** A reservation that is settled gives nothing back any more. */
+  private static void cancelOnceMore(Reservation settled) {
+    var unused = settled.cancelAsync();
   }
 
   /** A caller that waits, and gives back a part of what it holds. */

@@ -7,6 +7,7 @@ import java.util.Set;
  * What a plan lets happen: the less there is, the stricter the invariants are. Immutable.
  *
  * @param hasFaults whether anything goes wrong at all
+ * @param clientClocks whether buckets go by the clocks of the processes
  * @param limitsChange whether two limits may be in force on one bucket, or one after the other
  * @param debtsAppear whether a TAT may lie further ahead than its bucket is deep
  * @param callsOvertake whether two calls of a process may change places on their way
@@ -16,6 +17,7 @@ import java.util.Set;
  */
 record Conditions(
     boolean hasFaults,
+    boolean clientClocks,
     boolean limitsChange,
     boolean debtsAppear,
     boolean callsOvertake,
@@ -30,17 +32,26 @@ record Conditions(
   private static final Set<Step.Kind> OTHER_CLOCKS =
       EnumSet.of(Step.Kind.FAIL_OVER, Step.Kind.MOVE_SLOTS);
 
+  /** Returns whether what is given back can be told to the tick. */
+  boolean isExact() {
+    return !limitsChange && !clientClocks;
+  }
+
   static Conditions of(Plan plan) {
     boolean limitsChange =
         plan.setting("limitsDiffer") > 0
             || plan.has(Step.Kind.LIMITS)
             || plan.has(Step.Kind.OVERRIDES);
+    boolean clientClocks = plan.setting("clientClocks") > 0;
     boolean clocksDiffer = plan.setting("clocksDiffer") > 0;
     boolean clocksChange =
-        plan.has(Step.Kind.CLOCK_STEP)
-            || (clocksDiffer && OTHER_CLOCKS.stream().anyMatch(plan::has));
+        clientClocks
+            ? plan.setting("processes") > 1 || plan.has(Step.Kind.PROCESS_CLOCK_STEP)
+            : plan.has(Step.Kind.CLOCK_STEP)
+                || (clocksDiffer && OTHER_CLOCKS.stream().anyMatch(plan::has));
     return new Conditions(
         plan.steps().stream().anyMatch(step -> step.kind().isFault()),
+        clientClocks,
         limitsChange,
         limitsChange || clocksChange,
         plan.setting("overtaking") > 0,

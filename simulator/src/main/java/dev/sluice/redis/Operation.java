@@ -306,7 +306,7 @@ final class Operation {
           calls.afewMessages(),
           new Actor("observer"),
           () -> {
-            if (!overlaps() && !conditions.limitsChange()) {
+            if (!overlaps() && conditions.isExact()) {
               reference.requireGivenBack(name + ", denied,", taken, start);
             }
           });
@@ -316,7 +316,8 @@ final class Operation {
   /** A debt stands only where this process has forgiven it once. */
   private void requireForgiven(
       Decision part, Transaction transaction, Quota quota, boolean mayForgive) {
-    if (!mayForgive || conditions.hasFaults() || part.resetInNanos() <= quota.offsetNanos()) {
+    boolean isDebt = part.resetInNanos() > quota.offsetNanos();
+    if (!mayForgive || !isDebt || conditions.hasFaults() || conditions.clientClocks()) {
       return;
     }
     world.after(
@@ -336,7 +337,9 @@ final class Operation {
   /** A denial must be what the bucket said at some moment of the call. */
   private void requireTrue(Decision part, Transaction transaction, Quota quota) {
     String key = transaction.bucketKey();
-    if (calls.fleet.clocksWereStepped() || calls.fleet.failedOverLately()) {
+    if (calls.fleet.clocksWereStepped()
+        || calls.fleet.failedOverLately()
+        || conditions.clientClocks()) { // it is decided on by the time at which the call left
       return;
     }
     if (!reference.denied(
@@ -375,7 +378,7 @@ final class Operation {
 
   /** After a cancellation: one that nothing disturbed gives back all that was not refilled. */
   void requireGivenBack(Operation made, Collection<Granted> cancelled) {
-    if (!conditions.hasFaults() && !conditions.limitsChange() && !made.disturbed && !disturbed) {
+    if (!conditions.hasFaults() && conditions.isExact() && !made.disturbed && !disturbed) {
       new ArrayList<>(cancelled).forEach(one -> reference.requireGivenBack(name, one, start));
     }
   }

@@ -38,8 +38,11 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     settings.put("limitsDiffer", !sameLimits && dice.chance(60) ? 1 : 0);
     settings.put("onFailure", dice.below(4)); // fail, allow, deny, local
     settings.put("clocksDiffer", dice.below(2));
+    boolean byClients = sameLimits && dice.chance(20);
+    settings.put("clientClocks", byClients ? 1 : 0); // in place of the servers'
     settings.put("overtaking", dice.below(2)); // whether calls change places on their way
-    settings.put("leases", settings.get("onFailure") == 0 && dice.chance(50) ? 1 : 0);
+    boolean leases = settings.get("onFailure") == 0 && !byClients && dice.chance(50);
+    settings.put("leases", leases ? 1 : 0);
     int millis = dice.one(300, 1_000, 3_000);
     List<Step> steps = new ArrayList<>();
     int calls = dice.one(20, 100, 400);
@@ -59,6 +62,9 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     }
     if (dice.chance(70)) {
       Set<Kind> wrong = some(dice, FAULTS);
+      if (!byClients) {
+        wrong.remove(Kind.PROCESS_CLOCK_STEP);
+      }
       if (topology != Topology.CLUSTER) {
         wrong.remove(Kind.MOVE_SLOTS);
       }
@@ -82,6 +88,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
   private static final Set<Kind> CALLS =
       EnumSet.of(
           Kind.SPEND,
+          Kind.SPEND_GIVEN_UP,
           Kind.SPEND_BLOCKING,
           Kind.CHECK,
           Kind.REFUND,
@@ -134,6 +141,8 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
           Step.of(at, kind, process, id, 2 + dice.below(3), cost, dice.one(0, 1, 5, 20, 100));
       case RESERVE_BLOCKING ->
           Step.of(at, kind, process, limit, id, cost, dice.one(0, 1, 5, 20, 100));
+      case SPEND_GIVEN_UP ->
+          Step.of(at, kind, process, limit, id, cost, dice.one(0, 50, 1_000, 10_000, 100_000));
       case LIMITS -> Step.of(at, kind, process, dice.below(4));
       case OVERRIDES -> Step.of(at, kind, process, dice.below(3), dice.one(0, 2, 8, 30));
       case LEASE -> Step.of(at, kind, process, limit, dice.below(2), 1 + dice.below(4));
@@ -165,13 +174,14 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     int server = dice.below(servers);
     int millis = dice.one(1, 20, 200, 700, 2_500);
     return switch (kind) {
-      case BLOCK, CONNECT_SLOWLY -> Step.of(at, kind, process, millis);
+      case BLOCK, CONNECT_SLOWLY, SLOW_CALLS -> Step.of(at, kind, process, millis);
       case OBSERVER_THROWS, LIMITER_OBSERVER_THROWS -> Step.of(at, kind, process, dice.below(2));
       case CUT -> Step.of(at, kind, process, server, dice.below(3));
       case KILL -> Step.of(at, kind, process, server, dice.below(2), millis);
       case FORGET_SCRIPT, MOVE_SLOTS -> Step.of(at, kind, process, server);
       case FREEZE, OUT_OF_MEMORY, BUSY, CLUSTER_DOWN, LAG ->
           Step.of(at, kind, process, server, millis);
+      case PROCESS_CLOCK_STEP -> Step.of(at, kind, process, dice.one(-3_000, -40, 40, 3_000));
       case CLOCK_STEP -> Step.of(at, kind, process, server, dice.one(-3_000, -50, 50, 3_000));
       default -> Step.of(at, kind, process);
     };

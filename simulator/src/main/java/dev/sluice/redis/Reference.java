@@ -1,15 +1,12 @@
 package dev.sluice.redis;
 
 import dev.sluice.gcra.Gcra;
+import dev.sluice.redis.Entry.Kind;
+import dev.sluice.redis.KnownBucket.Lowered;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Charge.Act;
-import java.util.ArrayDeque;
-import java.util.ArrayList;
-import java.util.Deque;
 import java.util.HashMap;
 import java.util.HashSet;
-import java.util.Iterator;
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -35,103 +32,35 @@ import org.jspecify.annotations.Nullable;
 /** The exact reference of a world: what each bucket may still give out. For one thread. */
 final class Reference {
 
-  private static final int ENTRIES_BEFORE_PRUNING = 48;
-  private static final long SETTLED_NANOS = 3_000_000_000L;
-  private static final long KEPT_NANOS = 3_000_000_000L;
-  private static final int NOBODY = -1;
+  private static final long CLOCKS_APART_NANOS = 60_000_000_000L;
   private static final long LATE_FAILOVER_NANOS = 1_100_000_000L;
 
   private final World world;
-  private final Map<String, Bucket> buckets = new HashMap<>();
-  private final Map<String, Long> forgivenUntil = new HashMap<>();
-  private final Map<String, Long> triedToForgive = new HashMap<>();
+  private final Map<String, KnownBucket> buckets = new HashMap<>();
   private final Set<Long> staleSpends = new HashSet<>();
+  private final Debts debts;
+  private final boolean clientClocks;
   private @Nullable Fleet fleet;
-  private long afterwardsNanos;
-
-  Reference(World world) {
-    this.world = world;
-  }
 
   /**
-   * Says about which servers it is told.
+   * A reference.
    *
-   * @param newFleet the servers
-   * @param newAfterwardsNanos how much later a second call that follows a first may be decided on
+   * @param conditions what may happen in the world
+   * @param afterwardsNanos how much later a second call that follows a first may be decided on
    */
-  void watch(Fleet newFleet, long newAfterwardsNanos) {
+  Reference(World world, Conditions conditions, long afterwardsNanos) {
+    this.world = world;
+    this.clientClocks = conditions.clientClocks();
+    this.debts = new Debts(conditions.debtsAppear(), afterwardsNanos);
+  }
+
+  /** Says about which servers it is told. */
+  void watch(Fleet newFleet) {
     fleet = newFleet;
-    afterwardsNanos = newAfterwardsNanos;
   }
 
-  private enum Kind {
-    SPEND,
-    REFUND,
-    RESET,
-    LOSS
-  }
-
-  /** Something that moved a TAT, in the order of its server. */
-  private static final class Entry {
-    private final Kind kind;
-    private final int process;
-    private final long moment;
-    private final long nowNanos;
-    private final long nanos; // an increment; of a loss the TAT that is left
-    private final long afterNanos;
-    private boolean counts;
-    private boolean cancelled;
-    private boolean outdated;
-    private boolean stale; // by a master that was replaced
-    private int lowerings; // of its bucket, before it
-    private boolean wasQuiet; // nothing lowered its bucket lately
-
-    Entry(
-        Kind kind,
-        int process,
-        long moment,
-        long nowNanos,
-        long nanos,
-        long afterNanos,
-        boolean counts) {
-      this.kind = kind;
-      this.process = process;
-      this.moment = moment;
-      this.nowNanos = nowNanos;
-      this.nanos = nanos;
-      this.afterNanos = afterNanos;
-      this.counts = counts;
-    }
-  }
-
-  /** A TAT as it was until a moment of the world. */
-  private record Change(long moment, long beforeNanos) {}
-
-  /** A TAT that was lowered: by whom, when, and by how much. */
-  private record Lowered(int process, long moment, long nowNanos, long nanos) {}
-
-  /** How much may be missing from a moment on, for a reason that the documentation names. */
-  private record Allowance(long moment, long nanos) {}
-
-  private static final class Bucket {
-    private final List<Entry> entries = new ArrayList<>();
-    private final Deque<Change> changes = new ArrayDeque<>();
-    private long tatNanos;
-    private final Map<Integer, Long> loosened = new HashMap<>(); // by whom, when last
-    private int lowerings;
-    private @Nullable Lowered lowered; // the last one
-    private int spends;
-    private @Nullable String promise; // who was told that nothing was charged
-    private final Map<Integer, Long> outdatedNanos = new HashMap<>(); // by process
-    private final Deque<Allowance> allowances = new ArrayDeque<>();
-    private final Map<Integer, Integer> spendsBy = new HashMap<>(); // by process
-    private boolean everWritten;
-    private long version;
-    private @Nullable SimulatedServer server;
-  }
-
-  private Bucket bucket(String key) {
-    return buckets.computeIfAbsent(key, k -> new Bucket());
+  private KnownBucket bucket(String key) {
+    return buckets.computeIfAbsent(key, k -> new KnownBucket(world));
   }
 
   // Told by servers
@@ -148,68 +77,108 @@ final class Reference {
       stale(known, server, process, charge, nowNanos, tatNanos, afterNanos);
       return;
     }
-    Bucket bucket = bucket(charge.key());
+    KnownBucket bucket = bucket(charge.key());
     bucket.server = server;
-    boolean writes = tatNanos != afterNanos;
-    if (charge.act().loosens()) {
-      bucket.loosened.put(process, world.now());
-      if (writes) {
-        lowered(bucket, process, nowNanos, tatNanos - afterNanos);
-      }
+    if (tatNanos != afterNanos) {
+      requireNoPromise(bucket, charge);
+      bucket.decidedBy(nowNanos - Fleet.START_NANOS - world.now());
+      bucket.everWritten = true;
+      bucket.version++;
+      bucket.changed(tatNanos, afterNanos);
     }
-    if (writes && bucket.promise != null) {
+    if (charge.act().loosens()) {
+      loosened(bucket, process, charge, nowNanos, tatNanos, afterNanos);
+    }
+    Kind kind = kindOf(charge, tatNanos, afterNanos);
+    if (kind == Kind.SPEND && bucket.spendsBy.merge(process, 1, Integer::sum) > 1) {
+      requireAtMostOnce(charge);
+    }
+    if (kind != null) {
+      add(bucket, entry(kind, process, charge, nowNanos, afterNanos));
+    }
+    if (tatNanos != afterNanos) {
+      require(charge.key(), bucket, nowNanos, "after " + charge);
+    }
+  }
+
+  private void requireNoPromise(KnownBucket bucket, Charge charge) {
+    if (bucket.promise != null) {
       world.violated(() -> bucket.promise + ", but " + charge + " was made after that");
     }
-    if (writes) {
-      bucket.version++;
-      bucket.everWritten = true;
-      bucket.changes.addLast(new Change(world.now(), tatNanos));
-      while (world.now() - bucket.changes.getFirst().moment > KEPT_NANOS) {
-        bucket.changes.removeFirst();
-      }
+  }
+
+  private void requireAtMostOnce(Charge charge) {
+    if (isFresh(charge.key())) {
+      world.violated(() -> "at most once: " + charge.key() + " was spent from twice");
     }
-    bucket.tatNanos = afterNanos;
+  }
+
+  private void loosened(
+      KnownBucket bucket,
+      int process,
+      Charge charge,
+      long nowNanos,
+      long tatNanos,
+      long afterNanos) {
+    boolean writes = tatNanos != afterNanos;
+    bucket.loosened.put(process, world.now());
+    if (writes) {
+      bucket.lowered(process, nowNanos, tatNanos - afterNanos);
+    }
     if (charge.act() == Act.FORGIVE) {
       forgiven(bucket, process, charge, nowNanos, tatNanos, afterNanos);
     }
-    boolean forgives = charge.act() == Act.FORGIVE && writes;
-    if (charge.act() == Act.RESET || charge.act() == Act.REFUND || forgives) {
-      if (charge.act() == Act.REFUND && writes) {
-        allowOutdated(bucket, process, tatNanos - afterNanos);
+    if (charge.act() == Act.REFUND && writes) {
+      bucket.allowOutdated(process, tatNanos - afterNanos);
+    }
+    if (charge.act() != Act.FORGIVE || writes) {
+      bucket.outdate(process);
+    }
+  }
+
+  private void forgiven(
+      KnownBucket bucket,
+      int process,
+      Charge charge,
+      long nowNanos,
+      long tatNanos,
+      long afterNanos) {
+    debts.tried(process, charge, nowNanos);
+    if (tatNanos > nowNanos + charge.offsetNanos()) {
+      String wrong = debts.forgiven(process, charge, nowNanos, clocksWereStepped());
+      if (wrong != null) {
+        world.violated(() -> wrong);
       }
-      outdate(bucket, process);
+      bucket.entries.add(Entry.loss(world.now(), nowNanos, afterNanos));
     }
-    Kind kind =
-        switch (charge.act()) {
-          case CHECK -> null;
-          case RESET -> Kind.RESET;
-          case REFUND -> writes && charge.untilNanos() == Charge.NO_END ? Kind.REFUND : null;
-          default -> Long.compareUnsigned(afterNanos, tatNanos) > 0 ? Kind.SPEND : null;
-        };
-    if (kind == Kind.SPEND) {
-      bucket.spendsBy.merge(process, 1, Integer::sum);
-    }
-    if (kind == Kind.SPEND && isFresh(charge.key()) && ++bucket.spends > 1) {
-      world.violated(() -> "at most once: " + charge.key() + " was spent from twice");
-    }
-    if (kind != null) {
-      Entry entry =
-          new Entry(
-              kind,
-              process,
-              world.now(),
-              nowNanos,
-              charge.incrementNanos(),
-              afterNanos,
-              kind != Kind.SPEND);
-      entry.lowerings = bucket.lowerings;
-      entry.wasQuiet = isQuiet(bucket);
-      bucket.entries.add(entry);
-      prune(bucket);
-    }
-    if (writes) {
-      require(charge.key(), bucket, nowNanos, "after " + charge);
-    }
+  }
+
+  private static @Nullable Kind kindOf(Charge charge, long tatNanos, long afterNanos) {
+    return switch (charge.act()) {
+      case CHECK -> null;
+      case RESET -> Kind.RESET;
+      case REFUND ->
+          tatNanos != afterNanos && charge.untilNanos() == Charge.NO_END ? Kind.REFUND : null;
+      default -> Long.compareUnsigned(afterNanos, tatNanos) > 0 ? Kind.SPEND : null;
+    };
+  }
+
+  private Entry entry(Kind kind, int process, Charge charge, long nowNanos, long afterNanos) {
+    return new Entry(
+        kind,
+        process,
+        world.now(),
+        nowNanos,
+        charge.incrementNanos(),
+        charge.offsetNanos(),
+        afterNanos,
+        kind != Kind.SPEND);
+  }
+
+  private static void add(KnownBucket bucket, Entry entry) {
+    entry.lowerings = bucket.lowerings;
+    entry.wasQuiet = bucket.isQuiet();
+    bucket.add(entry);
   }
 
   /** A bucket of which one call spends, and no other. */
@@ -217,95 +186,9 @@ final class Reference {
     return key.contains(":f");
   }
 
-  private void lowered(Bucket bucket, int process, long nowNanos, long nanos) {
-    bucket.lowerings++;
-    bucket.lowered = new Lowered(process, world.now(), nowNanos, nanos);
-  }
-
-  private boolean isQuiet(Bucket bucket) {
-    Lowered last = bucket.lowered;
-    return last == null || world.now() - last.moment > SimulatedProcess.TIMEOUT_NANOS;
-  }
-
-  /**
-   * A process may forgive a debt once for a bucket and a burst offset within that offset's time.
-   */
-  private void forgiven(
-      Bucket bucket, int process, Charge charge, long nowNanos, long tatNanos, long afterNanos) {
-    String debt = debt(process, charge.key(), charge.offsetNanos());
-    triedToForgive.put(debt, nowNanos);
-    if (tatNanos <= nowNanos + charge.offsetNanos()) {
-      return;
-    }
-    Long until = forgivenUntil.put(debt, nowNanos + charge.offsetNanos());
-    boolean tooSoon = until != null && until - afterwardsNanos > nowNanos;
-    if (tooSoon && !clocksWereStepped()) {
-      world.violated(() -> "p" + debt + ": a debt is forgiven a second time before " + until);
-    }
-    bucket.entries.add(loss(nowNanos, afterNanos));
-  }
-
-  private static String debt(int process, String key, long offsetNanos) {
-    return process + " " + key + " " + offsetNanos;
-  }
-
   /** Returns whether a process forgave a debt lately, or found it forgiven when it tried. */
   boolean wasForgiven(int process, String key, long offsetNanos, long nowNanos) {
-    Long tried = triedToForgive.get(debt(process, key, offsetNanos));
-    return tried != null && tried > nowNanos - offsetNanos - SimulatedProcess.TIMEOUT_NANOS;
-  }
-
-  private Entry loss(long nowNanos, long leftNanos) {
-    return new Entry(Kind.LOSS, NOBODY, world.now(), nowNanos, leftNanos, leftNanos, true);
-  }
-
-  /**
-   * From now on the other processes do not know where on the time line their spends are: what
-   * another process gave back, reset or forgave, and what a server lost, is not seen (decision
-   * 004).
-   */
-  private static void outdate(Bucket bucket, int lowering) {
-    for (Entry entry : bucket.entries) {
-      if (entry.kind == Kind.SPEND && entry.process != lowering && !entry.outdated) {
-        entry.outdated = true;
-        bucket.outdatedNanos.merge(entry.process, entry.nanos, Long::sum);
-      }
-    }
-  }
-
-  /** A process gives back: too much, by at most what it took before others lowered the TAT. */
-  private void allowOutdated(Bucket bucket, int process, long nanos) {
-    long outdatedNanos = bucket.outdatedNanos.getOrDefault(process, 0L);
-    long allowedNanos = Math.min(nanos, outdatedNanos);
-    if (allowedNanos > 0) {
-      bucket.outdatedNanos.put(process, outdatedNanos - allowedNanos);
-      allow(bucket, allowedNanos);
-    }
-  }
-
-  private void allow(Bucket bucket, long nanos) {
-    bucket.allowances.addLast(new Allowance(world.now(), nanos));
-  }
-
-  /** Makes up for what is missing, if what is allowed is enough for it. */
-  private boolean isAllowed(Bucket bucket, long nowNanos, long missingNanos) {
-    long allowedNanos = 0;
-    for (Iterator<Allowance> all = bucket.allowances.iterator(); all.hasNext(); ) {
-      Allowance one = all.next();
-      if (world.now() - one.moment > KEPT_NANOS) {
-        all.remove();
-      } else {
-        allowedNanos += one.nanos;
-      }
-    }
-    if (allowedNanos < missingNanos) {
-      return false;
-    }
-    bucket.allowances.clear();
-    allow(bucket, allowedNanos - missingNanos);
-    bucket.entries.add(
-        new Entry(Kind.REFUND, NOBODY, world.now(), nowNanos, missingNanos, 0, true));
-    return true;
+    return debts.wasForgiven(process, key, offsetNanos, nowNanos);
   }
 
   private boolean clocksWereStepped() {
@@ -323,19 +206,11 @@ final class Reference {
       long tatNanos,
       long afterNanos) {
     staleSpends.add(afterNanos);
-    Bucket bucket = bucket(charge.key());
-    bucket.outdatedNanos.merge(process, charge.incrementNanos(), Long::sum);
+    KnownBucket bucket = bucket(charge.key());
+    bucket.outdated(process, charge.incrementNanos());
     if (Long.compareUnsigned(afterNanos, tatNanos) > 0) {
       // It counts nowhere; but a lease may hand out what it took here.
-      Entry grant =
-          new Entry(
-              Kind.SPEND,
-              process,
-              world.now(),
-              nowNanos,
-              charge.incrementNanos(),
-              afterNanos,
-              false);
+      Entry grant = entry(Kind.SPEND, process, charge, nowNanos, afterNanos);
       grant.stale = true;
       grant.outdated = true;
       bucket.entries.add(grant);
@@ -354,14 +229,13 @@ final class Reference {
 
   /** A server lost what it had on a bucket, but for this TAT: allowed, and said in the docs. */
   void lost(String key, long leftNanos) {
-    Bucket bucket = bucket(key);
-    bucket.changes.addLast(new Change(world.now(), bucket.tatNanos));
-    bucket.loosened.put(NOBODY, world.now());
-    lowered(bucket, NOBODY, 0, 0);
-    bucket.tatNanos = leftNanos;
+    KnownBucket bucket = bucket(key);
+    bucket.changed(bucket.tatNanos, leftNanos);
     bucket.version++;
-    outdate(bucket, NOBODY);
-    bucket.entries.add(loss(0, leftNanos));
+    bucket.loosened.put(Entry.NOBODY, world.now());
+    bucket.lowered(Entry.NOBODY, 0, 0);
+    bucket.outdate(Entry.NOBODY);
+    bucket.entries.add(Entry.loss(world.now(), 0, leftNanos));
   }
 
   /**
@@ -369,20 +243,19 @@ final class Reference {
    * refilled by the old one may be given back by the new one, and the other way round.
    */
   void clockChanged(SimulatedServer server, long nanos) {
-    for (Bucket bucket : buckets.values()) {
+    for (KnownBucket bucket : buckets.values()) {
       if (bucket.server == server) {
-        lowered(bucket, NOBODY, 0, 0);
-        allow(bucket, Math.abs(nanos));
+        bucket.lowered(Entry.NOBODY, 0, 0);
+        bucket.allow(Math.abs(nanos));
       }
     }
   }
 
   /** A key's time to live is over: should the clock step back, the bucket stays full. */
   void expired(String key) {
-    Bucket bucket = bucket(key);
-    bucket.changes.addLast(new Change(world.now(), bucket.tatNanos));
-    bucket.tatNanos = Gcra.NO_TAT;
-    bucket.entries.add(loss(0, Gcra.NO_TAT));
+    KnownBucket bucket = bucket(key);
+    bucket.changed(bucket.tatNanos, Gcra.NO_TAT);
+    bucket.entries.add(Entry.loss(world.now(), 0, Gcra.NO_TAT));
   }
 
   // Told by processes
@@ -400,9 +273,9 @@ final class Reference {
 
   /** A caller was told that a spend is allowed. */
   @Nullable Granted granted(String caller, String key, long nanos, long nowNanos, long afterNanos) {
-    Bucket bucket = bucket(key);
+    KnownBucket bucket = bucket(key);
     for (Entry entry : bucket.entries) {
-      if (entry.kind == Kind.SPEND
+      if (entry.isSpend()
           && !entry.counts
           && !entry.cancelled
           && !entry.stale
@@ -410,7 +283,7 @@ final class Reference {
           && entry.nowNanos == nowNanos
           && entry.afterNanos == afterNanos) {
         entry.counts = true;
-        require(key, bucket, serverNow(bucket), "when " + caller + " was told of its spend");
+        require(key, bucket, bucket.nowNanos(), "when " + caller + " was told of its spend");
         return new Granted(key, entry);
       }
     }
@@ -432,7 +305,7 @@ final class Reference {
   @Nullable Granted takenSince(int process, String key, long moment) {
     Granted last = null;
     for (Entry entry : bucket(key).entries) {
-      if (entry.kind == Kind.SPEND && entry.process == process && entry.moment >= moment) {
+      if (entry.isSpend() && entry.process == process && entry.moment >= moment) {
         last = new Granted(key, entry);
       }
     }
@@ -447,12 +320,12 @@ final class Reference {
    */
   void handedOut(String caller, Granted taken, long intervalNanos, boolean isFirst) {
     Entry whole = taken.entry;
-    Bucket bucket = bucket(taken.key);
+    KnownBucket bucket = bucket(taken.key);
     if (whole.outdated) {
       return; // others gave back or reset, which this process does not see (decision 004)
     }
     int at = bucket.entries.indexOf(whole);
-    long nowNanos = isFirst ? whole.nowNanos : serverNow(bucket);
+    long nowNanos = isFirst ? whole.nowNanos : bucket.nowNanos();
     Entry token =
         new Entry(
             Kind.SPEND,
@@ -460,17 +333,18 @@ final class Reference {
             world.now(),
             nowNanos,
             intervalNanos,
+            whole.offsetNanos,
             whole.afterNanos,
             true);
     bucket.entries.add(isFirst && at >= 0 ? at + 1 : bucket.entries.size(), token);
-    require(taken.key, bucket, serverNow(bucket), "when " + caller + " was handed out");
+    require(taken.key, bucket, bucket.nowNanos(), "when " + caller + " was handed out");
   }
 
   /** Returns what a server took for a batch that was denied elsewhere, null if nothing. */
   @Nullable Granted takenInVain(
       int process, String key, long nanos, long nowNanos, long afterNanos) {
     for (Entry entry : bucket(key).entries) {
-      if (entry.kind == Kind.SPEND
+      if (entry.isSpend()
           && entry.process == process
           && !entry.counts
           && entry.nanos == nanos
@@ -490,13 +364,13 @@ final class Reference {
    */
   void requireGivenBack(String caller, Granted granted, long begun) {
     Entry entry = granted.entry;
-    Bucket bucket = bucket(granted.key);
+    KnownBucket bucket = bucket(granted.key);
     if (!entry.wasQuiet || entry.counts) {
       return;
     }
     Lowered last = bucket.lowered;
     if (bucket.lowerings == entry.lowerings) {
-      long leftNanos = entry.afterNanos - serverNow(bucket);
+      long leftNanos = entry.afterNanos - bucket.nowNanos();
       if (leftNanos > 0) {
         world.violated(
             () ->
@@ -504,15 +378,16 @@ final class Reference {
       }
     } else if (bucket.lowerings == entry.lowerings + 1
         && last != null
-        && last.moment >= begun
-        && last.process == entry.process) {
-      long dueNanos = Math.min(entry.nanos, entry.afterNanos - last.nowNanos);
+        && last.moment() >= begun
+        && last.process() == entry.process) {
+      long dueNanos = Math.min(entry.nanos, entry.afterNanos - last.nowNanos());
       long driftNanos = driftNanos(entry.moment); // it does not know what was refilled to the tick
-      if (last.nanos > dueNanos || last.nanos < dueNanos - driftNanos) {
+      if (last.nanos() > dueNanos || last.nanos() < dueNanos - driftNanos) {
         world.violated(
             () ->
                 World.text(
-                    "%s gave %d ns back to %s, of %d", caller, last.nanos, granted.key, dueNanos));
+                    "%s gave %d ns back to %s, of %d",
+                    caller, last.nanos(), granted.key, dueNanos));
       }
     }
   }
@@ -528,69 +403,13 @@ final class Reference {
     return known == null ? 0 : known.driftNanos(world.now() - since);
   }
 
-  private static long serverNow(Bucket bucket) {
-    SimulatedServer server = bucket.server;
-    return server == null ? 0 : server.clock.nanos();
-  }
-
   // Invariants
 
-  private void require(String key, Bucket bucket, long nowNanos, String when) {
-    long owedNanos = owedNanos(bucket);
-    boolean isShort =
-        Long.compareUnsigned(owedNanos, nowNanos) > 0
-            && Long.compareUnsigned(bucket.tatNanos, owedNanos) < 0;
-    if (isShort && !isAllowed(bucket, nowNanos, owedNanos - bucket.tatNanos)) {
-      world.violated(
-          () ->
-              World.text(
-                  "never over: %s, the bucket %s holds the TAT %d, but callers have spent up to %d (%s more)",
-                  when, key, bucket.tatNanos, owedNanos, owedNanos - bucket.tatNanos + " ns"));
+  private void require(String key, KnownBucket bucket, long nowNanos, String when) {
+    String wrong = clientClocks ? bucket.wrongByClientClocks() : bucket.wrong(nowNanos);
+    if (wrong != null) {
+      world.violated(() -> World.text("never over: %s, the bucket %s %s", when, key, wrong));
     }
-  }
-
-  /** Returns the TAT that the spends of which callers know, and what was given back, come to. */
-  private static long owedNanos(Bucket bucket) {
-    long tat = Gcra.NO_TAT;
-    for (Entry entry : bucket.entries) {
-      tat = after(tat, entry);
-    }
-    return tat;
-  }
-
-  private static long after(long tat, Entry entry) {
-    if (!entry.counts) {
-      return tat;
-    }
-    return switch (entry.kind) {
-      case SPEND -> Math.max(tat, entry.nowNanos) + entry.nanos;
-      case REFUND -> tat <= entry.nowNanos ? tat : Math.max(tat - entry.nanos, entry.nowNanos);
-      case RESET -> Gcra.NO_TAT;
-      case LOSS -> Math.min(tat, entry.nanos);
-    };
-  }
-
-  /** Forgets what came before a moment at which the bucket was full in any case. */
-  private void prune(Bucket bucket) {
-    if (bucket.entries.size() < ENTRIES_BEFORE_PRUNING) {
-      return;
-    }
-    long most = Gcra.NO_TAT; // if all counted
-    int keepFrom = 0;
-    for (int i = 0; i < bucket.entries.size(); i++) {
-      Entry entry = bucket.entries.get(i);
-      if (entry.moment > world.now() - SETTLED_NANOS) {
-        break;
-      }
-      if (entry.kind == Kind.RESET || (entry.kind == Kind.SPEND && most <= entry.nowNanos)) {
-        keepFrom = i;
-        most = Gcra.NO_TAT;
-      }
-      if (entry.kind == Kind.SPEND) {
-        most = Math.max(most, entry.nowNanos) + entry.nanos;
-      }
-    }
-    bucket.entries.subList(0, keepFrom).clear();
   }
 
   /** Returns whether a bucket was ever written to. */
@@ -603,18 +422,15 @@ final class Reference {
     return bucket(key).spendsBy.getOrDefault(process, 0);
   }
 
-  /** Returns whether a bucket is full just now. */
+  /** Returns whether a bucket is full within some seconds, by whichever clock. */
   boolean isFull(String key) {
-    Bucket bucket = bucket(key);
-    return Long.compareUnsigned(bucket.tatNanos, serverNow(bucket)) <= 0;
+    KnownBucket bucket = bucket(key);
+    return bucket.tatNanos - bucket.nowNanos() < CLOCKS_APART_NANOS;
   }
 
   /** Returns whether a bucket had a TAT at some moment since the given one. */
   boolean showed(String key, long tatNanos, long since) {
-    Bucket bucket = bucket(key);
-    return bucket.tatNanos == tatNanos
-        || bucket.changes.stream()
-            .anyMatch(change -> change.moment >= since && change.beforeNanos == tatNanos);
+    return bucket(key).showed(tatNanos, since);
   }
 
   /** Returns a number that grows with each change of a bucket's TAT. */
@@ -646,28 +462,6 @@ final class Reference {
    * no denial since then is true.
    */
   boolean denied(String key, long incrementNanos, long offsetNanos, long since) {
-    Bucket bucket = bucket(key);
-    SimulatedServer server = bucket.server;
-    if (server == null) {
-      return false;
-    }
-    long from = since;
-    for (Change change : bucket.changes) {
-      if (change.moment >= since) {
-        if (denies(server, change.beforeNanos, incrementNanos, offsetNanos, from)) {
-          return true;
-        }
-        from = change.moment;
-      }
-    }
-    return denies(server, bucket.tatNanos, incrementNanos, offsetNanos, from);
-  }
-
-  private static boolean denies(
-      SimulatedServer server, long tatNanos, long incrementNanos, long offsetNanos, long moment) {
-    long nowNanos = server.clock.at(moment);
-    long micros = nowNanos - Math.floorMod(nowNanos, 1_000L);
-    long ahead = Math.max(tatNanos - Math.max(micros, 0), 0);
-    return ahead > offsetNanos - incrementNanos;
+    return bucket(key).denied(incrementNanos, offsetNanos, since);
   }
 }

@@ -10,6 +10,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 
 /**
  * A connection of a world. In each direction what is sent first arrives first, but for two calls
@@ -26,6 +27,7 @@ final class SimulatedConnection implements Connection {
   private final SimulatedServer server;
   private final long latencyNanos;
   private final boolean overtaking;
+  private final LongSupplier slower;
   private final Set<Sent> outstanding = new LinkedHashSet<>();
   private boolean open = true; // as far as the client knows
   private boolean reaches = true; // requests arrive
@@ -42,7 +44,9 @@ final class SimulatedConnection implements Connection {
       String name,
       SimulatedServer server,
       long latencyNanos,
-      boolean overtaking) {
+      boolean overtaking,
+      LongSupplier slower) {
+    this.slower = slower;
     this.world = world;
     this.process = process;
     this.dice = dice;
@@ -158,6 +162,10 @@ final class SimulatedConnection implements Connection {
 
   /** Calls of two threads may change places before they are written. */
   private long arrival() {
+    long slowness = slower.getAsLong();
+    if (slowness > 0) {
+      return world.now() + delay() + slowness;
+    }
     if (overtaking && dice.chance(25)) {
       return world.now() + delay() + dice.between(0, 2 * latencyNanos);
     }

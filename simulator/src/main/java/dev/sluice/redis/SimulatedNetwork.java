@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
 /** How one process of a world reaches the servers. */
 final class SimulatedNetwork implements Connector {
 
+  private static final long MOST_SLOWNESS_NANOS = 300_000_000;
   private static final long CONNECT_TIMEOUT_NANOS = 2_000_000_000L;
 
   private final World world;
@@ -30,6 +31,7 @@ final class SimulatedNetwork implements Connector {
   private int made;
   private long mastersSince;
   private long slowUntil = Long.MIN_VALUE / 2;
+  private long slowCallsUntil = Long.MIN_VALUE / 2;
   private long failedWithError = Long.MIN_VALUE / 2;
   private boolean failsWithError;
 
@@ -58,6 +60,15 @@ final class SimulatedNetwork implements Connector {
     slowUntil = Math.max(slowUntil, world.now() + nanos);
   }
 
+  void slowCalls(long nanos) {
+    slowCallsUntil = Math.max(slowCallsUntil, world.now() + nanos);
+  }
+
+  /** Returns how much longer a call takes that leaves now. */
+  long slowness() {
+    return world.now() < slowCallsUntil ? dice.between(0, MOST_SLOWNESS_NANOS) : 0;
+  }
+
   void failToConnectWithError() {
     failsWithError = true;
   }
@@ -75,6 +86,7 @@ final class SimulatedNetwork implements Connector {
   /** Returns whether this process could not reach a server lately, for more than one cut. */
   boolean hadTroubleWith(SimulatedServer server, long nanos) {
     return world.now() - slowUntil < nanos
+        || world.now() - slowCallsUntil < nanos
         || world.now() - failedWithError < nanos
         || world.now() - silentSince.getOrDefault(server, Long.MIN_VALUE / 2) < 10 * nanos;
   }
@@ -166,7 +178,8 @@ final class SimulatedNetwork implements Connector {
             "p" + process + "-" + server.name + "#" + made,
             server,
             latencyNanos,
-            overtaking);
+            overtaking,
+            this::slowness);
     connections.removeIf(old -> !old.isOpen());
     connections.add(connection);
     var unused =

@@ -7,6 +7,7 @@ import dev.sluice.Transaction;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
 import dev.sluice.redis.Callers.Held;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.LongSupplier;
@@ -32,6 +33,7 @@ final class SimulatedProcess {
   private final KnownDenials denials;
   private final SimulatedTiming timing;
   private final SimulatedNetwork network;
+  private final SimulatedClock clock; // by which buckets go, if they go by clients' clocks
   private final StoreWatch storeWatch;
   private final LimiterWatch limiterWatch = new LimiterWatch();
   private final int plainLimits;
@@ -59,10 +61,13 @@ final class SimulatedProcess {
     this.storeWatch = new StoreWatch(index, world, fleet, network);
     this.plainLimits = plan.setting("limitsDiffer") * index;
     this.limits = new CurrentLimits(SimulatedLimits.of(plainLimits));
-    this.store =
-        RedisStore.builder(plan.topology().uri)
-            .observer(storeWatch)
-            .open(timing, network, () -> {});
+    this.clock = clock(conditions, plan.setting("clocksDiffer") > 0, world, dice.fork(3));
+    RedisStoreBuilder builder = RedisStore.builder(plan.topology().uri).observer(storeWatch);
+    if (conditions.clientClocks()) {
+      boolean alone = conditions.processes() == 1;
+      builder.clientClock(clock::nanos, Duration.ofNanos(alone ? 0 : 2 * Fleet.MOST_SKEW_NANOS));
+    }
+    this.store = builder.open(timing, network, () -> {});
     LongSupplier time = () -> START_NANOS + world.now();
     this.limiter =
         Limiter.builder(limits, store)
@@ -72,6 +77,16 @@ final class SimulatedProcess {
             .build();
     this.callers = new Callers(calls, limiter, latencyNanos);
     this.leases = new SimulatedLeases(calls, limiter, time);
+  }
+
+  private static SimulatedClock clock(
+      Conditions conditions, boolean differs, World world, Dice dice) {
+    boolean isAlone = !(conditions.clientClocks() && differs);
+    return new SimulatedClock(
+        world,
+        Fleet.START_NANOS
+            + (isAlone ? 0 : dice.between(-Fleet.MOST_SKEW_NANOS, Fleet.MOST_SKEW_NANOS)),
+        isAlone ? 0 : dice.between(-Fleet.MOST_DRIFT_PPM, Fleet.MOST_DRIFT_PPM));
   }
 
   private static FailureRule rule(Conditions conditions) {
@@ -131,6 +146,7 @@ final class SimulatedProcess {
     calls.nextStep();
     switch (step.kind()) {
       case SPEND -> callers.spend(transaction(step));
+      case SPEND_GIVEN_UP -> callers.spendAndGiveUp(transaction(step), step.number(3) * 1_000L);
       case SPEND_BLOCKING -> callers.spendBlocking(transaction(step));
       case CHECK -> callers.check(transaction(step));
       case REFUND -> callers.refund(List.of(transaction(step)));
@@ -169,7 +185,9 @@ final class SimulatedProcess {
       case BLOCK -> calls.blockNext(step.number(0) * 1_000_000L);
       case OBSERVER_THROWS -> storeWatch.throwNext(thrown(step));
       case LIMITER_OBSERVER_THROWS -> limiterWatch.throwNext(thrown(step));
+      case PROCESS_CLOCK_STEP -> clock.step(step.number(0) * 1_000_000L);
       case CONNECT_SLOWLY -> network.connectSlowly(step.number(0) * 1_000_000L);
+      case SLOW_CALLS -> network.slowCalls(step.number(0) * 1_000_000L);
       case CONNECT_ERROR -> network.failToConnectWithError();
       default -> throw new IllegalArgumentException("not a step of a process: " + step);
     }

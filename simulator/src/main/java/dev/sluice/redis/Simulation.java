@@ -23,14 +23,16 @@ final class Simulation {
   private Simulation(Plan plan, boolean keepsHistory) {
     this.plan = plan;
     this.world = new World(keepsHistory);
-    Reference reference = new Reference(world);
+    Conditions conditions = Conditions.of(plan);
+    this.hasFaults = conditions.hasFaults();
+    long afewMessages = 12_000L * plan.setting("latencyMicros") + 2 * MILLI;
+    Reference reference =
+        new Reference(world, conditions, hasFaults ? SimulatedProcess.TIMEOUT_NANOS : afewMessages);
     Dice dice = new Dice(plan.seed());
     this.fleet =
         new Fleet(
             plan.topology(), world, reference, dice.fork(1), plan.setting("clocksDiffer") > 0);
-    this.hasFaults = plan.steps().stream().anyMatch(step -> step.kind().isFault());
-    long afewMessages = 12_000L * plan.setting("latencyMicros") + 2 * MILLI;
-    reference.watch(fleet, hasFaults ? SimulatedProcess.TIMEOUT_NANOS : afewMessages);
+    reference.watch(fleet);
     for (int i = 0; i < plan.setting("processes"); i++) {
       processes.add(new SimulatedProcess(i, plan, world, fleet, reference, dice.fork(100 + i)));
     }

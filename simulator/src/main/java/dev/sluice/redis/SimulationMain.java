@@ -88,6 +88,7 @@ public final class SimulationMain {
         return 1;
       }
       if (result.violation() != null) {
+        out.println("seed " + seed + " breaks an invariant, and is being reduced");
         return replay(seed, out);
       }
     }

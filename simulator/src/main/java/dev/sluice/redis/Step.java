@@ -17,6 +17,8 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
   enum Kind {
     /** limit, id, cost. */
     SPEND,
+    /** limit, id, cost, after how many microseconds the caller gives up. */
+    SPEND_GIVEN_UP,
     /** limit, id, cost; the caller waits for it. */
     SPEND_BLOCKING,
     /** limit, id, cost. */
@@ -63,9 +65,13 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
     LIMITER_OBSERVER_THROWS,
     /** server, how. */
     CUT,
+    /** by how many milliseconds the clock of the process steps, where buckets go by it. */
+    PROCESS_CLOCK_STEP,
     /** for so many milliseconds. */
     CONNECT_SLOWLY,
     CONNECT_ERROR,
+    /** for so many milliseconds each call takes longer, by a time of its own. */
+    SLOW_CALLS,
     /** server, milliseconds. */
     FREEZE,
     /** server, whether it keeps its data, milliseconds. */

@@ -1,0 +1,84 @@
+package dev.sluice.redis;
+
+import dev.sluice.gcra.Gcra;
+
+/** Something that moved a bucket's TAT, in the order of its server. Not thread-safe. */
+final class Entry {
+
+  static final int NOBODY = -1;
+
+  final Kind kind;
+  final int process;
+  final long moment;
+  final long nowNanos;
+  final long nanos; // an increment; of a loss the TAT that is left
+  final long offsetNanos;
+  final long afterNanos;
+  boolean counts;
+  boolean cancelled;
+  boolean outdated;
+  boolean stale; // by a master that was replaced
+  int lowerings; // of its bucket, before it
+  boolean wasQuiet; // nothing lowered its bucket lately
+
+  /** What happened. */
+  enum Kind {
+    SPEND,
+    REFUND,
+    RESET,
+    LOSS
+  }
+
+  /**
+   * An entry.
+   *
+   * @param moment of the world
+   * @param nowNanos by the clock that decided
+   * @param nanos an increment; of a loss the TAT that is left
+   * @param counts whether a caller knows of it, or it is no spend
+   */
+  Entry(
+      Kind kind,
+      int process,
+      long moment,
+      long nowNanos,
+      long nanos,
+      long offsetNanos,
+      long afterNanos,
+      boolean counts) {
+    this.kind = kind;
+    this.process = process;
+    this.moment = moment;
+    this.nowNanos = nowNanos;
+    this.nanos = nanos;
+    this.offsetNanos = offsetNanos;
+    this.afterNanos = afterNanos;
+    this.counts = counts;
+  }
+
+  static Entry loss(long moment, long nowNanos, long leftNanos) {
+    return new Entry(Kind.LOSS, NOBODY, moment, nowNanos, leftNanos, 0, leftNanos, true);
+  }
+
+  boolean isSpend() {
+    return kind == Kind.SPEND;
+  }
+
+  /** Returns the TAT after it, given the one before it. */
+  long after(long tatNanos) {
+    return after(tatNanos, nowNanos, nanos);
+  }
+
+  /** Returns the same by another clock, with a TAT that is left of a loss by that clock. */
+  long after(long tatNanos, long now, long leftNanos) {
+    if (!counts) {
+      return tatNanos;
+    }
+    return switch (kind) {
+      case SPEND -> Math.max(tatNanos, now) + nanos;
+      case REFUND -> tatNanos <= now ? tatNanos : Math.max(tatNanos - nanos, now);
+      case RESET -> Gcra.NO_TAT;
+      case LOSS -> Math.min(tatNanos, leftNanos);
+    };
+  }
+}

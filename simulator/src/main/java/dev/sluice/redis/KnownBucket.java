@@ -1,0 +1,255 @@
+package dev.sluice.redis;
+
+import dev.sluice.gcra.Gcra;
+import dev.sluice.redis.Entry.Kind;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** What the reference knows of one bucket. For one thread. */
+final class KnownBucket {
+
+  private static final long KEPT_NANOS = 3_000_000_000L;
+
+  private static final int ENTRIES_BEFORE_PRUNING = 48;
+  private static final long SETTLED_NANOS = 3_000_000_000L;
+
+  final List<Entry> entries = new ArrayList<>();
+  final Map<Integer, Long> loosened = new HashMap<>(); // by whom, when last
+  final Map<Integer, Integer> spendsBy = new HashMap<>(); // by process
+  long tatNanos;
+  long version;
+  boolean everWritten;
+  @Nullable String promise; // who was told that nothing was charged
+  @Nullable SimulatedServer server;
+  int lowerings;
+  @Nullable Lowered lowered; // the last one
+  private final World world;
+  private final Deque<Change> changes = new ArrayDeque<>();
+  private final Map<Integer, Long> outdatedNanos = new HashMap<>(); // by process
+  private final Deque<Allowance> allowances = new ArrayDeque<>();
+  private long allowedNanos; // by all of them, ever
+  private long earliestClock = Long.MAX_VALUE; // by how much it was ahead of the world's time
+  private long latestClock = Long.MIN_VALUE;
+
+  KnownBucket(World world) {
+    this.world = world;
+  }
+
+  /** A TAT as it was until a moment of the world. */
+  private record Change(long moment, long beforeNanos) {}
+
+  /** A TAT that was lowered: by whom, when, and by how much. */
+  record Lowered(int process, long moment, long nowNanos, long nanos) {}
+
+  /** How much may be missing from a moment on, for a reason that the documentation names. */
+  private record Allowance(long moment, long nanos) {}
+
+  /** Returns the bucket's present. */
+  long nowNanos() {
+    SimulatedServer known = server;
+    return known == null ? 0 : known.clock.nanos();
+  }
+
+  // How its TAT moves
+
+  /** Its TAT is another one from now on. */
+  void changed(long beforeNanos, long afterNanos) {
+    changes.addLast(new Change(world.now(), beforeNanos));
+    while (world.now() - changes.getFirst().moment > KEPT_NANOS) {
+      changes.removeFirst();
+    }
+    tatNanos = afterNanos;
+  }
+
+  void lowered(int process, long nowNanos, long nanos) {
+    lowerings++;
+    lowered = new Lowered(process, world.now(), nowNanos, nanos);
+  }
+
+  /** Returns whether nothing lowered it lately. */
+  boolean isQuiet() {
+    Lowered last = lowered;
+    return last == null || world.now() - last.moment > SimulatedProcess.TIMEOUT_NANOS;
+  }
+
+  /** Returns whether it had a TAT at some moment since the given one. */
+  boolean showed(long nanos, long since) {
+    return tatNanos == nanos
+        || changes.stream()
+            .anyMatch(change -> change.moment >= since && change.beforeNanos == nanos);
+  }
+
+  /** Returns whether it would have denied a spend at some moment since the given one. */
+  boolean denied(long incrementNanos, long offsetNanos, long since) {
+    SimulatedServer known = server;
+    if (known == null) {
+      return false;
+    }
+    long from = since;
+    for (Change change : changes) {
+      if (change.moment >= since) {
+        if (denies(known, change.beforeNanos, incrementNanos, offsetNanos, from)) {
+          return true;
+        }
+        from = change.moment;
+      }
+    }
+    return denies(known, tatNanos, incrementNanos, offsetNanos, from);
+  }
+
+  private static boolean denies(
+      SimulatedServer server, long tatNanos, long incrementNanos, long offsetNanos, long moment) {
+    long nowNanos = server.clock.at(moment);
+    long micros = nowNanos - Math.floorMod(nowNanos, 1_000L);
+    long ahead = Math.max(tatNanos - Math.max(micros, 0), 0);
+    return ahead > offsetNanos - incrementNanos;
+  }
+
+  // What may be missing
+
+  /** A clock decided that is ahead of the world's time by so much. */
+  void decidedBy(long aheadNanos) {
+    earliestClock = Math.min(earliestClock, aheadNanos);
+    latestClock = Math.max(latestClock, aheadNanos);
+  }
+
+  /**
+   * From now on the other processes do not know where on the time line their spends are: what
+   * another process gave back, reset or forgave, and what a server lost, is not seen (decision
+   * 004).
+   */
+  void outdate(int lowering) {
+    for (Entry entry : entries) {
+      if (entry.isSpend() && entry.process != lowering && !entry.outdated) {
+        entry.outdated = true;
+        outdated(entry.process, entry.nanos);
+      }
+    }
+  }
+
+  void outdated(int process, long nanos) {
+    outdatedNanos.merge(process, nanos, Long::sum);
+  }
+
+  /** A process gives back: too much, by at most what it took before others lowered the TAT. */
+  void allowOutdated(int process, long nanos) {
+    long mostNanos = outdatedNanos.getOrDefault(process, 0L);
+    long moreNanos = Math.min(nanos, mostNanos);
+    if (moreNanos > 0) {
+      outdatedNanos.put(process, mostNanos - moreNanos);
+      allow(moreNanos);
+    }
+  }
+
+  void allow(long nanos) {
+    allowedNanos += nanos;
+    allowances.addLast(new Allowance(world.now(), nanos));
+  }
+
+  /** Makes up for what is missing, if what is allowed is enough for it. */
+  private boolean isAllowed(long nowNanos, long missingNanos) {
+    long mostNanos = 0;
+    for (Iterator<Allowance> all = allowances.iterator(); all.hasNext(); ) {
+      Allowance one = all.next();
+      if (world.now() - one.moment > KEPT_NANOS) {
+        all.remove();
+      } else {
+        mostNanos += one.nanos;
+      }
+    }
+    if (mostNanos < missingNanos) {
+      return false;
+    }
+    allowances.clear();
+    allowances.addLast(new Allowance(world.now(), mostNanos - missingNanos));
+    entries.add(
+        new Entry(
+            Kind.REFUND, Entry.NOBODY, world.now(), nowNanos, missingNanos, 0, missingNanos, true));
+    return true;
+  }
+
+  // What was given out
+
+  /** Returns what is wrong with its TAT, null for nothing. */
+  @Nullable String wrong(long nowNanos) {
+    long owedNanos = owedNanos();
+    long missingNanos = owedNanos - tatNanos;
+    boolean isShort =
+        Long.compareUnsigned(owedNanos, nowNanos) > 0
+            && Long.compareUnsigned(tatNanos, owedNanos) < 0;
+    return isShort && !isAllowed(nowNanos, missingNanos)
+        ? World.text(
+            "holds the TAT %d, but callers have spent up to %d (%d ns more)",
+            tatNanos, owedNanos, missingNanos)
+        : null;
+  }
+
+  /** Returns the TAT that the spends of which callers know, and what was given back, come to. */
+  private long owedNanos() {
+    long tat = Gcra.NO_TAT;
+    for (Entry entry : entries) {
+      tat = entry.after(tat);
+    }
+    return tat;
+  }
+
+  /*
+   * By clocks of clients that differ by D, which lie between lo and hi = lo + D ahead of the world's
+   * time t: let W be the TAT that the same spends come to by the world's time. Then TAT ≥ W + lo, since
+   * max(TAT, t + o) ≥ max(W + lo, t + lo) for each clock o ≥ lo, and a refund leaves
+   * max(TAT − c, t + o) ≥ lo + max(W − c, t). A spend is allowed where TAT ≤ t + o + τ ≤ t + hi + τ, so
+   *
+   *        W ≤ t + τ + D,      and what is allowed besides.
+   *
+   * How long a call was on its way is a part of D: its clock was read when it left.
+   */
+
+  /** Returns what is wrong where it goes by clocks of clients, null for nothing. */
+  @Nullable String wrongByClientClocks() {
+    long mostApart = latestClock - earliestClock;
+    long tat = Gcra.NO_TAT; // by the world's time
+    for (Entry entry : entries) {
+      tat = entry.after(tat, entry.moment, entry.nanos - Fleet.START_NANOS - earliestClock);
+      long overNanos = tat - entry.moment - entry.offsetNanos - mostApart - allowedNanos;
+      if (entry.isSpend() && entry.counts && overNanos > 0) {
+        return World.text(
+            "has given out %d ns more than by clocks that are %d ns apart", overNanos, mostApart);
+      }
+    }
+    return null;
+  }
+
+  void add(Entry entry) {
+    entries.add(entry);
+    prune();
+  }
+
+  /** Forgets what came before a moment at which the bucket was full in any case. */
+  private void prune() {
+    if (entries.size() < ENTRIES_BEFORE_PRUNING) {
+      return;
+    }
+    long most = Gcra.NO_TAT; // if all counted
+    int keepFrom = 0;
+    for (int i = 0; i < entries.size(); i++) {
+      Entry entry = entries.get(i);
+      if (entry.moment > world.now() - SETTLED_NANOS) {
+        break;
+      }
+      if (entry.kind == Kind.RESET || (entry.isSpend() && most <= entry.nowNanos)) {
+        keepFrom = i;
+        most = Gcra.NO_TAT;
+      }
+      if (entry.isSpend()) {
+        most = Math.max(most, entry.nowNanos) + entry.nanos;
+      }
+    }
+    entries.subList(0, keepFrom).clear();
+  }
+}
