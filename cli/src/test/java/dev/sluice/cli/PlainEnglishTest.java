@@ -1,0 +1,325 @@
+package dev.sluice.cli;
+
+import static java.util.stream.Collectors.toCollection;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.cli.Prose.Kind;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.FileVisitResult;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * Everything that people read is plain English: Markdown, and the comments, Javadoc, help texts and
+ * messages of main code. Each rule names a phrase that needs two readings, and what to write
+ * instead. Sentences of Markdown have at most {@value #MOST_WORDS} words.
+ */
+class PlainEnglishTest {
+
+  private static final Path ROOT = Path.of("..");
+  private static final int MOST_WORDS = 30;
+
+  /** Folders without text of ours. */
+  private static final Set<String> SKIPPED = Set.of("target", "node_modules");
+
+  private static final Set<Kind> ALL = EnumSet.allOf(Kind.class);
+
+  /** A question is a good heading, and the table of contents of its page. */
+  private static final Set<Kind> SENTENCES = EnumSet.of(Kind.MESSAGE, Kind.PARAGRAPH);
+
+  private static final Pattern SENTENCE_END = Pattern.compile("[.!?…][)*_\"”]*(?= |$)");
+
+  /** A free relative in the place of a noun; a question ends with its mark. */
+  private static final String FREE_RELATIVE = "(?:^|[.:;!] |<p>)%s(?= )(?![^.!?]*\\?)";
+
+  private static final List<Rule> RULES =
+      List.of(
+          new Rule("\\b[Ss]eed[ -]systems?\\b", ALL, "Boulder"),
+          new Rule("\\b[Ww]hoever\\b", ALL, "a caller that, anyone who, or the noun"),
+          new Rule("\\b[Cc]an not\\b", ALL, "cannot"),
+          new Rule(
+              "(?<!\\b[Tt]here )\\b(?:[Ii]s|[Aa]re|[Ww]as|[Ww]ere) no"
+                  + " (?!more\\b|less\\b|other\\b|different\\b"
+                  + "|(?:earli|fast|high|larg|lat|long|low|new|old|slow|small|wid)er\\b)[a-zA-Z]+",
+              ALL,
+              "is not a … (\"there is no …\" is fine)"),
+          new Rule(
+              "\\b(?:has|have|had) not (?:an?|the|one|this|that|its|any|all|enough)\\b",
+              ALL,
+              "does not have, lacks"),
+          new Rule("\\b(?:has|have|had) not(?=[,;:.)])", ALL, "does not have, lacks"),
+          new Rule("\\b(?:for|by) itself\\b", ALL, "separately, alone, automatically, on its own"),
+          new Rule("\\b[Bb]locks never\\b", ALL, "Never blocks"),
+          new Rule("\\b[Mm]eanwhile\\b", ALL, "in between, until then, at the same time"),
+          new Rule("\\b[Oo]ne more\\b", ALL, "another, a further"),
+          new Rule("\\bborne\\b", ALL, "tolerated"),
+          new Rule("\\banew\\b", ALL, "again; reconnects"),
+          new Rule("\\b[Aa]ll that is wrong\\b", ALL, "every error"),
+          new Rule("\\bas many as may\\b", ALL, "queue full"),
+          new Rule("\\bsomething dear\\b", ALL, "something critical"),
+          new Rule("(?:^|[.:;!] |<p>)Tells of\\b", ALL, "recognizes, reports"),
+          new Rule("\\bdo(?:es)? not go together\\b", ALL, "contradict each other"),
+          new Rule("\\bagain and again\\b", ALL, "repeatedly, periodically"),
+          new Rule("\\b[Jj]ust now\\b", ALL, "now, currently"),
+          new Rule("\\bin lots of\\b", ALL, "ten at a time"),
+          new Rule("\\bmade a mistake\\b", ALL, "internal error"),
+          new Rule("\\bfound it (?:for|with)\\b", ALL, "… requires …, found …"),
+          new Rule(
+              FREE_RELATIVE.formatted("Who"),
+              EnumSet.complementOf(EnumSet.of(Kind.HEADING)),
+              "A caller that"),
+          new Rule(FREE_RELATIVE.formatted("What"), SENTENCES, "the noun that it stands for"));
+
+  /** Where a phrase is right. An entry that is not needed any more fails the test. */
+  private static final List<Allowed> ALLOWED = List.of();
+
+  @Test
+  void text_ofTheRepository_isPlainEnglish() {
+    Set<Allowed> unused = new LinkedHashSet<>(ALLOWED);
+    List<String> found = new ArrayList<>();
+    for (Path file : files()) {
+      String name = ROOT.relativize(file).toString().replace('\\', '/');
+      for (Finding finding : findings(name, read(file))) {
+        List<Allowed> reasons = ALLOWED.stream().filter(one -> one.allows(finding)).toList();
+        reasons.forEach(unused::remove);
+        if (reasons.isEmpty()) {
+          found.add(finding.toString());
+        }
+      }
+    }
+
+    assertThat(found).as("sentences to write in plain English").isEmpty();
+    assertThat(unused).as("allowed phrases that no file has any more").isEmpty();
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "/** Blocks never. */                 | Blocks never | Never blocks",
+        "// shared with the seed system       | seed system  | Boulder",
+        "// whoever drains sees it            | whoever      | a caller that",
+        "throw bad(\"text that is no number\"); | is no number | is not a",
+        "fail(\"the limit has not an id\");     | has not an   | does not have",
+        "fail(\"a name which it has not.\");    | has not      | does not have",
+        "fail(\"it can \" + \"not be read\");     | can not      | cannot",
+        "/** <p>Who gives up is charged. */   | Who          | A caller that",
+        "fail(\"What is held is freed.\");      | What         | the noun",
+        "/* It comes back by itself. */       | by itself    | automatically",
+        "/** Takes one more. */               | one more     | another",
+      })
+  void findings_ofBadJava_nameThePhrase_andWhatToWrite(
+      String source, String phrase, String instead) {
+    assertThat(findings("A.java", "\n" + source))
+        .singleElement()
+        .asString()
+        .startsWith("A.java:2: \"" + phrase + "\"")
+        .contains(instead);
+  }
+
+  @Test
+  void findings_ofAPhraseOverTwoLines_nameTheFirst() {
+    assertThat(findings("A.java", "/**\n * Text that is\n * no number.\n */"))
+        .extracting(Finding::line)
+        .containsExactly(2);
+    assertThat(findings("A.java", "// It comes back by\n// itself."))
+        .extracting(Finding::line)
+        .containsExactly(1);
+    assertThat(findings("a.md", "- Spends\n  meanwhile.\n"))
+        .extracting(Finding::line)
+        .containsExactly(2);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "/** There is no bucket. */",
+        "// It is no longer than a line, and has not been read.",
+        "// Who sees which? See {@code whoever}.",
+        "int seedSystem = 1; char quote = '\"'; // a \"text\" in a comment",
+        "String url = \"http://host/path\"; int meanwhile;",
+      })
+  void findings_ofGoodJava_areNone(String source) {
+    assertThat(findings("A.java", source)).isEmpty();
+  }
+
+  @Test
+  void findings_ofMarkdown_leaveOutCodeAndHeadings() {
+    String text =
+        """
+        ## What it promises
+
+        A caller calls `whoever()`, see [there](docs/seed-system.md). Who may ask?
+
+        ```java
+        // whoever reads this
+        ```
+
+        | a cell | What is held |
+        """;
+
+    assertThat(findings("a.md", text))
+        .singleElement()
+        .hasToString(
+            "a.md:9: \"What\": write: the noun that it stands for. Found in: What is held");
+  }
+
+  @Test
+  void findings_ofALongSentence_tellItsWords() {
+    String thirty = "word ".repeat(MOST_WORDS - 1) + "`one piece of code`.";
+    String longer = "Short. Word, " + "word ".repeat(MOST_WORDS) + "\nword. Short.";
+
+    assertThat(findings("a.md", thirty + " " + thirty)).isEmpty();
+    assertThat(findings("a.md", "\n" + longer))
+        .singleElement()
+        .asString()
+        .startsWith("a.md:2: a sentence of 32 words: write: at most 30");
+    assertThat(findings("A.java", "// " + longer.replace('\n', ' '))).isEmpty();
+  }
+
+  @Test
+  void files_areThoseOfTheRepository() {
+    assertThat(files())
+        .extracting(file -> ROOT.relativize(file).toString())
+        .contains(
+            "README.md",
+            Path.of("docs", "decisions", "README.md").toString(),
+            Path.of("core/src/main/java/dev/sluice/Limiter.java").toString())
+        .noneMatch(file -> file.contains("target"));
+  }
+
+  private static List<Finding> findings(String name, String source) {
+    boolean markdown = name.endsWith(".md");
+    List<Finding> found = new ArrayList<>();
+    for (Prose prose : markdown ? Prose.ofMarkdown(source) : Prose.ofJava(source)) {
+      for (Rule rule : RULES) {
+        if (rule.places().contains(prose.kind())) {
+          Matcher phrase = rule.pattern().matcher(prose.text());
+          while (phrase.find()) {
+            found.add(rule.finding(name, prose, phrase.start(), phrase.end()));
+          }
+        }
+      }
+      if (markdown) {
+        addLongSentences(name, prose, found);
+      }
+    }
+    return found;
+  }
+
+  private static void addLongSentences(String name, Prose prose, List<Finding> found) {
+    int start = 0;
+    Matcher end = SENTENCE_END.matcher(prose.text());
+    while (start < prose.text().length()) {
+      int next = end.find() ? end.end() : prose.text().length();
+      String sentence = prose.text().substring(start, next).strip();
+      long words =
+          Stream.of(sentence.split(" ", -1))
+              .filter(word -> word.chars().anyMatch(Character::isLetterOrDigit))
+              .count();
+      if (words > MOST_WORDS) {
+        int first = prose.text().charAt(start) == ' ' ? start + 1 : start;
+        found.add(
+            new Finding(
+                name,
+                prose.line(first),
+                "a sentence of " + words + " words",
+                "at most " + MOST_WORDS,
+                sentence));
+      }
+      start = next;
+    }
+  }
+
+  private static List<Path> files() {
+    List<Path> files = new ArrayList<>();
+    try {
+      Files.walkFileTree(
+          ROOT,
+          new SimpleFileVisitor<>() {
+            @Override
+            public FileVisitResult preVisitDirectory(Path dir, BasicFileAttributes attributes) {
+              String name = dir.getFileName().toString();
+              boolean ours =
+                  dir.equals(ROOT)
+                      || name.equals(".github")
+                      || (!name.startsWith(".") && !SKIPPED.contains(name));
+              return ours ? FileVisitResult.CONTINUE : FileVisitResult.SKIP_SUBTREE;
+            }
+
+            @Override
+            public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) {
+              if (isRead(ROOT.relativize(file).toString().replace('\\', '/'))) {
+                files.add(file);
+              }
+              return FileVisitResult.CONTINUE;
+            }
+          });
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    return files.stream().sorted().collect(toCollection(ArrayList::new));
+  }
+
+  /** The change log is left as it was published. */
+  private static boolean isRead(String name) {
+    return name.endsWith(".java")
+        ? name.contains("src/main/")
+        : name.endsWith(".md") && !name.equals("CHANGELOG.md");
+  }
+
+  private static String read(Path file) {
+    try {
+      return Files.readString(file);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** A phrase, where it may not stand, and what to write instead. */
+  private record Rule(Pattern pattern, Set<Kind> places, String instead) {
+
+    Rule(String regex, Set<Kind> places, String instead) {
+      this(Pattern.compile(regex), places, instead);
+    }
+
+    Finding finding(String file, Prose prose, int start, int end) {
+      String text = prose.text();
+      String phrase = text.substring(start, end).replaceAll("^(?:[.:;!] |<p>)", "");
+      int at = end - phrase.length();
+      String around = text.substring(Math.max(0, at - 40), Math.min(text.length(), end + 60));
+      return new Finding(file, prose.line(at), "\"" + phrase + "\"", instead, around.strip());
+    }
+  }
+
+  private record Finding(String file, int line, String what, String instead, String text) {
+
+    @Override
+    public String toString() {
+      return "%s:%s: %s: write: %s. Found in: %s".formatted(file, line, what, instead, text);
+    }
+  }
+
+  /** A phrase that is right in one file, with the reason. */
+  private record Allowed(String file, String phrase, String reason) {
+
+    boolean allows(Finding finding) {
+      return finding.file().equals(file) && finding.what().equals("\"" + phrase + "\"");
+    }
+  }
+}

@@ -1,0 +1,183 @@
+package dev.sluice.cli;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.regex.MatchResult;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * A stretch of text that people read: a comment, a message, or a paragraph, cell or heading of
+ * Markdown. Code in it is blotted out, and white space is single. Immutable.
+ */
+final class Prose {
+
+  /** Where a text stands; some rules hold in one place only. */
+  enum Kind {
+    COMMENT,
+    MESSAGE,
+    PARAGRAPH,
+    HEADING
+  }
+
+  /** Comments and texts; characters are there to be skipped, as '"' begins no text. */
+  private static final Pattern JAVA =
+      Pattern.compile(
+          "//(?<line>[^\n]*)|/\\*(?<block>.*?)\\*/|\"\"\"(?<lines>.*?)(?<!\\\\)\"\"\""
+              + "|\"(?<text>(?:[^\"\\\\\n]++|\\\\.)*+)\"|'(?:\\\\.|[^'\\\\])+'",
+          Pattern.DOTALL);
+
+  private static final Pattern JAVADOC_CODE =
+      Pattern.compile("\\{@(?:code|literal|link|linkplain|value) [^}]*}|<pre>.*?</pre>");
+
+  private static final Pattern MARKDOWN_CODE = Pattern.compile("`[^`]*`|(?<=])\\([^)]*\\)");
+
+  /** What begins a paragraph of its own without an empty line before it. */
+  private static final Pattern MARKER = Pattern.compile("\\s*(?:[-*+] |\\d+\\. |> |#+ )");
+
+  private static final Pattern CELL_BORDER = Pattern.compile("(?<!\\\\)\\|");
+
+  private final Kind kind;
+  private final StringBuilder text = new StringBuilder();
+  private final List<Integer> lines = new ArrayList<>();
+
+  private Prose(Kind kind) {
+    this.kind = kind;
+  }
+
+  Kind kind() {
+    return kind;
+  }
+
+  /** Returns the text, without line breaks. */
+  String text() {
+    return text.toString();
+  }
+
+  /** Returns the line in its file, from 1, of a character. */
+  int line(int index) {
+    return lines.get(index);
+  }
+
+  /** Returns the comments and texts of a Java file; neighbours are read as one. */
+  static List<Prose> ofJava(String source) {
+    List<Prose> found = new ArrayList<>();
+    String before = "";
+    int end = 0;
+    Matcher token = JAVA.matcher(source);
+    while (token.find()) {
+      String name = group(token);
+      if (!name.isEmpty()) {
+        String gap = source.substring(end, token.start());
+        boolean lines = name.equals("line") && gap.isBlank();
+        boolean texts = name.equals("text") && gap.replace('+', ' ').isBlank();
+        boolean goesOn = name.equals(before) && (lines || texts);
+        Kind kind = name.equals("line") || name.equals("block") ? Kind.COMMENT : Kind.MESSAGE;
+        if (!goesOn) {
+          found.add(new Prose(kind));
+        }
+        Prose prose = found.get(found.size() - 1);
+        if (kind == Kind.COMMENT) {
+          prose.space(0);
+        }
+        String content = token.group(name);
+        prose.addLines(
+            kind == Kind.COMMENT ? content.replaceAll("(?m)^\\s*\\*", "") : content,
+            lineOf(source, token.start(name)));
+        end = token.end();
+      }
+      before = name;
+    }
+    found.forEach(prose -> prose.blot(JAVADOC_CODE));
+    return found;
+  }
+
+  private static String group(Matcher token) {
+    for (String name : List.of("line", "block", "lines", "text")) {
+      if (token.group(name) != null) {
+        return name;
+      }
+    }
+    return "";
+  }
+
+  private static int lineOf(String source, int index) {
+    return 1 + (int) source.substring(0, index).chars().filter(c -> c == '\n').count();
+  }
+
+  /** Returns the paragraphs, list items, headings and cells of a Markdown file, without code. */
+  static List<Prose> ofMarkdown(String source) {
+    List<Prose> found = new ArrayList<>();
+    boolean code = false;
+    boolean fresh = true;
+    int number = 0;
+    for (String line : source.split("\n", -1)) {
+      number++;
+      if (line.strip().startsWith("```")) {
+        code = !code;
+        fresh = true;
+      } else if (code || line.isBlank()) {
+        fresh = true;
+      } else if (line.startsWith("|")) {
+        for (String cell : CELL_BORDER.split(line, -1)) {
+          found.add(new Prose(Kind.PARAGRAPH));
+          found.get(found.size() - 1).add(cell, number);
+        }
+        fresh = true;
+      } else {
+        Matcher marker = MARKER.matcher(line);
+        boolean marked = marker.lookingAt();
+        boolean heading = line.startsWith("#");
+        if (fresh || marked) {
+          found.add(new Prose(heading ? Kind.HEADING : Kind.PARAGRAPH));
+        }
+        Prose prose = found.get(found.size() - 1);
+        prose.space(number);
+        prose.add(marked ? line.substring(marker.end()) : line, number);
+        fresh = heading;
+      }
+    }
+    found.forEach(prose -> prose.blot(MARKDOWN_CODE));
+    return found;
+  }
+
+  private void addLines(String content, int first) {
+    int number = first;
+    for (String line : content.split("\n", -1)) {
+      if (number > first) {
+        space(number);
+      }
+      add(line, number);
+      number++;
+    }
+  }
+
+  private void add(String line, int number) {
+    line.chars()
+        .forEach(
+            c -> {
+              if (Character.isWhitespace(c)) {
+                space(number);
+              } else {
+                text.append((char) c);
+                lines.add(number);
+              }
+            });
+  }
+
+  private void space(int number) {
+    if (!text.isEmpty() && text.charAt(text.length() - 1) != ' ') {
+      text.append(' ');
+      lines.add(number);
+    }
+  }
+
+  private void blot(Pattern code) {
+    String blotted = code.matcher(text).replaceAll(Prose::blot);
+    text.replace(0, text.length(), blotted);
+  }
+
+  private static String blot(MatchResult code) {
+    return "x".repeat(code.group().length());
+  }
+}
