@@ -1,7 +1,7 @@
 /**
  * Buckets in Redis or Valkey.
  *
- * <p>Names Netty's modules, which Lettuce can not: it has no descriptor, and a module without one
+ * <p>Names Netty's modules, which Lettuce cannot: it has no descriptor, and a module without one
  * brings no module that has one.
  */
 @SuppressWarnings("requires-automatic")

@@ -5,7 +5,7 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.store.Effect;
 
 /**
- * What a decision says in numbers: all of it follows from the quota, and from what the store found.
+ * The numbers of a decision: all of them follow from the quota, and from what the store found.
  *
  * @param remaining whole tokens
  * @param retryInNanos until the same cost can be spent (again)
@@ -24,8 +24,8 @@ record Answer(
   static final Answer NOTHING_REFUNDED = new Answer(false, Long.MAX_VALUE, 0, 0, 0);
 
   /**
-   * What a spend, or a check of one, comes to. One that may wait has a larger offset than the
-   * quota; the numbers say what holds without waiting.
+   * Returns the answer to a spend, or to a check of one. One that may wait has a larger offset than
+   * the quota; the numbers say what holds without waiting.
    */
   static Answer ofSpend(Effect effect, Quota quota, long nowNanos, long tatNanos) {
     long incrementNanos = effect.incrementNanos();
@@ -43,7 +43,7 @@ record Answer(
         nowNanos);
   }
 
-  /** What a refund comes to: allowed if something was given back. */
+  /** Returns the answer to a refund: allowed if something was given back. */
   static Answer ofRefund(Effect effect, Quota quota, long nowNanos, long tatNanos) {
     long aheadNanos = Gcra.aheadNanos(nowNanos, tatNanos);
     long resetInNanos = Gcra.aheadAfterRefundNanos(aheadNanos, effect.incrementNanos());
@@ -51,7 +51,10 @@ record Answer(
         resetInNanos != aheadNanos, remaining(quota, resetInNanos), 0, resetInNanos, nowNanos);
   }
 
-  /** What a failure rule says without any bucket; a denial sends the client away for a second. */
+  /**
+   * Returns the answer of a failure rule without a bucket; a denial sends the client away for a
+   * second.
+   */
   static Answer ofRule(boolean allowed, long nowNanos) {
     long waitNanos = allowed ? 0 : DEGRADED_RETRY_NANOS;
     return new Answer(allowed, 0, waitNanos, waitNanos, nowNanos);

@@ -15,10 +15,10 @@ import java.util.function.Supplier;
  * A {@link Limiter} seen without blocking: the same verbs, the same limits, the same buckets.
  *
  * <p>Thread-safe; no method blocks. Whatever goes wrong arrives in the stage: an {@link
- * InvalidRequestException} for a name, id, cost or batch that can not be decided on, a {@link
- * StoreException} if the store could not decide. What is chained to a stage runs on the store's
- * threads and must not block them. Who gives up cancels the future of the stage itself, or puts a
- * time-out on it: what has not left for the store then is not charged.
+ * InvalidRequestException} for a name, id, cost or batch that cannot be decided on, a {@link
+ * StoreException} if the store could not decide. Code that is chained to a stage runs on the
+ * store's threads and must not block them. A caller that gives up cancels the stage's future or
+ * puts a time-out on it; a charge that was not sent by then is not made.
  */
 public final class AsyncLimiter {
 

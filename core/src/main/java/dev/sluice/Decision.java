@@ -210,7 +210,8 @@ public final class Decision {
   }
 
   /**
-   * What to tell a denied client: which limit, how much it lets through, and when to come back.
+   * Returns the message for a denied client: which limit, how much it lets through, and when to
+   * come back.
    *
    * <p>The time is never too early: it is rounded up to a whole second, and a part of the wait is
    * added ({@link LimitName#jitter}), different from decision to decision, so that clients don't
@@ -226,7 +227,7 @@ public final class Decision {
       return "";
     }
     if (degraded) {
-      return "the limit %s can not be decided on at the moment, retry after %s"
+      return "the limit %s cannot be decided on at the moment, retry after %s"
           .formatted(transaction.name(), SECONDS.format(retryAt()));
     }
     String help = transaction.name().helpLink();

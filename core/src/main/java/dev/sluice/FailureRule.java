@@ -1,7 +1,7 @@
 package dev.sluice;
 
 /**
- * What a check or spend comes to when the store could not decide.
+ * The outcome of a check or spend when the store could not decide.
  *
  * <p>Such a decision is {@link Decision#degraded}. Refunds and resets have no rule: they fail.
  * Immutable and thread-safe.
@@ -48,7 +48,7 @@ public final class FailureRule {
   }
 
   /**
-   * The request is denied, to come back in a second: for limits that protect something dear.
+   * The request is denied, to come back in a second: for limits that protect something critical.
    *
    * @return the rule
    */

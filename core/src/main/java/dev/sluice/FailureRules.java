@@ -86,7 +86,10 @@ final class FailureRules {
                 Reservation.Taken.all(plan.transactions(), this::localShare, holding)));
   }
 
-  /** What memory holds a transaction to, null where it is not asked about it. */
+  /**
+   * Returns the quota by which memory decides a transaction, null where memory is not asked about
+   * it.
+   */
   private @Nullable Quota localShare(Transaction transaction) {
     Quota quota = Plan.limiting(transaction);
     return quota != null && kindFor(transaction, quota) == Kind.LOCAL
@@ -99,7 +102,7 @@ final class FailureRules {
     return quota == null ? null : share(transaction, quota);
   }
 
-  /** What is asked of memory; nothing is spent there where another rule denies the batch. */
+  /** Returns the charges for memory; nothing is spent there where another rule denies the batch. */
   private List<Charge> charges(Plan plan, StoreException failure) {
     if (plan.act() != Act.CHECK && plan.act() != Act.SPEND) {
       throw failure;
@@ -144,7 +147,10 @@ final class FailureRules {
     return plan.asHappened(decisions, this::localShare);
   }
 
-  /** What fits no share is denied, instead of being decided on. */
+  /**
+   * Returns the kind of a transaction's rule; a cost that fits no share is denied instead of
+   * decided.
+   */
   private Kind kindFor(Transaction transaction, Quota quota) {
     Kind kind = ruleOf(transaction).kind();
     return kind == Kind.LOCAL && transaction.cost() > share(transaction, quota).burst()

@@ -9,14 +9,14 @@ import java.util.concurrent.ConcurrentHashMap;
  *
  * A TAT beyond now + τ is a debt: a limit with a larger tolerance worked on the bucket, or a clock
  * stepped back. Left alone it may lock an id out for hours, so a denied spend lowers it to now + τ.
- * But where two limits work on one bucket at the same time (a rolling deployment, an override that one
- * server has and the other has not), each forgiving sets τ_big − τ_small free for the larger limit,
- * which spends it and makes a new debt. Without a bound the two mint tokens for ever.
+ * But where two limits work on one bucket at the same time (a rolling deployment, an override that
+ * only one of two servers has loaded), each forgiving sets τ_big − τ_small free for the larger
+ * limit, which spends it and makes a new debt. Without a bound the two mint tokens for ever.
  *
- * So a process forgives a bucket once within the time τ, counted by the store's clock. In that time the
- * two limits together give out at most what the larger one allows, and τ_big − τ_small more for each
- * process with the smaller limit. Otherwise the debt stands, and the wait in the denial is as long as
- * it really is.
+ * So a process forgives a bucket once within the time τ, counted by the store's clock. In that time
+ * the two limits together give out at most what the larger one allows, and τ_big − τ_small more for
+ * each process with the smaller limit. Otherwise the debt stands, and the wait in the denial is as
+ * long as it really is.
  */
 
 /**

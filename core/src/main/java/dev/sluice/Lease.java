@@ -21,26 +21,27 @@ import org.jspecify.annotations.Nullable;
  *
  * A lease spends k tokens at once, and hands them out later. If a token that was spent at t is
  * handed out at t' > t, then it is as if it had been spent at t', as long as the bucket would not
- * have been full in between: a full bucket lets the tokens that come in go to waste, and one that was
- * robbed of k tokens in advance would have saved them.
+ * have been full in between: a full bucket lets the tokens that come in go to waste, and one that
+ * was robbed of k tokens in advance would have saved them.
  *
- * On the time line a spend takes a stretch, k emission intervals up to the TAT that it leaves behind
- * (see the essay in Reservation), and each token of it one interval. Time takes the oldest first:
+ * On the time line a spend takes a stretch, k emission intervals up to the TAT that it leaves
+ * behind (see the essay in Reservation), and each token of it one interval. Time takes the oldest
+ * first:
  *
  *         now                                  TAT
  *   ───────┼──┬───┬───┬───┬───┬────────────────┼──▶ time
  *          │  │ 0 │ 1 │ 2 │ 3 │ later spends   │
  *
- * While the present has not reached a token's interval, the bucket is short of that token at least, so
- * nothing has gone to waste. From then on the token has come back by itself: whoever handed it out
- * as well would give it out twice. So token j may be handed out until its interval begins. A bucket
- * that is asked for less than its rate lets every token but the first run out, and a lease is no gain;
- * one that is asked for more has its TAT far ahead, and the tokens last.
+ * While the present has not reached a token's interval, the bucket is short of that token at least,
+ * so nothing has gone to waste. From then on the token has been refilled: handing it out as well
+ * would give it out twice. So token j may be handed out until its interval begins. A bucket
+ * that is asked for less than its rate lets every token but the first run out, and a lease gains
+ * nothing; one that is asked for more has its TAT far ahead, and the tokens last.
  *
  * Refunds and resets through this limiter move the stretch, as they move a reservation's.
  *
- * Under another quota an interval has another length, so the tokens of the old one can't be handed out
- * in its stead. They go back to the store, by the rule of a reservation whose limit changed.
+ * Under another quota an interval has another length, so the tokens of the old one can't be handed
+ * out in its stead. They go back to the store, by the rule of a reservation whose limit changed.
  */
 
 /**
@@ -49,10 +50,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Never gives out more than the limit allows. It may deny while others hold tokens: at most
  * {@code tokens} times the number of shares that threads are spread over, which is less than four
- * times the number of processors. What observers see are the spends of {@code tokens} tokens each.
- * Where the limits are replaced, what is held stays good as long as the quota of this id is the
- * same; otherwise it is given back, as far as it has not come back by itself, and new tokens are
- * taken.
+ * times the number of processors. Observers see the spends of {@code tokens} tokens each. Where the
+ * limits are replaced, what is held stays good as long as the quota of this id is the same;
+ * otherwise what has not been refilled is given back, and new tokens are taken.
  *
  * <p>Thread-safe. {@link #trySpend} blocks as a spend does when it takes new tokens; {@link #close}
  * as a refund does.
@@ -104,8 +104,8 @@ public final class Lease implements AutoCloseable {
   }
 
   /**
-   * Gives back what was taken and not handed out, as far as it has not come back by itself. The
-   * lease can be used again afterwards.
+   * Gives back what was taken and not handed out, except what has been refilled since. The lease
+   * can be used again afterwards.
    */
   @Override
   public void close() {
@@ -177,7 +177,7 @@ public final class Lease implements AutoCloseable {
       }
     }
 
-    /** What can't be handed out under the new quota goes back; the rest has come back by itself. */
+    /** Gives back what can't be handed out under the new quota; the rest has been refilled. */
     private void drop(@Nullable Held last, boolean sameQuota, @Nullable Quota quota) {
       held = null;
       if (last == null) {
@@ -211,7 +211,7 @@ public final class Lease implements AutoCloseable {
     }
   }
 
-  /** What one spend took: tokens {@code next} to {@code count}, of which 0 went to who asked. */
+  /** The tokens of one spend: {@code next} to {@code count}, of which 0 went to the caller. */
   private final class Held {
     private final String bucketKey;
     private final Quota quota;

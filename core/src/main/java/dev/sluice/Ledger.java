@@ -95,7 +95,7 @@ final class Ledger {
   }
 
   /**
-   * What was charged for a reservation or a lease.
+   * The charges for a reservation or a lease.
    *
    * @param readings what each charge found
    * @param stretches what each charge has taken and can be given back, null for nothing
@@ -215,7 +215,7 @@ final class Ledger {
     return readings;
   }
 
-  /** What lowers buckets is in flight until it is known how it ended. */
+  /** Sends charges that lower buckets; each is in flight until its outcome is known. */
   private List<Reading> sent(List<Lowering> lowerings) {
     List<Reading> readings;
     try {
@@ -252,7 +252,7 @@ final class Ledger {
     return Cancellation.reaching(charged, done.thenApply(value -> value));
   }
 
-  /** What a refund found, where less was given back than it asked for: it found that much less. */
+  /** Returns each refund's reading; one that gave back less than asked for found that much less. */
   private static List<Reading> asAsked(
       List<Charge> charges, List<Lowering> lowerings, List<Reading> found) {
     List<Reading> readings = new ArrayList<>(found.size());
@@ -412,7 +412,7 @@ final class Ledger {
                     start));
   }
 
-  /** What a spend finds after the debt is forgiven. */
+  /** Returns the reading of a spend after the debt is forgiven. */
   private static List<Reading> afterForgiving(List<Charge> charges, List<Reading> found) {
     Reading before = found.get(0);
     long offsetNanos = charges.get(0).offsetNanos();

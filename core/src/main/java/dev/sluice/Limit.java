@@ -123,7 +123,7 @@ public final class Limit {
     return Limiter.builder(none, BucketStore.inMemory(time)).time(time).build().limit(ALONE, quota);
   }
 
-  /** What a spend comes to. */
+  /** The answer to a spend. */
   private enum Verdict {
     ALLOWED,
     DENIED,
@@ -141,7 +141,8 @@ public final class Limit {
       Spends spends) {}
 
   /**
-   * What spends do to a bucket; those of small costs are kept, so that trySpend makes no object.
+   * The effects of spends on a bucket; those of small costs are kept, so that trySpend makes no
+   * object.
    */
   private static final class Spends {
     private final @Nullable Effect[] ofSmallCosts = new Effect[SMALL_COSTS]; // racy, benign: equal
@@ -217,7 +218,7 @@ public final class Limit {
    *
    * @param utf8Id what is limited, as UTF-8; not kept
    * @return true if it was spent
-   * @throws InvalidIdException if the bytes are no UTF-8, or the id does not match the name's
+   * @throws InvalidIdException if the bytes are not UTF-8, or the id does not match the name's
    *     format
    * @throws StoreException if the store could not decide and no failure rule does
    */
@@ -231,7 +232,7 @@ public final class Limit {
    * @param utf8Id what is limited, as UTF-8; not kept
    * @param cost tokens, 0 to the limit's burst
    * @return true if it was spent
-   * @throws InvalidRequestException if the bytes are no UTF-8, the id does not match the name's
+   * @throws InvalidRequestException if the bytes are not UTF-8, the id does not match the name's
    *     format, or the cost is out of range
    * @throws StoreException if the store could not decide and no failure rule does
    */
@@ -272,8 +273,8 @@ public final class Limit {
   /**
    * Spends one token of each id that has one. The answers are those of {@link
    * #trySpend(CharSequence)} for one id after the other; but the clock is read once for up to 32
-   * ids (and once more for each that is denied), and many buckets are looked up at once. This is no
-   * batch: a denied id does not keep the others from being spent.
+   * ids (and once more for each that is denied), and many buckets are looked up at once. This is
+   * not a batch: a denied id does not keep the others from being spent.
    *
    * @param ids what is limited; one may be there more than once
    * @return whether it was spent, for each id in its place
@@ -362,8 +363,7 @@ public final class Limit {
   }
 
   /**
-   * Gives one token back. What is lacking to a full bucket is the most that is given; no bucket is
-   * made.
+   * Gives one token back. It never fills a bucket beyond full, and makes no bucket.
    *
    * @param id what is limited
    * @return allowed if something was given back, and the state of the bucket
@@ -517,14 +517,14 @@ public final class Limit {
     if (text != null) {
       return text.toString();
     }
-    try { // replacing what is no UTF-8 would let different ids share a bucket
+    try { // replacing what is not UTF-8 would let different ids share a bucket
       return StandardCharsets.UTF_8
           .newDecoder()
           .decode(ByteBuffer.wrap(id.bytes(), 0, id.length()))
           .toString();
     } catch (CharacterCodingException e) {
       throw new InvalidIdException(
-          "invalid id, found bytes that are no UTF-8 (read as \"%s\"), expected UTF-8"
+          "invalid id, found bytes that are not UTF-8 (read as \"%s\"), expected UTF-8"
               .formatted(id));
     }
   }

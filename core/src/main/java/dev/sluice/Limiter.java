@@ -30,7 +30,7 @@ import java.util.function.LongSupplier;
  *
  * <p>Thread-safe. A call blocks as long as the store does: in memory never for long, over a network
  * for a round trip, up to the store's time-out; {@link #async} is the same without blocking. Every
- * verb throws an {@link InvalidRequestException} for a name, id, cost or batch that can not be
+ * verb throws an {@link InvalidRequestException} for a name, id, cost or batch that cannot be
  * decided on, and a {@link StoreException} if the store could not decide and no {@link FailureRule}
  * does in its place.
  */
@@ -220,8 +220,7 @@ public final class Limiter {
   }
 
   /**
-   * Gives one token back. What is lacking to a full bucket is the most that is given; no bucket is
-   * made.
+   * Gives one token back. It never fills a bucket beyond full, and makes no bucket.
    *
    * @param limit the limit's name
    * @param id what is limited
@@ -447,7 +446,7 @@ public final class Limiter {
    * @param tokens how many are taken from the store at a time, at least 1; where the burst is
    *     smaller, that many
    * @return the lease, which holds nothing yet
-   * @throws InvalidRequestException for a name or id that can not be decided on
+   * @throws InvalidRequestException for a name or id that cannot be decided on
    * @throws IllegalArgumentException for fewer tokens than 1
    */
   public Lease lease(String limit, String id, int tokens) {
@@ -473,7 +472,7 @@ public final class Limiter {
    * @param tokens how many are taken from the store at a time, at least 1; where the burst is
    *     smaller, that many
    * @return the lease, which holds nothing yet
-   * @throws InvalidRequestException for a name or id that can not be decided on
+   * @throws InvalidRequestException for a name or id that cannot be decided on
    * @throws IllegalArgumentException for fewer tokens than 1
    */
   public Lease lease(LimitName limit, Quota quota, String id, int tokens) {
@@ -524,7 +523,7 @@ public final class Limiter {
     }
 
     /**
-     * Sets who watches. What it throws is logged once, and reaches no caller.
+     * Sets the observer. An exception of it is logged once, and reaches no caller.
      *
      * @param newObserver counts and times what the limiter does
      * @return this

@@ -5,8 +5,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Watches a limiter, to count and to time.
  *
- * <p>Called on the thread that got the answer, after it is certain: keep it short. What it throws
- * is logged once, and reaches no caller. Implementations are thread-safe.
+ * <p>Called on the thread that got the answer, after it is certain: keep it short. An exception is
+ * logged once, and reaches no caller. Implementations are thread-safe.
  */
 public interface LimiterObserver {
 
@@ -38,7 +38,7 @@ public interface LimiterObserver {
    */
   default void settledEarly(int most) {}
 
-  /** What a limiter is asked to do. */
+  /** The acts of a limiter. */
   enum Act {
     /** Look, change nothing. */
     CHECK,

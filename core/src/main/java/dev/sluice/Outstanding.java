@@ -20,21 +20,21 @@ import org.jspecify.annotations.Nullable;
 /*
  * Refunds that are in flight.
  *
- * A refund moves the stretches that were taken later (see the essay in Reservation). By how much, and
- * when, is known when its answer comes: later than the next cancellation may be, or never. So it
- * counts in full from the moment at which it is sent, before anything is on its way:
+ * A refund moves the stretches that were taken later (see the essay in Reservation). By how much,
+ * and when, is known when its answer comes: later than the next cancellation may be, or never. So
+ * it counts in full from the moment at which it is sent, before anything is on its way:
  *
  *   sent      the later stretches move up by all that it may give back
  *   answered  they move back by what it did not give back
  *   failed    nothing moves: it may have been applied, or may be yet
  *
  * A stretch that is placed while a refund is in flight moves up as well; the answer tells by the
- * store's clock which of the two came first. Within one tick nobody knows: then the refund counts as
- * the later one. Each doubt costs tokens, and none gives any.
+ * store's clock which of the two came first. Within one tick nobody knows: then the refund counts
+ * as the later one. Each doubt costs tokens, and none gives any.
  *
  * The other way round. The refund A of a younger stretch is in flight, and an older stretch S is
- * cancelled. Applied in this order both are right; A's charge does not know of S, so applied behind S
- * it may give back too much. What A says of its end decides by how much S may move it:
+ * cancelled. Applied in this order both are right; A's charge does not know of S, so applied behind
+ * S it may give back too much. The end that A states decides by how much S may move it:
  *
  *        now            S                     A
  *   ──────┼─────────┼───────┼───────────┼───────────┼──▶ time
@@ -43,14 +43,14 @@ import org.jspecify.annotations.Nullable;
  *                                     └ what its charge names as the end
  *
  * A's charge names an end as early as A can do with: it gives back all of A for LATE_NANOS to come,
- * less and less behind that. What lies between this end and the true one is A's slack. As long as S
+ * less and less behind that. The time between this end and the true one is A's slack. As long as S
  * and all others move A by no more than that, A is right whenever it is applied, in any order. So
  * S gives back at most the slack of the younger refunds in flight. That is less than S could by
  * LATE_NANOS worth of refill at most, and only while A is in flight or its fate is unknown.
  * A plain refund counts as older than all stretches, and is held to the same.
  *
- * A reset can't be held to it: what is outstanding gives nothing back after it, but a refund that was
- * sent before it and arrives after it is not seen.
+ * A reset can't be held to it: what is outstanding gives nothing back after it, but a refund that
+ * was sent before it and arrives after it is not seen.
  */
 
 /**
@@ -83,7 +83,7 @@ final class Outstanding {
   private final Runnable onSettledEarly;
 
   /**
-   * What is outstanding: nothing yet.
+   * Creates an empty ledger of outstanding acts.
    *
    * @param time how much time passes here, by any clock
    * @param storeTime the store's present, where it is known here
@@ -159,8 +159,8 @@ final class Outstanding {
   }
 
   /**
-   * Settles a stretch, and says what to charge to give back what is left of it. What comes of it is
-   * to be told to {@link #answered} or {@link #failed}.
+   * Settles a stretch, and says what to charge to give back what is left of it. The caller then
+   * reports the outcome to {@link #answered} or {@link #failed}.
    *
    * @param worthNanos what the tokens are worth today
    * @param offsetNanos the burst offset of today's limit
@@ -175,7 +175,7 @@ final class Outstanding {
 
   /**
    * Before refunds that belong to no stretch, resets, and forgiven debts: says what to charge in
-   * their place. What is outstanding gives nothing back after a reset, nor where a debt was
+   * their place. Outstanding stretches give nothing back after a reset, nor where a debt was
    * forgiven.
    */
   List<Lowering> send(List<Charge> charges) {
@@ -241,7 +241,7 @@ final class Outstanding {
       this.hauntsNanos = hauntsNanos;
     }
 
-    /** What the store is to be asked for. */
+    /** Returns the charge for the store. */
     Charge charge() {
       return charge;
     }
@@ -259,7 +259,10 @@ final class Outstanding {
     GONE
   }
 
-  /** What a reservation took from one bucket, as a stretch of the time line up to an instant. */
+  /**
+   * The tokens that a reservation took from one bucket, as a stretch of the time line up to an
+   * instant.
+   */
   final class Stretch extends TimeLine.Node {
     private final Line line;
     private final long opened; // in the stripe's sequence
@@ -498,7 +501,10 @@ final class Outstanding {
       return new Lowering(charge, stretch, ++sequence, Math.max(leftNanos, 0) + LATE_NANOS);
     }
 
-    /** What can't come back any more is not held against the stretches behind it. */
+    /**
+     * Returns how much of a stretch is left at most; tokens that can't come back any more do not
+     * count against the stretches behind them.
+     */
     private long leftAtMostNanos(Line line, long endNanos) {
       long seenNanos = line.nowNanos + Math.max(time.nanos() - line.nowSeenAt, 0);
       long nowNanos = storeTime.get().orElse(seenNanos); // not after the store's present

@@ -103,13 +103,13 @@ record Plan(Act act, List<Transaction> transactions, List<Charge> charges, long 
     return new Charge(transaction.bucketKey(), effect(act, transaction, quota, maxWaitNanos));
   }
 
-  /** What is done to the bucket of a transaction that is held to a quota. */
+  /** Returns the effect on the bucket of a transaction that is held to a quota. */
   Effect effect(Transaction transaction, Quota quota) {
     return effect(act, transaction, quota, maxWaitNanos);
   }
 
   private static Effect effect(Act act, Transaction transaction, Quota quota, long maxWaitNanos) {
-    // What a check-only transaction never took, it never gets back.
+    // A check-only transaction took nothing, so it gets nothing back.
     boolean takesNothing = act == Act.REFUND && transaction.kind() == Kind.CHECK_ONLY;
     return Effect.of(
         chargeAct(act, transaction),
@@ -243,7 +243,10 @@ record Plan(Act act, List<Transaction> transactions, List<Charge> charges, long 
     return happened;
   }
 
-  /** What an observer is told was done for a part: a denied batch only checks those that pass. */
+  /**
+   * Returns the act that an observer is told for a part: a denied batch only checks those that
+   * pass.
+   */
   Act actOn(Decision part, Decision whole) {
     return act == Act.SPEND && whole.denied() && part.allowed() ? Act.CHECK : act;
   }

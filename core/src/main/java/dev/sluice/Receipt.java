@@ -9,10 +9,10 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a {@link Reservation} took and can still give back, as plain values: for a caller that
- * cancels elsewhere, in another process with the same store and limits.
+ * The tokens that a {@link Reservation} took and can still give back, as plain values: for a caller
+ * that cancels elsewhere, in another process with the same store and limits.
  *
- * <p>Whoever cancels with a receipt knows nothing of what else was given back since, so {@link
+ * <p>A process that cancels with a receipt does not know what else was given back since, so {@link
  * Limiter#cancel(Receipt)} is less exact than {@link Reservation#cancel()}: it gives back what was
  * taken and would not have been refilled by now if nothing else had been given back. It never
  * overfills a bucket. Nothing here prevents that a receipt is used twice; that is the caller's to
@@ -34,7 +34,7 @@ public record Receipt(List<Part> parts) {
   }
 
   /**
-   * What was taken from one bucket.
+   * The tokens taken from one bucket.
    *
    * @param transaction which bucket, at what cost
    * @param intervalNanos the emission interval by which it was taken: what a token is worth,
@@ -63,7 +63,10 @@ public record Receipt(List<Part> parts) {
     }
   }
 
-  /** The refunds, under the limits that hold now. What nothing limits any more gets none. */
+  /**
+   * Returns the refunds, under the limits that hold now. An id that nothing limits any more gets
+   * none.
+   */
   List<Charge> refunds(Function<Transaction, @Nullable Quota> present) {
     List<Charge> refunds = new ArrayList<>(parts.size());
     for (Part part : parts) {

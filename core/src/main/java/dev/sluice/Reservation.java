@@ -17,7 +17,7 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /*
- * What a cancelled reservation gives back.
+ * The refund of a cancelled reservation.
  *
  * The tokens of a bucket come back in the order in which they were spent: on the time line, the
  * spend took the stretch that ends at the TAT which it left behind (`tatAfter`).
@@ -25,18 +25,18 @@ import org.jspecify.annotations.Nullable;
  *        before                 tatAfter        TAT
  *   ───────┼───────────┼───────────┼─────────────┼──────▶ time
  *          │◀ came back│◀ refund ─▶│◀─ later ───▶│
- *          │  by itself│           │   spends
+ *          │  (refill) │           │   spends
  *                     now
  *
  * It is a queue: time takes the oldest tokens first. At `now`, the part of the stretch that lies in
- * the past has come back by itself, and giving it back once more would take it from those who spent
- * later. So the refund is at most tatAfter − now, and at most what was taken.
+ * the past has been refilled already; giving it back again would take it from later spends. So the
+ * refund is at most tatAfter − now, and at most what was taken.
  *
  * Whatever else is given back leaves the queue too, and what stands behind it moves up: where a
  * reservation is cancelled, the stretches that end later move up by its refund; a plain refund
  * counts as the oldest tokens, so that all move up. {@link Outstanding} lowers their `tatAfter`.
- * (Without that, who held many reservations could cancel some early, wait until the bucket was full,
- * and have the others given back once more.)
+ * (Without that, who held many reservations could cancel some early, wait until the bucket was
+ * full, and have the others given back once more.)
  *
  * A refund that is in flight, or whose answer was lost, has moved them or will, at a moment that is
  * not known: {@link Outstanding} says what that costs.
@@ -135,8 +135,9 @@ public final class Reservation implements AutoCloseable {
   }
 
   /**
-   * What can be given back now, for a cancellation in another process. The reservation stays as it
-   * is: whoever cancels with the receipt must not cancel the reservation too.
+   * Returns the receipt of what can be given back now, for a cancellation in another process. The
+   * reservation stays as it is: a caller that cancels with the receipt must not cancel the
+   * reservation too.
    *
    * @return no parts where nothing was taken from the store, or nothing is left of it
    */
@@ -198,7 +199,7 @@ public final class Reservation implements AutoCloseable {
     return ledger.giveBackAsync(settle(which));
   }
 
-  /** Lets the tokens be spent for good, unless they were given back. Blocks never. */
+  /** Settles the reservation: the tokens stay spent, unless they were given back. Never blocks. */
   @Override
   public void close() {
     if (settled.compareAndSet(false, true)) {
@@ -233,7 +234,7 @@ public final class Reservation implements AutoCloseable {
   }
 
   /**
-   * What one transaction took from one bucket.
+   * The tokens that one transaction took from one bucket.
    *
    * @param quota what the bucket was held to
    */
@@ -261,7 +262,7 @@ public final class Reservation implements AutoCloseable {
       return List.copyOf(taken);
     }
 
-    /** What the tokens are worth under the quota that holds now. */
+    /** Returns the worth of the tokens under the quota that holds now. */
     long worthNanos(Quota now) {
       return Math.min(quota.intervalNanos(), now.intervalNanos()) * transaction.cost();
     }

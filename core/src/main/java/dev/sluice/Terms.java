@@ -10,7 +10,7 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What holds for an id: the limit's name, the quota, and where that comes from. Made once for a
+ * The terms of an id: the limit's name, the quota, and where that comes from. Made once for a
  * limit, so that a decision need not carry the parts. Immutable.
  */
 final class Terms {
@@ -71,7 +71,7 @@ final class Terms {
     return origin == Origin.CALLER;
   }
 
-  /** What the id is held to under the limits that hold now, null where nothing limits it. */
+  /** Returns the quota of the id under the limits that hold now, null where nothing limits it. */
   @Nullable Quota quotaIn(Limits now, String canonicalId) {
     return ofCaller() ? quota : now.quotaFor(name, canonicalId);
   }

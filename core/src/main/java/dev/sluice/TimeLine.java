@@ -6,14 +6,15 @@ import org.jspecify.annotations.Nullable;
 /*
  * Many ends on one time line, moved together.
  *
- * The stretches of a bucket lie on its time line in the order of their spends. A refund moves all that
- * lie behind it by the same amount, and there may be a hundred thousand of them. So each node of a
- * balanced tree in that order (a treap) has two sums: `shift`, its own, and `add`, which counts for
- * it and for everything below it. The shift of a node is its own plus every `add` on the way to the
- * root. To move a suffix touches one way to the root; so do inserting, removing and looking.
+ * The stretches of a bucket lie on its time line in the order of their spends. A refund moves all
+ * that lie behind it by the same amount, and there may be a hundred thousand of them. So each node
+ * of a balanced tree in that order (a treap) has two sums: `shift`, its own, and `add`, which
+ * counts for it and for everything below it. The shift of a node is its own plus every `add` on the
+ * way to the root. To move a suffix touches one way to the root; so do inserting, removing and
+ * looking.
  *
  * A node whose refund is in flight also has a slack: by how much it may be moved before that refund
- * would give too much back. What moves the node takes from its slack. `least` is the least slack of
+ * would give too much back. A move of the node takes from its slack. `least` is the least slack of
  * a subtree, its `add` included.
  */
 
@@ -26,7 +27,7 @@ final class TimeLine {
   private @Nullable Node root;
   private int lastPriority = 1;
 
-  /** What stands on the line. */
+  /** An entry on the line. */
   abstract static class Node {
     private @Nullable Node parent;
     private @Nullable Node left;

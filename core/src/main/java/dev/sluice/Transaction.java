@@ -67,8 +67,8 @@ public final class Transaction {
    * that the catalogue of its limits gives another number, and a number that it gives another name.
    *
    * @param limit the limit's name
-   * @param quota how much may pass; there is none of zero tokens, so a caller whose plans have one
-   *     denies by itself
+   * @param quota how much may pass; a quota of zero tokens does not exist, so a caller with such a
+   *     plan denies without asking
    * @param id the id, made canonical
    * @return the transaction
    * @throws InvalidIdException if the id does not match the name's format
@@ -166,7 +166,7 @@ public final class Transaction {
     return terms;
   }
 
-  /** What the id is held to under the limits that hold now, null where nothing limits it. */
+  /** Returns the quota of the id under the limits that hold now, null where nothing limits it. */
   @Nullable Quota quotaIn(Limits now) {
     return terms.quotaIn(now, id);
   }
@@ -181,7 +181,7 @@ public final class Transaction {
   }
 
   /**
-   * What is limited, in canonical form.
+   * Returns the id of what is limited, in canonical form.
    *
    * @return the id
    */
@@ -217,7 +217,7 @@ public final class Transaction {
   }
 
   /**
-   * What is to be done.
+   * Returns the kind of act.
    *
    * @return the kind
    */
@@ -258,7 +258,7 @@ public final class Transaction {
     return "%s %s, cost %s, %s".formatted(kind, SafeText.printable(bucketKey()), cost, quota());
   }
 
-  /** What is done with a bucket. */
+  /** The acts on a bucket. */
   public enum Kind {
     /** Checked, spent, and part of the batch's decision. */
     CHECK_AND_SPEND,

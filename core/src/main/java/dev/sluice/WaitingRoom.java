@@ -20,10 +20,10 @@ import org.jspecify.annotations.Nullable;
 /*
  * Waiting.
  *
- * Who may wait for W spends with a burst offset of τ + W instead of τ. So the store decides in one
- * act whether the tokens will be there within W, and takes them: the TAT goes beyond now + τ, and all
- * who come later, from whatever process, queue behind it. The turn of a caller comes when its stretch
- * of the time line (see the essay in Reservation) lies within τ:
+ * A caller that may wait for W spends with a burst offset of τ + W instead of τ. So the store
+ * decides in one act whether the tokens will be there within W, and takes them: the TAT goes beyond
+ * now + τ, and all who come later, from whatever process, queue behind it. The turn of a caller
+ * comes when its stretch of the time line (see the essay in Reservation) lies within τ:
  *
  *        now              now + τ      A      B      C = TAT
  *   ──────┼──────────────────┼───┬──────┬──────┬──────┬────▶ time
@@ -31,15 +31,17 @@ import org.jspecify.annotations.Nullable;
  *         │◀── τ, the burst offset ────▶│      its turn: the end of its stretch − τ
  *
  * Giving up. B leaves, and its stretch is a hole. What B took can't just go back to the store: D
- * would get the stretch of C, and C and D would pass at the same moment. So those who wait here, and
- * stand directly behind the hole, move up into it; then the hole lies behind them, and the store takes
- * it back if it is the last one still (Charge.Act.WITHDRAW). It is not if another process took tokens
- * behind it, which can't be told to move up. Then the hole stays: it closes if somebody from here
- * comes to stand behind it, and passes unused otherwise. That costs tokens, and gives none.
+ * would get the stretch of C, and C and D would pass at the same moment. So those who wait here,
+ * and stand directly behind the hole, move up into it; then the hole lies behind them, and the
+ * store takes it back if it is the last one still (Charge.Act.WITHDRAW). It is not if another
+ * process took tokens behind it, which can't be told to move up. Then the hole stays: it closes if
+ * somebody from here comes to stand behind it, and passes unused otherwise. That costs tokens, and
+ * gives none.
  *
- * Order. Stretches of a bucket don't overlap, so turns come in the order of the spends, however many
- * processes there are. Here, the line of a bucket has one alarm, that of its first place; a caller
- * with several buckets stands in several lines, and its turn comes when it was first in each.
+ * Order. Stretches of a bucket don't overlap, so turns come in the order of the spends, however
+ * many processes there are. Here, the line of a bucket has one alarm, that of its first place; a
+ * caller with several buckets stands in several lines, and its turn comes when it was first in
+ * each.
  *
  * Clocks. A store in this process names the instant. Of any other, the wait is counted from the
  * arrival of its answer: never too early, and late by no more than the way back took.
@@ -311,7 +313,7 @@ final class WaitingRoom {
         Place before = hole.before;
         if (!followed) {
           remove(line(hole), hole, moved);
-        } else if (hole.isFollowed()) { // by somebody who came meanwhile
+        } else if (hole.isFollowed()) { // by a caller that came in between
           close(hole, moved);
         } else {
           hole.state = State.HOLE;

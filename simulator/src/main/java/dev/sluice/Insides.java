@@ -21,7 +21,7 @@ public final class Insides {
    * Returns how many spends, refunds and resets are in flight, as far as the limiter knows.
    *
    * @param limiter the limiter
-   * @return those of which it has not heard the end
+   * @return those that have not completed for it
    */
   public static int inFlight(Limiter limiter) {
     return limiter.outstanding().inFlight();

@@ -49,7 +49,7 @@ public final class AcmeLimits {
   /**
    * The limits on a list of suffixes that can be replaced at run time.
    *
-   * @param suffixes asked anew for every id, so that a newer list holds from its next answer on;
+   * @param suffixes asked again for every id, so that a newer list holds from its next answer on;
    *     thread-safe, for example the {@code get} of an {@code AtomicReference}
    * @return the limits
    */
@@ -77,8 +77,8 @@ public final class AcmeLimits {
   }
 
   /**
-   * What covers some identifiers: the registered name (eTLD+1) of each DNS name, the /32 or /64 of
-   * each address.
+   * Returns the names and ranges that cover some identifiers: the registered name (eTLD+1) of each
+   * DNS name, the /32 or /64 of each address.
    *
    * @param identifiers in any order; a wildcard counts as the name below it
    * @return each once, sorted

@@ -20,7 +20,7 @@ import java.util.TreeSet;
 import java.util.stream.Stream;
 
 /**
- * What an ACME front end asks a {@link dev.sluice.Limiter}: for each of its requests, the
+ * Builds what an ACME front end asks a {@link dev.sluice.Limiter}: for each of its requests, the
  * transactions to spend, in one batch.
  *
  * <p>As in Boulder, a limit without a default is disabled, and gives a transaction that only

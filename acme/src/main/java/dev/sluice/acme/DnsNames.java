@@ -8,7 +8,7 @@ import dev.sluice.text.SafeText;
 import java.util.Locale;
 
 /**
- * What a DNS name looks like: labels of letters, digits and hyphens, joined with dots. Pure and
+ * The syntax of a DNS name: labels of letters, digits and hyphens, joined with dots. Pure and
  * thread-safe; takes time linear in the text.
  */
 final class DnsNames {
@@ -25,7 +25,7 @@ final class DnsNames {
 
   private DnsNames() {}
 
-  /** The name in lower case; refuses what is no name of at least two labels. */
+  /** Returns the name in lower case; rejects a name with fewer than two labels. */
   static String canonical(String text, String what, Strictness strictness) {
     if (text.length() > LONGEST_NAME) {
       throw invalid(what, text, "has %s characters, expected at most 253".formatted(text.length()));
@@ -96,7 +96,7 @@ final class DnsNames {
   private static void requireInternational(String label, String text, String what) {
     if (!label.startsWith("xn--")) {
       throw invalid(
-          what, text, "has a label with \"--\" in third place that is no punycode (xn--)");
+          what, text, "has a label with \"--\" in third place that is not punycode (xn--)");
     }
     IDNA.Info info = new IDNA.Info();
     var unused = UTS46.labelToUnicode(label, new StringBuilder(), info);
@@ -104,7 +104,7 @@ final class DnsNames {
       throw invalid(
           what,
           text,
-          "has the label %s, which is no punycode of normalized (NFC) text"
+          "has the label %s, which is not punycode of normalized (NFC) text"
               .formatted(SafeText.quote(label)));
     }
   }

@@ -7,7 +7,10 @@ import dev.sluice.limit.IpAddress;
 import dev.sluice.limit.Strictness;
 import dev.sluice.text.SafeText;
 
-/** What covers an identifier: a domain, or the /32 or /64 of an IP address in CIDR form. */
+/**
+ * The format of what covers an identifier: a domain, or the /32 or /64 of an IP address in CIDR
+ * form.
+ */
 record DomainOrCidrFormat(DomainFormat domain) implements IdFormat {
 
   private static final String IPV4_MASK = "/32";

@@ -10,7 +10,7 @@ import java.util.regex.Pattern;
 
 /**
  * A set of identifiers, comma-separated in any order; canonical as its hash. A hash is taken as it
- * is: it has no dot, so it is no name.
+ * is: it has no dot, so it cannot be a name.
  */
 record FqdnSetFormat(Supplier<PublicSuffixes> suffixes) implements IdFormat {
 

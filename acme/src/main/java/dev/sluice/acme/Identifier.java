@@ -11,8 +11,8 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a certificate is asked for: a DNS name, perhaps with a wildcard ({@code *.example.com}), or
- * an IP address. In order: names before addresses, each by its text.
+ * The subject of a certificate request: a DNS name, perhaps with a wildcard ({@code
+ * *.example.com}), or an IP address. In order: names before addresses, each by its text.
  *
  * <p>Immutable and thread-safe. Parsing looks nothing up, and asks no list of suffixes; that is up
  * to the ids of limits.
@@ -102,8 +102,8 @@ public final class Identifier implements Comparable<Identifier> {
   }
 
   /**
-   * What has to be proven to get a certificate for this: the authorization for a wildcard is for
-   * the name without it (RFC 8555, section 7.1.4).
+   * Returns the name that must be proven to get a certificate for this: the authorization for a
+   * wildcard is for the name without it (RFC 8555, section 7.1.4).
    *
    * @return this without its wildcard
    */
@@ -141,7 +141,7 @@ public final class Identifier implements Comparable<Identifier> {
     return value;
   }
 
-  /** What an identifier names. The order matters: it is that of a set's hash. */
+  /** The kind of thing that an identifier names. The order matters: it is that of a set's hash. */
   public enum Type {
     /** A DNS name. */
     DNS,

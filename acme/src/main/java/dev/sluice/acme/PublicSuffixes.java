@@ -64,16 +64,16 @@ public final class PublicSuffixes {
    *
    * @param file the list
    * @return the list
-   * @throws IOException if the file can not be read
-   * @throws IllegalArgumentException if it is no whole list with a date, so that a page of some
-   *     proxy, or half a download, never replaces a good one
+   * @throws IOException if the file cannot be read
+   * @throws IllegalArgumentException if it is not a complete list with a date, so that a proxy's
+   *     error page or half a download never replaces a good one
    */
   public static PublicSuffixes load(Path file) throws IOException {
     try {
       return parse(Files.readString(file), file.toString());
     } catch (CharacterCodingException e) {
       throw new IllegalArgumentException(
-          file + ": found bytes that are no UTF-8, expected a list from publicsuffix.org");
+          file + ": found bytes that are not UTF-8, expected a list from publicsuffix.org");
     }
   }
 
@@ -122,7 +122,7 @@ public final class PublicSuffixes {
    *
    * @param name a DNS name; a leading {@code *.} is left out
    * @return the registered name, in lower case; a name that is a suffix itself stays as it is
-   * @throws InvalidIdException if it is no DNS name; one label is enough
+   * @throws InvalidIdException if it is not a DNS name; one label is enough
    */
   public String registeredName(String name) {
     String plain = name.startsWith("*.") ? name.substring(2) : name;

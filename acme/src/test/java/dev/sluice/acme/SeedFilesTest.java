@@ -18,7 +18,7 @@ import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The files that the seed system's documents print, and one with all nine names. */
+/** The files that Boulder's documents print, and one with all nine names. */
 class SeedFilesTest {
 
   private static final String NINE =

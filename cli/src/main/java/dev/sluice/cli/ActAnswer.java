@@ -13,7 +13,7 @@ import java.io.UncheckedIOException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What an act came to: the JSON of the HTTP API, whether it comes from a server or was decided
+ * The outcome of an act: the JSON of the HTTP API, whether it comes from a server or was decided
  * here, and the parts that people read. Immutable.
  *
  * @param json the answer on one line

@@ -35,7 +35,7 @@ final class ActCommand implements Callable<Integer> {
   @Parameters(
       index = "1",
       paramLabel = "ID",
-      description = "What is limited, such as an address; behind -- if it begins with a hyphen.")
+      description = "The id to limit, such as an address; behind -- if it begins with a hyphen.")
   private String id = "";
 
   @Option(
@@ -62,7 +62,8 @@ final class ActCommand implements Callable<Integer> {
 
   @Option(
       names = "--json",
-      description = "Print JSON, as the HTTP API answers; usual where the output is no terminal.")
+      description =
+          "Print JSON, as the HTTP API answers; the default when the output is not a terminal.")
   private boolean json;
 
   private ActCommand(Act act, Console console) {

@@ -1,6 +1,6 @@
 package dev.sluice.cli;
 
-/** What the exit codes mean; the same for every command. */
+/** The exit codes, the same for every command. */
 final class Exit {
 
   static final int DONE = 0;

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Set;
 import picocli.CommandLine.Option;
 
-/** What holds while the store can't decide: for all limits, and for single ones. */
+/** The rules while the store can't decide: for all limits, and for single ones. */
 final class FailureRuleOptions {
 
   private static final String LOCAL = "local:";
@@ -18,7 +18,7 @@ final class FailureRuleOptions {
       names = "--on-failure",
       paramLabel = "[LIMIT=]RULE",
       description = {
-        "What a check or spend comes to when the store can't decide: fail (an error, what holds"
+        "The outcome of a check or spend when the store can't decide: fail (an error, what holds"
             + " without this), allow, deny, or local:N (decided in memory, by a share of 1/N, for N"
             + " processes).",
         "With LIMIT= for that limit only; may be repeated."

@@ -31,7 +31,7 @@ final class KeyCommand implements Callable<Integer> {
   @Parameters(
       index = "1",
       paramLabel = "ID",
-      description = "What is limited, as a request or an override file writes it.")
+      description = "The id, as a request or an override file writes it.")
   private String id = "";
 
   @Option(

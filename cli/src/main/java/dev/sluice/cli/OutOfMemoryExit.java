@@ -10,12 +10,12 @@ import java.util.concurrent.TimeUnit;
 
 /*
  * Libraries catch an OutOfMemoryError and go on: an event loop logs it, a future keeps it. So no
- * single handler sees them all. A canary does: a thread that allocates a little, over and over. When
- * it cannot, the heap is exhausted, even if a library has caught every error before.
+ * single handler sees them all. A canary does: a thread that allocates a little, over and over.
+ * When it cannot, the heap is exhausted, even if a library has caught every error before.
  *
- * The JVM's own -XX:+ExitOnOutOfMemoryError is no help. It ends the process with code 3, without a
- * word on standard error, and also where the memory store could not grow and has already refused the
- * one request for it.
+ * The JVM's own -XX:+ExitOnOutOfMemoryError does not help. It ends the process with code 3, without
+ * a word on standard error, and also where the memory store could not grow and has already refused
+ * the one request for it.
  */
 
 /**

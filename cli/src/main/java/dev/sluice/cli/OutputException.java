@@ -3,7 +3,9 @@ package dev.sluice.cli;
 import java.io.IOException;
 import java.util.Locale;
 
-/** Standard output takes no more: the reader is gone, which is no mistake, or the disk is full. */
+/**
+ * Standard output takes no more: the reader is gone, which is not an error, or the disk is full.
+ */
 final class OutputException extends RuntimeException {
 
   private static final long serialVersionUID = 1;

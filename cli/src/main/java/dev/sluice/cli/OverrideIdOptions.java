@@ -16,7 +16,7 @@ final class OverrideIdOptions {
   @Parameters(
       index = "1",
       paramLabel = "ID",
-      description = "What has a quota of its own, as an override file writes it.")
+      description = "The id with a quota of its own, as an override file writes it.")
   private String id = "";
 
   @Option(

@@ -6,8 +6,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
 /**
- * One line on a terminal that says how far a long run is, and is gone when it has ended. Quiet
- * where standard error is no terminal, and in runs that are over at once. For one thread.
+ * One line on a terminal that says how far a long run is, and is gone when it has ended. Prints
+ * nothing if standard error is not a terminal, or if the run ends at once. For one thread.
  */
 final class ProgressLine {
 
@@ -34,7 +34,7 @@ final class ProgressLine {
     this.drawnNanos = ticker.getAsLong() + PATIENCE_NANOS - BETWEEN_NANOS;
   }
 
-  /** Says how far it is, 0 to 1, unless it was said just now. */
+  /** Prints the progress, 0 to 1, unless it was printed a moment ago. */
   void at(String what, double share) {
     long now = ticker.getAsLong();
     if (!watched || now - drawnNanos < BETWEEN_NANOS) {

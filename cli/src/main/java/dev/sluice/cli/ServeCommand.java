@@ -89,7 +89,7 @@ final class ServeCommand implements Callable<Integer> {
       paramLabel = "POLICY",
       defaultValue = "refuse",
       description =
-          "What happens where --for, --on-failure or a request names a limit that has neither a"
+          "The outcome where --for, --on-failure or a request names a limit that has neither a"
               + " default nor an override: refuse (the start, the reload, the request), warn, or"
               + " allow (${DEFAULT-VALUE}).")
   private String missingDefault = "refuse";
@@ -136,7 +136,7 @@ final class ServeCommand implements Callable<Integer> {
       paramLabel = "POLICY",
       defaultValue = "allow",
       description =
-          "What becomes of a limit that Envoy sends with a descriptor: allow (it takes the place of"
+          "How to treat a limit that Envoy sends with a descriptor: allow (it takes the place of"
               + " ours) or ignore (${DEFAULT-VALUE}).")
   private String rlsOverrides = "allow";
 

@@ -71,7 +71,7 @@ final class SimulateCommand implements Callable<Integer> {
   @Option(
       names = "--traffic",
       paramLabel = "KIND[:KEY=VALUE,...]",
-      description = "Who asks; rogue if not given.",
+      description = "The kind of traffic; rogue if not given.",
       completionCandidates = Kinds.class)
   private List<String> traffic = List.of();
 

@@ -61,7 +61,7 @@ public final class Quota {
   }
 
   /**
-   * All that is wrong with a quota that somebody wrote, for those who report it with a place.
+   * Returns every violation of a quota, for callers that report positions.
    *
    * @param burst as for {@link #of}
    * @param count as for {@link #of}

@@ -31,7 +31,7 @@ public interface IdFormat {
    * @return the canonical text, {@code text} itself where it is canonical. Its canonical text is
    *     itself; only a format that spells the ids of overrides differently from those of
    *     transactions answers with the latter
-   * @throws InvalidIdException if the text is no id of this format, saying what was expected
+   * @throws InvalidIdException if the text does not match this format, saying what was expected
    */
   String canonical(String text, Strictness strictness);
 

@@ -3,7 +3,7 @@ package dev.sluice.limit;
 import dev.sluice.text.SafeText;
 
 /**
- * What id formats share: the bound on an id's length, and the refusal of an id that is not
+ * Rules that id formats share: the bound on an id's length, and the refusal of an id that is not
  * canonical. For authors of an {@link IdFormat}.
  *
  * <p>Pure and thread-safe.

@@ -38,7 +38,7 @@ public class InvalidRequestException extends IllegalArgumentException {
     ID,
     /** The cost. */
     COST,
-    /** What is to be done. */
+    /** The act that was asked for. */
     KIND,
     /** The list of a batch. */
     TRANSACTIONS,

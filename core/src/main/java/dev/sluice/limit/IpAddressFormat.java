@@ -29,7 +29,7 @@ final class IpAddressFormat implements IdFormat {
     return canonical;
   }
 
-  /** Tells of IPv4 only: four numbers up to 255 without leading zeros. */
+  /** Recognizes IPv4 only: four numbers up to 255 without leading zeros. */
   @Override
   public boolean isCanonical(byte[] ascii, int length) {
     int dots = 0;

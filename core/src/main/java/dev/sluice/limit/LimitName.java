@@ -13,8 +13,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is limited: a name for people, a number for bucket keys, the form of its ids, and what a
- * denied client is told.
+ * The name of a limit and all that belongs to it: a name for people, a number for bucket keys, the
+ * form of its ids, and what a denied client is told.
  *
  * <p>Immutable and thread-safe. Two names are equal if number and name are.
  */
@@ -111,7 +111,7 @@ public final class LimitName {
   }
 
   /**
-   * What a denied client is told, with its placeholders as they were declared.
+   * Returns the message for a denied client, with its placeholders as they were declared.
    *
    * @return the text; {@link #denial} fills it in
    */
@@ -213,7 +213,7 @@ public final class LimitName {
   }
 
   /**
-   * What a denied client is told, without the time to come back.
+   * Returns the message for a denied client, without the time to come back.
    *
    * @param quota the limit that denied
    * @param canonicalId the id that was denied
@@ -391,7 +391,7 @@ public final class LimitName {
     /**
      * Allows callers to wait for tokens, and says how long at most; nobody may wait if not called.
      *
-     * <p>Whoever waits has taken tokens that are still to come, so its bucket holds less than
+     * <p>A caller that waits has taken tokens that are still to come, so its bucket holds less than
      * nothing. Every process that shares the buckets must know how much less is right: give them
      * all the same value, also those that never wait.
      *

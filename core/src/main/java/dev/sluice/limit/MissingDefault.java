@@ -1,6 +1,6 @@
 package dev.sluice.limit;
 
-/** What happens where a limit is named that is not {@linkplain Limits#isConfigured configured}. */
+/** The outcome where a limit is named that is not {@linkplain Limits#isConfigured configured}. */
 public enum MissingDefault {
 
   /** The start fails, and limits that would cause it are not taken over. */

@@ -23,7 +23,7 @@ public record Requirement(String limit, String by, MissingDefault onMissing) {
   }
 
   /**
-   * What is wrong, and what to do about it, where limits do not satisfy this requirement.
+   * Returns the error, and what to do about it, where limits do not satisfy this requirement.
    *
    * @return one line
    */

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** What asks for limits, and how often it said so. Thread-safe. */
+/** The callers that ask for limits, and how often each said so. Thread-safe. */
 final class Requirements {
 
   private static final Logger LOG = System.getLogger(CurrentLimits.class.getName());

@@ -6,7 +6,7 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 import java.util.Locale;
 
-/** Any text, taken as it is. What could be written in two ways as bytes is refused. */
+/** Any text, taken as it is. Text that could be written in two ways as bytes is rejected. */
 final class StringFormat implements IdFormat {
 
   static final StringFormat INSTANCE = new StringFormat();
@@ -73,8 +73,9 @@ final class StringFormat implements IdFormat {
   }
 
   /**
-   * The high bit of each byte that is no control character. Each is below 0x80, so that no sum goes
-   * over to the next: 0x60 more sets the bit from 0x20 on, 1 more sets it for 0x7f alone.
+   * Returns a word with the high bit set for each byte that is not a control character. Each is
+   * below 0x80, so that no sum goes over to the next: 0x60 more sets the bit from 0x20 on, 1 more
+   * sets it for 0x7f alone.
    */
   private static long printable(long word) {
     return (word + 0x60 * EACH) & ~(word + EACH) & HIGH_BITS;

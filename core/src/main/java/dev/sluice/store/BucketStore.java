@@ -122,9 +122,9 @@ public interface BucketStore extends AutoCloseable {
   }
 
   /**
-   * Whether the store can decide just now. May block for a round trip.
+   * Checks that the store is reachable. May block for a round trip.
    *
-   * @throws StoreException if it can not, saying why
+   * @throws StoreException if it is not, saying why
    */
   default void ping() {}
 
@@ -185,7 +185,8 @@ public interface BucketStore extends AutoCloseable {
    *
    * @param time the clock
    * @param maxBuckets the most live buckets (those that are not full) that it keeps, 1 to
-   *     200,000,000; a charge that would make one more is refused with a {@link StoreException}
+   *     200,000,000; a charge that would need another bucket is refused with a {@link
+   *     StoreException}
    * @return a new, empty store
    */
   static BucketStore inMemory(TimeSource time, long maxBuckets) {

@@ -15,15 +15,15 @@ import org.jspecify.annotations.Nullable;
 /*
  * When the clock is read.
  *
- * Before the look at the TAT: then there is nothing between that look and the lock, and whoever
- * shares a hot bucket seldom gets in between; nor does the clock's fence wait for the line.
+ * Before the look at the TAT: then nothing happens between that look and the lock, other threads on
+ * a hot bucket seldom get in between, and the clock's fence does not wait for the line.
  *
- * So a TAT may be younger than the reading: somebody charged the bucket meanwhile. A spend that fits
- * by the older reading fits at every later moment, and leaves the same TAT as right after that
- * charge, which lies within the call: the decision is right at that moment. What does not fit might,
- * by now; a TAT beyond now + tau would be mended; and a refund with an end gives back the less the
- * later it is. There the clock is read again, after the TAT. A denial is never older than the TAT
- * that it goes by.
+ * So a TAT may be newer than the reading: another thread charged the bucket in between. A spend
+ * that fits by the older reading fits at every later moment, and leaves the same TAT as right after
+ * that charge, which lies within the call: the decision is right at that moment. A spend that does
+ * not fit might, by now; a TAT beyond now + tau would be mended; and a refund with an end gives
+ * back the less the later it is. There the clock is read again, after the TAT. A denial is never
+ * older than the TAT that it goes by.
  */
 
 /**
@@ -231,8 +231,8 @@ final class BucketTable {
 
   /**
    * Spends from a bucket that has a slot, if that fits and nobody else works on it: nearly all that
-   * a table in use is asked for. What it needs to know is in the slot; it asks neither the segment
-   * nor its version. All else, and each denial, is {@link #chargeAny}'s, by {@link Effect}.
+   * a table in use is asked for. All that it needs is in the slot; it asks neither the segment nor
+   * its version. All else, and each denial, is {@link #chargeAny}'s, by {@link Effect}.
    *
    * @return the TAT before, {@link Lines#LOCKED} if nothing was done
    */
@@ -394,7 +394,7 @@ final class BucketTable {
     return true;
   }
 
-  /** What a batch or a decision tells of each TAT that it has written. */
+  /** Called for each TAT that a batch or a decision has written. */
   void wrote(Segment segment, long nowNanos, long tatNanos, long afterNanos) {
     if (afterNanos == tatNanos) {
       return;
@@ -433,7 +433,7 @@ final class BucketTable {
    * Sees to room: empties slots of buckets that have filled up, unless another caller just did. The
    * caller holds no lock.
    *
-   * <p>One at a time: a caller that looks at a first death that is being found anew would refuse
+   * <p>One at a time: a caller that sees a first death while it is being recomputed would refuse
    * though there is room.
    *
    * @param slots how many the caller is short of, all in all

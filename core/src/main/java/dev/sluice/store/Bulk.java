@@ -2,7 +2,7 @@ package dev.sluice.store;
 
 /**
  * Many buckets of one limit that are decided on independently, with few readings of the clock: the
- * store may look all of them up at once. Not a batch: each is spent or denied for itself.
+ * store may look all of them up at once. Not a batch: each is spent or denied separately.
  *
  * <p>For one thread, once: first all ids, then the decisions.
  */

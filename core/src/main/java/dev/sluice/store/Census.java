@@ -59,7 +59,7 @@ final class Census {
     return known >>> RESERVED_SHIFT == 0 ? Room.NONE : Room.UNSETTLED;
   }
 
-  /** Counts one more, or refuses because that would be over the bound. */
+  /** Counts another bucket, or refuses because that would exceed the bound. */
   boolean tryAdd() {
     return tryAdd(1, 1);
   }

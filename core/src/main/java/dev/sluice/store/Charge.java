@@ -29,7 +29,7 @@ public record Charge(String key, Effect effect) {
   }
 
   /**
-   * What is to be done.
+   * Returns the act.
    *
    * @return the effect's act
    */
@@ -87,7 +87,7 @@ public record Charge(String key, Effect effect) {
     return effect.tatAfterNanos(nowNanos, tatNanos, batchPasses);
   }
 
-  /** What a charge does. */
+  /** The acts of a charge. */
   public enum Act {
     /** Looks whether the increment fits; denies its batch if not, and never writes. */
     CHECK(true, false),

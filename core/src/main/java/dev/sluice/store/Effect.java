@@ -4,7 +4,7 @@ import dev.sluice.gcra.Gcra;
 import dev.sluice.store.Charge.Act;
 
 /**
- * What a charge does to a bucket, whichever it is: whether it fits, and what it leaves behind.
+ * The effect of a charge on any bucket: whether it fits, and what it leaves behind.
  *
  * <p>Immutable and thread-safe; no method allocates. The methods are the whole law of a store, so
  * that every store on the JVM shares them and every other one (a script in a server) has one text

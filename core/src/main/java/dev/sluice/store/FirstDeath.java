@@ -6,8 +6,8 @@ import java.util.concurrent.atomic.AtomicLong;
  * An instant before which none of some buckets fills up, so that a full table can refuse without
  * looking at each. It may be too early, which costs a look, never too late.
  *
- * <p>Whoever goes through the buckets to find a later instant {@linkplain #startOver starts over},
- * and then tells what is found: what others tell meanwhile is kept.
+ * <p>A thread that goes through the buckets to find a later instant {@linkplain #startOver starts
+ * over}, and then tells what is found: what other threads report during that time is kept.
  *
  * <p>Thread-safe and lock-free.
  */

@@ -5,9 +5,9 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A hot id comes many times in a row: a client that floods a door, a limit for all together. To copy
- * and hash a text takes about a third of the time of a decision on it; so a text that equals the one
- * before is recognised, and its bytes and its hash are still there.
+ * A hot id comes many times in a row: a client that floods a door, a limit for all together. To
+ * copy and hash a text takes about a third of the time of a decision on it; so a text that equals
+ * the one before is recognised, and its bytes and its hash are still there.
  *
  * The text is kept, and the hash remembered, only after the same hash came twice running. Else each
  * call would write a reference into an old object, for which collectors have a price of their own.
@@ -93,7 +93,7 @@ public final class IdBytes {
     return ascii;
   }
 
-  /** What was copied char by char: kept where all of it is ASCII. */
+  /** Keeps the text that was copied char by char, if all of it is ASCII. */
   private boolean set(CharSequence text, int to, int seen) {
     if (seen < 0x80) {
       length = to;
@@ -130,7 +130,7 @@ public final class IdBytes {
     System.arraycopy(utf8, 0, target, 0, utf8.length);
     length = utf8.length;
     int seen = 0;
-    for (int i = 0; i < length; i++) { // of the copy: the caller's may change meanwhile
+    for (int i = 0; i < length; i++) { // of the copy: the caller may change its own
       seen |= target[i];
     }
     return seen >= 0;

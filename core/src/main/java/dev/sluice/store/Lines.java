@@ -6,12 +6,13 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /*
- * Slots in lines of four, as large as a cache line. A slot is two longs, a tag (64 bits of the key's
- * hash, 0 for an empty slot) and a TAT; a slot whose TAT has passed is free, whatever its tag.
+ * Slots in lines of four, as large as a cache line. A slot is two longs, a tag (64 bits of the
+ * key's hash, 0 for an empty slot) and a TAT; a slot whose TAT has passed is free, whatever its
+ * tag.
  *
  * A key may live in two lines. The first one follows from 16 bits of its place (the hash's other
- * half), the second one from the first and the tag, in a way that leads back: whoever wants to move
- * a bucket to its other line needs only what stands in the slot. A new key goes to its first line,
+ * half), the second one from the first and the tag, in a reversible way: moving a bucket to its
+ * other line needs only what is in the slot. A new key goes to its first line,
  * then to its second; if both are full, one of the eight buckets there is moved to its own other
  * line, at most two moves deep. In simulations this fails first at a load of 0.90 to 0.95 (without
  * moves at 0.27 to 0.54, with one at 0.71 to 0.85); then the lines are rebuilt at a load of 0.78.
@@ -22,8 +23,8 @@ import org.jspecify.annotations.Nullable;
  */
 
 /**
- * The slots of one segment. What takes a lock, and which, is said in {@link Segment}; the static
- * methods on the bare array are the hot path's.
+ * The slots of one segment. {@link Segment} says which methods take which lock; the static methods
+ * on the bare array are the hot path's.
  */
 final class Lines {
 
@@ -147,13 +148,13 @@ final class Lines {
     return still;
   }
 
-  /** Locks a slot if it still has this TAT. Whoever succeeds looks at the tag again. */
+  /** Locks a slot if it still has this TAT. A thread that succeeds looks at the tag again. */
   static boolean lock(long[] slots, int at, long tatNanos) {
     return AT.compareAndSet(slots, at + 1, tatNanos, LOCKED);
   }
 
   /**
-   * Locks a slot whose tag can not change, unless another thread keeps it. It does not wait: the
+   * Locks a slot whose tag cannot change, unless another thread keeps it. It does not wait: the
    * caller holds the segment's lock. It looks a few times, as a slot is mostly free in a moment.
    *
    * @return the TAT, {@link #LOCKED} if the slot was not locked
@@ -191,7 +192,10 @@ final class Lines {
     return tagged;
   }
 
-  /** Whether the last {@link #claim} would have found a slot if the bound allowed one more. */
+  /**
+   * Returns whether the last {@link #claim} would have found a slot if the bound allowed another
+   * bucket.
+   */
   boolean refused() {
     return refused;
   }

@@ -10,15 +10,15 @@ import java.util.OptionalLong;
 /**
  * Buckets in this process's memory: a table of TATs without keys, 18 bytes a slot.
  *
- * <p>A bucket that exists is locked by itself, for a few instructions; for one that does not, a
- * thousandth of the table is. No thread in the background. ({@code Segment} says why it is right,
- * {@code Lines} how it is laid out.)
+ * <p>An existing bucket is locked alone, for a few instructions; to add one, a thousandth of the
+ * table is locked. No thread in the background. ({@code Segment} says why it is right, {@code
+ * Lines} how it is laid out.)
  *
  * <p>Thread-safe. Deciding never blocks for long; {@link #save} writes a file.
  */
 public final class MemoryStore implements BucketStore {
 
-  /** What one live bucket takes at most, in bytes, in a table that is not small. */
+  /** The most bytes that one live bucket takes in a table that is not small. */
   private static final int BYTES_A_BUCKET = 24;
 
   private static final int SHARE_OF_HEAP = 4;
@@ -76,8 +76,8 @@ public final class MemoryStore implements BucketStore {
 
   /**
    * Writes all live buckets to a file, which replaces the one of this name as a whole: there is
-   * always a complete snapshot or none. Deciding goes on meanwhile; each bucket is as it was at
-   * some moment of the call.
+   * always a complete snapshot or none. Deciding goes on during the call; each bucket is as it was
+   * at some moment of it.
    *
    * <p>The file holds no ids, but a secret with which they could be tested: it is readable by its
    * owner alone.
@@ -141,8 +141,8 @@ public final class MemoryStore implements BucketStore {
 
     /**
      * Sets the most live buckets (those that are not full) that are kept; a quarter of the largest
-     * heap, at 24 bytes a bucket, if not called. A charge that would make one more is refused with
-     * a {@link StoreException}; a live bucket is never forgotten to make room.
+     * heap, at 24 bytes a bucket, if not called. A charge that would need another bucket is refused
+     * with a {@link StoreException}; a live bucket is never forgotten to make room.
      *
      * @param newMaxBuckets 1 to 200,000,000
      * @return this

@@ -1,7 +1,8 @@
 package dev.sluice.store;
 
 /**
- * What a store found when it decided on a charge; everything else follows from it by {@code Gcra}.
+ * The state that a store found when it decided on a charge; everything else follows from it by
+ * {@code Gcra}.
  *
  * @param nowNanos the store's present at that moment, nanoseconds since the Unix epoch
  * @param tatNanos the TAT that was kept <em>before</em> the act, unsigned; 0 where there was no

@@ -6,35 +6,35 @@ import java.lang.invoke.VarHandle;
 import org.jspecify.annotations.Nullable;
 
 /*
- * Who may do what, and why that is enough.
+ * The locking protocol, and why it is enough.
  *
  * There are two locks. A slot is locked by swapping its TAT for LOCKED: that is the right to write
  * its TAT. The segment is locked by making its version odd: that is the right to change which slot
  * belongs to which key, together with the lock of each slot concerned. So
  *
- *   - who holds a slot's lock and finds the key's tag in it has the one slot of this key: tags don't
- *     change under that lock, and a key has one slot. (The tag must be looked at after locking: the
- *     TAT that was swapped may by chance be the same as that of a new tenant.)
- *   - who holds the segment's lock and does not find a key knows that it has no slot: slots are given
- *     only under that lock.
+ *   - who holds a slot's lock and finds the key's tag in it has the one slot of this key: tags
+ *     don't change under that lock, and a key has one slot. (The tag must be looked at after
+ *     locking: the TAT that was swapped may by chance be the same as that of a new tenant.)
+ *   - who holds the segment's lock and does not find a key knows that it has no slot: slots are
+ *     given only under that lock.
  *   - who holds none, and reads version, tag, TAT and version again, and finds the version even and
- *     unchanged, has read the TAT of this key: meanwhile no slot changed hands. So a denial, a check
- *     and the answer for an absent bucket write nothing.
+ *     unchanged, has read the TAT of this key: no slot changed hands in between. So a denial, a
+ *     check and the answer for an absent bucket write nothing.
  *
  * A bucket that has filled up needs nobody to remove it: its slot is free by the passing of time. A
- * key that comes back to its old slot and a key that is given this slot both lock it first; the loser
- * looks again.
+ * key that comes back to its old slot and a key that is given this slot both lock it first; the
+ * loser looks again.
  *
  * Rebuilding (more lines, fewer, or the same without the dead) locks all slots of the old lines and
- * never unlocks them, copies, and shows the new lines; a thread that meets a lock for long finds the
- * new lines by looking the segment up again, which every attempt does anyway. It stops one segment,
- * a thousandth of the table, for the time of the copy.
+ * never unlocks them, copies, and shows the new lines; a thread that meets a lock for long finds
+ * the new lines by looking the segment up again, which every attempt does anyway. It stops one
+ * segment, a thousandth of the table, for the time of the copy.
  *
  * No thread waits while it holds a lock. It tries to take the next one, a bounded number of times;
- * if it can't have it, it lets go of all that it holds, waits, and starts again. So whoever holds a
- * lock needs nobody else to go on, and a scheduler that runs waiting threads only (that of virtual
- * threads may) stops nobody. Segments are taken in ascending order: of those that wait for each
- * other, the one with the highest segment goes on.
+ * if it can't have it, it lets go of all that it holds, waits, and starts again. So a thread that
+ * holds a lock needs no other thread to go on, and a scheduler that runs waiting threads only (that
+ * of virtual threads may) stops nobody. Segments are taken in ascending order: of those that wait
+ * for each other, the one with the highest segment goes on.
  */
 
 /** A part of the table with a lock of its own for what is rare. Thread-safe. */
@@ -149,7 +149,7 @@ final class Segment {
     return lines.refused();
   }
 
-  /** What came of an attempt to make room in the lines. */
+  /** The outcome of an attempt to make room in the lines. */
   enum Growth {
     /** There is more room. */
     DONE,

@@ -6,23 +6,23 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 
 /*
- * SipHash-1-3 (J.-P. Aumasson, D. J. Bernstein: SipHash, a fast short-input PRF; one round a word and
- * three at the end, as several languages hash their maps' keys), over a bucket key. Two folds of the
- * final state are taken: the usual one, and another that is linearly independent of it. Nobody outside
- * ever sees either, so what a second fold would tell of the state is told to no one.
+ * SipHash-1-3 (J.-P. Aumasson, D. J. Bernstein: SipHash, a fast short-input PRF; one round a word
+ * and three at the end, as several languages hash their maps' keys), over a bucket key. Two folds
+ * of the final state are taken: the usual one, and another that is linearly independent of it.
+ * Nobody outside ever sees either, so what a second fold would tell of the state is told to no one.
  *
  * A key is hashed as two messages, each padded with its length as SipHash pads one: the part up to
  * and with the first colon (the number of a limit), then the rest (the id). So a limit's own part
  * can be hashed once and its state be kept, and the key as one string gives the same result as the
- * kept state with the id. Two keys never give the same blocks: the first colon marks where the first
- * message ends, and the padding where the second does.
+ * kept state with the id. Two keys never give the same blocks: the first colon marks where the
+ * first message ends, and the padding where the second does.
  *
- * What is hashed are the UTF-8 bytes of a key (IdBytes), so that an id given as bytes meets
+ * It hashes the UTF-8 bytes of a key (IdBytes), so that an id given as bytes meets
  * the same id given as text.
  */
 
 /**
- * A keyed hash of bucket keys, as a small mutable state that is used again and again by one thread.
+ * A keyed hash of bucket keys, as a small mutable state that one thread reuses.
  *
  * <p>Not thread-safe while it is fed; a state that others only {@linkplain #message go on from} may
  * be shared.

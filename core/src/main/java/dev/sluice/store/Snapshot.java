@@ -39,8 +39,8 @@ import org.jspecify.annotations.Nullable;
  *   of each  place (long: segment and line, see BucketTable and Lines), tag (long), TAT (long)
  *   a long   the CRC-32C of everything before
  *
- * It is written under another name, forced to the disk, and then given its name: whoever reads it
- * finds the last whole one, or none.
+ * It is written under another name, forced to the disk, and then given its name: a reader finds the
+ * last whole snapshot, or none.
  */
 
 /** Writes a table to a file, and reads it back. Stateless and thread-safe. */
@@ -64,7 +64,7 @@ final class Snapshot {
     }
     try {
       write(table, absolute, directory);
-    } catch (NoSuchFileException e) { // somebody moved the directory away meanwhile
+    } catch (NoSuchFileException e) { // somebody moved the directory away
       throw withoutDirectory(file, directory);
     }
   }

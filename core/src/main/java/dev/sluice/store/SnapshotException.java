@@ -2,7 +2,7 @@ package dev.sluice.store;
 
 import java.io.IOException;
 
-/** A snapshot that can not be used: torn, changed, of another version, or no snapshot at all. */
+/** A snapshot that cannot be used: torn, changed, of another version, or no snapshot at all. */
 public final class SnapshotException extends IOException {
 
   private static final long serialVersionUID = 1;

@@ -1,7 +1,8 @@
 package dev.sluice.store;
 
 /**
- * The store could not decide: it is unreachable, too slow, full or holds something that is no TAT.
+ * The store could not decide: it is unreachable, too slow, full, or holds a value that is not a
+ * TAT.
  *
  * <p>What it means for the request is up to the caller's failure rule. Whether the charge was made
  * is unknown, unless the message says that it was not.

@@ -21,7 +21,7 @@ import java.util.List;
  */
 final class TableBatch {
 
-  /** What came of one attempt. */
+  /** The outcome of one attempt. */
   private enum Attempt {
     DONE,
     /** Another thread has a segment or a slot. */
@@ -161,7 +161,7 @@ final class TableBatch {
       long tatNanos = tatNanos(i);
       long newNanos = charges.get(i).tatAfterNanos(nowNanos, tatNanos, passes);
       boolean forgets = passes && charges.get(i).act() == Act.RESET;
-      // What is not to be written stays as it is stored: full, but not forgotten.
+      // A TAT that is not to be written stays as it is stored: full, but not forgotten.
       afterNanos[i] = newNanos == tatNanos && !forgets ? storedNanos[i] : newNanos;
     }
   }

@@ -6,9 +6,9 @@ import org.jspecify.annotations.Nullable;
  * Follows what a store takes before it knows the verdict on a batch, and says how to give it back.
  *
  * <p>A store over several servers charges each server its part at once. Where one denies, the
- * others have taken tokens in vain. What may be given back depends on all other refunds and resets
- * of that bucket, which the caller of the store knows and the store does not. Thread-safe; never
- * blocks.
+ * others have taken tokens in vain. The amount that may be given back depends on all other refunds
+ * and resets of that bucket, which the caller of the store knows and the store does not.
+ * Thread-safe; never blocks.
  */
 @FunctionalInterface
 public interface Tentative {

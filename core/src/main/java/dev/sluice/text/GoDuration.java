@@ -34,7 +34,7 @@ public final class GoDuration {
    *
    * @param text the duration, without a sign; at most 64 characters
    * @return the duration, from 0 to 2^63 − 1 ns; fractions of a nanosecond are cut off
-   * @throws IllegalArgumentException if the text is no such duration, saying what is expected
+   * @throws IllegalArgumentException if the text is not such a duration, saying what is expected
    */
   public static Duration parse(String text) {
     if (text.length() <= LONGEST) {

@@ -1,4 +1,4 @@
-/** What several rooms need to read and write text: durations, suggestions, escaping. */
+/** Shared code to read and write text: durations, suggestions, escaping. */
 @NullMarked
 @CheckReturnValue
 package dev.sluice.text;

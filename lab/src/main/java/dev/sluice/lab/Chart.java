@@ -10,7 +10,7 @@ import java.util.Locale;
  *
  * @param id of its elements, unique in a page
  * @param title what it is
- * @param text what there is to see, for those who can not see it
+ * @param text what there is to see, for those who cannot see it
  * @param unit of the numbers on the left
  * @param lengthNanos how long the time axis is
  * @param highest the number at the highest tick
@@ -78,7 +78,7 @@ record Chart(
       double limit,
       List<Drip.Stall> stalls) {}
 
-  /** A picture by itself: light, whatever surrounds it, for browsers and for librsvg. */
+  /** A stand-alone picture, light on every background, for browsers and for librsvg. */
   String file(ChartSize size) {
     return svg(size, "<style>" + ReportStyle.forFiles() + "</style>").replace("><", ">\n<") + "\n";
   }

@@ -51,7 +51,9 @@ final class Charts {
         : "locked out " + Spans.words(outcome.longestLockoutNanos());
   }
 
-  /** After the first period where there is one: the first spike is the burst, whoever limits. */
+  /**
+   * After the first period where there is one: the first spike is the burst, under every algorithm.
+   */
   private static String most(Outcome outcome) {
     long later = outcome.peakAfterTheFirstPeriod();
     return later == 0

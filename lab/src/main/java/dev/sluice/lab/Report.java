@@ -48,14 +48,14 @@ public final class Report {
     summary();
     figure(
         charts.admitted(),
-        "What got through",
+        "Admitted requests",
         "One panel for each, all on the same scale; a quarter of the height is a sixteenth of the number."
             + " Later means after the limit's first period, when the burst is spent."
             + " High and narrow means that the server"
             + " behind must be built for the peak; low and even, that it need not be.");
     figure(
         charts.denied(),
-        "What was turned away",
+        "Denied requests",
         "Requests that were refused. Where panels differ under the same traffic, it is the algorithm's doing.");
     figure(
         charts.level(),
@@ -69,7 +69,7 @@ public final class Report {
   private void heading(String command) {
     out.append("<h1>Rate limiting, simulated</h1>\n");
     out.append(
-        "<p>The same traffic was put to %s on a virtual clock. What differs is the answer.</p>\n"
+        "<p>The same traffic was put to %s on a virtual clock. Only the answers differ.</p>\n"
             .formatted(Html.escaped(inWords())));
     out.append("<p class=\"verdict\">%s</p>\n".formatted(Html.escaped(Conclusion.of(outcomes))));
     out.append("<dl class=\"setting\">\n");

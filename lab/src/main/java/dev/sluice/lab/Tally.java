@@ -62,7 +62,7 @@ final class Tally {
   }
 
   Outcome outcome(Subject subject, List<LevelPoint> level, IntFunction<String> name) {
-    // Who was never admitted again is locked out for as long as the last denial said.
+    // A client that was never admitted again is locked out for as long as the last denial said.
     for (int i = 0; i < everDenied.length; i++) {
       lockedOut(i, deniedUntilNanos[i]);
     }

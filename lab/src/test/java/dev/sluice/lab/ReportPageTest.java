@@ -92,7 +92,7 @@ final class ReportPageTest {
                 "return [...document.querySelectorAll('svg')].filter(s => s.checkVisibility()).length"))
         .as("charts that are shown")
         .isEqualTo(3L);
-    // Paper can not be scrolled, and a table takes less of it than cards.
+    // Paper cannot be scrolled, and a table takes less of it than cards.
     assertThat(
             browser.ask("return getComputedStyle(document.querySelector('.summary tr')).display"))
         .isEqualTo(look.width() > 900 || look.media().equals("print") ? "table-row" : "block");

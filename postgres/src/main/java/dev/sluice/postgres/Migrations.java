@@ -12,8 +12,9 @@ import java.sql.Statement;
 import java.util.List;
 
 /**
- * Brings a database to the schema of this version: applies the files in {@code migrations/} that it
- * has not seen, in order, in the connection's transaction. A lock lets one process do it at a time.
+ * Brings a database to the schema of this version: applies the files in {@code migrations/} that
+ * are not applied yet, in order, in the connection's transaction. A lock lets one process do it at
+ * a time.
  *
  * <p>A file that was released is never changed; a change of the schema is a new file at the end.
  */

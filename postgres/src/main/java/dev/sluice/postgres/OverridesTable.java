@@ -98,8 +98,8 @@ public final class OverridesTable {
    * @param overrides of names of the catalogue
    * @return how many were new, and how many were there
    * @throws SQLException if the database did not do it; then nothing is written
-   * @throws IllegalArgumentException if one is of a name that the catalogue has not, or has a
-   *     comment that PostgreSQL can't keep
+   * @throws IllegalArgumentException if one has a name that is not in the catalogue, or a comment
+   *     that PostgreSQL can't keep
    */
   @CanIgnoreReturnValue
   public PutResult put(Collection<LimitOverride> overrides) throws SQLException {

@@ -105,7 +105,7 @@ final class Breaker {
     try {
       timing.after(probeEveryNanos, this::probe);
     } catch (RejectedExecutionException e) {
-      // The store was closed meanwhile.
+      // The store was closed in between.
     }
   }
 
@@ -131,7 +131,9 @@ final class Breaker {
   }
 
   private void comeBack() {
-    failures.set(maxFailures - 1); // a probe is no call: one that fails gives up again
+    failures.set(
+        maxFailures
+            - 1); // a probe does not count as a call: one that fails opens the breaker again
     onTrial = true;
     if (givenUpFor.getAndSet(null) != null) {
       LOG.log(Level.INFO, "{0} answers again and is asked again", server);

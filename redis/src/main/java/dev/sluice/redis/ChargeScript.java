@@ -151,7 +151,7 @@ final class ChargeScript {
     }
     if (reason.startsWith("WRONGTYPE")) {
       return new StoreException(
-          "the bucket of %s on %s is no string; delete the key or find out who writes it;"
+          "the bucket of %s on %s is not a string; delete the key or find out who writes it;"
                   .formatted(keys, server)
               + " nothing was charged");
     }

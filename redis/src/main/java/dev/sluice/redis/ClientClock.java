@@ -8,7 +8,7 @@ import java.time.Duration;
  *
  * @param time the clock
  * @param skew how far the clocks of the clients may differ, at most {@link #SLACK}. A TAT that lies
- *     beyond now + τ by less was written by a clock that is ahead: it is no debt that could be
+ *     beyond now + τ by less was written by a clock that is ahead: it is not a debt that could be
  *     forgiven
  */
 record ClientClock(TimeSource time, Duration skew) {

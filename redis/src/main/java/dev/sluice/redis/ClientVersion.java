@@ -48,7 +48,7 @@ final class ClientVersion {
     }
   }
 
-  /** Whether the transport in use can time its keep-alives; Lettuce warns where it can not. */
+  /** Whether the transport in use can time its keep-alives; Lettuce warns where it cannot. */
   static boolean hasTimedKeepAlive() {
     return EpollProvider.isAvailable()
         || IOUringProvider.isAvailable()

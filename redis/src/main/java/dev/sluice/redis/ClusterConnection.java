@@ -23,7 +23,7 @@ interface ClusterConnection extends Connection {
    * Asks a node whether it is there, on the connection that calls take.
    *
    * @param nanos after this time without an answer the connection is cut, so that the client
-   *     connects anew: the machine behind it may be gone
+   *     reconnects: the machine behind it may be gone
    */
   CompletionStage<String> ping(Node node, long nanos);
 

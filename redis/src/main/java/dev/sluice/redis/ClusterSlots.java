@@ -64,10 +64,10 @@ final class ClusterSlots implements Shards {
   }
 
   /**
-   * Looks at the map anew, which may take longer where another server is lost, and asks the server
+   * Refreshes the map, which may take longer where another server is lost, and asks the server
    * itself at the same time, on the connection that calls take. One that is open and silent is cut
-   * off, so that the client connects anew: the machine behind it may be gone. A server that answers
-   * a PING must run the script as well.
+   * off, so that the client reconnects: the machine behind it may be gone. A server that answers a
+   * PING must run the script as well.
    */
   private CompletionStage<?> probe(String nodeId) {
     look();

@@ -97,7 +97,7 @@ final class Connecting {
     RedisClient client = RedisClient.create(resources());
     client.setOptions(
         options()
-            .autoReconnect(false) // a Link connects anew by itself
+            .autoReconnect(false) // a Link reconnects on its own
             .disconnectedBehavior(DisconnectedBehavior.REJECT_COMMANDS)
             .build());
     return client;
@@ -122,7 +122,7 @@ final class Connecting {
     return resources;
   }
 
-  /** In a Cluster, where the client connects anew by itself: as soon as a probe would see it. */
+  /** In a Cluster, where the client library reconnects: as soon as a probe would see it. */
   private Delay reconnectDelay() {
     Duration most = reconnectAtLeastEvery;
     return Delay.exponential(Duration.ZERO, most, 2, TimeUnit.MILLISECONDS);
@@ -191,7 +191,7 @@ final class Connecting {
   /**
    * A peer that vanished without a word (a pulled plug, a firewall that forgot) is found on an idle
    * connection by keep-alive, on one with calls under way by the user time-out, which not every
-   * transport has; whoever calls meanwhile, and the breaker's probe, don't wait for either.
+   * transport has; calls made during that time, and the breaker's probe, don't wait for either.
    */
   SocketOptions socketOptions() {
     SocketOptions.Builder options = SocketOptions.builder().connectTimeout(timeout);

@@ -15,7 +15,7 @@ interface Connector {
   /** Looks at the Cluster's map, and connects. */
   CompletionStage<? extends ClusterConnection> connectToCluster();
 
-  /** Looks at the Cluster's map anew. */
+  /** Refreshes the Cluster's map. */
   CompletionStage<?> refreshCluster();
 
   /** Closes all connections, in bounded time. */

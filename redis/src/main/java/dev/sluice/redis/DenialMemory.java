@@ -9,9 +9,9 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A bucket that denied a cost will deny it until its TAT has come near enough, whatever others spend
- * meanwhile: a TAT only falls by a refund, a reset, or the next attempt under a smaller limit. Until
- * then the denial can be answered here.
+ * A bucket that denied a cost will deny it until its TAT has come near enough, whatever others
+ * spend until then: a TAT only falls by a refund, a reset, or the next attempt under a smaller
+ * limit. Until then the denial can be answered here.
  *
  * The store's clock is not read for that. It showed `now` at some moment between sending the
  * question and receiving the answer; so at the time t it shows
@@ -21,15 +21,15 @@ import org.jspecify.annotations.Nullable;
  * A denial is given only if even the later of the two denies, so none lasts longer than it would in
  * the store. It is told with the earlier one, so that the wait it names is never too short.
  *
- * What this process refunds or resets is forgotten before and after: an answer that was on its way
- * meanwhile must not bring it back, so each place carries a stamp which a forgetting moves on, and
- * what was learned under an older stamp does not count. So is, after it, what this process spends
- * (a smaller cost may still have fitted), since the wait is longer then. What another process does
- * is seen when an entry has reached its greatest age, at the latest.
+ * What this process refunds or resets is forgotten before and after: an answer that was in flight
+ * at that time must not bring it back, so each place carries a stamp which a forgetting moves on,
+ * and what was learned under an older stamp does not count. So is, after it, what this process
+ * spends (a smaller cost may still have fitted), since the wait is longer then. What another
+ * process does is seen when an entry has reached its greatest age, at the latest.
  *
  * Over several servers a denial may come from a batch that took tokens on one server, is denied on
- * another, and gives back what it took. Such a denial is over in a moment. So a denial is kept for no
- * longer than the round trip that brought it, until the same TAT was found twice.
+ * another, and gives back what it took. Such a denial is over in a moment. So a denial is kept for
+ * no longer than the round trip that brought it, until the same TAT was found twice.
  */
 
 /**

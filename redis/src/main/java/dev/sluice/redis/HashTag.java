@@ -4,12 +4,12 @@ package dev.sluice.redis;
  * Which part of a bucket key decides on its server, in a Cluster and on a ring.
  *
  * <p>A batch whose keys have one tag stays on one server, and is decided on at one moment there.
- * The price: the tag stands in braces in the key, so that the seed system, which writes none,
- * doesn't find the bucket; and what has one tag can not be spread.
+ * The price: the tag stands in braces in the key, so that Boulder, which writes none, doesn't find
+ * the bucket; and buckets with one tag cannot be spread.
  */
 public enum HashTag {
 
-  /** The whole key; keys are written as they are, and are shared with the seed system. */
+  /** The whole key; keys are written as they are, and are shared with Boulder. */
   NONE,
 
   /** The id: {@code 3:1000} becomes <code>3:{1000}</code>; all limits of one id are together. */

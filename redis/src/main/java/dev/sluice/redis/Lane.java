@@ -24,31 +24,31 @@ import org.jspecify.annotations.Nullable;
  *                             └────────┘  a call that ends lets the next one leave
  *
  * A call of the script leaves whenever fewer than two are under way, with all that waits (up to a
- * bound): an idle caller waits for nobody, and a busy moment batches itself. No timer holds anything
- * back. Two calls and not one, so that the server works while an answer travels.
+ * bound): an idle caller waits for nobody, and a busy moment batches itself. No timer holds
+ * anything back. Two calls and not one, so that the server works while an answer travels.
  *
  * Order. Requests leave in the order in which they came: there is one queue, and only one thread at
- * a time drains it (`wip` counts what came meanwhile). Two calls may still change places on their
- * way: a connection that is handed one by its own thread writes that one first. By the server's
- * clock nobody can tell, but for one case: a refund that arrives behind a reset (or behind a debt
- * that is forgiven) would give back what was spent after it. So a reset does not leave while a call
- * with a refund is under way. By a client's clock, the second would be decided on by an earlier time than the
- * first, and its denial would give tokens away (it takes a TAT beyond now + τ for the work of a
- * clock that stepped back). So by a client's clock one call is under way, and no more
- * (what goes apart leaves from one thread, in its order).
+ * a time drains it (`wip` counts what arrives during that time). Two calls may still change places
+ * on their way: a connection that is handed one by its own thread writes that one first. By the
+ * server's clock nobody can tell, but for one case: a refund that arrives behind a reset (or behind
+ * a debt that is forgiven) would give back what was spent after it. So a reset does not leave while
+ * a call with a refund is under way. By a client's clock, the second would be decided on by an
+ * earlier time than the first, and its denial would give tokens away (it takes a TAT beyond now + τ
+ * for the work of a clock that stepped back). So by a client's clock one call is under way, and no
+ * more (what goes apart leaves from one thread, in its order).
  *
- * Neighbours. Each request is its own all-or-nothing batch in the script and answered for itself. A
- * call that the server refuses whole for the sake of one request (a key that its ACL forbids, a slot
- * that is just moving) was not begun, and is repeated request by request.
+ * Neighbours. Each request is its own all-or-nothing batch in the script and answered separately. A
+ * call that the server refuses whole for the sake of one request (a key that its ACL forbids, a
+ * slot that is just moving) was not begun, and is repeated request by request.
  *
  * Deadlines. All requests have the same time-out, so the oldest is due first: one timer a lane,
  * armed only while something is outstanding, ends what is overdue wherever it is. A call whose
  * requests are all done no longer counts as under way, answered or not, and is not sent any more if
  * it has not left yet.
  *
- * Errors. A missing class or a full heap may throw anywhere. The thread that drains must come to the
- * end of it, and a sweep must arm the next one, or no other ever would: what a call throws is the
- * failure of its requests, and what a sweep throws is left to the next sweep.
+ * Errors. A missing class or a full heap may throw anywhere. The thread that drains must come to
+ * the end of it, and a sweep must arm the next one, or no other ever would: what a call throws is
+ * the failure of its requests, and what a sweep throws is left to the next sweep.
  *
  * Too late. A request whose deadline is nearer than a round trip would be charged for a caller that
  * has gone by then: it is ended without being sent.
@@ -122,7 +122,7 @@ final class Lane {
       observer.refused(server.name(), Refusal.QUEUE_FULL);
       request.completeExceptionally(
           new StoreException(
-              "%s requests wait for %s, which is as many as may; nothing was charged"
+              "queue full: %s requests are waiting for %s; nothing was charged"
                   .formatted(options.maxWaiting, server.name())));
       return;
     }
@@ -178,7 +178,7 @@ final class Lane {
 
   private void drain() {
     if (wip.getAndIncrement() != 0) {
-      return; // whoever drains sees it
+      return; // the draining thread sees it
     }
     int missed = 1;
     do {
@@ -272,7 +272,7 @@ final class Lane {
     try {
       timing.after(nanos, task);
     } catch (RejectedExecutionException e) {
-      close(); // the store was, meanwhile
+      close(); // the store was closed in between
     }
   }
 
@@ -339,7 +339,7 @@ final class Lane {
     private final List<Request> requests;
     private final int charges;
     private final Breaker breaker = server.breaker();
-    private final String name = breaker.server(); // a slot may get another server meanwhile
+    private final String name = breaker.server(); // a slot may get another server in between
     private final long start = timing.nanoTime();
     private final AtomicBoolean ended = new AtomicBoolean();
     private final AtomicReference<@Nullable String> firstOutage = new AtomicReference<>();
@@ -431,8 +431,8 @@ final class Lane {
     }
 
     /**
-     * Asks for each request alone, all of them at once and in their order; again where the fault
-     * passes by itself.
+     * Asks for each request alone, all of them at once and in their order; again where the fault is
+     * transient.
      */
     private void apart() {
       AtomicInteger left = new AtomicInteger(requests.size());

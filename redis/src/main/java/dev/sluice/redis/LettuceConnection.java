@@ -65,9 +65,10 @@ class LettuceConnection implements Connection {
   /**
    * A call of the script.
    *
-   * <p>In a Cluster the client connects anew by itself, and writes again what had no answer yet,
-   * abandoned or not. The server may have run it. So a PING goes out in the place of a command that
-   * is done or that was sent before: the client expects one answer for each command that it writes.
+   * <p>In a Cluster the client library reconnects on its own, and writes again what had no answer
+   * yet, abandoned or not. The server may have run it. So a PING goes out in the place of a command
+   * that is done or that was sent before: the client expects one answer for each command that it
+   * writes.
    */
   private static final class ScriptCommand extends AsyncCommand<byte[], byte[], List<Object>>
       implements Exchange {

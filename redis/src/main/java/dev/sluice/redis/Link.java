@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The way to one server (or one Cluster): a connection that is made when it is first needed, and
- * made anew when it broke.
+ * replaced when it broke.
  *
  * <p>A call reaches the server at most once. What was on its way when a connection broke is not
  * repeated, since it may have been done. What had certainly not left yet is sent once more, on a
@@ -31,7 +31,8 @@ final class Link<C extends Connection> {
   /**
    * A link.
    *
-   * @param heals whether a connection connects anew by itself; else it is thrown away when it broke
+   * @param heals whether a connection reconnects on its own; otherwise it is thrown away when it
+   *     broke
    * @param elsewhere where old connections are closed: not on a thread that carries answers
    */
   Link(

@@ -7,7 +7,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The master that the Sentinels name: who it is, asked anew every half second. Thread-safe; no
+ * The master that the Sentinels name: its address, asked again every half second. Thread-safe; no
  * method blocks.
  *
  * <p>After a planned failover the old master goes on for ten seconds or more, and grants as if

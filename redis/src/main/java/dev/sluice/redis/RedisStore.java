@@ -124,7 +124,7 @@ public final class RedisStore implements BucketStore {
 
   /**
    * Connects, and runs the script once, so that the first caller's time-out is not spent on that:
-   * in a cold JVM it takes longer than a time-out. A server that is away is no reason to fail.
+   * in a cold JVM it takes longer than a time-out. An unreachable server does not make it fail.
    */
   void warmUp(long nanos) {
     try {
@@ -150,7 +150,7 @@ public final class RedisStore implements BucketStore {
   private static void requireThreadThatMayWait(String call, String instead) {
     if (Thread.currentThread() instanceof StoreThread) {
       throw new IllegalStateException(
-          "%s was called on a thread of the store, which would wait for itself: %s"
+          "%s was called on a thread of the store, which would deadlock: %s"
               .formatted(call, instead));
     }
   }
@@ -387,8 +387,9 @@ public final class RedisStore implements BucketStore {
 
   /**
    * Lets refunds that are under way arrive, and batches over several servers come to their end, up
-   * to the time-out; then closes the connections. What is outstanding still fails. On one of the
-   * store's own threads, which must not wait for itself, all this is left to another.
+   * to the time-out; then closes the connections. What is outstanding still fails. When called on
+   * one of the store's own threads, which must not wait for its own work, another thread does all
+   * this.
    */
   @Override
   public void close() {
@@ -418,7 +419,7 @@ public final class RedisStore implements BucketStore {
     try {
       CompletableFuture<Boolean> all =
           CompletableFuture.allOf(calls.toArray(CompletableFuture[]::new))
-              .handle((done, failure) -> true); // whoever sent it was told
+              .handle((done, failure) -> true); // its caller was told
       return wiring.timing().await(all, nanos);
     } catch (ExecutionException | TimeoutException e) {
       return false;

@@ -202,7 +202,7 @@ public final class RedisStoreBuilder {
    * @param user the ACL user, {@code default} for Sentinels that have only a password
    * @param password its password
    * @return this
-   * @throws IllegalArgumentException if the URI is no {@code redis-sentinel}
+   * @throws IllegalArgumentException if the URI is not a {@code redis-sentinel}
    */
   @CanIgnoreReturnValue
   public RedisStoreBuilder sentinelCredentials(String user, String password) {
@@ -214,7 +214,7 @@ public final class RedisStoreBuilder {
   private String forSentinel(String value) {
     if (uri.kind() != Kind.SENTINEL) {
       throw new IllegalArgumentException(
-          "found it for %s, expected it for a redis-sentinel".formatted(uri));
+          "Sentinel credentials require a redis-sentinel:// address, found %s".formatted(uri));
     }
     return value;
   }
@@ -284,7 +284,7 @@ public final class RedisStoreBuilder {
   /**
    * Sets what stands before every bucket key.
    *
-   * @param newPrefix may be empty; with one, buckets are not shared with the seed system
+   * @param newPrefix may be empty; with one, buckets are not shared with Boulder
    * @return this
    */
   @CanIgnoreReturnValue
@@ -379,8 +379,8 @@ public final class RedisStoreBuilder {
 
   /**
    * Sets the names by which a ring places keys, in the order of the hosts: with the same names as
-   * the seed system's configuration, and only then, both find a bucket on the same server. A server
-   * that moves to another address keeps its keys by keeping its name.
+   * Boulder's configuration, and only then, both find a bucket on the same server. A server that
+   * moves to another address keeps its keys by keeping its name.
    *
    * @param newNames one for each host
    * @return this
@@ -429,7 +429,7 @@ public final class RedisStoreBuilder {
   /**
    * Opens the store. Connections are made when they are first needed.
    *
-   * @return the store, to be closed by whoever opened it
+   * @return the store, to be closed by the caller
    * @throws IllegalArgumentException for options that contradict each other
    * @throws IllegalStateException if the application runs with a Lettuce older than 6.5
    */

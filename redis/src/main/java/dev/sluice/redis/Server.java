@@ -11,6 +11,6 @@ interface Server {
   /** Runs the script on keys that are all its own. */
   ScriptCall call(byte[][] keys, byte[] argument);
 
-  /** What answered is no master: look again for the one that is. */
+  /** The responder is not the master; look the master up again. */
   void renew();
 }

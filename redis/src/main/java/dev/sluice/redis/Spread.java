@@ -19,13 +19,13 @@ import org.jspecify.annotations.Nullable;
  *
  * Each server decides on its part at one moment, and takes what it grants. If all grant, that was
  * it: one round trip, side by side. If one denies or fails, what the others took is given back, at
- * most what has not come back by itself since (Charge.untilNanos), so a bucket never gets more than
+ * most what has not been refilled since (Charge.untilNanos), so a bucket never gets more than
  * was taken. What else is given back on that bucket counts as well: the caller of the store follows
- * each part, and says what to give back (Tentative). Between the two a concurrent observer may see tokens missing that come back a moment
- * later, and be denied for it; it never sees a token too many. If giving back fails too, the tokens
- * stay spent: the error is on the strict side.
+ * each part, and says what to give back (Tentative). Between the two a concurrent observer may see
+ * tokens missing that come back a moment later, and be denied for it; it never sees a token too
+ * many. If giving back fails too, the tokens stay spent: the error is on the strict side.
  *
- * What can not be taken back (refunds, resets) waits for the verdict of those that vote, where the
+ * What cannot be taken back (refunds, resets) waits for the verdict of those that vote, where the
  * batch has both: it is a check at first, and charged in a second round.
  */
 
@@ -114,7 +114,10 @@ final class Spread {
     return verdict;
   }
 
-  /** Done when nothing is under way any more, even if whoever waited for the verdict gave up. */
+  /**
+   * Done when nothing is under way any more, even if the caller that waited for the verdict gave
+   * up.
+   */
   CompletableFuture<Void> over() {
     return CompletableFuture.allOf(settled, verdict);
   }
@@ -269,7 +272,7 @@ final class Spread {
                 });
   }
 
-  /** Gives back what has not come back by itself since. */
+  /** Gives back what has not been refilled since. */
   private record Alone(Charge charge) implements Tentative.Part {
 
     @Override

@@ -5,7 +5,7 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 
 /**
- * The hash xxHash, 64 bits, seed 0: the one by which the seed system's ring places keys. Pure.
+ * The hash xxHash, 64 bits, seed 0: the one by which Boulder's ring places keys. Pure.
  *
  * @see <a href="https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md">its
  *     specification</a>

@@ -94,7 +94,7 @@ final class CoalescingTest {
           .allSatisfy(
               call ->
                   assertThatThrownBy(call::join)
-                      .hasMessageContaining("10 requests wait for")
+                      .hasMessageContaining("queue full: 10 requests are waiting for")
                       .hasMessageContaining("nothing was charged"));
       redis.thaw();
       assertThat(calls.subList(0, 12))
@@ -115,7 +115,8 @@ final class CoalescingTest {
       }
       assertThat(good).allSatisfy(call -> assertThat(call.join().allowed()).isTrue());
       assertThat(bad)
-          .allSatisfy(call -> assertThatThrownBy(call::join).hasMessageContaining("is no string"));
+          .allSatisfy(
+              call -> assertThatThrownBy(call::join).hasMessageContaining("is not a string"));
     }
   }
 

@@ -12,8 +12,8 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /**
- * Eight processes on one bucket: the race between reading a bucket and writing it back, which the
- * seed system's scheme loses.
+ * Eight processes on one bucket: the race between reading a bucket and writing it back, which
+ * Boulder's scheme loses.
  */
 final class ContentionTest {
 
@@ -26,7 +26,7 @@ final class ContentionTest {
       long ours = grantedTo("sluice", redis);
       long seeds = grantedTo("seed", redis);
       System.out.printf(
-          "%d processes x %d spends: ours gave out %d from a bucket of %d, the seed system's scheme"
+          "%d processes x %d spends: ours gave out %d from a bucket of %d, Boulder's scheme"
               + " %d from %d buckets of %d%n",
           PROCESSES,
           SPENDS,

@@ -50,9 +50,9 @@ final class RendezvousTest {
   }
 
   /**
-   * What the tests of go-redis, the seed system's client, say of its own ring (ring_test.go, since
-   * its version 8): of {@code key0} to {@code key99} it puts 56 on the first of two servers of
-   * these names, and every key with the tag on the second.
+   * What the tests of go-redis, Boulder's client, say of its own ring (ring_test.go, since its
+   * version 8): of {@code key0} to {@code key99} it puts 56 on the first of two servers of these
+   * names, and every key with the tag on the second.
    */
   @Test
   void serverOf_namesOfTheSeedSystemsClient_placesAsItDoes() {

@@ -69,7 +69,7 @@ final class SpendingProcess {
   }
 
   /**
-   * The seed system's scheme: read, decide here by this process's clock, add, set the life. On some
+   * Boulder's scheme: read, decide here by this process's clock, add, set the life. On some
    * buckets, one after the other, since it only errs where a bucket begins and where it ends.
    */
   private static long seed(RedisCommands<String, String> commands, int spends) {

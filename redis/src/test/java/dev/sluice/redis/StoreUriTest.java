@@ -73,8 +73,8 @@ final class StoreUriTest {
         "redis://a?names=x | expected for a redis-ring",
         "redis-ring://a,b?names=x,x | all different",
         "redis://a?clientName=a%20b | without spaces",
-        "redis://a?sentinelPassword=x | expected it for a redis-sentinel",
-        "redis-ring://a?sentinelUser=x | expected it for a redis-sentinel",
+        "redis://a?sentinelPassword=x | Sentinel credentials require a redis-sentinel:// address",
+        "redis-ring://a?sentinelUser=x | Sentinel credentials require a redis-sentinel:// address",
       })
   void open_badAddress_saysWhatWasFoundAndExpected(String uri, String expected) {
     assertThatThrownBy(() -> RedisStore.builder(URI.create(uri)))

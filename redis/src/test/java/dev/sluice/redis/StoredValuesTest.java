@@ -18,7 +18,7 @@ import java.time.Instant;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** What stands in Redis: read and written as the seed system does, and nothing else accepted. */
+/** What stands in Redis: read and written as Boulder does, and nothing else accepted. */
 final class StoredValuesTest {
 
   private static final String LIMIT = "Orders";

@@ -140,7 +140,7 @@ final class TlsTest {
     URI plain = URI.create("rediss://localhost:%s/0".formatted(redis.port()));
     try (RedisStore store =
         RedisStore.builder(plain)
-            .timeout(Duration.ofSeconds(2)) // it says nothing to a greeting that it can not read
+            .timeout(Duration.ofSeconds(2)) // it says nothing to a greeting that it cannot read
             .connectTimeout(Duration.ofSeconds(2))
             .open()) {
       assertThatThrownBy(() -> Limiter.of(Spending.LIMITS, store).spend(LIMIT, "a"))

@@ -19,7 +19,7 @@ public final class HostPort {
    *
    * @param text {@code host:port}, {@code [::1]:port}, {@code :port} or {@code port}
    * @return the address; a host is looked up, which may block
-   * @throws IllegalArgumentException if the text is no address
+   * @throws IllegalArgumentException if the text is not an address
    */
   public static InetSocketAddress parse(String text) {
     Matcher form = FORM.matcher(text);

@@ -15,12 +15,13 @@ import java.util.Locale;
 import java.util.Set;
 
 /*
- * A page in a browser may ask any server that the browser can reach, this one on loopback too, and a
- * name that its author owns may lead there (DNS rebinding). Such a request says so: it names that host,
- * or an origin that is not ours. An address cannot be rebound, so every address is a good host.
+ * A page in a browser may ask any server that the browser can reach, this one on loopback too, and
+ * a name that its author owns may lead there (DNS rebinding). Such a request says so: it names that
+ * host, or an origin that is not ours. An address cannot be rebound, so every address is a good
+ * host.
  *
- * A proxy names whatever its configuration calls this server. No browser speaks HTTP/2 without TLS, so
- * a gRPC request that came that way is no page's.
+ * A proxy names whatever its configuration calls this server. No browser speaks HTTP/2 without TLS,
+ * so a gRPC request over it cannot come from a web page.
  *
  * A trusted proxy that asks about another request passes the headers of that one on.
  */

@@ -59,7 +59,7 @@ public final class SluiceServer implements AutoCloseable {
    */
   public static final Duration MAX_CONNECTION_AGE = Duration.ofHours(24);
 
-  /** The most connections at a time; one more takes the place of an idle one. */
+  /** The most connections at a time; another one replaces an idle one. */
   public static final int MAX_CONNECTIONS = 10_000;
 
   /** The most connections at a time from one IPv4 address or one IPv6 network of 64 bits. */
@@ -302,8 +302,8 @@ public final class SluiceServer implements AutoCloseable {
     }
 
     /**
-     * Sets how many connections there may be at a time; {@link #MAX_CONNECTIONS} if not called. One
-     * more takes the place of one without a request, or is closed at once.
+     * Sets how many connections there may be at a time; {@link #MAX_CONNECTIONS} if not called.
+     * Another one replaces a connection without a request, or is closed at once.
      *
      * @param most at least 1
      * @return this
@@ -374,7 +374,7 @@ public final class SluiceServer implements AutoCloseable {
                   pipeline -> {
                     ChannelConfig config = pipeline.channel().config();
                     config.setWriteBufferWaterMark(WATER_MARK);
-                    // Who has sent all that it has to say still gets every answer.
+                    // A client that has closed its sending side still gets every answer.
                     config.setOption(ChannelOption.ALLOW_HALF_CLOSURE, true);
                     pipeline.addFirst(traffic.admit(pipeline.channel(), Connection::new));
                     TransportErrors errors = new TransportErrors(traffic, pipeline.channel());

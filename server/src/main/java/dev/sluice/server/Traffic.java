@@ -19,19 +19,19 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /*
- * One budget for what clients make the server hold: request bodies that have not arrived as a whole,
- * and responses that have not been read. Each request in flight is charged a fixed amount, its body
- * as it grows, and its response from its headers on. A large charge may fill the budget only to one
- * half, so that bulk leaves room for small requests. A peer may hold one half of either, and the last
- * quarter is for peers that hold little.
+ * One budget for what clients make the server hold: request bodies that have not arrived as a
+ * whole, and responses that have not been read. Each request in flight is charged a fixed amount,
+ * its body as it grows, and its response from its headers on. A large charge may fill the budget
+ * only to one half, so that bulk leaves room for small requests. A peer may hold one half of
+ * either, and the last quarter is for peers that hold little.
  *
  * When a charge does not fit, those who make the server wait go: connections whose oldest request
  * waits for its client longer than PRESSURE_AGE, the largest first. What they hold counts as free
  * at once, since they close within a turn of their event loop. If nobody can go, the charge is
  * refused.
  *
- * Connections are bounded in number, all and for each peer. When they are too many, the longest idle
- * one goes: of that peer, or of the peer that has most.
+ * Connections are bounded in number, all and for each peer. When they are too many, the longest
+ * idle one goes: of that peer, or of the peer that has most.
  */
 
 /** All connections of a server, and what they hold together. Thread-safe; never blocks. */
@@ -176,7 +176,7 @@ public final class Traffic {
     }
   }
 
-  /** One network for IPv6: whoever has one address of it has all. */
+  /** A whole /64 for IPv6: a client with one address of it has all. */
   private static Object key(Channel channel) {
     if (!(channel.remoteAddress() instanceof InetSocketAddress address)) {
       return "";

@@ -25,9 +25,9 @@ import java.nio.charset.StandardCharsets;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Lets requests through as far as their limits do, and answers the others with a 429. What a
- * failing store means for a request is the limiter's {@link dev.sluice.FailureRule}: where that
- * denies, or there is none, the answer is a 503.
+ * Lets requests through as far as their limits do, and answers the others with a 429. The limiter's
+ * {@link dev.sluice.FailureRule} says what a failing store means for a request: where that denies,
+ * or there is none, the answer is a 503.
  *
  * <p>A request spends from all limits of all rules that are for it, or from none. It is charged
  * once, when it arrives: forwards, includes, error pages and asynchronous dispatches cost nothing
@@ -228,8 +228,8 @@ public final class RateLimitFilter implements Filter {
      * Makes the filter.
      *
      * @return the filter
-     * @throws IllegalArgumentException if a rule does not fit the limits, with all that is wrong:
-     *     an unknown limit, one that is not configured, an id of another form, a cost above the
+     * @throws IllegalArgumentException if a rule does not fit the limits, naming every error: an
+     *     unknown limit, one that is not configured, an id of another format, a cost above the
      *     burst
      * @throws IllegalStateException if there is no rule
      */

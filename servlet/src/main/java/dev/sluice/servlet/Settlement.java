@@ -18,16 +18,16 @@ import org.jspecify.annotations.Nullable;
  * the response's status once it is done: it returned, it completed the asynchronous request, or it
  * threw an exception of its own, which is a 500.
  *
- * A request can also end while the application still works on it, for example on a password check in
- * another thread: the client resets the stream or closes the connection, or the asynchronous request
- * times out. Then nobody knows how the work will end. If the token came back, a client that resets
- * each of its streams could have any number of passwords checked. So the token stays spent, unless
- * the status had been sent before.
+ * A request can also end while the application still works on it, for example on a password check
+ * in another thread: the client resets the stream or closes the connection, or the asynchronous
+ * request times out. Then nobody knows how the work will end. If the token came back, a client that
+ * resets each of its streams could have any number of passwords checked. So the token stays spent,
+ * unless the status had been sent before.
  *
  * What containers report about such a request (seen with Jetty 12.1 and Tomcat 10.1):
  *
- *  - Both call onError with an IOException when an HTTP/2 stream is reset. Over HTTP/1.1 they notice
- *    that the client is gone only when they read or write.
+ *  - Both call onError with an IOException when an HTTP/2 stream is reset. Over HTTP/1.1 they
+ *    notice that the client is gone only when they read or write.
  *  - Afterwards Jetty calls onComplete with a 500 that it says is committed. Tomcat calls it later
  *    or never.
  *  - After a read that failed, Tomcat says that a 400 is committed, and keeps the failure in the
@@ -96,7 +96,7 @@ final class Settlement implements AsyncListener {
         || status == HttpServletResponse.SC_INTERNAL_SERVER_ERROR;
   }
 
-  /** Whether a failure is one of the connection, or can not be told from one. */
+  /** Whether a failure is one of the connection, or cannot be told from one. */
   private static boolean isConnectionFailure(@Nullable Object failure) {
     return failure instanceof Throwable thrown
         && Stream.iterate(thrown, cause -> cause != null, Throwable::getCause)
@@ -109,7 +109,7 @@ final class Settlement implements AsyncListener {
     ended();
   }
 
-  /** A dispatch that starts anew forgets its listeners. */
+  /** A dispatch that starts again forgets its listeners. */
   @Override
   public void onStartAsync(AsyncEvent event) {
     event.getAsyncContext().addListener(this);

@@ -172,7 +172,7 @@ final class Callers {
         decision -> operation.decided(decision, false));
   }
 
-  /** A client that waits as it was told to is let in, if nobody took anything meanwhile. */
+  /** A client that waits as it was told to is let in, if nobody took anything in between. */
   private void obey(Operation denied, Transaction transaction, Decision decision) {
     String key = transaction.bucketKey();
     SimulatedServer server = reference.serverOf(key);

@@ -8,9 +8,9 @@ import org.jspecify.annotations.Nullable;
 
 /*
  * A batch over several servers takes tokens on one of them for a moment, though another one denies
- * it. Others find these tokens missing. So a process must not ask for it again and again: what it was
- * told to deny for long it remembers, and a batch that needs that only looks elsewhere. A first answer
- * is kept for a round trip, a second one like it for `denials`.
+ * it. Others find these tokens missing. So a process must not ask for it repeatedly: it remembers
+ * what it was told to deny for long, and a batch that needs that only looks elsewhere. A first
+ * answer is kept for a round trip, a second one like it for `denials`.
  */
 
 /** How often a process may take in vain, by what it was told of the buckets that deny. */

@@ -10,8 +10,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one process decides on by itself while the store is away ({@code FailureRule.local}),
- * computed once more: each bucket has this process' share of its limit. For one thread.
+ * Recomputes what one process decides locally while the store is away ({@code FailureRule.local}):
+ * each bucket has this process' share of its limit. For one thread.
  */
 final class LocalReference {
 

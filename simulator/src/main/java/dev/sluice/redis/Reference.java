@@ -17,16 +17,17 @@ import org.jspecify.annotations.Nullable;
  * A server tells of each charge that it decided on, in its order; a process tells of each allowance
  * that a caller got, and of each reservation that a caller wants to cancel. A spend counts from the
  * moment at which its caller was told that it was allowed, at the place where its server made it. A
- * spend that nobody was told of (a lost answer, a part of a denied batch) never counts: the tokens may
- * be missing, but nobody has them. A cancelled one counts no more.
+ * spend that nobody was told of (a lost answer, a part of a denied batch) never counts: the tokens
+ * may be missing, but nobody has them. A cancelled one counts no more.
  *
- * From what counts follows the TAT that a bucket must have at least. A bucket whose TAT lies before it
- * would give a token out twice; that is the one thing that must never happen:
+ * From what counts follows the TAT that a bucket must have at least. A bucket whose TAT lies before
+ * it would give a token out twice; that is the one thing that must never happen:
  *
  *        TAT of the counted spends   ≤   TAT in the server          (never over)
  *
- * It holds for any mix of limits: each spend brings its own emission interval and tolerance. What the
- * documentation allows (data that a server lost) is told as a loss, and lowers the reference too.
+ * It holds for any mix of limits: each spend brings its own emission interval and tolerance. What
+ * the documentation allows (data that a server lost) is told as a loss, and lowers the reference
+ * too.
  */
 
 /** The exact reference of a world: what each bucket may still give out. For one thread. */

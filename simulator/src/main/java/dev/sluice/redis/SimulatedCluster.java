@@ -14,8 +14,8 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A Cluster as the client library shows it: one connection to each master, which connects anew by
- * itself; what is sent meanwhile waits for it. Redirections are followed.
+ * A Cluster as the client library shows it: one connection to each master, which reconnects on its
+ * own; what is sent before that waits for it. Redirections are followed.
  */
 final class SimulatedCluster implements ClusterConnection {
 

@@ -259,7 +259,7 @@ final class SimulatedProcess {
     }
   }
 
-  /** A bucket that does not fill up by itself while the world lasts. */
+  /** A bucket that does not refill while the world lasts. */
   private Transaction atTheEnd(String id) {
     return limiter.transaction("Z", id + index);
   }

@@ -140,7 +140,7 @@ public final class SimulationMain {
         Shrinker.shrink(
             plan, candidate -> kind(Simulation.run(candidate, false).violation()).equals(kind));
     Simulation.Result result = Simulation.run(shrunk, true);
-    out.println("What happened, reduced from " + plan.steps().size() + " steps:");
+    out.println("The history, reduced from " + plan.steps().size() + " steps:");
     out.println();
     result.history().forEach(line -> out.println("  " + line));
     out.println();

@@ -28,7 +28,7 @@ final class Statements {
       return "was allowed beyond its limit";
     }
     if (unspent && cost > 0 && aheadNanos + takenNanos > depthNanos) {
-      return "was told of room that it has not";
+      return "was told of room that does not exist";
     }
     if (part.denied() && aheadNanos + takenNanos <= depthNanos) {
       return "was denied within its limit";

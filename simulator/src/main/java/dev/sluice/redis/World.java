@@ -17,8 +17,8 @@ import org.jspecify.annotations.Nullable;
  * interleaving, and the same seed is the same one again.
  *
  * A thread of the real program is an Actor: it runs one event at a time, and an event that finds it
- * busy waits until it is free. So a piece of user code that blocks on a thread of the store holds up
- * what else that thread has to do, as it would in earnest.
+ * busy waits until it is free. So a piece of user code that blocks on a thread of the store holds
+ * up what else that thread has to do, as it would in earnest.
  *
  * Code that blocks its caller (a synchronous call) lets the world go on from within (await): the
  * events of others run until what it waits for is there.
@@ -92,7 +92,7 @@ final class World {
     at(now + Math.max(nanos, 0), actor, task);
   }
 
-  /** Keeps the thread that runs just now busy: user code that blocks. */
+  /** Keeps the running thread busy: user code that blocks. */
   void block(long nanos) {
     Actor actor = running;
     if (actor != null) {
@@ -101,9 +101,9 @@ final class World {
   }
 
   /**
-   * Keeps the thread that runs just now busy from within, as user code does that blocks: the world
-   * goes on, and then what comes behind it on this thread. While another caller waits, the thread
-   * is busy from the end of what it does.
+   * Keeps the running thread busy from within, as user code does that blocks: the world goes on,
+   * and then what comes behind it on this thread. While another caller waits, the thread is busy
+   * from the end of what it does.
    */
   void hold(long nanos) {
     block(nanos);

@@ -52,7 +52,9 @@ final class Bench implements AutoCloseable {
     this.limiter = limiter(limits, store, time);
   }
 
-  /** By the clock of the store: how much is given back of a batch depends on the time meanwhile. */
+  /**
+   * By the store's clock: how much of a batch is given back depends on the time that has passed.
+   */
   static Limiter limiter(CurrentLimits limits, BucketStore store, ManualTime time) {
     return Limiter.builder(limits, store).time(time).build();
   }

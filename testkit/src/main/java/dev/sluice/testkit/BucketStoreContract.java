@@ -4,7 +4,7 @@ import dev.sluice.store.BucketStore;
 import dev.sluice.store.TimeSource;
 
 /**
- * What every {@link BucketStore} must do, as JUnit tests on a driven clock.
+ * The contract of every {@link BucketStore}, as JUnit tests on a driven clock.
  *
  * <p>The test of a store extends this class and says how to make one; it is then run against every
  * rule, to the nanosecond. {@link LiveBucketStoreContract} is its sister for a store on its own

@@ -3,7 +3,7 @@ package dev.sluice.testkit;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.TimeSource;
 
-/** What the rules of the contract need of a store that can be driven by a given clock. */
+/** Opens stores on a given clock, for the rules of the contract. */
 interface DrivenStores {
 
   BucketStore newStore(TimeSource time);

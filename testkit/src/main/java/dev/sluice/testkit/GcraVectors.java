@@ -58,7 +58,7 @@ final class GcraVectors {
     return Vectors.jsonLines("gcra/decisions.jsonl");
   }
 
-  /** What an act of the trace answers, written as the decisions are. */
+  /** Returns the answer to an act of the trace, written as the decisions are. */
   static String act(JsonNode act, Limiter limiter) {
     if (act.has("transactions")) {
       return text(limiter.spend(batch(act, limiter)));

@@ -11,7 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** What holds over every history, tried on random ones against {@link ReferenceBuckets}. */
+/** Invariants of every history, tried on random ones against {@link ReferenceBuckets}. */
 interface HistoryRules extends DrivenStores {
 
   int STEPS = 60;

@@ -15,7 +15,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 /**
- * What every {@link BucketStore} must do on the clock that it decides by in production, as JUnit
+ * The contract of every {@link BucketStore} on the clock that it decides by in production, as JUnit
  * tests.
  *
  * <p>Nothing here assumes how fast the store is, nor that its clock is exactly this machine's: only

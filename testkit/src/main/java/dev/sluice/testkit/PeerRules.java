@@ -23,7 +23,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 /**
- * What other rate limiters assert in their own tests, in our terms; the note in each file says what
+ * Assertions from the tests of other rate limiters, in our terms; the note in each file says what
  * its terms mean. Every case either runs or stands in a list of those that don't, with the reason.
  */
 interface PeerRules extends DrivenStores {

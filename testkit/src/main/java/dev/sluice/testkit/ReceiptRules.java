@@ -14,7 +14,7 @@ import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** What another process gives back by the {@link Receipt} of a reservation. */
+/** Rules of a cancellation in another process, by the {@link Receipt} of a reservation. */
 interface ReceiptRules extends DrivenStores {
 
   private static Limiter otherProcess(Bench bench) {

@@ -13,10 +13,11 @@ import java.util.List;
 import java.util.Map;
 
 /*
- * The model. A bucket lacks some fill, counted in nanoseconds (a token is worth an emission interval
- * T, a full bucket lacks 0, an empty one T × burst), and what it lacks shrinks by one nanosecond a
- * nanosecond. Where the clock stepped back, it grows again. This says nothing of arrival times and
- * can not overflow: it shares neither an idea nor a line with the arithmetic that it judges.
+ * The model. A bucket lacks some fill, counted in nanoseconds (a token is worth an emission
+ * interval T, a full bucket lacks 0, an empty one T × burst), and what it lacks shrinks by one
+ * nanosecond a nanosecond. Where the clock stepped back, it grows again. This says nothing of
+ * arrival times and cannot overflow: it shares neither an idea nor a line with the arithmetic that
+ * it judges.
  */
 
 /**
@@ -41,7 +42,7 @@ public final class ReferenceBuckets {
   }
 
   /**
-   * What a limiter's check must answer.
+   * Returns the right answer to a limiter's check.
    *
    * @param transactions the batch
    * @return an answer for each
@@ -51,7 +52,7 @@ public final class ReferenceBuckets {
   }
 
   /**
-   * What a limiter's spend must answer; spends.
+   * Spends, and returns the right answer to a limiter's spend.
    *
    * @param transactions the batch
    * @return an answer for each
@@ -84,7 +85,7 @@ public final class ReferenceBuckets {
     return answers;
   }
 
-  /** What would have been spent is still there. */
+  /** The tokens that would have been spent are still there. */
   private List<Answer> answersOfDenied(List<Transaction> transactions, List<Answer> checks) {
     List<Answer> answers = new ArrayList<>();
     for (int i = 0; i < checks.size(); i++) {
@@ -101,7 +102,7 @@ public final class ReferenceBuckets {
   }
 
   /**
-   * What a limiter's refund must answer; refunds.
+   * Refunds, and returns the right answer to a limiter's refund.
    *
    * @param transactions the batch
    * @return an answer for each
@@ -209,7 +210,7 @@ public final class ReferenceBuckets {
   private record Bucket(BigInteger lackingNanos, BigInteger atNanos) {}
 
   /**
-   * What must be answered to one transaction.
+   * The right answer to one transaction.
    *
    * @param allowed as {@link Decision#allowed}
    * @param remaining as {@link Decision#remaining}

@@ -18,7 +18,7 @@ import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** What a cancelled reservation gives back: the rule of {@link Reservation}, line by line. */
+/** The refund of a cancelled reservation: the rule of {@link Reservation}, line by line. */
 interface ReservationRules extends DrivenStores {
 
   @Test
@@ -107,7 +107,7 @@ interface ReservationRules extends DrivenStores {
     }
   }
 
-  /** What has come back by itself is not given back again, at the expense of who spent later. */
+  /** Tokens that have been refilled are not given back again, at the expense of later spends. */
   @Test
   default void cancel_afterAPartCameBack_givesBackTheRest() {
     try (Bench bench = Bench.tenPerSecond(this)) {

@@ -37,7 +37,7 @@ public final class Vectors {
   public static String text(String name) {
     try (InputStream in = Vectors.class.getResourceAsStream("vectors/" + name)) {
       if (in == null) {
-        throw new IllegalArgumentException("name: found " + name + ", which is no vector");
+        throw new IllegalArgumentException("name: found " + name + ", which is not a vector");
       }
       return new String(in.readAllBytes(), StandardCharsets.UTF_8);
     } catch (IOException e) {

@@ -47,7 +47,7 @@ interface WaitHistoryRules extends DrivenStores {
     }
   }
 
-  /** Who asked for tokens, and what came of it. */
+  /** A call that asked for tokens, and its outcome. */
   final class Caller {
     private final CompletableFuture<Decision> answer;
     private final long cost;

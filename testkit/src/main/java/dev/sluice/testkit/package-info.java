@@ -1,5 +1,5 @@
 /**
- * What the test of a store or of an application needs: the contract that every {@link
+ * Helpers for tests of a store or of an application: the contract that every {@link
  * dev.sluice.store.BucketStore} must pass, a clock that stands still until it is moved, assertions
  * on decisions, and the recorded decisions that every implementation must repeat.
  */

@@ -13,7 +13,7 @@ import dev.sluice.limit.Limits;
 import dev.sluice.store.BucketStore;
 import org.junit.jupiter.api.Test;
 
-/** The walk-through of the seed system's README: burst 20, 20 a second. */
+/** The walk-through of Boulder's README: burst 20, 20 a second. */
 class WalkThroughTest {
 
   private static final String LIMIT = "NewRegistrationsPerIPAddress";

@@ -22,7 +22,8 @@ public final class AddressRange {
    *
    * @param text {@code 10.0.0.0/8}, {@code 2001:db8::/32}, or one address
    * @return the range
-   * @throws IllegalArgumentException if the text is no range, or has host bits that are not clear
+   * @throws IllegalArgumentException if the text is not a range, or has host bits that are not
+   *     clear
    */
   public static AddressRange parse(String text) {
     int slash = text.indexOf('/');

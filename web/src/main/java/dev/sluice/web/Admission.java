@@ -11,8 +11,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What was decided about a request: it may pass, or how it is refused. Where conditional rules
- * spent something, the response's status says later whether it counts: {@link #settle} or {@link
+ * The decision about a request: it may pass, or how it is refused. Where conditional rules spent
+ * something, the response's status says later whether it counts: {@link #settle} or {@link
  * #leaveSpent} then ends the admission, once.
  *
  * <p>Thread-safe.

@@ -16,7 +16,8 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a request spends, all or nothing. Filled by one thread; the rest may be called by others.
+ * The transactions that a request spends, all or nothing. Filled by one thread; the rest may be
+ * called by others.
  *
  * <p>A bucket is charged once for a request: where two rules name it, at the higher cost, and it is
  * given back only if neither wants it to count.

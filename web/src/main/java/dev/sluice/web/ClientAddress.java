@@ -9,8 +9,8 @@ import org.jspecify.annotations.Nullable;
  * Finds the client's address, also behind proxies.
  *
  * <p>The header of a trusted proxy is read from the right, and only as far as trust goes: the first
- * address that is no trusted proxy is the client. What stands left of it was written by the client,
- * and is not looked at. Where a trusted proxy names no address ({@code unknown}, an obfuscated id,
+ * address that is not a trusted proxy is the client. The client wrote everything left of it, so
+ * that is ignored. Where a trusted proxy names no address ({@code unknown}, an obfuscated id,
  * nothing), the last trusted proxy stands for all that is behind it.
  *
  * <p>IPv6 addresses are grouped by their first 64 bits, as one subscriber has at least that many;
@@ -34,7 +34,7 @@ public final class ClientAddress {
   }
 
   /**
-   * Who opened the connection. No header is believed.
+   * Returns a resolver that takes the connection's peer and trusts no header.
    *
    * @return the default
    */
@@ -49,7 +49,7 @@ public final class ClientAddress {
    * @param trustedProxies their addresses or ranges of addresses, such as {@code 10.0.0.0/8}; at
    *     least one
    * @return a way to find the client
-   * @throws IllegalArgumentException for a text that is no address or range
+   * @throws IllegalArgumentException for a text that is neither an address nor a range
    */
   public static ClientAddress behind(ProxyHeader header, String... trustedProxies) {
     if (trustedProxies.length == 0) {

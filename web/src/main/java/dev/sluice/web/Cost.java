@@ -5,7 +5,7 @@ import dev.sluice.limit.InvalidRequestException;
 import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
-/** What a request costs: the same each time, or what a function says. Immutable. */
+/** The cost of a request: the same each time, or what a function says. Immutable. */
 record Cost(long fixed, @Nullable ToLongFunction<WebRequest> ofRequest) {
 
   Transaction charge(Transaction transaction, WebRequest request) {

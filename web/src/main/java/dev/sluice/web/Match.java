@@ -10,8 +10,8 @@ import java.util.Map;
  * The rules that are for one request, and what they charge it. Shadow rules stand apart, so that a
  * trial cannot refuse what the others let through.
  *
- * <p>Nothing has been charged yet: {@link RequestLimiter} does that, or whoever combines these
- * transactions with others. Immutable for its users.
+ * <p>Nothing has been charged yet: {@link RequestLimiter} does that, or a caller that combines
+ * these transactions with others. Immutable for its users.
  */
 public final class Match {
 
@@ -74,7 +74,7 @@ public final class Match {
     return trials;
   }
 
-  /** A shadow rule that is for the request. What it charges is found out when it is asked for. */
+  /** A shadow rule that is for the request. Its charges are computed when they are asked for. */
   record Trial(Rule rule, Map<String, String> variables, RequestFacts facts, Limits limits) {
 
     /**

@@ -13,8 +13,8 @@ import org.jspecify.annotations.Nullable;
  * Which paths a rule is for: {@code /login}, {@code /users/{user}/export}, one segment of any kind
  * as {@code *}, all that follows (or nothing) as a last {@code **}.
  *
- * <p>Empty segments do not count, so that {@code /login/} and {@code //login} are no way around a
- * rule on {@code /login}. Immutable and thread-safe.
+ * <p>Empty segments do not count, so that {@code /login/} and {@code //login} do not bypass a rule
+ * on {@code /login}. Immutable and thread-safe.
  */
 public final class PathPattern {
 
@@ -36,7 +36,7 @@ public final class PathPattern {
    *
    * @param text such as {@code /users/{user}/**}
    * @return the pattern
-   * @throws IllegalArgumentException if the text is no pattern
+   * @throws IllegalArgumentException if the text is not a pattern
    */
   public static PathPattern parse(String text) {
     if (!text.startsWith("/")) {

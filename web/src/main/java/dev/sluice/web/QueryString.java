@@ -11,7 +11,7 @@ final class QueryString {
 
   private QueryString() {}
 
-  /** All values of a parameter, in order. What can't be decoded is nobody's name. */
+  /** All values of a parameter, in order. A name that can't be decoded matches nothing. */
   static List<String> values(@Nullable String query, String name) {
     List<String> values = new ArrayList<>();
     for (String pair : query == null ? new String[0] : query.split("&", -1)) {

@@ -9,8 +9,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A log that a flood of requests can not flood: one line in ten seconds of each kind, which says
- * how many were left out. Never logs an id.
+ * A log that a flood of requests cannot fill: one line in ten seconds of each kind, which says how
+ * many were left out. Never logs an id.
  *
  * <p>Thread-safe; blocks as long as the logger does.
  */

@@ -88,7 +88,9 @@ final class RateLimitField {
     return text.substring(start, at);
   }
 
-  /** A string without its quotes, prefixed so that it is no number; anything else as it stands. */
+  /**
+   * A string without its quotes, prefixed so that it is not a number; anything else as it stands.
+   */
   private String bareItem() throws UnreadableException {
     require(at < text.length());
     char first = text.charAt(at);

@@ -24,9 +24,9 @@ import org.jspecify.annotations.Nullable;
  * every framework shares.
  *
  * <p>A request spends from all limits of all rules that are for it, or from none. {@linkplain
- * Rule.Builder#shadow Shadow rules} are charged afterwards, with what was let through, each by
- * itself. What a failing store means for a request is the limiter's {@link dev.sluice.FailureRule}:
- * where that denies, or there is none, the request is refused with a 503.
+ * Rule.Builder#shadow Shadow rules} are charged afterwards, each separately, for requests that were
+ * let through. The limiter's {@link dev.sluice.FailureRule} says what a failing store means for a
+ * request: where that denies, or there is none, the request is refused with a 503.
  *
  * <p>Thread-safe. {@link #admit} blocks as long as the limiter's store does, {@link #admitAsync}
  * does not block.
@@ -139,7 +139,7 @@ public final class RequestLimiter implements AutoCloseable {
         : spendTrials(match, decision);
   }
 
-  /** What a stage was told, without the wrapping of stages in between. */
+  /** Returns the cause that a stage was given, without the wrapping of stages in between. */
   static Throwable cause(Throwable failure) {
     Throwable cause = failure instanceof CompletionException ? failure.getCause() : null;
     return cause == null ? failure : cause;

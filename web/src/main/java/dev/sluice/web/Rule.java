@@ -76,7 +76,7 @@ public final class Rule {
     return null;
   }
 
-  /** What a request of this rule spends. */
+  /** Returns the spends of a request under this rule. */
   List<Transaction> transactions(Limits limits, RequestFacts facts, Map<String, String> variables) {
     List<Transaction> transactions = new ArrayList<>(spends.size());
     for (Spend spend : spends) {
@@ -101,7 +101,7 @@ public final class Rule {
     return shadow;
   }
 
-  /** What in this rule does not fit the limits, one message each. */
+  /** Returns the parts of this rule that do not fit the limits, one message each. */
   List<String> faults(Limits limits) {
     List<String> faults = new ArrayList<>();
     for (Spend spend : spends) {
@@ -155,7 +155,7 @@ public final class Rule {
      *
      * @param names the methods, upper-case as HTTP writes them
      * @return this
-     * @throws IllegalArgumentException for a name that is no upper-case word
+     * @throws IllegalArgumentException for a name that is not an upper-case word
      */
     @CanIgnoreReturnValue
     public Builder methods(String... names) {

@@ -33,7 +33,7 @@ record Spend(String limit, List<VaryBy> id) {
     return name;
   }
 
-  /** What a request spends here; null where it skips the limit. */
+  /** Returns the transaction of a request; null where it skips the limit. */
   @Nullable Transaction transaction(
       Limits limits, RequestFacts facts, Map<String, String> variables) {
     List<String> parts = new ArrayList<>(id.size());

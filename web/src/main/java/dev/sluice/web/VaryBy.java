@@ -134,7 +134,7 @@ public final class VaryBy {
   }
 
   /**
-   * Who is logged in. Put the filter behind the one that authenticates.
+   * Varies by the logged-in user. Put the filter behind the one that authenticates.
    *
    * @return the name of the request's principal
    */

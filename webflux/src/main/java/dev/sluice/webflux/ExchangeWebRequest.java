@@ -47,8 +47,8 @@ final class ExchangeWebRequest implements WebRequest {
     if (headers.getFirst(name) == null) {
       return List.of();
     }
-    // What has the same signature in Spring 6.2 and 7. A name that the client wrote in two ways is
-    // there twice, each with all values.
+    // Uses only methods with the same signature in Spring 6.2 and 7. A name that the client wrote
+    // in two ways is there twice, each with all values.
     for (Map.Entry<String, List<String>> header : headers.headerSet()) {
       if (header.getKey().equalsIgnoreCase(name)) {
         return List.copyOf(header.getValue());

@@ -29,9 +29,9 @@ import reactor.core.scheduler.Scheduler;
 import reactor.core.scheduler.Schedulers;
 
 /**
- * Lets exchanges through as far as their limits do, and answers the others with a 429. What a
- * failing store means for a request is the limiter's {@link dev.sluice.FailureRule}: where that
- * denies, or there is none, the answer is a 503.
+ * Lets exchanges through as far as their limits do, and answers the others with a 429. The
+ * limiter's {@link dev.sluice.FailureRule} says what a failing store means for a request: where
+ * that denies, or there is none, the answer is a 503.
  *
  * <p>A request spends from all limits of all rules that are for it, or from none. It is charged
  * once, however often the filter sees its exchange. {@linkplain Rule.Builder#shadow Shadow rules}

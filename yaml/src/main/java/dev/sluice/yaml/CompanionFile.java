@@ -28,13 +28,13 @@ public interface CompanionFile<T> {
   String expected();
 
   /**
-   * Reads the file. What is wrong with it is reported, never thrown.
+   * Reads the file. Its errors are reported, never thrown.
    *
    * @param root the content
    * @param file the file's name, as messages show it
    * @param limits the limits of the same generation, as far as they could be read
-   * @param known whether these are all; if not, a limit that they lack is no mistake here, as the
-   *     limit files have one that is reported already
+   * @param known whether these are all; if not, a limit that they lack is not reported here, as the
+   *     limit files have an error that is reported already
    * @param problems where mistakes go
    * @return what was read, null after a mistake
    */

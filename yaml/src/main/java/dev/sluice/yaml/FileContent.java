@@ -14,7 +14,7 @@ import java.util.HexFormat;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What was read from a file, or why it could not be read. Immutable as long as nobody writes to the
+ * The content of a file, or why it could not be read. Immutable as long as nobody writes to the
  * bytes.
  */
 final class FileContent {
@@ -48,7 +48,8 @@ final class FileContent {
     } catch (IOException | SecurityException e) {
       return failed(path, isBelowAFile(path) ? NO_SUCH_FILE : explain(e));
     }
-    // Reads one byte more than allowed, and does not trust the size: it may grow meanwhile.
+    // Reads one byte more than allowed, and does not trust the size: the file may grow during the
+    // read.
     try (InputStream in = Files.newInputStream(path)) {
       byte[] bytes = in.readNBytes(MAX_BYTES + 1);
       if (bytes.length > MAX_BYTES) {
@@ -69,7 +70,7 @@ final class FileContent {
     return parent != null && Files.exists(parent) && !Files.isDirectory(parent);
   }
 
-  /** What could not be read, and why. */
+  /** Returns the content of a file that could not be read, with the reason. */
   static FileContent failed(Path path, String fault) {
     return new FileContent(path.toString(), new byte[0], fault);
   }

@@ -86,7 +86,7 @@ public final class LimitFiles {
   }
 
   /**
-   * Reads the files, and says all that is wrong or doubtful.
+   * Reads the files, and returns every error and warning.
    *
    * @return mistakes and warnings, sorted by file, line and column; none for flawless files
    */

@@ -76,8 +76,8 @@ public final class LimitsYaml {
   }
 
   /**
-   * Writes a file that declares names, in alphabetical order. Those that whoever loads the file
-   * knows without it must not be among them. A form of ids that an application has made itself is
+   * Writes a file that declares names, in alphabetical order. It must not declare names that the
+   * program that loads it knows already. A form of ids that an application has made itself is
    * written by its name: the file loads where {@link LimitFiles.Builder#idFormats} has it.
    *
    * @param names the names

@@ -12,20 +12,21 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One load: contents to limits, or to all that is wrong with them. Names first, for the other files
- * use them; defaults next, for overrides are compared with them. Touches no file. Not thread-safe.
+ * One load: turns contents into limits, or into the list of their errors. Names first, for the
+ * other files use them; defaults next, for overrides are compared with them. Touches no file. Not
+ * thread-safe.
  */
 final class Loading {
 
   /**
-   * What became of a load.
+   * The outcome of a load.
    *
    * @param limits null if there is any mistake
    * @param problems mistakes and warnings, sorted
    */
   record Outcome(@Nullable Limits limits, List<Problem> problems) {
 
-    /** What is wrong, without what is only doubtful. */
+    /** Returns the errors, without the warnings. */
     List<Problem> mistakes() {
       return problems.stream().filter(p -> p.severity() == Severity.MISTAKE).toList();
     }

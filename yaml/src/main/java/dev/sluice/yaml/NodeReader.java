@@ -32,10 +32,11 @@ import org.snakeyaml.engine.v2.scanner.StreamReader;
  *   mistake has one place;
  * - a key that is not a single value is refused.
  *
- * What is refused becomes a Broken node or none, and reading goes on, so that all mistakes are found in one run. Only
- * what the parser itself refuses, and the bounds, end the reading. What was read by then is looked at all the same, as
- * far as it is whole: the root's entries or items, and those of lists that were not finished. (Not the last one before
- * a fault of the syntax: a line that is not indented enough ends it too early.)
+ * A rejected value becomes a Broken node or none, and reading goes on, so that all mistakes are
+ * found in one run. Only what the parser itself refuses, and the bounds, end the reading. The part
+ * that was read by then is checked all the same, as far as it is whole: the root's entries or
+ * items, and those of lists that were not finished. (Not the last one before a fault of the syntax:
+ * a line that is not indented enough ends it too early.)
  */
 /** Reads YAML 1.2 into nodes. Not thread-safe; for one text. */
 final class NodeReader {
@@ -52,7 +53,7 @@ final class NodeReader {
   private static final int MAX_BUFFER = 1 << 20;
 
   /**
-   * What was read.
+   * The document as it was read.
    *
    * @param root the document, or what there is of it; null where there is nothing
    * @param whole false after a mistake that ended the reading

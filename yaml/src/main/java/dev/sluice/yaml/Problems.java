@@ -57,8 +57,9 @@ public final class Problems {
   }
 
   /**
-   * Adds the mistake that a node is no list or map. A text in its place may be anything: the file
-   * may be another one than its author thought, such as a list of passwords. It is not shown.
+   * Adds the error that a node is neither a list nor a map. A text in its place may be anything:
+   * the file may be another one than its author thought, such as a list of passwords. It is not
+   * shown.
    *
    * @param node what was found
    * @param expected what should stand there

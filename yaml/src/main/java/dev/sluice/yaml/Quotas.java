@@ -25,7 +25,7 @@ final class Quotas {
     Long count = Values.wholeNumber(fields.require("count"), problems);
     Duration period = Values.duration(fields.require("period"), problems);
     if (burst == null || count == null || period == null) {
-      // What is there is judged by itself, beside values that are right with any other.
+      // Each given value is judged alone, with valid values in place of the others.
       report(Quota.faults(burst == null ? 1 : burst, 1, Duration.ofNanos(1)), fields, problems);
       report(
           Quota.faults(1, count == null ? 1 : count, period == null ? LONGEST : period),

@@ -7,8 +7,8 @@ import java.util.List;
 /**
  * Is told how each load of watched limit files went, for logs and metrics.
  *
- * <p>Called by one thread at a time, after the limits were replaced or kept. What it throws goes to
- * the thread's uncaught exception handler and stops nothing.
+ * <p>Called by one thread at a time, after the limits were replaced or kept. Its exceptions go to
+ * the thread's uncaught exception handler and stop nothing.
  */
 public interface ReloadListener {
 

@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Single values, taken only as what they are beyond doubt: YAML readers differ about {@code no},
- * {@code 010} and {@code 1_000}, so these are no numbers here. Each method answers null for null,
+ * {@code 010} and {@code 1_000}, so these are not numbers here. Each method answers null for null,
  * for a node that has been reported, and after reporting one. Stateless.
  */
 public final class Values {

@@ -125,7 +125,7 @@ record Fault(
     return new Fault(HttpStatus.SERVICE_UNAVAILABLE, "not-ready", "Not ready", detail, null);
   }
 
-  /** Whoever holds a token is told why it gives nothing back; a guess looks like any other. */
+  /** The holder of a token is told why it gives nothing back; all guesses get the same answer. */
   static Fault ofToken(TokenException token) {
     String detail = String.valueOf(token.getMessage());
     return switch (token.reason()) {
@@ -161,7 +161,7 @@ record Fault(
         refused.status(), refused.type(), refused.title(), refused.detail(), /* field= */ null);
   }
 
-  /** What the HTTP library refused by itself. */
+  /** A request that the HTTP library rejected before it reached us. */
   static Fault ofStatus(HttpStatus status, @Nullable String description) {
     String title = status.reasonPhrase();
     String detail = description == null ? title : description;

@@ -76,7 +76,7 @@ final class LimitResource extends Resource {
   private static String decoded(String encoded, String field) {
     try {
       String text = URLDecoder.decode(encoded.replace("+", "%2B"), StandardCharsets.UTF_8);
-      // The decoder puts U+FFFD where the bytes are no UTF-8: two such ids would share a bucket.
+      // The decoder puts U+FFFD where the bytes are not UTF-8: two such ids would share a bucket.
       if (text.indexOf('\uFFFD') < 0) {
         return text;
       }

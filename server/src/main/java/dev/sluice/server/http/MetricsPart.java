@@ -51,7 +51,7 @@ public final class MetricsPart implements Part {
   }
 
   /**
-   * Who must watch the limiter, and be told when limits are loaded.
+   * Returns the meters, which must observe the limiter and be told when limits are loaded.
    *
    * @return the meters behind the page
    */

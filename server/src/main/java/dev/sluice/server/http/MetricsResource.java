@@ -27,7 +27,7 @@ final class MetricsResource extends Resource {
   }
 
   /**
-   * Answers with the next scrape that begins: whoever asks while one is under way shares the one
+   * Answers with the next scrape that begins: requests that arrive during a scrape share the one
    * after it. However many ask, at most two threads are busy with it.
    */
   @Override

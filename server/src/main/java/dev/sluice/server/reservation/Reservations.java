@@ -33,7 +33,8 @@ import org.jspecify.annotations.Nullable;
  * That it is used once, is kept where the buckets are: a cancellation first spends from a bucket of
  * one token, whose id is the token's nonce, and which does not fill up before the token expires. Of
  * two cancellations one finds it empty, whichever servers they ask. It is spent before anything is
- * given back: where a server dies between the two, the tokens stay spent, and none comes back twice.
+ * given back: where a server dies between the two, the tokens stay spent, and none comes back
+ * twice.
  *
  * The server that made a reservation remembers it, the latest MOST_REMEMBERED ones, because a
  * Reservation is more exact than a Receipt: it knows what else was given back since.
@@ -87,7 +88,7 @@ public final class Reservations {
   Reservations(Limiter limiter, BucketStore store, TokenKey key, TimeSource time) {
     this.limiter = limiter;
     this.async = limiter.async();
-    // No observer: these are no decisions on anybody's limit. No rule: a guess would allow twice.
+    // No observer: these decisions are not on a named limit. No rule: a guess would allow twice.
     this.uses = Limiter.of(store).async();
     this.key = key;
     this.time = time;

@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What the client of a reservation holds: what can be given back, until when, and a nonce by which
- * it is known that it was used. Signed, not encrypted: whoever holds it can read limits and ids.
+ * it is known that it was used. Signed, not encrypted: its holder can read limits and ids.
  * Immutable.
  *
  * @param nonce random, in base64url

@@ -161,7 +161,7 @@ final class LimitCommands {
           .decode(ByteBuffer.wrap(request.bytes(), request.start(index), request.length(index)))
           .toString();
     } catch (CharacterCodingException e) {
-      throw new WireException(null, what + ": found bytes that are no UTF-8, expected text");
+      throw new WireException(null, what + ": found bytes that are not UTF-8, expected text");
     }
   }
 

@@ -2,7 +2,7 @@ package dev.sluice.server.resp;
 
 import java.io.Serial;
 
-/** Bytes that are no request: nobody can say where the next one would begin. */
+/** Thrown for bytes that are not a request: the start of the next one cannot be found. */
 final class ProtocolException extends Exception {
 
   @Serial private static final long serialVersionUID = 1L;

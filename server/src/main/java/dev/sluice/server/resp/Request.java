@@ -57,7 +57,7 @@ final class Request {
     return lengths[index];
   }
 
-  /** The argument as text; bytes that are no UTF-8 become replacement characters. */
+  /** The argument as text; bytes that are not UTF-8 become replacement characters. */
   String text(int index) {
     return new String(bytes, starts[index], lengths[index], StandardCharsets.UTF_8);
   }

@@ -14,10 +14,10 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /*
- * All requests of one read are answered by one write. While the client does not read its replies, or
- * too many of its requests wait for the store, nothing more is read: what has been read already stays
- * where it is, at most one read's worth beyond the request that is being read. All of that is charged
- * to the server's budget.
+ * All requests of one read are answered by one write. While the client does not read its replies,
+ * or too many of its requests wait for the store, nothing more is read: what has been read already
+ * stays where it is, at most one read's worth beyond the request that is being read. All of that is
+ * charged to the server's budget.
  */
 
 /** One connection: bytes to requests, requests to commands, replies to bytes. */
@@ -186,7 +186,7 @@ final class RespConnection extends Client {
     }
   }
 
-  /** Whoever has sent all that it has to say still gets every reply. */
+  /** A client that has closed its sending side still gets every reply. */
   private void endIfDone() {
     boolean hasAsked = ended || (inputEnded && !isFull());
     if (!hasAsked || replies.waiting() > 0 || !channel.isActive()) {

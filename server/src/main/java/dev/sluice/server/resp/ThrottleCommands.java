@@ -137,7 +137,7 @@ final class ThrottleCommands {
         .formatted(argument, UnknownCommand.shown(request, index), range);
   }
 
-  /** Callers send few quotas, again and again. */
+  /** Callers send the same few quotas repeatedly. */
   private Quota quota(long burst, long count, long periodSeconds) {
     long mixed = (burst * 31 + count) * 31 + periodSeconds;
     int slot = (int) ((mixed * 0x9E3779B97F4A7C15L) >>> 56);

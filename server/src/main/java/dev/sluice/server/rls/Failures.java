@@ -43,12 +43,7 @@ final class Failures {
     if (cause instanceof StoreException) {
       return undecided(String.valueOf(cause.getMessage()));
     }
-    if (cause instanceof RefusedException refused) {
-      boolean later = refused.status().equals(HttpStatus.SERVICE_UNAVAILABLE);
-      return (later ? Status.UNAVAILABLE : Status.PERMISSION_DENIED)
-          .withDescription(refused.detail());
-    }
-    if (cause instanceof NotReadyException) {
+    if (cause instanceof RefusedException || cause instanceof NotReadyException) {
       return Status.UNAVAILABLE.withDescription(cause.getMessage());
     }
     if (cause instanceof ContentTooLargeException) {
@@ -82,7 +77,7 @@ final class Failures {
         || cause instanceof ResponseCompleteException;
   }
 
-  /** What the library made of bytes that are no gRPC: the service has not seen them. */
+  /** What the library made of bytes that are not gRPC: the service has not seen them. */
   static Status ofProtocol(Throwable failure) {
     return Exceptions.peel(failure) instanceof IndexOutOfBoundsException
         ? Status.INTERNAL.withDescription("the request ends amid a message")

@@ -18,8 +18,8 @@ interface Mapping {
    * @param entries the descriptor
    * @param limits the limits that hold now
    * @return what the descriptor stands for
-   * @throws dev.sluice.limit.InvalidRequestException if a limit is meant, and a value is no id of
-   *     its
+   * @throws dev.sluice.limit.InvalidRequestException if a limit is meant, and a value is not a
+   *     valid id of its
    */
   Mapped map(String domain, List<Entry> entries, Limits limits);
 

@@ -43,7 +43,7 @@ final class RateLimitRequests {
    * @param givenUp completed if nobody waits for the answer any more
    * @return the answer
    * @throws BadRequest if the request lacks something, or says what is out of its range
-   * @throws dev.sluice.limit.InvalidRequestException if a value is no id of the limit that is meant
+   * @throws dev.sluice.limit.InvalidRequestException if a value is not a valid id of its limit
    */
   CompletionStage<RateLimitResponse> decide(
       RateLimitRequest request, CompletableFuture<?> givenUp) {

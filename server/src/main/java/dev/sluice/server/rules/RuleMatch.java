@@ -44,7 +44,7 @@ public record RuleMatch(int line, boolean unlimited, List<RuleCharge> charges) {
   }
 
   /**
-   * Returns what is charged in shadow, each by itself.
+   * Returns what is charged in shadow, each separately.
    *
    * @param limits the limits from which the rule book came
    * @param hits as above

@@ -16,8 +16,8 @@ final class JsonText {
   private JsonText() {}
 
   /**
-   * Refuses what is no UTF-8. The parser would guess at other encodings, and take characters that
-   * are written with more bytes than they need: one id, several spellings.
+   * Rejects bytes that are not UTF-8. The parser would guess at other encodings, and take
+   * characters that are written with more bytes than they need: one id, several spellings.
    */
   static void requireUtf8(byte[] text, int offset, int length) {
     int seen = 0;

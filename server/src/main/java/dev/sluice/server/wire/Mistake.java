@@ -5,8 +5,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * One thing that is wrong with a request. Immutable.
  *
- * @param field the path of the wrong field, {@code transactions[2].cost}; null if the text is no
- *     JSON object at all
+ * @param field the path of the wrong field, {@code transactions[2].cost}; null if the text is not a
+ *     JSON object
  * @param message what was found, and what was expected
  * @param unknownLimit whether the mistake is the name of a limit that does not exist
  */

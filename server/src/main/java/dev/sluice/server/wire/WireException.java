@@ -69,7 +69,7 @@ public final class WireException extends IllegalArgumentException {
   /**
    * Returns the field of the first mistake.
    *
-   * @return its path, {@code transactions[2].cost}; null if the text is no JSON object at all
+   * @return its path, {@code transactions[2].cost}; null if the text is not a JSON object
    */
   public @Nullable String field() {
     return mistakes.get(0).field();

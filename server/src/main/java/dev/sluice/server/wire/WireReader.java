@@ -90,7 +90,7 @@ public final class WireReader {
    * @param offset where it starts
    * @param length its bytes
    * @return the request, not looked up yet
-   * @throws WireException if the text is no JSON object
+   * @throws WireException if the text is not a JSON object
    */
   public WireRequest read(byte[] json, int offset, int length) {
     JsonText.requireUtf8(json, offset, length);

@@ -307,15 +307,6 @@ final class GrpcProtocolTest {
     assertServes();
   }
 
-  /** What the server refuses before any service sees it is told in the door's own language. */
-  @Test
-  void webPage_isRefused_asGrpcTellsIt() {
-    AggregatedHttpResponse response =
-        post(METHOD, framed(message("ann")), "origin", "https://evil.example");
-    assertThat(status(response)).isEqualTo(Status.Code.PERMISSION_DENIED);
-    assertServes();
-  }
-
   @Test
   void largeBody_isRefused() {
     byte[] large = framed(new byte[SluiceServer.MAX_BODY + 1]);
@@ -350,7 +341,7 @@ final class GrpcProtocolTest {
     assertServes();
   }
 
-  /** Bytes that are no HTTP at all end their own connection only. */
+  /** Bytes that are not HTTP at all end their own connection only. */
   @Test
   void garbageConnections_harmNobody() {
     Random random = new Random(7);

@@ -18,7 +18,7 @@ import redis.embedded.core.ExecutableProvider;
 /**
  * Where the program of a {@link LocalRedis} comes from. Stateless.
  *
- * <p>Needs {@code com.github.codemonstur:embedded-redis} on the class path of whoever uses it.
+ * <p>Needs {@code com.github.codemonstur:embedded-redis} on the user's class path.
  */
 public final class RedisBinary {
 

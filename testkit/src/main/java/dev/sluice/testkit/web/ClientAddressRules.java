@@ -20,7 +20,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * Who the client is. The peer, 127.0.0.1, is a trusted proxy, as is 10.0.0.0/8; the proxy has
+ * The client's address. The peer, 127.0.0.1, is a trusted proxy, as is 10.0.0.0/8; the proxy has
  * appended what it saw, and all that stands left of it was sent by the client.
  */
 interface ClientAddressRules extends FilterRules {

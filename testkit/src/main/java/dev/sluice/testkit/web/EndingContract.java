@@ -11,8 +11,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * What conditional rules count of every way in which a request can end while its client waits, as
- * JUnit tests over real HTTP/1.1 and HTTP/2.
+ * The contract of conditional rules for every way in which a request can end while its client
+ * waits, as JUnit tests over real HTTP/1.1 and HTTP/2.
  *
  * <p>The test of a filter extends this class and starts a server. The application behind the filter
  * must do the following:

@@ -3,8 +3,8 @@ package dev.sluice.testkit.web;
 import org.junit.jupiter.api.AfterEach;
 
 /**
- * What every filter on the rules of {@code sluice-web} must do, as JUnit tests over real HTTP, on a
- * driven clock.
+ * The contract of every filter on the rules of {@code sluice-web}, as JUnit tests over real HTTP,
+ * on a driven clock.
  *
  * <p>The test of a filter extends this class and starts a server. The application behind the filter
  * must do the following on every path:

@@ -122,7 +122,7 @@ final class FilterRun implements AutoCloseable {
     return limiter.check(limit, id, 0).remaining();
   }
 
-  /** What is left of the bucket that trials of a limit have. */
+  /** Returns the tokens left in the bucket that trials of a limit have. */
   long remainingInShadow(String limit, String id) {
     Transaction read = limiter.transaction(limit, id).inShadow().withCost(0);
     return limiter.check(List.of(read)).remaining();

@@ -5,7 +5,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 
-/** What an application tells a {@link BrokenOffContract} about its requests. Thread-safe. */
+/** Reports of an application to a {@link BrokenOffContract} about its requests. Thread-safe. */
 public final class HeldRequests {
 
   private static final long PATIENCE_SECONDS = 10;

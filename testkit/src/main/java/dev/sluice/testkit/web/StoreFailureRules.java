@@ -9,7 +9,7 @@ import dev.sluice.web.VaryBy;
 import java.net.http.HttpResponse;
 import org.junit.jupiter.api.Test;
 
-/** What requests get while the store does not answer. */
+/** The answers to requests while the store does not answer. */
 interface StoreFailureRules extends FilterRules {
 
   private void start() throws Exception {

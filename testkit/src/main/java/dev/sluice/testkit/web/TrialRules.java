@@ -86,7 +86,7 @@ interface TrialRules extends FilterRules {
     assertThat(run().remaining("PerAddress", LOCAL)).isEqualTo(2);
   }
 
-  /** The trial says what the rule would have done to every request, whoever else limits it. */
+  /** The trial says what the rule would have done to every request, whatever else limits it. */
   @Test
   default void shadowRule_countsTheRequests_thatAnotherRuleChargesToo() throws Exception {
     run()

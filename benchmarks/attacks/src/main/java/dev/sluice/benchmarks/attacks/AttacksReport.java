@@ -104,7 +104,7 @@ final class AttacksReport {
     }
   }
 
-  /** A server that has just started is slow by itself. */
+  /** A server that has just started is slow anyway. */
   private static void warmUp(Victim server) throws IOException {
     for (int i = 0; i < WARM_UP_REQUESTS; i++) {
       try (Socket socket = new Socket(server.address().getAddress(), server.address().getPort())) {

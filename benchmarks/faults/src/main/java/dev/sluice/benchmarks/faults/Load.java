@@ -31,7 +31,7 @@ public final class Load {
   static final int KEYS = 12;
   static final Duration TIMEOUT = Duration.ofMillis(500);
 
-  /** 20 at once, and one more each 25 ms. */
+  /** 20 at once, then one every 25 ms. */
   static final Quota QUOTA = Quota.of(20, 40, Duration.ofSeconds(1));
 
   static final Limits LIMITS =

@@ -18,7 +18,7 @@ import org.openjdk.jmh.annotations.State;
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
 public class DecisionBenchmark {
 
-  /** Who decides, a name of {@link Subjects}. */
+  /** The subject that decides, a name of {@link Subjects}. */
   @Param({"SLUICE"})
   public String subject = "";
 

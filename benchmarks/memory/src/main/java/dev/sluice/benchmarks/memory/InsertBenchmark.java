@@ -24,7 +24,7 @@ public class InsertBenchmark {
 
   static final int KEYS = 1_000_000;
 
-  /** Who decides, a name of {@link Subjects}. */
+  /** The subject that decides, a name of {@link Subjects}. */
   @Param({"SLUICE"})
   public String subject = "";
 

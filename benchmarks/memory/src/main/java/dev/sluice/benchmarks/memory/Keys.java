@@ -7,7 +7,7 @@ import java.util.Random;
  * Keys of 20 characters, and the requests for them, the same in each run.
  *
  * <p>A request brings its id as a text of its own, as a server reads one from the network: equal to
- * the key, not the same object, and near in memory. Whoever keeps keys must compare them.
+ * the key, not the same object, and near in memory. A table that keeps keys must compare them.
  */
 final class Keys {
 

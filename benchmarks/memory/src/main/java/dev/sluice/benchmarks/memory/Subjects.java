@@ -199,7 +199,7 @@ enum Subjects {
 
   private static final int LONGS_OF_A_LINE = 8;
 
-  /** Who keeps buckets, each once. */
+  /** Every kind of table, each once. */
   static final List<Subjects> WITH_BUCKETS =
       List.of(SLUICE, BUCKET4J, RESILIENCE4J, GUAVA, FAILSAFE, MAP_GCRA);
 

@@ -38,7 +38,7 @@ public final class RedisBenchmark {
    *
    * @param args the URI of a Redis whose content may be lost, seconds for each figure, and names of
    *     subjects where not all are wanted
-   * @throws IOException if a JVM can not be started
+   * @throws IOException if a JVM cannot be started
    * @throws InterruptedException if somebody interrupts it
    */
   public static void main(String[] args) throws IOException, InterruptedException {

@@ -37,7 +37,7 @@ final class Subjects {
 
   static final String GET = "bound: GET";
   static final String SCRIPT = "bound: a script of TIME, GET, SET";
-  static final String SEED = "seed system's scheme";
+  static final String SEED = "Boulder's scheme";
   static final String BUCKET4J = "Bucket4j, Lettuce";
   static final String REDISSON = "Redisson RRateLimiter";
   static final String SLUICE = "Sluice";
@@ -121,7 +121,7 @@ final class Subjects {
     };
   }
 
-  /** The seed system's scheme: read, decide here, add, set the life. */
+  /** Boulder's scheme: read, decide here, add, set the life. */
   private static Subject seed(URI uri) {
     RedisClient client = RedisClient.create(uri.toString());
     StatefulRedisConnection<String, String> connection = client.connect();

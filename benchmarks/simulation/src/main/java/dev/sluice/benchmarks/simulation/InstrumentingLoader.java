@@ -4,7 +4,10 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 
-/** Loads the store's package anew, instrumented; all else is its parent's. Thread-safe. */
+/**
+ * Loads an instrumented copy of the store's package; all other classes come from its parent.
+ * Thread-safe.
+ */
 final class InstrumentingLoader extends ClassLoader {
 
   private static final String PACKAGE = "dev.sluice.store.";

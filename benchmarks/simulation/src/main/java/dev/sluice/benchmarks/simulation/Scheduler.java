@@ -236,7 +236,7 @@ final class Scheduler {
     change(me, another(me));
   }
 
-  /** Who runs when this one can not, or gives way. */
+  /** Picks the strand that runs when this one cannot, or gives way. */
   private Strand another(Strand me) {
     Strand best = null;
     for (int i = 1; i <= inUse; i++) {

@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * A thread that runs only while it has the baton. Used for many runs, one after the other.
  *
- * <p>Its state is read and written by whoever has the baton.
+ * <p>Only the thread that has the baton reads and writes its state.
  */
 final class Strand {
 

@@ -27,7 +27,7 @@ final class FrontEnd {
     this.acme = AcmeLimits.bundled().transactions(limiter.limits());
   }
 
-  /** Makes an account, if the client's address may have one more. */
+  /** Creates an account, if the client's address may have another. */
   Answer newAccount(IpAddress client) {
     Decision decision = limiter.spend(acme.newAccount(client));
     return decision.allowed()

@@ -154,7 +154,7 @@ public final class Tour {
       answer = act.apply(done + 1);
     }
     out.printf("  %s %s, then%n", done, what);
-    show("one more", answer);
+    show("another", answer);
   }
 
   private void pass(Duration time) {

@@ -115,7 +115,7 @@ public final class LoginServer implements AutoCloseable {
    * Starts the server.
    *
    * @return the port that it listens on
-   * @throws Exception if it can not start
+   * @throws Exception if it cannot start
    */
   public int start() throws Exception {
     server.start();
@@ -132,7 +132,7 @@ public final class LoginServer implements AutoCloseable {
    *
    * @param args a port, 8080 if there is none; and where the buckets are, such as {@code
    *     redis://127.0.0.1:6379}, in memory if it is not said
-   * @throws Exception if it can not start
+   * @throws Exception if it cannot start
    */
   public static void main(String[] args) throws Exception {
     int port = args.length > 0 ? Integer.parseInt(args[0]) : 8080;
