@@ -1,6 +1,7 @@
 package dev.sluice.redis;
 
 import dev.sluice.redis.StoreUri.Host;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -21,7 +22,8 @@ final class Master {
   private final Connector connector;
   private final Wiring wiring;
   private final AtomicBoolean started = new AtomicBoolean();
-  private volatile @Nullable Host known;
+  private volatile @Nullable Host named; // by the Sentinels, last
+  private volatile @Nullable Host connectedTo; // or connecting
   private volatile Runnable onChange = () -> {};
   private volatile boolean closed;
 
@@ -44,9 +46,19 @@ final class Master {
         .askForMaster()
         .thenCompose(
             host -> {
-              known = host;
-              return connector.connect(host);
+              named = host;
+              connectedTo = host;
+              return connector.connect(host).thenCompose(made -> stillMaster(host, made));
             });
+  }
+
+  /** A connection may take long to make, and its server be replaced meanwhile. */
+  private CompletionStage<? extends Connection> stillMaster(Host host, Connection made) {
+    if (host.equals(named)) {
+      return CompletableFuture.completedFuture(made);
+    }
+    var unused = made.closeAsync();
+    return connect();
   }
 
   private void askLater() {
@@ -73,10 +85,12 @@ final class Master {
   }
 
   private void told(@Nullable Host host) {
-    Host before = known;
-    if (host != null && before != null && !host.equals(before)) {
-      known = host;
-      onChange.run();
+    if (host != null) {
+      named = host;
+      Host present = connectedTo;
+      if (present != null && !host.equals(present)) {
+        onChange.run();
+      }
     }
     askLater();
   }

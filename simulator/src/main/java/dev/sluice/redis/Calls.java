@@ -1,9 +1,11 @@
 package dev.sluice.redis;
 
 import dev.sluice.Transaction;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 
 /** The calls of one process: which are under way, and what they ask for. For one thread. */
@@ -18,8 +20,9 @@ final class Calls {
   private final long latencyNanos;
   private final Set<Operation> underWay = new LinkedHashSet<>();
   private final Set<String> asked = new HashSet<>(); // bucket keys
+  private final Map<String, Found> found = new HashMap<>(); // denials, by bucket key
   private int number;
-  private int givingBack;
+  private final Set<Operation> givingBack = new LinkedHashSet<>();
   private long begunGivingBack;
   private long nextBlocks;
   private boolean closing;
@@ -57,7 +60,7 @@ final class Calls {
     underWay.add(operation);
     operation.transactions().forEach(transaction -> asked.add(transaction.bucketKey()));
     if (operation.givesBack()) {
-      givingBack++;
+      givingBack.add(operation);
       begunGivingBack++;
     }
   }
@@ -66,12 +69,13 @@ final class Calls {
     underWay.remove(operation);
   }
 
-  void gaveBack() {
-    givingBack--;
+  /** What an operation gives back has arrived. */
+  void gaveBack(Operation operation) {
+    givingBack.remove(operation);
   }
 
   boolean giveBackNow() {
-    return givingBack > 0;
+    return !givingBack.isEmpty();
   }
 
   /** Returns how many calls that give back have begun. */
@@ -87,8 +91,8 @@ final class Calls {
    */
   long givingBackSince(String bucketKey, long otherwise) {
     long since = otherwise;
-    for (Operation one : underWay) {
-      if (one.givesBack() && one.touches(bucketKey)) {
+    for (Operation one : givingBack) {
+      if (one.touches(bucketKey)) {
         since = Math.min(since, one.start());
       }
     }
@@ -99,6 +103,25 @@ final class Calls {
   long afewMessages() {
     return 12 * latencyNanos + 2_000_000;
   }
+
+  /**
+   * A caller was denied by a TAT. Returns whether the process had found the same one before, asked
+   * for after it was first told: then it remembers the denial for longer than a round trip.
+   *
+   * @param start when the call began
+   */
+  boolean foundAgain(String bucketKey, long tatNanos, long start) {
+    Found before = found.get(bucketKey);
+    Found same = before == null || before.tatNanos != tatNanos ? null : before;
+    boolean again = same != null && (same.again || start > same.told);
+    boolean fromMemory = start == world.now();
+    if (!fromMemory) {
+      found.put(bucketKey, new Found(tatNanos, world.now(), again));
+    }
+    return same != null && same.again;
+  }
+
+  private record Found(long tatNanos, long told, boolean again) {}
 
   /** Returns how old a denial can be by which a batch over servers takes for a moment. */
   long roundTrip() {

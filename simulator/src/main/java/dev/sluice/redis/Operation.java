@@ -128,9 +128,9 @@ final class Operation {
     disturbed = overlaps();
     calls.ended(this);
     if (overServers) { // what it took in vain is on its way back
-      world.after(calls.afewMessages(), new Actor("observer"), calls::gaveBack);
+      world.after(calls.afewMessages(), new Actor("observer"), () -> calls.gaveBack(this));
     } else if (givesBack) {
-      calls.gaveBack();
+      calls.gaveBack(this);
     }
     world.log(() -> name + ": " + how);
   }
@@ -342,8 +342,12 @@ final class Operation {
         || conditions.clientClocks()) { // it is decided on by the time at which the call left
       return;
     }
+    boolean foundAgain = calls.foundAgain(key, nanos(part.tat()), start);
     if (!reference.denied(
-        key, quota.incrementNanos(transaction.cost()), quota.offsetNanos(), trueSince(key))) {
+        key,
+        quota.incrementNanos(transaction.cost()),
+        quota.offsetNanos(),
+        trueSince(key, foundAgain))) {
       world.violated(
           () ->
               World.text("%s was denied on %s, which had room all the time (%s)", name, key, part));
@@ -351,10 +355,11 @@ final class Operation {
   }
 
   /** Returns since when a denial may have been true, for the reasons that the docs name. */
-  private long trueSince(String key) {
+  private long trueSince(String key, boolean foundAgain) {
     long since = start - conditions.driftNanos();
-    if (key.contains(":o") && !conditions.hasFaults()) {
-      return since - calls.roundTrip(); // what a batch over servers took for a moment
+    if (key.contains(":o")) {
+      boolean isKept = foundAgain || conditions.hasFaults(); // else for a round trip
+      return since - (isKept ? Conditions.DENIALS_NANOS : calls.roundTrip());
     }
     if (reference.wasLoosened(key, calls.process, start - Conditions.DENIALS_NANOS)) {
       return since - Conditions.DENIALS_NANOS; // another process' refund is seen a little later
