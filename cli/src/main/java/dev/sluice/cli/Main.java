@@ -80,6 +80,7 @@ public final class Main {
         .addSubcommand(new LintCommand(console))
         .addSubcommand(new KeyCommand(console))
         .addSubcommand(new ExplainRuleCommand(console))
+        .addSubcommand(new ConvertCommand(console))
         .addSubcommand(new CoveringCommand(console))
         .addSubcommand(new ReplayCommand(console))
         .addSubcommand(new SimulateCommand(console))

@@ -274,7 +274,7 @@ public final class LimitFiles {
      * @throws IllegalStateException if no file was set
      */
     public LimitFiles build() {
-      if (defaults == null && overrides == null && names == null) {
+      if (defaults == null && overrides == null && names == null && companion == null) {
         throw new IllegalStateException("found no file, expected defaults, overrides or names");
       }
       return new LimitFiles(this);

@@ -1,0 +1,102 @@
+package dev.sluice.cli;
+
+import dev.sluice.server.convert.Conversion;
+import dev.sluice.text.SafeText;
+import dev.sluice.yaml.LimitFilesException;
+import dev.sluice.yaml.Problem;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code sluice convert}: another rate limiter's configuration as files of ours. */
+@Command(
+    name = "convert",
+    description = {
+      "Turns the configuration of another rate limiter into names, limits, overrides and rules.",
+      "",
+      "What cannot be expressed is reported as file:line:column: message, and left out."
+    },
+    exitCodeListHeading = "%nExit codes:%n",
+    exitCodeList = {
+      "0:all of it was converted",
+      "1:some of it cannot be expressed, or it has mistakes; with mistakes nothing is written",
+      "2:a file can't be read or written"
+    },
+    footerHeading = "%nExamples:%n",
+    footer = {
+      "  sluice convert envoy-ratelimit config.yaml --out converted",
+      "  sluice lint --names converted/names.yml --limits converted/limits.yml \\",
+      "       --rules converted/rules.yml"
+    })
+final class ConvertCommand implements Callable<Integer> {
+
+  private static final String ENVOY_RATELIMIT = "envoy-ratelimit";
+
+  private final Console console;
+
+  @Parameters(
+      index = "0",
+      paramLabel = "FORMAT",
+      description = "envoy-ratelimit: a file of envoyproxy/ratelimit, which has one domain.")
+  private String format = "";
+
+  @Parameters(index = "1", paramLabel = "FILE", description = "The configuration.")
+  private Path file = Path.of("");
+
+  @Option(
+      names = "--out",
+      paramLabel = "FOLDER",
+      defaultValue = ".",
+      description = "Where the files are written; none is replaced (${DEFAULT-VALUE}).")
+  private Path out = Path.of(".");
+
+  ConvertCommand(Console console) {
+    this.console = console;
+  }
+
+  @Override
+  public Integer call() {
+    if (!format.equals(ENVOY_RATELIMIT)) {
+      throw new InputException(
+          "found the format %s, expected %s".formatted(SafeText.quote(format), ENVOY_RATELIMIT));
+    }
+    InputFiles.require(file);
+    Conversion conversion;
+    try {
+      conversion = Conversion.ofEnvoyRateLimit(file);
+    } catch (LimitFilesException e) {
+      e.problems().forEach(problem -> console.line(problem.toString()));
+      return Exit.NO;
+    }
+    for (Problem problem : conversion.notExpressed()) {
+      console.line(problem.toString());
+    }
+    console.flush();
+    write(conversion.files());
+    return conversion.notExpressed().isEmpty() ? Exit.DONE : Exit.NO;
+  }
+
+  private void write(Map<String, String> files) {
+    for (String name : files.keySet()) {
+      if (Files.exists(out.resolve(name))) {
+        throw new InputException(
+            "%s exists already; choose another folder with --out".formatted(out.resolve(name)));
+      }
+    }
+    for (Map.Entry<String, String> one : files.entrySet()) {
+      Path target = out.resolve(one.getKey());
+      try {
+        Files.createDirectories(out);
+        Files.writeString(target, one.getValue());
+      } catch (IOException e) {
+        throw new InputException("%s cannot be written: %s".formatted(target, e.getMessage()));
+      }
+      console.err().println("wrote " + target);
+    }
+  }
+}

@@ -1,0 +1,83 @@
+package dev.sluice.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+final class ConvertCommandTest {
+
+  @TempDir Path folder;
+
+  private Cli convert(String config) throws IOException {
+    Path file = Files.writeString(folder.resolve("config.yaml"), config);
+    return Cli.run("convert", "envoy-ratelimit", file.toString(), "--out", out().toString());
+  }
+
+  private Path out() {
+    return folder.resolve("converted");
+  }
+
+  private static final String GOOD =
+      """
+      domain: edge
+      descriptors:
+        - key: remote_address
+          rate_limit: {unit: second, requests_per_unit: 10}
+        - key: remote_address
+          value: 192.0.2.7
+          rate_limit: {unit: second, requests_per_unit: 3}
+      """;
+
+  @Test
+  void files_passLint() throws IOException {
+    assertThat(convert(GOOD).code()).isEqualTo(Exit.DONE);
+    Cli lint =
+        Cli.run(
+            "lint",
+            "--names",
+            out().resolve("names.yml").toString(),
+            "--limits",
+            out().resolve("limits.yml").toString(),
+            "--overrides",
+            out().resolve("overrides.yml").toString(),
+            "--rules",
+            out().resolve("rules.yml").toString());
+    assertThat(lint.out()).isEmpty();
+    assertThat(lint.code()).isEqualTo(Exit.DONE);
+  }
+
+  @Test
+  void files_areNeverReplaced() throws IOException {
+    assertThat(convert(GOOD).code()).isEqualTo(Exit.DONE);
+    Cli again = convert(GOOD);
+    assertThat(again.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(again.err()).contains("names.yml exists already");
+  }
+
+  @Test
+  void whatIsNotExpressed_isToldByItsPlace_andTheRestIsWritten() throws IOException {
+    Cli run = convert(GOOD + "    quota_mode: true\n");
+    assertThat(run.code()).isEqualTo(Exit.NO);
+    assertThat(run.out()).contains("config.yaml:8:17: ", "quota_mode is not expressed");
+    assertThat(out().resolve("rules.yml")).exists();
+  }
+
+  @Test
+  void configurationWithMistakes_writesNothing() throws IOException {
+    Cli run = convert("descriptors: []\n");
+    assertThat(run.code()).isEqualTo(Exit.NO);
+    assertThat(run.out()).contains("config.yaml:1:1: found no field domain");
+    assertThat(out()).doesNotExist();
+  }
+
+  @Test
+  void unknownFormat_isRefused() {
+    Cli run = Cli.run("convert", "nginx", "nginx.conf");
+    assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(run.err()).contains("found the format \"nginx\", expected envoy-ratelimit");
+  }
+}

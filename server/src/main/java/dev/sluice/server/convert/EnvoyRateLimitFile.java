@@ -1,0 +1,232 @@
+package dev.sluice.server.convert;
+
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Limits;
+import dev.sluice.server.convert.Branch.Rate;
+import dev.sluice.server.convert.Conversion.Converted;
+import dev.sluice.text.SafeText;
+import dev.sluice.text.Suggestion;
+import dev.sluice.yaml.CompanionFile;
+import dev.sluice.yaml.Fields;
+import dev.sluice.yaml.Node;
+import dev.sluice.yaml.Problems;
+import dev.sluice.yaml.Values;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads the configuration of envoyproxy/ratelimit. What is no such configuration is a mistake; what
+ * cannot be said in our files is a warning at its place. Stateless.
+ */
+final class EnvoyRateLimitFile implements CompanionFile<Converted> {
+
+  private static final List<String> ROOT = List.of("domain", "descriptors");
+  private static final List<String> DESCRIPTOR =
+      List.of(
+          "key",
+          "value",
+          "rate_limit",
+          "descriptors",
+          "shadow_mode",
+          "quota_mode",
+          "detailed_metric",
+          "value_to_metric",
+          "share_threshold",
+          "metadata");
+  private static final List<String> RATE =
+      List.of("unit", "requests_per_unit", "unlimited", "name", "replaces");
+  private static final Map<String, Duration> UNITS =
+      Map.of(
+          "second", Duration.ofSeconds(1),
+          "minute", Duration.ofMinutes(1),
+          "hour", Duration.ofHours(1),
+          "day", Duration.ofDays(1),
+          "week", Duration.ofDays(7),
+          "month", Duration.ofDays(30),
+          "year", Duration.ofDays(365));
+  private static final long UINT32_MAX = 0xffff_ffffL;
+
+  @Override
+  public Class<Converted> type() {
+    return Converted.class;
+  }
+
+  @Override
+  public String expected() {
+    return "a map with the fields domain and descriptors";
+  }
+
+  @Override
+  public @Nullable Converted read(
+      Node root, String file, Limits limits, boolean known, Problems problems) {
+    if (!(root instanceof Node.Mapping map)) {
+      if (!(root instanceof Node.Broken)) {
+        problems.wrongKind(root, expected());
+      }
+      return null;
+    }
+    Fields fields = Fields.of(map, root, ROOT, problems);
+    String domain = Values.text(fields.require("domain"), "the name of a domain", problems);
+    if (domain != null && domain.isEmpty()) {
+      problems.wrong(fields.at("domain"), "the name of a domain");
+    }
+    List<Branch> branches = branches(fields.find("descriptors"), problems);
+    if (problems.mistaken() || domain == null) {
+      return null;
+    }
+    Converted converted = new FileWriter(file, domain).write(branches);
+    if (converted == null) {
+      problems.mistake(root, "found no limit that can be expressed, expected at least one");
+    }
+    return converted;
+  }
+
+  private static List<Branch> branches(@Nullable Node node, Problems problems) {
+    List<Branch> branches = new ArrayList<>();
+    if (node instanceof Node.Sequence list) {
+      Map<String, Node> known = new HashMap<>();
+      for (Node item : list.items()) {
+        Branch branch = branch(item, known, problems);
+        if (branch != null) {
+          branches.add(branch);
+        }
+      }
+    } else if (node != null && !(node instanceof Node.Broken)) {
+      problems.wrongKind(node, "a list of descriptors");
+    }
+    return branches;
+  }
+
+  private static @Nullable Branch branch(Node item, Map<String, Node> known, Problems problems) {
+    if (!(item instanceof Node.Mapping map)) {
+      if (!(item instanceof Node.Broken)) {
+        problems.wrongKind(item, "a descriptor as {key, value, rate_limit}");
+      }
+      return null;
+    }
+    Fields fields = Fields.of(map, item, DESCRIPTOR, problems);
+    String key = text(fields.require("key"));
+    String value = text(fields.find("value"));
+    boolean shared = flag(fields, "share_threshold", problems);
+    boolean shadow = flag(fields, "shadow_mode", problems);
+    if (key == null || key.isEmpty()) {
+      problems.wrong(fields.at("key"), "a key, not empty");
+      return null;
+    }
+    Node twin = known.putIfAbsent(key + "_" + (value == null ? "" : value), item);
+    if (twin != null) {
+      problems.mistake(
+          item,
+          "found the descriptor %s again, expected it once; it is on line %s too"
+              .formatted(SafeText.quote(key), twin.line()));
+    }
+    if (shared && (value == null || !value.contains("*"))) {
+      problems.mistake(
+          fields.at("share_threshold"), "found it without a \"*\" in the value, expected one");
+    }
+    tellMetrics(fields, problems);
+    List<Branch> below = branches(fields.find("descriptors"), problems);
+    Rate rate = rate(fields.find("rate_limit"), problems);
+    if (flag(fields, "quota_mode", problems)) {
+      problems.warning(
+          fields.at("quota_mode"),
+          "quota_mode is not expressed: each limit denies by itself, not only when all are over");
+    }
+    if (key.contains("*")
+        || (value != null && value.indexOf('*') < value.length() - 1 && value.contains("*"))) {
+      problems.warning(
+          fields.at(key.contains("*") ? "key" : "value"),
+          "not expressed, with all below it: rules know \"*\" at the end of a value only");
+      return null;
+    }
+    String wanted = value == null || value.isEmpty() ? null : value;
+    return new Branch(item, key, wanted, rate, shadow, shared, below);
+  }
+
+  /** They name series of metrics, and decide nothing. */
+  private static void tellMetrics(Fields fields, Problems problems) {
+    for (String name : List.of("detailed_metric", "value_to_metric")) {
+      if (flag(fields, name, problems)) {
+        problems.warning(
+            fields.at(name), name + " is not expressed: no value becomes a label of a metric");
+      }
+    }
+    if (fields.find("metadata") != null) {
+      problems.warning(
+          fields.at("metadata"), "metadata is not expressed: answers carry no dynamic metadata");
+    }
+  }
+
+  private static @Nullable Rate rate(@Nullable Node node, Problems problems) {
+    if (!(node instanceof Node.Mapping map)) {
+      if (node != null && !(node instanceof Node.Broken)) {
+        problems.wrongKind(node, "a limit as {unit, requests_per_unit}");
+      }
+      return null;
+    }
+    Fields fields = Fields.of(map, node, RATE, problems);
+    String named = text(fields.find("name"));
+    String name = named == null ? "" : named;
+    if (fields.find("replaces") != null) {
+      problems.warning(
+          fields.at("replaces"),
+          "replaces is not expressed: a descriptor's rule does not end that of another descriptor;"
+              + " send one of the two from Envoy");
+    }
+    String unit = text(fields.find("unit"));
+    if (flag(fields, "unlimited", problems)) {
+      if (unit != null) {
+        problems.mistake(
+            fields.at("unit"), "found a unit beside unlimited, expected one of the two");
+      }
+      return new Rate(name, null);
+    }
+    Duration period = unit == null ? null : UNITS.get(unit.toLowerCase(Locale.ROOT));
+    if (period == null) {
+      problems.mistake(
+          fields.at("unit"),
+          "found %s, expected second, minute, hour, day, week, month or year%s"
+              .formatted(
+                  unit == null ? "no unit" : SafeText.quote(unit),
+                  unit == null ? "" : Suggestion.didYouMean(unit, List.copyOf(UNITS.keySet()))));
+      return null;
+    }
+    Long requests = Values.wholeNumber(fields.find("requests_per_unit"), problems);
+    return limited(name, requests == null ? 0 : requests, period, fields, problems);
+  }
+
+  private static @Nullable Rate limited(
+      String name, long requests, Duration period, Fields fields, Problems problems) {
+    Node at = fields.at("requests_per_unit");
+    if (requests < 0 || requests > UINT32_MAX) {
+      problems.wrong(at, "a whole number from 0 to " + UINT32_MAX);
+      return null;
+    }
+    if (requests == 0) {
+      problems.warning(
+          at,
+          "0 requests is not expressed: no limit of ours lets nothing pass; deny these requests in"
+              + " Envoy's route");
+      return null;
+    }
+    if (requests > period.toNanos()) {
+      problems.warning(at, "not expressed: at most one request a nanosecond");
+      return null;
+    }
+    return new Rate(name, Quota.per(requests, period));
+  }
+
+  /** As it stands there: the reference reads numbers as texts too. */
+  private static @Nullable String text(@Nullable Node node) {
+    return node instanceof Node.Scalar scalar && !scalar.isNull() ? scalar.text() : null;
+  }
+
+  private static boolean flag(Fields fields, String name, Problems problems) {
+    return Boolean.TRUE.equals(Values.bool(fields.find(name), problems));
+  }
+}

@@ -1,0 +1,258 @@
+package dev.sluice.server.convert;
+
+import dev.sluice.gcra.Quota;
+import dev.sluice.server.convert.Branch.Rate;
+import dev.sluice.server.convert.Conversion.Converted;
+import dev.sluice.text.GoDuration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/*
+ * The reference walks down a tree: at each level it takes the descriptor with the entry's value, or
+ * else the first pattern that matches, or else the one without a value, and never goes back up. Rules
+ * are a flat list, of which the first one that matches decides. So the tree is written in the order in
+ * which the reference looks; and where it would come to a dead end, a rule that limits nothing stands
+ * in the way of the more general ones behind it.
+ *
+ * A key without a value and the same key with one are a default and an override. The reference counts
+ * each combination of values apart, and so does the id of a rule: it is made of the values that vary.
+ */
+
+/** Writes the tree as names, limits, overrides and rules. For one file; not thread-safe. */
+final class FileWriter {
+
+  private static final int FIRST_NUMBER = 1001;
+  private static final int LONGEST_NAME = 90;
+
+  private final String domain;
+  private final String head;
+  private final StringBuilder names = new StringBuilder("names:\n");
+  private final StringBuilder limits = new StringBuilder();
+  private final StringBuilder overrides = new StringBuilder();
+  private final StringBuilder rules = new StringBuilder("rules:\n");
+  private final Set<String> taken = new HashSet<>();
+  private final Set<String> guards = new LinkedHashSet<>();
+  private int numbers = FIRST_NUMBER;
+  private int written;
+
+  FileWriter(String file, String domain) {
+    this.domain = domain;
+    this.head =
+        "# Converted from %s, domain %s.\n"
+            .formatted(file.replaceAll("\\p{Cntrl}", " "), quoted(domain));
+  }
+
+  /** Null if nothing is left of it. */
+  @Nullable Converted write(List<Branch> branches) {
+    level(List.of(), branches);
+    if (written == 0) {
+      return null;
+    }
+    Map<String, String> files = new LinkedHashMap<>();
+    if (numbers > FIRST_NUMBER) {
+      files.put("names.yml", head + "# Numbers stand in bucket keys: never change one.\n" + names);
+    }
+    files.put("limits.yml", head + (limits.isEmpty() ? "{}\n" : limits));
+    if (!overrides.isEmpty()) {
+      files.put("overrides.yml", head + overrides);
+    }
+    files.put("rules.yml", head + "# The first rule that matches decides.\n" + rules);
+    return new Converted(files);
+  }
+
+  private void level(List<Branch> before, List<Branch> siblings) {
+    List<Branch> inOrder = siblings.stream().sorted(Comparator.comparingInt(Branch::rank)).toList();
+    for (Branch branch : inOrder) {
+      Set<Branch> overriding = overriding(before, branch, siblings);
+      for (Branch specific : inOrder.subList(0, inOrder.indexOf(branch))) {
+        if (branch.covers(specific) && !overriding.contains(specific)) {
+          guard(before, specific, branch);
+        }
+      }
+      List<Branch> path = plus(before, branch);
+      boolean overrides =
+          siblings.stream().anyMatch(other -> overriding(before, other, siblings).contains(branch));
+      if (branch.rate() != null && !overrides) {
+        rule(path, branch, overriding);
+      }
+      level(path, branch.below());
+    }
+  }
+
+  /** The siblings whose limits are overrides of this one's, for single values. */
+  private static Set<Branch> overriding(List<Branch> before, Branch branch, List<Branch> siblings) {
+    if (branch.value() != null || !isPlain(branch) || !before.stream().allMatch(Branch::isExact)) {
+      return Set.of();
+    }
+    return siblings.stream()
+        .filter(other -> other.isExact() && other.key().equals(branch.key()) && isPlain(other))
+        .collect(Collectors.toCollection(LinkedHashSet::new));
+  }
+
+  private static boolean isPlain(Branch branch) {
+    Rate rate = branch.rate();
+    return rate != null && rate.quota() != null && !branch.shadow();
+  }
+
+  /**
+   * Where the more specific branch has nothing for what the more general one has, nothing limits.
+   */
+  private void guard(List<Branch> before, Branch specific, Branch general) {
+    List<List<Branch>> own = leaves(specific);
+    for (List<Branch> rest : leaves(general)) {
+      boolean covered = own.stream().anyMatch(path -> covers(path, rest));
+      if (!covered) {
+        List<Branch> path = new ArrayList<>(plus(before, specific));
+        path.addAll(rest);
+        String entries = entries(path);
+        if (guards.add(entries)) {
+          rules
+              .append("  # Nothing is below this value, and what is below others must not count.\n")
+              .append(begin(entries))
+              .append("    unlimited: true\n");
+        }
+      }
+    }
+  }
+
+  /** What leads to the limits of a branch, without the branch itself. */
+  private static List<List<Branch>> leaves(Branch branch) {
+    List<List<Branch>> leaves = new ArrayList<>();
+    if (branch.rate() != null) {
+      leaves.add(List.of());
+    }
+    for (Branch below : branch.below()) {
+      for (List<Branch> rest : leaves(below)) {
+        List<Branch> path = new ArrayList<>(List.of(below));
+        path.addAll(rest);
+        leaves.add(path);
+      }
+    }
+    return leaves;
+  }
+
+  private static boolean covers(List<Branch> one, List<Branch> other) {
+    if (one.size() != other.size()) {
+      return false;
+    }
+    for (int i = 0; i < one.size(); i++) {
+      if (!one.get(i).covers(other.get(i))) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private static List<Branch> plus(List<Branch> before, Branch branch) {
+    List<Branch> path = new ArrayList<>(before);
+    path.add(branch);
+    return path;
+  }
+
+  private void rule(List<Branch> path, Branch branch, Set<Branch> overriding) {
+    written++;
+    Rate rate = Objects.requireNonNull(branch.rate());
+    Quota quota = rate.quota();
+    rules.append(begin(entries(path)));
+    if (quota == null) {
+      rules.append("    unlimited: true\n");
+      return;
+    }
+    String name = name(rate, path);
+    names.append("  - {number: %s, name: %s, id: string}\n".formatted(numbers++, name));
+    limits.append("%s: %s\n".formatted(name, inBraces(quota)));
+    rules.append("    limit: %s\n    id: %s\n".formatted(name, quoted(id(path))));
+    if (branch.shadow()) {
+      rules.append("    shadow: true\n");
+    }
+    for (Branch single : overriding) {
+      Quota own = Objects.requireNonNull(Objects.requireNonNull(single.rate()).quota());
+      overrides.append(
+          "- %s:\n    burst: %s\n    count: %s\n    period: %s\n    ids: [%s]\n"
+              .formatted(
+                  name,
+                  own.burst(),
+                  own.count(),
+                  GoDuration.format(own.period()),
+                  quoted(Objects.requireNonNull(single.value()))));
+    }
+  }
+
+  private static String inBraces(Quota quota) {
+    return "{burst: %s, count: %s, period: %s}"
+        .formatted(quota.burst(), quota.count(), GoDuration.format(quota.period()));
+  }
+
+  private String begin(String entries) {
+    return "  - domain: %s\n    entries: [%s]\n".formatted(quoted(domain), entries);
+  }
+
+  private static String entries(List<Branch> path) {
+    return path.stream()
+        .map(
+            branch ->
+                branch.value() == null
+                    ? quoted(branch.key())
+                    : "{%s: %s}".formatted(quoted(branch.key()), quoted(branch.value())))
+        .collect(Collectors.joining(", "));
+  }
+
+  /** The values that vary, by the places of their entries; one bucket for all where none does. */
+  private static String id(List<Branch> path) {
+    List<String> places = new ArrayList<>();
+    for (int i = 0; i < path.size(); i++) {
+      if (path.get(i).varies()) {
+        places.add("{" + (i + 1) + "}");
+      }
+    }
+    return places.isEmpty() ? "*" : String.join(":", places);
+  }
+
+  private String name(Rate rate, List<Branch> path) {
+    String wish =
+        rate.name().isEmpty()
+            ? domain
+                + path.stream()
+                    .map(
+                        branch ->
+                            "."
+                                + branch.key()
+                                + (branch.value() == null ? "" : "_" + branch.value()))
+                    .collect(Collectors.joining())
+            : rate.name();
+    String plain = wish.replace("*", "").replaceAll("[^A-Za-z0-9_.-]", "_");
+    String started = plain.matches("[A-Za-z].*") ? plain : "limit_" + plain;
+    String base = started.substring(0, Math.min(started.length(), LONGEST_NAME));
+    String name = base;
+    for (int i = 2; !taken.add(name); i++) {
+      name = base + "_" + i;
+    }
+    return name;
+  }
+
+  /** In double quotes, as YAML and JSON both read it. */
+  private static String quoted(String text) {
+    StringBuilder quoted = new StringBuilder("\"");
+    for (int i = 0; i < text.length(); i++) {
+      char c = text.charAt(i);
+      if (c == '"' || c == '\\') {
+        quoted.append('\\').append(c);
+      } else if (c < ' ' || c == 0x7f || c == 0x85 || c == 0x2028 || c == 0x2029) {
+        quoted.append(String.format(Locale.ROOT, "\\u%04x", (int) c));
+      } else {
+        quoted.append(c);
+      }
+    }
+    return quoted.append('"').toString();
+  }
+}

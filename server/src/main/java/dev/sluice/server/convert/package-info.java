@@ -1,0 +1,7 @@
+/** Configurations of other rate limiters, turned into limits, names, overrides and rules. */
+@NullMarked
+@CheckReturnValue
+package dev.sluice.server.convert;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import org.jspecify.annotations.NullMarked;

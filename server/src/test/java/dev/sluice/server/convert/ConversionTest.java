@@ -1,0 +1,203 @@
+package dev.sluice.server.convert;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.Transaction;
+import dev.sluice.limit.Limits;
+import dev.sluice.server.rules.Entry;
+import dev.sluice.server.rules.RuleBook;
+import dev.sluice.server.rules.RuleMatch;
+import dev.sluice.yaml.LimitFiles;
+import dev.sluice.yaml.LimitFilesException;
+import dev.sluice.yaml.Problem;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What a converted configuration does with descriptors is what the reference does. */
+final class ConversionTest {
+
+  private static final String CONFIG =
+      """
+      domain: edge
+      descriptors:
+        - key: remote_address
+          rate_limit: {unit: second, requests_per_unit: 10}
+        - key: remote_address
+          value: 50.0.0.5
+          rate_limit: {unit: second, requests_per_unit: 3}
+        - key: remote_address
+          value: 50.0.0.6
+          rate_limit: {unlimited: true}
+        - key: path
+          value: /api/*
+          rate_limit: {unit: minute, requests_per_unit: 20}
+        - key: path
+          value: /files/*
+          share_threshold: true
+          rate_limit: {unit: MINUTE, requests_per_unit: 5}
+        - key: path
+          value: /api/slow
+          shadow_mode: true
+          rate_limit: {unit: week, requests_per_unit: 7, name: slow}
+        - key: tenant
+          value: big
+          descriptors:
+            - key: plan
+              value: gold
+              rate_limit: {unit: hour, requests_per_unit: 1000}
+        - key: tenant
+          descriptors:
+            - key: plan
+              rate_limit: {unit: day, requests_per_unit: 100}
+            - key: user
+              rate_limit: {unit: month, requests_per_unit: 50}
+      """;
+
+  @TempDir private Path folder;
+
+  private Limits limits;
+
+  @BeforeEach
+  void convert() throws IOException {
+    Conversion conversion = conversion(CONFIG);
+    assertThat(conversion.notExpressed()).isEmpty();
+    limits = load(conversion);
+  }
+
+  private Conversion conversion(String config) throws IOException {
+    return Conversion.ofEnvoyRateLimit(Files.writeString(folder.resolve("config.yaml"), config));
+  }
+
+  private Limits load(Conversion conversion) throws IOException {
+    for (Map.Entry<String, String> file : conversion.files().entrySet()) {
+      Files.writeString(folder.resolve(file.getKey()), file.getValue());
+    }
+    LimitFiles.Builder files =
+        LimitFiles.builder()
+            .names(folder.resolve("names.yml"))
+            .defaults(folder.resolve("limits.yml"))
+            .companion(folder.resolve("rules.yml"), RuleBook.reader());
+    if (conversion.files().containsKey("overrides.yml")) {
+      files.overrides(folder.resolve("overrides.yml"));
+    }
+    assertThat(files.build().lint()).isEmpty();
+    return files.build().load();
+  }
+
+  private static List<Entry> entries(String text) {
+    List<Entry> entries = new ArrayList<>();
+    for (String one : text.split(";", -1)) {
+      String[] pair = one.split("=", 2);
+      entries.add(new Entry(pair[0], pair[1]));
+    }
+    return entries;
+  }
+
+  /** The requests of each period, and the id; "unlimited" or "none". */
+  private String found(String descriptor) {
+    Optional<RuleMatch> match = RuleBook.of(limits).match("edge", entries(descriptor));
+    if (match.isEmpty()) {
+      return "none";
+    }
+    if (match.get().unlimited()) {
+      return "unlimited";
+    }
+    Transaction one = match.get().charges().get(0).transaction(limits);
+    return "%s a %s for %s%s"
+        .formatted(
+            one.quota().burst(), one.quota().period(), one.id(), one.isShadow() ? " on trial" : "");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "remote_address=192.0.2.7, 10 a PT1S for 192.0.2.7",
+    "remote_address=50.0.0.5, 3 a PT1S for 50.0.0.5",
+    "remote_address=50.0.0.6, unlimited",
+    "path=/api/x, 20 a PT1M for /api/x",
+    "path=/api/slow, 7 a PT168H for * on trial",
+    "path=/files/a, 5 a PT1M for *",
+    "path=/other, none",
+    "tenant=big;plan=gold, 1000 a PT1H for *",
+    "tenant=big;plan=iron, unlimited", // the reference goes into "big", and finds nothing there
+    "tenant=big;user=ann, unlimited",
+    "tenant=small;plan=gold, 100 a PT24H for small:gold",
+    "tenant=small;user=ann, 50 a PT720H for small:ann",
+    "tenant=small, none",
+    "remote_address=192.0.2.7;user=ann, none",
+    "nobody=knows, none"
+  })
+  void descriptor_comesToTheLimitOfTheReference(String descriptor, String expected) {
+    assertThat(found(descriptor)).isEqualTo(expected);
+  }
+
+  @Test
+  void otherDomain_isNotLimited() {
+    assertThat(RuleBook.of(limits).match("other", entries("remote_address=192.0.2.7"))).isEmpty();
+  }
+
+  @Test
+  void whatCannotBeExpressed_isNamedByItsPlace() throws IOException {
+    Conversion conversion =
+        conversion(
+            """
+            domain: edge
+            descriptors:
+              - key: a
+                detailed_metric: true
+                quota_mode: true
+                metadata: {x: 1}
+                rate_limit:
+                  unit: second
+                  requests_per_unit: 1
+                  replaces: [{name: b}]
+              - key: b
+                value: x*y
+                rate_limit: {unit: second, requests_per_unit: 1}
+              - key: c
+                rate_limit: {unit: second, requests_per_unit: 0}
+            """);
+    assertThat(conversion.notExpressed().stream().map(ConversionTest::shown))
+        .containsExactly(
+            "4:22 detailed_metric",
+            "5:17 quota_mode",
+            "6:15 metadata",
+            "10:17 replaces",
+            "12:12 not",
+            "15:51 0");
+    assertThat(load(conversion).configured()).hasSize(1);
+  }
+
+  private static String shown(Problem problem) {
+    return "%s:%s %s"
+        .formatted(problem.line(), problem.column(), problem.message().split("[ ,]", 2)[0]);
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "descriptors: [] | :1:1: found no field domain, expected one",
+        "{domain: d, descriptors: [{key: a, rate_limit: {unit: fortnight, requests_per_unit: 1}}]} | :1:55: found \"fortnight\", expected second",
+        "{domain: d, descriptors: [{key: a, rate_limit: {unit: seconds, requests_per_unit: 1}}]} | did you mean \"second\"",
+        "{domain: d, descriptors: [{kye: a}]} | found the field \"kye\"",
+        "{domain: d, descriptors: [{key: a}, {key: a}]} | again, expected it once",
+        "{domain: d, descriptors: [{key: a, rate_limit: {unlimited: true, unit: day}}]} | found a unit beside unlimited",
+        "{domain: d} | found no limit that can be expressed"
+      })
+  void configurationWithMistakes_isNotConverted(String config, String message) {
+    assertThatThrownBy(() -> conversion(config))
+        .isInstanceOf(LimitFilesException.class)
+        .hasMessageContaining(message);
+  }
+}
