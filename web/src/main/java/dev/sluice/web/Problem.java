@@ -76,7 +76,19 @@ public final class Problem {
    * @return JSON
    */
   public static String badRequest(String detail) {
-    return problem("about:blank", "Bad Request", 400, detail, "");
+    return of(400, "Bad Request", detail);
+  }
+
+  /**
+   * The body of a response that a status says all about.
+   *
+   * @param status the HTTP status
+   * @param title its usual phrase
+   * @param detail what is wrong with this request, for the client
+   * @return JSON
+   */
+  public static String of(int status, String title, String detail) {
+    return problem("about:blank", title, status, detail, "");
   }
 
   private static String problem(String type, String title, int status, String detail, String more) {

@@ -43,7 +43,12 @@ final class Failures {
     if (cause instanceof StoreException) {
       return undecided(String.valueOf(cause.getMessage()));
     }
-    if (cause instanceof RefusedException || cause instanceof NotReadyException) {
+    if (cause instanceof RefusedException refused) {
+      boolean later = refused.status().equals(HttpStatus.SERVICE_UNAVAILABLE);
+      return (later ? Status.UNAVAILABLE : Status.PERMISSION_DENIED)
+          .withDescription(refused.detail());
+    }
+    if (cause instanceof NotReadyException) {
       return Status.UNAVAILABLE.withDescription(cause.getMessage());
     }
     if (cause instanceof ContentTooLargeException) {

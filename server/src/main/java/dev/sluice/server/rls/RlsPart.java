@@ -11,12 +11,13 @@ import io.grpc.protobuf.services.ProtoReflectionServiceV1;
 import io.micrometer.core.instrument.MeterRegistry;
 
 /**
- * Envoy's rate limit service over gRPC, with health checks and reflection. Immutable and
- * thread-safe.
+ * Envoy's rate limit service over gRPC, with health checks and reflection, and as JSON. Immutable
+ * and thread-safe.
  */
 public final class RlsPart implements Part {
 
   private final RateLimitService service;
+  private final JsonService json;
   private final Runnable ready;
 
   private RlsPart(Builder builder) {
@@ -24,6 +25,7 @@ public final class RlsPart implements Part {
     RateLimitRequests requests =
         new RateLimitRequests(builder.limiter, builder.mapping, builder.overrides, meters);
     this.service = new RateLimitService(requests, meters);
+    this.json = new JsonService(requests, meters);
     this.ready = builder.ready;
   }
 
@@ -58,7 +60,12 @@ public final class RlsPart implements Part {
             .useClientTimeoutHeader(false)
             .exceptionHandler((context, status, cause, metadata) -> Failures.ofProtocol(cause))
             .build();
-    server.service(grpc).service(reflection, Reflection::new).decorator(new GrpcRequests());
+    server.service(grpc).service(reflection, Reflection::new).service("/json", json);
+  }
+
+  @Override
+  public void addFirst(ServerBuilder server) {
+    server.decorator(new GrpcRequests());
   }
 
   /** Makes an {@link RlsPart}. Not thread-safe. */

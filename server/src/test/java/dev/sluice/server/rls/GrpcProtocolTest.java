@@ -307,6 +307,15 @@ final class GrpcProtocolTest {
     assertServes();
   }
 
+  /** What the server refuses before any service sees it is told in the door's own language. */
+  @Test
+  void webPage_isRefused_asGrpcTellsIt() {
+    AggregatedHttpResponse response =
+        post(METHOD, framed(message("ann")), "origin", "https://evil.example");
+    assertThat(status(response)).isEqualTo(Status.Code.PERMISSION_DENIED);
+    assertServes();
+  }
+
   @Test
   void largeBody_isRefused() {
     byte[] large = framed(new byte[SluiceServer.MAX_BODY + 1]);

@@ -1,0 +1,120 @@
+package dev.sluice.server.rls;
+
+import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.protobuf.util.JsonFormat;
+import com.linecorp.armeria.common.HttpData;
+import com.linecorp.armeria.common.HttpHeaderNames;
+import com.linecorp.armeria.common.HttpMethod;
+import com.linecorp.armeria.common.HttpRequest;
+import com.linecorp.armeria.common.HttpResponse;
+import com.linecorp.armeria.common.HttpStatus;
+import com.linecorp.armeria.common.MediaType;
+import com.linecorp.armeria.common.ResponseHeaders;
+import com.linecorp.armeria.common.ResponseHeadersBuilder;
+import com.linecorp.armeria.server.HttpService;
+import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.envoy.HeaderValue;
+import dev.sluice.envoy.RateLimitRequest;
+import dev.sluice.envoy.RateLimitResponse;
+import dev.sluice.envoy.RateLimitResponse.Code;
+import dev.sluice.web.Problem;
+import io.grpc.Status;
+import java.util.Locale;
+import java.util.concurrent.CompletionStage;
+
+/**
+ * {@code POST /json}: the same question as JSON, for clients without gRPC. As the reference server
+ * has it: 200 for {@code OK}, 429 for {@code OVER_LIMIT}, 400 for a request that must be changed,
+ * 500 where nothing was decided. Thread-safe; runs on event loops, so nothing in it blocks.
+ */
+final class JsonService implements HttpService {
+
+  private static final String ALLOWED = "POST, OPTIONS";
+  private static final JsonFormat.Parser PARSER = JsonFormat.parser();
+  private static final JsonFormat.Printer PRINTER =
+      JsonFormat.printer().omittingInsignificantWhitespace();
+
+  private final RateLimitRequests requests;
+  private final RlsMeters meters;
+
+  JsonService(RateLimitRequests requests, RlsMeters meters) {
+    this.requests = requests;
+    this.meters = meters;
+  }
+
+  @Override
+  public HttpResponse serve(ServiceRequestContext context, HttpRequest request) {
+    if (request.method() == HttpMethod.OPTIONS) {
+      return HttpResponse.of(
+          ResponseHeaders.of(HttpStatus.NO_CONTENT, HttpHeaderNames.ALLOW, ALLOWED));
+    }
+    if (request.method() != HttpMethod.POST) {
+      return fault(
+          HttpStatus.METHOD_NOT_ALLOWED,
+          "found %s, expected one of %s".formatted(request.method(), ALLOWED));
+    }
+    long start = System.nanoTime();
+    CompletionStage<HttpResponse> response =
+        request
+            .aggregate()
+            .thenCompose(body -> decide(context, body.contentUtf8()))
+            .handle(
+                (decided, failure) ->
+                    failure == null ? answer(decided, start) : fault(failure, start));
+    return HttpResponse.of(response);
+  }
+
+  private CompletionStage<RateLimitResponse> decide(ServiceRequestContext context, String json) {
+    RateLimitRequest.Builder request = RateLimitRequest.newBuilder();
+    try {
+      PARSER.merge(json, request);
+    } catch (InvalidProtocolBufferException e) {
+      throw new BadRequest("found no rate limit request as JSON: " + e.getMessage());
+    }
+    return requests.decide(request.build(), context.whenRequestCancelling());
+  }
+
+  private HttpResponse answer(RateLimitResponse response, long start) {
+    boolean passes = response.getOverallCode() == Code.OK;
+    meters.answered(passes ? "ok" : "over_limit", start);
+    ResponseHeadersBuilder headers =
+        headers(passes ? HttpStatus.OK : HttpStatus.TOO_MANY_REQUESTS, MediaType.JSON);
+    for (HeaderValue header : response.getResponseHeadersToAddList()) {
+      if (!header.getKey().equals("content-type")) { // that of the body which Envoy would send
+        headers.set(header.getKey(), header.getValue());
+      }
+    }
+    try {
+      return HttpResponse.of(headers.build(), HttpData.ofUtf8(PRINTER.print(response)));
+    } catch (InvalidProtocolBufferException e) {
+      throw new IllegalStateException(e); // for messages of type Any alone
+    }
+  }
+
+  private HttpResponse fault(Throwable failure, long start) {
+    Status status = Failures.status(failure);
+    meters.answered(status.getCode().name().toLowerCase(Locale.ROOT), start);
+    return fault(
+        status.getCode() == Status.Code.INVALID_ARGUMENT
+            ? HttpStatus.BAD_REQUEST
+            : HttpStatus.INTERNAL_SERVER_ERROR,
+        String.valueOf(status.getDescription()));
+  }
+
+  private static HttpResponse fault(HttpStatus status, String detail) {
+    ResponseHeadersBuilder headers = headers(status, MediaType.parse(Problem.MEDIA_TYPE));
+    if (status.equals(HttpStatus.METHOD_NOT_ALLOWED)) {
+      headers.set(HttpHeaderNames.ALLOW, ALLOWED);
+    }
+    String title = status.reasonPhrase();
+    return HttpResponse.of(
+        headers.build(), HttpData.ofUtf8(Problem.of(status.code(), title, detail)));
+  }
+
+  private static ResponseHeadersBuilder headers(HttpStatus status, MediaType type) {
+    return ResponseHeaders.builder(status)
+        .contentType(type)
+        .set(HttpHeaderNames.CACHE_CONTROL, "no-store")
+        .set(HttpHeaderNames.X_CONTENT_TYPE_OPTIONS, "nosniff");
+  }
+}

@@ -1,0 +1,144 @@
+package dev.sluice.server.rls;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.server.HostPort;
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Reading;
+import dev.sluice.store.StoreException;
+import dev.sluice.testkit.ManualTime;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The question as JSON, with and without gRPC's names of fields. */
+final class JsonServiceTest {
+
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final HttpClient CLIENT =
+      HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+  private static final String ONE =
+      "{\"domain\":\"edge\",\"descriptors\":[{\"entries\":[{\"key\":\"PerUser\",\"value\":\"ann\"}]}]}";
+
+  private static Limits limits() {
+    return Limits.builder(Catalogue.of(LimitName.builder(1, "PerUser").jitter(0).build()))
+        .limit("PerUser", Quota.per(2, Duration.ofMinutes(1)))
+        .build();
+  }
+
+  private static HttpResponse<String> send(TestRlsServer server, String method, String body)
+      throws Exception {
+    HttpRequest request =
+        HttpRequest.newBuilder(URI.create("http://" + HostPort.format(server.address()) + "/json"))
+            .method(method, BodyPublishers.ofString(body))
+            .build();
+    return CLIENT.send(request, BodyHandlers.ofString());
+  }
+
+  @Test
+  void answer_isThatOfGrpc_asJson() throws Exception {
+    try (BucketStore store = BucketStore.inMemory(new ManualTime());
+        TestRlsServer server = new TestRlsServer(limits(), store)) {
+      HttpResponse<String> ok = send(server, "POST", ONE);
+      assertThat(ok.statusCode()).isEqualTo(200);
+      assertThat(ok.headers().firstValue("content-type")).hasValue("application/json");
+      assertThat(ok.headers().firstValue("ratelimit")).hasValue("\"PerUser\";r=1");
+      JsonNode answer = JSON.readTree(ok.body());
+      assertThat(answer.get("overallCode").textValue()).isEqualTo("OK");
+      assertThat(answer.at("/statuses/0").toString())
+          .isEqualTo(
+              "{\"code\":\"OK\",\"currentLimit\":{\"requestsPerUnit\":2,\"unit\":\"MINUTE\",\"name\":\"PerUser\"},\"limitRemaining\":1,\"durationUntilReset\":\"30s\"}");
+
+      String both =
+          "{\"domain\":\"edge\",\"hits_addend\":1,\"descriptors\":[{\"entries\":[{\"key\":\"PerUser\",\"value\":\"ann\"}],\"hitsAddend\":\"2\"}]}";
+      HttpResponse<String> over = send(server, "POST", both);
+      assertThat(over.statusCode()).isEqualTo(429);
+      assertThat(over.headers().firstValue("content-type")).hasValue("application/json");
+      assertThat(over.headers().firstValue("retry-after")).hasValue("30");
+      assertThat(JSON.readTree(over.body()).get("overallCode").textValue()).isEqualTo("OVER_LIMIT");
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "",
+        "{",
+        "[]",
+        "null",
+        "{\"domain\":1e9}",
+        "{\"domain\":\"edge\"}",
+        "{\"domain\":\"\",\"descriptors\":[{}]}",
+        "{\"domain\":\"edge\",\"descriptor\":[{}]}",
+        "{\"domain\":\"edge\",\"descriptors\":[{\"hitsAddend\":\"-1\"}]}",
+        "{\"domain\":\"edge\",\"descriptors\":[{\"limit\":{\"unit\":\"FORTNIGHT\"}}]}"
+      })
+  void badRequests_are400(String body) throws Exception {
+    try (BucketStore store = BucketStore.inMemory();
+        TestRlsServer server = new TestRlsServer(limits(), store)) {
+      HttpResponse<String> answer = send(server, "POST", body);
+      assertThat(answer.statusCode()).as(answer.body()).isEqualTo(400);
+      assertThat(answer.headers().firstValue("content-type")).hasValue("application/problem+json");
+      assertThat(JSON.readTree(answer.body()).get("detail").textValue()).isNotEmpty();
+    }
+  }
+
+  @Test
+  void deepNesting_isA400() throws Exception {
+    try (BucketStore store = BucketStore.inMemory();
+        TestRlsServer server = new TestRlsServer(limits(), store)) {
+      assertThat(send(server, "POST", "[".repeat(50_000)).statusCode()).isEqualTo(400);
+      String descriptors = "{\"descriptors\":".repeat(5_000);
+      assertThat(send(server, "POST", descriptors).statusCode()).isEqualTo(400);
+      assertThat(send(server, "POST", ONE).statusCode()).isEqualTo(200);
+    }
+  }
+
+  @Test
+  void otherMethods_areRefused() throws Exception {
+    try (BucketStore store = BucketStore.inMemory();
+        TestRlsServer server = new TestRlsServer(limits(), store)) {
+      HttpResponse<String> answer = send(server, "GET", "");
+      assertThat(answer.statusCode()).isEqualTo(405);
+      assertThat(answer.headers().firstValue("allow")).hasValue("POST, OPTIONS");
+    }
+  }
+
+  @Test
+  void storeThatIsAway_isA500() throws Exception {
+    BucketStore away =
+        new BucketStore() {
+          @Override
+          public List<Reading> charge(List<Charge> charges) {
+            throw new StoreException("away; nothing was charged");
+          }
+
+          @Override
+          public CompletionStage<List<Reading>> chargeAsync(List<Charge> charges) {
+            return CompletableFuture.failedFuture(new StoreException("away; nothing was charged"));
+          }
+        };
+    try (TestRlsServer server = new TestRlsServer(limits(), away)) {
+      HttpResponse<String> answer = send(server, "POST", ONE);
+      assertThat(answer.statusCode()).isEqualTo(500);
+      assertThat(answer.body()).contains("the store could not decide; nothing was charged");
+    }
+  }
+}
