@@ -82,7 +82,7 @@ final class LimitSource {
     }
   }
 
-  /** What is in a jar is no file; as it cannot change there, a copy will do. */
+  /** A resource in a jar is not a file; it cannot change there, so a copy will do. */
   private static Path copy(Resource resource) throws IOException {
     Path folder = Files.createTempDirectory("sluice-");
     Path file = folder.resolve(Objects.requireNonNullElse(resource.getFilename(), "limits.yml"));

@@ -28,7 +28,7 @@ import org.springframework.expression.spel.standard.SpelExpression;
 import org.springframework.expression.spel.standard.SpelExpressionParser;
 import org.springframework.util.ReflectionUtils;
 
-/** Parses the annotations of one method, and finds all that is wrong with them. */
+/** Parses the annotations of one method, and finds every error in them. */
 final class MethodParser {
 
   static final DefaultParameterNameDiscoverer NAMES = new DefaultParameterNameDiscoverer();
@@ -179,7 +179,8 @@ final class MethodParser {
       return parsed;
     } catch (ParseException | IllegalStateException | IllegalArgumentException e) {
       problem(
-          "%s: found \"%s\", which is no expression: %s".formatted(field, text, e.getMessage()));
+          "%s: found \"%s\", which is not an expression: %s"
+              .formatted(field, text, e.getMessage()));
       return null;
     }
   }

@@ -193,7 +193,7 @@ final class RateLimitedCall {
     return linked(asked, asked.thenApply(decision -> new Admission(batch, decision, null)));
   }
 
-  /** Who cancels the outcome cancels what was asked: what was not sent is not charged. */
+  /** A caller that cancels the outcome cancels the charge, if it was not sent yet. */
   private static <T> CompletableFuture<T> linked(
       CompletableFuture<?> asked, CompletableFuture<T> outcome) {
     var unused =

@@ -11,7 +11,7 @@ import org.springframework.web.bind.annotation.ExceptionHandler;
 
 /**
  * Answers a denial as the filter does. Before advices without an order, which may handle every
- * exception; one that answers denials by itself takes a negative order.
+ * exception; one that answers denials of its own takes a negative order.
  */
 @ControllerAdvice
 @Order(0)

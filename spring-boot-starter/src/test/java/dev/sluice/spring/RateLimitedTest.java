@@ -320,7 +320,7 @@ class RateLimitedTest {
                     .contains("Wrong.unknownParameter: id: found #usr in \"#usr.name\"")
                     .contains("[user]")
                     .contains(
-                        "Wrong.noExpression: id: found \"#user..name\", which is no expression")
+                        "Wrong.noExpression: id: found \"#user..name\", which is not an expression")
                     .contains("Wrong.aboveTheBurst: cost 3 exceeds the burst (2) of PerUser")
                     .contains("Wrong.partsOfTheId: found 3 expressions")
                     .contains("Wrong.fallbackIsMissing: fallback: found no method nowhere")
