@@ -35,7 +35,7 @@ final class Entry {
    * @param moment of the world
    * @param nowNanos by the clock that decided
    * @param nanos an increment; of a loss the TAT that is left
-   * @param counts whether a caller knows of it, or it is no spend
+   * @param counts whether a caller knows of it, or it is not a spend
    */
   Entry(
       Kind kind,
