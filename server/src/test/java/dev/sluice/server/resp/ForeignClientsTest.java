@@ -27,6 +27,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIf;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -150,6 +151,7 @@ final class ForeignClientsTest {
   }
 
   @Test
+  @EnabledIf("dev.sluice.server.Programs#haveRedisTools")
   void redisCli_callsAndShowsEach() throws Exception {
     assertThat(run("redis-cli", "CL.THROTTLE", "user123", "15", "30", "60", "1").lines())
         .containsExactly("0", "16", "15", "-1", "2");
@@ -162,6 +164,7 @@ final class ForeignClientsTest {
 
   @ParameterizedTest
   @ValueSource(ints = {1, 16})
+  @EnabledIf("dev.sluice.server.Programs#haveRedisTools")
   void redisBenchmark_runs(int pipeline) throws Exception {
     String output =
         run(

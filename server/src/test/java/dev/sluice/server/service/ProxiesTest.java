@@ -33,6 +33,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.condition.EnabledIf;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -216,6 +217,7 @@ final class ProxiesTest {
 
   @ParameterizedTest
   @EnumSource
+  @EnabledIf("dev.sluice.server.Programs#haveProxies")
   void requestWithinItsLimits_reachesTheApplication_andTheClientSeesWhatIsLeft(Proxy proxy)
       throws IOException {
     start(proxy);
@@ -235,6 +237,7 @@ final class ProxiesTest {
 
   @ParameterizedTest
   @EnumSource
+  @EnabledIf("dev.sluice.server.Programs#haveProxies")
   void requestOverALimit_isA429_thatTheApplicationNeverSees(Proxy proxy) throws IOException {
     start(proxy);
     for (int i = 0; i < 3; i++) {
@@ -259,6 +262,7 @@ final class ProxiesTest {
 
   @ParameterizedTest
   @EnumSource
+  @EnabledIf("dev.sluice.server.Programs#haveProxies")
   void clientThatSpeaksLikeAProxy_isChargedAllTheSame(Proxy proxy) throws IOException {
     start(proxy);
     String[] lies = {
@@ -276,6 +280,7 @@ final class ProxiesTest {
 
   @ParameterizedTest
   @EnumSource
+  @EnabledIf("dev.sluice.server.Programs#haveProxies")
   void requestsWhileTheServerIsDown_areRefused(Proxy proxy) throws IOException {
     start(proxy);
     service.close();
