@@ -55,7 +55,7 @@ class LimitTest {
     for (byte[] bytes : List.of(new byte[] {(byte) 0xff}, new byte[] {'a', (byte) 0xc3})) {
       assertThatThrownBy(() -> limit.trySpend(bytes))
           .isInstanceOf(InvalidRequestException.class)
-          .hasMessageContaining("no UTF-8");
+          .hasMessageContaining("not UTF-8");
     }
     assertThat(limit.trySpend("é".getBytes(StandardCharsets.UTF_8))).isTrue();
     assertThat(limiter.check("CallsPerText", "é").remaining()).isEqualTo(1);

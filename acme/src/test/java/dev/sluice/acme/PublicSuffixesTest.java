@@ -282,7 +282,7 @@ class PublicSuffixesTest {
     Path binary = Files.write(folder.resolve("binary.dat"), new byte[] {(byte) 0xff, 0});
     assertThatThrownBy(() -> PublicSuffixes.load(binary))
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessageContaining("no UTF-8");
+        .hasMessageContaining("not UTF-8");
   }
 
   @Test

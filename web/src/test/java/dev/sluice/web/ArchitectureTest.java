@@ -32,6 +32,7 @@ class ArchitectureTest {
           "ProxyHeader",
           "Refusal",
           "RequestLimiter",
+          "RequestWord",
           "RetryAdvice",
           "Rule",
           "Rules",
