@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutionException;
 import java.util.function.BiFunction;
 
 /**
@@ -185,13 +186,16 @@ final class Engine {
   Decision acquire(List<Transaction> transactions, Duration maxWait) throws InterruptedException {
     Grant.requireNotInterrupted();
     Plan plan = acquirePlan(transactions, maxWait);
-    long start = ledger.start();
+    CompletableFuture<Grant> asked = grant(plan, ledger.start()).toCompletableFuture();
     Grant grant;
     try {
-      List<Reading> readings = ledger.charge(Act.SPEND, plan.charges(), plan.depthNanos());
-      grant = granted(plan, readings, start);
-    } catch (StoreException e) {
-      grant = degradedGrant(plan, e, start);
+      grant = asked.get();
+    } catch (InterruptedException e) {
+      var unused = asked.thenAccept(Grant::giveUp);
+      throw new InterruptedException(
+          "interrupted while asking the store; what it took is given back when it has answered");
+    } catch (ExecutionException e) {
+      throw Ledger.thrown(e.getCause());
     }
     grant.await();
     return grant.decision();
@@ -200,27 +204,29 @@ final class Engine {
   /** Waits on no thread. */
   CompletionStage<Decision> acquireAsync(List<Transaction> transactions, Duration maxWait) {
     Plan plan = acquirePlan(transactions, maxWait);
-    long start = ledger.start();
     CompletableFuture<Decision> answer = new CompletableFuture<>();
     // Giving up does not reach the store: what it has taken by then could not be given back.
     var unused =
-        ledger.chargeAsync(
-            Act.SPEND,
-            plan.charges(),
-            plan.depthNanos(),
-            (readings, failure) -> {
-              try {
-                Grant grant =
-                    failure == null
-                        ? granted(plan, readings, start)
-                        : degradedGrant(plan, storeException(failure), start);
-                grant.complete(answer);
-              } catch (RuntimeException | Error e) {
-                answer.completeExceptionally(Ledger.unwrapped(e));
-              }
-              return true;
-            });
+        grant(plan, ledger.start())
+            .thenAccept(grant -> grant.complete(answer))
+            .exceptionally(
+                failure -> {
+                  answer.completeExceptionally(Ledger.unwrapped(failure));
+                  return null;
+                });
     return answer;
+  }
+
+  /** Asks the store, or the rules in its place; then the waiting begins. */
+  private CompletionStage<Grant> grant(Plan plan, long start) {
+    return ledger.chargeAsync(
+        Act.SPEND,
+        plan.charges(),
+        plan.depthNanos(),
+        (readings, failure) ->
+            failure == null
+                ? granted(plan, readings, start)
+                : degradedGrant(plan, storeException(failure), start));
   }
 
   private Plan acquirePlan(List<Transaction> transactions, Duration maxWait) {

@@ -53,6 +53,13 @@ record Grant(Decision decision, WaitingRoom room, List<Place> places) {
     }
   }
 
+  /** Gives back what was taken: nobody waits. */
+  void giveUp() {
+    CompletableFuture<Decision> nobody = new CompletableFuture<>();
+    nobody.cancel(false);
+    complete(nobody);
+  }
+
   /** Completes a future when the turn has come, and gives up if somebody else completes it. */
   void complete(CompletableFuture<Decision> answer) {
     if (places.isEmpty()) {

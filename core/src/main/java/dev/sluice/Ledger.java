@@ -432,6 +432,14 @@ final class Ledger {
     return observer == Engine.NOBODY ? 0 : System.nanoTime();
   }
 
+  /** What a caller that waits for a stage throws, where the stage has failed. */
+  static RuntimeException thrown(@Nullable Throwable failure) {
+    if (failure instanceof Error error) {
+      throw error;
+    }
+    return failure instanceof RuntimeException e ? e : new CompletionException(failure);
+  }
+
   static Throwable unwrapped(Throwable failure) {
     Throwable cause = failure.getCause();
     return failure instanceof CompletionException && cause != null ? cause : failure;

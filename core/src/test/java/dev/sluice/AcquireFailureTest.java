@@ -16,6 +16,8 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
@@ -28,7 +30,9 @@ class AcquireFailureTest {
       LimitName.builder(1, "Outbound").longestWait(Duration.ofHours(1)).build();
 
   private final AtomicLong now = new AtomicLong(START);
+  private final CountDownLatch asked = new CountDownLatch(1);
   private boolean isDown;
+  private volatile CompletableFuture<Void> answers = CompletableFuture.completedFuture(null);
 
   private final BucketStore store =
       new BucketStore() {
@@ -40,6 +44,19 @@ class AcquireFailureTest {
             throw new StoreException("out of order");
           }
           return memory.charge(charges);
+        }
+
+        @Override
+        public CompletionStage<List<Reading>> chargeAsync(List<Charge> charges) {
+          CompletableFuture<Void> gate = answers;
+          CompletableFuture<List<Reading>> charged = new CompletableFuture<>();
+          try {
+            charged.complete(charge(charges));
+          } catch (StoreException e) {
+            charged.completeExceptionally(e);
+          }
+          asked.countDown();
+          return gate.thenCompose(open -> charged);
         }
       };
 
@@ -88,6 +105,33 @@ class AcquireFailureTest {
         .as("behind the third, which moved up")
         .isEqualTo(Duration.ofSeconds(8));
     assertThat(third).isNotDone();
+  }
+
+  @Test
+  void interrupt_whileTheStoreIsAsked_givesBackWhatItTook_whenItHasAnswered() throws Exception {
+    Limiter limiter = limiter(FailureRule.fail());
+    CompletableFuture<Void> late = new CompletableFuture<>();
+    answers = late;
+    CompletableFuture<Throwable> thrown = new CompletableFuture<>();
+    Thread caller =
+        new Thread(
+            () -> {
+              try {
+                var unused = limiter.acquire("Outbound", "x", MINUTE);
+              } catch (InterruptedException | RuntimeException e) {
+                thrown.complete(e);
+              }
+            });
+    caller.start();
+    asked.await();
+    caller.interrupt();
+    caller.join();
+    answers = CompletableFuture.completedFuture(null);
+
+    assertThat(thrown.join()).isInstanceOf(InterruptedException.class);
+    assertThat(limiter.check("Outbound", "x", 0).remaining()).isEqualTo(3);
+    late.complete(null);
+    assertThat(limiter.check("Outbound", "x", 0).remaining()).isEqualTo(4);
   }
 
   @Test
