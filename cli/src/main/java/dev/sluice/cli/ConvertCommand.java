@@ -19,7 +19,7 @@ import picocli.CommandLine.Parameters;
     description = {
       "Turns the configuration of another rate limiter into names, limits, overrides and rules.",
       "",
-      "What cannot be expressed is reported as file:line:column: message, and left out."
+      "Each line that cannot be expressed is reported as file:line:column: message, and left out."
     },
     exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {

@@ -52,7 +52,7 @@ final class Master {
             });
   }
 
-  /** A connection may take long to make, and its server be replaced meanwhile. */
+  /** A connection may take long to make, and its server be replaced in between. */
   private CompletionStage<? extends Connection> stillMaster(Host host, Connection made) {
     if (host.equals(named)) {
       return CompletableFuture.completedFuture(made);

@@ -21,7 +21,7 @@ public record Conversion(Map<String, String> files, List<Problem> notExpressed) 
    *
    * @param config the file; reading it may block
    * @return names, limits, overrides if there are any, and rules
-   * @throws LimitFilesException with every mistake, if it is no such configuration
+   * @throws LimitFilesException with every mistake, if the file is not such a configuration
    */
   public static Conversion ofEnvoyRateLimit(Path config) {
     LimitFiles files = LimitFiles.builder().companion(config, new EnvoyRateLimitFile()).build();

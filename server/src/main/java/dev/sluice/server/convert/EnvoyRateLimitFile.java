@@ -20,8 +20,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the configuration of envoyproxy/ratelimit. What is no such configuration is a mistake; what
- * cannot be said in our files is a warning at its place. Stateless.
+ * Reads the configuration of envoyproxy/ratelimit. Anything else in the file is a mistake; settings
+ * that our files cannot express are warnings at their place. Stateless.
  */
 final class EnvoyRateLimitFile implements CompanionFile<Converted> {
 
@@ -135,7 +135,7 @@ final class EnvoyRateLimitFile implements CompanionFile<Converted> {
     if (flag(fields, "quota_mode", problems)) {
       problems.warning(
           fields.at("quota_mode"),
-          "quota_mode is not expressed: each limit denies by itself, not only when all are over");
+          "quota_mode is not expressed: each limit denies on its own, not only when all are over");
     }
     if (key.contains("*")
         || (value != null && value.indexOf('*') < value.length() - 1 && value.contains("*"))) {
