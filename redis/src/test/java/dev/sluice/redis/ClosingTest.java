@@ -62,7 +62,7 @@ final class ClosingTest {
   @Test
   void close_beforeThereIsAConnection_endsWhatWaitsForIt() {
     redis.freeze();
-    RedisStore store = builder().open();
+    RedisStore store = builder().connectTimeout(Duration.ofSeconds(1)).open(); // tries so long
     CompletableFuture<List<Reading>> call =
         store.chargeAsync(Charges.spend("1:a")).toCompletableFuture();
     store.close();
