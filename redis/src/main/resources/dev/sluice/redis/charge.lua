@@ -116,27 +116,21 @@ while p <= count do
           aS, aN = aS + 1, aN - G
         end
       end
-    elseif act == REFUND and passes and (aS > 0 or aN > 0) then
-      local backS, backN = a[o + 5] - nowS, a[o + 6] - nowN
-      if backN < 0 then
-        backS, backN = backS - 1, backN + G
-      end
-      if backS < 0 then
-        backS, backN = 0, 0
-      elseif backS > incS or (backS == incS and backN > incN) then
-        backS, backN = incS, incN
+    elseif passes and (aS > 0 or aN > 0) and (act == REFUND or (act == WITHDRAW and last[i])) then
+      local backS, backN = incS, incN
+      if act == REFUND then -- no more than what is left until its end
+        local leftS, leftN = a[o + 5] - nowS, a[o + 6] - nowN
+        if leftN < 0 then
+          leftS, leftN = leftS - 1, leftN + G
+        end
+        if leftS < 0 then
+          backS, backN = 0, 0
+        elseif leftS < incS or (leftS == incS and leftN < incN) then
+          backS, backN = leftS, leftN
+        end
       end
       write = backS > 0 or backN > 0
       aS, aN = aS - backS, aN - backN
-      if aN < 0 then
-        aS, aN = aS - 1, aN + G
-      end
-      if aS < 0 then
-        aS, aN = 0, 0
-      end
-    elseif act == WITHDRAW and passes and last[i] and (aS > 0 or aN > 0) then
-      write = incS > 0 or incN > 0
-      aS, aN = aS - incS, aN - incN
       if aN < 0 then
         aS, aN = aS - 1, aN + G
       end
