@@ -6,8 +6,6 @@ import dev.sluice.text.SafeText;
 import dev.sluice.text.Suggestion;
 import dev.sluice.web.HeaderProfile;
 import dev.sluice.web.VaryBy;
-import java.net.URLDecoder;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -88,15 +86,7 @@ record ForwardAuthQuery(
   }
 
   private static String decoded(String text, String field) {
-    try {
-      String decoded = URLDecoder.decode(text, StandardCharsets.UTF_8);
-      if (decoded.indexOf('\uFFFD') < 0) {
-        return decoded;
-      }
-    } catch (IllegalArgumentException e) {
-      // Falls through to the message that both share.
-    }
-    throw new WireException(field, "found no percent-encoded UTF-8, expected the value in it");
+    return Queries.decoded(text, field, "value");
   }
 
   /** Collects parameters in their order: those behind a limit belong to it. */

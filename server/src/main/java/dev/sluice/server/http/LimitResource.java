@@ -11,9 +11,6 @@ import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.MissingDefault;
-import dev.sluice.server.wire.WireException;
-import java.net.URLDecoder;
-import java.nio.charset.StandardCharsets;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.regex.Matcher;
@@ -74,16 +71,6 @@ final class LimitResource extends Resource {
 
   /** In a path a "+" is itself; the decoder is one of forms, where it is a space. */
   private static String decoded(String encoded, String field) {
-    try {
-      String text = URLDecoder.decode(encoded.replace("+", "%2B"), StandardCharsets.UTF_8);
-      // The decoder puts U+FFFD where the bytes are not UTF-8: two such ids would share a bucket.
-      if (text.indexOf('\uFFFD') < 0) {
-        return text;
-      }
-    } catch (IllegalArgumentException e) {
-      // Falls through to the message that both share.
-    }
-    throw new WireException(
-        field, "found no percent-encoded UTF-8, expected the %s in it".formatted(field));
+    return Queries.decoded(encoded.replace("+", "%2B"), field, field);
   }
 }

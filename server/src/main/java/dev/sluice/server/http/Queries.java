@@ -4,6 +4,8 @@ import com.linecorp.armeria.common.QueryParams;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.server.wire.WireException;
 import dev.sluice.text.Suggestion;
+import java.net.URLDecoder;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 
 /** Query parameters, read as strictly as bodies are. Stateless. */
@@ -27,5 +29,26 @@ final class Queries {
         throw new WireException(name, "found the query parameter twice, expected it once");
       }
     }
+  }
+
+  /**
+   * Decodes a part of a form.
+   *
+   * @param field what it is called in the message
+   * @param what what it holds
+   * @throws WireException if it is not percent-encoded UTF-8
+   */
+  static String decoded(String encoded, String field, String what) {
+    try {
+      String text = URLDecoder.decode(encoded, StandardCharsets.UTF_8);
+      // The decoder puts U+FFFD where the bytes are not UTF-8: two such ids would share a bucket.
+      if (text.indexOf('\uFFFD') < 0) {
+        return text;
+      }
+    } catch (IllegalArgumentException e) {
+      // Falls through to the message that both share.
+    }
+    throw new WireException(
+        field, "found no percent-encoded UTF-8, expected the %s in it".formatted(what));
   }
 }

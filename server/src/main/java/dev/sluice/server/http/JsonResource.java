@@ -1,0 +1,38 @@
+package dev.sluice.server.http;
+
+import com.linecorp.armeria.common.AggregatedHttpResponse;
+import com.linecorp.armeria.common.HttpMethod;
+import com.linecorp.armeria.common.HttpRequest;
+import com.linecorp.armeria.common.MediaType;
+import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.server.wire.WireReader;
+import dev.sluice.server.wire.WireRequest;
+import java.util.concurrent.CompletionStage;
+
+/** A path that takes transactions, as JSON in a POST. Thread-safe. */
+abstract class JsonResource extends Resource {
+
+  private static final WireReader READER = WireReader.ofHttp();
+
+  JsonResource() {
+    super(HttpMethod.POST);
+  }
+
+  /** Answers a body that is declared as JSON; may throw, or fail later. */
+  abstract CompletionStage<AggregatedHttpResponse> answer(
+      ServiceRequestContext context, byte[] json);
+
+  /** Reads the body. */
+  static WireRequest read(byte[] json) {
+    return READER.read(json, 0, json.length);
+  }
+
+  @Override
+  final CompletionStage<AggregatedHttpResponse> answer(
+      ServiceRequestContext context, HttpRequest request) {
+    Fault unreadable = Bodies.unreadable(request, MediaType.JSON);
+    return unreadable == null
+        ? request.aggregate().thenCompose(body -> answer(context, body.content().array()))
+        : request.aggregate().thenApply(body -> Answers.fault(unreadable));
+  }
+}
