@@ -337,7 +337,7 @@ final class WaitingRoom {
     private final List<Turn> come = new ArrayList<>(1);
     private final List<Place> holes = new ArrayList<>(0);
 
-    /** Tells all but the one who is here. */
+    /** Tells all callers but that of this thread. */
     void tell(@Nullable Turn here) {
       for (Turn turn : come) {
         if (turn != here) {

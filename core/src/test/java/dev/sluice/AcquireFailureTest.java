@@ -21,7 +21,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
-/** Waiting where the store can not decide, and where it fails later. */
+/** Waiting where the store cannot decide, and where it fails later. */
 class AcquireFailureTest {
 
   private static final long START = 1_700_000_000_000_000_000L;
