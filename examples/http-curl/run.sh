@@ -4,17 +4,8 @@
 set -eu
 cd "$(dirname "$0")/../.."
 
-log=$(mktemp)
-./sluice serve --http 127.0.0.1:0 2>"$log" &
-server=$!
-trap 'kill "$server" 2>/dev/null || true; rm -f "$log"' EXIT
-
-url=
-while [ -z "$url" ]; do
-  kill -0 "$server" || { cat "$log" >&2; exit 1; }
-  sleep 0.1
-  url=$(sed -n 's/^listening on \(http:[^ ]*\).*/\1/p' "$log")
-done
+. examples/start.sh
+start ./sluice serve --http 127.0.0.1:0
 
 post() {
   curl -sS --fail-with-body -H 'Content-Type: application/json' "$url/v1/$1" -d "$2"

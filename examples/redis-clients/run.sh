@@ -7,20 +7,12 @@ here=examples/redis-clients
 
 (cd $here && npm ci --silent --no-audit --no-fund)
 
-log=$(mktemp)
-./sluice serve --http 127.0.0.1:0 --resp 127.0.0.1:0 2>"$log" &
-server=$!
-trap 'kill "$server" 2>/dev/null || true; rm -f "$log"' EXIT
-
-url=
-while [ -z "$url" ]; do
-  kill -0 "$server" || { cat "$log" >&2; exit 1; }
-  sleep 0.1
-  url=$(sed -n 's/.*\(redis:[^ ]*\) .*/\1/p' "$log")
-done
+. examples/start.sh
+start ./sluice serve --http 127.0.0.1:0 --resp 127.0.0.1:0
+redis=$(sed -n 's/.*\(redis:[^ ]*\) .*/\1/p' "$log")
 
 for version in 2 3; do
-  said=$(node $here/throttle.mjs "$url" $version)
+  said=$(node $here/throttle.mjs "$redis" $version)
   printf '%s\n' "$said"
   expected=$(printf '%s\n' \
     'limited 1, limit 5, remaining 0, retry after 1 s' \

@@ -4,17 +4,8 @@
 set -eu
 cd "$(dirname "$0")/../.."
 
-log=$(mktemp)
-sh examples/servlet-login/serve.sh 0 >"$log" 2>&1 &
-server=$!
-trap 'kill "$server" 2>/dev/null || true; rm -f "$log"' EXIT
-
-url=
-while [ -z "$url" ]; do
-  kill -0 "$server" || { cat "$log" >&2; exit 1; }
-  sleep 0.1
-  url=$(sed -n 's/^listening on \(http:[^ ]*\).*/\1/p' "$log")
-done
+. examples/start.sh
+start sh examples/servlet-login/serve.sh 0
 
 login() {
   curl -sS -i -d "password=$1" -H "X-Forwarded-For: $2" "$url/login?user=ann"
