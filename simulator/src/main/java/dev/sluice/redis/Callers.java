@@ -206,7 +206,7 @@ final class Callers {
         again,
         () -> async.check(List.of(transaction)),
         answer -> {
-          again.end(answer.toString());
+          again.end(answer);
           boolean undisturbed = isUntouched(transaction.bucketKey(), version);
           if (answer.denied() && !answer.degraded() && undisturbed) {
             world.violated(

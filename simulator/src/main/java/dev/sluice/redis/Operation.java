@@ -31,7 +31,8 @@ final class Operation {
   private final World world;
   private final Reference reference;
   private final Conditions conditions;
-  private final String name;
+  private final int number;
+  private final String verb;
   private final List<Transaction> transactions;
   private final long start;
   private final Map<Transaction, Granted> granted = new LinkedHashMap<>();
@@ -53,13 +54,8 @@ final class Operation {
     this.overServers = transactions.size() > 1 && calls.fleet.topology.masters() > 1;
     this.givesBack = overServers || GIVING_BACK.contains(verb);
     this.besideOthers = calls.giveBackNow();
-    this.name =
-        World.text(
-            "p%d.%d %s %s",
-            calls.process,
-            calls.number(),
-            verb,
-            transactions.stream().map(t -> t.bucketKey() + " x" + t.cost()).toList());
+    this.number = calls.number();
+    this.verb = verb;
     this.transactions = transactions;
     this.unwritten =
         transactions.stream().allMatch(t -> isFresh(t) && !reference.everWritten(t.bucketKey()));
@@ -68,7 +64,7 @@ final class Operation {
     }
     calls.began(this);
     this.begun = calls.begunGivingBack();
-    world.log(() -> name);
+    world.log(this::toString);
     requireEndWithin(roundTrips(verb) * LATEST_END_NANOS);
   }
 
@@ -87,7 +83,7 @@ final class Operation {
         new Actor("deadline"),
         () -> {
           if (!ended) {
-            world.violated(() -> name + " has not ended after " + nanos / 1_000_000 + " ms");
+            world.violated(() -> this + " has not ended after " + nanos / 1_000_000 + " ms");
           }
         });
   }
@@ -123,7 +119,8 @@ final class Operation {
 
   // How it ends
 
-  void end(String how) {
+  /** Ends the call; {@code how} is put into words only where the history is kept. */
+  void end(Object how) {
     ended = true;
     disturbed = overlaps();
     calls.ended(this);
@@ -132,7 +129,7 @@ final class Operation {
     } else if (givesBack) {
       calls.gaveBack(this);
     }
-    world.log(() -> name + ": " + how);
+    world.log(() -> this + ": " + how);
   }
 
   /** Whether another call of this process that gives back was under way at the same time. */
@@ -142,7 +139,7 @@ final class Operation {
 
   void ended(@Nullable Object value, @Nullable Throwable failure) {
     if (failure == null) {
-      end(String.valueOf(value));
+      end(value == null ? "null" : value);
     } else {
       failed(failure);
     }
@@ -151,7 +148,7 @@ final class Operation {
   /** It threw, in place of failing. */
   void threw(Throwable what) {
     end("threw");
-    world.violated(() -> name + " threw " + what);
+    world.violated(() -> this + " threw " + what);
   }
 
   void failed(Throwable failure) {
@@ -162,16 +159,16 @@ final class Operation {
     Throwable why = cause;
     end("failed, " + why.getMessage());
     if (!(why instanceof StoreException || why instanceof CancellationException)) {
-      world.violated(() -> name + " ended with " + why + ", and no StoreException");
+      world.violated(() -> this + " ended with " + why + ", and no StoreException");
       return;
     }
     if (!conditions.hasFaults() && !calls.isClosing() && why instanceof StoreException) {
-      world.violated(() -> name + " failed, with nothing wrong: " + why.getMessage());
+      world.violated(() -> this + " failed, with nothing wrong: " + why.getMessage());
     }
     if (String.valueOf(why.getMessage()).contains("nothing was charged")
         && unwritten
         && transactions.size() == 1) {
-      String promise = name + " was told \"" + why.getMessage() + "\"";
+      String promise = this + " was told \"" + why.getMessage() + "\"";
       String key = transactions.get(0).bucketKey();
       if (reference.everWritten(key)) {
         world.violated(() -> promise + ", but its bucket was written");
@@ -181,7 +178,7 @@ final class Operation {
   }
 
   void decided(Decision decision, boolean spends) {
-    end(decision.toString());
+    end(decision);
     if (decision.degraded()) {
       requireRule(decision, spends);
       return;
@@ -221,7 +218,7 @@ final class Operation {
     if (whole.allowed() && part.allowed() && spends) {
       Granted one =
           reference.granted(
-              name,
+              this,
               transaction.bucketKey(),
               takenNanos,
               nanos(part.decidedAt()),
@@ -242,7 +239,7 @@ final class Operation {
 
   /** After a refund: what was given back can't be told from the answer, what is there can. */
   void refunded(Decision decision) {
-    end(decision.toString());
+    end(decision);
     for (Decision part : decision.parts()) {
       Transaction transaction = part.transaction();
       Quota quota = transaction == null ? null : transaction.quota();
@@ -256,7 +253,7 @@ final class Operation {
 
   private void requireStatement(@Nullable String wrong, Decision about) {
     if (wrong != null) {
-      world.violated(() -> name + " " + wrong + ": " + about);
+      world.violated(() -> this + " " + wrong + ": " + about);
     }
   }
 
@@ -288,7 +285,7 @@ final class Operation {
           () ->
               World.text(
                   "%s was told of a TAT of %s that it never had, %d: %s",
-                  name, transaction.bucketKey(), foundNanos, part));
+                  this, transaction.bucketKey(), foundNanos, part));
     }
   }
 
@@ -307,7 +304,7 @@ final class Operation {
           new Actor("observer"),
           () -> {
             if (!overlaps() && conditions.isExact()) {
-              reference.requireGivenBack(name + ", denied,", taken, start);
+              reference.requireGivenBack(this + ", denied,", taken, start);
             }
           });
     }
@@ -329,7 +326,7 @@ final class Operation {
               transaction.bucketKey(),
               quota.offsetNanos(),
               nanos(part.decidedAt()))) {
-            world.violated(() -> name + " found a debt that was not forgiven: " + part);
+            world.violated(() -> this + " found a debt that was not forgiven: " + part);
           }
         });
   }
@@ -350,7 +347,7 @@ final class Operation {
         trueSince(key, foundAgain))) {
       world.violated(
           () ->
-              World.text("%s was denied on %s, which had room all the time (%s)", name, key, part));
+              World.text("%s was denied on %s, which had room all the time (%s)", this, key, part));
     }
   }
 
@@ -376,7 +373,7 @@ final class Operation {
     for (Transaction transaction : transactions) {
       String key = transaction.bucketKey();
       if (unwritten && reference.everWritten(key)) {
-        world.violated(() -> name + (spends ? " was denied" : "") + " and left a trace on " + key);
+        world.violated(() -> this + (spends ? " was denied" : "") + " and left a trace on " + key);
       }
     }
   }
@@ -384,12 +381,17 @@ final class Operation {
   /** After a cancellation: one that nothing disturbed gives back all that was not refilled. */
   void requireGivenBack(Operation made, Collection<Granted> cancelled) {
     if (!conditions.hasFaults() && conditions.isExact() && !made.disturbed && !disturbed) {
-      new ArrayList<>(cancelled).forEach(one -> reference.requireGivenBack(name, one, start));
+      new ArrayList<>(cancelled).forEach(one -> reference.requireGivenBack(this, one, start));
     }
   }
 
   @Override
   public String toString() {
-    return name;
+    return World.text(
+        "p%d.%d %s %s",
+        calls.process,
+        number,
+        verb,
+        transactions.stream().map(t -> t.bucketKey() + " x" + t.cost()).toList());
   }
 }

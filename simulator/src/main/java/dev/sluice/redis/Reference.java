@@ -273,7 +273,7 @@ final class Reference {
   }
 
   /** A caller was told that a spend is allowed. */
-  @Nullable Granted granted(String caller, String key, long nanos, long nowNanos, long afterNanos) {
+  @Nullable Granted granted(Object caller, String key, long nanos, long nowNanos, long afterNanos) {
     KnownBucket bucket = bucket(key);
     for (Entry entry : bucket.entries) {
       if (entry.isSpend()
@@ -319,7 +319,7 @@ final class Reference {
    *
    * @param isFirst whether it was handed out as soon as it was taken
    */
-  void handedOut(String caller, Granted taken, long intervalNanos, boolean isFirst) {
+  void handedOut(Object caller, Granted taken, long intervalNanos, boolean isFirst) {
     Entry whole = taken.entry;
     KnownBucket bucket = bucket(taken.key);
     if (whole.outdated) {
@@ -363,7 +363,7 @@ final class Reference {
    *
    * @param begun the moment of the world at which giving back began
    */
-  void requireGivenBack(String caller, Granted granted, long begun) {
+  void requireGivenBack(Object caller, Granted granted, long begun) {
     Entry entry = granted.entry;
     KnownBucket bucket = bucket(granted.key);
     if (!entry.wasQuiet || entry.counts) {

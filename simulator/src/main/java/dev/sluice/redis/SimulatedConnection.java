@@ -140,6 +140,11 @@ final class SimulatedConnection implements Connection {
     }
   }
 
+  /** Returns whether its client does not know that nothing comes back any more. */
+  boolean isSilent() {
+    return open && !answers;
+  }
+
   /** The client finds it broken after a time. */
   void brokenByServer(long nanos) {
     answers = false;

@@ -82,7 +82,7 @@ final class SimulatedLeases {
     Granted taken = leased.taken;
     Quota quota = one.quota();
     if (spent && taken != null && quota != null) {
-      reference.handedOut(operation.toString(), taken, quota.intervalNanos(), fresh != null);
+      reference.handedOut(operation, taken, quota.intervalNanos(), fresh != null);
     }
   }
 

@@ -83,9 +83,13 @@ final class SimulatedNetwork implements Connector {
     return mastersSince;
   }
 
-  /** Returns whether this process could not reach a server lately, for more than one cut. */
+  /**
+   * Returns whether this process could not reach a server lately, for more than one cut. A silent
+   * connection stays in use until enough calls of it timed out, which may take long where few come.
+   */
   boolean hadTroubleWith(SimulatedServer server, long nanos) {
-    return world.now() - slowUntil < nanos
+    return connections.stream().anyMatch(one -> one.server() == server && one.isSilent())
+        || world.now() - slowUntil < nanos
         || world.now() - slowCallsUntil < nanos
         || world.now() - failedWithError < nanos
         || world.now() - silentSince.getOrDefault(server, Long.MIN_VALUE / 2) < 10 * nanos;

@@ -247,9 +247,16 @@ final class SimulatedProcess {
         });
   }
 
-  /** Asks now and then, as traffic does: a silent connection is found by calls that time out. */
+  /**
+   * Asks now and then, as traffic does: a silent connection is found by calls that time out. Each
+   * server that is asked at the end is asked here.
+   */
   void askAround() {
     askEach("ask", 0, Operation::ended);
+    for (String id : List.of("c", "d", "x")) {
+      calls.nextStep();
+      callers.ask("ask", atTheEnd(id).withCost(0), Operation::ended);
+    }
   }
 
   private void askEach(String verb, int cost, Callers.Outcome outcome) {

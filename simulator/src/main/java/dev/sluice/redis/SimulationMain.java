@@ -22,6 +22,7 @@ import org.jspecify.annotations.Nullable;
 public final class SimulationMain {
 
   private static final Logger LOG = Logger.getLogger("dev.sluice");
+  private static final long PROGRESS_NANOS = TimeUnit.MINUTES.toNanos(5);
   private static final String USAGE =
       """
       Usage: sluice bench simulation [MINUTES] [--brief | --survey | --seed N | --plan FILE]
@@ -79,9 +80,15 @@ public final class SimulationMain {
     out.println("first seed " + first);
     long steps = 0;
     long seed = first;
+    long told = start;
     for (; time.getAsLong() - end < 0; seed++) {
       Simulation.Result result = Simulation.run(Plan.random(seed), false);
       steps += result.steps();
+      if (time.getAsLong() - told
+          > PROGRESS_NANOS) { // a run of hours that is cut off has told something
+        told = time.getAsLong();
+        System.err.printf(Locale.ROOT, "%d worlds, %d steps so far%n", seed - first + 1, steps);
+      }
       if (result.violation() != null && brief) {
         out.println(result.violation());
         out.println("seed " + seed);
