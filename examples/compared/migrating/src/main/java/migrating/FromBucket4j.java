@@ -1,0 +1,53 @@
+package migrating;
+
+import dev.sluice.Decision;
+import dev.sluice.Limit;
+import dev.sluice.gcra.Quota;
+import io.github.bucket4j.Bucket;
+import io.github.bucket4j.ConsumptionProbe;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+
+/** 20 exports at once for each customer, then 10 a minute. */
+final class FromBucket4j {
+
+  private FromBucket4j() {}
+
+  static final class Before {
+    // begin: bucket4j-before
+    private final Map<String, Bucket> buckets = new ConcurrentHashMap<>();
+
+    String export(String customer) {
+      Bucket bucket =
+          buckets.computeIfAbsent(
+              customer,
+              key ->
+                  Bucket.builder()
+                      .addLimit(limit -> limit.capacity(20).refillGreedy(10, Duration.ofMinutes(1)))
+                      .build());
+      ConsumptionProbe probe = bucket.tryConsumeAndReturnRemaining(1);
+      if (probe.isConsumed()) {
+        return "exported";
+      }
+      return "retry in " + Duration.ofNanos(probe.getNanosToWaitForRefill()).toSeconds() + " s";
+    }
+
+    // end: bucket4j-before
+  }
+
+  static final class After {
+    // begin: bucket4j-after
+    private final Limit exports = Limit.of(Quota.of(20, 10, Duration.ofMinutes(1)));
+
+    String export(String customer) {
+      Decision decision = exports.spend(customer);
+      if (decision.allowed()) {
+        return "exported";
+      }
+      return "retry in " + decision.retryIn().toSeconds() + " s";
+    }
+
+    // end: bucket4j-after
+  }
+}

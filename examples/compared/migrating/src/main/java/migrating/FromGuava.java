@@ -1,0 +1,34 @@
+package migrating;
+
+import com.google.common.util.concurrent.RateLimiter;
+import dev.sluice.Limit;
+import dev.sluice.gcra.Quota;
+import java.time.Duration;
+
+/** 5 mails a second; who has to wait for more than 2 seconds is refused. */
+final class FromGuava {
+
+  private FromGuava() {}
+
+  static final class Before {
+    // begin: guava-before
+    private final RateLimiter mails = RateLimiter.create(5);
+
+    boolean mayMail() {
+      return mails.tryAcquire(Duration.ofSeconds(2)); // waits
+    }
+
+    // end: guava-before
+  }
+
+  static final class After {
+    // begin: guava-after
+    private final Limit mails = Limit.of(Quota.of(1, 5, Duration.ofSeconds(1)));
+
+    boolean mayMail() throws InterruptedException {
+      return mails.acquire("all", Duration.ofSeconds(2)).allowed(); // waits
+    }
+
+    // end: guava-after
+  }
+}

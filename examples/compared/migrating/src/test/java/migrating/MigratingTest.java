@@ -1,0 +1,82 @@
+package migrating;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.Callable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Before and after a move the same calls pass; the docs quote both. */
+class MigratingTest {
+
+  private static long passed(int calls, Callable<Boolean> call) throws Exception {
+    long passed = 0;
+    for (int i = 0; i < calls; i++) {
+      passed += call.call() ? 1 : 0;
+    }
+    return passed;
+  }
+
+  @Test
+  void bucket4j_burstOfACustomer_isTheSame() throws Exception {
+    FromBucket4j.Before before = new FromBucket4j.Before();
+    FromBucket4j.After after = new FromBucket4j.After();
+
+    assertThat(passed(30, () -> before.export("ann").equals("exported"))).isEqualTo(20);
+    assertThat(passed(30, () -> after.export("ann").equals("exported"))).isEqualTo(20);
+    assertThat(before.export("ann")).matches("retry in [1-5] s");
+    assertThat(after.export("ann")).matches("retry in [1-5] s");
+    assertThat(before.export("bob")).isEqualTo("exported");
+    assertThat(after.export("bob")).isEqualTo("exported");
+  }
+
+  @Test
+  void guava_rate_isTheSame() throws Exception {
+    FromGuava.Before before = new FromGuava.Before();
+    FromGuava.After after = new FromGuava.After();
+    assertThat(before.mayMail()).isTrue();
+    assertThat(after.mayMail()).isTrue();
+
+    for (Callable<Boolean> mail : List.<Callable<Boolean>>of(before::mayMail, after::mayMail)) {
+      long start = System.nanoTime();
+      assertThat(passed(2, mail)).isEqualTo(2);
+      assertThat(Duration.ofNanos(System.nanoTime() - start)).isGreaterThan(Duration.ofMillis(150));
+    }
+  }
+
+  @Test
+  void resilience4j_callsInTheFirstMoment_areTheSame() throws Exception {
+    FromResilience4j.Before before = new FromResilience4j.Before();
+    FromResilience4j.After after = new FromResilience4j.After();
+
+    assertThat(passed(10, () -> before.call(() -> "done").equals("done"))).isEqualTo(10);
+    assertThat(passed(10, () -> after.call(() -> "done").equals("done"))).isEqualTo(10);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "FromBucket4j.java, bucket4j-before",
+    "FromBucket4j.java, bucket4j-after",
+    "FromGuava.java, guava-before",
+    "FromGuava.java, guava-after",
+    "FromResilience4j.java, resilience4j-before",
+    "FromResilience4j.java, resilience4j-after"
+  })
+  void docs_quoteThisProgram(String file, String part) throws Exception {
+    String source = Files.readString(Path.of("src/main/java/migrating", file));
+    String code =
+        source
+            .split("// begin: " + part + "\n")[1]
+            .split(" *// end: ")[0]
+            .stripTrailing()
+            .stripIndent();
+
+    assertThat(Files.readString(Path.of("../../../docs/migrating.md")))
+        .contains("<!-- from: " + file + "#" + part + " -->\n```java\n" + code + "\n```");
+  }
+}

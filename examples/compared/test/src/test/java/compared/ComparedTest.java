@@ -1,0 +1,138 @@
+package compared;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.sun.net.httpserver.HttpServer;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+
+/** The same logins for all four applications; docs/compared.md has the table that comes of it. */
+class ComparedTest {
+
+  private static final Path DOCS = Path.of("../../../docs/compared.md");
+  private static final String BEGIN = "<!-- begin: results -->\n";
+  private static final String END = "<!-- end: results -->";
+
+  /** By the name of the folder. */
+  private static final Map<String, String> NAMES = new LinkedHashMap<>();
+
+  static {
+    NAMES.put("sluice", "Sluice");
+    NAMES.put("bucket4j", "Bucket4j");
+    NAMES.put("resilience4j", "Resilience4j");
+    NAMES.put("gateway", "Spring Cloud Gateway");
+  }
+
+  @Test
+  void table_ofTheDocs_isWhatHappens() throws Exception {
+    Map<String, Map<String, String>> columns = new LinkedHashMap<>();
+    HttpServer backend = backend();
+    ExecutorService threads = Executors.newFixedThreadPool(NAMES.size());
+    try {
+      Map<String, CompletableFuture<Map<String, String>>> trials = new LinkedHashMap<>();
+      for (String name : NAMES.keySet()) {
+        trials.put(
+            name,
+            CompletableFuture.supplyAsync(
+                () -> Trial.run(name, backend.getAddress().getPort()), threads));
+      }
+      for (String name : NAMES.keySet()) {
+        Map<String, String> column = new LinkedHashMap<>();
+        column.put("lines of code and configuration", "" + lines(Path.of("..", name)));
+        column.putAll(trials.get(name).join());
+        columns.put(name, column);
+      }
+    } finally {
+      threads.shutdownNow();
+      backend.stop(0);
+    }
+    String table = table(columns);
+    String docs = Files.readString(DOCS);
+    String before = docs.substring(0, docs.indexOf(BEGIN) + BEGIN.length());
+    String found = before + table + docs.substring(docs.indexOf(END));
+    if (Boolean.getBoolean("sluice.write")) {
+      Files.writeString(DOCS, found);
+    }
+    assertThat(Files.readString(DOCS)).isEqualTo(found);
+  }
+
+  /** What the gateway forwards to. */
+  private static HttpServer backend() throws IOException {
+    HttpServer server =
+        HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    server.createContext(
+        "/login",
+        exchange -> {
+          exchange.sendResponseHeaders(200, -1);
+          exchange.close();
+        });
+    server.start();
+    return server;
+  }
+
+  /** The lines that limit: neither the application's own, nor imports, comments and blank lines. */
+  private static long lines(Path module) throws IOException {
+    try (Stream<Path> files = Files.walk(module.resolve("src/main"))) {
+      long lines = 0;
+      for (Path file : files.filter(Files::isRegularFile).toList()) {
+        if (!file.endsWith("LoginApplication.java")) {
+          lines +=
+              Files.readAllLines(file).stream()
+                  .map(String::strip)
+                  .filter(line -> !line.matches("|(import|package|//|#).*"))
+                  .count();
+        }
+      }
+      return lines;
+    }
+  }
+
+  private static String table(Map<String, Map<String, String>> columns) {
+    StringBuilder table = new StringBuilder();
+    row(table, "", NAMES.values().stream());
+    row(table, "---", NAMES.keySet().stream().map(name -> "---"));
+    List<String> labels = List.copyOf(columns.get("sluice").keySet());
+    for (String label : labels) {
+      row(table, label, columns.values().stream().map(column -> column.get(label)));
+    }
+    return table.toString();
+  }
+
+  private static void row(StringBuilder table, String label, Stream<String> cells) {
+    String text = cells.collect(Collectors.joining(" | "));
+    table.append("| ").append(label).append(" | ").append(text).append(" |\n");
+  }
+
+  @Test
+  void docs_quoteTheFourPrograms() throws Exception {
+    String docs = Files.readString(DOCS);
+    for (String file :
+        List.of(
+            "sluice/src/main/resources/application.yml",
+            "gateway/src/main/resources/application.yml",
+            "bucket4j/src/main/java/login/RateLimitFilter.java",
+            "resilience4j/src/main/java/login/RateLimitFilter.java",
+            "gateway/src/main/java/login/ClientAddress.java")) {
+      Path path = Path.of("..").resolve(file);
+      String kind = file.endsWith("yml") ? "yaml" : "java";
+      String text =
+          Files.readAllLines(path).stream()
+              .filter(line -> !line.startsWith("import ") && !line.startsWith("package "))
+              .collect(Collectors.joining("\n"))
+              .strip();
+      assertThat(docs).contains("<!-- from: " + file + " -->\n```" + kind + "\n" + text + "\n```");
+    }
+  }
+}
