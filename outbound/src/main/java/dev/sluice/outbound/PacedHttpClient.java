@@ -14,7 +14,6 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicReference;
@@ -59,26 +58,8 @@ public final class PacedHttpClient extends HttpClient {
   @Override
   public <T> HttpResponse<T> send(HttpRequest request, BodyHandler<T> handler)
       throws IOException, InterruptedException {
-    CompletableFuture<Void> admission = pacer.admit(request.uri());
-    try {
-      var unused = admission.get();
-    } catch (InterruptedException e) {
-      admission.cancel(false);
-      throw e;
-    } catch (ExecutionException e) {
-      throw failure(e.getCause());
-    }
+    Turns.await(pacer.admit(request.uri()));
     return learned(client.send(request, handler));
-  }
-
-  private static IOException failure(@Nullable Throwable cause) {
-    if (cause instanceof IOException e) {
-      return e;
-    }
-    if (cause instanceof RuntimeException e) {
-      throw e;
-    }
-    return new IOException("the limit could not be asked; the request has not left", cause);
   }
 
   private <T> HttpResponse<T> learned(HttpResponse<T> response) {

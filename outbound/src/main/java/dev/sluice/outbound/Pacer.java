@@ -20,7 +20,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Says when requests may leave: as a limit allows, and not while the other side wants to be left
- * alone. {@link PacedHttpClient} uses it; so can an interceptor for any other client.
+ * alone. {@link PacedHttpClient}, {@link PacedOkHttp}, {@link PacedRestClient} and {@link
+ * PacedWebClient} use it; so can an interceptor for any other client.
  *
  * <p>Requests to one id (the host, unless said otherwise) wait in the order in which they come, up
  * to a longest wait. What the other side answers is learned ({@link RetryAdvice}): after a {@code
@@ -73,7 +74,19 @@ public final class Pacer {
    *     would have to wait for longer than it may; to be cancelled to give up
    */
   public CompletableFuture<Void> admit(URI uri) {
-    Admission admission = new Admission(id.apply(uri));
+    return admit(uri, maxWait);
+  }
+
+  /**
+   * Lets a request with a deadline of its own wait until it may leave.
+   *
+   * @param uri where it goes
+   * @param atMost how long it may wait; the pacer's own longest wait holds too
+   * @return as {@link #admit(URI)}
+   */
+  public CompletableFuture<Void> admit(URI uri, Duration atMost) {
+    Duration wait = atMost.compareTo(maxWait) < 0 ? atMost : maxWait;
+    Admission admission = new Admission(id.apply(uri), wait.isNegative() ? Duration.ZERO : wait);
     admission.proceed();
     return admission.result;
   }
@@ -88,8 +101,23 @@ public final class Pacer {
   public void learn(URI uri, int status, Function<String, List<String>> fields) {
     long nowNanos = time.nanos();
     Instant now = Instant.ofEpochSecond(0, nowNanos);
-    Duration pause = RetryAdvice.pause(status, fields, now);
-    if (pause.isZero()) {
+    pause(uri, RetryAdvice.pause(status, fields, now), nowNanos);
+  }
+
+  /**
+   * Lets no request to an id leave this process for a while, as the other side asked in words of
+   * its own protocol. A shorter pause does not end a longer one.
+   *
+   * @param uri where the request went that was answered so
+   * @param pause how long; cut to the {@linkplain Builder#longestPause longest pause}; zero and
+   *     less do nothing
+   */
+  public void pause(URI uri, Duration pause) {
+    pause(uri, pause, time.nanos());
+  }
+
+  private void pause(URI uri, Duration pause, long nowNanos) {
+    if (pause.isZero() || pause.isNegative()) {
       return;
     }
     boolean isShort = pause.compareTo(Duration.ofNanos(longestPauseNanos)) < 0;
@@ -105,13 +133,15 @@ public final class Pacer {
   /** One request before it leaves. */
   private final class Admission {
     private final String id;
+    private final Duration maxWait;
     private final long deadlineNanos;
     private final CompletableFuture<Void> result = new CompletableFuture<>();
     private int step; // under the lock of this
     private @Nullable Future<?> waiting; // under the lock of this: what the last step waits for
 
-    Admission(String id) {
+    Admission(String id, Duration maxWait) {
       this.id = id;
+      this.maxWait = maxWait;
       long nowNanos = time.nanos();
       boolean isShort = maxWait.compareTo(Duration.ofNanos(Long.MAX_VALUE - nowNanos)) < 0;
       this.deadlineNanos = isShort ? nowNanos + maxWait.toNanos() : Long.MAX_VALUE;

@@ -1,0 +1,47 @@
+package dev.sluice.outbound;
+
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.net.URI;
+import okhttp3.Interceptor;
+import okhttp3.Response;
+
+/**
+ * An interceptor for OkHttp 4 and 5: calls wait for a {@link Pacer} before they leave, and their
+ * answers are learned.
+ *
+ * <p>Add it with {@code addInterceptor}: a call is then one request, however often OkHttp follows
+ * redirects or connects again, and holds no connection while it waits. A call that would have to
+ * wait for too long fails with a {@link RefusedRequestException}. A call that is cancelled, whose
+ * {@code callTimeout} ends, or whose thread is interrupted, gives up its turn.
+ *
+ * <p>Stateless and thread-safe. The thread of the call blocks while it waits: calls that were
+ * enqueued are threads of OkHttp's dispatcher.
+ */
+public final class PacedOkHttp {
+
+  private PacedOkHttp() {}
+
+  /**
+   * Returns an interceptor.
+   *
+   * @param pacer says when calls may leave
+   * @return to be added to the builder of an {@code OkHttpClient}
+   */
+  public static Interceptor interceptor(Pacer pacer) {
+    return chain -> intercept(pacer, chain);
+  }
+
+  private static Response intercept(Pacer pacer, Interceptor.Chain chain) throws IOException {
+    URI uri = chain.request().url().uri();
+    try {
+      Turns.await(pacer.admit(uri), chain.call()::isCanceled);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new InterruptedIOException("interrupted while waiting for the limit; nothing was sent");
+    }
+    Response response = chain.proceed(chain.request());
+    pacer.learn(response.request().url().uri(), response.code(), response::headers);
+    return response;
+  }
+}

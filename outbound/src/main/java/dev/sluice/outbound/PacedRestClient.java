@@ -1,0 +1,61 @@
+package dev.sluice.outbound;
+
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.util.List;
+import java.util.Map;
+import org.springframework.http.HttpHeaders;
+import org.springframework.http.HttpRequest;
+import org.springframework.http.client.ClientHttpRequestExecution;
+import org.springframework.http.client.ClientHttpRequestInterceptor;
+import org.springframework.http.client.ClientHttpResponse;
+
+/**
+ * An interceptor for Spring's {@code RestClient} and {@code RestTemplate}, of Spring 6.2 and 7:
+ * requests wait for a {@link Pacer} before they leave, and their answers are learned.
+ *
+ * <p>A request that would have to wait for too long fails with a {@link RefusedRequestException},
+ * which {@code RestClient} wraps into a {@code ResourceAccessException}. An interrupted thread
+ * gives up its turn.
+ *
+ * <p>Stateless and thread-safe. The thread of the request blocks while it waits.
+ */
+public final class PacedRestClient {
+
+  private PacedRestClient() {}
+
+  /**
+   * Returns an interceptor.
+   *
+   * @param pacer says when requests may leave
+   * @return to be given to {@code RestClient.Builder.requestInterceptor}
+   */
+  public static ClientHttpRequestInterceptor interceptor(Pacer pacer) {
+    return (request, body, execution) -> intercept(pacer, request, body, execution);
+  }
+
+  private static ClientHttpResponse intercept(
+      Pacer pacer, HttpRequest request, byte[] body, ClientHttpRequestExecution execution)
+      throws IOException {
+    try {
+      Turns.await(pacer.admit(request.getURI()));
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new InterruptedIOException("interrupted while waiting for the limit; nothing was sent");
+    }
+    ClientHttpResponse response = execution.execute(request, body);
+    HttpHeaders headers = response.getHeaders();
+    pacer.learn(request.getURI(), response.getStatusCode().value(), name -> values(headers, name));
+    return response;
+  }
+
+  /** Uses only methods with the same signature in Spring 6.2 and 7. */
+  private static List<String> values(HttpHeaders headers, String name) {
+    for (Map.Entry<String, List<String>> header : headers.headerSet()) {
+      if (header.getKey().equalsIgnoreCase(name)) {
+        return header.getValue();
+      }
+    }
+    return List.of();
+  }
+}

@@ -1,0 +1,44 @@
+package dev.sluice.outbound;
+
+import java.net.URI;
+import org.springframework.web.reactive.function.client.ClientRequest;
+import org.springframework.web.reactive.function.client.ClientResponse;
+import org.springframework.web.reactive.function.client.ExchangeFilterFunction;
+import org.springframework.web.reactive.function.client.ExchangeFunction;
+import reactor.core.publisher.Mono;
+
+/**
+ * A filter for Spring's {@code WebClient}, of Spring 6.2 and 7: requests wait for a {@link Pacer}
+ * before they leave, and their answers are learned.
+ *
+ * <p>Each subscription is a request of its own; it waits from then on. One that would have to wait
+ * for too long fails with a {@link RefusedRequestException}. A subscriber that cancels gives up its
+ * turn.
+ *
+ * <p>Stateless and thread-safe; never blocks.
+ */
+public final class PacedWebClient {
+
+  private PacedWebClient() {}
+
+  /**
+   * Returns a filter.
+   *
+   * @param pacer says when requests may leave
+   * @return to be given to {@code WebClient.Builder.filter}
+   */
+  public static ExchangeFilterFunction filter(Pacer pacer) {
+    return (request, next) -> exchange(pacer, request, next);
+  }
+
+  private static Mono<ClientResponse> exchange(
+      Pacer pacer, ClientRequest request, ExchangeFunction next) {
+    URI uri = request.url();
+    return Mono.fromFuture(() -> pacer.admit(uri))
+        .then(Mono.defer(() -> next.exchange(request)))
+        .doOnNext(
+            response ->
+                pacer.learn(
+                    uri, response.statusCode().value(), name -> response.headers().header(name)));
+  }
+}

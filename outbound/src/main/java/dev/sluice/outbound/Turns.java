@@ -1,0 +1,70 @@
+package dev.sluice.outbound;
+
+import java.io.IOException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+
+/** Threads that wait for a {@link Pacer}. An interrupted or cancelled one gives up its turn. */
+final class Turns {
+
+  private static final long LOOK_MILLIS = 50;
+
+  private Turns() {}
+
+  static void await(CompletableFuture<Void> admission) throws IOException, InterruptedException {
+    try {
+      var unused = admission.get();
+    } catch (InterruptedException e) {
+      admission.cancel(false);
+      throw e;
+    } catch (ExecutionException e) {
+      throw failure(e.getCause());
+    }
+  }
+
+  /**
+   * As {@link #await(CompletableFuture)}, for clients that cancel without an interrupt.
+   *
+   * @param isCancelled asked every {@value #LOOK_MILLIS} ms
+   * @throws IOException also if it was cancelled
+   */
+  static void await(CompletableFuture<Void> admission, BooleanSupplier isCancelled)
+      throws IOException, InterruptedException {
+    while (!isOver(admission)) {
+      if (isCancelled.getAsBoolean()) {
+        admission.cancel(false);
+        throw new IOException("Canceled");
+      }
+    }
+    await(admission);
+  }
+
+  /** Waits a little. */
+  private static boolean isOver(CompletableFuture<Void> admission) throws InterruptedException {
+    try {
+      var unused = admission.get(LOOK_MILLIS, TimeUnit.MILLISECONDS);
+    } catch (TimeoutException e) {
+      return false;
+    } catch (InterruptedException e) {
+      admission.cancel(false);
+      throw e;
+    } catch (ExecutionException e) {
+      // It is thrown when the admission is awaited.
+    }
+    return true;
+  }
+
+  private static IOException failure(@Nullable Throwable cause) {
+    if (cause instanceof IOException e) {
+      return e;
+    }
+    if (cause instanceof RuntimeException e) {
+      throw e;
+    }
+    return new IOException("the limit could not be asked; the request has not left", cause);
+  }
+}
