@@ -3,6 +3,7 @@
  *
  * <p>Needs nothing but the JDK; the two annotation libraries are for compilers.
  */
+@SuppressWarnings("module") // the modules of Sluice that see its inner packages are built later
 module dev.sluice {
   requires static transitive com.google.errorprone.annotations;
   requires static transitive org.jspecify;
@@ -11,5 +12,10 @@ module dev.sluice {
   exports dev.sluice.gcra;
   exports dev.sluice.limit;
   exports dev.sluice.store;
-  exports dev.sluice.text;
+  exports dev.sluice.text to
+      dev.sluice.acme,
+      dev.sluice.postgres,
+      dev.sluice.redis,
+      dev.sluice.web,
+      dev.sluice.yaml;
 }

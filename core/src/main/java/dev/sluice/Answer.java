@@ -1,8 +1,8 @@
 package dev.sluice;
 
+import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Gcra;
 import dev.sluice.gcra.Quota;
-import dev.sluice.store.Effect;
 
 /**
  * The numbers of a decision: all of them follow from the quota, and from what the store found.

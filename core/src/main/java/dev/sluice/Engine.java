@@ -2,10 +2,11 @@ package dev.sluice;
 
 import dev.sluice.Ledger.Holding;
 import dev.sluice.LimiterObserver.Act;
+import dev.sluice.Reservation.Receipt;
+import dev.sluice.direct.Buckets;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.LimitName;
 import dev.sluice.store.BucketStore;
-import dev.sluice.store.Buckets;
 import dev.sluice.store.Reading;
 import dev.sluice.store.StoreException;
 import dev.sluice.store.TimeSource;

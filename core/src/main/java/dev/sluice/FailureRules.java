@@ -2,11 +2,11 @@ package dev.sluice;
 
 import dev.sluice.FailureRule.Kind;
 import dev.sluice.LimiterObserver.Act;
+import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
-import dev.sluice.store.Effect;
 import dev.sluice.store.Reading;
 import dev.sluice.store.StoreException;
 import dev.sluice.store.TimeSource;
@@ -125,7 +125,7 @@ final class FailureRules {
   }
 
   private static Charge reading(Charge charge) {
-    return new Charge(charge.key(), Effect.of(Charge.Act.CHECK, 0, charge.offsetNanos()));
+    return new Charge(charge.key(), Effect.of(Effect.Op.CHECK, 0, charge.offsetNanos()));
   }
 
   private List<Decision> decisions(Plan plan, List<Reading> readings) {

@@ -3,11 +3,11 @@ package dev.sluice;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Outstanding.Lowering;
 import dev.sluice.Outstanding.Stretch;
+import dev.sluice.direct.Buckets;
+import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Gcra;
 import dev.sluice.store.BucketStore;
-import dev.sluice.store.Buckets;
 import dev.sluice.store.Charge;
-import dev.sluice.store.Effect;
 import dev.sluice.store.Reading;
 import dev.sluice.store.StoreException;
 import dev.sluice.store.TimeSource;
@@ -57,7 +57,7 @@ final class Ledger {
   }
 
   Buckets buckets(String prefix) {
-    return store.buckets(prefix);
+    return KeyedBuckets.of(store, prefix);
   }
 
   /** Charges for a refund or a reset. */
@@ -367,7 +367,7 @@ final class Ledger {
       Act act, List<Charge> charges, List<Reading> readings, long depthNanos) {
     if (depthNanos == NEVER_FORGIVES
         || act != Act.SPEND
-        || charges.get(0).act() != Charge.Act.SPEND) {
+        || charges.get(0).op() != Effect.Op.SPEND) {
       return false;
     }
     Charge charge = charges.get(0);
@@ -395,7 +395,7 @@ final class Ledger {
     Charge charge = charges.get(0);
     long incrementNanos = spendsToo(charges, depthNanos) ? charge.incrementNanos() : 0;
     return List.of(
-        new Charge(charge.key(), Effect.of(Charge.Act.FORGIVE, incrementNanos, depthNanos)));
+        new Charge(charge.key(), Effect.of(Effect.Op.FORGIVE, incrementNanos, depthNanos)));
   }
 
   /** Takes spends back that nothing has followed; observed as a refund. */

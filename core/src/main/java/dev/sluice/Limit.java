@@ -2,23 +2,22 @@ package dev.sluice;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.LimiterObserver.Act;
+import dev.sluice.direct.Buckets;
+import dev.sluice.direct.Bulk;
+import dev.sluice.direct.IdBytes;
+import dev.sluice.direct.ReadingMapper;
+import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidIdException;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Strictness;
 import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.store.BucketStore;
-import dev.sluice.store.Buckets;
-import dev.sluice.store.Bulk;
-import dev.sluice.store.Charge;
-import dev.sluice.store.Effect;
-import dev.sluice.store.IdBytes;
-import dev.sluice.store.ReadingMapper;
 import dev.sluice.store.StoreException;
 import dev.sluice.store.TimeSource;
 import java.nio.ByteBuffer;
@@ -150,7 +149,7 @@ public final class Limit {
     Effect of(Quota quota, long cost) {
       Effect known = cost < SMALL_COSTS ? ofSmallCosts[(int) cost] : null;
       if (known == null) {
-        known = Effect.of(Charge.Act.SPEND, quota.incrementNanos(cost), quota.offsetNanos());
+        known = Effect.of(Effect.Op.SPEND, quota.incrementNanos(cost), quota.offsetNanos());
         if (cost < SMALL_COSTS) {
           ofSmallCosts[(int) cost] = known;
         }
@@ -562,7 +561,7 @@ public final class Limit {
     if (act == Act.SPEND && terms == now.terms()) {
       return now.spends().of(quota, cost);
     }
-    Charge.Act what = act == Act.SPEND ? Charge.Act.SPEND : Charge.Act.CHECK;
+    Effect.Op what = act == Act.SPEND ? Effect.Op.SPEND : Effect.Op.CHECK;
     return Effect.of(what, quota.incrementNanos(cost), quota.offsetNanos());
   }
 }

@@ -1,5 +1,6 @@
 package dev.sluice;
 
+import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Gcra;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
@@ -496,7 +497,7 @@ final class Outstanding {
       line.order.shiftAfter(stretch, -refundNanos);
       line.refundingNanos += refundNanos;
       line.moved();
-      Charge charge = new Charge(line.key, Charge.Act.REFUND, refundNanos, offsetNanos, untilNanos);
+      Charge charge = new Charge(line.key, Effect.Op.REFUND, refundNanos, offsetNanos, untilNanos);
       long leftNanos = Long.compareUnsigned(untilNanos, nowNanos) > 0 ? untilNanos - nowNanos : 0;
       return new Lowering(charge, stretch, ++sequence, Math.max(leftNanos, 0) + LATE_NANOS);
     }
@@ -532,7 +533,7 @@ final class Outstanding {
       Line line = mark.line;
       mark.state = State.LEAVING;
       Charge asked = charge;
-      if (charge.act() == Charge.Act.RESET || charge.act() == Charge.Act.FORGIVE) {
+      if (charge.op() == Effect.Op.RESET || charge.op() == Effect.Op.FORGIVE) {
         lapse(line);
         mark.isReset = true;
         line.resets++;
@@ -544,7 +545,7 @@ final class Outstanding {
         asked =
             new Charge(
                 charge.key(),
-                charge.act(),
+                charge.op(),
                 mark.refundNanos,
                 charge.offsetNanos(),
                 charge.untilNanos());

@@ -1,5 +1,6 @@
 package dev.sluice;
 
+import dev.sluice.gcra.Effect;
 import dev.sluice.store.Charge;
 import java.util.Objects;
 import java.util.concurrent.Future;
@@ -96,7 +97,7 @@ final class Place {
   }
 
   Charge withdrawal() {
-    return new Charge(key, Charge.Act.WITHDRAW, incrementNanos, offsetNanos, endNanos);
+    return new Charge(key, Effect.Op.WITHDRAW, incrementNanos, offsetNanos, endNanos);
   }
 
   /** Those who wait for one bucket, and what they left there, by their ends. */

@@ -2,12 +2,12 @@ package dev.sluice;
 
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction.Kind;
+import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.InvalidRequestException.Field;
 import dev.sluice.limit.LimitName;
 import dev.sluice.store.Charge;
-import dev.sluice.store.Effect;
 import dev.sluice.store.Reading;
 import dev.sluice.text.SafeText;
 import java.time.Duration;
@@ -179,14 +179,14 @@ record Plan(Act act, List<Transaction> transactions, List<Charge> charges, long 
     return places;
   }
 
-  private static Charge.Act chargeAct(Act act, Transaction transaction) {
+  private static Effect.Op chargeAct(Act act, Transaction transaction) {
     boolean checkOnly = transaction.kind() == Kind.CHECK_ONLY;
     boolean spendOnly = transaction.kind() == Kind.SPEND_ONLY;
     return switch (act) {
       case SPEND ->
-          checkOnly ? Charge.Act.CHECK : spendOnly ? Charge.Act.SPEND_ONLY : Charge.Act.SPEND;
-      case REFUND -> checkOnly ? Charge.Act.CHECK : Charge.Act.REFUND;
-      default -> Charge.Act.CHECK;
+          checkOnly ? Effect.Op.CHECK : spendOnly ? Effect.Op.SPEND_ONLY : Effect.Op.SPEND;
+      case REFUND -> checkOnly ? Effect.Op.CHECK : Effect.Op.REFUND;
+      default -> Effect.Op.CHECK;
     };
   }
 

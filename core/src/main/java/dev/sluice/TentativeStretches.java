@@ -2,9 +2,9 @@ package dev.sluice;
 
 import dev.sluice.Outstanding.Lowering;
 import dev.sluice.Outstanding.Stretch;
+import dev.sluice.store.BucketStore.Tentative;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
-import dev.sluice.store.Tentative;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 

@@ -1,11 +1,11 @@
 package dev.sluice;
 
+import dev.sluice.direct.ReadingMapper;
 import dev.sluice.gcra.Quota;
-import dev.sluice.limit.Coverage;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
-import dev.sluice.store.ReadingMapper;
+import dev.sluice.limit.Limits.Coverage;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 

@@ -1,13 +1,13 @@
 package dev.sluice;
 
 import dev.sluice.gcra.Quota;
-import dev.sluice.limit.Coverage;
+import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidIdException;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.InvalidRequestException.Field;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Strictness;
+import dev.sluice.limit.Limits.Coverage;
 import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.text.SafeText;
 import org.jspecify.annotations.Nullable;

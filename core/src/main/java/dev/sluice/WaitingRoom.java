@@ -33,7 +33,7 @@ import org.jspecify.annotations.Nullable;
  * Giving up. B leaves, and its stretch is a hole. What B took can't just go back to the store: D
  * would get the stretch of C, and C and D would pass at the same moment. So those who wait here,
  * and stand directly behind the hole, move up into it; then the hole lies behind them, and the
- * store takes it back if it is the last one still (Charge.Act.WITHDRAW). It is not if another
+ * store takes it back if it is the last one still (Effect.Op.WITHDRAW). It is not if another
  * process took tokens behind it, which can't be told to move up. Then the hole stays: it closes if
  * somebody from here comes to stand behind it, and passes unused otherwise. That costs tokens, and
  * gives none.

@@ -13,6 +13,10 @@ import com.tngtech.archunit.core.domain.JavaModifier;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import dev.sluice.store.TimeSource;
+import java.io.IOException;
+import java.io.InputStream;
+import java.lang.module.ModuleDescriptor;
+import java.net.URL;
 import java.time.Instant;
 import java.util.Arrays;
 import java.util.Set;
@@ -22,65 +26,56 @@ import java.util.stream.Stream;
 import org.assertj.core.api.Assertions;
 import org.junit.jupiter.api.Test;
 
-/** The arrows inside the library: front door → limit → gcra, front door → store → gcra. */
+/** The arrows inside the library: front door → limit → gcra, front door → store → direct → gcra. */
 class ArchitectureTest {
 
   private static final String GCRA = "dev.sluice.gcra..";
   private static final String LIMIT = "dev.sluice.limit..";
   private static final String STORE = "dev.sluice.store..";
+  private static final String DIRECT = "dev.sluice.direct..";
   private static final String TEXT = "dev.sluice.text..";
   private static final String[] ANNOTATIONS = {"org.jspecify..", "com.google.errorprone.."};
 
-  /** What users and the other modules need; a new public type is a decision, made here. */
+  /** The packages that module-info exports to Sluice's own modules only, or to nobody. */
+  private static final Set<String> INNER = Set.of("dev.sluice.direct", "dev.sluice.text");
+
+  /** The types that users need; a new public type is a decision, made here. */
   private static final Set<String> PUBLIC =
       Set.of(
+          // the front door
           "AsyncLimiter",
-          "Catalogue",
-          "Charge",
-          "BucketStore",
-          "Buckets",
-          "Bulk",
-          "Coverage",
-          "CurrentLimits",
-          "MissingDefault",
-          "MissingDefaultException",
-          "Requirement",
           "Decision",
           "DeniedException",
-          "Effect",
           "FailureRule",
+          "Lease",
+          "Limit",
+          "Limiter",
+          "LimiterObserver",
+          "Reservation",
+          "Transaction",
+          // the law
+          "Effect",
           "Gcra",
-          "GoDuration",
-          "IdBytes",
+          "Quota",
+          // the rules
+          "Catalogue",
+          "CurrentLimits",
           "IdFormat",
-          "IdFormats",
-          "IdTexts",
-          "SafeText",
           "InvalidIdException",
           "InvalidRequestException",
           "IpAddress",
-          "Lease",
           "LimitName",
           "LimitOverride",
-          "Limiter",
-          "LimiterObserver",
           "Limits",
+          "Requirement",
+          "UnknownLimitException",
+          // the memory
+          "BucketStore",
+          "Charge",
           "MemoryStore",
-          "Limit",
-          "Quota",
           "Reading",
-          "ReadingMapper",
-          "Receipt",
-          "Reservation",
-          "SnapshotException",
           "StoreException",
-          "Strictness",
-          "Suggestion",
-          "Tentative",
-          "TickingTime",
-          "TimeSource",
-          "Transaction",
-          "UnknownLimitException");
+          "TimeSource");
 
   private final JavaClasses library =
       new ClassFileImporter()
@@ -117,13 +112,18 @@ class ArchitectureTest {
   }
 
   @Test
+  void direct_seesTheLaw() {
+    mayOnlySee(DIRECT, GCRA);
+  }
+
+  @Test
   void store_seesTheLawAndNoLimit() {
-    mayOnlySee(STORE, GCRA);
+    mayOnlySee(STORE, DIRECT, GCRA);
   }
 
   @Test
   void frontDoor_seesNoEdge() {
-    mayOnlySee("dev.sluice", LIMIT, STORE, GCRA, TEXT);
+    mayOnlySee("dev.sluice", LIMIT, STORE, DIRECT, GCRA, TEXT);
   }
 
   @Test
@@ -160,13 +160,28 @@ class ArchitectureTest {
   }
 
   @Test
-  void publicTypes_areThoseThatSomebodyNeeds() {
+  void publicTypes_areThoseThatUsersNeed() {
     Set<String> found =
         library.stream()
+            .filter(type -> !INNER.contains(type.getPackageName()))
             .filter(type -> type.isTopLevelClass() && !type.getSimpleName().equals("package-info"))
             .filter(type -> type.getModifiers().contains(JavaModifier.PUBLIC))
             .map(JavaClass::getSimpleName)
             .collect(Collectors.toCollection(TreeSet::new));
     Assertions.assertThat(found).containsExactlyInAnyOrderElementsOf(PUBLIC);
+  }
+
+  @Test
+  void innerPackages_areExportedToNobodyElse() throws IOException {
+    URL classes = Limiter.class.getProtectionDomain().getCodeSource().getLocation();
+    try (InputStream bytes = new URL(classes, "module-info.class").openStream()) {
+      Set<String> exported =
+          ModuleDescriptor.read(bytes).exports().stream()
+              .filter(export -> !export.isQualified())
+              .map(ModuleDescriptor.Exports::source)
+              .collect(Collectors.toCollection(TreeSet::new));
+      Assertions.assertThat(exported)
+          .containsExactly("dev.sluice", "dev.sluice.gcra", "dev.sluice.limit", "dev.sluice.store");
+    }
   }
 }

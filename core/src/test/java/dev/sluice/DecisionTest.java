@@ -5,9 +5,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
-import dev.sluice.limit.Coverage;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.Limits.Coverage;
 import dev.sluice.store.BucketStore;
 import java.time.Duration;
 import java.time.Instant;

@@ -2,6 +2,7 @@ package dev.sluice;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
@@ -151,7 +152,7 @@ final class LimiterDebtTest {
   private final class Unforgiving implements BucketStore {
     @Override
     public List<Reading> charge(List<Charge> charges) {
-      if (charges.get(0).act() == Charge.Act.FORGIVE) {
+      if (charges.get(0).op() == Effect.Op.FORGIVE) {
         throw new StoreException("timed out");
       }
       return store.charge(charges);

@@ -4,13 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Outstanding.Lowering;
 import dev.sluice.Outstanding.Stretch;
+import dev.sluice.gcra.Effect;
+import dev.sluice.gcra.Effect.Op;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
-import dev.sluice.store.Charge.Act;
 import dev.sluice.store.Reading;
 import dev.sluice.store.TimeSource;
 import java.time.Duration;
@@ -33,7 +34,7 @@ class OutstandingTest {
       new Outstanding(() -> hereNanos, OptionalLong::empty, 200_000, settledEarly::incrementAndGet);
 
   private static List<Charge> spend(String key) {
-    return List.of(new Charge(key, Act.SPEND, 100, 1_000, Charge.NO_END));
+    return List.of(new Charge(key, Op.SPEND, 100, 1_000, Effect.NO_END));
   }
 
   private Stretch placed(long spentAtNanos, long untilNanos) {
@@ -53,8 +54,7 @@ class OutstandingTest {
   }
 
   private List<Lowering> refunding(String key, long refundNanos) {
-    return outstanding.send(
-        List.of(new Charge(key, Act.REFUND, refundNanos, 1_000, Charge.NO_END)));
+    return outstanding.send(List.of(new Charge(key, Op.REFUND, refundNanos, 1_000, Effect.NO_END)));
   }
 
   private void answered(Lowering lowering, long nowNanos, long tatNanos) {
@@ -195,7 +195,7 @@ class OutstandingTest {
   void send_aReset_letsAllLapse() {
     Stretch stretch = placed(5_000, 5_300);
     Stretch inFlight = outstanding.open(spend("1:a")).get(0);
-    List<Lowering> reset = outstanding.send(List.of(new Charge("1:a", Act.RESET, 0, 0, -1)));
+    List<Lowering> reset = outstanding.send(List.of(new Charge("1:a", Op.RESET, 0, 0, -1)));
     assertThat(stretch.untilNanos()).isZero();
     place(inFlight, 5_000, 5_400);
     assertThat(inFlight.untilNanos()).isZero();

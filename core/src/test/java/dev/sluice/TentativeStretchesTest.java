@@ -2,24 +2,25 @@ package dev.sluice;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.gcra.Effect;
+import dev.sluice.gcra.Effect.Op;
+import dev.sluice.store.BucketStore.Tentative;
 import dev.sluice.store.Charge;
-import dev.sluice.store.Charge.Act;
 import dev.sluice.store.Reading;
-import dev.sluice.store.Tentative;
 import java.util.List;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 
 class TentativeStretchesTest {
 
-  private static final Charge SPEND = new Charge("1:a", Act.SPEND, 100, 1_000, Charge.NO_END);
+  private static final Charge SPEND = new Charge("1:a", Op.SPEND, 100, 1_000, Effect.NO_END);
 
   private final Outstanding outstanding =
       new Outstanding(() -> 1, OptionalLong::empty, Outstanding.MOST, () -> {});
   private final TentativeStretches tentative = new TentativeStretches(outstanding);
 
   private static Charge refund(long nanos, long untilNanos) {
-    return new Charge("1:a", Act.REFUND, nanos, 1_000, untilNanos);
+    return new Charge("1:a", Op.REFUND, nanos, 1_000, untilNanos);
   }
 
   @Test
@@ -34,7 +35,7 @@ class TentativeStretchesTest {
   @Test
   void giveBack_afterARefundInFlight_countsItAsGivenBackBefore() {
     Tentative.Part part = tentative.begin(SPEND);
-    List<Outstanding.Lowering> refund = outstanding.send(List.of(refund(70, Charge.NO_END)));
+    List<Outstanding.Lowering> refund = outstanding.send(List.of(refund(70, Effect.NO_END)));
 
     Charge givenBack = part.giveBack(new Reading(1_000, 1_000));
 
@@ -45,7 +46,7 @@ class TentativeStretchesTest {
   @Test
   void giveBack_afterAReset_isNothing() {
     Tentative.Part part = tentative.begin(SPEND);
-    Charge reset = new Charge("1:a", Act.RESET, 0, 0, Charge.NO_END);
+    Charge reset = new Charge("1:a", Op.RESET, 0, 0, Effect.NO_END);
     outstanding.answered(outstanding.send(List.of(reset)), List.of(new Reading(1_010, 1_400)));
 
     assertThat(part.giveBack(new Reading(1_000, 1_300))).isNull();

@@ -3,7 +3,6 @@ package dev.sluice.acme;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.IdFormat;
-import dev.sluice.limit.IdFormats;
 import dev.sluice.limit.LimitName;
 import java.util.Collection;
 import java.util.List;
@@ -23,7 +22,7 @@ public final class AcmeLimits {
   private static final AcmeLimits BUNDLED = new AcmeLimits(PublicSuffixes::bundled);
 
   private final Supplier<PublicSuffixes> suffixes;
-  private final IdFormats idFormats;
+  private final IdFormat.Registry idFormats;
   private final Catalogue catalogue;
 
   private AcmeLimits(Supplier<PublicSuffixes> suffixes) {
@@ -33,7 +32,7 @@ public final class AcmeLimits {
     IdFormat fqdnSet = new FqdnSetFormat(suffixes);
     this.suffixes = suffixes;
     this.idFormats =
-        IdFormats.builtIn().with(domain).with(identValue).with(domainOrCidr).with(fqdnSet);
+        IdFormat.Registry.builtIn().with(domain).with(identValue).with(domainOrCidr).with(fqdnSet);
     this.catalogue = catalogue(domain, identValue, domainOrCidr, fqdnSet);
   }
 
@@ -72,7 +71,7 @@ public final class AcmeLimits {
    *
    * @return the registry
    */
-  public IdFormats idFormats() {
+  public IdFormat.Registry idFormats() {
     return idFormats;
   }
 

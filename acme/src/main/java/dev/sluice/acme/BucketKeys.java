@@ -1,9 +1,9 @@
 package dev.sluice.acme;
 
 import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidIdException;
 import dev.sluice.limit.IpAddress;
-import dev.sluice.limit.Strictness;
 import java.util.Collection;
 import java.util.EnumSet;
 import java.util.Set;

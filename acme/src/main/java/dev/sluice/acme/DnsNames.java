@@ -1,9 +1,8 @@
 package dev.sluice.acme;
 
 import com.ibm.icu.text.IDNA;
-import dev.sluice.limit.IdTexts;
+import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidIdException;
-import dev.sluice.limit.Strictness;
 import dev.sluice.text.SafeText;
 import java.util.Locale;
 
@@ -46,7 +45,7 @@ final class DnsNames {
       throw invalid(what, text, "ends in a number, expected a public suffix, or an IP address");
     }
     String lower = text.toLowerCase(Locale.ROOT);
-    return IdTexts.canonical(text, lower, what, strictness);
+    return strictness.canonical(text, lower, what);
   }
 
   /** Refuses what has a label that no name has. */

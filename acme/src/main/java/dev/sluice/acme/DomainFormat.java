@@ -1,10 +1,9 @@
 package dev.sluice.acme;
 
 import dev.sluice.limit.IdFormat;
-import dev.sluice.limit.IdTexts;
+import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidIdException;
 import dev.sluice.limit.IpAddress;
-import dev.sluice.limit.Strictness;
 import dev.sluice.text.SafeText;
 import java.util.function.Supplier;
 
@@ -18,7 +17,7 @@ record DomainFormat(Supplier<PublicSuffixes> suffixes) implements IdFormat {
 
   @Override
   public String canonical(String text, Strictness strictness) {
-    IdTexts.requireLength(text, "a domain");
+    IdFormat.requireLength(text, "a domain");
     if (IpAddress.parse(text) != null) {
       throw new InvalidIdException(
           "invalid domain, %s is an IP address".formatted(SafeText.quote(text)));

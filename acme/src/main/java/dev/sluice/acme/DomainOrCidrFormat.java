@@ -1,10 +1,9 @@
 package dev.sluice.acme;
 
 import dev.sluice.limit.IdFormat;
-import dev.sluice.limit.IdTexts;
+import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidIdException;
 import dev.sluice.limit.IpAddress;
-import dev.sluice.limit.Strictness;
 import dev.sluice.text.SafeText;
 
 /**
@@ -22,7 +21,7 @@ record DomainOrCidrFormat(DomainFormat domain) implements IdFormat {
 
   @Override
   public String canonical(String text, Strictness strictness) {
-    IdTexts.requireLength(text, "a domain, or the /32 or /64 of an IP address");
+    IdFormat.requireLength(text, "a domain, or the /32 or /64 of an IP address");
     if (text.indexOf('/') >= 0) {
       return range(text, strictness);
     }

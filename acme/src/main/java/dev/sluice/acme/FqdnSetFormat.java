@@ -1,8 +1,8 @@
 package dev.sluice.acme;
 
 import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidIdException;
-import dev.sluice.limit.Strictness;
 import java.util.HashSet;
 import java.util.Set;
 import java.util.function.Supplier;

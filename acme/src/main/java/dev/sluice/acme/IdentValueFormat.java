@@ -1,9 +1,8 @@
 package dev.sluice.acme;
 
 import dev.sluice.limit.IdFormat;
-import dev.sluice.limit.IdTexts;
+import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.IpAddress;
-import dev.sluice.limit.Strictness;
 import java.util.regex.Pattern;
 
 /** The value of an ACME identifier: a domain, or an IP address. */
@@ -19,7 +18,7 @@ record IdentValueFormat(DomainFormat domain) implements IdFormat {
 
   @Override
   public String canonical(String text, Strictness strictness) {
-    IdTexts.requireLength(text, "a domain or an IP address");
+    IdFormat.requireLength(text, "a domain or an IP address");
     return isAddress(text)
         ? IdFormat.ipAddress().canonical(text, strictness)
         : domain.canonical(text, strictness);

@@ -1,9 +1,9 @@
 package dev.sluice.acme;
 
-import dev.sluice.limit.IdTexts;
+import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidIdException;
 import dev.sluice.limit.IpAddress;
-import dev.sluice.limit.Strictness;
 import dev.sluice.text.SafeText;
 import java.util.Comparator;
 import java.util.List;
@@ -57,11 +57,10 @@ public final class Identifier implements Comparable<Identifier> {
   }
 
   static Identifier parse(String text, String what, Strictness strictness) {
-    IdTexts.requireLength(text, "a domain or an IP address");
+    IdFormat.requireLength(text, "a domain or an IP address");
     IpAddress address = IpAddress.parse(text);
     if (address != null) {
-      return new Identifier(
-          Type.IP, IdTexts.canonical(text, address.toString(), what, strictness), address);
+      return new Identifier(Type.IP, strictness.canonical(text, address.toString(), what), address);
     }
     if (text.indexOf(':') >= 0 || text.indexOf('/') >= 0) {
       throw new InvalidIdException(

@@ -1,10 +1,9 @@
 package dev.sluice.acme;
 
 import dev.sluice.limit.IdFormat;
-import dev.sluice.limit.IdTexts;
+import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidIdException;
 import dev.sluice.limit.IpAddress;
-import dev.sluice.limit.Strictness;
 import dev.sluice.text.SafeText;
 import org.jspecify.annotations.Nullable;
 
@@ -21,7 +20,7 @@ record OverriddenDomainFormat(DomainFormat domain) implements IdFormat {
 
   @Override
   public String canonical(String text, Strictness strictness) {
-    IdTexts.requireLength(text, "a domain or an IP address");
+    IdFormat.requireLength(text, "a domain or an IP address");
     int slash = text.indexOf('/');
     if (slash >= 0 && IdentValueFormat.isAddress(text.substring(0, slash))) {
       throw new InvalidIdException(

@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidIdException;
-import dev.sluice.limit.Strictness;
 import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;

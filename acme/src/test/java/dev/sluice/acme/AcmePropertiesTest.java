@@ -2,9 +2,9 @@ package dev.sluice.acme;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.IpAddress;
 import dev.sluice.limit.LimitName;
-import dev.sluice.limit.Strictness;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;

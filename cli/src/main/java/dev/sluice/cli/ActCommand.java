@@ -3,7 +3,7 @@ package dev.sluice.cli;
 import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
-import dev.sluice.limit.Strictness;
+import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.server.StoreAccess;
 import dev.sluice.server.Stores;
 import dev.sluice.store.BucketStore;

@@ -1,7 +1,7 @@
 package dev.sluice.cli;
 
-import dev.sluice.limit.MissingDefault;
 import dev.sluice.limit.Requirement;
+import dev.sluice.limit.Requirement.MissingDefault;
 import java.util.ArrayList;
 import java.util.List;
 import picocli.CommandLine.Option;

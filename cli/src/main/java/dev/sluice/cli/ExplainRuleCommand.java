@@ -2,9 +2,9 @@ package dev.sluice.cli;
 
 import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
+import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Strictness;
 import dev.sluice.server.rules.Entry;
 import dev.sluice.server.rules.Explanation;
 import dev.sluice.server.rules.RuleBook;

@@ -1,8 +1,8 @@
 package dev.sluice.cli;
 
 import dev.sluice.FailureRule;
-import dev.sluice.limit.MissingDefault;
 import dev.sluice.limit.Requirement;
+import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.service.ServerConfig;
 import java.util.HashSet;
 import java.util.List;

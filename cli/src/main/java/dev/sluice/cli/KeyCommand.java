@@ -1,6 +1,6 @@
 package dev.sluice.cli;
 
-import dev.sluice.limit.Strictness;
+import dev.sluice.limit.IdFormat.Strictness;
 import java.nio.file.Path;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;

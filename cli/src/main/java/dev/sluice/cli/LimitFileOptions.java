@@ -1,7 +1,7 @@
 package dev.sluice.cli;
 
+import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.Requirement;
-import dev.sluice.limit.Strictness;
 import dev.sluice.server.rules.RuleBook;
 import dev.sluice.server.service.BundledNames;
 import dev.sluice.server.service.ServerConfig;

@@ -1,10 +1,10 @@
 package dev.sluice.cli;
 
 import dev.sluice.gcra.Quota;
+import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.MissingDefault;
-import dev.sluice.limit.Strictness;
+import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.text.GoDuration;
 import dev.sluice.yaml.LimitFiles;
 import dev.sluice.yaml.Problem;

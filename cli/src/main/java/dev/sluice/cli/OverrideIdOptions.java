@@ -1,7 +1,7 @@
 package dev.sluice.cli;
 
 import dev.sluice.limit.Catalogue;
-import dev.sluice.limit.Strictness;
+import dev.sluice.limit.IdFormat.Strictness;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;

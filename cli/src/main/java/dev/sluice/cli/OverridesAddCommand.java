@@ -2,8 +2,8 @@ package dev.sluice.cli;
 
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.LimitOverride;
-import dev.sluice.limit.Strictness;
 import dev.sluice.postgres.PutResult;
 import dev.sluice.text.GoDuration;
 import java.util.List;

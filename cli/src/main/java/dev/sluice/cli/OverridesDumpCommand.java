@@ -1,8 +1,8 @@
 package dev.sluice.cli;
 
 import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Strictness;
 import dev.sluice.postgres.OverridesTable;
 import dev.sluice.postgres.TableContent;
 import dev.sluice.text.SafeText;

@@ -1,8 +1,8 @@
 package dev.sluice.cli;
 
+import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Strictness;
 import dev.sluice.postgres.PutResult;
 import dev.sluice.yaml.LimitFiles;
 import java.util.List;

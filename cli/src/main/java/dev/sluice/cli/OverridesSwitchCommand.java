@@ -1,8 +1,8 @@
 package dev.sluice.cli;
 
 import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.LimitName;
-import dev.sluice.limit.Strictness;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;

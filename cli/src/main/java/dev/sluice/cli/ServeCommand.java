@@ -1,8 +1,8 @@
 package dev.sluice.cli;
 
-import dev.sluice.limit.MissingDefault;
-import dev.sluice.limit.MissingDefaultException;
+import dev.sluice.limit.CurrentLimits.MissingDefaultException;
 import dev.sluice.limit.Requirement;
+import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.server.HostPort;
 import dev.sluice.server.Stores;

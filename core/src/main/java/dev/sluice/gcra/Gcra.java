@@ -17,7 +17,7 @@ package dev.sluice.gcra;
  * Debt. A TAT may lie beyond now + τ: a limit with a larger τ worked on the bucket (a limit shrank, or
  * two servers have different limits), a clock stepped back, or callers wait for tokens to come. Such a bucket is empty, and what lies
  * beyond is a debt: `remaining` is 0, and the wait is as long as it really is. Nothing here lowers it.
- * (Where it may be forgiven, and how often, is the limiter's: see Charge.Act.FORGIVE.) A cost of 0
+ * (Where it may be forgiven, and how often, is the limiter's: see Effect.Op.FORGIVE.) A cost of 0
  * reads the bucket and is allowed even then.
  *
  * Overflow. τ and every increment fit a signed 64-bit number (Quota sees to it), an increment is at

@@ -1,5 +1,6 @@
 package dev.sluice.limit;
 
+import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.text.SafeText;
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
@@ -20,10 +21,10 @@ final class BytesFormat implements IdFormat {
 
   @Override
   public String canonical(String text, Strictness strictness) {
-    IdTexts.requireLength(text, "bytes as text");
+    IdFormat.requireLength(text, "bytes as text");
     String canonical = text(bytes(text));
-    IdTexts.requireLength(canonical, "bytes as text");
-    return IdTexts.canonical(text, canonical, name(), strictness);
+    IdFormat.requireLength(canonical, "bytes as text");
+    return strictness.canonical(text, canonical, name());
   }
 
   @Override

@@ -1,6 +1,11 @@
 package dev.sluice.limit;
 
+import dev.sluice.text.SafeText;
+import dev.sluice.text.Suggestion;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -9,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Implementations are immutable, thread-safe, never block (nothing is looked up) and take time
  * linear in the text. The formats that come with Sluice are made here; an application may add its
- * own through {@link IdFormats}.
+ * own through {@link Registry}.
  */
 public interface IdFormat {
 
@@ -72,6 +77,24 @@ public interface IdFormat {
           "invalid id, found %s parts, expected one %s".formatted(texts.size(), name()));
     }
     return canonical(texts.get(0), strictness);
+  }
+
+  /**
+   * Refuses an id that is empty, or longer than {@link #MAX_LENGTH}: for formats to call first.
+   *
+   * @param text the id as somebody wrote it
+   * @param expected what it should be, for the message
+   * @throws InvalidIdException if it is
+   */
+  static void requireLength(String text, String expected) {
+    if (text.isEmpty()) {
+      throw new InvalidIdException("the id is empty, expected " + expected);
+    }
+    if (text.length() > MAX_LENGTH) {
+      throw new InvalidIdException(
+          "the id has %s characters, expected %s of at most %s"
+              .formatted(text.length(), expected, MAX_LENGTH));
+    }
   }
 
   /**
@@ -172,5 +195,113 @@ public interface IdFormat {
    */
   static IdFormat joined(IdFormat... parts) {
     return new JoinedFormat(List.of(parts));
+  }
+
+  /** The treatment of an id that is understood but not written in its one canonical form. */
+  enum Strictness {
+    /** It is made canonical; private and reserved addresses are fine. */
+    LENIENT,
+    /** It is refused, and so is an address that IANA has set aside for a special purpose. */
+    STRICT;
+
+    /**
+     * Returns the canonical text; refuses, if strict, a text that was not canonical already.
+     *
+     * @param text the id as somebody wrote it
+     * @param canonical its canonical text
+     * @param format the format's name, for the message
+     * @return {@code canonical}
+     * @throws InvalidIdException if they differ and must not
+     */
+    public String canonical(String text, String canonical, String format) {
+      if (canonical.equals(text)) {
+        return text;
+      }
+      if (this == STRICT) {
+        throw new InvalidIdException(
+            "invalid %s, %s is not in canonical form (%s)"
+                .formatted(format, SafeText.quote(text), SafeText.quote(canonical)));
+      }
+      return canonical;
+    }
+  }
+
+  /**
+   * The id formats that a names file may use, by name.
+   *
+   * <p>Immutable and thread-safe.
+   */
+  final class Registry {
+
+    private static final String RANGE = "ipv6RangeCIDR";
+
+    private static final Registry BUILT_IN =
+        new Registry(Map.of())
+            .with(IdFormat.ipAddress())
+            .with(IdFormat.ipv6Range(Ipv6RangeFormat.DEFAULT_PREFIX_LENGTH))
+            .with(IdFormat.regId())
+            .with(IdFormat.string())
+            .with(IdFormat.bytes())
+            .with(IdFormat.integer())
+            .with(IdFormat.uuid());
+
+    private final Map<String, IdFormat> byName;
+
+    private Registry(Map<String, IdFormat> byName) {
+      this.byName = byName;
+    }
+
+    /**
+     * The formats of {@link IdFormat}.
+     *
+     * @return the registry
+     */
+    public static Registry builtIn() {
+      return BUILT_IN;
+    }
+
+    /**
+     * This registry and one format more.
+     *
+     * @param format the format; replaces one of the same name
+     * @return a new registry
+     */
+    public Registry with(IdFormat format) {
+      Map<String, IdFormat> more = new TreeMap<>(byName);
+      more.put(format.name(), format);
+      return new Registry(more);
+    }
+
+    /**
+     * Reads a format as a names file writes it: a name, {@code ipv6RangeCIDR/56} for a mask other
+     * than /48, or several joined with ":".
+     *
+     * @param text the format's name
+     * @return the format
+     * @throws IllegalArgumentException if there is no such format, naming those that there are
+     */
+    public IdFormat parse(String text) {
+      List<IdFormat> parts = new ArrayList<>();
+      for (String name : text.split(":", -1)) {
+        parts.add(parsePart(name.strip()));
+      }
+      return parts.size() == 1 ? parts.get(0) : IdFormat.joined(parts.toArray(IdFormat[]::new));
+    }
+
+    private IdFormat parsePart(String name) {
+      IdFormat format = byName.get(name);
+      if (format != null) {
+        return format;
+      }
+      if (name.matches(RANGE + "/[1-9][0-9]{0,2}")) {
+        return IdFormat.ipv6Range(Integer.parseInt(name.substring(RANGE.length() + 1)));
+      }
+      throw new IllegalArgumentException(
+          "found the id format %s, expected one of %s, or several joined with \":\"%s"
+              .formatted(
+                  SafeText.quote(name),
+                  String.join(", ", byName.keySet()),
+                  Suggestion.didYouMean(name, byName.keySet())));
+    }
   }
 }

@@ -1,5 +1,6 @@
 package dev.sluice.limit;
 
+import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.text.SafeText;
 
 /** An IPv4 or IPv6 address. */
@@ -16,13 +17,13 @@ final class IpAddressFormat implements IdFormat {
 
   @Override
   public String canonical(String text, Strictness strictness) {
-    IdTexts.requireLength(text, "an IP address");
+    IdFormat.requireLength(text, "an IP address");
     IpAddress address = IpAddress.parse(text);
     if (address == null) {
       throw new InvalidIdException(
           "invalid ipAddress, %s is not an IP address".formatted(SafeText.quote(text)));
     }
-    String canonical = IdTexts.canonical(text, address.toString(), "ipAddress", strictness);
+    String canonical = strictness.canonical(text, address.toString(), "ipAddress");
     if (strictness == Strictness.STRICT) {
       SpecialPurpose.refuse(address, address.isIpv4() ? 32 : 128);
     }

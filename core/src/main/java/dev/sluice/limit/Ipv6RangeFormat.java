@@ -1,5 +1,6 @@
 package dev.sluice.limit;
 
+import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.text.SafeText;
 import org.jspecify.annotations.Nullable;
 
@@ -28,7 +29,7 @@ final class Ipv6RangeFormat implements IdFormat {
 
   @Override
   public String canonical(String text, Strictness strictness) {
-    IdTexts.requireLength(text, "an IPv6 range in CIDR notation");
+    IdFormat.requireLength(text, "an IPv6 range in CIDR notation");
     int slash = text.indexOf('/');
     IpAddress address = slash < 0 ? null : IpAddress.parse(text.substring(0, slash));
     String mask = slash < 0 ? "" : text.substring(slash + 1);
@@ -43,8 +44,7 @@ final class Ipv6RangeFormat implements IdFormat {
               .formatted(SafeText.quote(text), prefixLength));
     }
     IpAddress lowest = address.prefix(prefixLength);
-    String canonical =
-        IdTexts.canonical(text, lowest + "/" + prefixLength, "ipv6RangeCIDR", strictness);
+    String canonical = strictness.canonical(text, lowest + "/" + prefixLength, "ipv6RangeCIDR");
     if (strictness == Strictness.STRICT) {
       SpecialPurpose.refuse(lowest, prefixLength);
     }

@@ -1,5 +1,6 @@
 package dev.sluice.limit;
 
+import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.text.SafeText;
 import java.util.ArrayList;
 import java.util.List;
@@ -43,8 +44,8 @@ final class JoinedFormat implements IdFormat {
 
   @Override
   public String canonical(String text, Strictness strictness) {
-    IdTexts.requireLength(text, "an id of the form " + name());
-    return IdTexts.canonical(text, join(split(text), strictness), name(), strictness);
+    IdFormat.requireLength(text, "an id of the form " + name());
+    return strictness.canonical(text, join(split(text), strictness), name());
   }
 
   @Override

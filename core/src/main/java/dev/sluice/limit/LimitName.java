@@ -2,6 +2,7 @@ package dev.sluice.limit;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.gcra.Quota;
+import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.text.GoDuration;
 import dev.sluice.text.SafeText;
 import java.time.Duration;

@@ -2,6 +2,7 @@ package dev.sluice.limit;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.gcra.Quota;
+import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.text.SafeText;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -361,5 +362,21 @@ public final class Limits {
     public Limits build() {
       return new Limits(this);
     }
+  }
+
+  /** Whether limits hold an id to a quota, and if not, why. */
+  public enum Coverage {
+
+    /** The default, or an override for the id, limits it. */
+    LIMITED,
+
+    /** The limit is unlimited because somebody wrote so. */
+    UNLIMITED,
+
+    /** The limit has overrides and no default, and the id has no override. */
+    NO_DEFAULT,
+
+    /** The limit has neither a default nor an override, and nobody wrote that it is unlimited. */
+    NOT_CONFIGURED
   }
 }

@@ -1,5 +1,6 @@
 package dev.sluice.limit;
 
+import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.text.SafeText;
 import java.util.function.UnaryOperator;
 
@@ -35,7 +36,7 @@ final class NumberFormat implements IdFormat {
 
   @Override
   public String canonical(String text, Strictness strictness) {
-    IdTexts.requireLength(text, expected + " (" + name + ")");
+    IdFormat.requireLength(text, expected + " (" + name + ")");
     if (!isAsciiNumber(text)) {
       throw notANumber(text);
     }
@@ -45,7 +46,7 @@ final class NumberFormat implements IdFormat {
     } catch (NumberFormatException e) {
       throw notANumber(text);
     }
-    return IdTexts.canonical(text, canonical, name, strictness);
+    return strictness.canonical(text, canonical, name);
   }
 
   /** The JDK's parsers take the digits of every script, and a plus sign; ids are plain ASCII. */

@@ -31,4 +31,17 @@ public record Requirement(String limit, String by, MissingDefault onMissing) {
     return "%s has no default, but %s asks for it and would not be limited;".formatted(limit, by)
         + " write burst, count and period, or unlimited: true";
   }
+
+  /** The outcome where a limit is named that is not {@linkplain Limits#isConfigured configured}. */
+  public enum MissingDefault {
+
+    /** The start fails, and limits that would cause it are not taken over. */
+    REFUSE,
+
+    /** A warning is logged; the limit lets everything pass. */
+    WARN,
+
+    /** The limit lets everything pass. */
+    ALLOW
+  }
 }

@@ -1,5 +1,7 @@
 package dev.sluice.limit;
 
+import dev.sluice.limit.CurrentLimits.MissingDefaultException;
+import dev.sluice.limit.Requirement.MissingDefault;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.Collection;

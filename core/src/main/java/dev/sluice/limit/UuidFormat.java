@@ -1,5 +1,6 @@
 package dev.sluice.limit;
 
+import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.text.SafeText;
 import java.util.Locale;
 import java.util.regex.Pattern;
@@ -21,12 +22,12 @@ final class UuidFormat implements IdFormat {
 
   @Override
   public String canonical(String text, Strictness strictness) {
-    IdTexts.requireLength(text, "a UUID");
+    IdFormat.requireLength(text, "a UUID");
     if (!UUID.matcher(text).matches()) {
       throw new InvalidIdException(
           "invalid uuid, %s is not 8-4-4-4-12 hexadecimal digits".formatted(SafeText.quote(text)));
     }
-    return IdTexts.canonical(text, text.toLowerCase(Locale.ROOT), "uuid", strictness);
+    return strictness.canonical(text, text.toLowerCase(Locale.ROOT), "uuid");
   }
 
   @Override

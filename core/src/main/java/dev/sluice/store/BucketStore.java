@@ -1,5 +1,6 @@
 package dev.sluice.store;
 
+import dev.sluice.gcra.Effect;
 import java.util.HashSet;
 import java.util.List;
 import java.util.OptionalLong;
@@ -11,8 +12,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Keeps the TATs of buckets, and decides on charges where they are kept.
  *
- * <p>One verb: charge a batch ({@link #buckets} is the same for a batch of one). An implementation
- * guarantees:
+ * <p>One verb: charge a batch. An implementation guarantees:
  *
  * <ul>
  *   <li><b>Atomic.</b> The charges of a batch take effect as one, at one moment between the call
@@ -104,24 +104,6 @@ public interface BucketStore extends AutoCloseable {
   }
 
   /**
-   * The buckets of one limit, for decisions on one bucket at a time.
-   *
-   * @param prefix what the keys of these buckets start with: the limit's number and a colon
-   * @return a view of this store, to be kept
-   */
-  default Buckets buckets(String prefix) {
-    return new Buckets() {
-      @Override
-      public <R> R charge(
-          IdBytes id, @Nullable String text, Effect effect, ReadingMapper<R> outcome) {
-        Charge charge = new Charge(prefix + (text == null ? id : text), effect);
-        Reading reading = BucketStore.this.charge(List.of(charge)).get(0);
-        return outcome.of(text, effect, reading.nowNanos(), reading.tatNanos());
-      }
-    };
-  }
-
-  /**
    * Checks that the store is reachable. May block for a round trip.
    *
    * @throws StoreException if it is not, saying why
@@ -191,5 +173,50 @@ public interface BucketStore extends AutoCloseable {
    */
   static BucketStore inMemory(TimeSource time, long maxBuckets) {
     return MemoryStore.builder().time(time).maxBuckets(maxBuckets).build();
+  }
+
+  /**
+   * Follows what a store takes before it knows the verdict on a batch, and says how to give it
+   * back.
+   *
+   * <p>A store over several servers charges each server its part at once. Where one denies, the
+   * others have taken tokens in vain. The amount that may be given back depends on all other
+   * refunds and resets of that bucket, which the caller of the store knows and the store does not.
+   * Thread-safe; never blocks.
+   */
+  @FunctionalInterface
+  interface Tentative {
+
+    /**
+     * Called before a charge leaves that may have to be given back.
+     *
+     * @param charge a spend of a batch over several servers
+     * @return its follower, which is told how it ends: by {@link Part#kept}, or by {@link
+     *     Part#giveBack} and {@link Part#gaveBack}
+     */
+    Part begin(Charge charge);
+
+    /** Follows one charge. Used by one thread after the other. */
+    interface Part {
+
+      /**
+       * Returns the refund of a charge that was made in vain.
+       *
+       * @param found what the charge found
+       * @return what to charge in its stead, null where nothing may be given back; then no other
+       *     method is called
+       */
+      @Nullable Charge giveBack(Reading found);
+
+      /**
+       * Called when the refund was answered, or failed.
+       *
+       * @param found what it found, null where it is unknown whether the store has made it
+       */
+      void gaveBack(@Nullable Reading found);
+
+      /** Called where the charge stays as it is, or was not made. */
+      void kept();
+    }
   }
 }

@@ -1,8 +1,11 @@
 package dev.sluice.store;
 
+import dev.sluice.direct.ReadingMapper;
+import dev.sluice.direct.SipHash;
+import dev.sluice.gcra.Effect;
+import dev.sluice.gcra.Effect.Op;
 import dev.sluice.gcra.Gcra;
 import dev.sluice.store.Census.Room;
-import dev.sluice.store.Charge.Act;
 import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -220,7 +223,7 @@ final class BucketTable {
       ReadingMapper<R> outcome,
       long readNanos) {
     long tag = tag(hashTag);
-    if (effect.act() == Act.SPEND) {
+    if (effect.op() == Op.SPEND) {
       long tatNanos = spend(tag, place, effect, readNanos);
       if (tatNanos != Lines.LOCKED) {
         return outcome.of(id, effect, readNanos, tatNanos);
@@ -268,7 +271,7 @@ final class BucketTable {
       @Nullable String id,
       ReadingMapper<R> outcome,
       long readNanos) {
-    Act act = effect.act();
+    Op act = effect.op();
     long roomNanos =
         Long.compareUnsigned(effect.incrementNanos(), effect.offsetNanos()) < 0
             ? effect.offsetNanos() - effect.incrementNanos()
@@ -290,7 +293,7 @@ final class BucketTable {
       long afterNanos = effect.tatAfterNanos(nowNanos, tatNanos, effect.passes(nowNanos, tatNanos));
       // A reset forgets a full bucket too: its TAT would lie ahead again if the clock steps back.
       // Everything else that leaves a full bucket full leaves its TAT as it is.
-      boolean writes = afterNanos != (act == Act.RESET ? storedNanos : tatNanos);
+      boolean writes = afterNanos != (act == Op.RESET ? storedNanos : tatNanos);
       if (!writes && segment.isStill(version)) {
         return outcome.of(id, effect, nowNanos, tatNanos);
       }

@@ -1,6 +1,10 @@
 package dev.sluice.store;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.direct.Buckets;
+import dev.sluice.direct.DirectStore;
+import dev.sluice.direct.IdBytes;
+import dev.sluice.direct.SipHash;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -16,7 +20,8 @@ import java.util.OptionalLong;
  *
  * <p>Thread-safe. Deciding never blocks for long; {@link #save} writes a file.
  */
-public final class MemoryStore implements BucketStore {
+@SuppressWarnings("exports") // DirectStore is for Sluice's own modules
+public final class MemoryStore implements BucketStore, DirectStore {
 
   /** The most bytes that one live bucket takes in a table that is not small. */
   private static final int BYTES_A_BUCKET = 24;
@@ -181,6 +186,21 @@ public final class MemoryStore implements BucketStore {
 
     private TimeSource clock() {
       return keptNanos == 0 ? time : new SteppingTime(time, keptNanos);
+    }
+  }
+
+  /** A snapshot that cannot be used: torn, changed, of another version, or no snapshot at all. */
+  public static final class SnapshotException extends IOException {
+
+    private static final long serialVersionUID = 1;
+
+    /**
+     * Makes an exception.
+     *
+     * @param message the file, what was found and expected, and what to do
+     */
+    public SnapshotException(String message) {
+      super(message);
     }
   }
 }

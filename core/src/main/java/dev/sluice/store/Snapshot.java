@@ -1,5 +1,6 @@
 package dev.sluice.store;
 
+import dev.sluice.store.MemoryStore.SnapshotException;
 import java.io.BufferedInputStream;
 import java.io.BufferedOutputStream;
 import java.io.DataInputStream;

@@ -1,7 +1,9 @@
 package dev.sluice.store;
 
+import dev.sluice.direct.IdBytes;
+import dev.sluice.direct.SipHash;
+import dev.sluice.gcra.Effect.Op;
 import dev.sluice.gcra.Gcra;
-import dev.sluice.store.Charge.Act;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -160,7 +162,7 @@ final class TableBatch {
     for (int i = 0; i < slotAt.length; i++) {
       long tatNanos = tatNanos(i);
       long newNanos = charges.get(i).tatAfterNanos(nowNanos, tatNanos, passes);
-      boolean forgets = passes && charges.get(i).act() == Act.RESET;
+      boolean forgets = passes && charges.get(i).op() == Op.RESET;
       // A TAT that is not to be written stays as it is stored: full, but not forgotten.
       afterNanos[i] = newNanos == tatNanos && !forgets ? storedNanos[i] : newNanos;
     }

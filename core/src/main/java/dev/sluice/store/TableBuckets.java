@@ -1,5 +1,11 @@
 package dev.sluice.store;
 
+import dev.sluice.direct.Buckets;
+import dev.sluice.direct.Bulk;
+import dev.sluice.direct.IdBytes;
+import dev.sluice.direct.ReadingMapper;
+import dev.sluice.direct.SipHash;
+import dev.sluice.gcra.Effect;
 import org.jspecify.annotations.Nullable;
 
 /** The buckets of one limit in a table: the hash of the prefix is kept. Thread-safe. */

@@ -1,5 +1,11 @@
 package dev.sluice.store;
 
+import dev.sluice.direct.Bulk;
+import dev.sluice.direct.IdBytes;
+import dev.sluice.direct.ReadingMapper;
+import dev.sluice.direct.SipHash;
+import dev.sluice.gcra.Effect;
+
 /**
  * A bulk on a table. Decisions one by one would each wait for memory; here all lines are touched
  * before the first decision, so that the processor fetches many at a time.

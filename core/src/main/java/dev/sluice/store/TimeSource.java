@@ -1,5 +1,6 @@
 package dev.sluice.store;
 
+import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
@@ -72,5 +73,35 @@ public interface TimeSource {
     long anchorNanos =
         TimeUnit.MILLISECONDS.toNanos(System.currentTimeMillis()) - System.nanoTime();
     return () -> anchorNanos + System.nanoTime();
+  }
+
+  /**
+   * Starts a clock that ticks.
+   *
+   * @param tick the time from one renewal to the next, 100 µs to 1 s
+   * @return a running clock
+   * @throws IllegalArgumentException for a tick out of its range
+   */
+  static Ticking ticking(Duration tick) {
+    return TickingTime.every(tick);
+  }
+
+  /**
+   * The system's time as a number that a thread of its own renews every tick: reading it costs next
+   * to nothing, where asking the system costs more than the rest of a decision.
+   *
+   * <p>It is a choice for stores under heavy load, and costs precision: a reading is up to one tick
+   * old, or older where the machine is too busy to run the thread. It never runs ahead, so within a
+   * span of real time <i>s</i> a limit gives out what it would in <i>s</i> plus one tick; and a
+   * wait that it answers may end up to one tick later. Use it with limits whose emission interval
+   * is well above the tick.
+   *
+   * <p>Thread-safe; a reading never blocks. Close it when its stores are no longer used: it stands
+   * still from then on. Its thread is a daemon.
+   */
+  interface Ticking extends TimeSource, AutoCloseable {
+
+    @Override
+    void close();
   }
 }

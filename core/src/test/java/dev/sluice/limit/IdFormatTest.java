@@ -1,10 +1,11 @@
 package dev.sluice.limit;
 
-import static dev.sluice.limit.Strictness.LENIENT;
-import static dev.sluice.limit.Strictness.STRICT;
+import static dev.sluice.limit.IdFormat.Strictness.LENIENT;
+import static dev.sluice.limit.IdFormat.Strictness.STRICT;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.limit.IdFormat.Strictness;
 import java.nio.charset.StandardCharsets;
 import java.util.HashSet;
 import java.util.List;
@@ -178,7 +179,7 @@ class IdFormatTest {
 
   @Test
   void parse_namesFile_knowsEveryFormat() {
-    IdFormats formats = IdFormats.builtIn();
+    IdFormat.Registry formats = IdFormat.Registry.builtIn();
     for (IdFormat format : ALL) {
       assertThat(formats.parse(format.name()).name()).isEqualTo(format.name());
     }

@@ -1,7 +1,7 @@
 package dev.sluice.limit;
 
-import static dev.sluice.limit.Strictness.LENIENT;
-import static dev.sluice.limit.Strictness.STRICT;
+import static dev.sluice.limit.IdFormat.Strictness.LENIENT;
+import static dev.sluice.limit.IdFormat.Strictness.STRICT;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.gcra.Quota;
+import dev.sluice.limit.IdFormat.Strictness;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;

@@ -1,6 +1,7 @@
 package dev.sluice.store;
 
-import dev.sluice.store.Charge.Act;
+import dev.sluice.gcra.Effect;
+import dev.sluice.gcra.Effect.Op;
 import java.util.List;
 import org.jetbrains.lincheck.datastructures.IntGen;
 import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
@@ -31,9 +32,9 @@ public class BucketTableLincheckTest {
     }
   }
 
-  private long charge(Act act, int key) {
-    long offsetNanos = act == Act.RESET ? 0 : OFFSET;
-    long incrementNanos = act == Act.RESET ? 0 : 1 + key % 2;
+  private long charge(Op act, int key) {
+    long offsetNanos = act == Op.RESET ? 0 : OFFSET;
+    long incrementNanos = act == Op.RESET ? 0 : 1 + key % 2;
     return table.<Long>charge(
         tag(key),
         place(key),
@@ -52,24 +53,24 @@ public class BucketTableLincheckTest {
 
   @Operation
   public long spend(@Param(name = "key") int key) {
-    return charge(Act.SPEND, key);
+    return charge(Op.SPEND, key);
   }
 
   @Operation
   public long check(@Param(name = "key") int key) {
-    return charge(Act.CHECK, key);
+    return charge(Op.CHECK, key);
   }
 
   @Operation
   public long reset(@Param(name = "key") int key) {
-    return charge(Act.RESET, key);
+    return charge(Op.RESET, key);
   }
 
   /** All or nothing over two buckets, which may both be new. */
   @Operation
   public String spendTwo(@Param(name = "key") int key) {
     int other = (key + 1) % KEYS;
-    Charge charge = new Charge("of a key", Act.SPEND, 2, OFFSET, Charge.NO_END);
+    Charge charge = new Charge("of a key", Op.SPEND, 2, OFFSET, Effect.NO_END);
     return new TableBatch(
             table,
             List.of(charge, charge),

@@ -3,7 +3,8 @@ package dev.sluice.store;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.store.Charge.Act;
+import dev.sluice.gcra.Effect;
+import dev.sluice.gcra.Effect.Op;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -25,7 +26,7 @@ class BucketTableTest {
 
   private static final long SECOND = 1_000_000_000;
   private static final int BURST = 3;
-  private static final List<Act> ACTS = List.of(Act.values());
+  private static final List<Op> ACTS = List.of(Op.values());
 
   private final AtomicLong nowNanos = new AtomicLong(1_700_000_000 * SECOND);
 
@@ -34,12 +35,12 @@ class BucketTableTest {
   }
 
   /** A limit of {@link #BURST} tokens that come back one a second. */
-  private static Charge charge(Act act, long id) {
-    return new Charge("1:" + id, act, SECOND, BURST * SECOND, Charge.NO_END);
+  private static Charge charge(Op act, long id) {
+    return new Charge("1:" + id, act, SECOND, BURST * SECOND, Effect.NO_END);
   }
 
   private static boolean spend(BucketStore store, long id) {
-    Charge charge = charge(Act.SPEND, id);
+    Charge charge = charge(Op.SPEND, id);
     Reading reading = store.charge(List.of(charge)).get(0);
     return charge.passes(reading.nowNanos(), reading.tatNanos());
   }
@@ -123,7 +124,7 @@ class BucketTableTest {
         int first = random.nextInt(keys);
         int size = random.nextInt(4) == 0 ? 1 + random.nextInt(5) : 1;
         for (int b = 0; b < Math.min(size, keys); b++) {
-          Act act = ACTS.get(random.nextInt(ACTS.size()));
+          Op act = ACTS.get(random.nextInt(ACTS.size()));
           batch.add(charge(act, (first + b * 31L) % keys));
         }
         if (batch.stream().map(Charge::key).distinct().count() < batch.size()) {
@@ -156,16 +157,16 @@ class BucketTableTest {
       MemoryStore store = store(100_000);
       List<Charge> batch = new ArrayList<>();
       for (int id = 0; id < size; id++) {
-        batch.add(charge(Act.SPEND, id));
+        batch.add(charge(Op.SPEND, id));
       }
       assertThat(store.charge(batch)).hasSize(size);
       assertThat(store.liveBuckets()).hasValue(size);
       nowNanos.addAndGet(SECOND); // all of them are dead, and tagged
       for (int id = 0; id < size; id++) {
-        batch.set(id, charge(Act.SPEND, size + id));
+        batch.set(id, charge(Op.SPEND, size + id));
       }
       assertThat(store.charge(batch)).hasSize(size);
-      assertThat(store.charge(List.of(charge(Act.CHECK, size))).get(0).tatNanos()).isPositive();
+      assertThat(store.charge(List.of(charge(Op.CHECK, size))).get(0).tatNanos()).isPositive();
     }
   }
 
@@ -181,15 +182,15 @@ class BucketTableTest {
           .isInstanceOf(StoreException.class)
           .hasMessageContaining("1000 live buckets at most");
     }
-    assertThatThrownBy(() -> store.charge(List.of(charge(Act.SPEND, 1), charge(Act.SPEND, 5_000))))
+    assertThatThrownBy(() -> store.charge(List.of(charge(Op.SPEND, 1), charge(Op.SPEND, 5_000))))
         .isInstanceOf(StoreException.class);
     // Nothing of the refused batch was charged, and a check makes no bucket.
-    Reading unchanged = store.charge(List.of(charge(Act.CHECK, 1), charge(Act.CHECK, 9))).get(0);
+    Reading unchanged = store.charge(List.of(charge(Op.CHECK, 1), charge(Op.CHECK, 9))).get(0);
     assertThat(unchanged.tatNanos() - unchanged.nowNanos()).isEqualTo(SECOND);
-    assertThat(store.charge(List.of(charge(Act.CHECK, 5_000))).get(0).tatNanos()).isZero();
+    assertThat(store.charge(List.of(charge(Op.CHECK, 5_000))).get(0).tatNanos()).isZero();
 
     // One is given back: there is room for exactly one.
-    assertThat(store.charge(List.of(charge(Act.RESET, 17)))).hasSize(1);
+    assertThat(store.charge(List.of(charge(Op.RESET, 17)))).hasSize(1);
     assertThat(spend(store, 2_000)).isTrue();
     assertThatThrownBy(() -> spend(store, 2_001)).isInstanceOf(StoreException.class);
 
@@ -207,7 +208,7 @@ class BucketTableTest {
     }
     List<Charge> six = new ArrayList<>();
     for (long id = 100; id < 106; id++) {
-      six.add(charge(Act.SPEND, id));
+      six.add(charge(Op.SPEND, id));
     }
     assertThatThrownBy(() -> store.charge(six)).isInstanceOf(StoreException.class);
     for (long id = 200; id < 205; id++) {
@@ -291,7 +292,7 @@ class BucketTableTest {
     assertThat(spend(store, 1)).isFalse();
     nowNanos.addAndGet(SECOND);
     assertThat(spend(store, 1)).as("the debt stands").isFalse();
-    Charge forgiving = charge(Act.FORGIVE, 1);
+    Charge forgiving = charge(Op.FORGIVE, 1);
     Reading found = store.charge(List.of(forgiving)).get(0);
     assertThat(forgiving.passes(found.nowNanos(), found.tatNanos())).isFalse();
     nowNanos.addAndGet(SECOND);
@@ -321,7 +322,7 @@ class BucketTableTest {
         });
     Reading unused =
         store
-            .charge(List.of(new Charge("1:1", Act.REFUND, SECOND, BURST * SECOND, untilNanos)))
+            .charge(List.of(new Charge("1:1", Op.REFUND, SECOND, BURST * SECOND, untilNanos)))
             .get(0);
     int granted = 1;
     while (spend(store, 1)) {
@@ -338,7 +339,7 @@ class BucketTableTest {
     for (long tag = 1; tag <= bound; tag++) {
       boolean unused =
           table.<Boolean>charge(
-              tag, 0, Effect.of(Act.SPEND, SECOND, BURST * SECOND), null, (id, e, n, t) -> true);
+              tag, 0, Effect.of(Op.SPEND, SECOND, BURST * SECOND), null, (id, e, n, t) -> true);
     }
     assertThatThrownBy(() -> table.makeRoom(1, nowNanos.get())).isInstanceOf(StoreException.class);
     nowNanos.addAndGet(SECOND);

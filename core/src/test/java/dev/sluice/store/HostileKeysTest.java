@@ -2,6 +2,9 @@ package dev.sluice.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.direct.IdBytes;
+import dev.sluice.direct.SipHash;
+import dev.sluice.gcra.Effect;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.LongPredicate;
@@ -104,7 +107,7 @@ class HostileKeysTest {
     return table.<Long>charge(
         hash.first(),
         hash.second(),
-        Effect.of(Charge.Act.SPEND, 1 + id, 1 + id),
+        Effect.of(Effect.Op.SPEND, 1 + id, 1 + id),
         null,
         (text, effect, nowNanos, tatNanos) -> tatNanos);
   }

@@ -2,7 +2,9 @@ package dev.sluice.store;
 
 import static org.jetbrains.lincheck.datastructures.ManagedStrategyGuaranteeKt.forClasses;
 
-import dev.sluice.store.Charge.Act;
+import dev.sluice.direct.SipHash;
+import dev.sluice.gcra.Effect;
+import dev.sluice.gcra.Effect.Op;
 import java.util.List;
 import org.jetbrains.lincheck.datastructures.IntGen;
 import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
@@ -25,9 +27,9 @@ public class MemoryStoreLincheckTest {
 
   private final BucketStore store = BucketStore.inMemory(() -> NOW);
 
-  private static Charge charge(Act act, int key, long incrementNanos) {
-    long offsetNanos = act == Act.RESET ? 0 : OFFSET;
-    return new Charge("1:" + key, act, incrementNanos, offsetNanos, Charge.NO_END);
+  private static Charge charge(Op act, int key, long incrementNanos) {
+    long offsetNanos = act == Op.RESET ? 0 : OFFSET;
+    return new Charge("1:" + key, act, incrementNanos, offsetNanos, Effect.NO_END);
   }
 
   private List<Long> tatsBefore(Charge... charges) {
@@ -36,36 +38,36 @@ public class MemoryStoreLincheckTest {
 
   @Operation
   public List<Long> spend(@Param(name = "key") int key, @Param(name = "cost") int cost) {
-    return tatsBefore(charge(Act.SPEND, key, cost));
+    return tatsBefore(charge(Op.SPEND, key, cost));
   }
 
   @Operation
   public List<Long> check(@Param(name = "key") int key) {
-    return tatsBefore(charge(Act.CHECK, key, 1));
+    return tatsBefore(charge(Op.CHECK, key, 1));
   }
 
   @Operation
   public List<Long> refund(@Param(name = "key") int key, @Param(name = "cost") int cost) {
-    return tatsBefore(charge(Act.REFUND, key, cost));
+    return tatsBefore(charge(Op.REFUND, key, cost));
   }
 
   @Operation
   public List<Long> reset(@Param(name = "key") int key) {
-    return tatsBefore(charge(Act.RESET, key, 0));
+    return tatsBefore(charge(Op.RESET, key, 0));
   }
 
   /** Two of three keys: any two such batches overlap. */
   @Operation
   public List<Long> spendBoth(@Param(name = "key") int key, @Param(name = "cost") int cost) {
-    return tatsBefore(charge(Act.SPEND, key, cost), charge(Act.SPEND, (key + 1) % 3, cost));
+    return tatsBefore(charge(Op.SPEND, key, cost), charge(Op.SPEND, (key + 1) % 3, cost));
   }
 
   @Operation
   public List<Long> spendIfOtherFits(@Param(name = "key") int key, @Param(name = "cost") int cost) {
     return tatsBefore(
-        charge(Act.SPEND_ONLY, key, 1),
-        charge(Act.CHECK, (key + 1) % 3, cost),
-        charge(Act.REFUND, (key + 2) % 3, cost));
+        charge(Op.SPEND_ONLY, key, 1),
+        charge(Op.CHECK, (key + 1) % 3, cost),
+        charge(Op.REFUND, (key + 2) % 3, cost));
   }
 
   @Test

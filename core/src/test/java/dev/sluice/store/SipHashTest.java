@@ -2,6 +2,8 @@ package dev.sluice.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.direct.IdBytes;
+import dev.sluice.direct.SipHash;
 import java.nio.charset.StandardCharsets;
 import java.util.HashSet;
 import java.util.List;

@@ -3,7 +3,9 @@ package dev.sluice.store;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.store.Charge.Act;
+import dev.sluice.gcra.Effect;
+import dev.sluice.gcra.Effect.Op;
+import dev.sluice.store.MemoryStore.SnapshotException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -35,10 +37,10 @@ class SnapshotTest {
 
   @TempDir private Path directory;
 
-  private static Reading charge(BucketStore store, Act act, int id, int seconds) {
+  private static Reading charge(BucketStore store, Op act, int id, int seconds) {
     return store
         .charge(
-            List.of(new Charge("1:" + id, act, seconds * SECOND, 3_600 * SECOND, Charge.NO_END)))
+            List.of(new Charge("1:" + id, act, seconds * SECOND, 3_600 * SECOND, Effect.NO_END)))
         .get(0);
   }
 
@@ -50,7 +52,7 @@ class SnapshotTest {
   void restored_bucketsAreWhatTheyWere() throws IOException {
     Path file = directory.resolve("buckets");
     for (int id = 0; id < 50_000; id++) {
-      assertThat(charge(store, Act.SPEND, id, 1 + id % 60).tatNanos()).isZero();
+      assertThat(charge(store, Op.SPEND, id, 1 + id % 60).tatNanos()).isZero();
     }
     nowNanos.addAndGet(30 * SECOND);
     store.save(file);
@@ -58,7 +60,7 @@ class SnapshotTest {
     assertThat(restored.liveBuckets().orElseThrow())
         .isEqualTo(24_990); // 833 × those with 31 to 60 s
     for (int id = 0; id < 50_000; id++) {
-      assertThat(charge(restored, Act.CHECK, id, 1)).isEqualTo(charge(store, Act.CHECK, id, 1));
+      assertThat(charge(restored, Op.CHECK, id, 1)).isEqualTo(charge(store, Op.CHECK, id, 1));
     }
     nowNanos.addAndGet(60 * SECOND);
     assertThat(restored(file).liveBuckets()).hasValue(0);
@@ -69,7 +71,7 @@ class SnapshotTest {
     Path file = directory.resolve("buckets");
     store.save(file);
     assertThat(restored(file).liveBuckets()).hasValue(0);
-    assertThat(charge(store, Act.SPEND, 1, 1).tatNanos()).isZero();
+    assertThat(charge(store, Op.SPEND, 1, 1).tatNanos()).isZero();
     store.save(file);
     assertThat(restored(file).liveBuckets()).hasValue(1);
     assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(file)))
@@ -83,7 +85,7 @@ class SnapshotTest {
   void torn_orDamagedFiles_areRefused() throws IOException {
     Path file = directory.resolve("buckets");
     for (int id = 0; id < 100; id++) {
-      assertThat(charge(store, Act.SPEND, id, 60).tatNanos()).isZero();
+      assertThat(charge(store, Op.SPEND, id, 60).tatNanos()).isZero();
     }
     store.save(file);
     byte[] good = Files.readAllBytes(file);
@@ -113,7 +115,7 @@ class SnapshotTest {
   /** As whole as its checksum says, and still impossible: such buckets would fit in no lines. */
   @Test
   void aBucketTwice_isRefused() throws IOException {
-    assertThat(charge(store, Act.SPEND, 1, 60).tatNanos()).isZero();
+    assertThat(charge(store, Op.SPEND, 1, 60).tatNanos()).isZero();
     Path file = directory.resolve("buckets");
     store.save(file);
     ByteBuffer good = ByteBuffer.wrap(Files.readAllBytes(file));
@@ -220,7 +222,7 @@ class SnapshotTest {
         new Thread(
             () -> {
               for (int i = 0; i < 300_000; i++) {
-                Reading unused = charge(store, Act.SPEND, i % 100_000, 1);
+                Reading unused = charge(store, Op.SPEND, i % 100_000, 1);
               }
             });
     spender.start();
@@ -232,7 +234,7 @@ class SnapshotTest {
     store.save(file);
     MemoryStore restored = restored(file);
     for (int id = 0; id < 100_000; id++) {
-      assertThat(charge(restored, Act.CHECK, id, 1).tatNanos())
+      assertThat(charge(restored, Op.CHECK, id, 1).tatNanos())
           .isEqualTo(nowNanos.get() + 3 * SECOND);
     }
   }

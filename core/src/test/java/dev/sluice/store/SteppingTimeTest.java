@@ -3,7 +3,8 @@ package dev.sluice.store;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.store.Charge.Act;
+import dev.sluice.gcra.Effect;
+import dev.sluice.gcra.Effect.Op;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -41,11 +42,11 @@ class SteppingTimeTest {
         nowNanos.addAndGet(back ? -stepNanos / 2 : stepNanos);
         latestNanos = Math.max(latestNanos, nowNanos.get());
         nowNanos.set(Math.max(nowNanos.get(), latestNanos - HOUR.toNanos()));
-        Act act = random.nextInt(10) == 0 ? Act.RESET : Act.SPEND;
+        Op act = random.nextInt(10) == 0 ? Op.RESET : Op.SPEND;
         String key = "1:" + random.nextInt(3_000);
-        long offsetNanos = act == Act.RESET ? 0 : 100_000 * SECOND;
-        long costNanos = act == Act.RESET ? 0 : 1 + random.nextLong(60 * SECOND);
-        Charge charge = new Charge(key, act, costNanos, offsetNanos, Charge.NO_END);
+        long offsetNanos = act == Op.RESET ? 0 : 100_000 * SECOND;
+        long costNanos = act == Op.RESET ? 0 : 1 + random.nextLong(60 * SECOND);
+        Charge charge = new Charge(key, act, costNanos, offsetNanos, Effect.NO_END);
         Reading reading = store.charge(List.of(charge)).get(0);
         long now = nowNanos.get();
         long tatNanos = map.getOrDefault(key, 0L);
@@ -61,27 +62,27 @@ class SteppingTimeTest {
   void fullBuckets_beforeAStepBack_areThereAfterIt() {
     MemoryStore store = store();
     for (int id = 0; id < 2_000; id++) {
-      assertThat(charge(store, Act.SPEND, "1:" + id).tatNanos()).isZero();
+      assertThat(charge(store, Op.SPEND, "1:" + id).tatNanos()).isZero();
     }
     nowNanos.addAndGet(2 * SECOND);
     for (int id = 0; id < 6_000; id++) {
-      assertThat(charge(store, Act.SPEND, "2:" + id).tatNanos()).isZero();
+      assertThat(charge(store, Op.SPEND, "2:" + id).tatNanos()).isZero();
     }
     nowNanos.set(START);
     for (int id = 0; id < 2_000; id++) {
-      assertThat(charge(store, Act.CHECK, "1:" + id).tatNanos()).isEqualTo(START + SECOND);
+      assertThat(charge(store, Op.CHECK, "1:" + id).tatNanos()).isEqualTo(START + SECOND);
     }
   }
 
-  private static Reading charge(MemoryStore store, Act act, String key) {
-    return store.charge(List.of(new Charge(key, act, SECOND, 9 * SECOND, Charge.NO_END))).get(0);
+  private static Reading charge(MemoryStore store, Op act, String key) {
+    return store.charge(List.of(new Charge(key, act, SECOND, 9 * SECOND, Effect.NO_END))).get(0);
   }
 
   @Test
   void step_furtherBackThanWasSaid_isRefusedAndChargesNothing() {
     MemoryStore store = store();
     List<Charge> spend =
-        new ArrayList<>(List.of(new Charge("1:a", Act.SPEND, SECOND, 9 * SECOND, Charge.NO_END)));
+        new ArrayList<>(List.of(new Charge("1:a", Op.SPEND, SECOND, 9 * SECOND, Effect.NO_END)));
     assertThat(store.charge(spend)).hasSize(1);
     nowNanos.addAndGet(-HOUR.toNanos() - 1);
     assertThatThrownBy(() -> store.charge(spend))

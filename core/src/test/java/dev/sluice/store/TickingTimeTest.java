@@ -11,7 +11,7 @@ class TickingTimeTest {
 
   @Test
   void readings_goOnAndNeverRunAhead() {
-    try (TickingTime time = TickingTime.every(Duration.ofMillis(1))) {
+    try (TimeSource.Ticking time = TimeSource.ticking(Duration.ofMillis(1))) {
       TimeSource exact = TimeSource.system();
       long first = time.nanos();
       long last = first;
@@ -26,7 +26,7 @@ class TickingTimeTest {
 
   @Test
   void closed_clockStandsStill() {
-    TickingTime time = TickingTime.every(Duration.ofMillis(1));
+    TimeSource.Ticking time = TimeSource.ticking(Duration.ofMillis(1));
     time.close();
     Thread thread =
         Thread.getAllStackTraces().keySet().stream()
@@ -42,7 +42,7 @@ class TickingTimeTest {
   @Test
   void ticks_outOfRange_areRefused() {
     for (Duration tick : new Duration[] {Duration.ZERO, Duration.ofSeconds(2)}) {
-      assertThatThrownBy(() -> TickingTime.every(tick))
+      assertThatThrownBy(() -> TimeSource.ticking(tick))
           .isInstanceOf(IllegalArgumentException.class)
           .hasMessageContaining("expected 100 microseconds to 1 second");
     }

@@ -2,7 +2,8 @@ package dev.sluice.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.store.Charge.Act;
+import dev.sluice.gcra.Effect;
+import dev.sluice.gcra.Effect.Op;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -57,9 +58,9 @@ class WaitingTest {
         : Executors.newFixedThreadPool(threads);
   }
 
-  private static Charge charge(Act act, int id) {
-    long offsetNanos = act == Act.RESET ? 0 : BURST * SECOND;
-    return new Charge("1:" + id, act, act == Act.RESET ? 0 : SECOND, offsetNanos, Charge.NO_END);
+  private static Charge charge(Op act, int id) {
+    long offsetNanos = act == Op.RESET ? 0 : BURST * SECOND;
+    return new Charge("1:" + id, act, act == Op.RESET ? 0 : SECOND, offsetNanos, Effect.NO_END);
   }
 
   /** The race: a batch that keeps a segment or a slot while it waits for the next one. */
@@ -124,10 +125,10 @@ class WaitingTest {
           executor.submit(
               () -> {
                 keeper.set(Thread.currentThread());
-                charge(table, 1, Act.SPEND);
+                charge(table, 1, Op.SPEND);
               });
       kept.await();
-      Charge spend = charge(Act.SPEND, 0);
+      Charge spend = charge(Op.SPEND, 0);
       Future<?> waiting =
           executor.submit(
               () ->
@@ -138,7 +139,7 @@ class WaitingTest {
           executor.submit(
               () -> {
                 for (int i = 0; i < 300_000; i++) {
-                  charge(table, 0, Act.CHECK);
+                  charge(table, 0, Op.CHECK);
                 }
               });
       assertThat(others).succeedsWithin(Duration.ofSeconds(20));
@@ -164,7 +165,7 @@ class WaitingTest {
     return (long) segment << 54;
   }
 
-  private static void charge(BucketTable table, int segment, Act act) {
+  private static void charge(BucketTable table, int segment, Op act) {
     boolean unused =
         table.<Boolean>charge(
             9,
@@ -179,7 +180,7 @@ class WaitingTest {
     int first = random.nextInt(given.length);
     List<Charge> charges = new ArrayList<>();
     for (int i = 0; i < (random.nextInt(4) == 0 ? 1 : 3); i++) {
-      charges.add(charge(Act.SPEND, (first + 3 * i) % given.length));
+      charges.add(charge(Op.SPEND, (first + 3 * i) % given.length));
     }
     List<Reading> readings = store.charge(charges);
     boolean passes = true;

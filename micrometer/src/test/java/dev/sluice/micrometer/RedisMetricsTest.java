@@ -4,10 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import dev.sluice.gcra.Effect;
+import dev.sluice.gcra.Effect.Op;
 import dev.sluice.redis.RedisObserver.Refusal;
 import dev.sluice.redis.RedisStore;
 import dev.sluice.store.Charge;
-import dev.sluice.store.Charge.Act;
 import dev.sluice.store.StoreException;
 import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.RedisBinary;
@@ -23,7 +24,7 @@ class RedisMetricsTest {
 
   private static final long HOUR = TimeUnit.HOURS.toNanos(1);
   private static final List<Charge> SPEND =
-      List.of(new Charge("1:a", Act.SPEND, HOUR, 2 * HOUR, Charge.NO_END));
+      List.of(new Charge("1:a", Op.SPEND, HOUR, 2 * HOUR, Effect.NO_END));
 
   private final PrometheusMeterRegistry registry =
       new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
@@ -87,7 +88,7 @@ class RedisMetricsTest {
   }
 
   private static List<Charge> other() {
-    return List.of(new Charge("1:b", Act.SPEND, HOUR, 2 * HOUR, Charge.NO_END));
+    return List.of(new Charge("1:b", Op.SPEND, HOUR, 2 * HOUR, Effect.NO_END));
   }
 
   @Test

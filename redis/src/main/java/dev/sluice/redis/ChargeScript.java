@@ -1,5 +1,6 @@
 package dev.sluice.redis;
 
+import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Gcra;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
@@ -46,7 +47,7 @@ final class ChargeScript {
     for (List<Charge> batch : batches) {
       numbers++;
       for (Charge charge : batch) {
-        numbers += charge.act().hasEnd() ? 7 : 5;
+        numbers += charge.op().hasEnd() ? 7 : 5;
       }
     }
     MessagePackArray array = new MessagePackArray(numbers);
@@ -61,10 +62,10 @@ final class ChargeScript {
     for (List<Charge> batch : batches) {
       array.add(batch.size());
       for (Charge charge : batch) {
-        array.add(number(charge.act()));
+        array.add(number(charge.op()));
         addTime(array, charge.incrementNanos());
         addTime(array, charge.offsetNanos());
-        if (charge.act().hasEnd()) {
+        if (charge.op().hasEnd()) {
           addTime(array, charge.untilNanos());
         }
       }
@@ -73,7 +74,7 @@ final class ChargeScript {
   }
 
   /** How the script calls an act. */
-  private static int number(Charge.Act act) {
+  private static int number(Effect.Op act) {
     return switch (act) {
       case CHECK -> 0;
       case SPEND -> 1;

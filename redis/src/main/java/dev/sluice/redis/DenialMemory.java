@@ -1,7 +1,7 @@
 package dev.sluice.redis;
 
+import dev.sluice.gcra.Effect.Op;
 import dev.sluice.store.Charge;
-import dev.sluice.store.Charge.Act;
 import dev.sluice.store.Reading;
 import dev.sluice.store.TimeSource;
 import java.util.concurrent.atomic.AtomicIntegerArray;
@@ -90,7 +90,7 @@ final class DenialMemory {
 
   /** What the store would find, if it is certain to deny; null where it must be asked. */
   @Nullable Reading denial(Charge charge) {
-    boolean mayAnswer = charge.act() == Act.CHECK || charge.act() == Act.SPEND;
+    boolean mayAnswer = charge.op() == Op.CHECK || charge.op() == Op.SPEND;
     if (entries.length() == 0 || !mayAnswer || charge.incrementNanos() == 0) {
       return null;
     }
@@ -124,7 +124,7 @@ final class DenialMemory {
     }
     if (charge.passes(reading.nowNanos(), reading.tatNanos())) {
       Entry entry = entries.get(place(charge.key()));
-      if (charge.act().writes() && entry != null && entry.key.equals(charge.key())) {
+      if (charge.op().writes() && entry != null && entry.key.equals(charge.key())) {
         forget(charge.key());
       }
     } else {

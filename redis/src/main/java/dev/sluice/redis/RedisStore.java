@@ -1,10 +1,10 @@
 package dev.sluice.redis;
 
 import dev.sluice.store.BucketStore;
+import dev.sluice.store.BucketStore.Tentative;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
 import dev.sluice.store.StoreException;
-import dev.sluice.store.Tentative;
 import java.net.URI;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -325,7 +325,7 @@ public final class RedisStore implements BucketStore {
     void answer(List<Reading> readings) {
       for (int i = 0; i < stamps.length; i++) {
         Charge charge = charges.get(i);
-        if (charge.act().loosens()) {
+        if (charge.op().loosens()) {
           denials.forget(charge.key());
         } else {
           denials.learn(charge, readings.get(i), sent, stamps[i]);
@@ -343,7 +343,7 @@ public final class RedisStore implements BucketStore {
 
   private Request send(Lane lane, List<Charge> charges, List<byte[]> bytes, long deadline) {
     Request request = new Remembered(charges, bytes, deadline);
-    if (charges.stream().anyMatch(charge -> charge.act().loosens())) {
+    if (charges.stream().anyMatch(charge -> charge.op().loosens())) {
       forgetDenials(charges);
       keepOpenFor(request);
     }

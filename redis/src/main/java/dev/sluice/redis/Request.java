@@ -1,8 +1,8 @@
 package dev.sluice.redis;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.gcra.Effect.Op;
 import dev.sluice.store.Charge;
-import dev.sluice.store.Charge.Act;
 import dev.sluice.store.Reading;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -53,17 +53,17 @@ class Request extends CompletableFuture<List<Reading>> {
 
   /** Whether it gives tokens back. */
   final boolean refunds() {
-    return has(Act.REFUND, Act.REFUND);
+    return has(Op.REFUND, Op.REFUND);
   }
 
   /** Whether a refund that was sent before it must not arrive after it. */
   final boolean resets() {
-    return has(Act.RESET, Act.FORGIVE);
+    return has(Op.RESET, Op.FORGIVE);
   }
 
-  private boolean has(Act one, Act other) {
+  private boolean has(Op one, Op other) {
     for (Charge charge : charges) {
-      if (charge.act() == one || charge.act() == other) {
+      if (charge.op() == one || charge.op() == other) {
         return true;
       }
     }

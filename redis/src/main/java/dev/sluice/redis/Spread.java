@@ -1,11 +1,12 @@
 package dev.sluice.redis;
 
+import dev.sluice.gcra.Effect;
+import dev.sluice.gcra.Effect.Op;
 import dev.sluice.gcra.Gcra;
+import dev.sluice.store.BucketStore.Tentative;
 import dev.sluice.store.Charge;
-import dev.sluice.store.Charge.Act;
 import dev.sluice.store.Reading;
 import dev.sluice.store.StoreException;
-import dev.sluice.store.Tentative;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -89,7 +90,7 @@ final class Spread {
       }
     }
     this.denied = isDenied;
-    boolean votes = charges.stream().anyMatch(c -> c.act().votes() && c.incrementNanos() > 0);
+    boolean votes = charges.stream().anyMatch(c -> c.op().votes() && c.incrementNanos() > 0);
     try {
       places.forEach(
           (lane, at) -> {
@@ -131,12 +132,12 @@ final class Spread {
 
   private static Charge looking(Charge charge) {
     return new Charge(
-        charge.key(), Act.CHECK, charge.incrementNanos(), charge.offsetNanos(), Charge.NO_END);
+        charge.key(), Op.CHECK, charge.incrementNanos(), charge.offsetNanos(), Effect.NO_END);
   }
 
   private static Charge undoable(Charge charge) {
-    return charge.act() == Act.REFUND || charge.act() == Act.RESET
-        ? new Charge(charge.key(), Act.CHECK, 0, charge.offsetNanos(), Charge.NO_END)
+    return charge.op() == Op.REFUND || charge.op() == Op.RESET
+        ? new Charge(charge.key(), Op.CHECK, 0, charge.offsetNanos(), Effect.NO_END)
         : charge;
   }
 
@@ -226,7 +227,7 @@ final class Spread {
   }
 
   private static boolean spends(Charge charge) {
-    boolean spends = charge.act() == Act.SPEND || charge.act() == Act.SPEND_ONLY;
+    boolean spends = charge.op() == Op.SPEND || charge.op() == Op.SPEND_ONLY;
     return spends && charge.incrementNanos() > 0;
   }
 
@@ -280,7 +281,7 @@ final class Spread {
       long aheadNanos = Gcra.aheadNanos(found.nowNanos(), found.tatNanos());
       long untilNanos = found.nowNanos() + aheadNanos + charge.incrementNanos();
       return new Charge(
-          charge.key(), Act.REFUND, charge.incrementNanos(), charge.offsetNanos(), untilNanos);
+          charge.key(), Op.REFUND, charge.incrementNanos(), charge.offsetNanos(), untilNanos);
     }
 
     @Override

@@ -1,5 +1,6 @@
 package dev.sluice.redis;
 
+import dev.sluice.gcra.Effect;
 import dev.sluice.store.Charge;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -41,7 +42,7 @@ record Wiring(
 
   /** The argument of a call that looks at one bucket, and changes nothing. */
   byte[] look() {
-    Charge look = new Charge(NOBODYS, Charge.Act.CHECK, 1, 1, Charge.NO_END);
+    Charge look = new Charge(NOBODYS, Effect.Op.CHECK, 1, 1, Effect.NO_END);
     return ChargeScript.argument(lanes.clock(), List.of(List.of(look)));
   }
 

@@ -1,7 +1,8 @@
 package dev.sluice.redis;
 
+import dev.sluice.gcra.Effect;
+import dev.sluice.gcra.Effect.Op;
 import dev.sluice.store.Charge;
-import dev.sluice.store.Charge.Act;
 import java.util.List;
 import java.util.stream.Stream;
 
@@ -13,22 +14,22 @@ final class Charges {
   private Charges() {}
 
   static List<Charge> spend(String... keys) {
-    return Stream.of(keys).map(key -> of(key, Act.SPEND)).toList();
+    return Stream.of(keys).map(key -> of(key, Op.SPEND)).toList();
   }
 
   static List<Charge> refund(String key) {
-    return List.of(of(key, Act.REFUND));
+    return List.of(of(key, Op.REFUND));
   }
 
   static List<Charge> reset(String key) {
-    return List.of(new Charge(key, Act.RESET, 0, 0, Charge.NO_END));
+    return List.of(new Charge(key, Op.RESET, 0, 0, Effect.NO_END));
   }
 
   static List<Charge> check(String key) {
-    return List.of(of(key, Act.CHECK));
+    return List.of(of(key, Op.CHECK));
   }
 
-  private static Charge of(String key, Act act) {
-    return new Charge(key, act, INTERVAL_NANOS, Spending.BURST * INTERVAL_NANOS, Charge.NO_END);
+  private static Charge of(String key, Op act) {
+    return new Charge(key, act, INTERVAL_NANOS, Spending.BURST * INTERVAL_NANOS, Effect.NO_END);
   }
 }

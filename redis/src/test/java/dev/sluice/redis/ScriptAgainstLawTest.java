@@ -2,10 +2,11 @@ package dev.sluice.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.gcra.Effect;
+import dev.sluice.gcra.Effect.Op;
 import dev.sluice.gcra.Gcra;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
-import dev.sluice.store.Charge.Act;
 import dev.sluice.store.Reading;
 import dev.sluice.testkit.ManualTime;
 import java.util.ArrayList;
@@ -23,8 +24,8 @@ final class ScriptAgainstLawTest {
 
   private static final List<String> KEYS = List.of("1:a", "1:b", "2:a", "2:b", "3:c");
   private static final int BATCHES = 2_500;
-  private static final List<Act> ACTS =
-      List.of(Act.CHECK, Act.SPEND, Act.SPEND_ONLY, Act.REFUND, Act.WITHDRAW);
+  private static final List<Op> ACTS =
+      List.of(Op.CHECK, Op.SPEND, Op.SPEND_ONLY, Op.REFUND, Op.WITHDRAW);
 
   /** Bases: by what the times of a history are measured, from nanoseconds to centuries. */
   @ParameterizedTest
@@ -76,9 +77,9 @@ final class ScriptAgainstLawTest {
   }
 
   private static Charge charge(String key, long base, Random random, long now, long tat) {
-    Act act = random.nextInt(12) == 0 ? Act.RESET : ACTS.get(random.nextInt(ACTS.size()));
-    if (act == Act.RESET) {
-      return new Charge(key, act, 0, 0, Charge.NO_END);
+    Op act = random.nextInt(12) == 0 ? Op.RESET : ACTS.get(random.nextInt(ACTS.size()));
+    if (act == Op.RESET) {
+      return new Charge(key, act, 0, 0, Effect.NO_END);
     }
     long offset = 1 + random.nextLong(base) + (base < (1L << 60) ? base * random.nextInt(3) : 0);
     long increment =
@@ -88,9 +89,9 @@ final class ScriptAgainstLawTest {
           default -> random.nextLong(offset);
         };
     long until =
-        act == Act.WITHDRAW && random.nextInt(4) > 0
+        act == Op.WITHDRAW && random.nextInt(4) > 0
             ? tat
-            : act.hasEnd() && random.nextBoolean() ? now + random.nextLong(offset) : Charge.NO_END;
+            : act.hasEnd() && random.nextBoolean() ? now + random.nextLong(offset) : Effect.NO_END;
     return new Charge(key, act, increment, offset, until);
   }
 }

@@ -1,10 +1,11 @@
 package dev.sluice.redis;
 
+import dev.sluice.gcra.Effect;
+import dev.sluice.gcra.Effect.Op;
 import dev.sluice.gcra.Gcra;
 import dev.sluice.redis.Entry.Kind;
 import dev.sluice.redis.KnownBucket.Lowered;
 import dev.sluice.store.Charge;
-import dev.sluice.store.Charge.Act;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
@@ -87,7 +88,7 @@ final class Reference {
       bucket.version++;
       bucket.changed(tatNanos, afterNanos);
     }
-    if (charge.act().loosens()) {
+    if (charge.op().loosens()) {
       loosened(bucket, process, charge, nowNanos, tatNanos, afterNanos);
     }
     Kind kind = kindOf(charge, tatNanos, afterNanos);
@@ -126,13 +127,13 @@ final class Reference {
     if (writes) {
       bucket.lowered(process, nowNanos, tatNanos - afterNanos);
     }
-    if (charge.act() == Act.FORGIVE) {
+    if (charge.op() == Op.FORGIVE) {
       forgiven(bucket, process, charge, nowNanos, tatNanos, afterNanos);
     }
-    if (charge.act() == Act.REFUND && writes) {
+    if (charge.op() == Op.REFUND && writes) {
       bucket.allowOutdated(process, tatNanos - afterNanos);
     }
-    if (charge.act() != Act.FORGIVE || writes) {
+    if (charge.op() != Op.FORGIVE || writes) {
       bucket.outdate(process);
     }
   }
@@ -155,11 +156,11 @@ final class Reference {
   }
 
   private static @Nullable Kind kindOf(Charge charge, long tatNanos, long afterNanos) {
-    return switch (charge.act()) {
+    return switch (charge.op()) {
       case CHECK -> null;
       case RESET -> Kind.RESET;
       case REFUND ->
-          tatNanos != afterNanos && charge.untilNanos() == Charge.NO_END ? Kind.REFUND : null;
+          tatNanos != afterNanos && charge.untilNanos() == Effect.NO_END ? Kind.REFUND : null;
       default -> Long.compareUnsigned(afterNanos, tatNanos) > 0 ? Kind.SPEND : null;
     };
   }

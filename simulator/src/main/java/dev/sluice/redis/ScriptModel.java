@@ -1,8 +1,9 @@
 package dev.sluice.redis;
 
+import dev.sluice.gcra.Effect;
+import dev.sluice.gcra.Effect.Op;
 import dev.sluice.gcra.Gcra;
 import dev.sluice.store.Charge;
-import dev.sluice.store.Charge.Act;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -17,8 +18,8 @@ final class ScriptModel {
 
   private static final long NANOS_PER_SECOND = 1_000_000_000;
   private static final long NANOS_PER_MILLI = 1_000_000;
-  private static final Act[] ACTS = {
-    Act.CHECK, Act.SPEND, Act.SPEND_ONLY, Act.REFUND, Act.RESET, Act.FORGIVE, Act.WITHDRAW
+  private static final Op[] ACTS = {
+    Op.CHECK, Op.SPEND, Op.SPEND_ONLY, Op.REFUND, Op.RESET, Op.FORGIVE, Op.WITHDRAW
   };
 
   private ScriptModel() {}
@@ -66,10 +67,10 @@ final class ScriptModel {
       read++;
       List<Charge> batch = new ArrayList<>();
       for (int i = 0; i < n; i++) {
-        Act act = ACTS[(int) number(in)];
+        Op act = ACTS[(int) number(in)];
         long incrementNanos = time(in);
         long offsetNanos = time(in);
-        long untilNanos = act.hasEnd() ? time(in) : Charge.NO_END;
+        long untilNanos = act.hasEnd() ? time(in) : Effect.NO_END;
         read += act.hasEnd() ? 7 : 5;
         String key = new String(names[first + i], StandardCharsets.UTF_8);
         batch.add(new Charge(key, act, incrementNanos, offsetNanos, untilNanos));

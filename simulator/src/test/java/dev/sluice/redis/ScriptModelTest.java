@@ -2,9 +2,10 @@ package dev.sluice.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.gcra.Effect;
+import dev.sluice.gcra.Effect.Op;
 import dev.sluice.gcra.Gcra;
 import dev.sluice.store.Charge;
-import dev.sluice.store.Charge.Act;
 import dev.sluice.testkit.ManualTime;
 import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.RedisBinary;
@@ -96,15 +97,15 @@ final class ScriptModelTest {
   }
 
   private static Charge charge(Dice dice, String key, long base, long now) {
-    Act act = Arrays.asList(Act.values()).get(dice.below(Act.values().length));
-    if (act == Act.RESET) {
-      return new Charge(key, act, 0, 0, Charge.NO_END);
+    Op act = Arrays.asList(Op.values()).get(dice.below(Op.values().length));
+    if (act == Op.RESET) {
+      return new Charge(key, act, 0, 0, Effect.NO_END);
     }
     long offset = dice.between(1, base) + (base < (1L << 60) ? base * dice.below(3) : 0);
     long increment = dice.chance(25) ? 0 : dice.between(0, offset);
     boolean ends = act.hasEnd() && dice.chance(50);
     return new Charge(
-        key, act, increment, offset, ends ? now + dice.between(0, offset) : Charge.NO_END);
+        key, act, increment, offset, ends ? now + dice.between(0, offset) : Effect.NO_END);
   }
 
   /** The keys of the model, which nobody expires here: the real ones live for minutes more. */

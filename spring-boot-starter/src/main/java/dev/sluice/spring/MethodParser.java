@@ -1,9 +1,9 @@
 package dev.sluice.spring;
 
 import dev.sluice.gcra.Quota;
+import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Strictness;
 import dev.sluice.spring.RateLimitedMethod.Fallback;
 import dev.sluice.spring.RateLimitedMethod.Kind;
 import dev.sluice.spring.RateLimitedMethod.Spend;

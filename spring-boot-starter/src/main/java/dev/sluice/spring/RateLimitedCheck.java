@@ -1,7 +1,7 @@
 package dev.sluice.spring;
 
-import dev.sluice.limit.MissingDefault;
 import dev.sluice.limit.Requirement;
+import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.spring.RateLimitedMethod.Spend;
 import java.lang.reflect.Method;
 import java.util.ArrayList;

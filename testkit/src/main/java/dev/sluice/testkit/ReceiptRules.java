@@ -8,7 +8,7 @@ import static java.time.Duration.ofMillis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Limiter;
-import dev.sluice.Receipt;
+import dev.sluice.Reservation.Receipt;
 import dev.sluice.gcra.Quota;
 import java.time.Duration;
 import java.util.List;

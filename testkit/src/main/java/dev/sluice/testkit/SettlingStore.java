@@ -1,10 +1,11 @@
 package dev.sluice.testkit;
 
+import dev.sluice.direct.Buckets;
+import dev.sluice.direct.DirectStore;
 import dev.sluice.store.BucketStore;
-import dev.sluice.store.Buckets;
+import dev.sluice.store.BucketStore.Tentative;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
-import dev.sluice.store.Tentative;
 import java.time.Duration;
 import java.util.List;
 import java.util.OptionalLong;
@@ -13,12 +14,13 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.awaitility.Awaitility;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A store that can say when it has answered everything, and all that follows from the answers has
  * been done: a test of what happens without blocking waits for that. Thread-safe.
  */
-final class SettlingStore implements BucketStore {
+final class SettlingStore implements BucketStore, DirectStore {
 
   private final BucketStore store;
   private final AtomicInteger inFlight = new AtomicInteger();
@@ -87,8 +89,8 @@ final class SettlingStore implements BucketStore {
   }
 
   @Override
-  public Buckets buckets(String prefix) {
-    return store.buckets(prefix);
+  public @Nullable Buckets buckets(String prefix) {
+    return store instanceof DirectStore direct ? direct.buckets(prefix) : null;
   }
 
   @Override

@@ -4,10 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.gcra.Effect;
+import dev.sluice.gcra.Effect.Op;
 import dev.sluice.gcra.Gcra;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
-import dev.sluice.store.Charge.Act;
 import dev.sluice.store.Reading;
 import dev.sluice.store.StoreException;
 import java.util.ArrayList;
@@ -19,11 +20,11 @@ import org.junit.jupiter.api.Test;
 interface StoreRules extends DrivenStores {
 
   private static Charge spend(String key, long incrementNanos) {
-    return new Charge(key, Act.SPEND, incrementNanos, 1_000, Charge.NO_END);
+    return new Charge(key, Op.SPEND, incrementNanos, 1_000, Effect.NO_END);
   }
 
-  private static Charge of(String key, Act act, long incrementNanos) {
-    return new Charge(key, act, incrementNanos, act == Act.RESET ? 0 : 1_000, Charge.NO_END);
+  private static Charge of(String key, Op act, long incrementNanos) {
+    return new Charge(key, act, incrementNanos, act == Op.RESET ? 0 : 1_000, Effect.NO_END);
   }
 
   @Test
@@ -64,21 +65,21 @@ interface StoreRules extends DrivenStores {
 
   private static List<Charge> mixed(long checkedNanos) {
     return List.of(
-        of("1:spend", Act.SPEND, 100),
-        of("1:check", Act.CHECK, checkedNanos),
-        of("1:best", Act.SPEND_ONLY, 100),
-        of("1:refund", Act.REFUND, 100),
-        of("1:reset", Act.RESET, 0));
+        of("1:spend", Op.SPEND, 100),
+        of("1:check", Op.CHECK, checkedNanos),
+        of("1:best", Op.SPEND_ONLY, 100),
+        of("1:refund", Op.REFUND, 100),
+        of("1:reset", Op.RESET, 0));
   }
 
   private static List<Long> tats(BucketStore store, List<String> keys) {
-    return store.charge(keys.stream().map(key -> of(key, Act.CHECK, 0)).toList()).stream()
+    return store.charge(keys.stream().map(key -> of(key, Op.CHECK, 0)).toList()).stream()
         .map(Reading::tatNanos)
         .toList();
   }
 
   private static Charge withdrawal(long nanos, long tatNanos) {
-    return new Charge("1:a", Act.WITHDRAW, nanos, 1_000, tatNanos);
+    return new Charge("1:a", Op.WITHDRAW, nanos, 1_000, tatNanos);
   }
 
   @Test
@@ -111,7 +112,7 @@ interface StoreRules extends DrivenStores {
       var unusedSpends =
           List.of(
               store.charge(List.of(spend("1:a", 300))), store.charge(List.of(spend("1:a", 500))));
-      for (long other : new long[] {start + 300, start + 799, start + 801, Charge.NO_END}) {
+      for (long other : new long[] {start + 300, start + 799, start + 801, Effect.NO_END}) {
         assertThat(store.charge(List.of(withdrawal(300, other)))).hasSize(1);
         assertThat(tats(store, List.of("1:a"))).as("%s", other).containsExactly(start + 800);
       }
@@ -124,11 +125,10 @@ interface StoreRules extends DrivenStores {
     try (BucketStore store = newStore(time)) {
       long start = time.nanos();
       var unused = store.charge(List.of(spend("1:a", 800)));
-      assertThat(store.charge(List.of(new Charge("1:a", Act.REFUND, 500, 1_000, start + 200))))
+      assertThat(store.charge(List.of(new Charge("1:a", Op.REFUND, 500, 1_000, start + 200))))
           .hasSize(1);
       assertThat(tats(store, List.of("1:a"))).containsExactly(start + 600);
-      assertThat(store.charge(List.of(new Charge("1:a", Act.REFUND, 500, 1_000, start))))
-          .hasSize(1);
+      assertThat(store.charge(List.of(new Charge("1:a", Op.REFUND, 500, 1_000, start)))).hasSize(1);
       assertThat(tats(store, List.of("1:a"))).containsExactly(start + 600);
     }
   }
@@ -176,18 +176,17 @@ interface StoreRules extends DrivenStores {
       long start = time.nanos();
       var unusedSpend = store.charge(keys.stream().map(key -> spend(key, 400)).toList());
       time.advanceNanos(300);
-      var unusedRefund =
-          store.charge(List.of(of("1:refunded", Act.REFUND, 100))); // to exactly full
+      var unusedRefund = store.charge(List.of(of("1:refunded", Op.REFUND, 100))); // to exactly full
       time.advanceNanos(100);
-      var unusedCheck = store.charge(List.of(of("1:checked", Act.CHECK, 1)));
+      var unusedCheck = store.charge(List.of(of("1:checked", Op.CHECK, 1)));
       var unusedDenial =
           store.charge(
               List.of(
-                  of("1:denied", Act.SPEND, 1),
-                  new Charge("1:other", Act.SPEND, 2, 1, Charge.NO_END)));
-      var unusedReset = store.charge(List.of(of("1:reset", Act.RESET, 0)));
+                  of("1:denied", Op.SPEND, 1),
+                  new Charge("1:other", Op.SPEND, 2, 1, Effect.NO_END)));
+      var unusedReset = store.charge(List.of(of("1:reset", Op.RESET, 0)));
       var unusedBoth =
-          store.charge(List.of(of("1:both", Act.RESET, 0), of("1:checked", Act.CHECK, 1)));
+          store.charge(List.of(of("1:both", Op.RESET, 0), of("1:checked", Op.CHECK, 1)));
       time.advanceNanos(-200);
       assertThat(tats(store, keys))
           .containsExactly(start + 400, start + 400, Gcra.NO_TAT, Gcra.NO_TAT, start + 300);

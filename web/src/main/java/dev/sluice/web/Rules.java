@@ -1,8 +1,8 @@
 package dev.sluice.web;
 
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.MissingDefault;
 import dev.sluice.limit.Requirement;
+import dev.sluice.limit.Requirement.MissingDefault;
 import java.util.List;
 
 /**

@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.Limiter;
+import dev.sluice.limit.CurrentLimits.MissingDefaultException;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.MissingDefault;
-import dev.sluice.limit.MissingDefaultException;
+import dev.sluice.limit.Requirement.MissingDefault;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;

@@ -4,7 +4,7 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.MissingDefault;
+import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.web.Admission;
 import dev.sluice.web.ClientAddress;
 import dev.sluice.web.HeaderProfile;

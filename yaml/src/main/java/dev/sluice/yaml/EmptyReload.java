@@ -1,8 +1,8 @@
 package dev.sluice.yaml;
 
-import dev.sluice.limit.Coverage;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.Limits.Coverage;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;

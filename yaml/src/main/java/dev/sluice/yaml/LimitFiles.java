@@ -3,10 +3,10 @@ package dev.sluice.yaml;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
-import dev.sluice.limit.IdFormats;
+import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Requirement;
-import dev.sluice.limit.Strictness;
 import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Duration;
@@ -32,7 +32,7 @@ public final class LimitFiles {
   final @Nullable CompanionFile<?> companionReader;
   final @Nullable Catalogue catalogue;
   final @Nullable Catalogue samples;
-  final IdFormats idFormats;
+  final IdFormat.Registry idFormats;
   final Strictness strictness;
   final List<Requirement> required;
   final FileAccess access;
@@ -128,7 +128,7 @@ public final class LimitFiles {
     private @Nullable CompanionFile<?> companionReader;
     private @Nullable Catalogue catalogue;
     private @Nullable Catalogue samples;
-    private IdFormats idFormats = IdFormats.builtIn();
+    private IdFormat.Registry idFormats = IdFormat.Registry.builtIn();
     private Strictness strictness = Strictness.LENIENT;
     private List<Requirement> required = List.of();
     private Duration readTimeout = READ_TIMEOUT;
@@ -219,7 +219,7 @@ public final class LimitFiles {
      * @return this
      */
     @CanIgnoreReturnValue
-    public Builder idFormats(IdFormats formats) {
+    public Builder idFormats(IdFormat.Registry formats) {
       this.idFormats = formats;
       return this;
     }

@@ -3,7 +3,7 @@ package dev.sluice.yaml;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.MissingDefault;
+import dev.sluice.limit.Requirement.MissingDefault;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.nio.file.Path;

@@ -1,9 +1,9 @@
 package dev.sluice.yaml;
 
 import dev.sluice.limit.Catalogue;
-import dev.sluice.limit.IdFormats;
+import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Strictness;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -58,7 +58,8 @@ public final class LimitProperties {
       Consumer<String> warnings) {
     Catalogue base = Catalogue.boulder();
     NamesReader declared =
-        new NamesReader(names == null ? base.plus(Catalogue.samples()) : base, IdFormats.builtIn());
+        new NamesReader(
+            names == null ? base.plus(Catalogue.samples()) : base, IdFormat.Registry.builtIn());
     if (names != null) {
       declared.section(node(names, prefix + "." + NamesReader.SECTION), problems);
     }

@@ -2,10 +2,10 @@ package dev.sluice.yaml;
 
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
-import dev.sluice.limit.Coverage;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.Limits.Coverage;
 import dev.sluice.text.GoDuration;
 import java.io.IOException;
 import java.math.BigDecimal;

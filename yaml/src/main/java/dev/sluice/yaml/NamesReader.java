@@ -2,7 +2,6 @@ package dev.sluice.yaml;
 
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.IdFormat;
-import dev.sluice.limit.IdFormats;
 import dev.sluice.limit.LimitName;
 import java.net.URI;
 import java.net.URISyntaxException;
@@ -37,12 +36,12 @@ final class NamesReader {
           "longestWait");
 
   private final Catalogue base;
-  private final IdFormats idFormats;
+  private final IdFormat.Registry idFormats;
   private final Map<String, LimitName> declared = new LinkedHashMap<>();
   private final Map<Integer, LimitName> byNumber = new HashMap<>();
   private final Set<String> broken = new HashSet<>();
 
-  NamesReader(Catalogue base, IdFormats idFormats) {
+  NamesReader(Catalogue base, IdFormat.Registry idFormats) {
     this.base = base;
     this.idFormats = idFormats;
   }

@@ -5,16 +5,15 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
-import dev.sluice.limit.Coverage;
 import dev.sluice.limit.IdFormat;
-import dev.sluice.limit.IdFormats;
+import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidIdException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.MissingDefault;
+import dev.sluice.limit.Limits.Coverage;
 import dev.sluice.limit.Requirement;
-import dev.sluice.limit.Strictness;
+import dev.sluice.limit.Requirement.MissingDefault;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -237,7 +236,7 @@ class LimitFilesTest {
             .names(names)
             .overrides(overrides)
             .catalogue(base)
-            .idFormats(IdFormats.builtIn().with(even))
+            .idFormats(IdFormat.Registry.builtIn().with(even))
             .build();
     assertThat(TestFiles.lines(files.lint()))
         .containsExactly(

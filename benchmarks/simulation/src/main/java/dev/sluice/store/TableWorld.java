@@ -6,7 +6,9 @@ import dev.sluice.benchmarks.simulation.Op;
 import dev.sluice.benchmarks.simulation.Setup;
 import dev.sluice.benchmarks.simulation.Steps;
 import dev.sluice.benchmarks.simulation.World;
-import dev.sluice.store.Charge.Act;
+import dev.sluice.direct.IdBytes;
+import dev.sluice.direct.SipHash;
+import dev.sluice.gcra.Effect;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -81,14 +83,14 @@ public final class TableWorld implements World {
   private Answer charge(Op op) {
     List<Charge> charges = new ArrayList<>();
     for (Op.Part part : op.parts()) {
-      Act act = Act.valueOf(part.act().name());
+      Effect.Op act = Effect.Op.valueOf(part.act().name());
       charges.add(
           new Charge(
               KEYS.get(part.key()),
               act,
               part.cost() * Setup.TOKEN_NANOS,
-              act == Act.RESET ? 0 : setup.burst() * Setup.TOKEN_NANOS,
-              Charge.NO_END));
+              act == Effect.Op.RESET ? 0 : setup.burst() * Setup.TOKEN_NANOS,
+              Effect.NO_END));
     }
     List<Reading> readings = store.charge(charges);
     return new Answer(

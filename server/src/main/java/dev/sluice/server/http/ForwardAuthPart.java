@@ -2,7 +2,7 @@ package dev.sluice.server.http;
 
 import com.linecorp.armeria.server.ServerBuilder;
 import dev.sluice.Limiter;
-import dev.sluice.limit.MissingDefault;
+import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.Part;
 import dev.sluice.web.ClientAddress;
 

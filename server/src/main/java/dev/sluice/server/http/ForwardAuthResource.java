@@ -17,7 +17,7 @@ import dev.sluice.Decision;
 import dev.sluice.Limiter;
 import dev.sluice.Transaction;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.MissingDefault;
+import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.AskedByProxies;
 import dev.sluice.server.FailureLog;
 import dev.sluice.server.http.ForwardAuthQuery.By;

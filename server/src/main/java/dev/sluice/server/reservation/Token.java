@@ -1,6 +1,6 @@
 package dev.sluice.server.reservation;
 
-import dev.sluice.Receipt;
+import dev.sluice.Reservation.Receipt;
 import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.InvalidRequestException;

@@ -4,7 +4,7 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.linecorp.armeria.common.util.EventLoopGroups;
 import com.linecorp.armeria.common.util.TransportType;
 import dev.sluice.Limiter;
-import dev.sluice.limit.MissingDefault;
+import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.AddressException;
 import dev.sluice.server.Traffic;
 import dev.sluice.server.reservation.Reservations;

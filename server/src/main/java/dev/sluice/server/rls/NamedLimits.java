@@ -2,9 +2,9 @@ package dev.sluice.server.rls;
 
 import dev.sluice.Transaction;
 import dev.sluice.envoy.RateLimitDescriptor.Entry;
+import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Strictness;
 import dev.sluice.server.rules.JoinedIds;
 import java.util.List;
 import java.util.Set;

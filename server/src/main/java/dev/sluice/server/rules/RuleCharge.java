@@ -1,10 +1,10 @@
 package dev.sluice.server.rules;
 
 import dev.sluice.Transaction;
+import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Strictness;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 

@@ -1,7 +1,7 @@
 package dev.sluice.server.rules;
 
 import dev.sluice.limit.IdFormat;
-import dev.sluice.limit.Strictness;
+import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.text.SafeText;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,7 +1,7 @@
 package dev.sluice.server.service;
 
 import dev.sluice.Limiter;
-import dev.sluice.limit.MissingDefault;
+import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.Traffic;
 import dev.sluice.server.reservation.Reservations;
 import io.micrometer.core.instrument.MeterRegistry;

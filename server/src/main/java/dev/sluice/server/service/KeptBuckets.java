@@ -1,7 +1,7 @@
 package dev.sluice.server.service;
 
 import dev.sluice.store.MemoryStore;
-import dev.sluice.store.SnapshotException;
+import dev.sluice.store.MemoryStore.SnapshotException;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;

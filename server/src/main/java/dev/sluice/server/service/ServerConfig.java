@@ -2,8 +2,8 @@ package dev.sluice.server.service;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.FailureRule;
-import dev.sluice.limit.MissingDefault;
 import dev.sluice.limit.Requirement;
+import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.StoreAccess;
 import dev.sluice.server.reservation.TokenKey;
 import dev.sluice.server.rls.OverridePolicy;

@@ -2,8 +2,8 @@ package dev.sluice.server.service;
 
 import dev.sluice.Limiter;
 import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.Requirement;
-import dev.sluice.limit.Strictness;
 import dev.sluice.micrometer.RedisMetrics;
 import dev.sluice.server.Stores;
 import dev.sluice.server.Traffic;
@@ -52,7 +52,8 @@ public final class Service implements AutoCloseable {
    * @throws ConfigException if a setting cannot be used: the address of the store, the snapshot
    * @throws dev.sluice.yaml.LimitFilesException if the limit files have mistakes
    * @throws dev.sluice.limit.UnknownLimitException if a required limit has an unknown name
-   * @throws dev.sluice.limit.MissingDefaultException if a required limit is not configured
+   * @throws dev.sluice.limit.CurrentLimits.MissingDefaultException if a required limit is not
+   *     configured
    * @throws dev.sluice.server.AddressException if a port cannot be opened
    */
   public static Service start(ServerConfig config) {

@@ -4,7 +4,7 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import dev.sluice.Decision;
 import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
-import dev.sluice.limit.Coverage;
+import dev.sluice.limit.Limits.Coverage;
 import dev.sluice.text.GoDuration;
 import java.io.IOException;
 import org.jspecify.annotations.Nullable;

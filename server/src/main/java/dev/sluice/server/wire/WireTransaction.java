@@ -3,7 +3,7 @@ package dev.sluice.server.wire;
 import dev.sluice.Transaction;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.MissingDefault;
+import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.text.SafeText;
 import dev.sluice.text.Suggestion;

@@ -6,7 +6,7 @@ import dev.sluice.Limiter;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.MissingDefault;
+import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.reservation.TokenKey;
 import dev.sluice.server.resp.RespClient.Failure;

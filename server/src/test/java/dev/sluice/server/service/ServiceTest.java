@@ -3,9 +3,9 @@ package dev.sluice.server.service;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.limit.MissingDefault;
-import dev.sluice.limit.MissingDefaultException;
+import dev.sluice.limit.CurrentLimits.MissingDefaultException;
 import dev.sluice.limit.Requirement;
+import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.server.AddressException;
 import dev.sluice.server.HostPort;

@@ -10,7 +10,6 @@ import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.store.BucketStore;
-import dev.sluice.store.TickingTime;
 import dev.sluice.store.TimeSource;
 import io.github.bucket4j.Bucket;
 import io.github.resilience4j.ratelimiter.RateLimiterRegistry;
@@ -37,7 +36,7 @@ enum Subjects {
   SLUICE_TICKING {
     @Override
     Subject make(long burst, Duration interval) {
-      TimeSource ticking = TickingTime.every(Duration.ofMillis(1));
+      TimeSource ticking = TimeSource.ticking(Duration.ofMillis(1));
       Limit limit = limiter(burst, interval, ticking).limit(NAME);
       return limit::trySpend;
     }

@@ -1,5 +1,6 @@
-package dev.sluice.store;
+package dev.sluice.direct;
 
+import dev.sluice.gcra.Effect;
 import java.util.ArrayList;
 import java.util.List;
 

@@ -1,4 +1,4 @@
-package dev.sluice.store;
+package dev.sluice.direct;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import java.lang.invoke.MethodHandles;
@@ -27,7 +27,7 @@ import java.nio.ByteOrder;
  * <p>Not thread-safe while it is fed; a state that others only {@linkplain #message go on from} may
  * be shared.
  */
-final class SipHash {
+public final class SipHash {
 
   private static final VarHandle WORD =
       MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
@@ -37,15 +37,28 @@ final class SipHash {
   private long v2;
   private long v3;
 
-  SipHash(long key0, long key1) {
+  /**
+   * Makes the state of a keyed hash before any message.
+   *
+   * @param key0 the first half of the secret
+   * @param key1 the second half of the secret
+   */
+  public SipHash(long key0, long key1) {
     v0 = key0 ^ 0x736f6d6570736575L;
     v1 = key1 ^ 0x646f72616e646f6dL;
     v2 = key0 ^ 0x6c7967656e657261L;
     v3 = key1 ^ 0x7465646279746573L;
   }
 
-  /** A whole bucket key, from its first byte: both messages, after a kept state. */
-  SipHash key(SipHash state, byte[] bytes, int length) {
+  /**
+   * Hashes a whole bucket key, from its first byte: both messages, after a kept state.
+   *
+   * @param state the kept state
+   * @param bytes the key, after which the array goes on for 7 more
+   * @param length how many bytes the key has
+   * @return this
+   */
+  public SipHash key(SipHash state, byte[] bytes, int length) {
     int end = 0;
     while (end < length && bytes[end] != ':') {
       end++;
@@ -57,8 +70,14 @@ final class SipHash {
   /**
    * Becomes a state (this one, or a kept one) and one message more: the bytes {@code from} to
    * {@code to}, after which the array goes on for 7 more.
+   *
+   * @param state the state to go on from
+   * @param bytes the message
+   * @param from its first byte
+   * @param to the byte after its last one
+   * @return this
    */
-  SipHash message(SipHash state, byte[] bytes, int from, int to) {
+  public SipHash message(SipHash state, byte[] bytes, int from, int to) {
     long w0 = state.v0;
     long w1 = state.v1;
     long w2 = state.v2;
@@ -95,9 +114,11 @@ final class SipHash {
   /**
    * Ends the hash, after the last message. (The round stands twice: a method could not keep it in
    * registers.)
+   *
+   * @return this
    */
   @CanIgnoreReturnValue
-  SipHash end() {
+  public SipHash end() {
     long w0 = v0;
     long w1 = v1;
     long w2 = v2 ^ 0xff;
@@ -121,13 +142,21 @@ final class SipHash {
     return this;
   }
 
-  /** The result of SipHash, after {@link #end}. */
-  long first() {
+  /**
+   * Returns the result of SipHash, after {@link #end}.
+   *
+   * @return 64 bits
+   */
+  public long first() {
     return v0 ^ v1 ^ v2 ^ v3;
   }
 
-  /** 64 bits more, after {@link #end}. */
-  long second() {
+  /**
+   * Returns another fold of the state, after {@link #end}.
+   *
+   * @return 64 bits
+   */
+  public long second() {
     return v1 ^ v2;
   }
 }

@@ -1,7 +1,4 @@
-package dev.sluice.store;
-
-import dev.sluice.gcra.Gcra;
-import dev.sluice.store.Charge.Act;
+package dev.sluice.gcra;
 
 /**
  * The effect of a charge on any bucket: whether it fits, and what it leaves behind.
@@ -10,53 +7,56 @@ import dev.sluice.store.Charge.Act;
  * that every store on the JVM shares them and every other one (a script in a server) has one text
  * to follow.
  *
- * @param act what is to be done
- * @param incrementNanos the time that the act adds to the TAT or gives back, 0 to {@code
+ * @param op what is to be done
+ * @param incrementNanos the time that the operation adds to the TAT or gives back, 0 to {@code
  *     offsetNanos}; 0 for a reset
  * @param offsetNanos the burst offset τ of the bucket's limit, positive; 0 for a reset
- * @param untilNanos for a {@link Act#REFUND} the instant, unsigned, from which there is nothing
- *     left to give back: at most {@code untilNanos − now} is refunded. {@link Charge#NO_END} for
- *     none. For a {@link Act#WITHDRAW} the TAT, unsigned, that the bucket must still have.
+ * @param untilNanos for a {@link Op#REFUND} the instant, unsigned, from which there is nothing left
+ *     to give back: at most {@code untilNanos − now} is refunded. {@link #NO_END} for none. For a
+ *     {@link Op#WITHDRAW} the TAT, unsigned, that the bucket must still have.
  */
-public record Effect(Act act, long incrementNanos, long offsetNanos, long untilNanos) {
+public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNanos) {
+
+  /** The {@link #untilNanos} of an operation without an end: the end of unsigned time. */
+  public static final long NO_END = -1L;
 
   /** Forgets the bucket. */
-  public static final Effect RESET = of(Act.RESET, 0, 0);
+  public static final Effect RESET = of(Op.RESET, 0, 0);
 
   /**
    * Returns an effect without an end.
    *
-   * @param act what is to be done
+   * @param op what is to be done
    * @param incrementNanos as in the constructor
    * @param offsetNanos as in the constructor
    * @return the effect
    */
-  public static Effect of(Act act, long incrementNanos, long offsetNanos) {
-    return new Effect(act, incrementNanos, offsetNanos, Charge.NO_END);
+  public static Effect of(Op op, long incrementNanos, long offsetNanos) {
+    return new Effect(op, incrementNanos, offsetNanos, NO_END);
   }
 
   /**
-   * Whether the increment fits into the bucket. Of interest for an act that spends or checks.
+   * Whether the increment fits into the bucket. Of interest for an operation that spends or checks.
    *
    * @param nowNanos the store's present
    * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none
-   * @return false if the act would have to be denied
+   * @return false if the operation would have to be denied
    */
   public boolean fits(long nowNanos, long tatNanos) {
     return roomNanos(nowNanos, tatNanos) >= 0;
   }
 
   /**
-   * Returns what would be left of the burst offset after the act.
+   * Returns what would be left of the burst offset after the operation.
    *
    * @param nowNanos the store's present
    * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none
-   * @return as {@link Gcra#roomNanos}: negative where the act must be denied
+   * @return as {@link Gcra#roomNanos}: negative where the operation must be denied
    */
   public long roomNanos(long nowNanos, long tatNanos) {
     long aheadNanos = Gcra.aheadNanos(nowNanos, tatNanos);
     return Gcra.roomNanos(
-        act == Act.FORGIVE ? Math.min(aheadNanos, offsetNanos) : aheadNanos,
+        op == Op.FORGIVE ? Math.min(aheadNanos, offsetNanos) : aheadNanos,
         incrementNanos,
         offsetNanos);
   }
@@ -73,14 +73,14 @@ public record Effect(Act act, long incrementNanos, long offsetNanos, long untilN
   }
 
   /**
-   * Whether the act lets its batch pass.
+   * Whether the operation lets its batch pass.
    *
    * @param nowNanos the store's present
    * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none
-   * @return false only where the act votes and does not fit
+   * @return false only where the operation votes and does not fit
    */
   public boolean passes(long nowNanos, long tatNanos) {
-    return !act.votes() || fits(nowNanos, tatNanos);
+    return !op.votes() || fits(nowNanos, tatNanos);
   }
 
   /**
@@ -93,7 +93,7 @@ public record Effect(Act act, long incrementNanos, long offsetNanos, long untilN
    *     Gcra#NO_TAT} (or any instant that is not after now) where the bucket is to be forgotten
    */
   public long tatAfterNanos(long nowNanos, long tatNanos, boolean batchPasses) {
-    return switch (act) {
+    return switch (op) {
       case CHECK -> tatNanos;
       case RESET -> batchPasses ? Gcra.NO_TAT : tatNanos;
       case SPEND, SPEND_ONLY -> spentNanos(nowNanos, tatNanos, batchPasses);
@@ -136,5 +136,75 @@ public record Effect(Act act, long incrementNanos, long offsetNanos, long untilN
     }
     long leftNanos = untilNanos - nowNanos;
     return Long.compareUnsigned(leftNanos, incrementNanos) < 0 ? leftNanos : incrementNanos;
+  }
+
+  /** The operations on a bucket. */
+  public enum Op {
+    /** Looks whether the increment fits; denies its batch if not, and never writes. */
+    CHECK(true, false),
+    /** Spends if the whole batch passes; denies its batch if the increment does not fit. */
+    SPEND(true, true),
+    /** Spends if the whole batch passes and the increment fits; never denies. */
+    SPEND_ONLY(false, true),
+    /**
+     * Spends as {@link #SPEND} does, after a TAT beyond now + τ was lowered to now + τ: what it
+     * finds counts as an empty bucket, and is made one even where the spend is denied. Only for a
+     * batch of one; how often a debt may be forgiven is the caller's to bound.
+     */
+    FORGIVE(true, true),
+    /** Gives back, never over a full bucket; makes no bucket. */
+    REFUND(false, true),
+    /** Forgets the bucket. */
+    RESET(false, true),
+    /**
+     * Takes a spend back that nothing has followed: gives the increment back if the TAT still is
+     * the one that the spend left ({@link Effect#untilNanos()}), and does nothing otherwise. Never
+     * over a full bucket.
+     */
+    WITHDRAW(false, true);
+
+    private final boolean votes;
+    private final boolean writes;
+
+    Op(boolean votes, boolean writes) {
+      this.votes = votes;
+      this.writes = writes;
+    }
+
+    /**
+     * Whether the operation may deny its batch.
+     *
+     * @return true for {@link #CHECK} and {@link #SPEND}
+     */
+    public boolean votes() {
+      return votes;
+    }
+
+    /**
+     * Whether the operation may change the store.
+     *
+     * @return false for {@link #CHECK}
+     */
+    public boolean writes() {
+      return writes;
+    }
+
+    /**
+     * Whether the operation may leave more in a bucket than it found.
+     *
+     * @return false for what only looks or spends
+     */
+    public boolean loosens() {
+      return this == REFUND || this == RESET || this == FORGIVE || this == WITHDRAW;
+    }
+
+    /**
+     * Whether the operation goes by {@link Effect#untilNanos()}.
+     *
+     * @return true for {@link #REFUND} and {@link #WITHDRAW}
+     */
+    public boolean hasEnd() {
+      return this == REFUND || this == WITHDRAW;
+    }
   }
 }

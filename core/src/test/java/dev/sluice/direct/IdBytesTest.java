@@ -1,4 +1,4 @@
-package dev.sluice.store;
+package dev.sluice.direct;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;

@@ -1,4 +1,6 @@
-package dev.sluice.store;
+package dev.sluice.direct;
+
+import dev.sluice.gcra.Effect;
 
 /**
  * Many buckets of one limit that are decided on independently, with few readings of the clock: the
@@ -16,12 +18,12 @@ public interface Bulk {
   void add(IdBytes id);
 
   /**
-   * Decides on all that were added, in their order; a bucket may be among them more than once.
+   * Decides on all that were added, in their order; a bucket may be among them more than once. A
+   * store that could not decide throws as its charge does; those before may have been charged.
    *
    * @param effect what is to be done with each, not a reset
    * @param outcome makes the answers; it is not told the ids
    * @param answers where they go, from the first element
-   * @throws StoreException if the store could not decide; those before may have been charged
    */
   void charge(Effect effect, ReadingMapper<Boolean> outcome, boolean[] answers);
 }

@@ -1,14 +1,15 @@
-package dev.sluice.store;
+package dev.sluice.direct;
 
+import dev.sluice.gcra.Effect;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The buckets whose keys start with the same prefix: those of one limit.
  *
  * <p>For decisions on one bucket at a time that should cost nothing but themselves: what can be
- * known of the prefix is worked out once, and no {@link Charge} is made.
+ * known of the prefix is worked out once, and no charge and no key is made.
  *
- * <p>Thread-safe; blocks as {@link BucketStore#charge} does, and fails as it does.
+ * <p>Thread-safe; blocks as the store's charge does, and fails as it does.
  */
 public interface Buckets {
 
@@ -20,8 +21,7 @@ public interface Buckets {
    * @param text the same id as text, for the outcome; null if that does not ask for it
    * @param effect what is to be done, not a reset
    * @param outcome makes the answer
-   * @return the answer
-   * @throws StoreException if the store could not decide
+   * @return the answer; a store that could not decide throws as its charge does
    */
   <R> R charge(IdBytes id, @Nullable String text, Effect effect, ReadingMapper<R> outcome);
 

@@ -1,4 +1,4 @@
-package dev.sluice.store;
+package dev.sluice.direct;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import java.nio.charset.StandardCharsets;
@@ -40,7 +40,8 @@ public final class IdBytes {
   private boolean comesAgain; // what was hashed last has the hash of the one before
   private @Nullable String kept; // what the bytes stand for; ASCII
 
-  IdBytes() {}
+  /** Makes an empty one. */
+  public IdBytes() {}
 
   /**
    * The one of this thread.
@@ -179,9 +180,10 @@ public final class IdBytes {
   /**
    * The hash of the id after a limit's prefix, which was hashed before.
    *
+   * @param prefixHash the state after the prefix
    * @return ended; good until the next call to this object
    */
-  SipHash hashAfter(SipHash prefixHash) {
+  public SipHash hashAfter(SipHash prefixHash) {
     if (!isHashedAfter(prefixHash)) {
       hashed = false;
       long before = hash.first();
@@ -203,9 +205,10 @@ public final class IdBytes {
   /**
    * The hash of the bytes as a whole bucket key.
    *
+   * @param keyedHash the state before the key
    * @return ended; good until the next call to this object
    */
-  SipHash hashKey(SipHash keyedHash) {
+  public SipHash hashKey(SipHash keyedHash) {
     hashed = false;
     return hash.key(keyedHash, bytes, length).end();
   }

@@ -1,4 +1,4 @@
-package dev.sluice.store;
+package dev.sluice.direct;
 
 import java.io.ByteArrayOutputStream;
 
