@@ -1,7 +1,7 @@
 package dev.sluice.spring;
 
 import dev.sluice.web.HeaderProfile;
-import dev.sluice.web.Problem;
+import dev.sluice.web.ProblemDetails;
 import dev.sluice.web.Refusal;
 import java.util.Map;
 
@@ -18,8 +18,8 @@ final class Refusals {
       // The message may have what the client sent, and names the method.
       return new Refusal(
           400,
-          Map.of("Cache-Control", "no-store", "Content-Type", Problem.MEDIA_TYPE),
-          Problem.badRequest("the request has an unusable value, by which it is limited"));
+          Map.of("Cache-Control", "no-store", "Content-Type", ProblemDetails.MEDIA_TYPE),
+          ProblemDetails.badRequest("the request has an unusable value, by which it is limited"));
     }
     return Refusal.storeFailed();
   }

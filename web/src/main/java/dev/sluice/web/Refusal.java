@@ -39,9 +39,9 @@ public record Refusal(int status, Map<String, String> headers, String body) {
       return of(
           503,
           Map.of("Retry-After", Long.toString(decision.retryAfterSeconds())),
-          Problem.temporaryReducedCapacity());
+          ProblemDetails.temporaryReducedCapacity());
     }
-    return of(429, profile.headers(decision), Problem.quotaExceeded(decision));
+    return of(429, profile.headers(decision), ProblemDetails.quotaExceeded(decision));
   }
 
   /**
@@ -51,7 +51,7 @@ public record Refusal(int status, Map<String, String> headers, String body) {
    * @return the response
    */
   public static Refusal unusable(UnusableRequestException reason) {
-    return of(400, Map.of(), Problem.badRequest(reason.detail()));
+    return of(400, Map.of(), ProblemDetails.badRequest(reason.detail()));
   }
 
   /**
@@ -60,13 +60,13 @@ public record Refusal(int status, Map<String, String> headers, String body) {
    * @return the response
    */
   public static Refusal storeFailed() {
-    return of(503, Map.of(), Problem.temporaryReducedCapacity());
+    return of(503, Map.of(), ProblemDetails.temporaryReducedCapacity());
   }
 
   private static Refusal of(int status, Map<String, String> headers, String body) {
     Map<String, String> all = new LinkedHashMap<>(headers);
     all.put("Cache-Control", "no-store");
-    all.put("Content-Type", Problem.MEDIA_TYPE);
+    all.put("Content-Type", ProblemDetails.MEDIA_TYPE);
     return new Refusal(status, all, body);
   }
 }

@@ -28,7 +28,7 @@ class ArchitectureTest {
           "HeaderProfile",
           "Match",
           "PlainRequest",
-          "Problem",
+          "ProblemDetails",
           "ProxyHeader",
           "Refusal",
           "RequestLimiter",

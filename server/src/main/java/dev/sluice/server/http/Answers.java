@@ -13,7 +13,7 @@ import dev.sluice.Decision;
 import dev.sluice.server.reservation.Reservations.Held;
 import dev.sluice.server.wire.DecisionWriter;
 import dev.sluice.server.wire.Mistake;
-import dev.sluice.web.Problem;
+import dev.sluice.web.ProblemDetails;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -28,7 +28,7 @@ final class Answers {
   private static final JsonFactory JSON = new JsonFactory();
   static final MediaType NDJSON = MediaType.create("application", "x-ndjson");
 
-  private static final MediaType PROBLEM = MediaType.parse(Problem.MEDIA_TYPE);
+  private static final MediaType PROBLEM = MediaType.parse(ProblemDetails.MEDIA_TYPE);
   private static final int USUAL_SIZE = 512;
 
   private Answers() {}

@@ -13,7 +13,7 @@ import dev.sluice.server.rls.Charging.Charged;
 import dev.sluice.server.rls.Lines.Found;
 import dev.sluice.server.rls.Lines.Line;
 import dev.sluice.web.HeaderProfile;
-import dev.sluice.web.Problem;
+import dev.sluice.web.ProblemDetails;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -94,14 +94,14 @@ final class Answers {
       long seconds = refusals.stream().mapToLong(Answers::retryAfterSeconds).max().orElseThrow();
       add(response, RETRY_AFTER, Long.toString(seconds));
     }
-    add(response, "Content-Type", Problem.MEDIA_TYPE);
+    add(response, "Content-Type", ProblemDetails.MEDIA_TYPE);
     boolean degraded = refusals.stream().anyMatch(Outcome::isDegraded);
     List<String> limits =
         refusals.stream().map(refusal -> refusal.line().limit().name()).distinct().toList();
     String body =
         degraded
-            ? Problem.temporaryReducedCapacity()
-            : Problem.quotaExceeded(limits, detail(refusals.get(0)));
+            ? ProblemDetails.temporaryReducedCapacity()
+            : ProblemDetails.quotaExceeded(limits, detail(refusals.get(0)));
     response.setRawBody(ByteString.copyFromUtf8(body));
   }
 

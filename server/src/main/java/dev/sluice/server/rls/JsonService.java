@@ -17,7 +17,7 @@ import dev.sluice.envoy.HeaderValue;
 import dev.sluice.envoy.RateLimitRequest;
 import dev.sluice.envoy.RateLimitResponse;
 import dev.sluice.envoy.RateLimitResponse.Code;
-import dev.sluice.web.Problem;
+import dev.sluice.web.ProblemDetails;
 import io.grpc.Status;
 import java.util.Locale;
 import java.util.concurrent.CompletionStage;
@@ -102,13 +102,13 @@ final class JsonService implements HttpService {
   }
 
   private static HttpResponse fault(HttpStatus status, String detail) {
-    ResponseHeadersBuilder headers = headers(status, MediaType.parse(Problem.MEDIA_TYPE));
+    ResponseHeadersBuilder headers = headers(status, MediaType.parse(ProblemDetails.MEDIA_TYPE));
     if (status.equals(HttpStatus.METHOD_NOT_ALLOWED)) {
       headers.set(HttpHeaderNames.ALLOW, ALLOWED);
     }
     String title = status.reasonPhrase();
     return HttpResponse.of(
-        headers.build(), HttpData.ofUtf8(Problem.of(status.code(), title, detail)));
+        headers.build(), HttpData.ofUtf8(ProblemDetails.of(status.code(), title, detail)));
   }
 
   private static ResponseHeadersBuilder headers(HttpStatus status, MediaType type) {

@@ -14,14 +14,14 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class ProblemTest {
+class ProblemDetailsTest {
 
   @Test
   void quotaExceeded_namesTheViolatedPoliciesOnly() {
     Bucket bucket = Bucket.twentyAMinute();
     assertThat(bucket.spend(20).allowed()).isTrue();
 
-    assertThat(Problem.quotaExceeded(bucket.spendBoth(1)))
+    assertThat(ProblemDetails.quotaExceeded(bucket.spendBoth(1)))
         .isEqualTo(
             "{\"type\":\"https://iana.org/assignments/http-problem-types#quota-exceeded\","
                 + "\"title\":\"Request cannot be satisfied as assigned quota has been exceeded\","
@@ -40,13 +40,13 @@ class ProblemTest {
     String id = "\"},\\ \u2028 <script> é 😀";
     assertThat(limiter.spend("a", id).allowed()).isTrue();
 
-    assertThat(Problem.quotaExceeded(limiter.spend("a", id)))
+    assertThat(ProblemDetails.quotaExceeded(limiter.spend("a", id)))
         .contains("\"detail\":\"too many for \\\"},\\\\ \\\\u2028 <script> é 😀, retry after");
   }
 
   @Test
   void temporaryReducedCapacity_isA503() {
-    assertThat(Problem.temporaryReducedCapacity())
+    assertThat(ProblemDetails.temporaryReducedCapacity())
         .contains("#temporary-reduced-capacity\"", "\"status\":503");
   }
 
@@ -56,7 +56,7 @@ class ProblemTest {
     Locale before = Locale.getDefault();
     Locale.setDefault(Locale.forLanguageTag(country));
     try {
-      assertThat(Problem.badRequest("")).contains("\"status\":400,");
+      assertThat(ProblemDetails.badRequest("")).contains("\"status\":400,");
     } finally {
       Locale.setDefault(before);
     }
@@ -64,7 +64,7 @@ class ProblemTest {
 
   @Test
   void badRequest_hasNoTypeOfItsOwn() {
-    assertThat(Problem.badRequest("a \"b\"\n"))
+    assertThat(ProblemDetails.badRequest("a \"b\"\n"))
         .isEqualTo(
             "{\"type\":\"about:blank\",\"title\":\"Bad Request\",\"status\":400,"
                 + "\"detail\":\"a \\\"b\\\"\\u000a\"}");

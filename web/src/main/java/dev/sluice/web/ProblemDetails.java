@@ -13,14 +13,14 @@ import java.util.stream.Collectors;
  * <p>Pure, thread-safe, never blocking. A body contains the limit's denial message, which names an
  * id only where the limit's template asks for it.
  */
-public final class Problem {
+public final class ProblemDetails {
 
   /** The media type of the bodies. */
   public static final String MEDIA_TYPE = "application/problem+json";
 
   private static final String TYPES = "https://iana.org/assignments/http-problem-types#";
 
-  private Problem() {}
+  private ProblemDetails() {}
 
   /**
    * The body of a 429: a limit denied.
