@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Coverage;
@@ -18,14 +19,23 @@ import org.junit.jupiter.api.Test;
 
 class DecisionTest {
 
+  private static final Catalogue NAMES =
+      Catalogue.of(
+          LimitName.builder(1, "NewRegistrationsPerIPAddress")
+              .id(IdFormat.ipAddress())
+              .message(
+                  "too many new registrations ({burst}) from this IP address in the last {period}")
+              .helpLink(
+                  "https://letsencrypt.org/docs/rate-limits/#new-registrations-per-ip-address")
+              .build(),
+          LimitName.builder(3, "NewOrdersPerAccount").id(IdFormat.regId()).build());
   private static final String LIMIT = "NewRegistrationsPerIPAddress";
   private static final String IP = "192.0.2.7";
   private static final long NOW = 1_700_000_000_123_456_789L;
 
   private static Limiter limiter(Quota quota, long nowNanos) {
     return Limiter.of(
-        Limits.builder(Catalogue.boulder()).limit(LIMIT, quota).build(),
-        BucketStore.inMemory(() -> nowNanos));
+        Limits.builder(NAMES).limit(LIMIT, quota).build(), BucketStore.inMemory(() -> nowNanos));
   }
 
   private static Decision denied(Quota quota, long nowNanos) {

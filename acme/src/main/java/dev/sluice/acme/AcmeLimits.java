@@ -111,48 +111,69 @@ public final class AcmeLimits {
   private static Catalogue catalogue(
       DomainFormat domain, IdFormat identValue, IdFormat domainOrCidr, IdFormat fqdnSet) {
     IdFormat regId = IdFormat.regId();
-    // 1, 2, 3 and 9 need no list of suffixes, and are the core's.
-    return Catalogue.boulder()
-        .plus(
-            Catalogue.of(
-                name(AcmeLimit.FAILED_AUTHORIZATIONS_PER_DOMAIN_PER_ACCOUNT)
-                    .id(IdFormat.joined(regId, identValue))
-                    .overrideId(regId)
-                    .message(
-                        "too many failed authorizations ({burst}) for \"{id.2}\" in the last {period}")
-                    .helpLink(docs("authorization-failures-per-identifier-per-account"))
-                    .build(),
-                name(AcmeLimit.CERTIFICATES_PER_DOMAIN)
-                    .id(domainOrCidr)
-                    .overrideId(new OverriddenDomainFormat(domain))
-                    .message(
-                        "too many certificates ({burst}) already issued for \"{id}\" in the last {period}")
-                    .helpLink(docs("new-certificates-per-registered-domain"))
-                    .build(),
-                name(AcmeLimit.CERTIFICATES_PER_DOMAIN_PER_ACCOUNT)
-                    .id(IdFormat.joined(regId, domainOrCidr))
-                    .overrideId(regId)
-                    .overridesOnly()
-                    .message(
-                        "too many certificates ({burst}) already issued for \"{id.2}\" in the last"
-                            + " {period}")
-                    .helpLink(docs("new-certificates-per-registered-domain"))
-                    .build(),
-                name(AcmeLimit.CERTIFICATES_PER_FQDN_SET)
-                    .id(fqdnSet)
-                    .message(
-                        "too many certificates ({burst}) already issued for this exact set of identifiers"
-                            + " in the last {period}")
-                    .helpLink(docs("new-certificates-per-exact-set-of-identifiers"))
-                    .build(),
-                name(AcmeLimit.FAILED_AUTHORIZATIONS_FOR_PAUSING_PER_DOMAIN_PER_ACCOUNT)
-                    .id(IdFormat.joined(regId, identValue))
-                    .overrideId(regId)
-                    .message(
-                        "too many failed authorizations in a row ({burst}) for \"{id.2}\": this account is"
-                            + " paused for it")
-                    .helpLink(docs("consecutive-authorization-failures-per-identifier-per-account"))
-                    .build()));
+    return Catalogue.of(
+        name(AcmeLimit.NEW_REGISTRATIONS_PER_IP_ADDRESS)
+            .id(IdFormat.ipAddress())
+            .message(
+                "too many new registrations ({burst}) from this IP address in the last {period}")
+            .helpLink(docs("new-registrations-per-ip-address"))
+            .build(),
+        name(AcmeLimit.NEW_REGISTRATIONS_PER_IPV6_RANGE)
+            .id(IdFormat.ipv6Range(48))
+            .message(
+                "too many new registrations ({burst}) from this /48 subnet of IPv6 addresses"
+                    + " in the last {period}")
+            .helpLink(docs("new-registrations-per-ipv6-range"))
+            .build(),
+        name(AcmeLimit.NEW_ORDERS_PER_ACCOUNT)
+            .id(regId)
+            .message("too many new orders ({burst}) from this account in the last {period}")
+            .helpLink(docs("new-orders-per-account"))
+            .build(),
+        name(AcmeLimit.FAILED_AUTHORIZATIONS_PER_DOMAIN_PER_ACCOUNT)
+            .id(IdFormat.joined(regId, identValue))
+            .overrideId(regId)
+            .message("too many failed authorizations ({burst}) for \"{id.2}\" in the last {period}")
+            .helpLink(docs("authorization-failures-per-identifier-per-account"))
+            .build(),
+        name(AcmeLimit.CERTIFICATES_PER_DOMAIN)
+            .id(domainOrCidr)
+            .overrideId(new OverriddenDomainFormat(domain))
+            .message(
+                "too many certificates ({burst}) already issued for \"{id}\" in the last {period}")
+            .helpLink(docs("new-certificates-per-registered-domain"))
+            .build(),
+        name(AcmeLimit.CERTIFICATES_PER_DOMAIN_PER_ACCOUNT)
+            .id(IdFormat.joined(regId, domainOrCidr))
+            .overrideId(regId)
+            .overridesOnly()
+            .message(
+                "too many certificates ({burst}) already issued for \"{id.2}\" in the last"
+                    + " {period}")
+            .helpLink(docs("new-certificates-per-registered-domain"))
+            .build(),
+        name(AcmeLimit.CERTIFICATES_PER_FQDN_SET)
+            .id(fqdnSet)
+            .message(
+                "too many certificates ({burst}) already issued for this exact set of identifiers"
+                    + " in the last {period}")
+            .helpLink(docs("new-certificates-per-exact-set-of-identifiers"))
+            .build(),
+        name(AcmeLimit.FAILED_AUTHORIZATIONS_FOR_PAUSING_PER_DOMAIN_PER_ACCOUNT)
+            .id(IdFormat.joined(regId, identValue))
+            .overrideId(regId)
+            .message(
+                "too many failed authorizations in a row ({burst}) for \"{id.2}\": this account is"
+                    + " paused for it")
+            .helpLink(docs("consecutive-authorization-failures-per-identifier-per-account"))
+            .build(),
+        name(AcmeLimit.LIMIT_OVERRIDE_REQUESTS_PER_IP_ADDRESS)
+            .id(IdFormat.ipAddress())
+            .message(
+                "too many override request form submissions ({burst}) from this IP address"
+                    + " in the last {period}")
+            .helpLink(docs("new-registrations-per-ip-address"))
+            .build());
   }
 
   private static LimitName.Builder name(AcmeLimit limit) {

@@ -20,34 +20,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Catalogue {
 
-  private static final Catalogue BOULDER =
-      of(
-          LimitName.builder(1, "NewRegistrationsPerIPAddress")
-              .id(IdFormat.ipAddress())
-              .message(
-                  "too many new registrations ({burst}) from this IP address in the last {period}")
-              .helpLink(docs("new-registrations-per-ip-address"))
-              .build(),
-          LimitName.builder(2, "NewRegistrationsPerIPv6Range")
-              .id(IdFormat.ipv6Range(48))
-              .message(
-                  "too many new registrations ({burst}) from this /48 subnet of IPv6 addresses"
-                      + " in the last {period}")
-              .helpLink(docs("new-registrations-per-ipv6-range"))
-              .build(),
-          LimitName.builder(3, "NewOrdersPerAccount")
-              .id(IdFormat.regId())
-              .message("too many new orders ({burst}) from this account in the last {period}")
-              .helpLink(docs("new-orders-per-account"))
-              .build(),
-          LimitName.builder(9, "LimitOverrideRequestsPerIPAddress")
-              .id(IdFormat.ipAddress())
-              .message(
-                  "too many override request form submissions ({burst}) from this IP address"
-                      + " in the last {period}")
-              .helpLink(docs("new-registrations-per-ip-address"))
-              .build());
-
   private static final Catalogue SAMPLES =
       of(
           LimitName.builder(101, "LoginsPerIPAddress")
@@ -112,16 +84,6 @@ public final class Catalogue {
    */
   public static Catalogue of(LimitName... names) {
     return new Catalogue(List.of(names));
-  }
-
-  /**
-   * Returns Boulder's names (Let's Encrypt's CA software) whose ids need no list of public
-   * suffixes: 1, 2, 3 and 9.
-   *
-   * @return the catalogue
-   */
-  public static Catalogue boulder() {
-    return BOULDER;
   }
 
   /**
@@ -231,9 +193,5 @@ public final class Catalogue {
   @Override
   public int hashCode() {
     return byName.hashCode();
-  }
-
-  private static String docs(String anchor) {
-    return "https://letsencrypt.org/docs/rate-limits/#" + anchor;
   }
 }

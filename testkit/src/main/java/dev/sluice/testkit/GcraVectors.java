@@ -6,7 +6,6 @@ import dev.sluice.Decision;
 import dev.sluice.Limiter;
 import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
-import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.Limits;
 import dev.sluice.text.GoDuration;
 import java.util.ArrayList;
@@ -31,7 +30,7 @@ final class GcraVectors {
   private GcraVectors() {}
 
   static Limits limits() {
-    Limits.Builder limits = Limits.builder(Catalogue.boulder());
+    Limits.Builder limits = Limits.builder(Vectors.names());
     DEFAULT
         .matcher(Vectors.text("gcra/defaults.yml"))
         .results()

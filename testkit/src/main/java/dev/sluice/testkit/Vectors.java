@@ -3,6 +3,9 @@ package dev.sluice.testkit;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.LimitName;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -25,8 +28,26 @@ import java.util.List;
 public final class Vectors {
 
   private static final ObjectMapper JSON = new ObjectMapper();
+  private static final Catalogue NAMES =
+      Catalogue.of(
+          LimitName.builder(1, "NewRegistrationsPerIPAddress").id(IdFormat.ipAddress()).build(),
+          LimitName.builder(2, "NewRegistrationsPerIPv6Range").id(IdFormat.ipv6Range(48)).build(),
+          LimitName.builder(3, "NewOrdersPerAccount").id(IdFormat.regId()).build(),
+          LimitName.builder(9, "LimitOverrideRequestsPerIPAddress")
+              .id(IdFormat.ipAddress())
+              .build());
 
   private Vectors() {}
+
+  /**
+   * Returns the names that {@code gcra/} and {@code limits/} use. {@code ids.json} has others too,
+   * whose ids need a list of public suffixes.
+   *
+   * @return four names of a certificate authority
+   */
+  public static Catalogue names() {
+    return NAMES;
+  }
 
   /**
    * A resource as text.

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidIdException;
 import dev.sluice.limit.LimitName;
@@ -18,7 +17,7 @@ class IdVectorsTest {
   void ids_recorded_giveTheirBucketKeysOrMistakes() {
     int tried = 0;
     for (JsonNode id : Vectors.json("ids.json")) {
-      LimitName name = Catalogue.boulder().find(id.get("limit").asText());
+      LimitName name = Vectors.names().find(id.get("limit").asText());
       if (name == null) {
         continue; // one of the ACME catalogue's, whose own tests run it
       }

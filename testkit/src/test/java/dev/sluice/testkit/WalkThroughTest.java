@@ -8,7 +8,6 @@ import static java.time.Duration.ofSeconds;
 
 import dev.sluice.Limiter;
 import dev.sluice.gcra.Quota;
-import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.Limits;
 import dev.sluice.store.BucketStore;
 import org.junit.jupiter.api.Test;
@@ -22,7 +21,7 @@ class WalkThroughTest {
   private final ManualTime time = new ManualTime();
   private final Limiter limiter =
       Limiter.of(
-          Limits.builder(Catalogue.boulder()).limit(LIMIT, Quota.per(20, ofSeconds(1))).build(),
+          Limits.builder(Vectors.names()).limit(LIMIT, Quota.per(20, ofSeconds(1))).build(),
           BucketStore.inMemory(time));
 
   private void spendTwentyAtOnce() {

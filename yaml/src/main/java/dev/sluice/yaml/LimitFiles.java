@@ -188,8 +188,9 @@ public final class LimitFiles {
     }
 
     /**
-     * Sets the names that are known without being declared in a file. If not called: Boulder's 1,
-     * 2, 3 and 9, and the samples as long as no file declares a name.
+     * Sets the names that are known without being declared in a file. If not called: the
+     * {@linkplain Catalogue#samples samples} as long as no file declares a name, and none
+     * otherwise.
      *
      * @param base the names
      * @return this

@@ -56,10 +56,9 @@ public final class LimitProperties {
       @Nullable Object limits,
       @Nullable Object overrides,
       Consumer<String> warnings) {
-    Catalogue base = Catalogue.boulder();
     NamesReader declared =
         new NamesReader(
-            names == null ? base.plus(Catalogue.samples()) : base, IdFormat.Registry.builtIn());
+            names == null ? Catalogue.samples() : Catalogue.of(), IdFormat.Registry.builtIn());
     if (names != null) {
       declared.section(node(names, prefix + "." + NamesReader.SECTION), problems);
     }

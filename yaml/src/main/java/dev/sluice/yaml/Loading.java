@@ -120,7 +120,7 @@ final class Loading {
 
   private KnownNames names(Source names, Source defaults) {
     Node section = DefaultsReader.names(defaults.root);
-    Catalogue base = files.catalogue == null ? Catalogue.boulder() : files.catalogue;
+    Catalogue base = files.catalogue == null ? Catalogue.of() : files.catalogue;
     Catalogue samples = files.catalogue == null ? Catalogue.samples() : files.samples;
     boolean declared = files.names != null || section != null;
     if (samples != null && !declared) {

@@ -36,7 +36,7 @@ class BadFilesTest {
   void lint_ofTheBadVectors_namesEachMarkedMistakeAtItsLineInOneRun() {
     Path vectors = TestFiles.folder("vectors");
     List<Problem> problems =
-        LimitFiles.builder()
+        TestFiles.builder()
             .defaults(vectors.resolve("bad-defaults.yml"))
             .overrides(vectors.resolve("bad-overrides.yml"))
             .build()

@@ -78,7 +78,7 @@ class DocumentationTest {
   }
 
   private static LimitFiles files(Map<String, Path> files, List<Requirement> required) {
-    LimitFiles.Builder builder = LimitFiles.builder().require(required);
+    LimitFiles.Builder builder = TestFiles.builder().require(required);
     if (files.containsKey("limits")) {
       builder.defaults(files.get("limits"));
     }

@@ -30,7 +30,7 @@ class LimitFilesTest {
   @Test
   void load_ofTheSeedsFiles_givesTheirLimits() {
     Limits limits =
-        LimitFiles.builder()
+        TestFiles.builder()
             .defaults(VECTORS.resolve("good-seed-defaults.yml"))
             .overrides(VECTORS.resolve("good-seed-overrides.yml"))
             .build()
@@ -49,7 +49,7 @@ class LimitFilesTest {
   @Test
   void lint_ofTheSeedsFiles_findsNothing() {
     assertThat(
-            LimitFiles.builder()
+            TestFiles.builder()
                 .defaults(VECTORS.resolve("good-seed-defaults.yml"))
                 .overrides(VECTORS.resolve("good-seed-overrides.yml"))
                 .build()
@@ -60,7 +60,7 @@ class LimitFilesTest {
   @Test
   void load_ofTheTracesFiles_givesAnOverrideForEachAccount() {
     Limits limits =
-        LimitFiles.builder()
+        TestFiles.builder()
             .defaults(VECTORS.resolve("good-gcra-defaults.yml"))
             .overrides(VECTORS.resolve("good-gcra-overrides.yml"))
             .build()
@@ -150,7 +150,7 @@ class LimitFilesTest {
                 period: 1s
                 ids: [64.112.117.1, 10.0.0.1, "2602:080a:6000::1"]
             """);
-    LimitFiles.Builder files = LimitFiles.builder().overrides(file);
+    LimitFiles.Builder files = TestFiles.builder().overrides(file);
     assertThat(files.build().lint()).isEmpty();
     assertThat(files.strictness(Strictness.STRICT).build().lint())
         .extracting(Problem::column)
@@ -182,7 +182,7 @@ class LimitFilesTest {
             - GadgetsPerRange: {burst: 2, count: 1, period: 1s, ids: ["2001:db8::/56"]}
             - NewOrdersPerAccount: {burst: 2, count: 1, period: 1s, ids: [1]}
             """);
-    Limits limits = LimitFiles.builder().names(names).overrides(overrides).build().load();
+    Limits limits = TestFiles.builder().names(names).overrides(overrides).build().load();
     LimitName widgets = limits.catalogue().get("WidgetsPerUser");
     assertThat(widgets.number()).isEqualTo(101);
     assertThat(widgets.helpLink()).isEqualTo("https://example.com/limits#widgets");
@@ -215,7 +215,7 @@ class LimitFilesTest {
                 period: 1s
                 ids: [123E4567-e89b-12d3-a456-426614174000]
             """);
-    Limits limits = LimitFiles.builder().defaults(defaults).overrides(overrides).build().load();
+    Limits limits = TestFiles.builder().defaults(defaults).overrides(overrides).build().load();
     LimitName widgets = limits.catalogue().get("WidgetsPerUser");
     assertThat(limits.overrideFor(widgets, "123e4567-e89b-12d3-a456-426614174000")).isNotNull();
   }
@@ -232,7 +232,7 @@ class LimitFilesTest {
             folder.resolve("overrides.yml"),
             "- Eights: {burst: 1, count: 1, period: 1s, ids: [xx, yyyyyy, zzz]}\n");
     LimitFiles files =
-        LimitFiles.builder()
+        TestFiles.builder()
             .names(names)
             .overrides(overrides)
             .catalogue(base)
@@ -270,7 +270,7 @@ class LimitFilesTest {
         TestFiles.write(
             folder.resolve("defaults.yml"), "WidgetsPerUser: {burst: 2, count: 1, period: 1s}\n");
     Path names = TestFiles.write(folder.resolve("names.yml"), "names: [{\n");
-    LimitFiles files = LimitFiles.builder().defaults(defaults).names(names).build();
+    LimitFiles files = TestFiles.builder().defaults(defaults).names(names).build();
     assertThat(files.lint()).extracting(Problem::file).containsOnly(names.toString());
     TestFiles.write(names, "names: [{number: 1, name: WidgetsPerUser, id: string}]\n");
     assertThat(files.lint()).extracting(Problem::file).containsOnly(names.toString());
@@ -284,7 +284,7 @@ class LimitFilesTest {
     Path overrides = TestFiles.write(folder.resolve("a.yml"), "- {}\n- {}\n");
     Path names = folder.resolve("c.yml");
     LimitFiles files =
-        LimitFiles.builder().defaults(defaults).overrides(overrides).names(names).build();
+        TestFiles.builder().defaults(defaults).overrides(overrides).names(names).build();
     assertThat(files.lint())
         .extracting(p -> p.file().replace(folder + "/", "") + ":" + p.line())
         .containsExactly("a.yml:1", "a.yml:2", "b.yml:1", "c.yml:1");
@@ -300,12 +300,12 @@ class LimitFilesTest {
         TestFiles.write(
             folder.resolve("defaults.yml"),
             "NewOrdersPerAccount: {burst: 1, count: 300000000, period: 1s}\n");
-    assertThat(TestFiles.lines(LimitFiles.of(file).lint()))
+    assertThat(TestFiles.lines(TestFiles.of(file).lint()))
         .containsExactly(
             "1:40: warning: found 300000000, but one token every 3 ns (period / count, rounded"
                 + " down) lets 333333300 through in a period, 11 % more; expected a count that"
                 + " divides the period's nanoseconds better");
-    assertThat(LimitFiles.of(file).load()).isNotNull();
+    assertThat(TestFiles.of(file).load()).isNotNull();
   }
 
   @Test
@@ -328,7 +328,7 @@ class LimitFilesTest {
             - NewRegistrationsPerIPAddress: {burst: 3, count: 1, period: 1s, ids: [10.0.0.2]}
             - WidgetsPerUser: {burst: 2, count: 1, period: 1s, ids: [alice]}
             """);
-    LimitFiles files = LimitFiles.builder().defaults(defaults).overrides(overrides).build();
+    LimitFiles files = TestFiles.builder().defaults(defaults).overrides(overrides).build();
     assertThat(TestFiles.lines(files.lint()))
         .containsExactly(
             "4:1: warning: found a default for WidgetsPerUser, which has overrides only: it is"
@@ -346,7 +346,7 @@ class LimitFilesTest {
     Path overrides = TestFiles.write(folder.resolve("overrides.yml"), "[]");
     Path names = TestFiles.write(folder.resolve("names.yml"), "names: []");
     LimitFiles files =
-        LimitFiles.builder().defaults(defaults).overrides(overrides).names(names).build();
+        TestFiles.builder().defaults(defaults).overrides(overrides).names(names).build();
     assertThat(files.lint()).isEmpty();
     assertThat(files.load().catalogue().names()).isNotEmpty();
   }
@@ -358,7 +358,7 @@ class LimitFilesTest {
   }
 
   private LimitFiles overrides(String text) {
-    return LimitFiles.builder()
+    return TestFiles.builder()
         .overrides(TestFiles.write(folder.resolve("overrides.yml"), text))
         .build();
   }
@@ -366,14 +366,14 @@ class LimitFilesTest {
   private static List<String> lintOf(Path folder, String defaults, Requirement... required) {
     Path file = TestFiles.write(folder.resolve("limits.yml"), defaults);
     return TestFiles.lines(
-        LimitFiles.builder().defaults(file).require(List.of(required)).build().lint());
+        TestFiles.builder().defaults(file).require(List.of(required)).build().lint());
   }
 
   @Test
   void load_ofUnlimited_isWrittenAndNotMissing(@TempDir Path folder) throws IOException {
     Path file =
         TestFiles.write(folder.resolve("limits.yml"), "ApiCallsPerKey: {unlimited: true}\n");
-    Limits limits = LimitFiles.of(file).load();
+    Limits limits = TestFiles.of(file).load();
     LimitName name = limits.catalogue().get("ApiCallsPerKey");
     assertThat(limits.coverage(name)).isEqualTo(Coverage.UNLIMITED);
     StringBuilder written = new StringBuilder();
@@ -428,7 +428,7 @@ class LimitFilesTest {
   void load_withoutALimitThatIsAskedFor_isRefused(@TempDir Path folder) {
     Path file = TestFiles.write(folder.resolve("limits.yml"), "{}\n");
     LimitFiles files =
-        LimitFiles.builder()
+        TestFiles.builder()
             .defaults(file)
             .require(
                 List.of(new Requirement("SignUpsPerIPAddress", "a rule", MissingDefault.REFUSE)))

@@ -4,11 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Requirement;
 import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.testkit.Vectors;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -38,8 +38,7 @@ class LimitFilesWatcherTest {
 
   @TempDir Path folder;
 
-  private final CurrentLimits current =
-      new CurrentLimits(Limits.builder(Catalogue.boulder()).build());
+  private final CurrentLimits current = new CurrentLimits(Limits.builder(Vectors.names()).build());
   private final Events events = new Events();
   private Path defaults;
   private Path overrides;
@@ -191,8 +190,7 @@ class LimitFilesWatcherTest {
     Path mounted = mount.resolve("defaults.yml");
     Files.createSymbolicLink(mounted, Path.of("..data", "defaults.yml"));
     try (LimitFilesWatcher mountWatcher =
-        LimitFilesWatcher.start(
-            LimitFiles.of(mounted), current, NEVER, events, Clock.systemUTC())) {
+        LimitFilesWatcher.start(TestFiles.of(mounted), current, NEVER, events, Clock.systemUTC())) {
       assertThat(defaultBurst()).isEqualTo(1);
       Path turned = mount.resolve("..data_tmp");
       Files.createSymbolicLink(turned, Path.of("..data2"));
@@ -441,7 +439,7 @@ class LimitFilesWatcherTest {
   }
 
   private LimitFiles files() {
-    return LimitFiles.builder().defaults(defaults).overrides(overrides).build();
+    return TestFiles.builder().defaults(defaults).overrides(overrides).build();
   }
 
   private static String defaults(int burst) {

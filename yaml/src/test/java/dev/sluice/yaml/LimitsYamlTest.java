@@ -9,6 +9,7 @@ import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
+import dev.sluice.testkit.Vectors;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -22,7 +23,7 @@ import org.junit.jupiter.api.io.TempDir;
 class LimitsYamlTest {
 
   private static final Catalogue NAMES =
-      Catalogue.boulder()
+      Vectors.names()
           .plus(
               Catalogue.of(
                   LimitName.builder(1001, "true").build(),
@@ -41,7 +42,7 @@ class LimitsYamlTest {
   void write_ofTheSeedsFiles_givesTheirText() throws IOException {
     Path vectors = TestFiles.folder("vectors");
     Limits limits =
-        LimitFiles.builder()
+        TestFiles.builder()
             .defaults(vectors.resolve("good-seed-defaults.yml"))
             .overrides(vectors.resolve("good-seed-overrides.yml"))
             .build()
@@ -119,7 +120,7 @@ class LimitsYamlTest {
     StringBuilder text = new StringBuilder();
     LimitsYaml.writeNames(names, text);
     Catalogue loaded =
-        LimitFiles.builder()
+        TestFiles.builder()
             .catalogue(Catalogue.of())
             .names(TestFiles.write(folder.resolve("names.yml"), text.toString()))
             .build()
@@ -197,7 +198,7 @@ class LimitsYamlTest {
   }
 
   private Limits reload(Limits limits) throws IOException {
-    return LimitFiles.builder()
+    return TestFiles.builder()
         .catalogue(NAMES)
         .defaults(TestFiles.write(folder.resolve("defaults.yml"), defaults(limits)))
         .overrides(TestFiles.write(folder.resolve("overrides.yml"), overrides(limits)))

@@ -38,9 +38,9 @@ class MutationTest {
     Path file = folder.resolve("limits.yml");
     List<LimitFiles> kinds =
         List.of(
-            LimitFiles.builder().defaults(file).build(),
-            LimitFiles.builder().overrides(file).build(),
-            LimitFiles.builder().names(file).build());
+            TestFiles.builder().defaults(file).build(),
+            TestFiles.builder().overrides(file).build(),
+            TestFiles.builder().names(file).build());
     for (int i = 0; i < MUTANTS; i++) {
       Random random = new Random(seed + i);
       byte[] mutant = mutate(seeds.get(random.nextInt(seeds.size())), seeds, random);

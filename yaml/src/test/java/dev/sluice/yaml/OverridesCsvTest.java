@@ -6,13 +6,14 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
+import dev.sluice.testkit.Vectors;
 import java.io.IOException;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
 class OverridesCsvTest {
 
-  private static final Catalogue NAMES = Catalogue.boulder().plus(Catalogue.samples());
+  private static final Catalogue NAMES = Vectors.names().plus(Catalogue.samples());
 
   private final Limits.Builder limits = Limits.builder(NAMES);
 
@@ -25,7 +26,7 @@ class OverridesCsvTest {
   void write_ofAnOverridesFile_needsNoDefaults() throws IOException {
     StringBuilder csv = new StringBuilder();
     OverridesCsv.write(
-        LimitFiles.builder()
+        TestFiles.builder()
             .overrides(TestFiles.folder("vectors").resolve("good-seed-overrides.yml"))
             .build()
             .load(),

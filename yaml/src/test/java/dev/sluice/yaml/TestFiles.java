@@ -1,6 +1,8 @@
 package dev.sluice.yaml;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.testkit.Vectors;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URISyntaxException;
@@ -15,6 +17,16 @@ import java.util.stream.Stream;
 final class TestFiles {
 
   private TestFiles() {}
+
+  /** A builder that knows the names of the vectors, and the samples. */
+  static LimitFiles.Builder builder() {
+    return LimitFiles.builder().catalogue(Vectors.names()).samples(Catalogue.samples());
+  }
+
+  /** A file of defaults alone, under the same names. */
+  static LimitFiles of(Path defaults) {
+    return builder().defaults(defaults).build();
+  }
 
   /** The folder of resources beside this class. */
   static Path folder(String name) {
@@ -37,7 +49,7 @@ final class TestFiles {
   /** A file by itself, as what its name says: defaults, overrides or names. */
   static LimitFiles alone(Path file) {
     String name = file.getFileName().toString();
-    LimitFiles.Builder files = LimitFiles.builder();
+    LimitFiles.Builder files = builder();
     if (name.contains("overrides")) {
       return files.overrides(file).build();
     }

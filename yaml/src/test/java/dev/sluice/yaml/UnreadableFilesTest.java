@@ -180,9 +180,9 @@ class UnreadableFilesTest {
       Path file = Files.writeString(folder.resolve("shadow"), secret);
       for (LimitFiles files :
           List.of(
-              LimitFiles.of(file),
-              LimitFiles.builder().overrides(file).build(),
-              LimitFiles.builder().names(file).build())) {
+              TestFiles.of(file),
+              TestFiles.builder().overrides(file).build(),
+              TestFiles.builder().names(file).build())) {
         List<String> lines = TestFiles.lines(files.lint());
         assertThat(lines).isNotEmpty();
         assertThat(lines.toString()).as(secret).doesNotContain("S3cr3t");
@@ -199,6 +199,6 @@ class UnreadableFilesTest {
   }
 
   private static List<String> lint(Path file) {
-    return TestFiles.lines(LimitFiles.of(file).lint());
+    return TestFiles.lines(TestFiles.of(file).lint());
   }
 }
