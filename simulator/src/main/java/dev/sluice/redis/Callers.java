@@ -110,6 +110,7 @@ final class Callers {
 
   /** A caller that does not wait for the answer, as one with a time-out of its own. */
   void spendAndGiveUp(Transaction transaction, long nanos) {
+    calls.giveUpOn(transaction.bucketKey());
     Operation operation = calls.begin("spend", List.of(transaction));
     CompletionStage<Decision> stage = call(operation, () -> async.spend(List.of(transaction)));
     if (stage == null) {

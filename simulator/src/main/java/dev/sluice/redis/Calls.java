@@ -20,6 +20,7 @@ final class Calls {
   private final long latencyNanos;
   private final Set<Operation> underWay = new LinkedHashSet<>();
   private final Set<String> asked = new HashSet<>(); // bucket keys
+  private final Set<String> givenUp = new HashSet<>(); // bucket keys
   private final Map<String, Found> found = new HashMap<>(); // denials, by bucket key
   private int number;
   private final Set<Operation> givingBack = new LinkedHashSet<>();
@@ -67,6 +68,15 @@ final class Calls {
 
   void ended(Operation operation) {
     underWay.remove(operation);
+  }
+
+  /** A caller that waits no longer may have spent from a bucket. */
+  void giveUpOn(String bucketKey) {
+    givenUp.add(bucketKey);
+  }
+
+  boolean gaveUpOn(String bucketKey) {
+    return givenUp.contains(bucketKey);
   }
 
   /** What an operation gives back has arrived. */

@@ -291,6 +291,9 @@ final class Operation {
 
   /** What a server took for a batch that another one denied is back a few messages later. */
   private void requireGivenBack(Decision part, Transaction transaction, long takenNanos) {
+    if (!overServers || calls.gaveUpOn(transaction.bucketKey())) {
+      return; // nothing was taken, or nobody can tell by whom
+    }
     Granted taken =
         reference.takenInVain(
             calls.process,

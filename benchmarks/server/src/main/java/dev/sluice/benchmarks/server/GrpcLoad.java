@@ -1,0 +1,61 @@
+package dev.sluice.benchmarks.server;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * h2load with gRPC messages: 4 connections with 16 requests outstanding on each.
+ *
+ * @param body a file with one framed request
+ * @param perSecond how many requests, 0 for as many as possible
+ * @param scratch a folder for its log
+ */
+record GrpcLoad(int port, Path body, long perSecond, Path scratch) implements Load {
+
+  private static final int CONNECTIONS = 4;
+
+  @Override
+  public Sent run(double seconds) throws IOException, InterruptedException {
+    Path log = scratch.resolve("h2load.log");
+    Files.deleteIfExists(log);
+    List<String> words = new ArrayList<>(List.of("h2load", "-t1", "-c" + CONNECTIONS, "-m16"));
+    words.addAll(List.of("-D", String.valueOf(Math.max(1, Math.round(seconds)))));
+    words.addAll(List.of("--log-file=" + log, "-d", body.toString()));
+    words.addAll(List.of("-H", "content-type: application/grpc", "-H", "te: trailers"));
+    if (perSecond > 0) {
+      words.add("--rps=" + perSecond / CONNECTIONS);
+    }
+    words.add(
+        "http://127.0.0.1:"
+            + port
+            + "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit");
+    String printed = Program.run(Map.of(), words.toArray(String[]::new));
+    long[] micros;
+    try (var lines = Files.lines(log)) {
+      micros =
+          lines
+              .map(line -> List.of(line.split("\t", -1)))
+              .filter(line -> line.get(1).equals("200"))
+              .mapToLong(line -> Long.parseLong(line.get(2)))
+              .sorted()
+              .toArray();
+    }
+    if (Load.number(printed, "(\\d+) failed") > 0) {
+      throw new IOException("requests failed:\n" + printed);
+    }
+    return new Sent(
+        micros.length,
+        Load.number(printed, "finished in ([0-9.]+)s"),
+        at(micros, 0.5),
+        at(micros, 0.99),
+        at(micros, 0.999));
+  }
+
+  private static double at(long[] sorted, double share) {
+    return sorted.length == 0 ? 0 : sorted[(int) (sorted.length * share)];
+  }
+}

@@ -1,0 +1,277 @@
+package dev.sluice.benchmarks.server;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import com.google.protobuf.CodedOutputStream;
+import dev.sluice.benchmarks.report.Goal;
+import dev.sluice.envoy.RateLimitDescriptor;
+import dev.sluice.envoy.RateLimitDescriptor.Entry;
+import dev.sluice.envoy.RateLimitRequest;
+import dev.sluice.testkit.servers.LocalRedis;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.stream.Stream;
+
+/**
+ * Each door of the server beside what a user would pick instead, in one run: the Redis protocol
+ * beside Redis itself, HTTP and gRPC beside handlers that decide nothing. All buckets allow. The
+ * subjects of a scene take turns; a figure is the median of the rounds. Started by {@code ./sluice
+ * bench server}.
+ */
+public final class ServerReport {
+
+  private static final int ROUNDS = 3;
+  private static final double DEFAULT_SECONDS = 3;
+  private static final int WARM_UP = 3; // times as long as a round
+  private static final List<Integer> PIPELINES = List.of(1, 16, 64);
+  private static final String HALF_LOAD = "gRPC at half of the peak";
+  private static final String LIMIT = "Requests";
+
+  private final double seconds;
+  private final List<Goal> goals = new ArrayList<>();
+
+  private ServerReport(double seconds) {
+    this.seconds = seconds;
+  }
+
+  /**
+   * Prints a table and the goals.
+   *
+   * @param args seconds for each figure; none for 3
+   * @throws IOException if a program cannot be started, or its requests fail
+   * @throws InterruptedException if somebody interrupts it
+   */
+  public static void main(String[] args) throws IOException, InterruptedException {
+    List<String> missing =
+        Stream.of("redis-server", "redis-benchmark", "wrk", "h2load")
+            .filter(name -> !Program.has(name))
+            .toList();
+    if (!missing.isEmpty()) {
+      System.err.printf(
+          "sluice bench server: found no %s; install the packages redis, wrk and nghttp2-client%n",
+          String.join(", ", missing));
+      System.exit(3);
+    }
+    Path scratch = Files.createTempDirectory("sluice-bench-server");
+    try {
+      new ServerReport(args.length > 0 ? Double.parseDouble(args[0]) : DEFAULT_SECONDS)
+          .run(scratch);
+    } finally {
+      try (Stream<Path> files = Files.list(scratch)) {
+        for (Path file : files.toList()) {
+          Files.delete(file);
+        }
+      }
+      Files.delete(scratch);
+    }
+  }
+
+  private void run(Path scratch) throws IOException, InterruptedException {
+    Path names = scratch.resolve("names.yml");
+    Files.writeString(names, "names:\n  - {number: 9001, name: %s, id: string}\n".formatted(LIMIT));
+    Path limits = scratch.resolve("limits.yml");
+    Files.writeString(limits, LIMIT + ": {burst: 1000000000, count: 1000000000, period: 1s}\n");
+    Path requests = resource("requests.lua", scratch);
+    Path script = resource("gcra.lua", scratch);
+    Path message = message(scratch);
+    try (Program sluice =
+            Program.start(
+                "listening on ",
+                "dev.sluice.cli.Main",
+                List.of(
+                    "serve",
+                    "--names",
+                    names.toString(),
+                    "--limits",
+                    limits.toString(),
+                    "--http",
+                    "127.0.0.1:0",
+                    "--resp",
+                    "127.0.0.1:0",
+                    "--grpc",
+                    "127.0.0.1:0"));
+        Program empty = Program.start("listening on ", EmptyServer.class.getName(), List.of());
+        LocalRedis redis = LocalRedis.start(Path.of("redis-server"))) {
+      long redisPid =
+          (long) Load.number(String.valueOf(redis.command("INFO", "server")), "process_id:(\\d+)");
+      System.out.printf(Locale.ROOT, "idle, MiB: sluice %d%n%n", Usage.residentMib(sluice.pid()));
+      System.out.println(
+          "| what | who | answers/s | p50 / p99 / p99.9 µs | processor µs an answer | spread |");
+      System.out.println("|---|---|---|---|---|---|");
+      int resp = sluice.port(1);
+      int grpc = sluice.port(2);
+      String sha = String.valueOf(redis.command("SCRIPT", "LOAD", Files.readString(script)));
+      for (int pipeline : PIPELINES) {
+        respScene(pipeline, resp, sluice.pid(), redis.port(), redisPid, sha);
+      }
+      for (String what : List.of("spend", "forward-auth")) {
+        scene(
+            "HTTP /v1/" + what,
+            List.of(
+                subject(what, Subject.SLUICE, sluice, new WrkLoad(sluice.port(0), requests, what)),
+                subject(what, Subject.EMPTY, empty, new WrkLoad(empty.port(0), requests, what))),
+            0.95);
+      }
+      Map<String, Figure> peak =
+          scene(
+              "gRPC ShouldRateLimit",
+              List.of(
+                  subject("", Subject.SLUICE, sluice, new GrpcLoad(grpc, message, 0, scratch)),
+                  subject(
+                      "", Subject.EMPTY, empty, new GrpcLoad(empty.port(0), message, 0, scratch))),
+              0.9);
+      long half = (long) (figure(peak, Subject.SLUICE).perSecond() / 2);
+      Map<String, Figure> calm =
+          scene(
+              HALF_LOAD,
+              List.of(
+                  subject("", Subject.SLUICE, sluice, new GrpcLoad(grpc, message, half, scratch)),
+                  subject(
+                      "",
+                      Subject.EMPTY,
+                      empty,
+                      new GrpcLoad(empty.port(0), message, half, scratch))),
+              0);
+      goals.add(
+          new Goal(
+              HALF_LOAD + ": p99.9, milliseconds (Envoy waits 20)",
+              figure(calm, Subject.SLUICE).p999Micros() / 1_000,
+              20,
+              false));
+      System.out.printf(
+          Locale.ROOT, "%nafter the load, MiB: sluice %d%n%n", Usage.residentMib(sluice.pid()));
+      goals.forEach(goal -> System.out.println(goal.line()));
+    }
+  }
+
+  private void respScene(int pipeline, int resp, long sluice, int redis, long redisPid, String sha)
+      throws IOException, InterruptedException {
+    String scene = "Redis protocol, -P " + pipeline;
+    List<String> throttle = List.of("CL.THROTTLE", "key:__rand_int__", "1000000", "1000000", "1");
+    List<String> lua = List.of("EVALSHA", sha, "1", "key:__rand_int__", "1", "1000000");
+    List<String> get = List.of("GET", "key:__rand_int__");
+    Map<String, Figure> row =
+        scene(
+            scene,
+            List.of(
+                new Subject(
+                    scene,
+                    Subject.SLUICE,
+                    sluice,
+                    new RedisBenchmarkLoad(resp, pipeline, throttle)),
+                new Subject(
+                    scene, Subject.GET, redisPid, new RedisBenchmarkLoad(redis, pipeline, get)),
+                new Subject(
+                    scene, Subject.LUA, redisPid, new RedisBenchmarkLoad(redis, pipeline, lua))),
+            0);
+    double ours = figure(row, Subject.SLUICE).perSecond();
+    if (pipeline < PIPELINES.get(2)) {
+      goals.add(
+          new Goal(
+              scene + ": times " + Subject.GET,
+              ours / figure(row, Subject.GET).perSecond(),
+              pipeline == 1 ? 0.9 : 1.0,
+              true));
+    }
+    if (pipeline == PIPELINES.get(1)) {
+      goals.add(
+          new Goal(
+              scene + ": times " + Subject.LUA,
+              ours / figure(row, Subject.LUA).perSecond(),
+              6,
+              true));
+    }
+  }
+
+  /** Measures the subjects in turn, prints a row of each, and notes the goal if there is one. */
+  @CanIgnoreReturnValue
+  private Map<String, Figure> scene(String scene, List<Subject> subjects, double timesEmpty)
+      throws IOException, InterruptedException {
+    Map<String, List<Figure>> rounds = new LinkedHashMap<>();
+    for (int round = 0; round <= ROUNDS; round++) {
+      for (Subject subject : subjects) {
+        boolean warmsUp = round == 0;
+        double length = warmsUp ? WARM_UP * seconds : seconds;
+        Figure figure = Load.measure(subject.pid(), length, subject.load());
+        if (!warmsUp) {
+          rounds.computeIfAbsent(subject.name(), name -> new ArrayList<>()).add(figure);
+        }
+      }
+    }
+    Map<String, Figure> medians = new LinkedHashMap<>();
+    rounds.forEach(
+        (name, figures) -> {
+          Figure median = Figure.median(figures);
+          medians.put(name, median);
+          System.out.printf(
+              Locale.ROOT,
+              "| %s | %s | %s | ±%.0f %% |%n",
+              scene,
+              name,
+              median.cells(),
+              Figure.spread(figures) * 50);
+        });
+    if (timesEmpty > 0) {
+      goals.add(
+          new Goal(
+              scene + ": times the " + Subject.EMPTY,
+              figure(medians, Subject.SLUICE).perSecond()
+                  / figure(medians, Subject.EMPTY).perSecond(),
+              timesEmpty,
+              true));
+    }
+    return medians;
+  }
+
+  private static Subject subject(String scene, String name, Program program, Load load) {
+    return new Subject(scene, name, program.pid(), load);
+  }
+
+  private static Figure figure(Map<String, Figure> figures, String subject) {
+    Figure figure = figures.get(subject);
+    if (figure == null) {
+      throw new IllegalStateException("no figure of " + subject);
+    }
+    return figure;
+  }
+
+  /** One request for one of our limits, as gRPC frames it. */
+  private static Path message(Path folder) throws IOException {
+    RateLimitRequest request =
+        RateLimitRequest.newBuilder()
+            .setDomain("bench")
+            .addDescriptors(
+                RateLimitDescriptor.newBuilder()
+                    .addEntries(Entry.newBuilder().setKey(LIMIT).setValue("user-4711")))
+            .build();
+    Path file = folder.resolve("message.bin");
+    try (OutputStream out = Files.newOutputStream(file);
+        DataOutputStream frame = new DataOutputStream(out)) {
+      frame.writeByte(0); // not compressed
+      frame.writeInt(request.getSerializedSize());
+      CodedOutputStream coded = CodedOutputStream.newInstance(frame);
+      request.writeTo(coded);
+      coded.flush();
+    }
+    return file;
+  }
+
+  private static Path resource(String name, Path folder) throws IOException {
+    Path file = folder.resolve(name);
+    try (InputStream in = ServerReport.class.getResourceAsStream(name)) {
+      if (in == null) {
+        throw new IOException("this class path has no " + name);
+      }
+      Files.copy(in, file);
+    }
+    return file;
+  }
+}

@@ -1,0 +1,40 @@
+package dev.sluice.benchmarks.server;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Map;
+
+/**
+ * wrk: one thread, 32 connections, each with one request outstanding.
+ *
+ * @param script the file with the requests
+ * @param what {@code spend} or {@code forward-auth}
+ */
+record WrkLoad(int port, Path script, String what) implements Load {
+
+  private static final double MICROS = 1e6;
+
+  @Override
+  public Sent run(double seconds) throws IOException, InterruptedException {
+    String printed =
+        Program.run(
+            Map.of("SLUICE_BENCH", what),
+            "wrk",
+            "-t1",
+            "-c32",
+            "-d" + Math.max(1, Math.round(seconds)) + "s",
+            "-s",
+            script.toString(),
+            "http://127.0.0.1:" + port);
+    String figure = "figure (?:\\d+ ){%d}(\\d+)";
+    if (Load.number(printed, figure.formatted(5)) > 0) {
+      throw new IOException("requests failed:\n" + printed);
+    }
+    return new Sent(
+        (long) Load.number(printed, figure.formatted(0)),
+        Load.number(printed, figure.formatted(1)) / MICROS,
+        Load.number(printed, figure.formatted(2)),
+        Load.number(printed, figure.formatted(3)),
+        Load.number(printed, figure.formatted(4)));
+  }
+}
