@@ -18,6 +18,7 @@ import okhttp3.Response;
  * <p>Stateless and thread-safe. The thread of the call blocks while it waits: calls that were
  * enqueued are threads of OkHttp's dispatcher.
  */
+@SuppressWarnings("exports") // a module that uses this class requires OkHttp itself
 public final class PacedOkHttp {
 
   private PacedOkHttp() {}

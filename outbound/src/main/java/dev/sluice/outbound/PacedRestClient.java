@@ -20,6 +20,7 @@ import org.springframework.http.client.ClientHttpResponse;
  *
  * <p>Stateless and thread-safe. The thread of the request blocks while it waits.
  */
+@SuppressWarnings("exports") // a module that uses this class requires Spring itself
 public final class PacedRestClient {
 
   private PacedRestClient() {}

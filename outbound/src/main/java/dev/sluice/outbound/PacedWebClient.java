@@ -17,6 +17,7 @@ import reactor.core.publisher.Mono;
  *
  * <p>Stateless and thread-safe; never blocks.
  */
+@SuppressWarnings("exports") // a module that uses this class requires Spring itself
 public final class PacedWebClient {
 
   private PacedWebClient() {}

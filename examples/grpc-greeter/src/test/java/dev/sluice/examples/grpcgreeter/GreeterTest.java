@@ -1,0 +1,109 @@
+package dev.sluice.examples.grpcgreeter;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.Limit;
+import dev.sluice.examples.grpcgreeter.proto.GreetRequest;
+import dev.sluice.examples.grpcgreeter.proto.GreeterGrpc;
+import dev.sluice.examples.grpcgreeter.proto.GreeterGrpc.GreeterBlockingStub;
+import dev.sluice.gcra.Quota;
+import dev.sluice.grpc.PacedGrpc;
+import dev.sluice.outbound.Pacer;
+import io.grpc.Channel;
+import io.grpc.Grpc;
+import io.grpc.InsecureChannelCredentials;
+import io.grpc.ManagedChannel;
+import io.grpc.Metadata;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.grpc.stub.MetadataUtils;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** The server and two clients over real gRPC. */
+class GreeterTest {
+
+  private GreeterServer server;
+  private ManagedChannel channel;
+
+  @BeforeEach
+  void start() throws IOException {
+    server = new GreeterServer(0);
+  }
+
+  @AfterEach
+  void stop() {
+    var unused = channel.shutdownNow();
+    server.close();
+  }
+
+  private static GreeterBlockingStub stub(Channel channel) {
+    Metadata client = new Metadata();
+    client.put(Metadata.Key.of("client-id", Metadata.ASCII_STRING_MARSHALLER), "ann");
+    return GreeterGrpc.newBlockingStub(channel)
+        .withInterceptors(MetadataUtils.newAttachHeadersInterceptor(client));
+  }
+
+  /** Returns how many of the calls were denied. */
+  private static int denied(GreeterBlockingStub stub, int calls) {
+    int denied = 0;
+    for (int i = 0; i < calls; i++) {
+      try {
+        assertThat(stub.greet(GreetRequest.newBuilder().setName("Ann").build()).getWords())
+            .isEqualTo("Hello Ann");
+      } catch (StatusRuntimeException e) {
+        assertThat(e.getStatus().getCode()).isEqualTo(Status.Code.RESOURCE_EXHAUSTED);
+        denied++;
+      }
+    }
+    return denied;
+  }
+
+  @Test
+  void client_thatDoesNotWait_isDenied() {
+    channel =
+        Grpc.newChannelBuilder("127.0.0.1:" + server.port(), InsecureChannelCredentials.create())
+            .build();
+
+    assertThat(denied(stub(channel), 50)).isPositive();
+  }
+
+  @Test
+  void client_thatWaits_isNotDenied() {
+    int port = server.port();
+    // begin: client
+    Limit perHost = Limit.of(Quota.of(1, 9, Duration.ofSeconds(1)));
+    Pacer pacer = Pacer.builder(perHost, Duration.ofSeconds(10)).build();
+    channel =
+        Grpc.newChannelBuilder("127.0.0.1:" + port, InsecureChannelCredentials.create())
+            .intercept(PacedGrpc.interceptor(pacer))
+            .build();
+    // end: client
+
+    assertThat(denied(stub(channel), 12)).isZero();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "main, GreeterServer.java, server",
+    "test, GreeterTest.java, client",
+  })
+  void docs_quoteThisProgram(String tree, String file, String part) throws IOException {
+    channel = Grpc.newChannelBuilder("127.0.0.1:1", InsecureChannelCredentials.create()).build();
+    Path folder = Path.of("src", tree, "java/dev/sluice/examples/grpcgreeter");
+    String source = Files.readString(folder.resolve(file));
+    int start = source.indexOf("// begin: " + part) + "// begin: \n".length() + part.length();
+    String code =
+        source.substring(start, source.indexOf("// end: ", start)).stripTrailing().stripIndent();
+
+    assertThat(Files.readString(Path.of("../../docs/grpc.md")))
+        .contains("<!-- from: " + file + "#" + part + " -->\n```java\n" + code + "\n```");
+  }
+}

@@ -1,0 +1,198 @@
+package dev.sluice.grpc;
+
+import dev.sluice.outbound.Pacer;
+import io.grpc.CallOptions;
+import io.grpc.ClientCall;
+import io.grpc.Context;
+import io.grpc.Deadline;
+import io.grpc.ForwardingClientCallListener.SimpleForwardingClientCallListener;
+import io.grpc.Metadata;
+import io.grpc.Status;
+import java.net.URI;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Queue;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A call that has not left while it waits for its turn. What its owner does with it until then is
+ * done afterwards, in order. Until then it is not ready, so a stream is not asked for messages.
+ */
+final class PacedCall<Q, A> extends ClientCall<Q, A> {
+
+  private static final Duration FOREVER = Duration.ofNanos(Long.MAX_VALUE);
+
+  private final Pacer pacer;
+  private final URI uri;
+  private final CallOptions options;
+  private final Supplier<ClientCall<Q, A>> call;
+  private final Context context = Context.current();
+  private final Context.CancellationListener onCancel =
+      cancelled -> cancel("the context was cancelled", cancelled.cancellationCause());
+
+  private final Queue<Consumer<ClientCall<Q, A>>> later = new ArrayDeque<>(); // under the lock
+  private @Nullable CompletableFuture<Void> admission; // under the lock
+  private volatile @Nullable ClientCall<Q, A> sent; // set once nothing is left to be done later
+
+  PacedCall(Pacer pacer, URI uri, CallOptions options, Supplier<ClientCall<Q, A>> call) {
+    this.pacer = pacer;
+    this.uri = uri;
+    this.options = options;
+    this.call = call;
+  }
+
+  @Override
+  public void start(Listener<A> listener, Metadata headers) {
+    CompletableFuture<Void> turn = pacer.admit(uri, untilDeadline());
+    synchronized (this) {
+      admission = turn;
+    }
+    context.addListener(onCancel, Runnable::run);
+    var unused =
+        turn.whenComplete(
+            (admitted, failure) -> {
+              context.removeListener(onCancel);
+              if (failure == null) {
+                leave(new Learning(listener), headers);
+              } else {
+                refuse(listener, failure);
+              }
+            });
+  }
+
+  private Duration untilDeadline() {
+    Deadline own = options.getDeadline();
+    Deadline outer = context.getDeadline();
+    Deadline deadline = own == null || (outer != null && outer.isBefore(own)) ? outer : own;
+    return deadline == null
+        ? FOREVER
+        : Duration.ofNanos(deadline.timeRemaining(TimeUnit.NANOSECONDS));
+  }
+
+  private void leave(Listener<A> listener, Metadata headers) {
+    Context before = context.attach();
+    try {
+      ClientCall<Q, A> made = call.get();
+      made.start(listener, headers);
+      drain(made);
+    } finally {
+      context.detach(before);
+    }
+  }
+
+  /** What is done while this runs comes after what was done before it. */
+  private void drain(ClientCall<Q, A> made) {
+    while (true) {
+      Consumer<ClientCall<Q, A>> next;
+      synchronized (this) {
+        next = later.poll();
+        if (next == null) {
+          sent = made;
+          return;
+        }
+      }
+      next.accept(made);
+    }
+  }
+
+  private void refuse(Listener<A> listener, Throwable failure) {
+    Throwable cause =
+        failure instanceof CompletionException && failure.getCause() != null
+            ? failure.getCause()
+            : failure;
+    Status status =
+        cause instanceof CancellationException
+            ? Status.CANCELLED.withDescription("cancelled while it waited for its turn")
+            : Status.RESOURCE_EXHAUSTED.withDescription(cause.getMessage()).withCause(cause);
+    Executor executor = options.getExecutor(); // a blocking stub waits on one of its own
+    Runnable end = () -> listener.onClose(status, new Metadata());
+    if (executor == null) {
+      end.run();
+    } else {
+      executor.execute(end);
+    }
+  }
+
+  private void perform(Consumer<ClientCall<Q, A>> act) {
+    ClientCall<Q, A> made = sent;
+    if (made == null) {
+      synchronized (this) {
+        made = sent;
+        if (made == null) {
+          later.add(act);
+          return;
+        }
+      }
+    }
+    act.accept(made);
+  }
+
+  @Override
+  public void request(int numMessages) {
+    perform(made -> made.request(numMessages));
+  }
+
+  @Override
+  public void sendMessage(Q message) {
+    perform(made -> made.sendMessage(message));
+  }
+
+  @Override
+  public void halfClose() {
+    perform(ClientCall::halfClose);
+  }
+
+  @Override
+  public void setMessageCompression(boolean enabled) {
+    perform(made -> made.setMessageCompression(enabled));
+  }
+
+  @Override
+  public void cancel(@Nullable String message, @Nullable Throwable cause) {
+    perform(made -> made.cancel(message, cause));
+    CompletableFuture<Void> turn;
+    synchronized (this) {
+      turn = admission;
+    }
+    if (turn != null) {
+      turn.cancel(false);
+    }
+  }
+
+  @Override
+  public boolean isReady() {
+    ClientCall<Q, A> made = sent;
+    return made != null && made.isReady();
+  }
+
+  /** Hears what the other side asks for. */
+  private final class Learning extends SimpleForwardingClientCallListener<A> {
+
+    Learning(Listener<A> listener) {
+      super(listener);
+    }
+
+    @Override
+    public void onHeaders(Metadata headers) {
+      pacer.learn(uri, Statuses.http(Status.OK), name -> CallRequest.values(headers, name));
+      super.onHeaders(headers);
+    }
+
+    @Override
+    public void onClose(Status status, Metadata trailers) {
+      pacer.learn(uri, Statuses.http(status), name -> CallRequest.values(trailers, name));
+      if (status.getCode() == Status.Code.RESOURCE_EXHAUSTED
+          || status.getCode() == Status.Code.UNAVAILABLE) {
+        pacer.pause(uri, Statuses.wait(status, trailers));
+      }
+      super.onClose(status, trailers);
+    }
+  }
+}

@@ -1,0 +1,142 @@
+package dev.sluice.grpc;
+
+import dev.sluice.Decision;
+import dev.sluice.web.Admission;
+import dev.sluice.web.Refusal;
+import dev.sluice.web.RequestLimiter;
+import io.grpc.Context;
+import io.grpc.Contexts;
+import io.grpc.ForwardingServerCall.SimpleForwardingServerCall;
+import io.grpc.ForwardingServerCallListener.SimpleForwardingServerCallListener;
+import io.grpc.Metadata;
+import io.grpc.ServerCall;
+import io.grpc.ServerCallHandler;
+import io.grpc.ServerInterceptor;
+import io.grpc.Status;
+import java.time.Duration;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Lets calls of a gRPC server through as far as their limits do, by the rules of the filters for
+ * HTTP. A call is a POST request to {@code /package.Service/Method} with its metadata as headers.
+ *
+ * <p>A denial is {@code RESOURCE_EXHAUSTED} with the wait, to the nanosecond, in a {@code
+ * google.rpc.RetryInfo}, and in milliseconds for the retries of gRPC's own channels. Where the
+ * store cannot be asked, the limiter's {@link dev.sluice.FailureRule} decides; a refusal is {@code
+ * UNAVAILABLE} then. A call that lacks what a rule needs gets {@code INVALID_ARGUMENT}. A stream is
+ * one call: it is charged when it begins.
+ *
+ * <p>A conditional rule ({@link dev.sluice.web.Rule.Builder#countOnly}) is settled by the HTTP
+ * status that {@code google.rpc.Code} names for the status of the call: {@code UNAUTHENTICATED} is
+ * 401. A call that its client cancels leaves the tokens spent.
+ *
+ * <p>Thread-safe. Blocks the thread of the call as long as the limiter's store does, which suits
+ * the threads that gRPC has by default; use a store in memory with a {@code directExecutor}.
+ */
+public final class RateLimitServerInterceptor implements ServerInterceptor {
+
+  /** The decision that let the current call through; absent where no rule was for it. */
+  public static final Context.Key<Decision> DECISION = Context.key("dev.sluice.grpc.decision");
+
+  private final RequestLimiter limiter;
+
+  private RateLimitServerInterceptor(RequestLimiter limiter) {
+    this.limiter = limiter;
+  }
+
+  /**
+   * Makes an interceptor.
+   *
+   * @param limiter has the rules; to be closed by the caller, after the server
+   * @return to be given to {@code ServerBuilder.intercept} or {@code ServerInterceptors.intercept}
+   */
+  public static RateLimitServerInterceptor of(RequestLimiter limiter) {
+    return new RateLimitServerInterceptor(limiter);
+  }
+
+  @Override
+  public <Q, A> ServerCall.Listener<Q> interceptCall(
+      ServerCall<Q, A> call, Metadata metadata, ServerCallHandler<Q, A> next) {
+    Admission admission = limiter.admit(new CallRequest(call, metadata));
+    Refusal refusal = admission.refusal();
+    if (refusal != null) {
+      refuse(call, refusal, admission.decision());
+      return new ServerCall.Listener<>() {};
+    }
+    Decision decision = admission.decision();
+    Context context = Context.current();
+    if (decision != null) {
+      context = context.withValue(DECISION, decision);
+    }
+    ServerCall.Listener<Q> listener =
+        Contexts.interceptCall(context, new Admitted<>(call, admission), metadata, next);
+    return admission.isConditional() ? new LeavesSpent<>(listener, admission) : listener;
+  }
+
+  private static void refuse(ServerCall<?, ?> call, Refusal refusal, @Nullable Decision decision) {
+    Status status =
+        switch (refusal.status()) {
+          case 429 -> Status.RESOURCE_EXHAUSTED;
+          case 503 -> Status.UNAVAILABLE.withDescription("the rate limiter could not be asked");
+          default ->
+              Status.INVALID_ARGUMENT.withDescription("the call lacks what its rate limit needs");
+        };
+    if (decision == null) {
+      call.close(status, new Metadata());
+      return;
+    }
+    Status told =
+        status.getDescription() == null ? status.withDescription(decision.message()) : status;
+    Duration wait = decision.retryIn();
+    call.close(told, Statuses.waitFor(wait, told));
+  }
+
+  /** Tells the client what is left, and ends the admission with the call. */
+  private final class Admitted<Q, A> extends SimpleForwardingServerCall<Q, A> {
+    private final Admission admission;
+
+    Admitted(ServerCall<Q, A> call, Admission admission) {
+      super(call);
+      this.admission = admission;
+    }
+
+    @Override
+    public void sendHeaders(Metadata headers) {
+      Decision decision = admission.decision();
+      if (decision != null) {
+        limiter
+            .headers(decision)
+            .forEach(
+                (name, value) ->
+                    headers.put(
+                        Metadata.Key.of(
+                            name.toLowerCase(Locale.ROOT), Metadata.ASCII_STRING_MARSHALLER),
+                        value));
+      }
+      super.sendHeaders(headers);
+    }
+
+    @Override
+    public void close(Status status, Metadata trailers) {
+      admission.settle(Statuses.http(status));
+      super.close(status, trailers);
+    }
+  }
+
+  /** A cancelled call: nobody knows how the work ends. */
+  private static final class LeavesSpent<Q> extends SimpleForwardingServerCallListener<Q> {
+    private final Admission admission;
+
+    LeavesSpent(ServerCall.Listener<Q> listener, Admission admission) {
+      super(listener);
+      this.admission = admission;
+    }
+
+    @Override
+    public void onCancel() {
+      admission.leaveSpent();
+      super.onCancel();
+    }
+  }
+}

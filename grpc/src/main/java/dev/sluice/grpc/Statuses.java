@@ -1,0 +1,82 @@
+package dev.sluice.grpc;
+
+import com.google.protobuf.Any;
+import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.rpc.RetryInfo;
+import io.grpc.Metadata;
+import io.grpc.Status;
+import io.grpc.protobuf.StatusProto;
+import java.time.Duration;
+import java.util.Objects;
+
+/** Statuses of gRPC, those of HTTP, and what a status says about waiting. */
+final class Statuses {
+
+  /** How long the retries of gRPC's own channels wait, in milliseconds. */
+  static final Metadata.Key<String> PUSHBACK =
+      Metadata.Key.of("grpc-retry-pushback-ms", Metadata.ASCII_STRING_MARSHALLER);
+
+  private static final long NANOS_PER_MILLI = 1_000_000;
+
+  private Statuses() {}
+
+  /** The status of HTTP by which a conditional rule is settled; the mapping of google.rpc.Code. */
+  static int http(Status status) {
+    return switch (status.getCode()) {
+      case OK -> 200;
+      case INVALID_ARGUMENT, FAILED_PRECONDITION, OUT_OF_RANGE -> 400;
+      case UNAUTHENTICATED -> 401;
+      case PERMISSION_DENIED -> 403;
+      case NOT_FOUND -> 404;
+      case ALREADY_EXISTS, ABORTED -> 409;
+      case RESOURCE_EXHAUSTED -> 429;
+      case CANCELLED -> 499;
+      case UNIMPLEMENTED -> 501;
+      case UNAVAILABLE -> 503;
+      case DEADLINE_EXCEEDED -> 504;
+      case UNKNOWN, INTERNAL, DATA_LOSS -> 500;
+    };
+  }
+
+  /** The trailers of a status that asks its client to wait, with {@link RetryInfo}. */
+  static Metadata waitFor(Duration wait, Status status) {
+    RetryInfo info =
+        RetryInfo.newBuilder()
+            .setRetryDelay(
+                com.google.protobuf.Duration.newBuilder()
+                    .setSeconds(wait.toSeconds())
+                    .setNanos(wait.toNanosPart()))
+            .build();
+    com.google.rpc.Status details =
+        com.google.rpc.Status.newBuilder()
+            .setCode(status.getCode().value())
+            .setMessage(Objects.requireNonNullElse(status.getDescription(), ""))
+            .addDetails(Any.pack(info))
+            .build();
+    Metadata trailers =
+        Objects.requireNonNull(StatusProto.toStatusRuntimeException(details).getTrailers());
+    trailers.put(PUSHBACK, Long.toString(millis(wait)));
+    return trailers;
+  }
+
+  /** Rounded up: a client that comes too early is refused again. */
+  private static long millis(Duration wait) {
+    return wait.plusNanos(NANOS_PER_MILLI - 1).toMillis();
+  }
+
+  /** Returns the wait that a server asks for with a {@link RetryInfo}; zero without one. */
+  static Duration wait(Status status, Metadata trailers) {
+    com.google.rpc.Status details = StatusProto.fromStatusAndTrailers(status, trailers);
+    for (Any detail : details.getDetailsList()) {
+      if (detail.is(RetryInfo.class)) {
+        try {
+          com.google.protobuf.Duration delay = detail.unpack(RetryInfo.class).getRetryDelay();
+          return Duration.ofSeconds(delay.getSeconds(), delay.getNanos());
+        } catch (InvalidProtocolBufferException | ArithmeticException e) {
+          return Duration.ZERO; // a stranger's mistake says nothing
+        }
+      }
+    }
+    return Duration.ZERO;
+  }
+}

@@ -1,0 +1,210 @@
+package dev.sluice.grpc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.Limit;
+import dev.sluice.Limiter;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.outbound.Pacer;
+import dev.sluice.outbound.RefusedRequestException;
+import dev.sluice.store.BucketStore;
+import dev.sluice.web.RequestLimiter;
+import dev.sluice.web.Rule;
+import dev.sluice.web.VaryBy;
+import io.grpc.CallOptions;
+import io.grpc.ClientCall;
+import io.grpc.Context;
+import io.grpc.ManagedChannel;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.grpc.stub.ClientCalls;
+import io.grpc.stub.StreamObserver;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Calls that wait before they leave, to a real server, on a clock that the test moves. */
+class PacedGrpcTest {
+
+  private static final Duration TOKEN = Duration.ofMillis(100);
+
+  private final WatchedTime time = new WatchedTime();
+  private final Limit limit = Limit.of(Quota.of(1, 10, Duration.ofSeconds(1)), time);
+  private Echo echo;
+  private ManagedChannel channel;
+
+  private void start(Duration maxWait) throws Exception {
+    start(maxWait, new Echo());
+  }
+
+  private void start(Duration maxWait, Echo server) {
+    echo = server;
+    channel = echo.channel(PacedGrpc.interceptor(Pacer.builder(limit, maxWait).time(time).build()));
+  }
+
+  @AfterEach
+  void stop() {
+    Echo.close(channel);
+    echo.close();
+  }
+
+  private Future<String> say(String words) {
+    return ClientCalls.futureUnaryCall(channel.newCall(Echo.SAY, CallOptions.DEFAULT), words);
+  }
+
+  private static String heard(Future<String> answer)
+      throws InterruptedException, ExecutionException, java.util.concurrent.TimeoutException {
+    return answer.get(30, TimeUnit.SECONDS);
+  }
+
+  @Test
+  void call_overTheRate_waitsForItsTurn() throws Exception {
+    start(Duration.ofSeconds(10));
+    assertThat(heard(say("one"))).isEqualTo("one");
+    Future<String> second = say("two");
+    time.awaitAlarm();
+    assertThat(echo.heard()).isEqualTo(1);
+
+    time.advance(TOKEN);
+
+    assertThat(heard(second)).isEqualTo("two");
+  }
+
+  @Test
+  void blockingCall_thatWouldWaitTooLong_isRefusedAtOnce() throws Exception {
+    start(TOKEN.minusNanos(1));
+    assertThat(heard(say("one"))).isEqualTo("one");
+
+    assertThatThrownBy(
+            () -> ClientCalls.blockingUnaryCall(channel, Echo.SAY, CallOptions.DEFAULT, "two"))
+        .isInstanceOf(StatusRuntimeException.class)
+        .hasMessageStartingWith("RESOURCE_EXHAUSTED")
+        .hasRootCauseInstanceOf(RefusedRequestException.class);
+    assertThat(echo.heard()).isEqualTo(1);
+  }
+
+  @Test
+  void call_whoseDeadlineIsTooShort_isRefusedAtOnce() throws Exception {
+    start(Duration.ofHours(10));
+    assertThat(heard(say("one"))).isEqualTo("one");
+    for (int i = 0; i < 1_000; i++) { // 100 seconds
+      var unused = say("waits");
+    }
+
+    assertThatThrownBy(
+            () ->
+                ClientCalls.blockingUnaryCall(
+                    channel,
+                    Echo.SAY,
+                    CallOptions.DEFAULT.withDeadlineAfter(50, TimeUnit.SECONDS),
+                    "last"))
+        .hasMessageStartingWith("RESOURCE_EXHAUSTED");
+  }
+
+  @Test
+  void call_cancelledWhileItWaits_givesUpItsTurn() throws Exception {
+    start(Duration.ofSeconds(10));
+    assertThat(heard(say("one"))).isEqualTo("one");
+    Future<String> leaving = say("two");
+    time.awaitAlarm();
+    Future<String> next = say("three");
+
+    assertThat(leaving.cancel(true)).isTrue();
+    time.advance(TOKEN);
+
+    assertThat(heard(next)).isEqualTo("three");
+    assertThat(echo.heard()).isEqualTo(2);
+  }
+
+  @Test
+  void context_cancelledWhileItWaits_givesUpItsTurn() throws Exception {
+    start(Duration.ofSeconds(10));
+    assertThat(heard(say("one"))).isEqualTo("one");
+    Context.CancellableContext context = Context.current().withCancellation();
+    Future<String> leaving = context.call(() -> say("two"));
+    time.awaitAlarm();
+
+    assertThat(context.cancel(new IllegalStateException("no longer wanted"))).isTrue();
+
+    assertThatThrownBy(() -> heard(leaving)).hasMessageContaining("CANCELLED");
+    time.advance(TOKEN);
+    assertThat(heard(say("three"))).isEqualTo("three");
+  }
+
+  @Test
+  void stream_startedWhileItWaits_keepsItsOrder() throws Exception {
+    start(Duration.ofSeconds(10));
+    assertThat(heard(say("one"))).isEqualTo("one");
+    BlockingQueue<String> answers = new LinkedBlockingQueue<>();
+    ClientCall<String, String> call = channel.newCall(Echo.CHAT, CallOptions.DEFAULT);
+    StreamObserver<String> stream =
+        ClientCalls.asyncBidiStreamingCall(
+            call,
+            new StreamObserver<>() {
+              @Override
+              public void onNext(String words) {
+                answers.add(words);
+              }
+
+              @Override
+              public void onError(Throwable failure) {
+                answers.add("failed: " + failure);
+              }
+
+              @Override
+              public void onCompleted() {
+                answers.add("(end)");
+              }
+            });
+    stream.onNext("a");
+    stream.onNext("b");
+    assertThat(call.isReady()).isFalse();
+    time.awaitAlarm();
+    time.advance(TOKEN);
+    stream.onNext("c");
+    stream.onCompleted();
+
+    for (String expected : List.of("a", "b", "c", "(end)")) {
+      assertThat(answers.poll(30, TimeUnit.SECONDS)).isEqualTo(expected);
+    }
+  }
+
+  @Test
+  void call_afterADenial_waitsAsTheServerAsked() throws Exception {
+    Limits limits =
+        Limits.builder(Catalogue.of(LimitName.builder(1001, "AllCalls").build()))
+            .limit("AllCalls", Quota.of(1, 1, Duration.ofSeconds(30)))
+            .build();
+    try (RequestLimiter theirs =
+        RequestLimiter.builder(Limiter.of(limits, BucketStore.inMemory(time)))
+            .rule(Rule.on("/**").limit("AllCalls", VaryBy.constant("all")).build())
+            .build()) {
+      start(Duration.ofMinutes(1), new Echo(RateLimitServerInterceptor.of(theirs)));
+      assertThat(heard(say("one"))).isEqualTo("one");
+      time.advance(Duration.ofSeconds(10));
+      assertThatThrownBy(() -> heard(say("two")))
+          .cause()
+          .satisfies(
+              failure ->
+                  assertThat(Status.fromThrowable(failure).getCode())
+                      .isEqualTo(Status.Code.RESOURCE_EXHAUSTED));
+
+      Future<String> third = say("three");
+      time.advance(Duration.ofSeconds(20).minusNanos(1));
+      assertThat(third).isNotDone();
+      time.advance(Duration.ofNanos(1));
+
+      assertThat(heard(third)).isEqualTo("three");
+    }
+  }
+}

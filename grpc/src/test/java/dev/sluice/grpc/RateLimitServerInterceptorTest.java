@@ -1,0 +1,208 @@
+package dev.sluice.grpc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.google.rpc.RetryInfo;
+import dev.sluice.Decision;
+import dev.sluice.FailureRule;
+import dev.sluice.Limiter;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Reading;
+import dev.sluice.store.StoreException;
+import dev.sluice.web.RequestLimiter;
+import dev.sluice.web.Rule;
+import dev.sluice.web.VaryBy;
+import io.grpc.CallOptions;
+import io.grpc.ClientInterceptor;
+import io.grpc.ClientInterceptors;
+import io.grpc.ManagedChannel;
+import io.grpc.Metadata;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.grpc.protobuf.StatusProto;
+import io.grpc.stub.ClientCalls;
+import io.grpc.stub.MetadataUtils;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Calls over real gRPC, on a clock that the test moves. */
+class RateLimitServerInterceptorTest {
+
+  private static final Metadata.Key<String> API_KEY =
+      Metadata.Key.of("x-api-key", Metadata.ASCII_STRING_MARSHALLER);
+
+  private static final com.google.protobuf.Duration WAIT =
+      com.google.protobuf.Duration.newBuilder().setSeconds(1).setNanos(500_000_000).build();
+
+  private final WatchedTime time = new WatchedTime();
+  private final AtomicReference<Metadata> headers = new AtomicReference<>();
+  private final AtomicReference<Metadata> trailers = new AtomicReference<>();
+  private Echo echo;
+  private ManagedChannel channel;
+  private RequestLimiter limiter;
+
+  private void start(Rule... rules) throws Exception {
+    start(BucketStore.inMemory(time), rules);
+  }
+
+  private void start(BucketStore store, Rule... rules) throws Exception {
+    Limits limits =
+        Limits.builder(Catalogue.of(LimitName.builder(1001, "CallsPerKey").build()))
+            .limit("CallsPerKey", Quota.of(2, 1, Duration.ofMillis(1_500)))
+            .build();
+    RequestLimiter.Builder builder =
+        RequestLimiter.builder(
+            Limiter.builder(new CurrentLimits(limits), store)
+                .onFailure(FailureRule.fail())
+                .build());
+    for (Rule rule : rules) {
+      builder.rule(rule);
+    }
+    limiter = builder.build();
+    echo = new Echo(RateLimitServerInterceptor.of(limiter));
+    channel = echo.channel(MetadataUtils.newCaptureMetadataInterceptor(headers, trailers));
+  }
+
+  @AfterEach
+  void stop() {
+    Echo.close(channel);
+    echo.close();
+    limiter.close();
+  }
+
+  private static Rule.Builder perKey(String path) {
+    return Rule.on(path).limit("CallsPerKey", VaryBy.header("X-Api-Key"));
+  }
+
+  private String say(String words, ClientInterceptor... interceptors) {
+    return ClientCalls.blockingUnaryCall(
+        ClientInterceptors.intercept(channel, interceptors), Echo.SAY, CallOptions.DEFAULT, words);
+  }
+
+  private static ClientInterceptor key(String key) {
+    Metadata metadata = new Metadata();
+    metadata.put(API_KEY, key);
+    return MetadataUtils.newAttachHeadersInterceptor(metadata);
+  }
+
+  private static Status.Code code(Supplier<String> call) {
+    try {
+      var unused = call.get();
+      return Status.Code.OK;
+    } catch (StatusRuntimeException e) {
+      return e.getStatus().getCode();
+    }
+  }
+
+  @Test
+  void call_overTheLimit_isExhausted_andSaysHowLongToWait() throws Exception {
+    start(perKey("/test.Echo/*").build());
+    assertThat(say("one", key("ann"))).isEqualTo("one");
+    assertThat(say("two", key("ann"))).isEqualTo("two");
+    assertThat(((Decision) echo.decision()).remaining()).isZero();
+
+    assertThatThrownBy(() -> say("three", key("ann")))
+        .isInstanceOfSatisfying(
+            StatusRuntimeException.class,
+            refused -> {
+              assertThat(refused.getStatus().getCode()).isEqualTo(Status.Code.RESOURCE_EXHAUSTED);
+              assertThat(refused.getStatus().getDescription()).contains("CallsPerKey");
+              assertThat(retryInfo(refused).getRetryDelay()).isEqualTo(WAIT);
+              assertThat(refused.getTrailers().get(Statuses.PUSHBACK)).isEqualTo("1500");
+            });
+    assertThat(say("four", key("bob"))).isEqualTo("four");
+    time.advance(Duration.ofMillis(1_500));
+    assertThat(say("five", key("ann"))).isEqualTo("five");
+    assertThat(echo.heard()).isEqualTo(4);
+  }
+
+  private static RetryInfo retryInfo(StatusRuntimeException refused) {
+    try {
+      return StatusProto.fromThrowable(refused).getDetails(0).unpack(RetryInfo.class);
+    } catch (com.google.protobuf.InvalidProtocolBufferException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  @Test
+  void call_thatPasses_saysWhatIsLeft() throws Exception {
+    start(perKey("/test.Echo/*").build());
+    assertThat(say("one", key("ann"))).isEqualTo("one");
+
+    assertThat(headers.get().get(Metadata.Key.of("ratelimit", Metadata.ASCII_STRING_MARSHALLER)))
+        .isEqualTo("\"CallsPerKey\";r=1");
+  }
+
+  @Test
+  void rule_isForItsMethodsOnly() throws Exception {
+    start(perKey("/test.Echo/Chat").build());
+    for (int i = 0; i < 5; i++) {
+      assertThat(say("" + i)).isEqualTo("" + i);
+    }
+    assertThat(echo.decision()).isNull();
+  }
+
+  @Test
+  void call_withoutItsId_isAnInvalidArgument() throws Exception {
+    start(perKey("/test.Echo/*").build());
+
+    assertThat(code(() -> say("one"))).isEqualTo(Status.Code.INVALID_ARGUMENT);
+    assertThat(echo.heard()).isZero();
+  }
+
+  @Test
+  void address_ofTheClient_isTheConnections() throws Exception {
+    start(Rule.on("/test.Echo/Say").limit("CallsPerKey", VaryBy.clientAddress()).build());
+    assertThat(say("one")).isEqualTo("one");
+
+    assertThat(((Decision) echo.decision()).transaction().id()).isEqualTo("127.0.0.1");
+  }
+
+  @Test
+  void countOnly_failedCalls_goodOnesCostNothing() throws Exception {
+    start(perKey("/test.Echo/Say").countOnly(401).build());
+    for (int i = 0; i < 5; i++) {
+      assertThat(say("good", key("ann"))).isEqualTo("good");
+    }
+    for (int i = 0; i < 2; i++) {
+      assertThat(code(() -> say("UNAUTHENTICATED", key("ann"))))
+          .isEqualTo(Status.Code.UNAUTHENTICATED);
+    }
+    assertThat(code(() -> say("good", key("ann")))).isEqualTo(Status.Code.RESOURCE_EXHAUSTED);
+  }
+
+  @Test
+  void store_thatFails_isUnavailable() throws Exception {
+    start(
+        new BucketStore() {
+          @Override
+          public List<Reading> charge(List<Charge> charges) {
+            throw new StoreException("away");
+          }
+        },
+        perKey("/test.Echo/*").build());
+
+    assertThat(code(() -> say("one", key("ann")))).isEqualTo(Status.Code.UNAVAILABLE);
+    assertThat(echo.heard()).isZero();
+  }
+
+  @Test
+  void statuses_haveTheirHttpCounterpart() throws Exception {
+    start(perKey("/test.Echo/*").countAllButSuccess().build());
+    assertThat(say("good", key("ann"))).isEqualTo("good");
+    for (Status.Code code : Status.Code.values()) {
+      assertThat(Statuses.http(code.toStatus())).as(code.name()).isBetween(200, 599);
+    }
+  }
+}
