@@ -34,8 +34,9 @@ class RedisMetricsTest {
       RedisStore.builder(redis.uri())
           .timeout(Duration.ofSeconds(1))
           .connectTimeout(Duration.ofSeconds(10))
-          .giveUpAfter(2, Duration.ofMillis(50))
-          .rememberDenials(Duration.ofHours(1))
+          .failures(2)
+          .probe(Duration.ofMillis(50))
+          .denials(Duration.ofHours(1))
           .observer(metrics)
           .open();
 

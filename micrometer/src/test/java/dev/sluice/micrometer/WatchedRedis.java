@@ -23,7 +23,8 @@ final class WatchedRedis implements AutoCloseable {
       RedisStore.builder(redis.uri())
           .timeout(Duration.ofMillis(200))
           .connectTimeout(Duration.ofSeconds(10))
-          .giveUpAfter(2, Duration.ofMillis(50))
+          .failures(2)
+          .probe(Duration.ofMillis(50))
           .observer(new RedisMetrics(registry))
           .open();
   private final CurrentLimits limits =

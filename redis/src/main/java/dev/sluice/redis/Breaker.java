@@ -1,7 +1,6 @@
 package dev.sluice.redis;
 
 import dev.sluice.redis.RedisObserver.State;
-import dev.sluice.store.StoreException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.concurrent.CompletableFuture;
@@ -61,8 +60,7 @@ final class Breaker {
   void requireAsked() {
     String reason = givenUpFor.get();
     if (reason != null) {
-      throw new StoreException(
-          server + " was given up and not asked (" + reason + "); nothing was charged");
+      throw Charged.NOTHING.exception(server + " was given up and not asked (" + reason + ")");
     }
   }
 
@@ -131,9 +129,7 @@ final class Breaker {
   }
 
   private void comeBack() {
-    failures.set(
-        maxFailures
-            - 1); // a probe does not count as a call: one that fails opens the breaker again
+    failures.set(maxFailures - 1); // a probe does not count: the next failure opens it again
     onTrial = true;
     if (givenUpFor.getAndSet(null) != null) {
       LOG.log(Level.INFO, "{0} answers again and is asked again", server);

@@ -145,19 +145,16 @@ final class ChargeScript {
     String reason = words(answer);
     List<String> keys = batch.stream().map(Charge::key).toList();
     if (reason.startsWith("GARBAGE ")) {
-      return new StoreException(
-          "the bucket of %s on %s holds \"%s\", expected a TAT in decimal nanoseconds; delete the key"
-                  .formatted(keys, server, reason.substring("GARBAGE ".length()))
-              + " or find out who writes it; nothing was charged");
+      return Charged.NOTHING.exception(
+          "the bucket of %s on %s holds \"%s\", expected a TAT in decimal nanoseconds; delete the key or find out who writes it"
+              .formatted(keys, server, reason.substring("GARBAGE ".length())));
     }
     if (reason.startsWith("WRONGTYPE")) {
-      return new StoreException(
-          "the bucket of %s on %s is not a string; delete the key or find out who writes it;"
-                  .formatted(keys, server)
-              + " nothing was charged");
+      return Charged.NOTHING.exception(
+          "the bucket of %s on %s is not a string; delete the key or find out who writes it"
+              .formatted(keys, server));
     }
-    return new Refusal(
-        "%s refused to charge %s: %s; nothing was charged".formatted(server, keys, reason), reason);
+    return new Refusal("%s refused to charge %s: %s".formatted(server, keys, reason), reason);
   }
 
   /** The server does not take writes; its own words say why. */
@@ -167,7 +164,7 @@ final class ChargeScript {
     private final String reason;
 
     Refusal(String message, String reason) {
-      super(message);
+      super(Charged.NOTHING.after(message));
       this.reason = reason;
     }
 

@@ -40,7 +40,8 @@ final class ClientVersion {
 
   /**
    * Turns maintenance notifications off, where Lettuce has them: it asks each server for them in
-   * its greeting, and answers them by connecting elsewhere, which a {@link Link} does not expect.
+   * its greeting, and answers them by connecting elsewhere, which a {@link LazyConnection} does not
+   * expect.
    */
   static void withoutMaintenanceNotifications(ClientOptions.Builder options) {
     if (exists(SINCE_7_0, LettuceVersion.class.getClassLoader())) {

@@ -15,14 +15,14 @@ import org.jspecify.annotations.Nullable;
  * A Cluster: one lane for each slot, since a script may only touch keys of one; one breaker for
  * each master, since that is what fails. Redirections are followed by the client. Thread-safe.
  */
-final class ClusterSlots implements Shards {
+final class ClusterSlots implements Topology {
 
   private static final int MOST_PROBE_KEYS = 10_000;
 
   private final String name;
   private final Connector connector;
-  private final Link<ClusterConnection> link;
-  private final Wiring wiring;
+  private final LazyConnection<ClusterConnection> link;
+  private final StoreContext context;
   private final AtomicReferenceArray<@Nullable Lane> lanes =
       new AtomicReferenceArray<>(SlotHash.SLOT_COUNT);
   private final AtomicInteger waiting = new AtomicInteger(); // one bound for all slots
@@ -30,13 +30,14 @@ final class ClusterSlots implements Shards {
   private final AtomicBoolean looking = new AtomicBoolean();
   private final Breaker beforeItIsKnown;
 
-  ClusterSlots(String name, Connector connector, Wiring wiring) {
+  ClusterSlots(String name, Connector connector, StoreContext context) {
     this.name = name;
     this.connector = connector;
-    this.wiring = wiring;
-    this.link = new Link<>(connector::connectToCluster, true, wiring.timing()::elsewhere);
+    this.context = context;
+    this.link =
+        new LazyConnection<>(connector::connectToCluster, true, context.timing()::elsewhere);
     this.beforeItIsKnown =
-        wiring.breaker(name, () -> within(link.connection().thenCompose(Connection::ping)));
+        context.breaker(name, () -> within(link.connection().thenCompose(Connection::ping)));
   }
 
   @Override
@@ -44,7 +45,7 @@ final class ClusterSlots implements Shards {
     int slot = SlotHash.getSlot(key);
     Lane lane = lanes.get(slot);
     if (lane == null) {
-      Lane fresh = wiring.lane(new Slot(slot), waiting);
+      Lane fresh = context.lane(new Slot(slot), waiting);
       lane = lanes.compareAndSet(slot, null, fresh) ? fresh : lanes.get(slot);
     }
     return lane == null ? laneOf(key) : lane;
@@ -60,7 +61,7 @@ final class ClusterSlots implements Shards {
     return breaker != null
         ? breaker
         : breakers.computeIfAbsent(
-            node.id(), id -> wiring.breaker(node.address(), () -> probe(id)));
+            node.id(), id -> context.breaker(node.address(), () -> probe(id)));
   }
 
   /**
@@ -79,17 +80,17 @@ final class ClusterSlots implements Shards {
                   return node == null
                       ? CompletableFuture.completedFuture("gone")
                       : connection
-                          .ping(node, wiring.timeoutNanos())
+                          .ping(node, context.timeoutNanos())
                           .thenCompose(pong -> runOn(connection, nodeId));
                 }));
   }
 
   private CompletionStage<String> runOn(ClusterConnection connection, String nodeId) {
     for (int number = 0; number < MOST_PROBE_KEYS; number++) {
-      byte[][] keys = wiring.probeKeys(number);
+      byte[][] keys = context.probeKeys(number);
       Node master = connection.masterOf(SlotHash.getSlot(keys[0]));
       if (master != null && master.id().equals(nodeId)) {
-        return wiring.probe(link.call(keys, wiring.look()));
+        return context.probe(link.call(keys, context.look()));
       }
     }
     return CompletableFuture.completedFuture("has hardly a slot");
@@ -100,7 +101,7 @@ final class ClusterSlots implements Shards {
    */
   @Override
   public CompletionStage<?> probe() {
-    return wiring.probe(link.call(wiring.probeKeys(), wiring.look()));
+    return context.probe(link.call(context.probeKeys(), context.look()));
   }
 
   /** One look at a time. */
@@ -116,7 +117,7 @@ final class ClusterSlots implements Shards {
   }
 
   private <T> CompletableFuture<T> within(CompletionStage<T> stage) {
-    return wiring.timing().within(stage.toCompletableFuture(), wiring.timeoutNanos());
+    return context.timing().within(stage.toCompletableFuture(), context.timeoutNanos());
   }
 
   @Override
@@ -127,7 +128,7 @@ final class ClusterSlots implements Shards {
   private CompletionStage<Void> pingMasters(ClusterConnection connection) {
     return CompletableFuture.allOf(
         connection.masters().stream()
-            .map(node -> connection.ping(node, wiring.timeoutNanos()))
+            .map(node -> connection.ping(node, context.timeoutNanos()))
             .toArray(CompletableFuture[]::new));
   }
 
@@ -145,7 +146,7 @@ final class ClusterSlots implements Shards {
   }
 
   /** A slot, on whichever master it is. */
-  private final class Slot implements Server {
+  private final class Slot implements Endpoint {
     private final int slot;
 
     Slot(int slot) {

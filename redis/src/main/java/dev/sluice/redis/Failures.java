@@ -2,8 +2,10 @@ package dev.sluice.redis;
 
 import dev.sluice.store.StoreException;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
 
 /** What goes wrong, said as a {@link StoreException}. Stateless. */
 final class Failures {
@@ -20,7 +22,7 @@ final class Failures {
               if (failure == null) {
                 return CompletableFuture.completedFuture(value);
               }
-              ServerFault fault = ServerFault.of(Link.cause(failure));
+              ServerFault fault = ServerFault.of(cause(failure));
               String message =
                   fault.cause() instanceof TimeoutException
                       ? "timed out on " + server
@@ -30,5 +32,12 @@ final class Failures {
             })
         .thenCompose(result -> result)
         .toCompletableFuture();
+  }
+
+  /** Returns the failure itself, where a stage has wrapped it. */
+  static @Nullable Throwable cause(@Nullable Throwable failure) {
+    return failure instanceof CompletionException && failure.getCause() != null
+        ? failure.getCause()
+        : failure;
   }
 }

@@ -25,25 +25,25 @@ import org.jspecify.annotations.Nullable;
 final class LettuceConnector implements Connector {
 
   private final StoreUri uri;
-  private final Connecting how;
+  private final Clients clients;
   private final @Nullable RedisClient client; // unless it is a Cluster
   private final @Nullable RedisClusterClient cluster;
   private final Timing timing;
   private @Nullable CompletableFuture<StatefulRedisSentinelConnection<byte[], byte[]>>
       sentinel; // guarded by this
 
-  LettuceConnector(StoreUri uri, Connecting how, Timing timing) {
+  LettuceConnector(StoreUri uri, Clients clients, Timing timing) {
     this.uri = uri;
-    this.how = how;
+    this.clients = clients;
     this.timing = timing;
-    this.cluster = uri.kind() == Kind.CLUSTER ? how.clusterClient(uri) : null;
-    this.client = uri.kind() == Kind.CLUSTER ? null : how.client();
+    this.cluster = uri.kind() == Kind.CLUSTER ? clients.clusterClient() : null;
+    this.client = uri.kind() == Kind.CLUSTER ? null : clients.client();
   }
 
   @Override
   public CompletionStage<LettuceConnection> connect(Host server) {
     return Objects.requireNonNull(client)
-        .connectAsync(ByteArrayCodec.INSTANCE, how.server(uri, server))
+        .connectAsync(ByteArrayCodec.INSTANCE, clients.server(server))
         .thenApply(LettuceConnection::new);
   }
 
@@ -82,7 +82,7 @@ final class LettuceConnector implements Connector {
     if (known == null || isBroken) {
       known =
           Objects.requireNonNull(client)
-              .connectSentinelAsync(ByteArrayCodec.INSTANCE, how.sentinel(uri));
+              .connectSentinelAsync(ByteArrayCodec.INSTANCE, clients.sentinel());
       sentinel = known;
     }
     return known;
@@ -114,7 +114,7 @@ final class LettuceConnector implements Connector {
 
   @Override
   public void close() {
-    Connecting.close(client == null ? Objects.requireNonNull(cluster) : client);
+    Clients.close(client == null ? Objects.requireNonNull(cluster) : client);
   }
 
   private final class ToCluster extends LettuceConnection implements ClusterConnection {

@@ -20,16 +20,16 @@ final class Master {
   static final long ASK_EVERY_NANOS = 500_000_000;
 
   private final Connector connector;
-  private final Wiring wiring;
+  private final StoreContext context;
   private final AtomicBoolean started = new AtomicBoolean();
   private volatile @Nullable Host named; // by the Sentinels, last
   private volatile @Nullable Host connectedTo; // or connecting
   private volatile Runnable onChange = () -> {};
   private volatile boolean closed;
 
-  Master(Connector connector, Wiring wiring) {
+  Master(Connector connector, StoreContext context) {
     this.connector = connector;
-    this.wiring = wiring;
+    this.context = context;
   }
 
   /** Sets what is to be done where another server is the master than the one connected to. */
@@ -66,7 +66,7 @@ final class Master {
       return;
     }
     try {
-      wiring.timing().after(ASK_EVERY_NANOS, this::ask);
+      context.timing().after(ASK_EVERY_NANOS, this::ask);
     } catch (RejectedExecutionException e) {
       // The store was closed.
     }
@@ -75,7 +75,7 @@ final class Master {
   private void ask() {
     try {
       var unused =
-          wiring
+          context
               .timing()
               .within(connector.askForMaster().toCompletableFuture(), ASK_EVERY_NANOS)
               .whenComplete((host, failure) -> told(host));

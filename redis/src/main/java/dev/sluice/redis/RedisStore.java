@@ -48,9 +48,9 @@ public final class RedisStore implements BucketStore {
   private static final int LATE = 25; // a part of the time-out
 
   private final String name;
-  private final Shards shards;
+  private final Topology topology;
   private final Keys keys;
-  private final Wiring wiring;
+  private final StoreContext context;
   private final DenialMemory denials;
   private final Runnable release;
   private final Handover handover;
@@ -60,18 +60,17 @@ public final class RedisStore implements BucketStore {
 
   RedisStore(
       String name,
-      Shards shards,
-      Keys keys,
-      Wiring wiring,
+      Topology topology,
+      StoreContext context,
       DenialMemory denials,
       Runnable release) {
     this.name = name;
-    this.shards = shards;
-    this.keys = keys;
-    this.wiring = wiring;
+    this.topology = topology;
+    this.keys = context.keys();
+    this.context = context;
     this.denials = denials;
     this.release = release;
-    this.handover = new Handover(wiring.timing());
+    this.handover = new Handover(context.timing());
   }
 
   /**
@@ -101,7 +100,7 @@ public final class RedisStore implements BucketStore {
   }
 
   /**
-   * Starts a store with more to say about it.
+   * Returns a builder, to set options that the address does not have.
    *
    * @param uri as for {@link #open(URI)}
    * @return a builder, with what the URI says
@@ -112,7 +111,7 @@ public final class RedisStore implements BucketStore {
   }
 
   /**
-   * Starts a store, whose address comes from a configuration, with more to say about it.
+   * Returns a builder for an address from a configuration.
    *
    * @param address as for {@link #open(URI)}
    * @return a builder, with what the address says
@@ -128,7 +127,7 @@ public final class RedisStore implements BucketStore {
    */
   void warmUp(long nanos) {
     try {
-      var unused = wiring.timing().await(shards.probe().toCompletableFuture(), nanos);
+      var unused = context.timing().await(topology.probe().toCompletableFuture(), nanos);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } catch (Exception e) {
@@ -144,7 +143,7 @@ public final class RedisStore implements BucketStore {
   @Override
   public List<Reading> charge(List<Charge> charges, Tentative tentative) {
     requireThreadThatMayWait("charge()", "call chargeAsync() in what is chained to a stage");
-    return await(ask(charges, tentative), "; " + Lane.UNKNOWN);
+    return await(ask(charges, tentative), Charged.UNKNOWN);
   }
 
   private static void requireThreadThatMayWait(String call, String instead) {
@@ -156,26 +155,27 @@ public final class RedisStore implements BucketStore {
   }
 
   /** Waits itself as well: where a thread of the store is late, a caller must not be. */
-  private <T> T await(CompletableFuture<T> answer, String afterwards) {
+  private <T> T await(CompletableFuture<T> answer, @Nullable Charged ifSent) {
     try {
-      return wiring.timing().await(answer, wiring.timeoutNanos() + wiring.timeoutNanos() / LATE);
+      return context.timing().await(answer, context.timeoutNanos() + context.timeoutNanos() / LATE);
     } catch (ExecutionException e) {
-      Throwable cause = Link.cause(e.getCause());
+      Throwable cause = Failures.cause(e.getCause());
       throw failure(cause == null ? e : cause);
     } catch (TimeoutException e) {
-      throw new StoreException("timed out on " + name + givenUp(answer, afterwards), e);
+      throw givenUp(answer, ifSent, "timed out on " + name, e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw new StoreException(
-          "interrupted while waiting for " + name + givenUp(answer, afterwards), e);
+      throw givenUp(answer, ifSent, "interrupted while waiting for " + name, e);
     }
   }
 
   /** Where it still waits for its turn, it need not come. */
-  private static String givenUp(CompletableFuture<?> answer, String afterwards) {
+  private static StoreException givenUp(
+      CompletableFuture<?> answer, @Nullable Charged ifSent, String message, Exception cause) {
     boolean neverLeft = answer instanceof Request request && request.withdraw();
     answer.cancel(false);
-    return neverLeft ? "; " + Lane.NOTHING : afterwards;
+    Charged charged = neverLeft ? Charged.NOTHING : ifSent;
+    return charged == null ? new StoreException(message, cause) : charged.exception(message, cause);
   }
 
   /** A new exception, so that the trace shows who asked as well as who failed. */
@@ -233,10 +233,10 @@ public final class RedisStore implements BucketStore {
     BucketStore.requireDifferentKeys(charges);
     if (closed) {
       return CompletableFuture.failedFuture(
-          new StoreException("the store " + name + " is closed; " + Lane.NOTHING));
+          Charged.NOTHING.exception("the store " + name + " is closed"));
     }
     try {
-      long deadline = wiring.timing().nanoTime() + wiring.timeoutNanos();
+      long deadline = context.timing().nanoTime() + context.timeoutNanos();
       return charges.size() == 1 ? one(charges, deadline) : several(charges, tentative, deadline);
     } catch (Throwable e) { // nothing was submitted yet, or its lane has failed it
       return CompletableFuture.failedFuture(failure(e));
@@ -251,7 +251,7 @@ public final class RedisStore implements BucketStore {
     for (Charge charge : charges) {
       byte[] key = keys.bytes(charge.key());
       bytes.add(key);
-      lanes.add(shards.laneOf(key));
+      lanes.add(topology.laneOf(key));
       together &= lanes.get(0) == lanes.get(lanes.size() - 1);
     }
     return together
@@ -277,7 +277,7 @@ public final class RedisStore implements BucketStore {
       known.add(denials.denial(charges.get(i)));
     }
     if (known.stream().anyMatch(Objects::nonNull)) {
-      wiring.observer().deniedFromMemory();
+      context.observer().deniedFromMemory();
     }
     Spread batch =
         new Spread(
@@ -286,7 +286,7 @@ public final class RedisStore implements BucketStore {
             tentative,
             (lane, part) -> send(lane, part, bytesOf(part, keyOf), deadline),
             (lane, part) -> {
-              long due = wiring.timing().nanoTime() + wiring.timeoutNanos();
+              long due = context.timing().nanoTime() + context.timeoutNanos();
               return send(lane, part, bytesOf(part, keyOf), due);
             });
     CompletableFuture<List<Reading>> verdict = batch.charge(lanes);
@@ -302,18 +302,18 @@ public final class RedisStore implements BucketStore {
     Charge charge = charges.get(0);
     Reading known = denials.denial(charge);
     if (known != null) {
-      wiring.observer().deniedFromMemory();
+      context.observer().deniedFromMemory();
       return CompletableFuture.completedFuture(List.of(known));
     }
     byte[] key = keys.bytes(charge.key());
-    return send(shards.laneOf(key), charges, List.of(key), deadline);
+    return send(topology.laneOf(key), charges, List.of(key), deadline);
   }
 
   /**
    * A request from whose answer denials are remembered and forgotten, before its caller is told.
    */
   private final class Remembered extends Request {
-    private final long sent = wiring.timing().nanoTime();
+    private final long sent = context.timing().nanoTime();
     private final int[] stamps;
 
     Remembered(List<Charge> charges, List<byte[]> keys, long deadline) {
@@ -360,7 +360,7 @@ public final class RedisStore implements BucketStore {
 
   /** Returns whether nothing waits or is under way to the server of a bucket, or must arrive. */
   boolean isIdle(String bucketKey) {
-    return mustArrive.isEmpty() && shards.laneOf(keys.bytes(bucketKey)).isIdle();
+    return mustArrive.isEmpty() && topology.laneOf(keys.bytes(bucketKey)).isIdle();
   }
 
   private void forgetDenials(List<Charge> charges) {
@@ -369,20 +369,20 @@ public final class RedisStore implements BucketStore {
 
   @Override
   public OptionalLong nowNanos() {
-    ClientClock clock = wiring.lanes().clock();
+    ClientClock clock = context.clock();
     return clock == null ? OptionalLong.empty() : OptionalLong.of(clock.time().nanos());
   }
 
   @Override
   public long clockSkewNanos() {
-    ClientClock clock = wiring.lanes().clock();
+    ClientClock clock = context.clock();
     return clock == null ? 0 : clock.skew().toNanos();
   }
 
   @Override
   public void ping() {
     requireThreadThatMayWait("ping()", "call it on another thread");
-    var unused = await(shards.ping().toCompletableFuture(), "");
+    var unused = await(topology.ping().toCompletableFuture(), null); // it charges nothing anyway
   }
 
   /**
@@ -405,12 +405,12 @@ public final class RedisStore implements BucketStore {
   }
 
   private void shutDown() {
-    long deadline = wiring.timing().nanoTime() + wiring.timeoutNanos();
+    long deadline = context.timing().nanoTime() + context.timeoutNanos();
     boolean waits = true;
     while (waits && !mustArrive.isEmpty()) {
-      waits = awaitAll(List.copyOf(mustArrive.values()), deadline - wiring.timing().nanoTime());
+      waits = awaitAll(List.copyOf(mustArrive.values()), deadline - context.timing().nanoTime());
     }
-    shards.close();
+    topology.close();
     release.run();
   }
 
@@ -420,7 +420,7 @@ public final class RedisStore implements BucketStore {
       CompletableFuture<Boolean> all =
           CompletableFuture.allOf(calls.toArray(CompletableFuture[]::new))
               .handle((done, failure) -> true); // its caller was told
-      return wiring.timing().await(all, nanos);
+      return context.timing().await(all, nanos);
     } catch (ExecutionException | TimeoutException e) {
       return false;
     } catch (InterruptedException e) {

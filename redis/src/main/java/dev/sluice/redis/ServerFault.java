@@ -65,9 +65,8 @@ record ServerFault(Throwable cause, String code) {
   }
 
   StoreException exception(String server) {
-    boolean unknown = code.isEmpty() && !neverLeft();
-    String charged = unknown ? "whether anything was charged is unknown" : "nothing was charged";
-    return new StoreException("%s: %s; %s".formatted(server, words(), charged), cause);
+    boolean refused = !code.isEmpty() || neverLeft();
+    return Charged.by(refused).exception(server + ": " + words(), cause);
   }
 
   /** Without line ends, a full stop at the end, and what the client's addresses say of a login. */

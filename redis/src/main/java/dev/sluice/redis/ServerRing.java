@@ -11,7 +11,7 @@ import java.util.concurrent.CompletionStage;
  * another server, their buckets would be full there, and full once more when the server returns.
  * Thread-safe.
  */
-final class ServerRing implements Shards {
+final class ServerRing implements Topology {
 
   private final Connector connector;
   private final List<SingleServer> servers;

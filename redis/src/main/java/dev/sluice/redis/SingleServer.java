@@ -11,38 +11,39 @@ import java.util.function.Supplier;
  * <p>A probe that gets no answer drops the connection: behind it may be a master that froze while
  * another one took over.
  */
-final class SingleServer implements Server {
+final class SingleServer implements Endpoint {
 
   private final String name;
-  private final Link<Connection> link;
+  private final LazyConnection<Connection> link;
   private final Breaker breaker;
   private final Lane lane;
-  private final Wiring wiring;
+  private final StoreContext context;
 
   SingleServer(
-      String name, Supplier<CompletionStage<? extends Connection>> connect, Wiring wiring) {
+      String name, Supplier<CompletionStage<? extends Connection>> connect, StoreContext context) {
     this.name = name;
-    this.wiring = wiring;
-    this.link = new Link<>(connect, false, wiring.timing()::elsewhere);
-    this.breaker = wiring.breaker(name, this::probe);
-    this.lane = wiring.lane(this, new AtomicInteger());
+    this.context = context;
+    this.link = new LazyConnection<>(connect, false, context.timing()::elsewhere);
+    this.breaker = context.breaker(name, this::probe);
+    this.lane = context.lane(this, new AtomicInteger());
   }
 
   /** Runs the script once, on a bucket that nobody has: a server may answer a PING and no call. */
   CompletionStage<?> probe() {
-    CompletableFuture<String> answer = wiring.probe(link.call(wiring.probeKeys(), wiring.look()));
+    CompletableFuture<String> answer =
+        context.probe(link.call(context.probeKeys(), context.look()));
     return answer.whenComplete(
         (answered, failure) -> {
-          if (failure != null && ServerFault.of(Link.cause(failure)).isSilence()) {
+          if (failure != null && ServerFault.of(Failures.cause(failure)).isSilence()) {
             link.renew();
           }
         });
   }
 
   CompletionStage<String> ping() {
-    return wiring
+    return context
         .timing()
-        .within(link.connection().thenCompose(Connection::ping), wiring.timeoutNanos());
+        .within(link.connection().thenCompose(Connection::ping), context.timeoutNanos());
   }
 
   Lane lane() {

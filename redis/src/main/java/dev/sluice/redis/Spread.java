@@ -110,7 +110,7 @@ final class Spread {
       keepTheRest();
       throw e;
     }
-    settled = all(parts).whenComplete((done, failure) -> settle(Link.cause(failure)));
+    settled = all(parts).whenComplete((done, failure) -> settle(Failures.cause(failure)));
     var unused = verdict.whenComplete((readings, failure) -> withdraw(failure));
     return verdict;
   }

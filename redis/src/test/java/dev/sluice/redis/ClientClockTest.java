@@ -24,8 +24,8 @@ final class ClientClockTest {
 
   private static RedisStoreBuilder builder(String prefix, String options) {
     return TestServers.fresh(URI.create(TestServers.single() + options))
-        .rememberDenials(Duration.ZERO)
-        .keyPrefix(prefix);
+        .denials(Duration.ZERO)
+        .prefix(prefix);
   }
 
   private TimeSource ahead(Duration by) {
@@ -34,8 +34,8 @@ final class ClientClockTest {
 
   @Test
   void oneHourApart_neitherLocksOutNorGivesTwice() {
-    try (RedisStore right = builder("hour-", "").clientClock(time).open();
-        RedisStore ahead = builder("hour-", "").clientClock(ahead(TOKEN)).open()) {
+    try (RedisStore right = builder("hour-", "").clock(time).skew(Duration.ZERO).open();
+        RedisStore ahead = builder("hour-", "").clock(ahead(TOKEN)).skew(Duration.ZERO).open()) {
       assertThat(Spending.granted(Limiter.of(Spending.LIMITS, ahead), "a", 200))
           .isEqualTo(Spending.BURST);
       Decision denied = Limiter.of(Spending.LIMITS, right).spend(LIMIT, "a");
@@ -55,8 +55,8 @@ final class ClientClockTest {
 
   private int inTurns(Duration apart) {
     String prefix = "turns-" + apart + "-";
-    try (RedisStore slow = builder(prefix, "").clientClock(time, SKEW).open();
-        RedisStore fast = builder(prefix, "").clientClock(ahead(apart), SKEW).open()) {
+    try (RedisStore slow = builder(prefix, "").clock(time).skew(SKEW).open();
+        RedisStore fast = builder(prefix, "").clock(ahead(apart)).skew(SKEW).open()) {
       int granted = 0;
       for (int turn = 0; turn < 20; turn++) {
         granted += Spending.granted(Limiter.of(Spending.LIMITS, fast), "a", Spending.BURST);
@@ -75,8 +75,8 @@ final class ClientClockTest {
   void apartByTheSkew_theOneBehindFirst_grantsTheDifferenceOnce() {
     Quota quota = Quota.of(100, 1, Duration.ofMinutes(1));
     Limits limits = Limits.builder(Spending.LIMITS.catalogue()).limit(LIMIT, quota).build();
-    try (RedisStore slow = builder("first-", "").clientClock(time, SKEW).open();
-        RedisStore fast = builder("first-", "").clientClock(ahead(SKEW), SKEW).open()) {
+    try (RedisStore slow = builder("first-", "").clock(time).skew(SKEW).open();
+        RedisStore fast = builder("first-", "").clock(ahead(SKEW)).skew(SKEW).open()) {
       Limiter behind = Limiter.of(limits, slow);
       Limiter before = Limiter.of(limits, fast);
       int granted = 0;
@@ -89,8 +89,8 @@ final class ClientClockTest {
 
   @Test
   void apartByTheSkew_refundOfTheOneBehind_givesBackWhatItSays() {
-    try (RedisStore slow = builder("back-", "").clientClock(time, SKEW).open();
-        RedisStore fast = builder("back-", "").clientClock(ahead(SKEW), SKEW).open()) {
+    try (RedisStore slow = builder("back-", "").clock(time).skew(SKEW).open();
+        RedisStore fast = builder("back-", "").clock(ahead(SKEW)).skew(SKEW).open()) {
       Limiter quick = Limiter.of(Spending.LIMITS, fast);
       assertThat(Spending.granted(quick, "a", 200)).isEqualTo(Spending.BURST);
       assertThat(Limiter.of(Spending.LIMITS, slow).refund(LIMIT, "a", 3).allowed()).isTrue();
@@ -103,9 +103,9 @@ final class ClientClockTest {
     builder("skew-", "?clock=client&skew=100ms").open().close();
     assertThatThrownBy(() -> builder("skew-", "?skew=100ms").open())
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessageContaining("option skew: found without clock=client");
+        .hasMessageContaining("option skew requires clock=client");
     assertThatThrownBy(() -> builder("skew-", "?clock=client&skew=11m"))
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessageContaining("option skew: found 11m0s, expected from 0s to 10m0s");
+        .hasMessageContaining("option skew: found 11m, expected from 0s to 10m");
   }
 }

@@ -38,7 +38,8 @@ final class ClientVersionTest {
   /** Reads what the options say, as the tests are compiled for Lettuce before 7.0 too. */
   @Test
   void maintenanceNotifications_whereLettuceHasThem_areOff() throws ReflectiveOperationException {
-    ClientOptions options = new Connecting().options().build();
+    StoreUri uri = StoreUri.parse("redis://localhost");
+    ClientOptions options = new Clients(uri, RedisOptions.of(uri)).clientOptions().build();
     Method config =
         Arrays.stream(ClientOptions.class.getMethods())
             .filter(method -> method.getName().equals("getMaintNotificationsConfig"))

@@ -34,7 +34,7 @@ final class ClosingTest {
     return RedisStore.builder(redis.uri())
         .timeout(Duration.ofMinutes(1))
         .connectTimeout(Duration.ofMinutes(1))
-        .rememberDenials(Duration.ZERO);
+        .denials(Duration.ZERO);
   }
 
   @Test
@@ -112,13 +112,14 @@ final class ClosingTest {
     long now = TimeUnit.MILLISECONDS.toNanos(System.currentTimeMillis());
     try (RedisStore store =
         builder()
-            .clientClock(
+            .clock(
                 () -> {
                   if (broken.get()) {
                     throw new IllegalStateException("no time");
                   }
                   return now;
                 })
+            .skew(Duration.ZERO)
             .open()) {
       Limiter limiter = Limiter.of(Spending.LIMITS, store);
       assertThatThrownBy(() -> limiter.spend(LIMIT, "a"))

@@ -33,7 +33,7 @@ final class CoalescingTest {
     return RedisStore.builder(redis.uri())
         .timeout(Duration.ofSeconds(10))
         .connectTimeout(Duration.ofSeconds(10))
-        .rememberDenials(Duration.ZERO)
+        .denials(Duration.ZERO)
         .observer(
             new RedisObserver() {
               @Override
@@ -81,7 +81,7 @@ final class CoalescingTest {
 
   @Test
   void moreThanMayWait_areRefusedAtOnce() {
-    try (RedisStore store = builder().maxWaiting(10).open()) {
+    try (RedisStore store = builder().queue(10).open()) {
       store.ping();
       Limiter limiter = Limiter.of(Spending.LIMITS, store);
       redis.freeze();
@@ -174,7 +174,7 @@ final class CoalescingTest {
                             .formatted(redis.address(), other.address())))
                 .timeout(Duration.ofSeconds(10))
                 .connectTimeout(Duration.ofSeconds(10))
-                .rememberDenials(Duration.ZERO)
+                .denials(Duration.ZERO)
                 .open()) {
       Rendezvous placement = new Rendezvous(List.of("one", "other"));
       String here = idOn(placement, 0);

@@ -20,7 +20,7 @@ final class DenialMemoryTest {
 
   private RedisStoreBuilder builder(Duration atMost) {
     return TestServers.fresh(TestServers.single())
-        .rememberDenials(atMost)
+        .denials(atMost)
         .observer(
             new RedisObserver() {
               @Override
@@ -84,7 +84,7 @@ final class DenialMemoryTest {
 
   @Test
   void resetByAnotherProcess_isSeenByTheGreatestAge() {
-    RedisStoreBuilder shared = builder(Duration.ofMillis(200)).keyPrefix("shared-");
+    RedisStoreBuilder shared = builder(Duration.ofMillis(200)).prefix("shared-");
     try (RedisStore store = shared.open();
         RedisStore other = shared.open()) {
       Limiter limiter = Limiter.of(Spending.LIMITS, store);
@@ -106,7 +106,7 @@ final class DenialMemoryTest {
   @Test
   void byAClientsClock_endsToTheNanosecond() {
     ManualTime time = new ManualTime();
-    try (RedisStore store = builder(Duration.ofHours(1)).clientClock(time).open()) {
+    try (RedisStore store = builder(Duration.ofHours(1)).clock(time).skew(Duration.ZERO).open()) {
       Limiter limiter = Limiter.of(Spending.LIMITS, store);
       assertThat(limiter.spend(LIMIT, "a", 100).allowed()).isTrue();
       Decision denied = limiter.spend(LIMIT, "a");

@@ -48,8 +48,9 @@ final class FaultsTest {
   private RedisStore open(URI uri) {
     return RedisStore.builder(uri)
         .timeout(TIMEOUT)
-        .giveUpAfter(3, Duration.ofMillis(50))
-        .rememberDenials(Duration.ZERO)
+        .failures(3)
+        .probe(Duration.ofMillis(50))
+        .denials(Duration.ZERO)
         .observer(
             new RedisObserver() {
               @Override
@@ -311,7 +312,7 @@ final class FaultsTest {
         RedisStore.builder(URI.create("redis://app:pw@" + redis.address()))
             .timeout(Duration.ofSeconds(10))
             .connectTimeout(Duration.ofSeconds(10)) // no time-out is tried here
-            .rememberDenials(Duration.ZERO)
+            .denials(Duration.ZERO)
             .open()) {
       Limiter ourLimiter = Limiter.of(Spending.LIMITS, ours);
       List<CompletableFuture<Decision>> good = new ArrayList<>();

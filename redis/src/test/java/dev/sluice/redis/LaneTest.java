@@ -51,7 +51,7 @@ final class LaneTest {
   }
 
   /** Answers when it is told to. */
-  private final class Told implements Server {
+  private final class Told implements Endpoint {
     @Override
     public String name() {
       return breaker.server();

@@ -51,8 +51,8 @@ final class LoginTest {
     return RedisStore.builder(URI.create("redis://app:p%40ss@" + redis.address() + database))
         .timeout(Duration.ofMinutes(1))
         .connectTimeout(Duration.ofMinutes(1))
-        .rememberDenials(Duration.ZERO)
-        .keyPrefix("rl:");
+        .denials(Duration.ZERO)
+        .prefix("rl:");
   }
 
   private static void doEverything(RedisStore store) {
@@ -112,7 +112,7 @@ final class LoginTest {
           RedisStore.builder(URI.create("redis-cluster://app:p%40ss@" + hosts))
               .timeout(Duration.ofMinutes(1))
               .connectTimeout(Duration.ofMinutes(1))
-              .keyPrefix("rl:")
+              .prefix("rl:")
               .open()) {
         doEverything(store);
       }
@@ -125,8 +125,8 @@ final class LoginTest {
                 .formatted(login, group.sentinel().address(), options))
         .timeout(Duration.ofSeconds(20))
         .connectTimeout(Duration.ofSeconds(20))
-        .keyPrefix("rl:")
-        .rememberDenials(Duration.ZERO);
+        .prefix("rl:")
+        .denials(Duration.ZERO);
   }
 
   @Test
@@ -148,7 +148,8 @@ final class LoginTest {
               "ACL", "SETUSER", "watcher", "on", ">w@tch", "+sentinel|get-master-addr-by-name");
       try (RedisStore store =
           behind(group, "app:p%40ss", "timeout=20s")
-              .sentinelCredentials("watcher", "w@tch")
+              .sentinelUser("watcher")
+              .sentinelPassword("w@tch")
               .open()) {
         doEverything(store);
       }

@@ -9,6 +9,7 @@ import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
 import dev.sluice.testkit.ManualTime;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
@@ -36,9 +37,7 @@ final class ScriptAgainstLawTest {
     ManualTime time = new ManualTime(TimeUnit.DAYS.toNanos(365L * 125));
     Map<String, Long> tats = new HashMap<>();
     try (BucketStore store =
-        TestServers.fresh(TestServers.single(), time)
-            .rememberDenials(java.time.Duration.ZERO)
-            .open()) {
+        TestServers.fresh(TestServers.single(), time).denials(Duration.ZERO).open()) {
       for (int i = 0; i < BATCHES; i++) {
         move(time, base, random);
         List<Charge> batch = batch(base, random, time.nanos(), tats);

@@ -37,7 +37,7 @@ final class SpendingProcess {
         RedisStore.builder(uri)
             .timeout(Duration.ofSeconds(30))
             .connectTimeout(Duration.ofSeconds(30))
-            .rememberDenials(Duration.ZERO)
+            .denials(Duration.ZERO)
             .open()) {
       store.ping();
       System.out.write('.');

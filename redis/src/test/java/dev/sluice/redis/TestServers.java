@@ -53,11 +53,11 @@ final class TestServers {
     return RedisStore.builder(uri)
         .timeout(Duration.ofMinutes(1)) // the machine may be busy; no test waits for it
         .connectTimeout(Duration.ofMinutes(1))
-        .keyPrefix("t" + PREFIXES.incrementAndGet() + "-");
+        .prefix("t" + PREFIXES.incrementAndGet() + "-");
   }
 
   static RedisStoreBuilder fresh(URI uri, TimeSource time) {
-    return fresh(uri).clientClock(time);
+    return fresh(uri).clock(time).skew(Duration.ZERO);
   }
 
   private static final class Single {

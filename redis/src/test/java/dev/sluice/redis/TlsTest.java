@@ -63,7 +63,7 @@ final class TlsTest {
   }
 
   private static RedisStoreBuilder withCertificate(String host, String options) {
-    return builder(host, options).clientCertificate(ours.pem("client"), ours.key("client"));
+    return builder(host, options).cert(ours.pem("client")).key(ours.key("client"));
   }
 
   private static void spends(RedisStoreBuilder builder) {
@@ -84,7 +84,7 @@ final class TlsTest {
 
   @Test
   void ownAuthority_andAClientsCertificate_spends() {
-    spends(withCertificate("localhost", "").trustedCertificates(ours.pem()));
+    spends(withCertificate("localhost", "").ca(ours.pem()));
   }
 
   @Test
@@ -102,23 +102,19 @@ final class TlsTest {
 
   @Test
   void wrongAuthority_isRefused() {
-    refuses(
-        withCertificate("localhost", "").trustedCertificates(others.pem()), "no TLS", "option ca");
+    refuses(withCertificate("localhost", "").ca(others.pem()), "no TLS", "option ca");
   }
 
   @Test
   void wrongHostName_isRefused() {
     refuses(
-        withCertificate("127.0.0.1", "").trustedCertificates(ours.pem()),
-        "no TLS",
-        "127.0.0.1",
-        "option verify");
+        withCertificate("127.0.0.1", "").ca(ours.pem()), "no TLS", "127.0.0.1", "option verify");
   }
 
   @Test
   void wrongHostName_whereItIsNotLookedAt_spends() {
-    spends(withCertificate("127.0.0.1", "?verify=ca").trustedCertificates(ours.pem()));
-    refuses(withCertificate("127.0.0.1", "?verify=ca").trustedCertificates(others.pem()), "no TLS");
+    spends(withCertificate("127.0.0.1", "?verify=ca").ca(ours.pem()));
+    refuses(withCertificate("127.0.0.1", "?verify=ca").ca(others.pem()), "no TLS");
   }
 
   @Test
@@ -128,7 +124,7 @@ final class TlsTest {
 
   @Test
   void noClientCertificate_isRefused() {
-    try (RedisStore store = builder("localhost", "").trustedCertificates(ours.pem()).open()) {
+    try (RedisStore store = builder("localhost", "").ca(ours.pem()).open()) {
       assertThatThrownBy(() -> Limiter.of(Spending.LIMITS, store).spend(LIMIT, "a"))
           .isInstanceOf(StoreException.class)
           .hasMessageContaining("localhost:" + port);

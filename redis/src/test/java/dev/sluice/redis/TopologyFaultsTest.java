@@ -47,8 +47,9 @@ final class TopologyFaultsTest {
   private static RedisStoreBuilder builder(URI uri) {
     return RedisStore.builder(uri)
         .timeout(TIMEOUT)
-        .giveUpAfter(3, Duration.ofMillis(100))
-        .rememberDenials(Duration.ZERO);
+        .failures(3)
+        .probe(Duration.ofMillis(100))
+        .denials(Duration.ZERO);
   }
 
   private static boolean decides(Limiter limiter, String id) {
@@ -257,7 +258,7 @@ final class TopologyFaultsTest {
             builder(cluster.uri())
                 .timeout(Duration.ofSeconds(10))
                 .connectTimeout(Duration.ofSeconds(10))
-                .hashTag(HashTag.ID)
+                .tag(HashTag.ID)
                 .open()) {
       Limiter limiter = Limiter.of(Spending.LIMITS, store);
       String id = "moved";

@@ -100,8 +100,9 @@ public final class StoreAccess {
         throw twice();
       }
       Matcher user = SENTINEL_USER.matcher(address);
-      builder.sentinelCredentials(
-          user.find() ? decoded(user.group(1)) : DEFAULT_USER, sentinelPassword);
+      builder
+          .sentinelUser(user.find() ? decoded(user.group(1)) : DEFAULT_USER)
+          .sentinelPassword(sentinelPassword);
     }
     return builder;
   }

@@ -67,7 +67,7 @@ public final class Stores {
   public static BucketStore open(StoreAccess access, TimeSource time) {
     return access.isMemory()
         ? MemoryStore.builder().time(time).stepsBackUpTo(REPLAY_STEPS_BACK).build()
-        : patient(access).clientClock(time).open();
+        : patient(access).clock(time).skew(Duration.ZERO).open();
   }
 
   private static RedisStoreBuilder patient(StoreAccess access) {

@@ -65,7 +65,7 @@ final class SimulatedProcess {
     RedisStoreBuilder builder = RedisStore.builder(plan.topology().uri).observer(storeWatch);
     if (conditions.clientClocks()) {
       boolean alone = conditions.processes() == 1;
-      builder.clientClock(clock::nanos, Duration.ofNanos(alone ? 0 : 2 * Fleet.MOST_SKEW_NANOS));
+      builder.clock(clock::nanos).skew(Duration.ofNanos(alone ? 0 : 2 * Fleet.MOST_SKEW_NANOS));
     }
     this.store = builder.open(timing, network, () -> {});
     LongSupplier time = () -> START_NANOS + world.now();

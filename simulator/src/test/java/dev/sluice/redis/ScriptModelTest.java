@@ -3,6 +3,7 @@ package dev.sluice.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.gcra.Effect;
+import java.time.Duration;
 import dev.sluice.gcra.Effect.Op;
 import dev.sluice.gcra.Gcra;
 import dev.sluice.store.Charge;
@@ -51,7 +52,7 @@ final class ScriptModelTest {
                   .map(charge -> charge.key().getBytes(StandardCharsets.UTF_8))
                   .toArray(byte[][]::new);
           byte[] argument =
-              ChargeScript.argument(new ClientClock(time, java.time.Duration.ZERO), batches);
+              ChargeScript.argument(new ClientClock(time, Duration.ZERO), batches);
           List<Object> answer =
               real.eval(
                   ChargeScript.SOURCE.getBytes(StandardCharsets.UTF_8),

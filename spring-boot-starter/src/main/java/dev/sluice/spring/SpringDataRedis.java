@@ -132,8 +132,9 @@ final class SpringDataRedis {
     }
     Sentinel sentinel = properties.sentinel();
     if (sentinel != null && sentinel.password() != null) {
-      builder.sentinelCredentials(
-          Objects.requireNonNullElse(sentinel.username(), "default"), sentinel.password());
+      builder
+          .sentinelUser(Objects.requireNonNullElse(sentinel.username(), "default"))
+          .sentinelPassword(sentinel.password());
     }
   }
 
@@ -149,10 +150,10 @@ final class SpringDataRedis {
               + " read.");
     }
     if (trust.certificate() != null) {
-      builder.trustedCertificates(file(trust.certificate()));
+      builder.ca(file(trust.certificate()));
     }
     if (own.certificate() != null && own.privateKey() != null) {
-      builder.clientCertificate(file(own.certificate()), file(own.privateKey()));
+      builder.cert(file(own.certificate())).key(file(own.privateKey()));
     }
   }
 

@@ -138,7 +138,7 @@ enum Trial {
     @Override
     String seen() throws Exception {
       try (LocalRedis redis = LocalRedis.start(RedisBinary.newest());
-          RedisStore store = RedisStore.builder(redis.uri()).maxWaiting(CALLERS).open()) {
+          RedisStore store = RedisStore.builder(redis.uri()).queue(CALLERS).open()) {
         Limiter limiter = Limiter.of(Load.LIMITS, store);
         long warm = frozen(limiter, CALLERS); // an answered round, so that classes are loaded
         redis.freeze();

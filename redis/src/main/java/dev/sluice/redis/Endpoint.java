@@ -1,7 +1,7 @@
 package dev.sluice.redis;
 
 /** A server as a {@link Lane} sees it. Thread-safe; no method blocks. */
-interface Server {
+interface Endpoint {
 
   /** Host and port, for messages; never with a password. */
   String name();

@@ -7,12 +7,13 @@ import io.lettuce.core.resource.EpollProvider;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
-final class ConnectingTest {
+final class ClientsTest {
 
   /** The figures of docs/stores.md; what they do is for the operating system. */
   @Test
   void sockets_areProbedWhereNobodyCalls() {
-    SocketOptions options = new Connecting().socketOptions();
+    StoreUri uri = StoreUri.parse("redis://localhost");
+    SocketOptions options = new Clients(uri, RedisOptions.of(uri)).socketOptions();
     assertThat(options.isKeepAlive()).isTrue();
     assertThat(options.getKeepAlive().getIdle()).isEqualTo(Duration.ofSeconds(15));
     assertThat(options.getKeepAlive().getInterval()).isEqualTo(Duration.ofSeconds(5));

@@ -35,13 +35,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** What a link does with connections that break; each is a real one to a real server. */
-final class LinkTest {
+final class LazyConnectionTest {
 
   private final LocalRedis redis = LocalRedis.start(RedisBinary.bundled());
   private final RedisClient client = RedisClient.create();
   private final AtomicInteger connected = new AtomicInteger();
 
-  LinkTest() {
+  LazyConnectionTest() {
     client.setOptions(
         ClientOptions.builder()
             .autoReconnect(false)
@@ -56,7 +56,7 @@ final class LinkTest {
   }
 
   private CompletionStage<Opened> connect() {
-    return connect(Connecting.credentials(null, ""));
+    return connect(Clients.credentials(null, ""));
   }
 
   private CompletionStage<Opened> connect(RedisCredentialsProvider credentials) {
@@ -90,14 +90,14 @@ final class LinkTest {
    */
   @Test
   void connection_withAPassword_isReadyWhenItIsHandedOut() {
-    assertThat(Connecting.credentials("default", "right"))
+    assertThat(Clients.credentials("default", "right"))
         .isInstanceOf(ImmediateRedisCredentialsProvider.class);
     redis.command("CONFIG", "SET", "requirepass", "right");
     List<String> threads = new ArrayList<>();
     var link =
         link(
-            () -> connect(Connecting.credentials(null, "right")),
-            () -> connect(Connecting.credentials("default", "right")));
+            () -> connect(Clients.credentials(null, "right")),
+            () -> connect(Clients.credentials("default", "right")));
     for (int i = 0; i < 50; i++) {
       link.renew();
       redis.freeze(); // or it could be there before something is chained to it
@@ -143,7 +143,7 @@ final class LinkTest {
       Function<StatefulRedisConnection<byte[], byte[]>, Object> instead) {
     return (StatefulRedisConnection<byte[], byte[]>)
         Proxy.newProxyInstance(
-            LinkTest.class.getClassLoader(),
+            LazyConnectionTest.class.getClassLoader(),
             new Class<?>[] {StatefulRedisConnection.class},
             (proxy, method, arguments) -> {
               try {
@@ -157,14 +157,14 @@ final class LinkTest {
   }
 
   /** The first time one way, from then on the other. */
-  private static Link<Opened> link(
+  private static LazyConnection<Opened> link(
       Supplier<CompletionStage<Opened>> first, Supplier<CompletionStage<Opened>> later) {
     AtomicBoolean isFirst = new AtomicBoolean(true);
-    return new Link<>(
+    return new LazyConnection<>(
         () -> (isFirst.getAndSet(false) ? first : later).get(), false, ForkJoinPool.commonPool());
   }
 
-  private static ScriptCall spend(Link<Opened> link) {
+  private static ScriptCall spend(LazyConnection<Opened> link) {
     List<Charge> batch = Charges.spend("1:a");
     byte[] argument = ChargeScript.argument(null, List.of(batch));
     return link.call(new byte[][] {"1:a".getBytes(StandardCharsets.UTF_8)}, argument);
@@ -198,7 +198,7 @@ final class LinkTest {
         .hasCauseInstanceOf(ScriptCall.NotSentException.class)
         .satisfies(
             e ->
-                assertThat(ServerFault.of(Link.cause(e)).exception("there"))
+                assertThat(ServerFault.of(Failures.cause(e)).exception("there"))
                     .hasMessageContaining("nothing was charged"));
     assertThat(connected).hasValue(2);
   }
@@ -210,7 +210,7 @@ final class LinkTest {
     assertThatThrownBy(() -> spend(link).join())
         .satisfies(
             e ->
-                assertThat(ServerFault.of(Link.cause(e)).exception("there"))
+                assertThat(ServerFault.of(Failures.cause(e)).exception("there"))
                     .hasMessageContaining("refused")
                     .hasMessageContaining("nothing was charged"));
   }
@@ -233,7 +233,7 @@ final class LinkTest {
   void brokenConnection_isClosedWhereNobodyWaitsForTheLink() {
     List<CompletableFuture<Boolean>> underLock =
         List.of(new CompletableFuture<>(), new CompletableFuture<>());
-    List<Link<Opened>> links = new ArrayList<>();
+    List<LazyConnection<Opened>> links = new ArrayList<>();
     AtomicInteger closed = new AtomicInteger();
     var link =
         link(
@@ -307,7 +307,7 @@ final class LinkTest {
     }
   }
 
-  private static CompletableFuture<Void> again(Link<Opened> link, int times) {
+  private static CompletableFuture<Void> again(LazyConnection<Opened> link, int times) {
     return times == 0
         ? CompletableFuture.completedFuture(null)
         : spend(link)

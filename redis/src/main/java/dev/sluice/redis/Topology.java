@@ -3,7 +3,7 @@ package dev.sluice.redis;
 import java.util.concurrent.CompletionStage;
 
 /** Where the buckets are: which lane leads to a key. Thread-safe; no method blocks but close. */
-interface Shards extends AutoCloseable {
+interface Topology extends AutoCloseable {
 
   /** The lane of a key; a script call takes keys of one lane only. */
   Lane laneOf(byte[] key);

@@ -2,15 +2,14 @@ package dev.sluice.redis;
 
 import io.lettuce.core.RedisNoScriptException;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The way to one server (or one Cluster): a connection that is made when it is first needed, and
- * replaced when it broke.
+ * A connection to one server (or one Cluster) that is made when it is first needed, and replaced
+ * when it broke.
  *
  * <p>A call reaches the server at most once. What was on its way when a connection broke is not
  * repeated, since it may have been done. What had certainly not left yet is sent once more, on a
@@ -19,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param <C> the kind of connection
  */
-final class Link<C extends Connection> {
+final class LazyConnection<C extends Connection> {
 
   private static final int ATTEMPTS = 2;
 
@@ -29,13 +28,13 @@ final class Link<C extends Connection> {
   private @Nullable CompletableFuture<C> connection; // guarded by this
 
   /**
-   * A link.
+   * A connection that is not made yet.
    *
    * @param heals whether a connection reconnects on its own; otherwise it is thrown away when it
    *     broke
    * @param elsewhere where old connections are closed: not on a thread that carries answers
    */
-  Link(
+  LazyConnection(
       Supplier<? extends CompletionStage<? extends C>> connect, boolean heals, Executor elsewhere) {
     this.connect = connect;
     this.heals = heals;
@@ -140,11 +139,5 @@ final class Link<C extends Connection> {
     if (old != null) {
       var unused = old.thenComposeAsync(Connection::closeAsync, elsewhere);
     }
-  }
-
-  static @Nullable Throwable cause(@Nullable Throwable failure) {
-    return failure instanceof CompletionException && failure.getCause() != null
-        ? failure.getCause()
-        : failure;
   }
 }

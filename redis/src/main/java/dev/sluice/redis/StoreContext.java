@@ -8,27 +8,57 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
-/**
- * What the servers of one store share. Immutable, thread-safe.
- *
- * @param keys how buckets are named
- * @param lanes how they queue
- * @param timeoutNanos how long a call may take
- * @param maxFailures how many calls in a row may fail before a server is given up
- * @param probeEveryNanos how often a server is probed that was given up
- */
-record Wiring(
-    Keys keys,
-    Lane.Options lanes,
-    long timeoutNanos,
-    int maxFailures,
-    long probeEveryNanos,
-    Timing timing,
-    RedisObserver observer) {
+/** The settings, the time and the observer that all parts of one store share. Thread-safe. */
+final class StoreContext {
+
+  private static final int MAX_CHARGES_PER_CALL = 128;
 
   /** Names a bucket that nobody has: no limit has the number 0. */
   private static final String NOBODYS = "0:probe";
+
+  private final Keys keys;
+  private final Lane.Options lanes;
+  private final long timeoutNanos;
+  private final int maxFailures;
+  private final long probeEveryNanos;
+  private final Timing timing;
+  private final RedisObserver observer;
+
+  StoreContext(RedisOptions options, Timing timing, RedisObserver observer) {
+    String prefix = options.find(RedisOptions.PREFIX);
+    this.keys = new Keys(prefix == null ? "" : prefix, options.get(RedisOptions.TAG));
+    this.lanes =
+        new Lane.Options(
+            options.get(RedisOptions.QUEUE), MAX_CHARGES_PER_CALL, options.clientClock());
+    this.timeoutNanos = options.get(RedisOptions.TIMEOUT).toNanos();
+    this.maxFailures = options.get(RedisOptions.FAILURES);
+    this.probeEveryNanos = options.get(RedisOptions.PROBE).toNanos();
+    this.timing = timing;
+    this.observer = observer;
+  }
+
+  Keys keys() {
+    return keys;
+  }
+
+  /** Returns the clock of this process by which the script decides, null for the server's. */
+  @Nullable ClientClock clock() {
+    return lanes.clock();
+  }
+
+  long timeoutNanos() {
+    return timeoutNanos;
+  }
+
+  Timing timing() {
+    return timing;
+  }
+
+  RedisObserver observer() {
+    return observer;
+  }
 
   /** The key of a bucket that nobody has. */
   byte[][] probeKeys() {
@@ -51,8 +81,8 @@ record Wiring(
     CompletableFuture<String> ran =
         call.handle(
             (answer, failure) -> {
-              if (failure != null && ServerFault.of(Link.cause(failure)).isOutage()) {
-                throw new CompletionException(Link.cause(failure));
+              if (failure != null && ServerFault.of(Failures.cause(failure)).isOutage()) {
+                throw new CompletionException(Failures.cause(failure));
               }
               return "ran";
             });
@@ -60,7 +90,7 @@ record Wiring(
   }
 
   /** The lane of a server; lanes with one count of what waits have one bound together. */
-  Lane lane(Server server, AtomicInteger waiting) {
+  Lane lane(Endpoint server, AtomicInteger waiting) {
     return new Lane(server, lanes, waiting, timing, observer);
   }
 

@@ -32,21 +32,8 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** How the client connects: from a store's address to its servers. Not thread-safe. */
-final class Connecting {
-
-  /** How much of a server's certificate must be right. */
-  enum Verify {
-    FULL(SslVerifyMode.FULL),
-    CA(SslVerifyMode.CA),
-    NONE(SslVerifyMode.NONE);
-
-    private final SslVerifyMode mode;
-
-    Verify(SslVerifyMode mode) {
-      this.mode = mode;
-    }
-  }
+/** The client library, set up by the options of a store. Not thread-safe. */
+final class Clients {
 
   private static final Duration LOOK_AT_CLUSTER_EVERY = Duration.ofSeconds(10);
   private static final Duration LOOK_AT_CLUSTER_AT_MOST_EVERY = Duration.ofMillis(500);
@@ -55,58 +42,31 @@ final class Connecting {
   private static final int KEEP_ALIVES = 3;
   private static final long SHUT_DOWN_MILLIS = 2000;
 
-  Duration timeout = Duration.ofSeconds(2);
-  boolean tls;
-  Verify verify = Verify.FULL;
-  @Nullable Path trusted;
-  @Nullable Path certificate;
-  @Nullable Path key;
-  @Nullable String clientName;
-  @Nullable Protocol protocol;
-  @Nullable String user;
-  @Nullable String password;
-  @Nullable String sentinelUser;
-  @Nullable String sentinelPassword;
-  Duration reconnectAtLeastEvery = Duration.ofMillis(500);
-
+  private final StoreUri uri;
+  private final RedisOptions options;
+  private final Duration timeout;
   private final List<ClientResources> opened = new ArrayList<>();
 
-  /** Rejects contradictory options, and a client library that is too old. */
-  void check() {
-    ClientVersion.check();
-    if (!tls && (trusted != null || certificate != null)) {
-      throw new IllegalArgumentException(
-          "found certificates without TLS, expected rediss:// or the option tls=true");
-    }
-    if ((certificate == null) != (key == null)) {
-      throw new IllegalArgumentException(
-          "found %s alone, expected a certificate and its key (options cert and key)"
-              .formatted(certificate == null ? key : certificate));
-    }
-    checkLogins();
-  }
-
-  private void checkLogins() {
-    if (sentinelUser != null && sentinelPassword == null) {
-      throw new IllegalArgumentException(
-          "found the Sentinels' user alone, expected it with a password (option sentinelPassword)");
-    }
+  Clients(StoreUri uri, RedisOptions options) {
+    this.uri = uri;
+    this.options = options;
+    this.timeout = options.get(RedisOptions.CONNECT_TIMEOUT);
   }
 
   RedisClient client() {
     RedisClient client = RedisClient.create(resources());
     client.setOptions(
-        options()
-            .autoReconnect(false) // a Link reconnects on its own
+        clientOptions()
+            .autoReconnect(false) // a LazyConnection reconnects on its own
             .disconnectedBehavior(DisconnectedBehavior.REJECT_COMMANDS)
             .build());
     return client;
   }
 
-  RedisClusterClient clusterClient(StoreUri uri) {
+  RedisClusterClient clusterClient() {
     RedisClusterClient client =
         RedisClusterClient.create(
-            resources(), uri.hosts().stream().map(host -> server(uri, host)).toList());
+            resources(), uri.hosts().stream().map(host -> server(host)).toList());
     client.setOptions(clusterOptions());
     return client;
   }
@@ -124,38 +84,38 @@ final class Connecting {
 
   /** In a Cluster, where the client library reconnects: as soon as a probe would see it. */
   private Delay reconnectDelay() {
-    Duration most = reconnectAtLeastEvery;
+    Duration most = options.get(RedisOptions.PROBE);
     return Delay.exponential(Duration.ZERO, most, 2, TimeUnit.MILLISECONDS);
   }
 
-  RedisURI server(StoreUri uri, Host host) {
+  RedisURI server(Host host) {
     RedisURI.Builder server =
         RedisURI.builder().withHost(host.name()).withPort(host.port()).withDatabase(uri.database());
-    return finish(server, uri);
+    return finish(server);
   }
 
-  RedisURI sentinel(StoreUri uri) {
+  RedisURI sentinel() {
     RedisURI.Builder sentinel =
         RedisURI.builder()
             .withSentinelMasterId(String.valueOf(uri.master()))
             .withDatabase(uri.database());
+    String password = options.find(RedisOptions.SENTINEL_PASSWORD);
     for (Host host : uri.hosts()) {
       RedisURI.Builder one = RedisURI.builder().withHost(host.name()).withPort(host.port());
-      if (sentinelPassword != null) {
-        one.withAuthentication(credentials(sentinelUser, sentinelPassword));
+      if (password != null) {
+        one.withAuthentication(credentials(options.find(RedisOptions.SENTINEL_USER), password));
       }
       sentinel.withSentinel(secured(one).build());
     }
-    return finish(sentinel, uri);
+    return finish(sentinel);
   }
 
-  private RedisURI finish(RedisURI.Builder builder, StoreUri from) {
+  private RedisURI finish(RedisURI.Builder builder) {
     secured(builder);
-    String as = user == null ? from.user() : user;
-    String with = password == null ? from.password() : password;
-    if (with != null) {
-      builder.withAuthentication(credentials(as, with));
+    if (uri.password() != null) {
+      builder.withAuthentication(credentials(uri.user(), uri.password()));
     }
+    String clientName = options.find(RedisOptions.CLIENT_NAME);
     if (clientName != null) {
       builder.withClientName(clientName);
     }
@@ -174,18 +134,29 @@ final class Connecting {
 
   @CanIgnoreReturnValue
   private RedisURI.Builder secured(RedisURI.Builder builder) {
-    return builder.withTimeout(timeout).withSsl(tls).withVerifyPeer(verify.mode);
+    return builder.withTimeout(timeout).withSsl(options.tls()).withVerifyPeer(verifyMode());
+  }
+
+  private SslVerifyMode verifyMode() {
+    return switch (options.get(RedisOptions.VERIFY)) {
+      case FULL -> SslVerifyMode.FULL;
+      case CA -> SslVerifyMode.CA;
+      case NONE -> SslVerifyMode.NONE;
+    };
   }
 
   private SslOptions sslOptions() {
-    SslOptions.Builder options = SslOptions.builder().jdkSslProvider().handshakeTimeout(timeout);
+    Path trusted = options.find(RedisOptions.CA);
+    Path certificate = options.find(RedisOptions.CERT);
+    Path key = options.find(RedisOptions.KEY);
+    SslOptions.Builder ssl = SslOptions.builder().jdkSslProvider().handshakeTimeout(timeout);
     if (trusted != null) {
-      options.trustManager(trusted.toFile());
+      ssl.trustManager(trusted.toFile());
     }
     if (certificate != null && key != null) {
-      options.keyManager(certificate.toFile(), key.toFile(), new char[0]);
+      ssl.keyManager(certificate.toFile(), key.toFile(), new char[0]);
     }
-    return options.build();
+    return ssl.build();
   }
 
   /**
@@ -194,9 +165,9 @@ final class Connecting {
    * transport has; calls made during that time, and the breaker's probe, don't wait for either.
    */
   SocketOptions socketOptions() {
-    SocketOptions.Builder options = SocketOptions.builder().connectTimeout(timeout);
+    SocketOptions.Builder sockets = SocketOptions.builder().connectTimeout(timeout);
     if (ClientVersion.hasTimedKeepAlive()) {
-      options.keepAlive(
+      sockets.keepAlive(
           KeepAliveOptions.builder()
               .enable()
               .idle(KEEP_ALIVE_AFTER)
@@ -205,31 +176,32 @@ final class Connecting {
               .build());
     }
     if (EpollProvider.isAvailable()) {
-      options.tcpUserTimeout(
+      sockets.tcpUserTimeout(
           TcpUserTimeoutOptions.builder()
               .enable()
               .tcpUserTimeout(KEEP_ALIVE_AFTER.plus(KEEP_ALIVE_EVERY.multipliedBy(KEEP_ALIVES)))
               .build());
     }
-    return options.build();
+    return sockets.build();
   }
 
-  ClientOptions.Builder options() {
-    ClientOptions.Builder options =
+  ClientOptions.Builder clientOptions() {
+    ClientOptions.Builder client =
         ClientOptions.builder()
             .socketOptions(socketOptions())
             .sslOptions(sslOptions())
             .timeoutOptions(TimeoutOptions.create()); // a Lane's are the only ones
-    ClientVersion.withoutMaintenanceNotifications(options);
+    ClientVersion.withoutMaintenanceNotifications(client);
+    Protocol protocol = options.find(RedisOptions.PROTOCOL);
     if (protocol != null) {
-      options.protocolVersion(
+      client.protocolVersion(
           protocol == Protocol.RESP2 ? ProtocolVersion.RESP2 : ProtocolVersion.RESP3);
     }
-    return options;
+    return client;
   }
 
   private ClusterClientOptions clusterOptions() {
-    return ClusterClientOptions.builder(options().build())
+    return ClusterClientOptions.builder(clientOptions().build())
         .topologyRefreshOptions(
             ClusterTopologyRefreshOptions.builder()
                 .adaptiveRefreshTriggersTimeout(LOOK_AT_CLUSTER_AT_MOST_EVERY)

@@ -1,0 +1,167 @@
+package dev.sluice.redis;
+
+import dev.sluice.text.GoDuration;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Locale;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One option of a store: what it is called, in the URI and as a method of the builder, which values
+ * it takes, and which it has if nobody sets it. Immutable, thread-safe.
+ *
+ * @param <T> its values in Java
+ */
+final class RedisOption<T> {
+
+  private final Kind<T> kind;
+  private final String name;
+  private final String usual;
+  private final @Nullable T fallback;
+  private final String meaning;
+
+  private RedisOption(
+      Kind<T> kind, String name, String usual, @Nullable T fallback, String meaning) {
+    this.kind = kind;
+    this.name = name;
+    this.usual = usual;
+    this.fallback = fallback;
+    this.meaning = meaning;
+  }
+
+  String name() {
+    return name;
+  }
+
+  /** Returns the value if nobody sets it, null for none. */
+  @Nullable T fallback() {
+    return fallback;
+  }
+
+  /** Reads the URI's text. */
+  T read(String text) {
+    return kind.reader.apply(text);
+  }
+
+  /** Refuses a value, saying what was found and expected. */
+  void check(StoreUri uri, T value) {
+    kind.rule.check(uri, value);
+  }
+
+  /** Returns the option's row in a table of the documentation. */
+  String row() {
+    return "| `%s` | %s | %s | %s |".formatted(name, kind.values, usual, meaning);
+  }
+
+  /** Refuses a value. */
+  interface Rule<T> {
+    void check(StoreUri uri, T value);
+  }
+
+  /** Makes options that take the same values. */
+  static final class Kind<T> {
+    private final String values;
+    private final Function<String, T> reader;
+    private final Rule<T> rule;
+
+    private Kind(String values, Function<String, T> reader, Rule<T> rule) {
+      this.values = values;
+      this.reader = reader;
+      this.rule = rule;
+    }
+
+    /** Sets the values as the URI writes them, for the documentation. */
+    Kind<T> values(String shown) {
+      return new Kind<>(shown, reader, rule);
+    }
+
+    Kind<T> reader(Function<String, T> other) {
+      return new Kind<>(values, other, rule);
+    }
+
+    Kind<T> rule(Rule<T> other) {
+      return new Kind<>(values, reader, other);
+    }
+
+    /** An option with a default, in the URI's words. */
+    RedisOption<T> option(String name, String usual, String meaning) {
+      return new RedisOption<>(this, name, usual, reader.apply(usual), meaning);
+    }
+
+    /** An option that has no value if nobody sets it, or one that depends on other things. */
+    RedisOption<T> optional(String name, String usual, String meaning) {
+      return new RedisOption<>(this, name, usual, null, meaning);
+    }
+  }
+
+  static <T> Kind<T> kind(String values, Function<String, T> reader) {
+    return new Kind<>(values, reader, (uri, value) -> {});
+  }
+
+  static Kind<String> text() {
+    return kind("text", text -> text);
+  }
+
+  static Kind<Duration> duration(Duration least, Duration most) {
+    return kind(shown(least) + " to " + shown(most), GoDuration::parse)
+        .rule(
+            (uri, found) -> {
+              if (found.compareTo(least) < 0 || found.compareTo(most) > 0) {
+                throw new IllegalArgumentException(
+                    "found %s, expected from %s to %s"
+                        .formatted(shown(found), shown(least), shown(most)));
+              }
+            });
+  }
+
+  /** Without the zeros that Go prints: "1h", not "1h0m0s". */
+  private static String shown(Duration duration) {
+    return GoDuration.format(duration).replaceAll("(?<=m)0s$", "").replaceAll("(?<=h)0m$", "");
+  }
+
+  static Kind<Integer> atLeastOne() {
+    return kind("1 or more", RedisOption::number)
+        .rule(
+            (uri, found) -> {
+              if (found < 1) {
+                throw new IllegalArgumentException("found " + found + ", expected at least 1");
+              }
+            });
+  }
+
+  private static int number(String found) {
+    try {
+      return Integer.parseInt(found);
+    } catch (NumberFormatException e) {
+      throw new IllegalArgumentException("found \"" + found + "\", expected a whole number", e);
+    }
+  }
+
+  static Kind<Path> file() {
+    return kind("file", Path::of)
+        .rule(
+            (uri, file) -> {
+              if (!Files.isReadable(file)) {
+                throw new IllegalArgumentException("found no readable file " + file);
+              }
+            });
+  }
+
+  static <E extends Enum<E>> Kind<E> choice(Class<E> type) {
+    E[] values = type.getEnumConstants();
+    String known = Arrays.toString(values).toLowerCase(Locale.ROOT);
+    return kind(known.substring(1, known.length() - 1), text -> choice(text, values, known));
+  }
+
+  private static <E extends Enum<E>> E choice(String found, E[] values, String known) {
+    for (E value : values) {
+      if (value.name().toLowerCase(Locale.ROOT).equals(found)) {
+        return value;
+      }
+    }
+    throw new IllegalArgumentException("found \"%s\", expected one of %s".formatted(found, known));
+  }
+}

@@ -1,0 +1,313 @@
+package dev.sluice.redis;
+
+import dev.sluice.redis.RedisStoreBuilder.Protocol;
+import dev.sluice.redis.RedisStoreBuilder.Verify;
+import dev.sluice.redis.StoreUri.Kind;
+import dev.sluice.store.TimeSource;
+import dev.sluice.text.GoDuration;
+import dev.sluice.text.Suggestion;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The options of a store: those that were set, in the URI or in the builder, and the defaults of
+ * all others. Each option is defined here, and only here. Immutable, thread-safe.
+ */
+final class RedisOptions {
+
+  private static final Duration MILLISECOND = Duration.ofMillis(1);
+  private static final Duration HOUR = Duration.ofHours(1);
+
+  static final RedisOption<Duration> TIMEOUT =
+      RedisOption.duration(MILLISECOND, HOUR).option("timeout", "500ms", "by when every call ends");
+
+  static final RedisOption<Duration> CONNECT_TIMEOUT =
+      RedisOption.duration(MILLISECOND, HOUR)
+          .option("connectTimeout", "2s", "how long connecting, greeting and log-in may take");
+
+  static final RedisOption<String> CLIENT_NAME =
+      RedisOption.text()
+          .rule((uri, name) -> requirePrintable(name))
+          .optional("clientName", "none", "under which the server lists the connections");
+
+  static final RedisOption<Protocol> PROTOCOL =
+      RedisOption.choice(Protocol.class)
+          .optional("protocol", "the newest", "for a proxy that speaks only one");
+
+  static final RedisOption<Boolean> TLS =
+      RedisOption.kind("true, false", RedisOptions::truth)
+          .optional("tls", "true for `rediss`", "whether the connection is encrypted");
+
+  static final RedisOption<Verify> VERIFY =
+      RedisOption.choice(Verify.class)
+          .option(
+              "verify",
+              "full",
+              "what of a server's certificate must be right: authority and host name, the"
+                  + " authority, nothing");
+
+  static final RedisOption<Path> CA =
+      RedisOption.file()
+          .optional(
+              "ca",
+              "those of the JVM",
+              "PEM: the certificates of the authorities that are trusted");
+
+  static final RedisOption<Path> CERT =
+      RedisOption.file()
+          .optional(
+              "cert",
+              "none",
+              "PEM: the client's own certificate, which Redis asks for unless `tls-auth-clients`"
+                  + " says otherwise");
+
+  static final RedisOption<Path> KEY =
+      RedisOption.file()
+          .optional("key", "none", "PEM, PKCS#8, not encrypted: the private key of `cert`");
+
+  static final RedisOption<String> PREFIX =
+      RedisOption.text().optional("prefix", "none", "stands before every key; Boulder writes none");
+
+  static final RedisOption<HashTag> TAG =
+      RedisOption.choice(HashTag.class)
+          .option("tag", "none", "which part of a key decides on its server, below");
+
+  static final RedisOption<Optional<TimeSource>> CLOCK =
+      RedisOption.kind("server, client", RedisOptions::clock)
+          .option("clock", "server", "whose clock decides, below");
+
+  static final RedisOption<Duration> SKEW =
+      RedisOption.duration(Duration.ZERO, ClientClock.SLACK) // or a bucket could go too early
+          .option("skew", "100ms", "how far the clocks of the clients may differ, below");
+
+  static final RedisOption<Duration> DENIALS =
+      RedisOption.duration(Duration.ZERO, HOUR)
+          .reader(text -> text.equals("off") ? Duration.ZERO : GoDuration.parse(text))
+          .values("up to 1h, off")
+          .option("denials", "1s", "how long a denial may be answered from memory, below");
+
+  static final RedisOption<Integer> QUEUE =
+      RedisOption.atLeastOne()
+          .option(
+              "queue",
+              "16384",
+              "how many requests may wait for a server (in a Cluster: for all of it); more are"
+                  + " refused at once");
+
+  static final RedisOption<Integer> FAILURES =
+      RedisOption.atLeastOne()
+          .option("failures", "5", "calls in a row that fail before a server is marked down");
+
+  static final RedisOption<Duration> PROBE =
+      RedisOption.duration(MILLISECOND, HOUR)
+          .option("probe", "500ms", "how often a server that is marked down is probed");
+
+  static final RedisOption<String> SENTINEL_USER =
+      RedisOption.text()
+          .rule((uri, user) -> requireSentinel(uri))
+          .optional("sentinelUser", "none", "who logs in to the Sentinels, where they ask for it");
+
+  static final RedisOption<String> SENTINEL_PASSWORD =
+      RedisOption.text()
+          .rule((uri, password) -> requireSentinel(uri))
+          .optional(StoreUri.SENTINEL_PASSWORD, "none", "the password of that log-in");
+
+  static final RedisOption<List<String>> NAMES =
+      RedisOption.kind("one for each host", text -> List.of(text.split(",", -1)))
+          .rule(RedisOptions::requireRing)
+          .optional(
+              "names", "addresses", "names of the servers of a ring, by which keys are placed");
+
+  /** Every option, in the order of the documentation. */
+  static final List<RedisOption<?>> ALL =
+      List.of(
+          TIMEOUT,
+          CONNECT_TIMEOUT,
+          CLIENT_NAME,
+          PROTOCOL,
+          TLS,
+          VERIFY,
+          CA,
+          CERT,
+          KEY,
+          PREFIX,
+          TAG,
+          CLOCK,
+          SKEW,
+          DENIALS,
+          QUEUE,
+          FAILURES,
+          PROBE,
+          SENTINEL_USER,
+          SENTINEL_PASSWORD,
+          NAMES);
+
+  private final StoreUri uri;
+  private final Map<RedisOption<?>, Object> set;
+
+  private RedisOptions(StoreUri uri, Map<RedisOption<?>, Object> set) {
+    this.uri = uri;
+    this.set = set;
+  }
+
+  /**
+   * Reads the options of a URI.
+   *
+   * @throws IllegalArgumentException naming the option that is unknown, or whose value is refused
+   */
+  static RedisOptions of(StoreUri uri) {
+    RedisOptions options = new RedisOptions(uri, Map.of());
+    for (Map.Entry<String, String> found : uri.options().entrySet()) {
+      options = options.read(find(uri, found.getKey()), found.getValue());
+    }
+    return options;
+  }
+
+  private static RedisOption<?> find(StoreUri uri, String name) {
+    return ALL.stream()
+        .filter(option -> option.name().equals(name))
+        .findAny()
+        .orElseThrow(() -> unknown(uri, name));
+  }
+
+  private static IllegalArgumentException unknown(StoreUri uri, String name) {
+    List<String> known = ALL.stream().map(RedisOption::name).sorted().toList();
+    boolean perhapsSecret = uri.options().containsKey(StoreUri.SENTINEL_PASSWORD);
+    return new IllegalArgumentException(
+        "store %s: found %s, expected one of %s%s"
+            .formatted(
+                uri,
+                perhapsSecret
+                    ? "an unknown option (an & in a value is %26)"
+                    : "option \"" + name + "\"",
+                known,
+                perhapsSecret ? "" : Suggestion.didYouMean(name, known)));
+  }
+
+  private <T> RedisOptions read(RedisOption<T> option, String text) {
+    T value;
+    try {
+      value = option.read(text);
+    } catch (IllegalArgumentException e) {
+      throw refused(option, e);
+    }
+    return with(option, value);
+  }
+
+  /**
+   * Returns these options with another value for one of them.
+   *
+   * @throws IllegalArgumentException if the option does not take the value, or this store does not
+   *     take the option
+   */
+  <T> RedisOptions with(RedisOption<T> option, T value) {
+    try {
+      option.check(uri, value);
+    } catch (IllegalArgumentException e) {
+      throw refused(option, e);
+    }
+    Map<RedisOption<?>, Object> more = new HashMap<>(set);
+    more.put(option, Objects.requireNonNull(value, option.name()));
+    return new RedisOptions(uri, Map.copyOf(more));
+  }
+
+  private IllegalArgumentException refused(RedisOption<?> option, IllegalArgumentException why) {
+    return new IllegalArgumentException(
+        "store %s: option %s: %s".formatted(uri, option.name(), why.getMessage()), why);
+  }
+
+  /** Returns the value that was set, else the default. */
+  <T> T get(RedisOption<T> option) {
+    return Objects.requireNonNull(find(option), option.name());
+  }
+
+  /** Returns the value that was set, else the default, null where there is neither. */
+  @SuppressWarnings("unchecked") // only with() puts something in
+  <T> @Nullable T find(RedisOption<T> option) {
+    Object value = set.get(option);
+    return value == null ? option.fallback() : (T) value;
+  }
+
+  boolean tls() {
+    Boolean asked = find(TLS);
+    return asked == null ? uri.kind() == Kind.SINGLE_TLS : asked;
+  }
+
+  /** Returns the clock of this process by which the script decides, null for the server's. */
+  @Nullable ClientClock clientClock() {
+    return get(CLOCK).map(time -> new ClientClock(time, get(SKEW))).orElse(null);
+  }
+
+  /**
+   * Rejects contradictory options.
+   *
+   * @throws IllegalArgumentException naming them
+   */
+  void check() {
+    if (!tls() && (find(CA) != null || find(CERT) != null)) {
+      throw contradiction("certificates require TLS: write rediss://, or the option tls=true");
+    }
+    if ((find(CERT) == null) != (find(KEY) == null)) {
+      throw contradiction("the options cert and key require each other");
+    }
+    if (find(SENTINEL_USER) != null && find(SENTINEL_PASSWORD) == null) {
+      throw contradiction("option sentinelUser requires the option sentinelPassword");
+    }
+    if (get(CLOCK).isEmpty() && set.containsKey(SKEW)) {
+      throw contradiction("option skew requires clock=client");
+    }
+  }
+
+  private IllegalArgumentException contradiction(String what) {
+    return new IllegalArgumentException("store %s: %s".formatted(uri, what));
+  }
+
+  private static boolean truth(String text) {
+    return switch (text) {
+      case "true" -> true;
+      case "false" -> false;
+      default ->
+          throw new IllegalArgumentException(
+              "found \"%s\", expected one of true, false".formatted(text));
+    };
+  }
+
+  private static Optional<TimeSource> clock(String text) {
+    return switch (text) {
+      case "server" -> Optional.empty();
+      case "client" -> Optional.of(TimeSource.system());
+      default ->
+          throw new IllegalArgumentException(
+              "found \"%s\", expected one of server, client".formatted(text));
+    };
+  }
+
+  private static void requirePrintable(String name) {
+    if (name.isEmpty() || name.chars().anyMatch(c -> c <= ' ' || c > '~')) {
+      throw new IllegalArgumentException(
+          "found \"" + name + "\", expected printable ASCII without spaces");
+    }
+  }
+
+  private static void requireSentinel(StoreUri uri) {
+    if (uri.kind() != Kind.SENTINEL) {
+      throw new IllegalArgumentException(
+          "Sentinel credentials require a redis-sentinel:// address, found %s".formatted(uri));
+    }
+  }
+
+  private static void requireRing(StoreUri uri, List<String> names) {
+    boolean distinct = names.stream().distinct().count() == names.size();
+    if (uri.kind() != Kind.RING || names.size() != uri.hosts().size() || !distinct) {
+      throw new IllegalArgumentException(
+          "found %s, expected for a redis-ring one name for each of the %s hosts, all different"
+              .formatted(names, uri.hosts().size()));
+    }
+  }
+}

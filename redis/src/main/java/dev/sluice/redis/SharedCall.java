@@ -1,0 +1,262 @@
+package dev.sluice.redis;
+
+import dev.sluice.redis.RedisObserver.Result;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Reading;
+import dev.sluice.store.StoreException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One call of the script, with the requests that share it.
+ *
+ * <p>Each request is its own all-or-nothing batch in the script and answered separately. A call
+ * that the server refuses whole for the sake of one request (a key that its ACL forbids, a slot
+ * that is just moving) was not begun, and is repeated request by request. Thread-safe; no method
+ * blocks.
+ */
+final class SharedCall {
+
+  private static final long RETRY_NANOS = 10_000_000;
+
+  private final int slot;
+  private final List<Request> requests;
+  private final int charges;
+  private final Lane lane;
+  private final Endpoint server;
+  private final Timing timing;
+  private final Breaker breaker;
+  private final String name; // a slot may get another server in between
+  private final long start;
+  private final AtomicBoolean ended = new AtomicBoolean();
+  private final AtomicReference<@Nullable String> firstOutage = new AtomicReference<>();
+  private final Queue<ScriptCall> underWay = new ConcurrentLinkedQueue<>();
+
+  /**
+   * A call that has not left yet.
+   *
+   * @param slot its place in the lane
+   * @param requests at least one
+   * @param charges how many they have together
+   */
+  SharedCall(Lane lane, int slot, List<Request> requests, int charges) {
+    this.lane = lane;
+    this.server = lane.server();
+    this.timing = lane.timing();
+    this.breaker = server.breaker();
+    this.name = breaker.server();
+    this.start = timing.nanoTime();
+    this.slot = slot;
+    this.requests = requests;
+    this.charges = charges;
+  }
+
+  boolean refunds() {
+    return requests.stream().anyMatch(Request::refunds);
+  }
+
+  void start() {
+    var unused =
+        ask(requests)
+            .whenComplete(
+                (answer, failure) -> {
+                  if (answer != null) {
+                    end(null);
+                    answer(answer, requests);
+                  } else {
+                    failed(Failures.cause(failure));
+                  }
+                  lane.drain();
+                });
+  }
+
+  private ScriptCall ask(List<Request> some) {
+    ScriptCall call;
+    try {
+      call = send(some);
+    } catch (Throwable e) { // a client's clock may throw, and a class may be missing
+      call = ScriptCall.failed(e);
+    }
+    underWay.add(call);
+    if (ended.get()) {
+      var unused = call.abandon();
+    }
+    return call;
+  }
+
+  private ScriptCall send(List<Request> some) {
+    List<byte[]> keys = new ArrayList<>(charges);
+    List<List<Charge>> batches = new ArrayList<>(some.size());
+    for (Request request : some) {
+      keys.addAll(request.keys);
+      batches.add(request.charges);
+    }
+    byte[] argument = ChargeScript.argument(lane.clock(), batches);
+    return server.call(keys.toArray(new byte[0][]), argument);
+  }
+
+  private void answer(List<Object> answer, List<Request> some) {
+    int first = 0;
+    for (Request request : some) {
+      try {
+        List<Reading> readings = ChargeScript.readings(answer, first, request.charges, name);
+        request.answer(readings);
+      } catch (ChargeScript.Refusal e) {
+        if (e.byReplica()) {
+          server.renew();
+        }
+        request.completeExceptionally(e);
+      } catch (StoreException e) {
+        request.completeExceptionally(e);
+      } catch (Throwable e) { // no answer of our script
+        request.completeExceptionally(ServerFault.of(e).exception(name));
+      }
+      first += request.charges.size();
+    }
+  }
+
+  void failed(@Nullable Throwable failure) {
+    ServerFault fault = ServerFault.of(failure);
+    if (fault.wasNotBegun() && (fault.passes() || requests.size() > 1)) {
+      apart();
+      return;
+    }
+    failAll(fault);
+  }
+
+  private void failAll(ServerFault fault) {
+    StoreException exception = fault.exception(name);
+    end(Result.FAILED, fault.isOutage() ? fault.words() : null);
+    requests.forEach(request -> request.completeExceptionally(exception));
+  }
+
+  /**
+   * Asks for each request alone, all of them at once and in their order; again where the fault is
+   * transient.
+   */
+  private void apart() {
+    AtomicInteger left = new AtomicInteger(requests.size());
+    for (Request request : requests) {
+      alone(request, left);
+    }
+  }
+
+  private void alone(Request request, AtomicInteger left) {
+    if (request.isDone()) {
+      settled(left, null);
+      return;
+    }
+    var unused =
+        ask(List.of(request))
+            .whenComplete(
+                (answer, failure) -> {
+                  if (answer != null) {
+                    answer(answer, List.of(request));
+                    settled(left, null);
+                    return;
+                  }
+                  ServerFault fault = ServerFault.of(Failures.cause(failure));
+                  if (fault.passes() && !request.overdue(timing.nanoTime() + RETRY_NANOS)) {
+                    lane.after(RETRY_NANOS, () -> alone(request, left));
+                    return;
+                  }
+                  StoreException exception = fault.exception(name);
+                  request.completeExceptionally(exception);
+                  settled(left, fault.isOutage() ? fault.words() : null);
+                });
+  }
+
+  /** The last request ends the call, and not the first outage: others may still be asked for. */
+  private void settled(AtomicInteger left, @Nullable String outage) {
+    if (outage != null) {
+      firstOutage.compareAndSet(null, outage);
+    }
+    if (left.decrementAndGet() == 0) {
+      end(firstOutage.get());
+      lane.drain();
+    }
+  }
+
+  void closed() {
+    boolean neverSent = abandon();
+    StoreException exception = Charged.by(neverSent).exception(name + ": the store was closed");
+    requests.forEach(request -> request.completeExceptionally(exception));
+  }
+
+  /** The first that is open, else the last: then what holds this place must go. */
+  Request nextDue() {
+    for (Request request : requests) {
+      if (!request.isDone()) {
+        return request;
+      }
+    }
+    return requests.get(requests.size() - 1);
+  }
+
+  void endOverdue(long now) {
+    List<Request> overdue =
+        requests.stream().filter(request -> !request.isDone() && request.overdue(now)).toList();
+    if (overdue.isEmpty() && !requests.get(0).overdue(now)) {
+      return;
+    }
+    if (requests.stream().anyMatch(request -> !request.isDone() && !request.overdue(now))) {
+      endAll(overdue, Charged.UNKNOWN);
+      return;
+    }
+    boolean neverSent = abandon();
+    end(Result.TIMED_OUT, "timed out"); // before anybody calls again
+    endAll(overdue, Charged.by(neverSent));
+  }
+
+  /** Whether the server has certainly seen nothing of it. */
+  private boolean abandon() {
+    boolean neverSent = true;
+    for (ScriptCall call : underWay) {
+      neverSent &= call.abandon();
+    }
+    return neverSent;
+  }
+
+  private void endAll(List<Request> overdue, Charged charged) {
+    if (overdue.isEmpty()) {
+      return;
+    }
+    StoreException timeOut =
+        charged.exception("timed out on " + name + " while waiting for its answer");
+    overdue.forEach(request -> request.completeExceptionally(timeOut));
+  }
+
+  private void end(@Nullable String outage) {
+    end(outage == null ? Result.ANSWERED : Result.FAILED, outage);
+  }
+
+  /**
+   * Once: frees the place of this call, and tells what became of it.
+   *
+   * @param outage why the server is not there, null where it is, whatever it said
+   */
+  private void end(Result result, @Nullable String outage) {
+    if (!ended.compareAndSet(false, true)) {
+      return;
+    }
+    lane.free(slot, this);
+    if (server.breaker() == breaker) { // else nobody knows which of the two it was
+      if (outage == null) {
+        breaker.answered();
+      } else {
+        breaker.failed(outage, start);
+      }
+    }
+    long elapsedNanos = timing.nanoTime() - start;
+    if (result == Result.ANSWERED) {
+      lane.answeredWithin(elapsedNanos);
+    }
+    lane.observer().called(name, result, requests.size(), charges, elapsedNanos);
+  }
+}
