@@ -6,13 +6,12 @@ import static dev.sluice.testkit.Bench.C;
 import static dev.sluice.testkit.Bench.ID;
 import static dev.sluice.testkit.Bench.OFF;
 import static dev.sluice.testkit.DecisionAssert.assertThat;
-import static Duration.ZERO;
+import static java.time.Duration.ZERO;
 import static java.time.Duration.ofMillis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.Decision;
-import java.time.Duration;
 import dev.sluice.Transaction;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.InvalidRequestException.Field;

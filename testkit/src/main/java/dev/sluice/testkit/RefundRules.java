@@ -5,12 +5,11 @@ import static dev.sluice.testkit.Bench.B;
 import static dev.sluice.testkit.Bench.ID;
 import static dev.sluice.testkit.Bench.OFF;
 import static dev.sluice.testkit.DecisionAssert.assertThat;
-import static Duration.ZERO;
+import static java.time.Duration.ZERO;
 import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofNanos;
 
 import java.util.List;
-import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
 /** Refunds and resets. */

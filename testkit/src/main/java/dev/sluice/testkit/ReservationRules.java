@@ -5,7 +5,7 @@ import static dev.sluice.testkit.Bench.B;
 import static dev.sluice.testkit.Bench.C;
 import static dev.sluice.testkit.Bench.ID;
 import static dev.sluice.testkit.DecisionAssert.assertThat;
-import static Duration.ZERO;
+import static java.time.Duration.ZERO;
 import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofNanos;
 import static java.time.Duration.ofSeconds;

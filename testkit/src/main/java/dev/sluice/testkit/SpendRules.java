@@ -3,7 +3,7 @@ package dev.sluice.testkit;
 import static dev.sluice.testkit.Bench.ID;
 import static dev.sluice.testkit.Bench.OFF;
 import static dev.sluice.testkit.DecisionAssert.assertThat;
-import static Duration.ZERO;
+import static java.time.Duration.ZERO;
 import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofNanos;
 import static java.time.Duration.ofSeconds;
@@ -11,7 +11,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.Decision;
-import java.time.Duration;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.InvalidRequestException.Field;

@@ -6,14 +6,13 @@ import static dev.sluice.testkit.Bench.B;
 import static dev.sluice.testkit.Bench.ID;
 import static dev.sluice.testkit.Bench.OFF;
 import static dev.sluice.testkit.DecisionAssert.assertThat;
-import static Duration.ZERO;
+import static java.time.Duration.ZERO;
 import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import java.time.Duration;
 import dev.sluice.Decision;
 import dev.sluice.Lease;
 import dev.sluice.Limit;
