@@ -150,7 +150,7 @@ final class ActCommand implements Callable<Integer> {
 
   private static BucketStore open(StoreAccess access) {
     try {
-      return Stores.openForOneAct(access);
+      return new UnforgivingStore(Stores.openForOneAct(access));
     } catch (IllegalArgumentException e) {
       throw new InputException("--store: " + e.getMessage());
     }

@@ -3,6 +3,7 @@ package dev.sluice.cli;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
@@ -26,6 +27,10 @@ enum LimitFileKind {
    * that starts with {@code rules:} is a rule book.
    */
   static LimitFileKind of(Path file) {
+    InputFiles.require(file);
+    if (!Files.isRegularFile(file)) { // opening a pipe waits for somebody who writes to it
+      return DEFAULTS; // the reader of limit files reports it
+    }
     byte[] start;
     try (InputStream in = InputFiles.open(file)) {
       start = in.readNBytes(LOOKED_AT);

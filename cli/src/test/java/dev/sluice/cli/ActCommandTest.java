@@ -62,6 +62,30 @@ final class ActCommandTest {
     }
   }
 
+  /** Each run is a process of its own: a debt forgiven by each would be tokens without bound. */
+  @Test
+  void spend_underASmallerTolerance_forgivesNoDebt() throws IOException {
+    try (LocalRedis redis = LocalRedis.start(RedisBinary.bundled())) {
+      String store = redis.uri() + "?timeout=10s";
+      assertThat(run(store, "spend", "NewOrdersPerAccount", "17", "--cost", "3").code()).isZero();
+      Object tat = redis.command("GET", "3:17");
+      Path faster = folder.resolve("faster.yml");
+      Files.writeString(faster, "NewOrdersPerAccount: {burst: 3, count: 6, period: 24h}\n");
+      Cli denied =
+          Cli.run(
+              "spend",
+              "NewOrdersPerAccount",
+              "17",
+              "--limits",
+              faster.toString(),
+              "--store",
+              store);
+      assertThat(denied.code()).isEqualTo(Exit.NO);
+      assertThat(redis.command("GET", "3:17")).isEqualTo(tat);
+      assertThat(denied.out()).containsPattern("\"retryInSeconds\":57[56][0-9]{2}[.,]");
+    }
+  }
+
   @Test
   void unreachableStore_endsWithThree() throws IOException {
     Cli run = run("redis://127.0.0.1:1/0", "spend", "NewOrdersPerAccount", "17");

@@ -10,6 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 final class LintCommandTest {
@@ -34,6 +35,17 @@ final class LintCommandTest {
             NewOrdersPerAccount: at most 600 in any 3h0m0s, 300 of them at once
             NewRegistrationsPerIPAddress: at most 40 in any 1s, 20 of them at once
             """);
+  }
+
+  @Test
+  @Timeout(20)
+  void aPipe_isAMistake_andIsNotWaitedFor() throws Exception {
+    Path pipe = folder.resolve("limits.yml");
+    assertThat(new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor()).isZero();
+    Cli run = Cli.run("lint", pipe.toString());
+    assertThat(run.out())
+        .isEqualTo(pipe + ":1:1: found a pipe, a socket or a device, expected a regular file\n");
+    assertThat(run.code()).isEqualTo(Exit.NO);
   }
 
   @Test
