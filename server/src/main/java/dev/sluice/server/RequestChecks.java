@@ -75,9 +75,10 @@ final class RequestChecks implements DecoratingHttpServiceFunction {
     if (authority == null || !(isHost(authority) || isBeyondBrowsers(context, request))) {
       throw RefusedException.wrongHost(shown(authority == null ? "(none)" : authority));
     }
-    String origin = request.headers().get(HttpHeaderNames.ORIGIN);
-    if (origin != null && !isOrigin(origin, authority)) {
-      throw RefusedException.wrongOrigin(shown(origin));
+    for (String origin : request.headers().getAll(HttpHeaderNames.ORIGIN)) {
+      if (!isOrigin(origin, authority)) {
+        throw RefusedException.wrongOrigin(shown(origin));
+      }
     }
   }
 

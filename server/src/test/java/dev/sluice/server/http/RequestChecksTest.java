@@ -105,6 +105,16 @@ final class RequestChecksTest {
   }
 
   @ParameterizedTest
+  @CsvSource({
+    "https://admin.example, https://evil.example",
+    "https://evil.example, https://admin.example"
+  })
+  void origin_twice_isRefused(String first, String second) throws IOException {
+    String headers = "Host: localhost\r\nOrigin: %s\r\nOrigin: %s\r\n".formatted(first, second);
+    assertThat(reset("/v1/reset", headers)).contains(" 403 ");
+  }
+
+  @ParameterizedTest
   @ValueSource(
       strings = {
         "//v1/reset",
