@@ -3,6 +3,7 @@ package dev.sluice.lab;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.gcra.Quota;
+import dev.sluice.testkit.servers.LocalBrowser;
 import dev.sluice.text.GoDuration;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -12,6 +13,7 @@ import java.util.Arrays;
 import java.util.Base64;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.stream.Stream;
 import org.assertj.core.data.Offset;
 import org.junit.jupiter.api.AfterAll;
@@ -25,18 +27,21 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.openqa.selenium.By;
 import org.openqa.selenium.WebElement;
-import org.openqa.selenium.logging.LogType;
 
 /** The report in a real browser: on a desk, in a hand, by night, on paper. */
-@EnabledIf("dev.sluice.lab.Browser#isThere")
+@EnabledIf("dev.sluice.testkit.servers.LocalBrowser#isThere")
 final class ReportPageTest {
 
   private static final Quota LIMIT = Quota.per(100, Duration.ofHours(1));
   private static final Duration LENGTH = Duration.ofHours(4);
 
+  /** Where pictures of the page are kept, for people: {@code -Dsluice.screenshots=FOLDER}. */
+  private static final Path SCREENSHOTS =
+      Optional.ofNullable(System.getProperty("sluice.screenshots")).map(Path::of).orElse(null);
+
   @TempDir static Path folder;
 
-  private static Browser browser;
+  private static LocalBrowser browser;
   private static List<Outcome> outcomes;
 
   @BeforeAll
@@ -57,7 +62,7 @@ final class ReportPageTest {
             .toList();
     Path page = folder.resolve("report.html");
     Files.writeString(page, Report.html(scenario, outcomes, "sluice simulate --traffic 'a <b>'"));
-    browser = new Browser();
+    browser = LocalBrowser.start();
     browser.driver().get(page.toUri().toString());
   }
 
@@ -68,20 +73,20 @@ final class ReportPageTest {
     }
   }
 
-  static Stream<Browser.Look> looks() {
+  static Stream<LocalBrowser.Look> looks() {
     return Stream.of(
-        new Browser.Look("wide-light", 1280, "screen", "light"),
-        new Browser.Look("wide-dark", 1280, "screen", "dark"),
-        new Browser.Look("tablet-light", 768, "screen", "light"),
-        new Browser.Look("narrow-light", 390, "screen", "light"),
-        new Browser.Look("narrow-dark", 390, "screen", "dark"),
-        new Browser.Look("small-light", 320, "screen", "light"),
-        new Browser.Look("print-from-dark", 700, "print", "dark"));
+        new LocalBrowser.Look("wide-light", 1280, "screen", "light"),
+        new LocalBrowser.Look("wide-dark", 1280, "screen", "dark"),
+        new LocalBrowser.Look("tablet-light", 768, "screen", "light"),
+        new LocalBrowser.Look("narrow-light", 390, "screen", "light"),
+        new LocalBrowser.Look("narrow-dark", 390, "screen", "dark"),
+        new LocalBrowser.Look("small-light", 320, "screen", "light"),
+        new LocalBrowser.Look("print-from-dark", 700, "print", "dark"));
   }
 
   @ParameterizedTest
   @MethodSource("looks")
-  void page_fitsTheScreen_andCanBeRead(Browser.Look look) {
+  void page_fitsTheScreen_andCanBeRead(LocalBrowser.Look look) {
     browser.look(look);
     keepPictures(look);
     assertThat(browser.ask("return document.documentElement.scrollWidth"))
@@ -132,8 +137,8 @@ final class ReportPageTest {
     Files.writeString(page, Report.html(scenario, compared, "sluice simulate " + "x".repeat(300)));
     try {
       browser.driver().get(page.toUri().toString());
-      Browser.Look look =
-          new Browser.Look("other-" + length + "-" + width, width, "screen", "light");
+      LocalBrowser.Look look =
+          new LocalBrowser.Look("other-" + length + "-" + width, width, "screen", "light");
       browser.look(look);
       keepPictures(look);
       assertThat(browser.ask("return document.documentElement.scrollWidth"))
@@ -164,7 +169,7 @@ final class ReportPageTest {
     Files.writeString(page, Report.html(scenario, List.of(outcome), ""));
     try {
       browser.driver().get(page.toUri().toString());
-      Browser.Look look = new Browser.Look("stalls-" + width, width, "screen", "light");
+      LocalBrowser.Look look = new LocalBrowser.Look("stalls-" + width, width, "screen", "light");
       browser.look(look);
       keepPictures(look);
       assertThat(faults()).isEmpty();
@@ -178,10 +183,10 @@ final class ReportPageTest {
     }
   }
 
-  private static void keepPictures(Browser.Look look) {
+  private static void keepPictures(LocalBrowser.Look look) {
     for (int screen = 0; screen < 4; screen++) {
       browser.scrollTo(screen * 880);
-      browser.keepPicture(look + "-" + screen);
+      browser.keepPicture(SCREENSHOTS, look + "-" + screen);
     }
   }
 
@@ -247,7 +252,7 @@ final class ReportPageTest {
   void page_loadsNothing_runsNothing_andComplainsOfNothing() {
     assertThat(browser.ask("return performance.getEntriesByType('resource').length")).isEqualTo(0L);
     assertThat(browser.ask("return document.scripts.length")).isEqualTo(0L);
-    assertThat(browser.driver().manage().logs().get(LogType.BROWSER).getAll()).isEmpty();
+    assertThat(browser.console()).isEmpty();
     assertThat(browser.ask("return document.compatMode")).isEqualTo("CSS1Compat");
   }
 
@@ -268,7 +273,7 @@ final class ReportPageTest {
   /** The heights of what is drawn, against the numbers. */
   @Test
   void charts_drawWhatWasCounted() {
-    browser.look(new Browser.Look("wide-light", 1280, "screen", "light"));
+    browser.look(new LocalBrowser.Look("wide-light", 1280, "screen", "light"));
     for (String style : List.of("admitted", "denied")) {
       List<Long> peaks =
           outcomes.stream()

@@ -1,6 +1,6 @@
 /**
  * Real servers for tests, on free ports of the loopback interface: Redis and its topologies,
- * PostgreSQL.
+ * PostgreSQL; and a real browser.
  */
 @NullMarked
 @CheckReturnValue

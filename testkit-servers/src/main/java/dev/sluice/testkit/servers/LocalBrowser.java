@@ -1,5 +1,6 @@
-package dev.sluice.lab;
+package dev.sluice.testkit.servers;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -13,13 +14,21 @@ import java.util.Optional;
 import java.util.logging.Level;
 import java.util.logging.Logger;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.openqa.selenium.OutputType;
 import org.openqa.selenium.chrome.ChromeDriver;
 import org.openqa.selenium.chrome.ChromeDriverService;
 import org.openqa.selenium.chrome.ChromeOptions;
+import org.openqa.selenium.logging.LogEntry;
+import org.openqa.selenium.logging.LogType;
 
-/** The Chromium of this machine, without a window, driven through its driver. */
-final class Browser implements AutoCloseable {
+/**
+ * The Chromium of this machine, without a window, driven through its driver; it needs {@code
+ * selenium-chrome-driver}. It keeps its files in a temporary folder, and leaves nothing behind.
+ *
+ * <p>Not thread-safe; methods block until the browser has done what they say.
+ */
+public final class LocalBrowser implements AutoCloseable {
 
   private static final List<String> PROGRAMS =
       List.of("chromium", "chromium-browser", "google-chrome");
@@ -36,13 +45,28 @@ final class Browser implements AutoCloseable {
           "--disable-sync",
           "--hide-scrollbars");
 
+  private static final int HEIGHT = 900;
+  private static final int WIDEST_PHONE = 500;
+
   /** It warns of a protocol's version that only its other half needs. Held, or it is forgotten. */
   private static final Logger SELENIUM = Logger.getLogger("org.openqa.selenium");
 
   private final Path profile;
   private final ChromeDriver driver;
 
-  Browser() {
+  private LocalBrowser(Path profile, ChromeDriver driver) {
+    this.profile = profile;
+    this.driver = driver;
+  }
+
+  /**
+   * Starts the browser with an empty profile.
+   *
+   * @return the browser, on an empty page
+   * @throws java.util.NoSuchElementException if it or its driver is not installed
+   */
+  public static LocalBrowser start() {
+    Path profile;
     try {
       profile = Files.createTempDirectory("browser-");
     } catch (IOException e) {
@@ -59,10 +83,15 @@ final class Browser implements AutoCloseable {
             .usingDriverExecutable(onPath("chromedriver").orElseThrow().toFile())
             .usingAnyFreePort()
             .build();
-    driver = new ChromeDriver(service, options);
+    return new LocalBrowser(profile, new ChromeDriver(service, options));
   }
 
-  static boolean isThere() {
+  /**
+   * Returns whether the browser and its driver are installed.
+   *
+   * @return false if one is not on the {@code PATH}
+   */
+  public static boolean isThere() {
     return program().isPresent() && onPath("chromedriver").isPresent();
   }
 
@@ -78,23 +107,32 @@ final class Browser implements AutoCloseable {
         .findFirst();
   }
 
-  ChromeDriver driver() {
+  /**
+   * Returns what drives the browser.
+   *
+   * @return the driver, until the browser is closed
+   */
+  public ChromeDriver driver() {
     return driver;
   }
 
-  /** Looks at the page as on another screen. */
-  void look(Look look) {
+  /**
+   * Looks at the page as on another screen.
+   *
+   * @param look the screen
+   */
+  public void look(Look look) {
     driver.executeCdpCommand(
         "Emulation.setDeviceMetricsOverride",
         Map.of(
             "width",
             look.width(),
             "height",
-            900,
+            HEIGHT,
             "deviceScaleFactor",
             1,
             "mobile",
-            look.width() < 500));
+            look.width() < WIDEST_PHONE));
     driver.executeCdpCommand(
         "Emulation.setEmulatedMedia",
         Map.of(
@@ -104,23 +142,49 @@ final class Browser implements AutoCloseable {
             List.of(Map.of("name", "prefers-color-scheme", "value", look.colours()))));
   }
 
-  void scrollTo(int y) {
+  /**
+   * Scrolls the page.
+   *
+   * @param y pixels from its top
+   */
+  public void scrollTo(int y) {
     var unused = driver.executeScript("window.scrollTo(0, arguments[0])", y);
   }
 
-  /** What a script says. */
-  Object ask(String script) {
+  /**
+   * Runs a script in the page.
+   *
+   * @param script the body of a function, which returns something
+   * @return what it returned
+   */
+  @CanIgnoreReturnValue
+  public Object ask(String script) {
     return Objects.requireNonNull(driver.executeScript(script));
   }
 
-  /** The whole page as a picture, for people: with {@code -Dsluice.screenshots=FOLDER}. */
-  void keepPicture(String name) {
-    String folder = System.getProperty("sluice.screenshots");
+  /**
+   * Returns what the page has written to its console since the last call: errors, blocked content.
+   *
+   * @return the messages
+   */
+  public List<String> console() {
+    return driver.manage().logs().get(LogType.BROWSER).getAll().stream()
+        .map(LogEntry::getMessage)
+        .toList();
+  }
+
+  /**
+   * Writes the visible part of the page as a picture.
+   *
+   * @param folder where to, null for nowhere
+   * @param name the file's name without its suffix
+   */
+  public void keepPicture(@Nullable Path folder, String name) {
     if (folder == null) {
       return;
     }
     try {
-      Files.write(Path.of(folder, name + ".png"), driver.getScreenshotAs(OutputType.BYTES));
+      Files.write(folder.resolve(name + ".png"), driver.getScreenshotAs(OutputType.BYTES));
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
@@ -138,8 +202,15 @@ final class Browser implements AutoCloseable {
     }
   }
 
-  /** A screen. */
-  record Look(String name, int width, String media, String colours) {
+  /**
+   * A screen.
+   *
+   * @param name for the names of tests and pictures
+   * @param width in pixels
+   * @param media {@code screen} or {@code print}
+   * @param colours {@code light} or {@code dark}
+   */
+  public record Look(String name, int width, String media, String colours) {
     @Override
     public String toString() {
       return name;
