@@ -187,6 +187,13 @@ final class ServeCommand implements Callable<Integer> {
               + " knows only its own tokens, until it ends.")
   private @Nullable Path tokenKey;
 
+  @Option(
+      names = "--top-denied",
+      description =
+          "Keep the ids that each limit denied most in the last minutes, for the page and for"
+              + " administrators. Off if not given: ids are often personal data.")
+  private boolean topDenied;
+
   @Option(names = "--request-log", description = "Log each request, with the client's address.")
   private boolean requestLog;
 
@@ -226,7 +233,8 @@ final class ServeCommand implements Callable<Integer> {
             .tokenKey(tokenKey())
             .resp(resp == null ? null : address("--resp", resp))
             .grpc(grpc == null ? null : address("--grpc", grpc))
-            .rlsOverrides(rlsOverrides());
+            .rlsOverrides(rlsOverrides())
+            .topDenied(topDenied);
     failureRules.applyTo(server);
     return server.build();
   }

@@ -115,6 +115,24 @@ public final class Traffic {
   }
 
   /**
+   * Returns how many clients are connected, over all doors.
+   *
+   * @return 0 or more
+   */
+  public int connections() {
+    return connections.size();
+  }
+
+  /**
+   * Returns whether the server is about to end: it says that it is not ready.
+   *
+   * @return false while it is open
+   */
+  public boolean isEnding() {
+    return stage != Stage.OPEN;
+  }
+
+  /**
    * A connection that was just accepted.
    *
    * @param traffic where it is counted

@@ -8,11 +8,16 @@ final class BuildInfo {
 
   private BuildInfo() {}
 
-  static void bind(MeterRegistry registry) {
+  /** The version of Sluice; {@code development} outside of its jar. */
+  static String version() {
     String version = BuildInfo.class.getPackage().getImplementationVersion();
+    return version == null ? "development" : version;
+  }
+
+  static void bind(MeterRegistry registry) {
     Gauge.builder("sluice.build.info", () -> 1)
         .description("1, with the version of Sluice and of Java as labels")
-        .tag("version", version == null ? "development" : version)
+        .tag("version", version())
         .tag("java", Runtime.version().toString())
         .register(registry);
   }

@@ -15,6 +15,13 @@ import java.net.InetSocketAddress;
 public interface Door {
 
   /**
+   * Returns what is spoken at the door.
+   *
+   * @return {@code http}, {@code redis} or {@code grpc}
+   */
+  String protocol();
+
+  /**
    * Opens the port. Blocks until clients can connect.
    *
    * @param room what the door answers with

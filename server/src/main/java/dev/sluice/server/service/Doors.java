@@ -1,6 +1,8 @@
 package dev.sluice.server.service;
 
+import dev.sluice.server.HostPort;
 import dev.sluice.server.SluiceServer;
+import dev.sluice.server.http.ServerState.OpenDoor;
 import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -10,9 +12,17 @@ import java.util.concurrent.TimeUnit;
 final class Doors implements AutoCloseable {
 
   private final List<Door.Open> open = new CopyOnWriteArrayList<>();
+  private final List<OpenDoor> shown = new CopyOnWriteArrayList<>();
 
   void open(Door door, Door.Room room) {
-    open.add(door.open(room));
+    Door.Open opened = door.open(room);
+    open.add(opened);
+    shown.add(new OpenDoor(door.protocol(), HostPort.format(opened.address())));
+  }
+
+  /** The doors, for people, in the order in which they were opened. */
+  List<OpenDoor> shown() {
+    return List.copyOf(shown);
   }
 
   /** The addresses of the doors, in the order in which they were opened. */

@@ -22,6 +22,11 @@ final class GrpcDoor implements Door {
   }
 
   @Override
+  public String protocol() {
+    return "grpc";
+  }
+
+  @Override
   public Open open(Room room) {
     SluiceServer server =
         SluiceServer.builder(address)

@@ -4,6 +4,7 @@ import dev.sluice.server.SluiceServer;
 import dev.sluice.server.http.ForwardAuthPart;
 import dev.sluice.server.http.HttpPart;
 import dev.sluice.server.http.MetricsPart;
+import dev.sluice.server.http.StatsPart;
 import dev.sluice.server.rls.OverridePolicy;
 import dev.sluice.server.service.ServerConfig.Http;
 import dev.sluice.web.ClientAddress;
@@ -15,13 +16,24 @@ final class HttpDoor implements Door {
   private final OverridePolicy overrides;
   private final MetricsPart metrics;
   private final ClientAddress clientAddress;
+  private final StatsPart stats;
 
   HttpDoor(
-      Http settings, OverridePolicy overrides, MetricsPart metrics, ClientAddress clientAddress) {
+      Http settings,
+      OverridePolicy overrides,
+      MetricsPart metrics,
+      ClientAddress clientAddress,
+      StatsPart stats) {
     this.settings = settings;
     this.overrides = overrides;
     this.metrics = metrics;
     this.clientAddress = clientAddress;
+    this.stats = stats;
+  }
+
+  @Override
+  public String protocol() {
+    return "http";
   }
 
   @Override
@@ -31,6 +43,7 @@ final class HttpDoor implements Door {
             .part(new HttpPart(room.limiter(), room.reservations(), room.ready(), room.onMissing()))
             .part(GrpcDoor.part(room, overrides))
             .part(new ForwardAuthPart(room.limiter(), room.onMissing(), clientAddress))
+            .part(stats)
             .part(metrics)
             .traffic(room.traffic())
             .requestLog(settings.requestLog());

@@ -13,6 +13,11 @@ final class RespDoor implements Door {
   }
 
   @Override
+  public String protocol() {
+    return "redis";
+  }
+
+  @Override
   public Open open(Room room) {
     RespServer.Builder server =
         RespServer.builder(address, room.limiter(), room.reservations())

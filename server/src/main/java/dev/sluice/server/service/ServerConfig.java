@@ -39,6 +39,7 @@ public final class ServerConfig {
   private final TokenKey tokenKey;
   private final @Nullable InetSocketAddress grpc;
   private final OverridePolicy rlsOverrides;
+  private final boolean topDenied;
 
   private ServerConfig(Builder builder) {
     this.files = builder.files;
@@ -55,6 +56,7 @@ public final class ServerConfig {
     this.tokenKey = builder.tokenKey == null ? TokenKey.random() : builder.tokenKey;
     this.grpc = builder.grpc;
     this.rlsOverrides = builder.rlsOverrides;
+    this.topDenied = builder.topDenied;
   }
 
   /**
@@ -194,6 +196,10 @@ public final class ServerConfig {
     return rlsOverrides;
   }
 
+  boolean topDenied() {
+    return topDenied;
+  }
+
   /** Makes a {@link ServerConfig}. Not thread-safe. */
   public static final class Builder {
     private final Http http;
@@ -210,6 +216,7 @@ public final class ServerConfig {
     private @Nullable TokenKey tokenKey;
     private @Nullable InetSocketAddress grpc;
     private OverridePolicy rlsOverrides = OverridePolicy.ALLOW;
+    private boolean topDenied;
 
     private Builder(Http http) {
       this.http = http;
@@ -374,6 +381,19 @@ public final class ServerConfig {
     @CanIgnoreReturnValue
     public Builder rlsOverrides(OverridePolicy policy) {
       this.rlsOverrides = policy;
+      return this;
+    }
+
+    /**
+     * Sets whether the ids that each limit denies most are kept, in bounded memory, for
+     * administrators; not, if not called: ids are often personal data.
+     *
+     * @param wanted true to keep them
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder topDenied(boolean wanted) {
+      this.topDenied = wanted;
       return this;
     }
 

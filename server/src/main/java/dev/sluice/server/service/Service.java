@@ -1,6 +1,7 @@
 package dev.sluice.server.service;
 
 import dev.sluice.Limiter;
+import dev.sluice.LimiterObserver;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.Requirement;
@@ -8,10 +9,14 @@ import dev.sluice.micrometer.RedisMetrics;
 import dev.sluice.server.Stores;
 import dev.sluice.server.Traffic;
 import dev.sluice.server.http.MetricsPart;
+import dev.sluice.server.http.ServerState;
+import dev.sluice.server.http.StatsPart;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.rules.RuleBook;
 import dev.sluice.server.service.ServerConfig.Files;
 import dev.sluice.server.service.ServerConfig.Snapshot;
+import dev.sluice.server.stats.RateHistory;
+import dev.sluice.server.stats.TopDenied;
 import dev.sluice.store.BucketStore;
 import dev.sluice.yaml.LimitFiles;
 import dev.sluice.yaml.LimitFilesWatcher;
@@ -21,6 +26,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The server with all that it stands on: limits, overrides, buckets, meters and doors, running
@@ -84,13 +90,20 @@ public final class Service implements AutoCloseable {
           store.ping();
           table.requireReady();
         };
-    Limiter limiter = limiter(config, table.limits(), store, metrics);
+    TopDenied topDenied = config.topDenied() ? new TopDenied() : null;
+    Limiter limiter = limiter(config, table.limits(), store, metrics.metrics(), topDenied);
     Reservations reservations = new Reservations(limiter, store, config.tokenKey());
+    RateHistory history = RateHistory.start(meters);
+    started.add(history::close);
+    Traffic traffic = Traffic.usual();
     Door.Room room =
-        new Door.Room(limiter, reservations, meters, ready, config.onMissing(), Traffic.usual());
+        new Door.Room(limiter, reservations, meters, ready, config.onMissing(), traffic);
     Doors doors = new Doors();
     started.add(doors::close);
-    for (Door door : doors(config, metrics)) {
+    ServerState state =
+        new ServerState(
+            history, meters, traffic, doors::shown, store, config.store().toString(), ready);
+    for (Door door : doors(config, metrics, new StatsPart(state, topDenied))) {
       doors.open(door, room);
     }
     if (files != null) {
@@ -101,9 +114,10 @@ public final class Service implements AutoCloseable {
   }
 
   /** Every way in; the first is the one whose address is told. */
-  private static List<Door> doors(ServerConfig config, MetricsPart metrics) {
+  private static List<Door> doors(ServerConfig config, MetricsPart metrics, StatsPart stats) {
     List<Door> doors = new ArrayList<>();
-    doors.add(new HttpDoor(config.http(), config.rlsOverrides(), metrics, config.clientAddress()));
+    doors.add(
+        new HttpDoor(config.http(), config.rlsOverrides(), metrics, config.clientAddress(), stats));
     if (config.resp() != null) {
       doors.add(new RespDoor(config.resp()));
     }
@@ -162,9 +176,15 @@ public final class Service implements AutoCloseable {
   }
 
   private static Limiter limiter(
-      ServerConfig config, CurrentLimits limits, BucketStore store, MetricsPart metrics) {
+      ServerConfig config,
+      CurrentLimits limits,
+      BucketStore store,
+      LimiterObserver metrics,
+      @Nullable TopDenied topDenied) {
+    LimiterObserver observer =
+        topDenied == null ? metrics : new Observers(List.of(metrics, topDenied));
     Limiter.Builder limiter =
-        Limiter.builder(limits, store).observer(metrics.metrics()).onFailure(config.onFailure());
+        Limiter.builder(limits, store).observer(observer).onFailure(config.onFailure());
     config.onFailureByLimit().forEach(limiter::onFailure);
     return limiter.build();
   }

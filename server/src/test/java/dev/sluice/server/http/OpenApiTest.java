@@ -104,6 +104,10 @@ final class OpenApiTest {
       quoteCharacter = '`',
       value = {
         "GET | / | / |",
+        "GET | /v1/stats | /v1/stats |",
+        "GET | /v1/stats | /v1/stats?all |",
+        "GET | /v1/admin/top-denied | /v1/admin/top-denied |",
+        "POST | /v1/admin/top-denied | /v1/admin/top-denied |",
         "GET | /healthz | /healthz |",
         "GET | /readyz | /readyz |",
         "GET | /openapi.json | /openapi.json |",

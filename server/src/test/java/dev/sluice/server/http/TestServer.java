@@ -9,8 +9,12 @@ import dev.sluice.limit.Limits;
 import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.HostPort;
 import dev.sluice.server.SluiceServer;
+import dev.sluice.server.Traffic;
+import dev.sluice.server.stats.RateHistory;
 import dev.sluice.store.BucketStore;
 import dev.sluice.web.ClientAddress;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
@@ -23,6 +27,7 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 /** A server on a free port of loopback, and a client for it. Thread-safe. */
@@ -35,6 +40,7 @@ final class TestServer implements AutoCloseable {
       HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
 
   private final SluiceServer server;
+  private final RateHistory history;
 
   TestServer(Limits limits, BucketStore store) {
     this(limits, store, SluiceServer.IDLE_TIMEOUT, SluiceServer.REQUEST_TIMEOUT);
@@ -42,10 +48,16 @@ final class TestServer implements AutoCloseable {
 
   TestServer(Limits limits, BucketStore store, Duration idle, Duration request) {
     Limiter limiter = Limiter.of(limits, store);
+    MeterRegistry meters = new SimpleMeterRegistry();
+    this.history = RateHistory.start(meters);
+    Traffic traffic = Traffic.usual();
+    ServerState state =
+        new ServerState(history, meters, traffic, List::of, store, "memory", store::ping);
     this.server =
         SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
             .part(new HttpPart(limiter, store))
             .part(new ForwardAuthPart(limiter, MissingDefault.REFUSE, ClientAddress.direct()))
+            .part(new StatsPart(state, null))
             .part(new MetricsPart(new CurrentLimits(limits), store))
             .idleTimeout(idle)
             .requestTimeout(request)
@@ -98,6 +110,7 @@ final class TestServer implements AutoCloseable {
   /** Does not wait: the library's acceptor takes two seconds to be sure that nobody comes. */
   @Override
   public void close() {
+    history.close();
     var unused = CompletableFuture.runAsync(server::close);
   }
 }

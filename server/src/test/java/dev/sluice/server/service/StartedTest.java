@@ -70,6 +70,11 @@ class StartedTest {
     }
 
     @Override
+    public String protocol() {
+      return "recorded";
+    }
+
+    @Override
     public Open open(Room room) {
       return new Open() {
         @Override

@@ -1,0 +1,154 @@
+package dev.sluice.server.http;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.linecorp.armeria.common.AggregatedHttpResponse;
+import com.linecorp.armeria.common.HttpMethod;
+import com.linecorp.armeria.common.HttpRequest;
+import com.linecorp.armeria.common.HttpStatus;
+import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.server.http.ServerState.OpenDoor;
+import dev.sluice.server.stats.Outcome;
+import dev.sluice.server.stats.RateHistory;
+import dev.sluice.server.stats.Rates;
+import dev.sluice.server.wire.DecisionWriter;
+import dev.sluice.store.StoreException;
+import io.micrometer.core.instrument.Gauge;
+import java.io.IOException;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * {@code GET /v1/stats}: the decisions of the last minute, and the state of the store, its breakers
+ * and the doors. It holds no id.
+ */
+final class StatsResource extends Resource {
+
+  private final ServerState state;
+  private final boolean keepsDenied;
+  private final long startNanos = System.nanoTime();
+
+  /**
+   * Makes the resource.
+   *
+   * @param keepsDenied whether the ids that are denied most are kept
+   */
+  StatsResource(ServerState state, boolean keepsDenied) {
+    super(HttpMethod.GET);
+    this.state = state;
+    this.keepsDenied = keepsDenied;
+  }
+
+  @Override
+  CompletionStage<AggregatedHttpResponse> answer(
+      ServiceRequestContext context, HttpRequest request) {
+    Queries.require(context, List.of());
+    // The store is asked, which an event loop must not wait for.
+    return CompletableFuture.supplyAsync(this::stats, context.blockingTaskExecutor());
+  }
+
+  private AggregatedHttpResponse stats() {
+    String problem = problem();
+    return Answers.json(
+        HttpStatus.OK,
+        json -> {
+          json.writeStartObject();
+          json.writeStringField("version", BuildInfo.version());
+          DecisionWriter.writeSeconds("uptimeSeconds", System.nanoTime() - startNanos, json);
+          json.writeBooleanField("ending", state.traffic().isEnding());
+          json.writeNumberField("connections", state.traffic().connections());
+          writeDoors(json);
+          writeStore(problem, json);
+          writeBreakers(json);
+          writeRates(state.history().rates(), json);
+          json.writeBooleanField("topDenied", keepsDenied);
+          json.writeEndObject();
+        });
+  }
+
+  /** Why the server cannot decide now. The store's own words are for the log alone. */
+  private @Nullable String problem() {
+    try {
+      state.ready().run();
+      return null;
+    } catch (StoreException e) {
+      return "the store does not answer";
+    } catch (NotReadyException e) {
+      return Objects.requireNonNullElse(e.getMessage(), "not ready");
+    }
+  }
+
+  private void writeDoors(JsonGenerator json) throws IOException {
+    json.writeArrayFieldStart("doors");
+    for (OpenDoor door : state.doors().get()) {
+      json.writeStartObject();
+      json.writeStringField("protocol", door.protocol());
+      json.writeStringField("address", door.address());
+      json.writeEndObject();
+    }
+    json.writeEndArray();
+  }
+
+  private void writeStore(@Nullable String problem, JsonGenerator json) throws IOException {
+    json.writeObjectFieldStart("store");
+    json.writeStringField("name", state.storeName());
+    json.writeBooleanField("ready", problem == null);
+    if (problem != null) {
+      json.writeStringField("problem", problem);
+    }
+    OptionalLong live = state.store().liveBuckets();
+    if (live.isPresent()) {
+      json.writeNumberField("liveBuckets", live.getAsLong());
+    }
+    json.writeEndObject();
+  }
+
+  /** A server of the store is asked, unless it failed too often a moment ago. */
+  private void writeBreakers(JsonGenerator json) throws IOException {
+    json.writeArrayFieldStart("breakers");
+    for (Gauge asked : state.meters().find("ratelimits.redis.asked").gauges()) {
+      json.writeStartObject();
+      json.writeStringField(
+          "server", Objects.requireNonNullElse(asked.getId().getTag("server"), ""));
+      json.writeBooleanField("asked", asked.value() > 0);
+      json.writeEndObject();
+    }
+    json.writeEndArray();
+  }
+
+  private static void writeRates(List<Rates> rates, JsonGenerator json) throws IOException {
+    json.writeObjectFieldStart("rates");
+    json.writeNumberField("seconds", RateHistory.SECONDS);
+    json.writeArrayFieldStart("limits");
+    for (Rates one : rates) {
+      json.writeStartObject();
+      json.writeStringField("limit", one.limit());
+      for (Map.Entry<Outcome, List<Integer>> counts : one.perSecond().entrySet()) {
+        json.writeArrayFieldStart(field(counts.getKey()));
+        for (int count : counts.getValue()) {
+          json.writeNumber(count);
+        }
+        json.writeEndArray();
+      }
+      json.writeEndObject();
+    }
+    json.writeEndArray();
+    json.writeEndObject();
+  }
+
+  /** SHADOW_DENIED is shadowDenied. */
+  private static String field(Outcome outcome) {
+    String name = outcome.name().toLowerCase(Locale.ROOT);
+    int gap = name.indexOf('_');
+    return gap < 0
+        ? name
+        : name.substring(0, gap)
+            + Character.toUpperCase(name.charAt(gap + 1))
+            + name.substring(gap + 2);
+  }
+}

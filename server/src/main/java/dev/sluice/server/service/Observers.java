@@ -1,0 +1,31 @@
+package dev.sluice.server.service;
+
+import dev.sluice.Decision;
+import dev.sluice.LimiterObserver;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** Several observers of one limiter. Immutable; thread-safe as they are. */
+final class Observers implements LimiterObserver {
+
+  private final List<LimiterObserver> all;
+
+  Observers(List<LimiterObserver> all) {
+    this.all = List.copyOf(all);
+  }
+
+  @Override
+  public void decided(Act act, Decision decision, long elapsedNanos) {
+    all.forEach(one -> one.decided(act, decision, elapsedNanos));
+  }
+
+  @Override
+  public void stored(Act act, int charges, @Nullable Throwable failure, long elapsedNanos) {
+    all.forEach(one -> one.stored(act, charges, failure, elapsedNanos));
+  }
+
+  @Override
+  public void settledEarly(int most) {
+    all.forEach(one -> one.settledEarly(most));
+  }
+}

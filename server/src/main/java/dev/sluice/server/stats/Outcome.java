@@ -1,0 +1,24 @@
+package dev.sluice.server.stats;
+
+/** What became of a spend. */
+public enum Outcome {
+  /** It was allowed. */
+  ALLOWED("allowed"),
+  /** It was denied. */
+  DENIED("denied"),
+  /** A rule in shadow mode would have allowed it. */
+  SHADOW_ALLOWED("shadow_allowed"),
+  /** A rule in shadow mode would have denied it; it passed. */
+  SHADOW_DENIED("shadow_denied");
+
+  private final String label;
+
+  Outcome(String label) {
+    this.label = label;
+  }
+
+  /** The value of the label {@code decision} of the meter of decisions. */
+  String label() {
+    return label;
+  }
+}

@@ -1,0 +1,125 @@
+package dev.sluice.server.stats;
+
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.TreeMap;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * The decisions of the last minute, second by second: what the meters have counted, read once a
+ * second. A decision costs nothing more than its meter.
+ *
+ * <p>Bounded: {@link #SECONDS} counts for each outcome of at most {@link #MOST_LIMITS} limits, at
+ * most 320 KB. Thread-safe; {@link #rates} waits at most for a reading of the meters.
+ */
+public final class RateHistory implements AutoCloseable {
+
+  /** How many seconds are kept. */
+  public static final int SECONDS = 60;
+
+  /** Limits beyond this many, in the order in which they decided first, have no history. */
+  public static final int MOST_LIMITS = 256;
+
+  private static final String METER = "ratelimits.decisions";
+
+  private final MeterRegistry meters;
+  private final ScheduledExecutorService clock =
+      Executors.newSingleThreadScheduledExecutor(
+          task -> {
+            Thread thread = new Thread(task, "sluice-rates");
+            thread.setDaemon(true);
+            return thread;
+          });
+
+  @GuardedBy("this")
+  private final Map<String, Map<Outcome, Series>> byLimit = new TreeMap<>();
+
+  @GuardedBy("this")
+  private int next;
+
+  RateHistory(MeterRegistry meters) {
+    this.meters = meters;
+  }
+
+  /**
+   * Starts to read the meters, once a second, until it is closed.
+   *
+   * @param meters those of the limiter
+   * @return a history without counts
+   */
+  public static RateHistory start(MeterRegistry meters) {
+    RateHistory history = new RateHistory(meters);
+    var unused = history.clock.scheduleAtFixedRate(history::sample, 0, 1, TimeUnit.SECONDS);
+    return history;
+  }
+
+  /** Ends a second: what was counted since the last call is its count. */
+  synchronized void sample() {
+    for (Counter counter : meters.find(METER).counters()) {
+      String limit = Objects.requireNonNullElse(counter.getId().getTag("limit"), "");
+      if (byLimit.containsKey(limit) || byLimit.size() < MOST_LIMITS) {
+        String decision = Objects.requireNonNullElse(counter.getId().getTag("decision"), "");
+        Map<Outcome, Series> all = byLimit.computeIfAbsent(limit, RateHistory::series);
+        for (Series series : all.values()) {
+          if (series.outcome.label().equals(decision)) {
+            series.count(counter.count(), next);
+          }
+        }
+      }
+    }
+    next = (next + 1) % SECONDS;
+  }
+
+  private static Map<Outcome, Series> series(String limit) {
+    Map<Outcome, Series> series = new EnumMap<>(Outcome.class);
+    for (Outcome outcome : Outcome.values()) {
+      series.put(outcome, new Series(outcome));
+    }
+    return series;
+  }
+
+  /**
+   * Returns the counts of the last {@link #SECONDS} whole seconds.
+   *
+   * @return the limits that have decided since the start, by name
+   */
+  public synchronized List<Rates> rates() {
+    List<Rates> all = new ArrayList<>();
+    for (Map.Entry<String, Map<Outcome, Series>> limit : byLimit.entrySet()) {
+      Map<Outcome, int[]> rings = new EnumMap<>(Outcome.class);
+      limit.getValue().forEach((outcome, series) -> rings.put(outcome, series.ring));
+      all.add(Rates.of(limit.getKey(), rings, next));
+    }
+    return all;
+  }
+
+  /** Ends the reading; the counts stay. */
+  @Override
+  public void close() {
+    clock.shutdownNow();
+  }
+
+  /** The counts of one outcome of one limit. Guarded by the history. */
+  private static final class Series {
+    private final Outcome outcome;
+    private final int[] ring = new int[SECONDS];
+    private double total;
+
+    Series(Outcome outcome) {
+      this.outcome = outcome;
+    }
+
+    void count(double newTotal, int at) {
+      ring[at] = (int) Math.min(newTotal - total, Integer.MAX_VALUE);
+      total = newTotal;
+    }
+  }
+}

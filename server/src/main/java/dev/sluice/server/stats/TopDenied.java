@@ -1,0 +1,162 @@
+package dev.sluice.server.stats;
+
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.sluice.Decision;
+import dev.sluice.LimiterObserver;
+import dev.sluice.Transaction;
+import dev.sluice.server.stats.SpaceSaving.Estimate;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The ids that each limit denied most in the last minutes: between {@link #WINDOW} and twice that.
+ * Ids are personal data, so that a server keeps them only where its operator asks for it.
+ *
+ * <p>Bounded: {@link #COUNTERS} ids in each of two windows, of at most {@link #MOST_LIMITS} limits.
+ * With ids of 40 characters that is at most 3 MB; with the longest ids, of 1024 characters, 18 MB.
+ * Denials of rules in shadow mode refuse nobody, and are not counted. Thread-safe; an allowance
+ * costs nothing, a denial a lock of its limit.
+ */
+public final class TopDenied implements LimiterObserver {
+
+  /**
+   * How long denials are counted in one window; the last whole one and the current one are told.
+   */
+  public static final Duration WINDOW = Duration.ofMinutes(5);
+
+  /** How many ids of a limit are told. */
+  public static final int SHOWN = 20;
+
+  /** Limits beyond this many, in the order of their first denials, are not watched. */
+  public static final int MOST_LIMITS = 64;
+
+  static final int COUNTERS = 128;
+
+  private final LongSupplier nanoTime;
+  private final Map<String, Windows> byLimit = new ConcurrentHashMap<>();
+
+  /** Makes one that has seen no denial. */
+  public TopDenied() {
+    this(System::nanoTime);
+  }
+
+  TopDenied(LongSupplier nanoTime) {
+    this.nanoTime = nanoTime;
+  }
+
+  @Override
+  public void decided(Act act, Decision decision, long elapsedNanos) {
+    Transaction transaction = decision.transaction();
+    if (act == Act.SPEND && decision.denied() && transaction != null && !transaction.isShadow()) {
+      denied(transaction.name().name(), transaction.id());
+    }
+  }
+
+  void denied(String limit, String id) {
+    Windows known = byLimit.get(limit);
+    Windows windows = known == null ? watch(limit) : known;
+    if (windows != null) {
+      windows.add(id, nanoTime.getAsLong());
+    }
+  }
+
+  private synchronized @Nullable Windows watch(String limit) {
+    return byLimit.size() < MOST_LIMITS
+        ? byLimit.computeIfAbsent(limit, name -> new Windows(nanoTime.getAsLong()))
+        : byLimit.get(limit);
+  }
+
+  /**
+   * Returns the ids that were denied most.
+   *
+   * @return by limit, those denied most first; limits without denials are missing
+   */
+  public Map<String, List<Denied>> top() {
+    Map<String, List<Denied>> top = new TreeMap<>();
+    byLimit.forEach(
+        (limit, windows) -> {
+          List<Denied> ids = windows.top(nanoTime.getAsLong());
+          if (!ids.isEmpty()) {
+            top.put(limit, ids);
+          }
+        });
+    return top;
+  }
+
+  /**
+   * How often an id was denied.
+   *
+   * @param id the canonical id
+   * @param atLeast denials that are certain, 0 or more
+   * @param atMost the most that there can have been
+   */
+  public record Denied(String id, long atLeast, long atMost) {}
+
+  /** The current window of a limit, and the one before it. */
+  private static final class Windows {
+
+    @GuardedBy("this")
+    private SpaceSaving current = new SpaceSaving(COUNTERS);
+
+    @GuardedBy("this")
+    private @Nullable SpaceSaving last;
+
+    @GuardedBy("this")
+    private long startNanos;
+
+    Windows(long nowNanos) {
+      this.startNanos = nowNanos;
+    }
+
+    synchronized void add(String id, long nowNanos) {
+      turn(nowNanos);
+      current.add(id);
+    }
+
+    @GuardedBy("this")
+    private void turn(long nowNanos) {
+      long windows = (nowNanos - startNanos) / WINDOW.toNanos();
+      if (windows > 0) {
+        last = windows == 1 ? current : null;
+        current = new SpaceSaving(COUNTERS);
+        startNanos += windows * WINDOW.toNanos();
+      }
+    }
+
+    synchronized List<Denied> top(long nowNanos) {
+      turn(nowNanos);
+      Map<String, Denied> sums = new HashMap<>();
+      SpaceSaving before = last == null ? new SpaceSaving(COUNTERS) : last;
+      addAll(before, current, sums);
+      addAll(current, before, sums);
+      return sums.values().stream()
+          .sorted(Comparator.comparingLong(Denied::atMost).reversed().thenComparing(Denied::id))
+          .limit(SHOWN)
+          .toList();
+    }
+
+    /** An id without a counter in the other window may have come there unseen. */
+    private static void addAll(SpaceSaving from, SpaceSaving other, Map<String, Denied> sums) {
+      for (Estimate one : from.estimates()) {
+        sums.merge(
+            one.item(),
+            new Denied(one.item(), one.atLeast(), one.atMost() + other.mostUncounted()),
+            (first, second) ->
+                new Denied(
+                    one.item(),
+                    first.atLeast() + second.atLeast(),
+                    first.atMost()
+                        + second.atMost()
+                        - other.mostUncounted()
+                        - from.mostUncounted()));
+      }
+    }
+  }
+}

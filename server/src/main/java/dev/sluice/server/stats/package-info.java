@@ -1,0 +1,7 @@
+/** Figures for people who watch a running server: rates of the last minute, and ids denied most. */
+@NullMarked
+@CheckReturnValue
+package dev.sluice.server.stats;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import org.jspecify.annotations.NullMarked;
