@@ -89,16 +89,26 @@ final class Answers {
   /** The same with an ETag, which a caller may send back to learn that nothing has changed. */
   static AggregatedHttpResponse tagged(@Nullable String noneMatch, Body body) {
     HttpData bytes = bytes(body);
-    CRC32C checksum = new CRC32C();
-    checksum.update(bytes.array());
-    String tag = "\"" + Long.toHexString(checksum.getValue()) + "-" + bytes.length() + "\"";
-    boolean isKnown =
-        noneMatch != null && List.of(noneMatch.replace("W/", "").split("\\s*,\\s*")).contains(tag);
+    String tag = tag(bytes);
+    boolean isKnown = isKnown(noneMatch, tag);
     ResponseHeadersBuilder headers =
         headers(isKnown ? HttpStatus.NOT_MODIFIED : HttpStatus.OK, MediaType.JSON)
             .set(HttpHeaderNames.CACHE_CONTROL, "no-cache")
             .set(HttpHeaderNames.ETAG, tag);
     return of(headers, isKnown ? HttpData.empty() : bytes);
+  }
+
+  /** The ETag of a body. */
+  static String tag(HttpData bytes) {
+    CRC32C checksum = new CRC32C();
+    checksum.update(bytes.array());
+    return "\"" + Long.toHexString(checksum.getValue()) + "-" + bytes.length() + "\"";
+  }
+
+  /** Whether a caller that sent {@code If-None-Match} has the body already. */
+  static boolean isKnown(@Nullable String noneMatch, String tag) {
+    return noneMatch != null
+        && List.of(noneMatch.replace("W/", "").split("\\s*,\\s*")).contains(tag);
   }
 
   static AggregatedHttpResponse text(MediaType type, String text) {

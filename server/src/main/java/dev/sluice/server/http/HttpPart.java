@@ -54,9 +54,9 @@ public final class HttpPart implements Part {
   @Override
   public void addTo(ServerBuilder server) {
     Acts acts = new Acts(limiter, onMissing);
+    PageFiles.addTo(server);
     server
-        .service("/", new PageResource(MediaType.PLAIN_TEXT_UTF_8, "index.txt"))
-        .service("/openapi.json", new PageResource(MediaType.JSON_UTF_8, "openapi.json"))
+        .service("/openapi.json", new TextResource(MediaType.JSON_UTF_8, "openapi.json"))
         .service("/healthz", HealthResource.alive())
         .service("/readyz", HealthResource.ready(ready))
         .service("/v1/check", new ActResource(Act.CHECK, acts))

@@ -1,0 +1,101 @@
+// Asks the server, and says in words what went wrong.
+
+const KEY = 'sluice.token';
+const TIMEOUT = 8000;
+
+let memory = '';
+
+export function token() {
+  try {
+    return sessionStorage.getItem(KEY) ?? memory;
+  } catch {
+    return memory;
+  }
+}
+
+export function keepToken(text) {
+  memory = text;
+  try {
+    if (text) {
+      sessionStorage.setItem(KEY, text);
+    } else {
+      sessionStorage.removeItem(KEY);
+    }
+  } catch {
+    // Storage is forbidden: the token lives as long as the page.
+  }
+}
+
+/** Why a request was not answered. `kind` is away, access, role, store, missing or request. */
+export class Trouble extends Error {
+  constructor(kind, message, status) {
+    super(message);
+    this.kind = kind;
+    this.status = status;
+  }
+}
+
+function trouble(status, problem) {
+  const detail = problem?.detail ? `${problem.detail[0].toUpperCase()}${problem.detail.slice(1)}.` : '';
+  switch (status) {
+    case 401:
+      return new Trouble('access', token() ? 'The server does not know this token.' : 'The server asks for an access token.', status);
+    case 403:
+      return new Trouble('role', `This is denied to your token. ${detail}`.trim(), status);
+    case 404:
+      return new Trouble('missing', detail || 'The server does not have this.', status);
+    case 429:
+      return new Trouble('busy', 'The server limits how often this page may ask. It asks again later.', status);
+    case 503:
+      return new Trouble('store', `The store does not answer. ${problem?.incident ? `The log of the server has the cause under ${problem.incident}.` : detail}`.trim(), status);
+    default:
+      return new Trouble('request', detail || `The server answered with status ${status}.`, status);
+  }
+}
+
+async function send(method, path, body) {
+  const headers = {Accept: 'application/json'};
+  if (body !== undefined) {
+    headers['Content-Type'] = 'application/json';
+  }
+  if (token()) {
+    headers.Authorization = `Bearer ${token()}`;
+  }
+  let response;
+  let text;
+  try {
+    response = await fetch(path, {
+      method,
+      headers,
+      body: body === undefined ? undefined : JSON.stringify(body),
+      cache: 'no-store',
+      credentials: 'omit',
+      redirect: 'error',
+      signal: AbortSignal.timeout(TIMEOUT),
+    });
+    text = await response.text();
+  } catch {
+    throw new Trouble('away', 'The server does not answer.', 0);
+  }
+  let json = null;
+  try {
+    json = text ? JSON.parse(text) : null;
+  } catch {
+    // Not ours: a proxy between, perhaps.
+  }
+  if (!response.ok) {
+    throw trouble(response.status, json);
+  }
+  if (json === null && text) {
+    throw new Trouble('request', 'The answer is not from Sluice: it is no JSON.', response.status);
+  }
+  return {status: response.status, headers: response.headers, json};
+}
+
+export const get = async (path) => (await send('GET', path)).json;
+export const post = (path, body) => send('POST', path, body);
+export const put = (path, body) => send('PUT', path, body);
+export const remove = (path) => send('DELETE', path);
+
+/** The bucket of an id, without spending. A check, as a path cannot hold every id. */
+export const look = async (limit, id) => (await post('/v1/check', {limit, id, cost: 0})).json;

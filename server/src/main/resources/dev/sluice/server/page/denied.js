@@ -1,0 +1,73 @@
+// The ids that each limit denied most.
+
+import {get} from './api.js';
+import {h, idText} from './dom.js';
+import {number, plural, span} from './words.js';
+
+const EVERY = 4000;
+
+export const title = 'Most denied';
+
+export function mount(root, context) {
+  const lead = h('p', {class: 'lead'});
+  const lists = h('div', {class: 'grid'});
+  const trouble = h('p', {class: 'problem', hidden: true});
+  root.append(h('h1', {tabindex: '-1'}, 'Most denied ids'), lead, trouble, lists);
+  let timer = 0;
+  let shown = '';
+  let gone = false;
+
+  async function load() {
+    try {
+      const answer = await get('/v1/admin/top-denied');
+      if (gone) {
+        return;
+      }
+      trouble.hidden = true;
+      const told = JSON.stringify(answer);
+      if (told !== shown) {
+        shown = told;
+        show(answer);
+      }
+    } catch (problem) {
+      trouble.hidden = false;
+      trouble.textContent = problem.message;
+      context.report(problem);
+    }
+    if (!gone) {
+      timer = setTimeout(load, EVERY);
+    }
+  }
+
+  function show(answer) {
+    if (!answer.kept) {
+      lead.replaceChildren('This server does not keep ids, because they are often personal data. To see here which ids are denied most, start it with ', h('code', {}, 'sluice serve --top-denied'), '.');
+      lists.replaceChildren();
+      return;
+    }
+    const window = span(answer.windowSeconds);
+    lead.replaceChildren(answer.limits.length === 0
+      ? `No id was denied in the last ${span(answer.windowSeconds * 2)}.`
+      : `Denials of the last ${window} to ${span(answer.windowSeconds * 2)}. The ids are kept in memory only. Where a count is a range, the truth lies within it.`);
+    lists.replaceChildren(...answer.limits.map((limit) => section(limit)));
+  }
+
+  load();
+  return () => {
+    gone = true;
+    clearTimeout(timer);
+  };
+}
+
+function section(limit) {
+  const most = Math.max(...limit.ids.map((one) => one.atMost));
+  return h('section', {class: 'card'},
+    h('h2', {}, limit.limit),
+    h('table', {class: 'plain ranked'},
+      h('thead', {}, h('tr', {}, h('th', {scope: 'col'}, 'Id'), h('th', {scope: 'col', class: 'right'}, 'Denials'))),
+      h('tbody', {}, limit.ids.map((one) => h('tr', {},
+        h('td', {},
+          h('a', {href: `#/bucket?limit=${encodeURIComponent(limit.limit)}&id=${encodeURIComponent(one.id)}`}, idText(one.id)),
+          h('meter', {min: 0, max: most, value: one.atMost, 'aria-label': plural(one.atMost, 'denial', 'denials')})),
+        h('td', {class: 'right'}, one.atLeast === one.atMost ? number(one.atMost) : `${number(one.atLeast)}–${number(one.atMost)}`))))));
+}

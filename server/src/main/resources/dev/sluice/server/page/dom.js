@@ -1,0 +1,64 @@
+// Builds elements. Text is always set as text: no string ever becomes markup.
+
+const SVG = 'http://www.w3.org/2000/svg';
+
+function build(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (value === undefined || value === null || value === false) {
+      continue;
+    }
+    if (name.startsWith('on')) {
+      element.addEventListener(name.slice(2), value);
+    } else if (value === true) {
+      element.setAttribute(name, '');
+    } else {
+      element.setAttribute(name, String(value));
+    }
+  }
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  return element;
+}
+
+/** An HTML element: h('p', {class: 'note'}, 'text', otherElement). */
+export function h(tag, attributes, ...children) {
+  return build(document.createElement(tag), attributes, children);
+}
+
+/** An SVG element. */
+export function s(tag, attributes, ...children) {
+  return build(document.createElementNS(SVG, tag), attributes, children);
+}
+
+/** Replaces text only where it differs, so that a screen reader hears changes alone. */
+export function setText(element, text) {
+  if (element.textContent !== text) {
+    element.textContent = text;
+  }
+}
+
+// Control characters, and those that are invisible or change the direction of what follows.
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\u00a0\u115f\u1160\u3164\uffa0]/gu;
+
+/** An id as people can tell it from another one: what cannot be seen is written as \u{200B}. */
+export function visible(text) {
+  return text.replace(UNSEEN, (c) => `\\u{${c.codePointAt(0).toString(16).toUpperCase()}}`);
+}
+
+/** An id that cannot disturb the text around it, whatever its script. */
+export function idText(id) {
+  return h('bdi', {class: 'id'}, visible(id));
+}
+
+let spoken = 0;
+
+/** Tells screen readers something, politely. */
+export function say(text) {
+  const live = document.getElementById('live');
+  live.textContent = '';
+  const mine = ++spoken;
+  setTimeout(() => {
+    if (mine === spoken) {
+      live.textContent = text;
+    }
+  }, 50);
+}

@@ -1,0 +1,186 @@
+// The limits in force, what they do now, and what the server stands on.
+
+import {h, setText} from './dom.js';
+import {number, period, plural, rate, span} from './words.js';
+import {sparkline} from './charts.js';
+
+const RECENT = 10;
+
+export const title = 'Limits';
+
+export function mount(root, context) {
+  const hint = h('p', {class: 'hint', hidden: true},
+    'Nothing was decided in the last minute. ',
+    h('a', {href: '#/playground'}, 'Send the first requests in the playground'), '.');
+  const body = h('tbody', {role: 'rowgroup'});
+  const rows = new Map();
+  const state = stateCards();
+  const empty = h('p', {class: 'note', hidden: true}, 'No limit is configured: every request for a limit is refused.');
+  const COLUMNS = ['Limit', 'Lets through', 'Burst', 'Worst period', 'Overrides', 'Per second, and the last minute'];
+  const table = h('table', {class: 'limits', role: 'table', 'aria-label': 'Limits in force'},
+    h('thead', {role: 'rowgroup'}, h('tr', {role: 'row'}, COLUMNS.map((name) => h('th', {scope: 'col', role: 'columnheader'}, name)))), body);
+  root.append(
+    h('h1', {tabindex: '-1'}, 'Limits in force'),
+    hint, table, empty,
+    h('p', {class: 'note'}, 'A bucket holds ', h('b', {}, 'burst'), ' tokens and refills steadily. The worst period is the most that one id can get in one period: a full bucket, and what refills during the period.'),
+    h('h2', {}, 'The server'), state.element);
+
+  function showLimits() {
+    const answer = context.limits;
+    if (!answer) {
+      return;
+    }
+    const names = new Set(answer.limits.map((limit) => limit.name));
+    for (const [name, row] of rows) {
+      if (!names.has(name)) {
+        row.element.remove();
+        rows.delete(name);
+      }
+    }
+    for (const limit of answer.limits) {
+      const known = rows.get(limit.name);
+      const told = JSON.stringify(limit);
+      if (known?.told !== told) {
+        const row = limitRow(limit, COLUMNS);
+        row.told = told;
+        if (known) {
+          known.element.replaceWith(row.element);
+        } else {
+          body.append(row.element);
+        }
+        rows.set(limit.name, row);
+      }
+    }
+    table.hidden = answer.limits.length === 0;
+    empty.hidden = answer.limits.length > 0;
+    state.limits(answer);
+    showStats();
+  }
+
+  function showStats() {
+    const stats = context.stats;
+    if (!stats) {
+      return;
+    }
+    const series = new Map(stats.rates.limits.map((one) => [one.limit, one]));
+    let decisions = 0;
+    for (const [name, row] of rows) {
+      decisions += row.rates(series.get(name), stats.rates.seconds);
+    }
+    hint.hidden = decisions > 0 || rows.size === 0;
+    state.stats(stats);
+  }
+
+  const ends = [context.on('limits', showLimits), context.on('stats', showStats)];
+  showLimits();
+  showStats();
+  return () => ends.forEach((end) => end());
+}
+
+function limitRow(limit, columns) {
+  const spark = sparkline();
+  const figures = {allowed: figure('allowed', 'allowed'), denied: figure('denied', 'denied'), shadowDenied: figure('shadow', 'shadow-denied')};
+  const cells = limit.limited
+    ? [`${number(limit.count)} per ${period(limit.period)}`, number(limit.burst), `${number(limit.worstPeriod ?? limit.burst + limit.count)} in ${period(limit.period)}`]
+    : [limit.reason === 'unlimited' ? 'unlimited' : 'only overrides', '–', '–'];
+  const link = `limit=${encodeURIComponent(limit.name)}`;
+  const element = h('tr', {role: 'row'},
+    h('th', {scope: 'row', role: 'rowheader'},
+      h('span', {class: 'name'}, limit.name), h('span', {class: 'note'}, `by ${limit.id}`),
+      h('span', {class: 'links'},
+        limit.limited && h('a', {href: `#/playground?${link}`, 'aria-label': `Try ${limit.name} in the playground`}, 'Try it'),
+        h('a', {href: `#/bucket?${link}`, 'aria-label': `Look up a bucket of ${limit.name}`}, 'Look up'))),
+    cells.map((text, i) => h('td', {role: 'cell', 'data-label': columns[i + 1]}, text)),
+    h('td', {role: 'cell', 'data-label': columns[4]}, number(limit.overrides)),
+    h('td', {role: 'cell', class: 'live', 'data-label': columns[5]}, h('div', {class: 'figures'}, Object.values(figures).map((one) => one.element)), spark.svg));
+  return {
+    element,
+    rates(series, seconds) {
+      const none = Array(seconds).fill(0);
+      const counts = {};
+      let minute = 0;
+      for (const [field, one] of Object.entries(figures)) {
+        counts[field] = series?.[field] ?? none;
+        one.show(counts[field]);
+        minute += sum(counts[field]);
+      }
+      const label = `Last minute: ${number(sum(counts.allowed))} allowed, ${number(sum(counts.denied))} denied, ${number(sum(counts.shadowDenied))} shadow-denied`;
+      spark.update(counts, label);
+      return minute + sum(series?.shadowAllowed ?? none);
+    },
+  };
+}
+
+function figure(kind, word) {
+  const value = h('b', {}, '0');
+  return {
+    element: h('span', {class: `figure ${kind}`}, value, ` ${word}`),
+    show(counts) {
+      setText(value, rate(sum(counts.slice(-RECENT)) / RECENT));
+    },
+  };
+}
+
+function sum(counts) {
+  return counts.reduce((total, count) => total + count, 0);
+}
+
+/** A sign is a shape and a word, not a colour alone. */
+function sign(good, text) {
+  return h('span', {class: good ? 'good' : 'bad'}, h('span', {'aria-hidden': 'true'}, good ? '● ' : '▲ '), text);
+}
+
+function stateCards() {
+  const store = h('dd');
+  const breakers = h('dd');
+  const doors = h('dd');
+  const load = h('dd');
+  const generation = h('dd');
+  const element = h('dl', {class: 'cards'},
+    card('Store', store), card('Breaker', breakers), card('Doors', doors), card('Load', load), card('Generation of the limits', generation));
+  const shown = new Map();
+
+  /** Only where something changed, or a reader's selection is lost every two seconds. */
+  function fill(target, told, children) {
+    const key = JSON.stringify(told);
+    if (shown.get(target) !== key) {
+      shown.set(target, key);
+      target.replaceChildren(...children().flat());
+    }
+  }
+
+  return {
+    element,
+    stats(stats) {
+      fill(store, stats.store.name + stats.store.ready + stats.store.problem, () => [
+        h('p', {}, h('code', {}, stats.store.name)),
+        h('p', {}, stats.store.ready ? sign(true, 'answers') : sign(false, stats.store.problem))]);
+      fill(breakers, stats.breakers, () => stats.breakers.length === 0
+        ? [h('p', {class: 'note'}, stats.store.name === 'memory' ? 'Memory needs none.' : 'The store was not asked yet.')]
+        : stats.breakers.map((one) => h('p', {}, h('code', {}, one.server), ' ', one.asked ? sign(true, 'closed: it is asked') : sign(false, 'open: it is left alone for a while'))));
+      fill(doors, [stats.doors, stats.ending], () => [
+        ...stats.doors.map((door) => h('p', {}, h('code', {}, `${door.protocol}://${door.address}`))),
+        h('p', {}, stats.ending ? sign(false, 'the server is about to stop') : sign(true, 'open'))]);
+      fill(load, [stats.connections, stats.store.liveBuckets], () => [
+        h('p', {}, plural(stats.connections, 'connection', 'connections')),
+        stats.store.liveBuckets === undefined ? [] : h('p', {}, plural(stats.store.liveBuckets, 'bucket', 'buckets'), ' not full')]);
+    },
+    limits(answer) {
+      fill(generation, [answer.generation, answer.offered, answer.limits.length], () => generations(answer));
+    },
+  };
+}
+
+function card(name, value) {
+  return h('div', {class: 'card'}, h('dt', {}, name), value);
+}
+
+function generations(answer) {
+  const count = h('p', {}, `${plural(answer.limits.length, 'limit', 'limits')} in force`);
+  const active = answer.generation;
+  if (!active) {
+    return [count];
+  }
+  const lines = [count, h('p', {}, h('code', {}, String(active.hash).slice(0, 12)), active.ageSeconds === undefined ? '' : ` for ${span(active.ageSeconds)}`)];
+  return lines;
+}

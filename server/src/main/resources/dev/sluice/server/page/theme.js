@@ -1,0 +1,11 @@
+// Runs before the page is drawn, so that it does not flash in the wrong colours.
+(() => {
+  try {
+    const kept = localStorage.getItem('sluice.theme');
+    if (kept === 'light' || kept === 'dark') {
+      document.documentElement.dataset.theme = kept;
+    }
+  } catch {
+    // Storage is forbidden: the system's colours.
+  }
+})();

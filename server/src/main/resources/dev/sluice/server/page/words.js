@@ -1,0 +1,60 @@
+// Numbers and times for people.
+
+const WHOLE = new Intl.NumberFormat('en');
+const CLOCK = new Intl.DateTimeFormat(undefined, {hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false});
+const DAY = new Intl.DateTimeFormat(undefined, {dateStyle: 'medium', timeStyle: 'medium', hour12: false});
+
+export function number(value) {
+  return WHOLE.format(value);
+}
+
+export function plural(count, one, many) {
+  return `${number(count)} ${count === 1 ? one : many}`;
+}
+
+/** Seconds as a short span: 0.4 s, 12 s, 3 min 20 s, 8 h, 2 d. */
+export function span(seconds) {
+  if (seconds < 0.0005) {
+    return '0 s';
+  }
+  if (seconds < 1) {
+    return `${Math.round(seconds * 1000)} ms`;
+  }
+  if (seconds < 10) {
+    return `${trim(seconds.toFixed(1))} s`;
+  }
+  const whole = Math.round(seconds);
+  const units = [['d', 86400], ['h', 3600], ['min', 60], ['s', 1]];
+  const first = units.findIndex(([, size]) => whole >= size);
+  const [name, size] = units[first];
+  const count = Math.floor(whole / size);
+  const next = units[first + 1];
+  const rest = next ? Math.floor((whole - count * size) / next[1]) : 0;
+  return rest > 0 ? `${count} ${name} ${rest} ${next[0]}` : `${number(count)} ${name}`;
+}
+
+function trim(text) {
+  return text.replace(/\.0$/, '');
+}
+
+/** A Go duration without its empty parts: 24h0m0s is 24h. */
+export function period(text) {
+  return text.replace(/(?<=h)0m0s$/, '').replace(/(?<=m)0s$/, '');
+}
+
+/** The clock time of an instant in milliseconds; with the day where it is not today. */
+export function clock(millis) {
+  const then = new Date(millis);
+  if (!(Math.abs(millis) < 8.64e15)) {
+    return 'in a far future';
+  }
+  return then.toDateString() === new Date().toDateString() ? CLOCK.format(then) : DAY.format(then);
+}
+
+/** A rate per second of small counts: 0, 0.2, 3.4, 120. */
+export function rate(perSecond) {
+  if (perSecond === 0) {
+    return '0';
+  }
+  return perSecond < 10 ? trim(perSecond.toFixed(1)).replace(/^0$/, '<0.1') : number(Math.round(perSecond));
+}

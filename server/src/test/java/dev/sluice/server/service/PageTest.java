@@ -1,0 +1,477 @@
+package dev.sluice.server.service;
+
+import static java.util.concurrent.TimeUnit.SECONDS;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.server.HostPort;
+import dev.sluice.server.StoreAccess;
+import dev.sluice.server.service.ServerConfig.Http;
+import dev.sluice.testkit.servers.LocalBrowser;
+import dev.sluice.testkit.servers.LocalBrowser.Look;
+import dev.sluice.testkit.servers.LocalRedis;
+import dev.sluice.testkit.servers.RedisBinary;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.net.URLEncoder;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Base64;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIf;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.openqa.selenium.By;
+import org.openqa.selenium.JavascriptExecutor;
+import org.openqa.selenium.Keys;
+import org.openqa.selenium.WebElement;
+
+/** The web page in a real browser, on a real server with a real Redis. */
+@EnabledIf("dev.sluice.testkit.servers.LocalBrowser#isThere")
+final class PageTest {
+
+  /** Where the pictures of docs/web-page.md go: {@code -Dsluice.screenshots=docs/images}. */
+  private static final Path SCREENSHOTS =
+      Optional.ofNullable(System.getProperty("sluice.screenshots")).map(Path::of).orElse(null);
+
+  private static final Path AXE = Path.of("src/test/node/node_modules/axe-core/axe.min.js");
+  private static final Look WIDE = new Look("wide", 1000, "screen", "light");
+  private static final HttpClient CLIENT = HttpClient.newHttpClient();
+  private static final String HOSTILE =
+      "\"><img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>";
+
+  private static LocalRedis redis;
+  private static Service service;
+  private static LocalBrowser browser;
+  private static String base;
+
+  @BeforeAll
+  static void start() {
+    redis = LocalRedis.start(RedisBinary.bundled());
+    service = serve(0);
+    base = "http://" + HostPort.format(service.addresses().get(0));
+    browser = LocalBrowser.start();
+  }
+
+  private static Service serve(int port) {
+    InetSocketAddress address = new InetSocketAddress(InetAddress.getLoopbackAddress(), port);
+    return Service.start(
+        ServerConfig.builder(new Http(address, Set.of(), Set.of(), false))
+            .store(StoreAccess.of(redis.uri() + "?timeout=250ms"))
+            .topDenied(true)
+            .build());
+  }
+
+  @AfterAll
+  static void stop() {
+    if (browser != null) {
+      browser.close();
+    }
+    service.close();
+    redis.close();
+  }
+
+  @BeforeEach
+  void lookFromADesk() {
+    browser.look(WIDE);
+    open("limits");
+    var unused = browser.console();
+  }
+
+  /** What the page should not have done, whatever a test was about. */
+  @AfterEach
+  void nothingIsComplainedOf() {
+    assertThat(browser.console()).isEmpty();
+    assertThat(browser.driver().getTitle()).endsWith("– Sluice");
+  }
+
+  private static void open(String view) {
+    browser.driver().get("about:blank");
+    browser.driver().get(base + "/#/" + view);
+    until(() -> browser.driver().findElements(By.cssSelector("h1")).size() == 1);
+  }
+
+  private static void openBucket(String limit, String id) {
+    open("bucket?limit=" + limit + "&id=" + URLEncoder.encode(id, StandardCharsets.UTF_8));
+  }
+
+  private static void until(Callable<Boolean> condition) {
+    await().atMost(15, SECONDS).ignoreExceptions().until(condition);
+  }
+
+  private static WebElement find(String css) {
+    return browser.driver().findElement(By.cssSelector(css));
+  }
+
+  private static WebElement button(String text) {
+    return browser.driver().findElements(By.cssSelector("button")).stream()
+        .filter(button -> button.isDisplayed() && button.getText().equals(text))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  private static String text(String css) {
+    return find(css).getText();
+  }
+
+  private static HttpResponse<String> send(HttpRequest.Builder request) {
+    try {
+      return CLIENT.send(request.build(), BodyHandlers.ofString());
+    } catch (IOException e) {
+      throw new AssertionError(e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new AssertionError(e);
+    }
+  }
+
+  private static void spend(String limit, String id, int times) {
+    String body = "{\"limit\":\"%s\",\"id\":\"%s\"}".formatted(limit, id.replace("\"", "\\\""));
+    for (int i = 0; i < times; i++) {
+      HttpResponse<String> answer =
+          send(
+              HttpRequest.newBuilder(URI.create(base + "/v1/spend"))
+                  .header("Content-Type", "application/json")
+                  .POST(BodyPublishers.ofString(body)));
+      assertThat(answer.statusCode()).isEqualTo(200);
+    }
+  }
+
+  @Test
+  void limits_areShown_withTheirWorstPeriod_andWhatTheyDoNow() {
+    spend("LoginsPerIPAddress", "192.0.2.1", 12);
+
+    until(() -> find(".limits tbody").findElements(By.tagName("tr")).size() == 6);
+    WebElement row =
+        browser.driver().findElements(By.cssSelector(".limits tbody tr")).stream()
+            .filter(one -> one.getText().startsWith("LoginsPerIPAddress\n"))
+            .findFirst()
+            .orElseThrow();
+    assertThat(row.getText()).contains("10 per 1m", "20 in 1m", "by ipAddress");
+    until(() -> !row.getText().contains("\n0 denied"));
+    assertThat(row.findElement(By.cssSelector("svg")).getDomAttribute("aria-label"))
+        .matches("Last minute: \\d+ allowed, [1-9]\\d* denied, 0 shadow-denied");
+    until(() -> text(".cards").contains("closed: it is asked"));
+    assertThat(text(".cards")).contains(base, "answers", "6 limits in force");
+    assertThat(text("footer")).contains("Sluice development, up ");
+  }
+
+  @Test
+  void newcomer_isDenied_looksTheBucketUp_andResetsIt() {
+    picture("page-1-limits");
+    find("a[href='#/playground']").click();
+    until(() -> text(".level-now").equals("10 of 10 tokens"));
+    assertThat(text(".verdict")).isEqualTo("Nothing was sent yet.");
+
+    button("Send a request").click();
+    until(() -> text(".verdict").contains("✓ Allowed"));
+    assertThat(text(".headers")).contains("RateLimit\n\"LoginsPerIPAddress\";r=9");
+    picture("page-2-playground");
+
+    button("Send 5").click();
+    until(() -> text(".stage").contains("6 allowed, 0 denied."));
+    button("Send 5").click();
+    until(() -> text(".verdict").contains("✕ Denied"));
+    assertThat(text(".headers")).contains("Retry-After", "too many logins (10)");
+    assertThat(text(".level-now")).startsWith("0 of");
+    assertThat(find(".timeline .ghost").getDomAttribute("visibility")).isEqualTo("visible");
+    picture("page-3-denied");
+
+    String id = String.valueOf(find("#play-id").getDomProperty("value"));
+    find("nav a[href='#/bucket']").click();
+    until(() -> find("#bucket-limit").findElements(By.tagName("option")).size() == 6);
+    find("#bucket-limit").sendKeys("LoginsPerIP");
+    find("#bucket-id").sendKeys(id + "\n");
+    until(() -> text(".level-now").equals("0 of 10 tokens"));
+    assertThat(text(".result h2")).isEqualTo("LoginsPerIPAddress · " + id);
+    assertThat(text(".facts")).contains("101:" + id, "when it is full");
+    until(() -> browser.driver().findElements(By.cssSelector(".level path.line")).size() == 1);
+    picture("page-4-bucket");
+
+    button("Reset").click();
+    assertThat(text("dialog[open]")).contains("Reset this bucket?", id);
+    picture("page-5-reset");
+    button("Cancel").click();
+    assertThat(text(".level-now")).isEqualTo("0 of 10 tokens");
+    button("Reset").click();
+    button("Reset it").click();
+    until(() -> text(".level-now").equals("10 of 10 tokens"));
+    assertThat(text(".result")).contains("The bucket was reset: it is full.");
+  }
+
+  @Test
+  void refund_givesBack_asFarAsThereIsRoom() {
+    spend("SignUpsPerIPAddress", "192.0.2.3", 2);
+    openBucket("SignUpsPerIPAddress", "192.0.2.3");
+    until(() -> text(".level-now").equals("1 of 3 tokens"));
+
+    find("#refund-cost").clear();
+    find("#refund-cost").sendKeys("3");
+    button("Give back").click();
+    until(() -> text(".level-now").equals("3 of 3 tokens"));
+    button("Give back").click();
+    until(() -> text(".result").contains("The bucket is full: nothing was given back."));
+    find("#refund-cost").sendKeys("9");
+    button("Give back").click();
+    until(() -> text(".problem").contains("a whole number of tokens from 1 to 3"));
+  }
+
+  @Test
+  void stream_spends_untilItIsStopped() {
+    open("playground?limit=ApiCallsPerKey");
+    until(() -> text(".level-now").equals("100 of 100 tokens"));
+    button("Start a stream").click();
+    until(() -> text(".stage").matches("(?s).*[3-9] allowed, 0 denied\\..*"));
+    button("Stop the stream").click();
+    assertThat(button("Start a stream").getDomAttribute("aria-pressed")).isEqualTo("false");
+  }
+
+  /** Ids come from clients: markup, quotes, and letters that change what stands beside them. */
+  @Test
+  void hostileIds_areText() {
+    spend("ApiCallsPerKey", HOSTILE, 1);
+    openBucket("ApiCallsPerKey", HOSTILE);
+    until(() -> text(".result h2").contains(HOSTILE));
+
+    String reversed = "abc\u202Egpj.exe\u200B";
+    openBucket("ApiCallsPerKey", reversed);
+    until(() -> text(".result h2").equals("ApiCallsPerKey · abc\\u{202E}gpj.exe\\u{200B}"));
+
+    spend("LoginsPerUserPerIPAddress", "192.0.2.9:" + HOSTILE, 7);
+    open("denied");
+    until(() -> text(".view").contains("192.0.2.9:" + HOSTILE));
+    assertThat(text(".view")).contains("LoginsPerUserPerIPAddress");
+    picture("page-6-denied");
+    assertThat(browser.driver().findElements(By.cssSelector("main img"))).isEmpty();
+
+    browser.driver().findElement(By.linkText("192.0.2.9:" + HOSTILE)).click();
+    until(() -> text(".level-now").equals("0 of 5 tokens"));
+    assertThat(find("#bucket-id").getDomProperty("value")).isEqualTo("192.0.2.9:" + HOSTILE);
+  }
+
+  @Test
+  void badIds_areExplained() {
+    openBucket("ApiCallsPerKey", "k");
+    until(() -> text(".level-now").startsWith("100"));
+    find("#bucket-limit").sendKeys("LoginsPerIP");
+    find("#bucket-id").clear();
+    find("#bucket-id").sendKeys("lol\n");
+    until(() -> text(".problem").contains("\"lol\" is not an IP address"));
+    assertThat(find(".result").isDisplayed()).isFalse();
+    assertThat(browser.console()).singleElement().asString().contains("400");
+  }
+
+  /** Nothing but keys: the skip link, the views, a request, a look-up. */
+  @Test
+  void keyboard_leadsEverywhere() {
+    keys(Keys.TAB);
+    assertThat(active().getText()).isEqualTo("Skip to the content");
+    keys(Keys.ENTER);
+    assertThat(active().getDomAttribute("id")).isEqualTo("main");
+
+    open("limits");
+    keys(Keys.TAB, Keys.TAB, Keys.TAB, Keys.TAB);
+    assertThat(active().getText()).isEqualTo("Playground");
+    assertThat(active().getCssValue("outline-style")).isEqualTo("solid");
+    keys(Keys.ENTER);
+    until(() -> active().getText().equals("Playground") && active().getTagName().equals("h1"));
+    until(() -> text(".level-now").startsWith("10 "));
+    keys(Keys.TAB, Keys.TAB, Keys.TAB, Keys.TAB);
+    assertThat(active().getText()).isEqualTo("Send a request");
+    keys(Keys.SPACE);
+    until(() -> text(".level-now").startsWith("9 "));
+    until(() -> text("#live").equals("Allowed, 9 left."));
+    assertThat(active().getText()).isEqualTo("Send a request");
+  }
+
+  private static WebElement active() {
+    return browser.driver().switchTo().activeElement();
+  }
+
+  private static void keys(CharSequence... keys) {
+    for (CharSequence key : keys) {
+      active().sendKeys(key);
+    }
+  }
+
+  static List<Look> looks() {
+    return List.of(
+        WIDE,
+        new Look("wider", 1600, "screen", "light"),
+        new Look("wide-dark", 1000, "screen", "dark"),
+        new Look("tablet", 768, "screen", "light"),
+        new Look("phone", 390, "screen", "light"),
+        new Look("phone-dark", 390, "screen", "dark"),
+        new Look("small-phone", 320, "screen", "light"));
+  }
+
+  @ParameterizedTest
+  @MethodSource("looks")
+  void eachView_fitsTheScreen_andHasNoFaultOfAccess(Look look) throws IOException {
+    spend("SignUpsPerIPAddress", "2001:db8:1234:5678:9abc:def0:1234:5678", 5);
+    browser.look(look);
+    for (String view :
+        List.of(
+            "limits",
+            "playground",
+            "denied",
+            "bucket?limit=SignUpsPerIPAddress&id=2001:db8:1234:5678:9abc:def0:1234:5678")) {
+      open(view);
+      String full = view.startsWith("bucket") ? ".facts dd" : "tbody tr, .level-now b";
+      until(() -> !text(full).isBlank() && !text(full).equals("–"));
+      assertThat(browser.ask("return document.documentElement.scrollWidth"))
+          .as(view)
+          .isEqualTo((long) look.width());
+      if (look.width() == 390 && look.colours().equals("dark") && view.equals("playground")) {
+        picture("page-phone-dark");
+      }
+      if (look.width() == 1000 || look.width() == 390) {
+        assertThat(faultsOfAccess()).as(view).isEmpty();
+      }
+    }
+  }
+
+  /** By axe-core, which .ci/run installs. */
+  private static List<?> faultsOfAccess() throws IOException {
+    if (!Files.exists(AXE)) {
+      return List.of();
+    }
+    JavascriptExecutor page = browser.driver();
+    var unused = page.executeScript(Files.readString(AXE));
+    return (List<?>)
+        page.executeAsyncScript(
+            """
+            const done = arguments[arguments.length - 1];
+            axe.run({resultTypes: ['violations']}).then(
+                result => done(result.violations.flatMap(
+                    violation => violation.nodes.map(
+                        node => violation.id + ': ' + node.html + ' ' + node.failureSummary))),
+                error => done(['axe failed: ' + error]));
+            """);
+  }
+
+  @Test
+  void theme_isChosen_andKept() {
+    find("#theme").sendKeys("Dark");
+    assertThat(find("body").getCssValue("background-color")).startsWith("rgba(14, 22, 25");
+    open("denied");
+    assertThat(find("body").getCssValue("background-color")).startsWith("rgba(14, 22, 25");
+    find("#theme").sendKeys("System");
+    assertThat(find("body").getCssValue("background-color")).startsWith("rgba(243, 246, 248");
+  }
+
+  @Test
+  void token_isSent_andForgottenWithTheTab() {
+    button("Token").click();
+    find("#token-text").sendKeys("secret-of-a-test");
+    button("Use this token").click();
+    until(() -> button("Token: set").isDisplayed());
+    assertThat(browser.ask("return sessionStorage.getItem('sluice.token')"))
+        .isEqualTo("secret-of-a-test");
+    assertThat(browser.ask("return JSON.stringify(localStorage)").toString())
+        .doesNotContain("secret");
+    button("Token: set").click();
+    button("Forget it").click();
+    until(() -> button("Token").isDisplayed());
+    assertThat(browser.ask("return String(sessionStorage.getItem('sluice.token'))"))
+        .isEqualTo("null");
+  }
+
+  @Test
+  void policy_stopsForeignScripts_andWhatIsInTheMarkup() {
+    Object refused =
+        browser.ask(
+            """
+            const tries = {
+              foreign: () => {
+                const script = document.createElement('script');
+                script.src = 'https://example.com/x.js';
+                document.head.append(script);
+              },
+              inline: () => {
+                const script = document.createElement('script');
+                script.textContent = 'document.title = "owned"';
+                document.head.append(script);
+              },
+              handler: () => {
+                document.body.setAttribute('onclick', 'document.title = "owned"');
+                document.body.click();
+              },
+              markup: () => { document.body.innerHTML = '<b>owned</b>'; },
+            };
+            return Object.entries(tries).map(([name, attempt]) => {
+              try {
+                attempt();
+                return name + ' ran';
+              } catch {
+                return name + ' was refused';
+              }
+            }).join();
+            """);
+    assertThat(refused.toString().split(",", -1)).allMatch(line -> line.endsWith("was refused"));
+    assertThat(browser.console()).allMatch(line -> line.matches(".*(Content Security|Trusted).*"));
+  }
+
+  @Test
+  void storeThatIsDown_isTold_andItsReturnToo() {
+    redis.kill();
+    try {
+      until(() -> text("#trouble").contains("The server cannot decide now: the store does not"));
+      assertThat(text(".cards")).contains("▲ the store does not answer");
+    } finally {
+      redis.startAgain();
+    }
+    until(() -> text("#trouble").isEmpty());
+    var unused = browser.console();
+  }
+
+  @Test
+  void serverThatIsAway_isTold_andItsReturnToo() {
+    int port = service.addresses().get(0).getPort();
+    service.close();
+    try {
+      until(() -> text("#trouble").contains("The server does not answer."));
+      assertThat(text(".limits")).contains("LoginsPerIPAddress");
+    } finally {
+      service = serve(port);
+    }
+    until(() -> text("#trouble").isEmpty());
+    var unused = browser.console();
+  }
+
+  /** The whole page, as wide as it is shown in the docs. */
+  private static void picture(String name) {
+    if (SCREENSHOTS == null) {
+      return;
+    }
+    Object png =
+        browser
+            .driver()
+            .executeCdpCommand(
+                "Page.captureScreenshot", Map.of("format", "png", "captureBeyondViewport", true))
+            .get("data");
+    try {
+      Files.write(
+          SCREENSHOTS.resolve(name + ".png"), Base64.getDecoder().decode(String.valueOf(png)));
+    } catch (IOException e) {
+      throw new AssertionError(e);
+    }
+  }
+}
