@@ -54,8 +54,9 @@ public final class HttpPart implements Part {
   @Override
   public void addTo(ServerBuilder server) {
     Acts acts = new Acts(limiter, onMissing);
-    PageFiles.addTo(server);
     server
+        .service("/", new IndexResource())
+        .serviceUnder(FileResource.UNDER, new FileResource())
         .service("/openapi.json", new TextResource(MediaType.JSON_UTF_8, "openapi.json"))
         .service("/healthz", HealthResource.alive())
         .service("/readyz", HealthResource.ready(ready))

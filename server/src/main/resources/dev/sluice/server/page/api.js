@@ -97,5 +97,20 @@ export const post = (path, body) => send('POST', path, body);
 export const put = (path, body) => send('PUT', path, body);
 export const remove = (path) => send('DELETE', path);
 
-/** The bucket of an id, without spending. A check, as a path cannot hold every id. */
-export const look = async (limit, id) => (await post('/v1/check', {limit, id, cost: 0})).json;
+let paths = null;
+
+/** Whether this server answers a path of its OpenAPI document. */
+export async function has(path) {
+  paths ??= Object.keys((await get('/openapi.json')).paths);
+  return paths.includes(path);
+}
+
+// A server answers neither in any spelling.
+const NO_PATH = /(^|[/\\])\.\.?($|[/\\])|^$/;
+
+/** The bucket of an id, without spending. A path cannot hold every id; a check can, and needs another role. */
+export async function look(limit, id) {
+  return NO_PATH.test(id)
+    ? (await post('/v1/check', {limit, id, cost: 0})).json
+    : get(`/v1/limits/${encodeURIComponent(limit)}/buckets/${encodeURIComponent(id)}`);
+}

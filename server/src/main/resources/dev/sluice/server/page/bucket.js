@@ -1,7 +1,8 @@
 // One bucket: its level over the next minutes, and what an administrator may do to it.
 
-import {look, post} from './api.js';
+import {has, look, post} from './api.js';
 import {levelChart} from './charts.js';
+import {exceptions} from './exceptions.js';
 import {h, idText, say, setText, visible} from './dom.js';
 import {Bucket, now} from './gcra.js';
 import {clock, number, period, plural, span} from './words.js';
@@ -32,18 +33,19 @@ export function mount(root, context, query) {
   const refund = h('button', {type: 'button'}, 'Give back');
   const again = h('button', {type: 'button', class: 'quiet'}, 'Look again');
   const done = h('p', {class: 'note', role: 'status'});
-  result.append(
-    heading,
-    h('div', {class: 'split'},
-      h('div', {class: 'card'}, h('p', {class: 'level-now'}, big, ' ', of), facts, again),
-      h('div', {class: 'card wide'}, chart.element)),
-    h('section', {class: 'card', 'aria-labelledby': 'act-title'},
-      h('h3', {id: 'act-title'}, 'Change it'),
-      h('p', {class: 'note'}, 'Where the server has access control, this needs a token with the role ', h('b', {}, 'admin'), '.'),
-      h('div', {class: 'row'},
-        h('span', {class: 'group'}, h('label', {for: 'refund-cost'}, 'Tokens'), amount, refund),
-        reset),
-      done));
+  const own = exceptions(context, () => asked && ask(asked.limit, asked.id, true));
+  own.element.hidden = true;
+  const split = h('div', {class: 'split'},
+    h('div', {class: 'card'}, h('p', {class: 'level-now'}, big, ' ', of), facts, again),
+    h('div', {class: 'card wide'}, chart.element));
+  const change = h('section', {class: 'card', 'aria-labelledby': 'act-title'},
+    h('h3', {id: 'act-title'}, 'Change it'),
+    h('p', {class: 'note'}, 'Where the server has access control, this needs a token with the role ', h('b', {}, 'admin'), '.'),
+    h('div', {class: 'row'},
+      h('span', {class: 'group'}, h('label', {for: 'refund-cost'}, 'Tokens'), amount, refund),
+      reset),
+    done);
+  result.append(heading, split, change, own.element);
 
   let bucket = null;
   let asked = null;
@@ -73,6 +75,10 @@ export function mount(root, context, query) {
         return;
       }
       show(answer, quiet);
+      if (await has('/v1/admin/overrides/{name}/{id}')) {
+        own.element.hidden = false;
+        own.show(answer);
+      }
     } catch (trouble) {
       result.hidden = true;
       bucket = null;
@@ -85,9 +91,9 @@ export function mount(root, context, query) {
     result.hidden = false;
     heading.replaceChildren(answer.limit, ' · ', idText(answer.id));
     const limited = answer.limited;
-    result.querySelectorAll('.split, section').forEach((part) => {
+    for (const part of [split, change]) {
       part.hidden = !limited;
-    });
+    }
     if (!limited) {
       bucket = null;
       problem.textContent = answer.reason === 'unlimited' ? 'This id is unlimited: it has no bucket.' : 'Nothing limits this id: the limit has overrides only, and none for it.';
@@ -114,11 +120,12 @@ export function mount(root, context, query) {
     const lines = [
       ['Limit', `${number(bucket.count)} per ${period(bucket.period)}, burst ${number(bucket.burst)}`],
       ['TAT', ahead > 0 ? `${clock(Date.now() + ahead * 1000)}, when it is full` : 'in the past: the bucket is full'],
+      ...(bucket.penaltyUntil > Date.now() ? [['Penalty', `counts as empty until ${clock(bucket.penaltyUntil)}`]] : []),
       ['Next token', ahead > 0 ? `in ${span(Math.max(next, 0))}` : 'there is no room for one'],
       ['Full', ahead > 0 ? `in ${span(ahead)}` : 'now'],
       ['Key in the store', visible(bucket.key)],
     ];
-    if (facts.children.length !== lines.length * 2) {
+    if ([...facts.querySelectorAll('dt')].map((name) => name.textContent).join() !== lines.map(([name]) => name).join()) {
       facts.replaceChildren(...lines.flatMap(([name]) => [h('dt', {}, name), h('dd')]));
     }
     lines.forEach(([, text], i) => setText(facts.children[i * 2 + 1], text));
@@ -141,6 +148,7 @@ export function mount(root, context, query) {
   form.addEventListener('submit', (event) => {
     event.preventDefault();
     done.textContent = '';
+    own.clear();
     const search = new URLSearchParams({limit: select.value, id: input.value});
     history.replaceState(null, '', `#/bucket?${search}`);
     ask(select.value, input.value, false);

@@ -16,6 +16,7 @@ export class Bucket {
     this.depth = this.interval * answer.burst;
     this.ahead = answer.resetInSeconds;
     this.at = at;
+    this.penaltyUntil = answer.penaltyUntil ? Date.parse(answer.penaltyUntil) : 0;
   }
 
   /** How far the TAT lies ahead of a moment; 0 where the bucket is full. */

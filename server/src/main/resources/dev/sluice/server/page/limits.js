@@ -86,7 +86,7 @@ function limitRow(limit, columns) {
   const link = `limit=${encodeURIComponent(limit.name)}`;
   const element = h('tr', {role: 'row'},
     h('th', {scope: 'row', role: 'rowheader'},
-      h('span', {class: 'name'}, limit.name), h('span', {class: 'note'}, `by ${limit.id}`),
+      h('span', {class: 'name'}, breakable(limit.name)), h('span', {class: 'note'}, `by ${limit.id}`),
       h('span', {class: 'links'},
         limit.limited && h('a', {href: `#/playground?${link}`, 'aria-label': `Try ${limit.name} in the playground`}, 'Try it'),
         h('a', {href: `#/bucket?${link}`, 'aria-label': `Look up a bucket of ${limit.name}`}, 'Look up'))),
@@ -109,6 +109,11 @@ function limitRow(limit, columns) {
       return minute + sum(series?.shadowAllowed ?? none);
     },
   };
+}
+
+/** A long name breaks between its words: LoginsPerUser, PerIPAddress. */
+function breakable(name) {
+  return name.split(/(?<=[a-z])(?=[A-Z])/).flatMap((word) => [word, h('wbr')]);
 }
 
 function figure(kind, word) {

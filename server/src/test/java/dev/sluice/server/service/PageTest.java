@@ -113,7 +113,7 @@ final class PageTest {
   }
 
   private static void until(Callable<Boolean> condition) {
-    await().atMost(15, SECONDS).ignoreExceptions().until(condition);
+    await().atMost(30, SECONDS).ignoreExceptions().until(condition);
   }
 
   private static WebElement find(String css) {

@@ -1,0 +1,128 @@
+// What is set for one id alone: an override of its limit, and a penalty.
+
+import {get, put, remove} from './api.js';
+import {h, setText, visible} from './dom.js';
+import {clock, number, period, span} from './words.js';
+
+/** The panel of one bucket. `changed` is called when something was set or removed. */
+export function exceptions(context, changed) {
+  const override = h('div');
+  const penalty = h('div');
+  const problem = h('p', {class: 'problem', role: 'alert'});
+  const done = h('p', {class: 'note', role: 'status'});
+  const burst = field('override-burst', 'Burst', {type: 'number', min: 1, required: true});
+  const count = field('override-count', 'Count', {type: 'number', min: 1, required: true});
+  const every = field('override-period', 'Period', {placeholder: '1m', required: true, size: 8});
+  const why = field('override-comment', 'Comment', {maxlength: 1000});
+  const drop = h('button', {type: 'button', class: 'danger'}, 'Remove the override');
+  const set = h('form', {class: 'ask'}, burst.element, count.element, every.element, why.element,
+    h('button', {}, 'Set'), drop);
+  const way = h('select', {id: 'penalty-way'},
+    h('option', {value: 'for'}, 'no tokens for'), h('option', {value: 'owe'}, 'owes tokens'));
+  const much = field('penalty-much', 'How much', {placeholder: '10m', required: true, size: 8});
+  const reason = field('penalty-comment', 'Comment', {maxlength: 1000});
+  const lift = h('button', {type: 'button', class: 'danger'}, 'Lift the penalty');
+  const punish = h('form', {class: 'ask'},
+    h('div', {class: 'field'}, h('label', {for: 'penalty-way'}, 'Penalty'), way),
+    much.element, reason.element, h('button', {}, 'Impose'), lift);
+  const element = h('section', {class: 'card', 'aria-labelledby': 'exceptions-title'},
+    h('h3', {id: 'exceptions-title'}, 'For this id alone'),
+    h('h4', {}, 'Override'), override, set,
+    h('h4', {}, 'Penalty'), penalty, punish,
+    problem, done);
+  let answer = null;
+
+  const path = (kind) => `/v1/admin/${kind}/${encodeURIComponent(answer.limit)}/${encodeURIComponent(answer.id)}`;
+
+  /** Asks only where the bucket says that there is something: what is not there is no error. */
+  async function found(kind) {
+    try {
+      return await get(path(kind));
+    } catch (trouble) {
+      return {trouble: trouble.kind === 'missing' ? 'It is set for a part of this id.' : trouble.message};
+    }
+  }
+
+  async function show(newAnswer) {
+    answer = newAnswer;
+    const usual = context.limits?.limits.find((one) => one.name === answer.limit);
+    const isUsual = usual?.limited && ['burst', 'count', 'periodSeconds'].every((part) => usual[part] === answer[part]);
+    const [own, ban] = await Promise.all([
+      isUsual || !answer.limited ? null : found('overrides'),
+      answer.penaltyUntil ? found('penalties') : null,
+    ]);
+    if (answer !== newAnswer) {
+      return;
+    }
+    override.replaceChildren(h('p', {}, own
+      ? `${number(answer.count)} per ${period(answer.period)}, burst ${number(answer.burst)}. ${told(own)}`
+      : 'None: the default of the limit is in force.'));
+    drop.hidden = !own || Boolean(own.trouble) || own.keptIn === 'files';
+    penalty.replaceChildren(h('p', {}, answer.penaltyUntil
+      ? `The bucket counts as empty until ${clock(Date.parse(answer.penaltyUntil))}, for ${span(Math.max((Date.parse(answer.penaltyUntil) - Date.now()) / 1000, 0))}.${ban.owed ? ` It owes ${number(ban.owed)} tokens.` : ''} ${told(ban)}`
+      : 'None.'));
+    lift.hidden = !ban || Boolean(ban.trouble);
+    if (document.activeElement?.form !== set) {
+      burst.input.value = answer.burst ?? '';
+      count.input.value = answer.count ?? '';
+      every.input.value = answer.period ? period(answer.period) : '';
+      why.input.value = own?.comment ?? '';
+    }
+  }
+
+  function told(one) {
+    if (one.trouble) {
+      return one.trouble;
+    }
+    const kept = {files: 'It stands in the limit files.', memory: 'It is kept until the server ends.'}[one.keptIn] ?? `It is kept in the ${one.keptIn}.`;
+    return one.comment ? `${kept} Comment: ${visible(one.comment)}` : kept;
+  }
+
+  async function act(change, words) {
+    problem.textContent = '';
+    done.textContent = '';
+    try {
+      const {json} = await change();
+      setText(done, [words, ...(json?.warnings ?? [])].join(' '));
+      changed();
+    } catch (trouble) {
+      problem.textContent = trouble.message;
+      context.report(trouble);
+    }
+  }
+
+  const commented = (body, input) => (input.value.trim() ? {...body, comment: input.value.trim()} : body);
+
+  set.addEventListener('submit', (event) => {
+    event.preventDefault();
+    const body = {burst: Number(burst.input.value), count: Number(count.input.value), period: every.input.value.trim()};
+    act(() => put(path('overrides'), commented(body, why.input)), 'The override is in force.');
+  });
+  drop.addEventListener('click', () => act(() => remove(path('overrides')), 'The override was removed.'));
+  punish.addEventListener('submit', (event) => {
+    event.preventDefault();
+    const value = much.input.value.trim();
+    const body = way.value === 'owe' ? {owe: Number(value)} : {for: value};
+    act(() => put(path('penalties'), commented(body, reason.input)), 'The penalty is in force.');
+  });
+  lift.addEventListener('click', () => act(() => remove(path('penalties')), 'The penalty was lifted.'));
+  way.addEventListener('change', () => {
+    much.input.placeholder = way.value === 'owe' ? '10' : '10m';
+    much.input.value = '';
+  });
+
+  return {
+    element,
+    show,
+    /** Forgets what was said about another bucket. */
+    clear() {
+      problem.textContent = '';
+      done.textContent = '';
+    },
+  };
+}
+
+function field(id, label, attributes) {
+  const input = h('input', {id, autocomplete: 'off', ...attributes});
+  return {input, element: h('div', {class: 'field'}, h('label', {for: id}, label), input)};
+}
