@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 /** {@code sluice help}: the same as {@code --help}, asked for in the other order. */
@@ -13,7 +14,12 @@ import picocli.CommandLine.Parameters;
     name = "help",
     description = "Explains a command, with examples.",
     footerHeading = "%nExamples:%n",
-    footer = {"  sluice help", "  sluice help spend", "  sluice help overrides add"})
+    footer = {
+      "  sluice help",
+      "  sluice help spend",
+      "  sluice help overrides add",
+      "  sluice help --man | man -l -"
+    })
 final class HelpCommand implements Callable<Integer> {
 
   private final Console console;
@@ -25,6 +31,9 @@ final class HelpCommand implements Callable<Integer> {
       description = "The command to explain; all of them if not given.")
   private List<String> path = List.of();
 
+  @Option(names = "--man", description = "Print the manual page of all commands, for man(1).")
+  private boolean man;
+
   HelpCommand(Console console, CommandLine root) {
     this.console = console;
     this.root = root;
@@ -32,6 +41,10 @@ final class HelpCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
+    if (man) {
+      ManPage.of(root).forEach(console::line);
+      return Exit.DONE;
+    }
     CommandLine command = root;
     for (String word : path) {
       CommandLine next = command.getSubcommands().get(word);
