@@ -1,5 +1,6 @@
 package dev.sluice.cli;
 
+import dev.sluice.gcra.Effect.Op;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
@@ -21,7 +22,7 @@ final class UnforgivingStore implements BucketStore {
 
   @Override
   public List<Reading> charge(List<Charge> charges) {
-    if (charges.stream().anyMatch(charge -> charge.act() == Charge.Act.FORGIVE)) {
+    if (charges.stream().anyMatch(charge -> charge.effect().op() == Op.FORGIVE)) {
       throw new StoreException("a command forgives no debts; nothing was charged");
     }
     return store.charge(charges);
