@@ -1,7 +1,7 @@
 // The limits in force, what they do now, and what the server stands on.
 
-import {h, setText} from './dom.js';
-import {number, period, plural, rate, span} from './words.js';
+import {h, setText, visible} from './dom.js';
+import {clock, number, period, plural, rate} from './words.js';
 import {sparkline} from './charts.js';
 
 const RECENT = 10;
@@ -142,7 +142,7 @@ function stateCards() {
   const load = h('dd');
   const generation = h('dd');
   const element = h('dl', {class: 'cards'},
-    card('Store', store), card('Breaker', breakers), card('Doors', doors), card('Load', load), card('Generation of the limits', generation));
+    card('Store', store), card('Breaker', breakers), card('Doors', doors), card('Load', load), card('Files of the limits', generation));
   const shown = new Map();
 
   /** Only where something changed, or a reader's selection is lost every two seconds. */
@@ -150,7 +150,7 @@ function stateCards() {
     const key = JSON.stringify(told);
     if (shown.get(target) !== key) {
       shown.set(target, key);
-      target.replaceChildren(...children().flat());
+      target.replaceChildren(...children().flat(2));
     }
   }
 
@@ -171,7 +171,7 @@ function stateCards() {
         stats.store.liveBuckets === undefined ? [] : h('p', {}, plural(stats.store.liveBuckets, 'bucket', 'buckets'), ' not full')]);
     },
     limits(answer) {
-      fill(generation, [answer.generation, answer.offered, answer.limits.length], () => generations(answer));
+      fill(generation, [answer.generation, answer.limits.length], () => generations(answer));
     },
   };
 }
@@ -180,12 +180,17 @@ function card(name, value) {
   return h('div', {class: 'card'}, h('dt', {}, name), value);
 }
 
+/** The files in force, and what was wrong with those that were offered after them. */
 function generations(answer) {
   const count = h('p', {}, `${plural(answer.limits.length, 'limit', 'limits')} in force`);
-  const active = answer.generation;
-  if (!active) {
-    return [count];
+  const {active, offered} = answer.generation ?? {};
+  if (!active || active.hash === 'none') {
+    return [count, h('p', {class: 'note'}, active ? 'Sample limits: no file is watched.' : '')];
   }
-  const lines = [count, h('p', {}, h('code', {}, String(active.hash).slice(0, 12)), active.ageSeconds === undefined ? '' : ` for ${span(active.ageSeconds)}`)];
-  return lines;
+  const mistakes = offered?.mistakes ?? [];
+  return [count, h('p', {}, h('code', {}, active.hash.slice(0, 12)), ` since ${clock(Date.parse(active.since))}`),
+    mistakes.length === 0
+      ? h('p', {}, sign(true, 'the files as they are now'))
+      : [h('p', {}, sign(false, `the files of ${clock(Date.parse(offered.since))} (`), h('code', {}, offered.hash.slice(0, 12)), `) have ${plural(mistakes.length, 'mistake', 'mistakes')}, and are not in force:`),
+        h('ul', {class: 'mistakes'}, mistakes.slice(0, 10).map((mistake) => h('li', {}, visible(mistake))))]];
 }
