@@ -43,6 +43,31 @@ record Answer(
         nowNanos);
   }
 
+  /**
+   * Returns the answer to a spend, or to a check of one, from a bucket that counts as empty: only a
+   * cost of 0 passes. The wait ends with the penalty, or when the bucket has the tokens, if that is
+   * later.
+   */
+  static Answer ofPenalty(
+      long untilNanos, Effect effect, Quota quota, long nowNanos, long tatNanos) {
+    long incrementNanos = effect.incrementNanos();
+    long aheadNanos = Gcra.aheadNanos(nowNanos, tatNanos);
+    long leftNanos = Math.max(untilNanos - nowNanos, 0);
+    long shortNanos = -Gcra.roomNanos(aheadNanos, incrementNanos, quota.offsetNanos());
+    return new Answer(
+        incrementNanos == 0,
+        0,
+        incrementNanos == 0 ? 0 : Math.max(leftNanos, shortNanos),
+        Math.max(leftNanos, aheadNanos),
+        nowNanos);
+  }
+
+  /** Returns the answer to a spend of a penalized id where there is no bucket to ask. */
+  static Answer ofPenalty(long untilNanos, long cost, long nowNanos) {
+    long leftNanos = Math.max(untilNanos - nowNanos, 0);
+    return new Answer(cost == 0, 0, cost == 0 ? 0 : leftNanos, leftNanos, nowNanos);
+  }
+
   /** Returns the answer to a refund: allowed if something was given back. */
   static Answer ofRefund(Effect effect, Quota quota, long nowNanos, long tatNanos) {
     long aheadNanos = Gcra.aheadNanos(nowNanos, tatNanos);

@@ -25,4 +25,12 @@ final class Cancellation {
     }
     return last;
   }
+
+  /** Returns what a stage of a stage comes to; cancelling it cancels the one that is under way. */
+  static <T> CompletionStage<T> reachingBoth(CompletionStage<CompletionStage<T>> first) {
+    CompletionStage<T> last =
+        reaching(first, first.thenCompose(second -> second.thenApply(value -> value)));
+    var unused = first.thenApply(second -> reaching(second, last));
+    return last;
+  }
 }

@@ -2,6 +2,7 @@ package dev.sluice;
 
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Penalty;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneOffset;
@@ -30,6 +31,7 @@ public final class Decision {
   private final Answer answer;
   private final boolean degraded;
   private final List<Decision> parts;
+  private final @Nullable Penalty penalty;
 
   /**
    * A decision.
@@ -37,28 +39,41 @@ public final class Decision {
    * @param transaction null for a batch in which nothing was checked
    * @param degraded whether a failure rule took it in the store's place
    * @param parts of a batch, none for a single transaction
+   * @param penalty what made the bucket count as empty, null for nothing
    */
   private Decision(
-      @Nullable Transaction transaction, Answer answer, boolean degraded, List<Decision> parts) {
+      @Nullable Transaction transaction,
+      Answer answer,
+      boolean degraded,
+      List<Decision> parts,
+      @Nullable Penalty penalty) {
     this.transaction = transaction;
     this.answer = answer;
     this.degraded = degraded;
     this.parts = parts;
+    this.penalty = penalty;
   }
 
   /** The decision on one transaction. */
   static Decision of(Transaction transaction, Answer answer) {
-    return new Decision(transaction, answer, false, List.of());
+    return new Decision(transaction, answer, false, List.of(), null);
+  }
+
+  /** The decision on one transaction whose bucket counts as empty. */
+  static Decision of(Transaction transaction, Answer answer, Penalty penalty) {
+    return new Decision(transaction, answer, false, List.of(), penalty);
   }
 
   /** This decision, taken by a failure rule in the store's place. */
   Decision asDegraded() {
-    return new Decision(transaction, answer, true, parts);
+    return new Decision(transaction, answer, true, parts, penalty);
   }
 
   /** This decision of a spend that fits and did not happen, as another one denied the batch. */
   Decision unspent(Transaction asked, Quota quota) {
-    return new Decision(asked, answer.unspent(asked.cost(), quota), degraded, parts);
+    return penalty == null
+        ? new Decision(asked, answer.unspent(asked.cost(), quota), degraded, parts, null)
+        : this; // it would have spent nothing anyway
   }
 
   /**
@@ -70,9 +85,10 @@ public final class Decision {
     Decision strictest =
         counting.stream()
             .reduce((first, second) -> second.stricter(first))
-            .orElseGet(() -> new Decision(null, otherwise, false, List.of()));
+            .orElseGet(() -> new Decision(null, otherwise, false, List.of(), null));
     boolean degraded = strictest.degraded || parts.stream().anyMatch(Decision::degraded);
-    return new Decision(strictest.transaction, strictest.answer, degraded, List.copyOf(parts));
+    return new Decision(
+        strictest.transaction, strictest.answer, degraded, List.copyOf(parts), strictest.penalty);
   }
 
   /**
@@ -124,6 +140,16 @@ public final class Decision {
    */
   public boolean degraded() {
     return degraded;
+  }
+
+  /**
+   * Returns the penalty that made the bucket count as empty. {@link #retryIn} is then the time to
+   * its end, or to when the bucket itself has the tokens, if that is later.
+   *
+   * @return the penalty, null where none was in force
+   */
+  public @Nullable Penalty penalty() {
+    return penalty;
   }
 
   /**
@@ -231,6 +257,11 @@ public final class Decision {
           .formatted(transaction.name(), SECONDS.format(retryAt()));
     }
     String help = transaction.name().helpLink();
+    if (penalty != null) {
+      return "a penalty on this id of the limit %s is in force, retry after %s%s"
+          .formatted(
+              transaction.name(), SECONDS.format(retryAt()), help == null ? "" : ": see " + help);
+    }
     return "%s, retry after %s%s"
         .formatted(
             transaction.name().denial(quota, transaction.id()),

@@ -4,6 +4,7 @@ import dev.sluice.Ledger.Holding;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Reservation.Receipt;
 import dev.sluice.direct.Buckets;
+import dev.sluice.Plan.Looked;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.LimitName;
 import dev.sluice.store.BucketStore;
@@ -17,6 +18,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.function.BiFunction;
+import java.util.function.Function;
 
 /**
  * Takes plans to the store and back, on the caller's thread or without it; what {@link Limiter} and
@@ -45,7 +47,7 @@ final class Engine {
 
   private Plan plan(Act act, List<Transaction> transactions) {
     requireNoClash(transactions);
-    return Plan.of(act, transactions);
+    return Plan.of(act, transactions, Penalties.of(limits.get(), act, transactions));
   }
 
   private void requireNoClash(List<Transaction> transactions) {
@@ -99,25 +101,74 @@ final class Engine {
   private CompletionStage<Decision> decideAsync(
       Plan plan, BiFunction<Plan, List<Decision>, Decision> verdict) {
     long start = ledger.start();
-    return ledger.chargeAsync(
-        plan.act(),
-        plan.charges(),
-        plan.depthNanos(),
-        (readings, failure) -> {
-          List<Decision> decisions =
-              failure == null
-                  ? plan.decide(readings)
-                  : onFailure.decide(plan, storeException(failure));
-          return verdict.apply(plan, observed(plan, decisions, start));
-        });
+    Function<List<Decision>, Decision> decided =
+        decisions -> verdict.apply(plan, observed(plan, decisions, start));
+    return afterLook(
+        plan,
+        decided,
+        e -> decided.apply(onFailure.decide(plan, e)),
+        rest ->
+            ledger.chargeAsync(
+                rest.act(),
+                rest.charges(),
+                rest.depthNanos(),
+                (readings, failure) ->
+                    decided.apply(
+                        failure == null
+                            ? rest.decide(readings)
+                            : onFailure.decide(plan, storeException(failure)))));
   }
 
-  private List<Decision> decided(Plan plan) {
+  private List<Decision> decided(Plan asked) {
+    Plan plan = asked;
     try {
+      if (asked.isPenalized()) {
+        Looked looked = look(asked);
+        if (looked.decisions() != null) {
+          return looked.decisions();
+        }
+        plan = looked.plan();
+      }
       return plan.decide(ledger.charge(plan.act(), plan.charges(), plan.depthNanos()));
     } catch (StoreException e) {
       return onFailure.decide(plan, e);
     }
+  }
+
+  private Looked look(Plan plan) {
+    return plan.looked(ledger.charge(Act.CHECK, plan.looks()));
+  }
+
+  /**
+   * Goes on with a plan when it is known which of its penalties are in force.
+   *
+   * @param done what comes of decisions that need nothing more
+   * @param otherwise what comes of a store that fails
+   * @param then charges the rest
+   */
+  private <T> CompletionStage<T> afterLook(
+      Plan plan,
+      Function<List<Decision>, T> done,
+      Function<StoreException, T> otherwise,
+      Function<Plan, CompletionStage<T>> then) {
+    if (!plan.isPenalized()) {
+      return then.apply(plan);
+    }
+    CompletionStage<CompletionStage<T>> looked =
+        ledger.chargeAsync(
+            Act.CHECK,
+            plan.looks(),
+            Ledger.NEVER_FORGIVES,
+            (readings, failure) -> {
+              if (failure != null) {
+                return CompletableFuture.completedFuture(otherwise.apply(storeException(failure)));
+              }
+              Looked found = plan.looked(readings);
+              return found.decisions() == null
+                  ? then.apply(found.plan())
+                  : CompletableFuture.completedFuture(done.apply(found.decisions()));
+            });
+    return Cancellation.reachingBoth(looked);
   }
 
   /** The store's own failure, for a rule; anything else is a mistake, and is thrown on. */
@@ -143,8 +194,13 @@ final class Engine {
     Plan plan = plan(Act.SPEND, transactions);
     long start = ledger.start();
     try {
+      Looked looked = plan.isPenalized() ? look(plan) : new Looked(plan, null);
+      if (looked.decisions() != null) {
+        return unreserved(plan, looked.decisions(), start);
+      }
+      Plan rest = looked.plan();
       return ledger.hold(
-          plan.charges(), plan.depthNanos(), holding -> reserved(plan, holding, start));
+          rest.charges(), rest.depthNanos(), holding -> reserved(rest, holding, start));
     } catch (StoreException e) {
       return degraded(plan, e, start);
     }
@@ -153,11 +209,16 @@ final class Engine {
   CompletionStage<Reservation> reserveAsync(List<Transaction> transactions) {
     Plan plan = plan(Act.SPEND, transactions);
     long start = ledger.start();
-    return ledger.holdAsync(
-        plan.charges(),
-        plan.depthNanos(),
-        holding -> reserved(plan, holding, start),
-        failure -> degraded(plan, storeException(failure), start));
+    return afterLook(
+        plan,
+        decisions -> unreserved(plan, decisions, start),
+        e -> degraded(plan, e, start),
+        rest ->
+            ledger.holdAsync(
+                rest.charges(),
+                rest.depthNanos(),
+                holding -> reserved(rest, holding, start),
+                failure -> degraded(plan, storeException(failure), start)));
   }
 
   void cancel(Receipt receipt) {
@@ -175,6 +236,12 @@ final class Engine {
         t -> t.quotaIn(limits.get()),
         decision,
         Reservation.Taken.all(plan.transactions(), Plan::limiting, holding));
+  }
+
+  /** A reservation that a penalty denies: it took nothing. */
+  private Reservation unreserved(Plan plan, List<Decision> decisions, long start) {
+    Decision decision = plan.strictest(observed(plan, decisions, start));
+    return new Reservation(ledger, t -> t.quotaIn(limits.get()), decision, List.of());
   }
 
   /** What it took from the rules' memory goes back there, and nothing to the store. */
@@ -220,20 +287,28 @@ final class Engine {
 
   /** Asks the store, or the rules in its place; then the waiting begins. */
   private CompletionStage<Grant> grant(Plan plan, long start) {
-    return ledger.chargeAsync(
-        Act.SPEND,
-        plan.charges(),
-        plan.depthNanos(),
-        (readings, failure) ->
-            failure == null
-                ? granted(plan, readings, start)
-                : degradedGrant(plan, storeException(failure), start));
+    return afterLook(
+        plan,
+        decisions ->
+            new Grant(
+                plan.strictest(observed(plan, decisions, start)), ledger.waitingRoom(), List.of()),
+        e -> degradedGrant(plan, e, start),
+        rest ->
+            ledger.chargeAsync(
+                Act.SPEND,
+                rest.charges(),
+                rest.depthNanos(),
+                (readings, failure) ->
+                    failure == null
+                        ? granted(rest, readings, start)
+                        : degradedGrant(plan, storeException(failure), start)));
   }
 
   private Plan acquirePlan(List<Transaction> transactions, Duration maxWait) {
     requireNoClash(transactions);
-    Plan plan = Plan.ofAcquire(transactions, maxWait);
-    return ledger.waitingRoom().isFull() ? Plan.of(Act.SPEND, transactions) : plan;
+    Penalties penalties = Penalties.of(limits.get(), Act.SPEND, transactions);
+    Plan plan = Plan.ofAcquire(transactions, maxWait, penalties);
+    return ledger.waitingRoom().isFull() ? Plan.of(Act.SPEND, transactions, penalties) : plan;
   }
 
   private Grant granted(Plan plan, List<Reading> readings, long start) {

@@ -5,6 +5,7 @@ import dev.sluice.LimiterObserver.Act;
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.Penalty;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
@@ -109,16 +110,22 @@ final class FailureRules {
     }
     boolean passes = true;
     List<Charge> charges = new ArrayList<>();
-    for (Transaction transaction : plan.transactions()) {
+    for (int i = 0; i < plan.transactions().size(); i++) {
+      Transaction transaction = plan.transactions().get(i);
       Quota quota = Plan.limiting(transaction);
       if (quota == null) {
         continue;
       }
+      boolean penalized = plan.penalties().at(i, time.nanos()) != null;
+      passes &= !(penalized && Penalties.denies(transaction));
       switch (kindFor(transaction, quota)) {
         case FAIL -> throw failure;
         case ALLOW -> {}
         case DENY -> passes &= transaction.kind() == Transaction.Kind.SPEND_ONLY;
-        case LOCAL -> charges.add(charge(plan, transaction, quota));
+        case LOCAL -> {
+          Charge charge = charge(plan, transaction, quota);
+          charges.add(penalized ? reading(charge) : charge);
+        }
       }
     }
     return passes ? charges : charges.stream().map(FailureRules::reading).toList();
@@ -131,18 +138,22 @@ final class FailureRules {
   private List<Decision> decisions(Plan plan, List<Reading> readings) {
     List<Decision> decisions = new ArrayList<>();
     int next = 0;
-    for (Transaction transaction : plan.transactions()) {
+    for (int i = 0; i < plan.transactions().size(); i++) {
+      Transaction transaction = plan.transactions().get(i);
       Quota quota = Plan.limiting(transaction);
       if (quota == null) {
         decisions.add(Decision.of(transaction, Answer.UNLIMITED));
         continue;
       }
+      Penalty penalty = plan.penalties().at(i, time.nanos());
       Kind kind = kindFor(transaction, quota);
       Answer answer =
           kind == Kind.LOCAL
               ? local(plan, transaction, share(transaction, quota), readings.get(next++))
               : Answer.ofRule(kind == Kind.ALLOW, time.nanos());
-      decisions.add(Decision.of(transaction, answer).asDegraded());
+      decisions.add(
+          (penalty == null ? Decision.of(transaction, answer) : penalized(transaction, penalty))
+              .asDegraded());
     }
     return plan.asHappened(decisions, this::localShare);
   }
@@ -151,6 +162,14 @@ final class FailureRules {
    * Returns the kind of a transaction's rule; a cost that fits no share is denied instead of
    * decided.
    */
+  /** A penalty holds by this process's clock while the store's cannot be asked. */
+  private Decision penalized(Transaction transaction, Penalty penalty) {
+    return Decision.of(
+        transaction,
+        Answer.ofPenalty(penalty.untilNanos(), transaction.cost(), time.nanos()),
+        penalty);
+  }
+
   private Kind kindFor(Transaction transaction, Quota quota) {
     Kind kind = ruleOf(transaction).kind();
     return kind == Kind.LOCAL && transaction.cost() > share(transaction, quota).burst()

@@ -134,6 +134,10 @@ public final class Lease implements AutoCloseable {
         Limits now = limits.get();
         Transaction one = source.apply(now);
         Quota quota = one.quota();
+        if (Penalties.of(now, one) != null) { // tokens that are held must not pass it by
+          drop(last, false, quota);
+          return engine.decide(Act.SPEND, one).allowed();
+        }
         boolean sameQuota = last != null && last.moveTo(now, one);
         if (last != null && sameQuota && last.take(ticker.getAsLong())) {
           return true; // somebody else renewed it, or the limits were replaced by like ones

@@ -136,6 +136,7 @@ public final class Limit {
       LimitName name,
       Terms terms,
       boolean hasOverrides,
+      boolean hasPenalties,
       Buckets buckets,
       Spends spends) {}
 
@@ -162,7 +163,9 @@ public final class Limit {
     Terms terms = source.apply(now);
     LimitName name = terms.name();
     boolean hasOverrides = !terms.ofCaller() && !now.overridesOf(name).isEmpty();
-    return new Resolved(now, name, terms, hasOverrides, engine.buckets(name), new Spends());
+    boolean hasPenalties = !terms.ofCaller() && !now.penaltiesOf(name).isEmpty();
+    return new Resolved(
+        now, name, terms, hasOverrides, hasPenalties, engine.buckets(name), new Spends());
   }
 
   private Resolved resolved() {
@@ -285,7 +288,10 @@ public final class Limit {
     Resolved now = resolved();
     Quota quota = now.terms().quota();
     boolean[] spent = new boolean[ids.size()];
-    if (quota == null || now.hasOverrides() || engine.mayAnswerForTheStore()) {
+    if (quota == null
+        || now.hasOverrides()
+        || now.hasPenalties()
+        || engine.mayAnswerForTheStore()) {
       ids.forEach(id -> requireForm(now, id));
       for (int i = 0; i < spent.length; i++) {
         spent[i] = trySpend(ids.get(i));
@@ -496,7 +502,10 @@ public final class Limit {
     Resolved now = resolved();
     Quota quota = now.terms().quota();
     boolean plain =
-        ascii && !now.hasOverrides() && now.name().id().isCanonical(id.bytes(), id.length());
+        ascii
+            && !now.hasOverrides()
+            && !now.hasPenalties()
+            && now.name().id().isCanonical(id.bytes(), id.length());
     if (!plain || quota == null || cost < 0 || cost > quota.burst() || engine.isObserved()) {
       return decide(Act.SPEND, now, text(id, text), cost).allowed();
     }
@@ -538,7 +547,11 @@ public final class Limit {
     }
     Terms terms = terms(now, id);
     Quota quota = terms.quota();
-    if (quota == null || cost < 0 || cost > quota.burst() || engine.isObserved()) {
+    if (quota == null
+        || cost < 0
+        || cost > quota.burst()
+        || now.hasPenalties()
+        || engine.isObserved()) {
       return engine.decide(act, Transaction.of(terms, id).withCost(cost));
     }
     Effect effect = effect(act, now, terms, quota, cost);

@@ -7,6 +7,7 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.InvalidRequestException.Field;
 import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Penalty;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
 import dev.sluice.text.SafeText;
@@ -27,13 +28,23 @@ import org.jspecify.annotations.Nullable;
  * @param charges what the store is to do, in the order of the transactions that need it; empty
  *     where the store need not be asked
  * @param maxWaitNanos how far a spend may go beyond what is there now
+ * @param penalties those on the transactions
  */
-record Plan(Act act, List<Transaction> transactions, List<Charge> charges, long maxWaitNanos) {
+record Plan(
+    Act act,
+    List<Transaction> transactions,
+    List<Charge> charges,
+    long maxWaitNanos,
+    Penalties penalties) {
 
   private static final Duration LONGEST = Duration.ofNanos(Long.MAX_VALUE);
 
   static Plan of(Act act, List<Transaction> transactions) {
-    return of(act, transactions, 0);
+    return of(act, transactions, 0, Penalties.NONE);
+  }
+
+  static Plan of(Act act, List<Transaction> transactions, Penalties penalties) {
+    return of(act, transactions, 0, penalties);
   }
 
   /**
@@ -41,7 +52,7 @@ record Plan(Act act, List<Transaction> transactions, List<Charge> charges, long 
    *
    * @throws InvalidRequestException for a negative wait, and for a limit that nobody may wait for
    */
-  static Plan ofAcquire(List<Transaction> transactions, Duration maxWait) {
+  static Plan ofAcquire(List<Transaction> transactions, Duration maxWait, Penalties penalties) {
     if (maxWait.isNegative()) {
       throw new InvalidRequestException(
           Field.MAX_WAIT, "maxWait: found " + maxWait + ", expected zero or more");
@@ -55,14 +66,15 @@ record Plan(Act act, List<Transaction> transactions, List<Charge> charges, long 
                 + " or longestWait in the names file, in every process that shares its buckets");
       }
     }
-    return of(Act.SPEND, transactions, nanos(maxWait));
+    return of(Act.SPEND, transactions, nanos(maxWait), penalties);
   }
 
   private static long nanos(Duration duration) {
     return duration.compareTo(LONGEST) < 0 ? duration.toNanos() : Long.MAX_VALUE;
   }
 
-  private static Plan of(Act act, List<Transaction> transactions, long maxWaitNanos) {
+  private static Plan of(
+      Act act, List<Transaction> transactions, long maxWaitNanos, Penalties penalties) {
     List<Charge> charges = new ArrayList<>(transactions.size());
     Set<String> keys = new HashSet<>();
     for (Transaction transaction : transactions) {
@@ -78,7 +90,53 @@ record Plan(Act act, List<Transaction> transactions, List<Charge> charges, long 
       }
       charges.add(charge);
     }
-    return new Plan(act, List.copyOf(transactions), charges, maxWaitNanos);
+    return new Plan(act, List.copyOf(transactions), charges, maxWaitNanos, penalties);
+  }
+
+  /**
+   * Whether the store's clock must be asked whether a penalty is in force, before anything else.
+   */
+  boolean isPenalized() {
+    return !penalties.isEmpty();
+  }
+
+  /** What looks at each bucket: denies nothing, and changes nothing. */
+  List<Charge> looks() {
+    return charges.stream().map(Plan::look).toList();
+  }
+
+  private static Charge look(Charge charge) {
+    return new Charge(charge.key(), Effect.of(Effect.Op.CHECK, 0, charge.offsetNanos()));
+  }
+
+  /**
+   * What the look at the buckets has shown.
+   *
+   * @param plan what is left to do
+   * @param decisions the decision of each transaction if nothing is left to do, otherwise null
+   */
+  record Looked(Plan plan, @Nullable List<Decision> decisions) {}
+
+  /**
+   * Goes on after a look. A check needs no more than it, nor does a plan that a penalty denies. A
+   * transaction that only spends what fits finds an empty bucket, and spends nothing.
+   */
+  Looked looked(List<Reading> found) {
+    List<Charge> rest = new ArrayList<>(charges.size());
+    boolean isDone = act == Act.CHECK;
+    int next = 0;
+    for (int i = 0; i < transactions.size(); i++) {
+      Transaction transaction = transactions.get(i);
+      if (limiting(transaction) != null) {
+        boolean penalized = penalties.at(i, found.get(next).nowNanos()) != null;
+        isDone |= penalized && Penalties.denies(transaction);
+        Charge charge = charges.get(next);
+        rest.add(penalized ? look(charge) : charge);
+        next++;
+      }
+    }
+    return new Looked(
+        new Plan(act, transactions, rest, maxWaitNanos, penalties), isDone ? decide(found) : null);
   }
 
   /** Whether it is one transaction, and no batch. */
@@ -199,16 +257,34 @@ record Plan(Act act, List<Transaction> transactions, List<Charge> charges, long 
   List<Decision> decide(List<Reading> readings) {
     List<Decision> decisions = new ArrayList<>(transactions.size());
     int next = 0;
-    for (Transaction transaction : transactions) {
+    for (int i = 0; i < transactions.size(); i++) {
+      Transaction transaction = transactions.get(i);
       Quota quota = limiting(transaction);
       if (quota == null) {
         decisions.add(Decision.of(transaction, unlimited()));
-      } else {
-        decisions.add(decision(transaction, quota, charges.get(next), readings.get(next)));
-        next++;
+        continue;
       }
+      Reading found = readings.get(next);
+      Penalty penalty = penalties.at(i, found.nowNanos());
+      decisions.add(
+          penalty == null
+              ? decision(transaction, quota, charges.get(next), found)
+              : penalized(transaction, quota, penalty, found));
+      next++;
     }
     return asHappened(decisions, Plan::limiting);
+  }
+
+  private Decision penalized(Transaction transaction, Quota quota, Penalty penalty, Reading found) {
+    return Decision.of(
+        transaction,
+        Answer.ofPenalty(
+            penalty.untilNanos(),
+            effect(transaction, quota),
+            quota,
+            found.nowNanos(),
+            found.tatNanos()),
+        penalty);
   }
 
   private Decision decision(Transaction transaction, Quota quota, Charge charge, Reading found) {

@@ -67,6 +67,7 @@ class ArchitectureTest {
           "LimitName",
           "LimitOverride",
           "Limits",
+          "Penalty",
           "Requirement",
           "UnknownLimitException",
           // the memory

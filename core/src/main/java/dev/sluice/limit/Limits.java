@@ -34,6 +34,7 @@ public final class Limits {
   private final Set<String> unlimited;
   private final Map<String, Map<String, LimitOverride>> overrides;
   private final Map<Class<?>, Object> companions;
+  private final Map<String, Map<String, Penalty>> penalties; // by name, by the id of a transaction
 
   private Limits(Builder builder) {
     this.catalogue = builder.catalogue;
@@ -43,6 +44,7 @@ public final class Limits {
     builder.overrides.forEach((name, byId) -> copy.put(name, Map.copyOf(byId)));
     this.overrides = Map.copyOf(copy);
     this.companions = Map.copyOf(builder.companions);
+    this.penalties = builder.penalties;
   }
 
   /**
@@ -195,6 +197,66 @@ public final class Limits {
   }
 
   /**
+   * Returns a copy of these limits with the given penalties, in place of those that it has.
+   *
+   * @param all the penalties, of names of this catalogue
+   * @return new limits; these, if they have the same penalties
+   * @throws UnknownLimitException if a name is not in the catalogue
+   * @throws IllegalArgumentException if two penalties are on one id
+   */
+  public Limits withPenalties(Collection<Penalty> all) {
+    Map<String, Map<String, Penalty>> byName = new HashMap<>();
+    for (Penalty penalty : all) {
+      LimitName known = catalogue.get(penalty.name().name());
+      Penalty before =
+          byName.computeIfAbsent(known.name(), n -> new HashMap<>()).put(penalty.id(), penalty);
+      if (before != null) {
+        throw new IllegalArgumentException(
+            "found a second penalty of %s for the id %s"
+                .formatted(known, SafeText.quote(penalty.id())));
+      }
+    }
+    if (byName.equals(penalties)) {
+      return this;
+    }
+    byName.replaceAll((name, byId) -> Map.copyOf(byId));
+    Builder builder = copied();
+    builder.penalties = Map.copyOf(byName);
+    return builder.build();
+  }
+
+  /**
+   * Returns the penalty on an id. It may be over: the store's clock decides.
+   *
+   * @param name a name of the catalogue
+   * @param canonicalId an id in the canonical form of a transaction
+   * @return the penalty, null where there is none
+   */
+  public @Nullable Penalty penaltyFor(LimitName name, String canonicalId) {
+    Map<String, Penalty> byId = penalties.get(name.name());
+    return byId == null ? null : byId.get(canonicalId);
+  }
+
+  /**
+   * Returns the penalties on the ids of a name. Some may be over: the store's clock decides.
+   *
+   * @param name a name of the catalogue
+   * @return the penalties in no particular order, none where there are none
+   */
+  public Collection<Penalty> penaltiesOf(LimitName name) {
+    return penalties.getOrDefault(name.name(), Map.of()).values();
+  }
+
+  /**
+   * Whether any id has a penalty: cheap enough for every request.
+   *
+   * @return false where no id has one
+   */
+  public boolean hasPenalties() {
+    return !penalties.isEmpty();
+  }
+
+  /**
    * Returns a copy of these limits with a companion: an immutable value that holds as long as the
    * limits do, and is replaced together with them.
    *
@@ -226,6 +288,7 @@ public final class Limits {
     builder.unlimited.addAll(unlimited);
     overrides.forEach((name, byId) -> builder.overrides.put(name, new HashMap<>(byId)));
     builder.companions.putAll(companions);
+    builder.penalties = penalties;
     return builder;
   }
 
@@ -237,7 +300,8 @@ public final class Limits {
             && defaults.equals(that.defaults)
             && unlimited.equals(that.unlimited)
             && overrides.equals(that.overrides)
-            && companions.equals(that.companions));
+            && companions.equals(that.companions)
+            && penalties.equals(that.penalties));
   }
 
   /** Looks at no single override, of which there may be many. */
@@ -253,6 +317,7 @@ public final class Limits {
     private final Set<String> unlimited = new HashSet<>();
     private final Map<String, Map<String, LimitOverride>> overrides = new LinkedHashMap<>();
     private final Map<Class<?>, Object> companions = new HashMap<>();
+    private Map<String, Map<String, Penalty>> penalties = Map.of();
 
     private Builder(Catalogue catalogue) {
       this.catalogue = catalogue;
