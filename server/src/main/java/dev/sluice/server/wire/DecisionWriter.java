@@ -5,6 +5,7 @@ import dev.sluice.Decision;
 import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Limits.Coverage;
+import dev.sluice.limit.Penalty;
 import dev.sluice.text.GoDuration;
 import java.io.IOException;
 import org.jspecify.annotations.Nullable;
@@ -79,6 +80,10 @@ public final class DecisionWriter {
     if (decision.limited() && quota != null) {
       json.writeNumberField("remaining", decision.remaining());
       writeQuota(quota, json);
+    }
+    Penalty penalty = decision.penalty();
+    if (penalty != null) {
+      json.writeStringField("penaltyUntil", penalty.until().toString());
     }
     writeTime("retryIn", decision.retryInNanos(), json);
     writeTime("resetIn", decision.resetInNanos(), json);
