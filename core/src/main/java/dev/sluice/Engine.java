@@ -2,9 +2,9 @@ package dev.sluice;
 
 import dev.sluice.Ledger.Holding;
 import dev.sluice.LimiterObserver.Act;
+import dev.sluice.Plan.Looked;
 import dev.sluice.Reservation.Receipt;
 import dev.sluice.direct.Buckets;
-import dev.sluice.Plan.Looked;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.LimitName;
 import dev.sluice.store.BucketStore;

@@ -7,6 +7,7 @@ import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.server.StoreAccess;
 import dev.sluice.server.Stores;
 import dev.sluice.store.BucketStore;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Callable;
@@ -49,6 +50,9 @@ final class ActCommand implements Callable<Integer> {
       paramLabel = "URL",
       description = "A running server, such as http://127.0.0.1:8080; it has the limits.")
   private @Nullable String server;
+
+  @Option(names = TokenFile.OPTION, paramLabel = "FILE", description = TokenFile.DESCRIPTION)
+  private @Nullable Path tokenFile;
 
   @Option(
       names = "--store",
@@ -125,7 +129,7 @@ final class ActCommand implements Callable<Integer> {
           "--server: found %s too, expected none: the server has its own"
               .formatted(store == null ? "limit files" : "--store"));
     }
-    return new ServerClient(url).ask(act, limit, id, cost);
+    return new ServerClient(url, TokenFile.read(tokenFile)).ask(act, limit, id, cost);
   }
 
   private ActAnswer onStore() {

@@ -73,8 +73,18 @@ public final class Main {
         .addSubcommand(new OverridesMigrateCommand(console))
         .addSubcommand(new OverridesImportCommand(console))
         .addSubcommand(new OverridesAddCommand(console))
+        .addSubcommand(new OverridesServerCommands.SetOne(console))
+        .addSubcommand(new OverridesServerCommands.RemoveOne(console))
+        .addSubcommand(new OverridesServerCommands.ListAll(console))
         .addSubcommand("enable", OverridesSwitchCommand.commandLine(console, true))
         .addSubcommand("disable", OverridesSwitchCommand.commandLine(console, false));
+    CommandLine penalty = new CommandLine(new PenaltyCommand());
+    penalty
+        .addSubcommand(new PenaltyCommand.SetOne(console))
+        .addSubcommand(new PenaltyCommand.RemoveOne(console))
+        .addSubcommand(new PenaltyCommand.ListAll(console));
+    CommandLine token = new CommandLine(new TokenCommand());
+    token.addSubcommand(new TokenCommand.New(console));
     CommandLine root = new CommandLine(new SluiceCommand());
     root.addSubcommand(new ServeCommand(console))
         .addSubcommand(new LintCommand(console))
@@ -89,6 +99,8 @@ public final class Main {
         .addSubcommand("refund", ActCommand.commandLine(Act.REFUND, console))
         .addSubcommand("reset", ActCommand.commandLine(Act.RESET, console))
         .addSubcommand(overrides)
+        .addSubcommand(penalty)
+        .addSubcommand(token)
         .addSubcommand(new CompletionCommand(console, root))
         .addSubcommand(new HelpCommand(console, root));
     return root.setExpandAtFiles(false) // an id may start with "@"

@@ -9,9 +9,11 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "overrides",
     description = {
-      "Reads and writes overrides, in a file or in a table of a PostgreSQL database.",
+      "Reads and writes overrides: of a running server, in a file, or in a table of a PostgreSQL"
+          + " database.",
       "",
-      "A server started with --overrides-db keeps reading the table, and applies it."
+      "A server started with --overrides-db keeps reading the table, and applies it. The commands"
+          + " set, remove and list ask a running server."
     },
     footerHeading = "%nExamples:%n",
     footer = {
@@ -28,6 +30,6 @@ final class OverridesCommand implements Runnable {
   public void run() {
     throw new ParameterException(
         spec.commandLine(),
-        "found no command, expected one of: dump, import, add, enable, disable, migrate");
+        "found no command, expected one of: set, remove, list, dump, import, add, enable, disable, migrate");
   }
 }

@@ -82,6 +82,8 @@ final class ServeCommand implements Callable<Integer> {
 
   @Mixin private FailureRuleOptions failureRules = new FailureRuleOptions();
 
+  @Mixin private AccessOptions access = new AccessOptions();
+
   @Mixin private AskedFor askedFor = new AskedFor();
 
   @Option(
@@ -236,6 +238,7 @@ final class ServeCommand implements Callable<Integer> {
             .rlsOverrides(rlsOverrides())
             .topDenied(topDenied);
     failureRules.applyTo(server);
+    access.applyTo(server);
     return server.build();
   }
 

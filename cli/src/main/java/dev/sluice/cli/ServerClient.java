@@ -12,6 +12,7 @@ import java.io.UncheckedIOException;
 import java.net.ConnectException;
 import java.net.URI;
 import java.net.URISyntaxException;
+import java.net.URLEncoder;
 import java.net.http.HttpClient;
 import java.net.http.HttpConnectTimeoutException;
 import java.net.http.HttpRequest;
@@ -22,29 +23,35 @@ import java.net.http.HttpTimeoutException;
 import java.nio.channels.UnresolvedAddressException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.LinkedHashMap;
 import java.util.Locale;
+import java.util.Map;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** Asks a running server for one act. Blocks, within a bound. */
+/** Asks a running server. Blocks, within a bound. */
 final class ServerClient {
 
   private static final Duration PATIENCE = Duration.ofSeconds(10);
-  private static final int LARGEST_ANSWER = 1 << 20;
+  private static final int LARGEST_ANSWER = 8 << 20;
   private static final int OK = 200;
   private static final int FIRST_CLIENT_FAULT = 400;
   private static final int FIRST_SERVER_FAULT = 500;
   private static final JsonFactory JSON = new JsonFactory();
 
   private final URI server;
+  private final @Nullable String token;
 
   /**
    * Makes a client.
    *
    * @param url the server's address, {@code http://host:port}
-   * @throws InputException if it is none
+   * @param token what the server knows the client by, null for nothing
+   * @throws InputException if the address is none
    */
-  ServerClient(String url) {
+  ServerClient(String url, @Nullable String token) {
     this.server = parse(url);
+    this.token = token;
   }
 
   private static URI parse(String url) {
@@ -69,18 +76,126 @@ final class ServerClient {
    * @throws ServerException if there was no answer, or none to rely on
    */
   ActAnswer ask(Act act, String limit, String id, @Nullable Long cost) {
-    String path = server.getRawPath().replaceFirst("/+$", "");
-    URI address = server.resolve(path + "/v1/" + act.name().toLowerCase(Locale.ROOT));
-    HttpRequest request =
-        HttpRequest.newBuilder(address)
+    Map<String, Object> fields = new LinkedHashMap<>();
+    fields.put("limit", limit);
+    fields.put("id", id);
+    if (cost != null) {
+      fields.put("cost", cost);
+    }
+    String answer = send("POST", "/v1/" + act.name().toLowerCase(Locale.ROOT), fields);
+    try {
+      return ActAnswer.parse(answer);
+    } catch (IllegalArgumentException e) {
+      throw new ServerException(server + ": the answer is not that of a Sluice server", e);
+    }
+  }
+
+  /**
+   * Sets something for an id of a limit.
+   *
+   * @param path of what is set
+   * @return the answer, as JSON
+   * @throws InputException if the server refused the request
+   * @throws ServerException if there was no answer, or none to rely on
+   */
+  String put(String path, String limit, String id, Map<String, Object> fields) {
+    return send("PUT", path(path, limit, id), fields);
+  }
+
+  /**
+   * Removes what was set for an id of a limit.
+   *
+   * @param path of what was set
+   * @return the answer, as JSON
+   * @throws InputException if the server refused the request
+   * @throws ServerException if there was no answer, or none to rely on
+   */
+  String delete(String path, String limit, String id) {
+    return send("DELETE", path(path, limit, id), null);
+  }
+
+  /**
+   * Reads a list to its end, page by page.
+   *
+   * @param field the list's name in the answers
+   * @param limit the limit, null for all
+   * @param each takes an item, as JSON
+   * @throws InputException if the server refused the request
+   * @throws ServerException if there was no answer, or none to rely on
+   */
+  void list(String path, String field, @Nullable String limit, Consumer<String> each) {
+    String next = "";
+    do {
+      StringBuilder query = new StringBuilder(path).append("?most=1000");
+      if (limit != null) {
+        query.append("&limit=").append(encoded(limit));
+      }
+      if (!next.isEmpty()) {
+        query.append("&after=").append(encoded(next));
+      }
+      next = page(send("GET", query.toString(), null), field, each);
+    } while (!next.isEmpty());
+  }
+
+  /** Hands over the items of a page, and returns where the next one begins; empty for no more. */
+  private String page(String answer, String field, Consumer<String> each) {
+    String next = "";
+    try (JsonParser parser = JSON.createParser(answer)) {
+      parser.nextToken();
+      while (parser.nextToken() == JsonToken.FIELD_NAME) {
+        String name = parser.currentName();
+        JsonToken value = parser.nextToken();
+        if (name.equals(field) && value == JsonToken.START_ARRAY) {
+          while (parser.nextToken() == JsonToken.START_OBJECT) {
+            each.accept(copied(parser));
+          }
+        } else if (name.equals("next")) {
+          next = parser.getText();
+        } else {
+          parser.skipChildren();
+        }
+      }
+      return next;
+    } catch (IOException e) {
+      throw new ServerException(server + ": the answer is not that of a Sluice server", e);
+    }
+  }
+
+  private static String copied(JsonParser parser) throws IOException {
+    StringWriter text = new StringWriter();
+    try (JsonGenerator json = JSON.createGenerator(text)) {
+      json.copyCurrentStructure(parser);
+    }
+    return text.toString();
+  }
+
+  private static String path(String path, String limit, String id) {
+    return path + "/" + encoded(limit) + "/" + encoded(id);
+  }
+
+  private static String encoded(String text) {
+    return URLEncoder.encode(text, StandardCharsets.UTF_8).replace("+", "%20");
+  }
+
+  /** Sends a request, and returns the body of a good answer. */
+  private String send(String method, String path, @Nullable Map<String, Object> fields) {
+    String before = server.getRawPath().replaceFirst("/+$", "");
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder(server.resolve(before + path))
             .timeout(PATIENCE)
-            .header("Content-Type", "application/json")
-            .POST(BodyPublishers.ofString(body(limit, id, cost)))
-            .build();
+            .method(
+                method,
+                fields == null ? BodyPublishers.noBody() : BodyPublishers.ofString(body(fields)));
+    if (fields != null) {
+      request.header("Content-Type", "application/json");
+    }
+    if (token != null) {
+      request.header("Authorization", "Bearer " + token);
+    }
     HttpResponse<InputStream> response;
     String body;
     try {
-      response = client().send(request, BodyHandlers.ofInputStream());
+      response = client().send(request.build(), BodyHandlers.ofInputStream());
       try (InputStream in = response.body()) {
         body = new String(in.readNBytes(LARGEST_ANSWER), StandardCharsets.UTF_8);
       }
@@ -100,14 +215,17 @@ final class ServerClient {
         .build();
   }
 
-  private static String body(String limit, String id, @Nullable Long cost) {
+  private static String body(Map<String, Object> fields) {
     StringWriter text = new StringWriter();
     try (JsonGenerator json = JSON.createGenerator(text)) {
       json.writeStartObject();
-      json.writeStringField("limit", limit);
-      json.writeStringField("id", id);
-      if (cost != null) {
-        json.writeNumberField("cost", cost);
+      for (Map.Entry<String, Object> field : fields.entrySet()) {
+        json.writeFieldName(field.getKey());
+        if (field.getValue() instanceof Long number) {
+          json.writeNumber(number);
+        } else {
+          json.writeString(String.valueOf(field.getValue()));
+        }
       }
       json.writeEndObject();
     } catch (IOException e) {
@@ -116,13 +234,9 @@ final class ServerClient {
     return text.toString();
   }
 
-  private ActAnswer read(int status, String body) {
+  private String read(int status, String body) {
     if (status == OK) {
-      try {
-        return ActAnswer.parse(body);
-      } catch (IllegalArgumentException e) {
-        throw new ServerException(server + ": the answer is not that of a Sluice server", e);
-      }
+      return body;
     }
     String detail = field(body, "detail");
     if (detail != null && status >= FIRST_CLIENT_FAULT && status < FIRST_SERVER_FAULT) {

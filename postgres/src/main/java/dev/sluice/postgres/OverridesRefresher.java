@@ -32,9 +32,9 @@ import java.util.function.Supplier;
  * a refresh and a reload at once can't undo each other. What is kept of the table is its rows, not
  * what they came to: a reload may have brought other names, or other forms of their ids.
  *
- * An empty table never clears what holds. It is far more often a wrong database, or a table that is
- * just being filled, than a wish. To clear the table on purpose, disable its rows one by one, and
- * restart for the last one.
+ * A table without rows never clears what holds. It is far more often a wrong database, or a table
+ * that is just being filled, than a wish. To clear the table on purpose, disable its rows: a table
+ * whose rows are all disabled holds nothing.
  */
 /**
  * Keeps overrides from a table in the limits that hold, while the limiter runs.
@@ -129,6 +129,18 @@ public final class OverridesRefresher implements AutoCloseable {
     return firstLoad.minimalCompletionStage();
   }
 
+  /**
+   * Reads the table now, on the caller's thread, for a caller that has just written it. Blocks on
+   * the database; a failure is told to the listener, as that of any other read.
+   */
+  public void refreshNow() {
+    try {
+      Duration unused = refreshed();
+    } catch (Throwable e) { // as in a periodic refresh
+      broke(e);
+    }
+  }
+
   /** To be called when the base has changed: puts the table's overrides over it. */
   public synchronized void baseChanged() {
     Limits files = base.get();
@@ -154,7 +166,8 @@ public final class OverridesRefresher implements AutoCloseable {
 
   private Duration refreshed() {
     try {
-      return loaded(table.enabledRows());
+      List<OverrideRow> read = table.enabledRows();
+      return loaded(read, read.isEmpty() && table.hasRows());
     } catch (SQLException e) {
       return failed(e);
     } catch (RuntimeException | Error e) {
@@ -178,7 +191,7 @@ public final class OverridesRefresher implements AutoCloseable {
     }
   }
 
-  private synchronized Duration loaded(List<OverrideRow> read) {
+  private synchronized Duration loaded(List<OverrideRow> read, boolean cleared) {
     failures = 0;
     if (thread.isShutdown()) {
       return interval;
@@ -186,7 +199,7 @@ public final class OverridesRefresher implements AutoCloseable {
     Limits files = base.get();
     TableContent content = TableContent.of(read, files.catalogue());
     logBad(content.bad());
-    if (content.overrides().isEmpty()) {
+    if (content.overrides().isEmpty() && !cleared) {
       LOG.log(Level.WARNING, "the table of overrides has none that holds; those from before stay");
       tell(() -> listener.empty(Instant.now(), content.bad()));
     } else {

@@ -91,6 +91,18 @@ public final class OverridesTable {
         "SELECT " + COLUMNS + " FROM rate_limit_overrides WHERE enabled ORDER BY 1, 2 LIMIT ?");
   }
 
+  /** Whether the table has a row, enabled or not. */
+  boolean hasRows() throws SQLException {
+    return inTransaction(
+        connection -> {
+          try (PreparedStatement query =
+                  connection.prepareStatement("SELECT 1 FROM rate_limit_overrides LIMIT 1");
+              ResultSet found = query.executeQuery()) {
+            return found.next();
+          }
+        });
+  }
+
   /**
    * Writes overrides: all or none. A new one is enabled; one that is there gets the new quota and
    * comment, and stays enabled or disabled as it is.

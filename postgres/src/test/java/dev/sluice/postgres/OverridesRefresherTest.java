@@ -111,6 +111,17 @@ class OverridesRefresherTest {
   }
 
   @Test
+  void rowsThatAreAllDisabled_holdNothing() throws SQLException {
+    put("2", 30);
+    start(table);
+    await().until(() -> burst("2") == 30);
+
+    assertThat(table.setEnabled(ORDERS, "2", false)).isTrue();
+    refresher.refreshNow();
+    assertThat(burst("2")).as("that of the files").isEqualTo(20);
+  }
+
+  @Test
   void ready_isFalseUntilTheFirstReadSucceeds() throws SQLException {
     sql("ALTER TABLE rate_limit_overrides RENAME TO gone");
     start(table);

@@ -1,6 +1,7 @@
 package dev.sluice.server;
 
 import com.linecorp.armeria.common.HttpStatus;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Thrown for a request that the server refuses before any part sees it. Carries what a problem
@@ -13,12 +14,66 @@ public final class RefusedException extends RuntimeException {
   private final transient HttpStatus status;
   private final String type;
   private final String title;
+  private final @Nullable String role;
+  private final long retryAfterSeconds;
 
   private RefusedException(HttpStatus status, String type, String title, String detail) {
+    this(status, type, title, detail, null, 0);
+  }
+
+  private RefusedException(
+      HttpStatus status,
+      String type,
+      String title,
+      String detail,
+      @Nullable String role,
+      long retryAfterSeconds) {
     super(detail, null, false, false); // no stack trace: clients cause these
     this.status = status;
     this.type = type;
     this.title = title;
+    this.role = role;
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+
+  /**
+   * Refuses a caller that has shown nothing that the server knows.
+   *
+   * @param detail what is wrong
+   * @return the exception
+   */
+  public static RefusedException unauthenticated(String detail) {
+    return new RefusedException(
+        HttpStatus.UNAUTHORIZED, "unauthenticated", "The caller is not known", detail);
+  }
+
+  /**
+   * Refuses a caller that may not do what it asks for.
+   *
+   * @param detail what is missing
+   * @param role the role that is missing, null if it is not a role
+   * @return the exception
+   */
+  public static RefusedException forbidden(String detail, @Nullable String role) {
+    return new RefusedException(
+        HttpStatus.FORBIDDEN, "forbidden", "The caller may not do this", detail, role, 0);
+  }
+
+  /**
+   * Refuses a client that sends too many requests to the server itself.
+   *
+   * @param detail what there is too much of
+   * @param retryAfterSeconds when to come back, in seconds
+   * @return the exception
+   */
+  public static RefusedException tooManyRequests(String detail, long retryAfterSeconds) {
+    return new RefusedException(
+        HttpStatus.TOO_MANY_REQUESTS,
+        "too-many-requests",
+        "Too many requests to this server",
+        detail,
+        null,
+        retryAfterSeconds);
   }
 
   static RefusedException overloaded(String detail) {
@@ -57,6 +112,24 @@ public final class RefusedException extends RuntimeException {
         "not-found",
         "There is nothing at this path",
         "the path %s is not written as / lists it".formatted(path));
+  }
+
+  /**
+   * Returns the role that the caller lacks.
+   *
+   * @return the role, null if it is not a role that is missing
+   */
+  public @Nullable String role() {
+    return role;
+  }
+
+  /**
+   * Returns when to come back.
+   *
+   * @return in seconds, 0 where no time helps
+   */
+  public long retryAfterSeconds() {
+    return retryAfterSeconds;
   }
 
   /**

@@ -132,8 +132,13 @@ public final class LimitsYaml {
             && Character.getType(c) != Character.FORMAT);
   }
 
-  /** In quotes whatever it is, so that nothing can be taken for a number, a null or a map. */
-  private static String quoted(String text) {
+  /**
+   * Writes a text in quotes, so that nothing can be taken for a number, a null or a map.
+   *
+   * @param text any text
+   * @return a double-quoted scalar of YAML
+   */
+  public static String quoted(String text) {
     StringBuilder quoted = new StringBuilder(text.length() + 2).append('"');
     text.codePoints()
         .forEach(

@@ -4,6 +4,7 @@ import com.linecorp.armeria.common.AggregatedHttpResponse;
 import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.LimiterObserver.Act;
+import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.wire.DecisionWriter;
 import dev.sluice.server.wire.WireRequest;
 import java.util.concurrent.CompletionStage;
@@ -24,7 +25,7 @@ final class ActResource extends JsonResource {
     boolean decides = act == Act.CHECK || act == Act.SPEND;
     AnswerForm form = decides ? AnswerForm.of(context) : AnswerForm.fixed(context);
     WireRequest wire = read(json);
-    return acts.send(act, wire)
+    return acts.send(act, wire, AccessPart.caller(context))
         .thenApply(
             decision ->
                 decision.isEmpty()

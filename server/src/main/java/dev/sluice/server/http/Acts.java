@@ -7,32 +7,48 @@ import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.server.access.AuditLog;
+import dev.sluice.server.access.Caller;
 import dev.sluice.server.wire.WireRequest;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 
-/** Sends what a client has written to the limiter. Immutable and thread-safe; never blocks. */
+/**
+ * Sends what a client has written to the limiter, and notes what takes limits back. Immutable and
+ * thread-safe; never blocks.
+ */
 final class Acts {
+
+  private static final String DOOR = "http";
 
   private final Limiter limiter;
   private final AsyncLimiter async;
   private final MissingDefault onMissing;
+  private final AuditLog audit;
 
   /**
    * Makes the acts of a server.
    *
    * @param onMissing whether a limit that is known, and not configured, is refused
+   * @param audit takes resets and refunds
    */
-  Acts(Limiter limiter, MissingDefault onMissing) {
+  Acts(Limiter limiter, MissingDefault onMissing, AuditLog audit) {
     this.limiter = limiter;
     this.async = limiter.async();
     this.onMissing = onMissing;
+    this.audit = audit;
   }
 
-  /** Looks the transactions up under the limits that hold now. */
-  List<Transaction> transactions(WireRequest wire) {
-    return wire.toTransactions(limiter.limits().get(), onMissing);
+  /**
+   * Looks the transactions up under the limits that hold now.
+   *
+   * @throws dev.sluice.server.RefusedException if the caller may not spend from one of them
+   */
+  List<Transaction> transactions(WireRequest wire, Caller caller) {
+    List<Transaction> transactions = wire.toTransactions(limiter.limits().get(), onMissing);
+    caller.require(Act.SPEND, transactions);
+    return transactions;
   }
 
   /**
@@ -40,19 +56,22 @@ final class Acts {
    *
    * @return the decision; nothing for a reset
    * @throws dev.sluice.server.wire.WireException for a request with mistakes
+   * @throws dev.sluice.server.RefusedException if the caller may not do it
    */
-  CompletionStage<Optional<Decision>> send(Act act, WireRequest wire) {
-    if (act == Act.RESET) {
-      Limits limits = limiter.limits().get();
-      return async.reset(wire.toResets(limits, onMissing)).thenApply(nothing -> Optional.empty());
-    }
-    List<Transaction> transactions = transactions(wire);
-    CompletionStage<Decision> decided =
+  CompletionStage<Optional<Decision>> send(Act act, WireRequest wire, Caller caller) {
+    Limits limits = limiter.limits().get();
+    List<Transaction> transactions =
+        act == Act.RESET
+            ? wire.toResets(limits, onMissing)
+            : wire.toTransactions(limits, onMissing);
+    caller.require(act, transactions);
+    CompletionStage<Optional<Decision>> done =
         switch (act) {
-          case CHECK -> async.check(transactions);
-          case REFUND -> async.refund(transactions);
-          default -> async.spend(transactions);
+          case CHECK -> async.check(transactions).thenApply(Optional::of);
+          case SPEND -> async.spend(transactions).thenApply(Optional::of);
+          case REFUND -> async.refund(transactions).thenApply(Optional::of);
+          case RESET -> async.reset(transactions).thenApply(nothing -> Optional.empty());
         };
-    return decided.thenApply(Optional::of);
+    return audit.following(done, caller, DOOR, act, transactions);
   }
 }

@@ -10,6 +10,7 @@ import com.linecorp.armeria.common.MediaType;
 import com.linecorp.armeria.common.ResponseHeaders;
 import com.linecorp.armeria.common.ResponseHeadersBuilder;
 import dev.sluice.Decision;
+import dev.sluice.server.RefusedException;
 import dev.sluice.server.reservation.Reservations.Held;
 import dev.sluice.server.wire.DecisionWriter;
 import dev.sluice.server.wire.Mistake;
@@ -116,7 +117,15 @@ final class Answers {
   }
 
   static AggregatedHttpResponse fault(Fault fault) {
-    return of(headers(fault.status(), PROBLEM), body(fault));
+    ResponseHeadersBuilder headers = headers(fault.status(), PROBLEM);
+    RefusedException refused = fault.refused();
+    if (refused != null && fault.status().equals(HttpStatus.UNAUTHORIZED)) {
+      headers.set(HttpHeaderNames.WWW_AUTHENTICATE, "Bearer realm=\"sluice\"");
+    }
+    if (refused != null && refused.retryAfterSeconds() > 0) {
+      headers.setLong(HttpHeaderNames.RETRY_AFTER, refused.retryAfterSeconds());
+    }
+    return of(headers, body(fault));
   }
 
   static AggregatedHttpResponse wrongMethod(Fault fault, String allowed) {
@@ -150,6 +159,9 @@ final class Answers {
     }
     if (!fault.mistakes().isEmpty()) {
       writeMistakes(fault.mistakes(), json);
+    }
+    if (fault.refused() != null && fault.refused().role() != null) {
+      json.writeStringField("role", fault.refused().role());
     }
     if (fault.incident() != null) {
       json.writeStringField("incident", fault.incident());

@@ -3,6 +3,7 @@ package dev.sluice.server.http;
 import com.linecorp.armeria.common.HttpData;
 import com.linecorp.armeria.common.HttpResponseWriter;
 import dev.sluice.Decision;
+import dev.sluice.server.access.Caller;
 import dev.sluice.server.wire.DecisionWriter;
 import dev.sluice.server.wire.WireReader;
 import dev.sluice.server.wire.WireRequest;
@@ -28,6 +29,7 @@ final class DecisionStream {
   private static final WireReader READER = WireReader.ofStream();
 
   private final Acts acts;
+  private final Caller caller;
   private final byte[] lines;
   private final HttpResponseWriter response;
   private final Executor loop;
@@ -38,8 +40,10 @@ final class DecisionStream {
   private int start;
   private int number;
 
-  DecisionStream(Acts acts, byte[] lines, HttpResponseWriter response, Executor loop) {
+  DecisionStream(
+      Acts acts, Caller caller, byte[] lines, HttpResponseWriter response, Executor loop) {
     this.acts = acts;
+    this.caller = caller;
     this.lines = lines;
     this.response = response;
     this.loop = loop;
@@ -118,7 +122,7 @@ final class DecisionStream {
     try {
       WireRequest wire = READER.read(lines, offset, length);
       wire.requireSound();
-      return acts.send(wire.act(), wire)
+      return acts.send(wire.act(), wire, caller)
           .handle(
               (decision, failure) ->
                   failure == null

@@ -5,6 +5,7 @@ import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.common.HttpResponseWriter;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.server.access.AccessPart;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
@@ -41,7 +42,8 @@ final class DecisionsResource extends MethodService {
     Queries.require(context, List.of());
     HttpResponseWriter response = HttpResponse.streaming();
     response.write(Answers.stream());
-    DecisionStream stream = new DecisionStream(acts, lines, response, context.eventLoop());
+    DecisionStream stream =
+        new DecisionStream(acts, AccessPart.caller(context), lines, response, context.eventLoop());
     context.eventLoop().execute(stream::advance);
     return response;
   }

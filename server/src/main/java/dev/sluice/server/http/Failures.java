@@ -20,6 +20,7 @@ import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.server.FailureLog;
 import dev.sluice.server.RefusedException;
 import dev.sluice.server.SluiceServer;
+import dev.sluice.server.admin.KeepException;
 import dev.sluice.server.reservation.TokenException;
 import dev.sluice.server.wire.WireException;
 import dev.sluice.store.StoreException;
@@ -58,6 +59,9 @@ final class Failures implements ServerErrorHandler {
     }
     if (cause instanceof StoreException store) {
       return undecided(String.valueOf(store.getMessage()));
+    }
+    if (cause instanceof KeepException) {
+      return Fault.notKept(FailureLog.internal(cause));
     }
     if (cause instanceof NotReadyException) {
       return Fault.notReady(String.valueOf(cause.getMessage()));
@@ -114,7 +118,7 @@ final class Failures implements ServerErrorHandler {
     }
     if (status.equals(HttpStatus.METHOD_NOT_ALLOWED)) {
       return Answers.fault(
-          Fault.wrongMethod("a method that no path has", "GET, HEAD, POST, OPTIONS"));
+          Fault.wrongMethod("a method that no path has", "GET, HEAD, POST, PUT, DELETE, OPTIONS"));
     }
     return Answers.fault(Fault.ofStatus(status, description));
   }

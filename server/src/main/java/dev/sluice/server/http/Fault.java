@@ -20,6 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param mistakes everything that is wrong with the request, where that is more than one thing;
  *     otherwise empty
  * @param incident the id under which the server's log has the cause; null if the client is to blame
+ * @param refused what the server refused before it came to a resource, with what else it says
  */
 record Fault(
     HttpStatus status,
@@ -28,7 +29,8 @@ record Fault(
     String detail,
     @Nullable String field,
     List<Mistake> mistakes,
-    @Nullable String incident) {
+    @Nullable String incident,
+    @Nullable RefusedException refused) {
 
   /** A name, not an address: nothing has to be looked up to tell one type from another. */
   private static final String TYPES = "tag:sluice.dev,2026:";
@@ -37,15 +39,15 @@ record Fault(
 
   private Fault(
       HttpStatus status, String type, String title, String detail, @Nullable String field) {
-    this(status, type, title, detail, field, List.of(), null);
+    this(status, type, title, detail, field, List.of(), null, null);
   }
 
   private Fault with(List<Mistake> all) {
-    return new Fault(status, type, title, detail, field, all, incident);
+    return new Fault(status, type, title, detail, field, all, incident, refused);
   }
 
   private Fault withIncident(String id) {
-    return new Fault(status, type, title, detail, field, mistakes, id);
+    return new Fault(status, type, title, detail, field, mistakes, id, refused);
   }
 
   String typeUri() {
@@ -67,6 +69,22 @@ record Fault(
         "Unknown path",
         "found the path %s, expected one of those that / lists".formatted(shown(path)),
         null);
+  }
+
+  static Fault notThere(String detail) {
+    return new Fault(HttpStatus.NOT_FOUND, "not-there", "Nothing is set", detail, null);
+  }
+
+  /** The place that keeps what is set is named in the log only. */
+  static Fault notKept(String incident) {
+    return new Fault(
+            HttpStatus.SERVICE_UNAVAILABLE,
+            "not-kept",
+            "The change could not be kept",
+            "the change could not be kept, so it is not in force; the server's log has the cause,"
+                + " under the incident",
+            null)
+        .withIncident(incident);
   }
 
   private static String shown(String path) {
@@ -158,7 +176,14 @@ record Fault(
   /** What the server refused before it came to a resource. */
   static Fault refused(RefusedException refused) {
     return new Fault(
-        refused.status(), refused.type(), refused.title(), refused.detail(), /* field= */ null);
+        refused.status(),
+        refused.type(),
+        refused.title(),
+        refused.detail(),
+        /* field= */ null,
+        List.of(),
+        /* incident= */ null,
+        refused);
   }
 
   /** A request that the HTTP library rejected before it reached us. */

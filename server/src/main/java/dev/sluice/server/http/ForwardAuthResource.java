@@ -15,11 +15,14 @@ import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.AsyncLimiter;
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
+import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.AskedByProxies;
 import dev.sluice.server.FailureLog;
+import dev.sluice.server.access.AccessPart;
+import dev.sluice.server.access.Caller;
 import dev.sluice.server.http.ForwardAuthQuery.By;
 import dev.sluice.server.http.ForwardAuthQuery.Cost;
 import dev.sluice.server.http.ForwardAuthQuery.Wanted;
@@ -100,17 +103,19 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
       return Failures.answer(e).toHttpResponse();
     }
     return HttpResponse.of(
-        decided(asked, query)
+        decided(asked, query, AccessPart.caller(context))
             .handle(
                 (answer, failure) ->
                     (failure == null ? answer : failed(failure, query)).toHttpResponse()));
   }
 
   private CompletionStage<AggregatedHttpResponse> decided(
-      AskedRequest asked, ForwardAuthQuery query) {
+      AskedRequest asked, ForwardAuthQuery query, Caller caller) {
     try {
       Limits limits = limiter.limits().get();
       Charges charges = charges(asked, query, limits);
+      caller.require(Act.SPEND, charges.together);
+      caller.require(Act.SPEND, charges.trials);
       return spend(charges.together, query.dry())
           .thenCompose(decision -> answered(decision, charges.trials, query));
     } catch (RuntimeException e) {

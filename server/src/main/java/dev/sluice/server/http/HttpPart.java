@@ -6,6 +6,7 @@ import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.Part;
+import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.reservation.TokenKey;
 import dev.sluice.store.BucketStore;
@@ -17,6 +18,7 @@ public final class HttpPart implements Part {
   private final Reservations reservations;
   private final Runnable ready;
   private final MissingDefault onMissing;
+  private final AuditLog audit;
 
   /**
    * Makes the door of a server of its own: no other one knows the tokens of its reservations.
@@ -29,7 +31,8 @@ public final class HttpPart implements Part {
         limiter,
         new Reservations(limiter, store, TokenKey.random()),
         store::ping,
-        MissingDefault.REFUSE);
+        MissingDefault.REFUSE,
+        AuditLog.none());
   }
 
   /**
@@ -42,18 +45,24 @@ public final class HttpPart implements Part {
    * @param onMissing whether a request for a limit that is known, and not configured, is refused
    *     like one for an unknown limit; otherwise it is allowed, and the answer says that nothing
    *     limits it
+   * @param audit takes resets and refunds
    */
   public HttpPart(
-      Limiter limiter, Reservations reservations, Runnable ready, MissingDefault onMissing) {
+      Limiter limiter,
+      Reservations reservations,
+      Runnable ready,
+      MissingDefault onMissing,
+      AuditLog audit) {
     this.limiter = limiter;
     this.reservations = reservations;
     this.ready = ready;
     this.onMissing = onMissing;
+    this.audit = audit;
   }
 
   @Override
   public void addTo(ServerBuilder server) {
-    Acts acts = new Acts(limiter, onMissing);
+    Acts acts = new Acts(limiter, onMissing, audit);
     server
         .service("/", new IndexResource())
         .serviceUnder(FileResource.UNDER, new FileResource())

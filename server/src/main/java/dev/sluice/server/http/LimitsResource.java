@@ -10,6 +10,8 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import dev.sluice.server.access.AccessPart;
+import dev.sluice.server.access.Caller;
 import dev.sluice.server.wire.DecisionWriter;
 import java.io.IOException;
 import java.util.List;
@@ -31,6 +33,7 @@ final class LimitsResource extends Resource {
       ServiceRequestContext context, HttpRequest request) {
     Queries.require(context, List.of());
     Limits limits = current.get();
+    Caller caller = AccessPart.caller(context);
     return CompletableFuture.completedFuture(
         Answers.tagged(
             request.headers().get(HttpHeaderNames.IF_NONE_MATCH),
@@ -38,7 +41,9 @@ final class LimitsResource extends Resource {
               json.writeStartObject();
               json.writeArrayFieldStart("limits");
               for (LimitName name : limits.configured()) {
-                write(name, limits, json);
+                if (caller.mayUse(name.name())) {
+                  write(name, limits, json);
+                }
               }
               json.writeEndArray();
               json.writeEndObject();

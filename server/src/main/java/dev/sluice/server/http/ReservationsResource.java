@@ -2,6 +2,7 @@ package dev.sluice.server.http;
 
 import com.linecorp.armeria.common.AggregatedHttpResponse;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.wire.WireRequest;
 import java.time.Duration;
@@ -26,7 +27,7 @@ final class ReservationsResource extends JsonResource {
     Duration life = Reservations.life(context.queryParams().get(EXPIRES), EXPIRES);
     WireRequest wire = read(json);
     return reservations
-        .reserve(acts.transactions(wire), life)
+        .reserve(acts.transactions(wire, AccessPart.caller(context)), life)
         .thenApply(held -> Answers.held(held, wire.isBatch(), form));
   }
 }

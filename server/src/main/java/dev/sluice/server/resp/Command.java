@@ -1,5 +1,7 @@
 package dev.sluice.server.resp;
 
+import dev.sluice.server.access.Need;
+import dev.sluice.server.access.Needs;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.atomic.LongAdder;
@@ -25,6 +27,7 @@ final class Command {
   private final List<Argument> arguments;
   private final boolean hasKey;
   private final Body body;
+  private final Need need;
   private final int least;
   private final int most;
   private final LongAdder calls = new LongAdder();
@@ -36,6 +39,7 @@ final class Command {
     this.arguments = arguments;
     this.hasKey = hasKey;
     this.body = body;
+    this.need = Needs.ofCommand(name);
     this.least = 1 + (int) arguments.stream().filter(a -> !a.optional()).count();
     this.most = arguments.stream().anyMatch(Argument::repeated) ? ANY : 1 + arguments.size();
   }
@@ -87,6 +91,11 @@ final class Command {
 
   List<Argument> arguments() {
     return arguments;
+  }
+
+  /** What a caller needs for it. */
+  Need need() {
+    return need;
   }
 
   boolean hasKey() {

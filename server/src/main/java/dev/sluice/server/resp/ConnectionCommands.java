@@ -43,7 +43,7 @@ final class ConnectionCommands {
         Command.of("PING [message]", "Replies PONG, or the message", ConnectionCommands::ping),
         Command.of("ECHO message", "Replies the message", ConnectionCommands::echo),
         Command.of("HELLO [version] [option...]", "Chooses RESP2 or RESP3", this::hello),
-        Command.of("AUTH [user] password", "Is refused: there is no password", this::auth),
+        Command.of("AUTH [user] password", "Shows a token", this::auth),
         Command.of("CLIENT subcommand [argument...]", "Names this connection", this::client),
         Command.of("COMMAND [subcommand] [name...]", "Lists the commands", this::command),
         Command.of(
@@ -91,7 +91,7 @@ final class ConnectionCommands {
     String name = session.clientName();
     while (at < request.count()) {
       if (request.is(at, "AUTH") && at + 2 < request.count()) {
-        if (!isDefaultUser(request, at + 1)) {
+        if (!isAuthentic(session, request.text(at + 1), request.text(at + 2))) {
           refuseUser(session);
           return;
         }
@@ -109,6 +109,16 @@ final class ConnectionCommands {
             .error("ERR", "Syntax error in HELLO option '%s'".formatted(shown(request, at)));
         return;
       }
+    }
+    if (!session.identity().isKnown()) {
+      session
+          .replies()
+          .error(
+              "NOAUTH",
+              "HELLO must be called with the client already authenticated, otherwise the HELLO"
+                  + " <proto> AUTH <user> <pass> option can be used to authenticate the client and"
+                  + " select the RESP protocol version at the same time");
+      return;
     }
     session.clientName(name);
     session.replies().resp3(resp3);
@@ -137,22 +147,33 @@ final class ConnectionCommands {
   }
 
   private void auth(Request request, Session session) {
-    if (request.count() == 2) {
+    if (!session.identity().isOpen()) {
+      int count = request.count();
+      String user = count == 2 ? null : request.text(1);
+      if (session.identity().authenticate(user, request.text(count - 1))) {
+        session.replies().now(ReplyWriter::ok);
+      } else {
+        refuseUser(session);
+      }
+    } else if (request.count() == 2) {
       session
           .replies()
           .error(
               "ERR",
               "AUTH <password> called without any password configured for the default user:"
                   + " this server has none");
-    } else if (isDefaultUser(request, 1)) {
+    } else if (request.text(1).equals(DEFAULT_USER)) {
       session.replies().now(ReplyWriter::ok); // as Redis does where the user needs no password
     } else {
       refuseUser(session);
     }
   }
 
-  private static boolean isDefaultUser(Request request, int index) {
-    return request.text(index).equals(DEFAULT_USER);
+  /** Without access control, Redis' own user needs no password, and there is no other one. */
+  private static boolean isAuthentic(Session session, String user, String token) {
+    return session.identity().isOpen()
+        ? user.equals(DEFAULT_USER)
+        : session.identity().authenticate(user, token);
   }
 
   private static void refuseUser(Session session) {
@@ -368,6 +389,7 @@ final class ConnectionCommands {
 
   private static void reset(Request request, Session session) {
     session.clientName("");
+    session.identity().forget();
     session.replies().resp3(false);
     session.replies().now(writer -> writer.simple("RESET"));
   }

@@ -7,6 +7,7 @@ import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.wire.DecisionWriter;
 import dev.sluice.server.wire.WireException;
 import dev.sluice.server.wire.WireRequest;
@@ -17,6 +18,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.concurrent.CompletionStage;
 import java.util.function.BiConsumer;
 
 /**
@@ -36,11 +38,13 @@ final class LimitCommands {
   private final Limiter limiter;
   private final AsyncLimiter async;
   private final MissingDefault onMissing;
+  private final AuditLog audit;
 
-  LimitCommands(Limiter limiter, MissingDefault onMissing) {
+  LimitCommands(Limiter limiter, MissingDefault onMissing, AuditLog audit) {
     this.limiter = limiter;
     this.async = limiter.async();
     this.onMissing = onMissing;
+    this.audit = audit;
   }
 
   List<Command> all() {
@@ -83,8 +87,10 @@ final class LimitCommands {
   }
 
   /** The transaction of a command that starts as the others of one transaction do. */
-  List<Transaction> transaction(Request request) {
-    return single(request).toTransactions(limiter.limits().get(), onMissing);
+  List<Transaction> transaction(Request request, Session session) {
+    List<Transaction> one = single(request).toTransactions(limiter.limits().get(), onMissing);
+    session.caller().require(Act.SPEND, one);
+    return one;
   }
 
   private void batch(Request request, Session session) {
@@ -134,13 +140,23 @@ final class LimitCommands {
         act == Act.RESET
             ? wire.toResets(limits, onMissing)
             : wire.toTransactions(limits, onMissing);
+    session.caller().require(act, transactions);
     Replies replies = session.replies();
     switch (act) {
       case CHECK -> replies.later(async.check(transactions), reply);
       case SPEND -> replies.later(async.spend(transactions), reply);
-      case REFUND -> replies.later(async.refund(transactions), reply);
-      case RESET -> replies.later(async.reset(transactions), (nothing, writer) -> writer.ok());
+      case REFUND ->
+          replies.later(noted(act, async.refund(transactions), transactions, session), reply);
+      case RESET ->
+          replies.later(
+              noted(act, async.reset(transactions), transactions, session),
+              (nothing, writer) -> writer.ok());
     }
+  }
+
+  private <T> CompletionStage<T> noted(
+      Act act, CompletionStage<T> done, List<Transaction> transactions, Session session) {
+    return audit.following(done, session.caller(), "resp", act, transactions);
   }
 
   private static long cost(Request request, int index) {

@@ -43,7 +43,7 @@ final class ReservationCommands {
       session
           .replies()
           .later(
-              reservations.reserve(limits.transaction(request), life),
+              reservations.reserve(limits.transaction(request, session), life),
               ReservationCommands::writeHeld);
     } catch (WireException e) {
       session.replies().error("ERR", LimitCommands.everything(e));

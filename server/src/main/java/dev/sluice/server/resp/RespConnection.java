@@ -2,15 +2,20 @@ package dev.sluice.server.resp;
 
 import dev.sluice.server.Client;
 import dev.sluice.server.OutOfMemory;
+import dev.sluice.server.RefusedException;
 import dev.sluice.server.Traffic;
+import dev.sluice.server.access.Access;
+import dev.sluice.server.access.Identity;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.socket.ChannelInputShutdownEvent;
 import io.netty.channel.socket.DuplexChannel;
+import io.netty.handler.ssl.SslHandler;
 import java.io.IOException;
 import java.util.concurrent.TimeUnit;
+import javax.net.ssl.SSLSession;
 import org.jspecify.annotations.Nullable;
 
 /*
@@ -54,12 +59,23 @@ final class RespConnection extends Client {
    *
    * @param idleNanos how long it may be silent
    */
-  RespConnection(Traffic.Accepted accepted, CommandTable commands, long id, long idleNanos) {
+  RespConnection(
+      Traffic.Accepted accepted, CommandTable commands, Access access, long id, long idleNanos) {
     super(accepted);
     this.commands = commands;
     this.idleNanos = idleNanos;
     this.replies = new Replies(channel.eventLoop(), this::goOn);
-    this.session = new Session(id, channel.remoteAddress(), replies);
+    this.session =
+        new Session(
+            id,
+            channel.remoteAddress(),
+            replies,
+            new Identity(access, channel.remoteAddress(), this::tls));
+  }
+
+  private @Nullable SSLSession tls() {
+    SslHandler handler = channel.pipeline().get(SslHandler.class);
+    return handler == null ? null : handler.engine().getSession();
   }
 
   @Override
@@ -101,11 +117,22 @@ final class RespConnection extends Client {
   private void call(Request request) {
     Command command = commands.find(request, 0);
     if (command != null) {
-      command.call(request, session);
+      admitted(command, request);
     } else if (isHttp(request)) {
       breaksProtocol("found an HTTP request, expected the Redis protocol");
     } else {
       replies.error("ERR", UnknownCommand.error(request));
+    }
+  }
+
+  private void admitted(Command command, Request request) {
+    try {
+      session.admit(command.need());
+      command.call(request, session);
+    } catch (RefusedException e) {
+      String code = Refusals.code(e);
+      String text = Refusals.text(e, session.caller(), command);
+      replies.error(code, text);
     }
   }
 

@@ -7,10 +7,13 @@ import dev.sluice.Limiter;
 import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.AddressException;
 import dev.sluice.server.Traffic;
+import dev.sluice.server.access.Access;
+import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.reservation.Reservations;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.composite.CompositeMeterRegistry;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.AdaptiveRecvByteBufAllocator;
 import io.netty.channel.Channel;
@@ -95,6 +98,7 @@ public final class RespServer implements AutoCloseable {
     private final Limiter limiter;
     private final Reservations reservations;
     private MissingDefault onMissing = MissingDefault.REFUSE;
+    private Access access = Access.open(AuditLog.none(), new CompositeMeterRegistry());
     private Duration idleTimeout = IDLE_TIMEOUT;
     private String version = "unknown";
     private @Nullable MeterRegistry registry;
@@ -115,6 +119,18 @@ public final class RespServer implements AutoCloseable {
     @CanIgnoreReturnValue
     public Builder onMissing(MissingDefault rule) {
       this.onMissing = rule;
+      return this;
+    }
+
+    /**
+     * Sets who may do what; everybody everything, if not called.
+     *
+     * @param newAccess decides
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder access(Access newAccess) {
+      this.access = newAccess;
       return this;
     }
 
@@ -198,6 +214,7 @@ public final class RespServer implements AutoCloseable {
   private static final class Clients extends ChannelInitializer<Channel> {
 
     private final Traffic traffic;
+    private final Access access;
     private final long idleNanos;
     private final CommandTable commands;
     private final AtomicInteger connections = new AtomicInteger();
@@ -205,10 +222,11 @@ public final class RespServer implements AutoCloseable {
 
     Clients(Builder builder, Traffic traffic) {
       this.traffic = traffic;
+      this.access = builder.access;
       this.idleNanos = builder.idleTimeout.toNanos();
       ConnectionCommands connection = new ConnectionCommands(builder.version, this::statistics);
       List<Command> all = new ArrayList<>(new ThrottleCommands(builder.limiter.async()).all());
-      LimitCommands limits = new LimitCommands(builder.limiter, builder.onMissing);
+      LimitCommands limits = new LimitCommands(builder.limiter, builder.onMissing, access.audit());
       all.addAll(limits.all());
       all.addAll(new ReservationCommands(limits, builder.reservations).all());
       all.addAll(connection.all());
@@ -243,7 +261,8 @@ public final class RespServer implements AutoCloseable {
       channel.closeFuture().addListener(closed -> connections.decrementAndGet());
       long id = accepted.incrementAndGet();
       RespConnection connection =
-          traffic.admit(channel, client -> new RespConnection(client, commands, id, idleNanos));
+          traffic.admit(
+              channel, client -> new RespConnection(client, commands, access, id, idleNanos));
       channel.pipeline().addLast(connection);
     }
   }

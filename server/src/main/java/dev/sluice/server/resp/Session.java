@@ -1,5 +1,8 @@
 package dev.sluice.server.resp;
 
+import dev.sluice.server.access.Caller;
+import dev.sluice.server.access.Identity;
+import dev.sluice.server.access.Need;
 import java.net.SocketAddress;
 
 /** What a connection knows of its client. Belongs to the connection's thread. */
@@ -8,13 +11,17 @@ final class Session {
   private final long id;
   private final SocketAddress remote;
   private final Replies replies;
+  private final Identity identity;
+  private Caller caller;
   private String clientName = "";
   private boolean ending;
 
-  Session(long id, SocketAddress remote, Replies replies) {
+  Session(long id, SocketAddress remote, Replies replies, Identity identity) {
     this.id = id;
     this.remote = remote;
     this.replies = replies;
+    this.identity = identity;
+    this.caller = Caller.anybody(Identity.address(remote));
   }
 
   /** A number that no other connection of this server has had. */
@@ -24,6 +31,27 @@ final class Session {
 
   SocketAddress remote() {
     return remote;
+  }
+
+  /** The client, as far as it has shown who it is. */
+  Identity identity() {
+    return identity;
+  }
+
+  /** The sender of the command that is being answered. */
+  Caller caller() {
+    return caller;
+  }
+
+  /**
+   * Finds out who sends a command.
+   *
+   * @throws dev.sluice.server.RefusedException if it may not
+   */
+  void admit(Need need) {
+    if (!identity.isOpen()) {
+      caller = identity.admitted(need);
+    }
   }
 
   Replies replies() {

@@ -77,6 +77,7 @@ final class ThrottleCommands {
   }
 
   private void call(Request request, Session session, Dialect dialect) {
+    session.caller().requireLimit(LIMIT.name());
     OptionalLong maxBurst = number(request, 2);
     OptionalLong count = number(request, 3);
     OptionalLong period = number(request, 4);

@@ -44,9 +44,7 @@ final class Failures {
       return undecided(String.valueOf(cause.getMessage()));
     }
     if (cause instanceof RefusedException refused) {
-      boolean later = refused.status().equals(HttpStatus.SERVICE_UNAVAILABLE);
-      return (later ? Status.UNAVAILABLE : Status.PERMISSION_DENIED)
-          .withDescription(refused.detail());
+      return status(refused).withDescription(refused.detail());
     }
     if (cause instanceof NotReadyException) {
       return Status.UNAVAILABLE.withDescription(cause.getMessage());
@@ -68,6 +66,15 @@ final class Failures {
     return Status.INTERNAL.withDescription(
         "the request was not decided; the server's log has the cause, under incident "
             + FailureLog.internal(cause));
+  }
+
+  private static Status status(RefusedException refused) {
+    return switch (refused.status().code()) {
+      case 401 -> Status.UNAUTHENTICATED;
+      case 429 -> Status.RESOURCE_EXHAUSTED;
+      case 503 -> Status.UNAVAILABLE;
+      default -> Status.PERMISSION_DENIED;
+    };
   }
 
   private static Status tooLarge() {

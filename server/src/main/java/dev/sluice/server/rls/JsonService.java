@@ -17,6 +17,7 @@ import dev.sluice.envoy.HeaderValue;
 import dev.sluice.envoy.RateLimitRequest;
 import dev.sluice.envoy.RateLimitResponse;
 import dev.sluice.envoy.RateLimitResponse.Code;
+import dev.sluice.server.access.AccessPart;
 import dev.sluice.web.ProblemDetails;
 import io.grpc.Status;
 import java.util.Locale;
@@ -71,7 +72,8 @@ final class JsonService implements HttpService {
     } catch (InvalidProtocolBufferException e) {
       throw new BadRequest("found no rate limit request as JSON: " + e.getMessage());
     }
-    return requests.decide(request.build(), context.whenRequestCancelling());
+    return requests.decide(
+        request.build(), AccessPart.caller(context), context.whenRequestCancelling());
   }
 
   private HttpResponse answer(RateLimitResponse response, long start) {
@@ -94,11 +96,13 @@ final class JsonService implements HttpService {
   private HttpResponse fault(Throwable failure, long start) {
     Status status = Failures.status(failure);
     meters.answered(status.getCode().name().toLowerCase(Locale.ROOT), start);
-    return fault(
-        status.getCode() == Status.Code.INVALID_ARGUMENT
-            ? HttpStatus.BAD_REQUEST
-            : HttpStatus.INTERNAL_SERVER_ERROR,
-        String.valueOf(status.getDescription()));
+    HttpStatus answered =
+        switch (status.getCode()) {
+          case INVALID_ARGUMENT -> HttpStatus.BAD_REQUEST;
+          case PERMISSION_DENIED -> HttpStatus.FORBIDDEN;
+          default -> HttpStatus.INTERNAL_SERVER_ERROR;
+        };
+    return fault(answered, String.valueOf(status.getDescription()));
   }
 
   private static HttpResponse fault(HttpStatus status, String detail) {

@@ -3,6 +3,7 @@ package dev.sluice.server.rls;
 import dev.sluice.Limiter;
 import dev.sluice.envoy.RateLimitRequest;
 import dev.sluice.envoy.RateLimitResponse;
+import dev.sluice.server.access.Caller;
 import dev.sluice.server.rls.Charging.Charged;
 import dev.sluice.server.rls.Lines.Found;
 import dev.sluice.server.rls.Lines.Line;
@@ -40,15 +41,18 @@ final class RateLimitRequests {
    * Decides on a request.
    *
    * @param request as it was sent
+   * @param caller who sent it
    * @param givenUp completed if nobody waits for the answer any more
    * @return the answer
    * @throws BadRequest if the request lacks something, or says what is out of its range
+   * @throws dev.sluice.server.RefusedException if the caller may not use one of the limits
    * @throws dev.sluice.limit.InvalidRequestException if a value is not a valid id of its limit
    */
   CompletionStage<RateLimitResponse> decide(
-      RateLimitRequest request, CompletableFuture<?> givenUp) {
+      RateLimitRequest request, Caller caller, CompletableFuture<?> givenUp) {
     validate(request);
     Lines lines = Lines.of(request, mapping, overrides, limiter.limits().get());
+    lines.all().forEach(line -> caller.requireLimit(line.limit().name()));
     countUnmatched(request.getDomain(), lines);
     List<Line> enforced = lines.all().stream().filter(line -> !line.isShadow()).toList();
     CompletionStage<Charged> charged = charging.charge(enforced, givenUp);

@@ -5,6 +5,7 @@ import dev.sluice.envoy.RateLimitRequest;
 import dev.sluice.envoy.RateLimitResponse;
 import dev.sluice.envoy.RateLimitResponse.Code;
 import dev.sluice.envoy.RateLimitServiceGrpc;
+import dev.sluice.server.access.AccessPart;
 import io.grpc.Status;
 import io.grpc.stub.StreamObserver;
 import java.util.Locale;
@@ -28,7 +29,9 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
     long start = System.nanoTime();
     CompletionStage<RateLimitResponse> decided;
     try {
-      decided = requests.decide(request, ServiceRequestContext.current().whenRequestCancelling());
+      ServiceRequestContext context = ServiceRequestContext.current();
+      decided =
+          requests.decide(request, AccessPart.caller(context), context.whenRequestCancelling());
     } catch (RuntimeException e) {
       answer(null, e, observer, start);
       return;

@@ -3,6 +3,8 @@ package dev.sluice.server.service;
 import dev.sluice.Limiter;
 import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.Traffic;
+import dev.sluice.server.access.Access;
+import dev.sluice.server.admin.RuntimeLimits;
 import dev.sluice.server.reservation.Reservations;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.net.InetSocketAddress;
@@ -40,6 +42,8 @@ public interface Door {
    *     dev.sluice.store.StoreException} if the service cannot decide now; may block
    * @param onMissing whether a request for a limit that is known, and not configured, is refused
    * @param traffic all connections: what clients hold is bounded for all doors together
+   * @param access who may do what
+   * @param runtime overrides and penalties that are set while the server runs
    */
   record Room(
       Limiter limiter,
@@ -47,7 +51,9 @@ public interface Door {
       MeterRegistry meters,
       Runnable ready,
       MissingDefault onMissing,
-      Traffic traffic) {}
+      Traffic traffic,
+      Access access,
+      RuntimeLimits runtime) {}
 
   /**
    * A door that is open. The service calls {@link #unready} on all of its doors, waits until load

@@ -1,7 +1,9 @@
 package dev.sluice.server.service;
 
 import dev.sluice.server.SluiceServer;
+import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.http.NotReadyException;
+import dev.sluice.server.http.ProblemsPart;
 import dev.sluice.server.rls.OverridePolicy;
 import dev.sluice.server.rls.RlsPart;
 import java.net.InetSocketAddress;
@@ -30,6 +32,8 @@ final class GrpcDoor implements Door {
   public Open open(Room room) {
     SluiceServer server =
         SluiceServer.builder(address)
+            .part(new ProblemsPart())
+            .part(new AccessPart(room.access()))
             .part(part(room, overrides))
             .traffic(room.traffic())
             .idleTimeout(IDLE_TIMEOUT)

@@ -1,6 +1,9 @@
 package dev.sluice.server.service;
 
+import dev.sluice.server.Part;
 import dev.sluice.server.SluiceServer;
+import dev.sluice.server.access.AccessPart;
+import dev.sluice.server.http.AdminPart;
 import dev.sluice.server.http.ForwardAuthPart;
 import dev.sluice.server.http.HttpPart;
 import dev.sluice.server.http.MetricsPart;
@@ -8,6 +11,7 @@ import dev.sluice.server.http.StatsPart;
 import dev.sluice.server.rls.OverridePolicy;
 import dev.sluice.server.service.ServerConfig.Http;
 import dev.sluice.web.ClientAddress;
+import java.util.List;
 
 /** HTTP with {@code /metrics}, and Envoy's rate limit service. Immutable. */
 final class HttpDoor implements Door {
@@ -40,15 +44,28 @@ final class HttpDoor implements Door {
   public Open open(Room room) {
     SluiceServer.Builder server =
         SluiceServer.builder(settings.address())
-            .part(new HttpPart(room.limiter(), room.reservations(), room.ready(), room.onMissing()))
-            .part(GrpcDoor.part(room, overrides))
-            .part(new ForwardAuthPart(room.limiter(), room.onMissing(), clientAddress))
-            .part(stats)
-            .part(metrics)
             .traffic(room.traffic())
             .requestLog(settings.requestLog());
+    parts(room).forEach(server::part);
     settings.hosts().forEach(server::host);
     settings.origins().forEach(server::origin);
     return new OpenServer(server.start());
+  }
+
+  /** All that answers on the port, behind who may ask. */
+  List<Part> parts(Room room) {
+    return List.of(
+        new AccessPart(room.access()),
+        new HttpPart(
+            room.limiter(),
+            room.reservations(),
+            room.ready(),
+            room.onMissing(),
+            room.access().audit()),
+        new AdminPart(room.runtime(), room.access().audit()),
+        GrpcDoor.part(room, overrides),
+        new ForwardAuthPart(room.limiter(), room.onMissing(), clientAddress),
+        stats,
+        metrics);
   }
 }

@@ -22,6 +22,7 @@ final class RespDoor implements Door {
     RespServer.Builder server =
         RespServer.builder(address, room.limiter(), room.reservations())
             .onMissing(room.onMissing())
+            .access(room.access())
             .registry(room.meters());
     String version = RespDoor.class.getPackage().getImplementationVersion();
     if (version != null) {

@@ -40,6 +40,7 @@ public final class ServerConfig {
   private final @Nullable InetSocketAddress grpc;
   private final OverridePolicy rlsOverrides;
   private final boolean topDenied;
+  private final Control control;
 
   private ServerConfig(Builder builder) {
     this.files = builder.files;
@@ -57,6 +58,7 @@ public final class ServerConfig {
     this.grpc = builder.grpc;
     this.rlsOverrides = builder.rlsOverrides;
     this.topDenied = builder.topDenied;
+    this.control = builder.control;
   }
 
   /**
@@ -105,6 +107,20 @@ public final class ServerConfig {
    * @param every how often it is read, more than zero
    */
   public record Table(DataSource database, Duration every) {}
+
+  /**
+   * Access control, where its acts are noted, and where changes at run time are kept.
+   *
+   * @param tokens the file of tokens, null for no access control
+   * @param auditLog the file that takes the audit log, "-" for standard error, null for none
+   * @param overrideStore the file that keeps overrides and penalties that are set at run time, null
+   *     for the table, or nowhere if there is none
+   */
+  public record Control(
+      @Nullable Path tokens, @Nullable String auditLog, @Nullable Path overrideStore) {
+
+    static final Control NONE = new Control(null, null, null);
+  }
 
   /**
    * A file that keeps the buckets of the memory store over restarts.
@@ -192,6 +208,10 @@ public final class ServerConfig {
     return grpc;
   }
 
+  Control control() {
+    return control;
+  }
+
   OverridePolicy rlsOverrides() {
     return rlsOverrides;
   }
@@ -217,6 +237,7 @@ public final class ServerConfig {
     private @Nullable InetSocketAddress grpc;
     private OverridePolicy rlsOverrides = OverridePolicy.ALLOW;
     private boolean topDenied;
+    private Control control = Control.NONE;
 
     private Builder(Http http) {
       this.http = http;
@@ -372,6 +393,18 @@ public final class ServerConfig {
     }
 
     /**
+     * Sets who may do what; everybody everything, noted and kept nowhere, if not called.
+     *
+     * @param newControl the settings
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder control(Control newControl) {
+      this.control = newControl;
+      return this;
+    }
+
+    /**
      * Sets what becomes of limits that proxies send with their descriptors; they are allowed if not
      * called.
      *
@@ -409,6 +442,10 @@ public final class ServerConfig {
         throw new IllegalArgumentException(
             "a snapshot works with the memory store only; %s persists its own buckets"
                 .formatted(store));
+      }
+      if (control.overrideStore() != null && table != null) {
+        throw new IllegalArgumentException(
+            "--override-store and --overrides-db are two places for the same: choose one");
       }
       if (files.rules() != null && files.limits() == null) {
         throw new IllegalArgumentException(

@@ -8,6 +8,9 @@ import dev.sluice.limit.Requirement;
 import dev.sluice.micrometer.RedisMetrics;
 import dev.sluice.server.Stores;
 import dev.sluice.server.Traffic;
+import dev.sluice.server.access.Access;
+import dev.sluice.server.admin.KeepException;
+import dev.sluice.server.admin.RuntimeLimits;
 import dev.sluice.server.http.MetricsPart;
 import dev.sluice.server.http.ServerState;
 import dev.sluice.server.http.StatsPart;
@@ -79,7 +82,10 @@ public final class Service implements AutoCloseable {
     PrometheusMeterRegistry meters = MetricsPart.newRegistry();
     BucketStore store = openStore(config, meters, started);
     TableOverrides table = new TableOverrides(config.table(), base);
-    MetricsPart metrics = new MetricsPart(meters, table.limits(), store);
+    RuntimeLimits runtime = runtime(config, table, store);
+    started.add(runtime::close);
+    CurrentLimits limits = runtime.limits();
+    MetricsPart metrics = new MetricsPart(meters, limits, store);
     ReloadLog reloads =
         new ReloadLog(metrics.metrics(), table.isPresent() ? null : config.files().overrides());
     reloads.tellLoaded(Instant.now());
@@ -91,13 +97,15 @@ public final class Service implements AutoCloseable {
           table.requireReady();
         };
     TopDenied topDenied = config.topDenied() ? new TopDenied() : null;
-    Limiter limiter = limiter(config, table.limits(), store, metrics.metrics(), topDenied);
+    Limiter limiter = limiter(config, limits, store, metrics.metrics(), topDenied);
     Reservations reservations = new Reservations(limiter, store, config.tokenKey());
     RateHistory history = RateHistory.start(meters);
     started.add(history::close);
     Traffic traffic = Traffic.usual();
+    Access access = Control.access(config.control(), meters, started);
     Door.Room room =
-        new Door.Room(limiter, reservations, meters, ready, config.onMissing(), traffic);
+        new Door.Room(
+            limiter, reservations, meters, ready, config.onMissing(), traffic, access, runtime);
     Doors doors = new Doors();
     started.add(doors::close);
     ServerState state =
@@ -111,6 +119,15 @@ public final class Service implements AutoCloseable {
       started.add(watcher::close);
     }
     return new Service(started, doors, store);
+  }
+
+  private static RuntimeLimits runtime(
+      ServerConfig config, TableOverrides table, BucketStore store) {
+    try {
+      return table.runtime(config.control().overrideStore(), store);
+    } catch (KeepException e) {
+      throw new ConfigException("override-store", String.valueOf(e.getMessage()), e);
+    }
   }
 
   /** Every way in; the first is the one whose address is told. */

@@ -8,10 +8,13 @@ import dev.sluice.postgres.OverridesRefresher;
 import dev.sluice.postgres.OverridesTable;
 import dev.sluice.postgres.RefreshListener;
 import dev.sluice.server.OutOfMemory;
+import dev.sluice.server.admin.RuntimeLimits;
 import dev.sluice.server.http.NotReadyException;
 import dev.sluice.server.service.ServerConfig.Table;
+import dev.sluice.store.BucketStore;
 import dev.sluice.yaml.Problem;
 import dev.sluice.yaml.ReloadListener;
+import java.nio.file.Path;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
@@ -28,6 +31,7 @@ final class TableOverrides {
   private final CurrentLimits files;
   private final CurrentLimits limits;
   private volatile @Nullable OverridesRefresher refresher;
+  private volatile @Nullable RuntimeLimits runtime;
 
   /**
    * Makes the limits.
@@ -51,6 +55,33 @@ final class TableOverrides {
     return limits;
   }
 
+  /** Lays what is set while the server runs over these limits. */
+  RuntimeLimits runtime(@Nullable Path file, BucketStore store) {
+    RuntimeLimits over =
+        table != null
+            ? RuntimeLimits.inTable(
+                table.database(), table.every(), this::refreshNow, limits, files, store)
+            : file != null
+                ? RuntimeLimits.inFile(file, limits, store)
+                : RuntimeLimits.inMemory(limits, store);
+    runtime = over;
+    return over;
+  }
+
+  private void refreshNow() {
+    OverridesRefresher started = refresher;
+    if (started != null) {
+      started.refreshNow();
+    }
+  }
+
+  private void tellRuntime() {
+    RuntimeLimits over = runtime;
+    if (over != null) {
+      over.baseChanged();
+    }
+  }
+
   /** Starts to read the table, where there is one. */
   void start(LimiterMetrics metrics) {
     if (table != null) {
@@ -60,20 +91,20 @@ final class TableOverrides {
               files::get,
               limits,
               table.every(),
-              new Meters(metrics));
+              new Meters(metrics, this::tellRuntime));
     }
   }
 
   /** A listener that also puts the table's overrides over files that were loaded. */
   ReloadListener after(ReloadListener listener) {
     OverridesRefresher started = refresher;
-    if (started == null) {
-      return listener;
-    }
     return new ReloadListener() {
       @Override
       public void loaded(Instant at, Limits loaded, List<Problem> warnings) {
-        started.baseChanged();
+        if (started != null) {
+          started.baseChanged();
+        }
+        tellRuntime();
         listener.loaded(at, loaded, warnings);
       }
 
@@ -104,10 +135,11 @@ final class TableOverrides {
   }
 
   /** Rows that are bad and a table that can't be read count as mistakes of the last load. */
-  private record Meters(LimiterMetrics metrics) implements RefreshListener {
+  private record Meters(LimiterMetrics metrics, Runnable changed) implements RefreshListener {
 
     @Override
     public void refreshed(Instant at, Limits now, List<BadRow> bad) {
+      changed.run();
       metrics.overridesLoaded(at);
       metrics.overridesFailed(bad.size());
     }

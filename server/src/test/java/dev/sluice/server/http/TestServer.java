@@ -10,6 +10,8 @@ import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.HostPort;
 import dev.sluice.server.SluiceServer;
 import dev.sluice.server.Traffic;
+import dev.sluice.server.access.AuditLog;
+import dev.sluice.server.admin.RuntimeLimits;
 import dev.sluice.server.stats.RateHistory;
 import dev.sluice.store.BucketStore;
 import dev.sluice.web.ClientAddress;
@@ -41,13 +43,15 @@ final class TestServer implements AutoCloseable {
 
   private final SluiceServer server;
   private final RateHistory history;
+  private final RuntimeLimits runtime;
 
   TestServer(Limits limits, BucketStore store) {
     this(limits, store, SluiceServer.IDLE_TIMEOUT, SluiceServer.REQUEST_TIMEOUT);
   }
 
   TestServer(Limits limits, BucketStore store, Duration idle, Duration request) {
-    Limiter limiter = Limiter.of(limits, store);
+    this.runtime = RuntimeLimits.inMemory(new CurrentLimits(limits), store);
+    Limiter limiter = Limiter.of(runtime.limits(), store);
     MeterRegistry meters = new SimpleMeterRegistry();
     this.history = RateHistory.start(meters);
     Traffic traffic = Traffic.usual();
@@ -56,6 +60,7 @@ final class TestServer implements AutoCloseable {
     this.server =
         SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
             .part(new HttpPart(limiter, store))
+            .part(new AdminPart(runtime, AuditLog.none()))
             .part(new ForwardAuthPart(limiter, MissingDefault.REFUSE, ClientAddress.direct()))
             .part(new StatsPart(state, null))
             .part(new MetricsPart(new CurrentLimits(limits), store))
@@ -111,6 +116,6 @@ final class TestServer implements AutoCloseable {
   @Override
   public void close() {
     history.close();
-    var unused = CompletableFuture.runAsync(server::close);
+    var unused = CompletableFuture.runAsync(server::close).thenRun(runtime::close);
   }
 }

@@ -5,6 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.Limiter;
 import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.Traffic;
+import dev.sluice.server.access.Access;
+import dev.sluice.server.access.AuditLog;
+import dev.sluice.server.admin.RuntimeLimits;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.reservation.TokenKey;
 import dev.sluice.store.BucketStore;
@@ -47,7 +50,9 @@ class StartedTest {
             new SimpleMeterRegistry(),
             () -> {},
             MissingDefault.REFUSE,
-            Traffic.usual());
+            Traffic.usual(),
+            Access.open(AuditLog.none(), new SimpleMeterRegistry()),
+            RuntimeLimits.inMemory(limiter.limits(), store));
     doors.open(new Recorded("http", 1), room);
     doors.open(new Recorded("resp", 2), room);
     assertThat(doors.addresses().get(0).getPort()).isEqualTo(1);

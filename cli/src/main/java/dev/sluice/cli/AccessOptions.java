@@ -1,0 +1,42 @@
+package dev.sluice.cli;
+
+import dev.sluice.server.service.ServerConfig;
+import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Option;
+
+/** The options of a server that say who may do what, and where changes are noted and kept. */
+final class AccessOptions {
+
+  @Option(
+      names = "--tokens",
+      paramLabel = "FILE",
+      description =
+          "The hashes of the tokens, and the names in certificates, of the clients that may ask,"
+              + " with their roles. Everybody may do everything if not given.")
+  private @Nullable Path tokens;
+
+  @Option(
+      names = "--audit-log",
+      paramLabel = "FILE",
+      description =
+          "Append who has reset or refunded a bucket, changed an override or a penalty, reloaded,"
+              + " or failed to authenticate, as JSON lines; - is standard error.")
+  private @Nullable String auditLog;
+
+  @Option(
+      names = "--override-store",
+      paramLabel = "FILE",
+      description =
+          "Keep overrides and penalties that are set while the server runs, in this file and in"
+              + " FILE.penalties. They end with the server if not given.")
+  private @Nullable Path overrideStore;
+
+  /** Hands the options over to a server. */
+  void applyTo(ServerConfig.Builder server) {
+    if (tokens != null) {
+      InputFiles.require(tokens);
+    }
+    server.control(new ServerConfig.Control(tokens, auditLog, overrideStore));
+  }
+}

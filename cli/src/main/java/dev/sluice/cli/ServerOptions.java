@@ -1,0 +1,24 @@
+package dev.sluice.cli;
+
+import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Option;
+
+/** The options of a command that asks a running server. */
+final class ServerOptions {
+
+  @Option(
+      names = "--server",
+      required = true,
+      paramLabel = "URL",
+      description = "The server, such as http://127.0.0.1:8080.")
+  private String server = "";
+
+  @Option(names = TokenFile.OPTION, paramLabel = "FILE", description = TokenFile.DESCRIPTION)
+  private @Nullable Path tokenFile;
+
+  /** A client of that server. */
+  ServerClient client() {
+    return new ServerClient(server, TokenFile.read(tokenFile));
+  }
+}

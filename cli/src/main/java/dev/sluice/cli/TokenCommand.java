@@ -1,0 +1,100 @@
+package dev.sluice.cli;
+
+import dev.sluice.server.access.Tokens;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.regex.Pattern;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code sluice token}: what can be done with tokens. */
+@Command(
+    name = "token",
+    description = {
+      "Makes tokens for the clients of a server.",
+      "",
+      "A server started with --tokens FILE knows the tokens whose hashes stand in the file."
+    },
+    footerHeading = "%nExample:%n",
+    footer = "  sluice token new checkout --role decide",
+    synopsisSubcommandLabel = "COMMAND")
+final class TokenCommand implements Runnable {
+
+  @Spec private CommandSpec spec = CommandSpec.create();
+
+  @Override
+  public void run() {
+    throw new ParameterException(spec.commandLine(), "found no command, expected one of: new");
+  }
+
+  /** {@code sluice token new}: a fresh token. */
+  @Command(
+      name = "new",
+      description = {
+        "Prints a fresh token on standard output, and the lines for the file on standard error.",
+        "",
+        "The token is shown once. The file holds its SHA-256 only."
+      },
+      footerHeading = "%nExample:%n",
+      footer = {
+        "  sluice token new checkout --role decide --limit 'Orders*' > checkout.token",
+      })
+  static final class New implements Callable<Integer> {
+
+    private static final Pattern NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,99}");
+
+    private final Console console;
+
+    @Parameters(
+        paramLabel = "NAME",
+        description = "The name that the audit log shows: letters, digits, \".\", \"_\" and \"-\".")
+    private String name = "";
+
+    @Option(
+        names = "--role",
+        required = true,
+        split = ",",
+        paramLabel = "ROLE",
+        description = "What it may do: decide, read or admin. Repeatable, or with commas.")
+    private List<String> roles = List.of();
+
+    @Option(
+        names = "--limit",
+        split = ",",
+        paramLabel = "LIMIT",
+        description =
+            "A limit that it may use, or a pattern such as 'Orders*'; all, if not given."
+                + " Repeatable, or with commas.")
+    private List<String> limits = List.of();
+
+    New(Console console) {
+      this.console = console;
+    }
+
+    @Override
+    public Integer call() {
+      if (!NAME.matcher(name).matches()) {
+        throw new InputException("NAME: expected 1 to 100 letters, digits, \".\", \"_\" and \"-\"");
+      }
+      for (String role : roles) {
+        if (!List.of("decide", "read", "admin").contains(role)) {
+          throw new InputException("--role: expected one of decide, read, admin");
+        }
+      }
+      String token = Tokens.fresh();
+      console.line(token);
+      console.err().println("Put these lines under \"tokens:\" in the file of --tokens:");
+      console.err().printf("  - name: %s%n", name);
+      console.err().printf("    sha256: %s%n", Tokens.sha256(token));
+      console.err().printf("    roles: [%s]%n", String.join(", ", roles));
+      if (!limits.isEmpty()) {
+        console.err().printf("    limits: [\"%s\"]%n", String.join("\", \"", limits));
+      }
+      return Exit.DONE;
+    }
+  }
+}

@@ -1,0 +1,155 @@
+package dev.sluice.postgres;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Penalty;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import javax.sql.DataSource;
+
+/**
+ * The table {@code rate_limit_penalties}, which {@link OverridesTable#migrate} makes.
+ *
+ * <p>Thread-safe. Every method takes a connection of its own and one statement, and blocks on the
+ * database, up to the source's time-outs; it throws an {@link SQLException} if the database can't
+ * be reached or does not have the table.
+ */
+public final class PenaltiesTable {
+
+  /** The most penalties that are read. */
+  public static final int MOST_ROWS = 100_000;
+
+  private static final long NANOS_PER_SECOND = 1_000_000_000;
+
+  private final DataSource source;
+
+  /**
+   * A table in a database.
+   *
+   * @param source gives connections
+   */
+  public PenaltiesTable(DataSource source) {
+    this.source = source;
+  }
+
+  /**
+   * Reads the penalties that end after an instant. Rows of limits that are not in the catalogue, or
+   * whose id has another form, are left out.
+   *
+   * @param names the names that there are
+   * @param after the instant
+   * @return the penalties
+   * @throws SQLException if the database did not answer, or there are more than {@link #MOST_ROWS}
+   */
+  public List<Penalty> load(Catalogue names, Instant after) throws SQLException {
+    try (Connection connection = source.getConnection();
+        PreparedStatement query =
+            connection.prepareStatement(
+                """
+                SELECT limit_number, bucket_key, until_ns, owed, comment
+                FROM rate_limit_penalties WHERE until_ns > ? ORDER BY 1, 2 LIMIT ?""")) {
+      query.setLong(1, nanos(after));
+      query.setInt(2, MOST_ROWS + 1);
+      List<Penalty> penalties = new ArrayList<>();
+      try (ResultSet row = query.executeQuery()) {
+        while (row.next()) {
+          if (penalties.size() == MOST_ROWS) {
+            throw new SQLException(
+                "found more than %s rows in rate_limit_penalties, expected at most that many"
+                    .formatted(MOST_ROWS));
+          }
+          add(row, names, penalties);
+        }
+      }
+      return penalties;
+    }
+  }
+
+  private static void add(ResultSet row, Catalogue names, List<Penalty> penalties)
+      throws SQLException {
+    LimitName name = names.find(row.getInt("limit_number"));
+    String key = String.valueOf(row.getString("bucket_key"));
+    if (name == null || !key.startsWith(name.number() + ":")) {
+      return;
+    }
+    long untilNanos = row.getLong("until_ns");
+    Instant until =
+        Instant.ofEpochSecond(untilNanos / NANOS_PER_SECOND, untilNanos % NANOS_PER_SECOND);
+    String id = key.substring(key.indexOf(':') + 1);
+    String comment = row.getString("comment");
+    penalties.add(
+        new Penalty(name, id, until, row.getLong("owed"), comment == null ? "" : comment));
+  }
+
+  /**
+   * Writes a penalty, in place of one that is there for the id.
+   *
+   * @param penalty the penalty
+   * @throws SQLException if the database did not do it
+   */
+  public void put(Penalty penalty) throws SQLException {
+    try (Connection connection = source.getConnection();
+        PreparedStatement upsert =
+            connection.prepareStatement(
+                """
+                INSERT INTO rate_limit_penalties
+                  (limit_number, bucket_key, until_ns, owed, comment)
+                VALUES (?, ?, ?, ?, ?)
+                ON CONFLICT (limit_number, bucket_key) DO UPDATE
+                  SET until_ns = excluded.until_ns, owed = excluded.owed,
+                      comment = excluded.comment, updated_at = now()""")) {
+      upsert.setInt(1, penalty.name().number());
+      upsert.setString(2, penalty.name().bucketKey(penalty.id()));
+      upsert.setLong(3, penalty.untilNanos());
+      upsert.setLong(4, penalty.owed());
+      upsert.setString(5, penalty.comment());
+      int unused = upsert.executeUpdate();
+    }
+  }
+
+  /**
+   * Removes a penalty.
+   *
+   * @param name the limit's name
+   * @param id the id, canonical
+   * @return false if there is none
+   * @throws SQLException if the database did not do it
+   */
+  public boolean remove(LimitName name, String id) throws SQLException {
+    try (Connection connection = source.getConnection();
+        PreparedStatement delete =
+            connection.prepareStatement(
+                "DELETE FROM rate_limit_penalties WHERE limit_number = ? AND bucket_key = ?")) {
+      delete.setInt(1, name.number());
+      delete.setString(2, name.bucketKey(id));
+      return delete.executeUpdate() == 1;
+    }
+  }
+
+  /**
+   * Removes the penalties that have ended before an instant.
+   *
+   * @param before the instant
+   * @return how many there were
+   * @throws SQLException if the database did not do it
+   */
+  @CanIgnoreReturnValue
+  public int removeEnded(Instant before) throws SQLException {
+    try (Connection connection = source.getConnection();
+        PreparedStatement delete =
+            connection.prepareStatement("DELETE FROM rate_limit_penalties WHERE until_ns < ?")) {
+      delete.setLong(1, nanos(before));
+      return delete.executeUpdate();
+    }
+  }
+
+  private static long nanos(Instant instant) {
+    return instant.getEpochSecond() * NANOS_PER_SECOND + instant.getNano();
+  }
+}

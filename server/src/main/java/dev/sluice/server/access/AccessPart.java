@@ -1,0 +1,118 @@
+package dev.sluice.server.access;
+
+import com.linecorp.armeria.common.HttpMethod;
+import com.linecorp.armeria.common.HttpRequest;
+import com.linecorp.armeria.common.HttpResponse;
+import com.linecorp.armeria.server.DecoratingHttpServiceFunction;
+import com.linecorp.armeria.server.HttpService;
+import com.linecorp.armeria.server.Route;
+import com.linecorp.armeria.server.ServerBuilder;
+import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.server.Part;
+import io.netty.util.AttributeKey;
+import java.util.List;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Access control for HTTP and gRPC: finds out who sends a request, and refuses what its route does
+ * not allow it. To be added before the parts that answer. Immutable and thread-safe.
+ *
+ * <p>The token stands in {@code Authorization: Bearer}, or in {@code Sluice-Token}, which counts
+ * first. A proxy that asks about another request passes the headers of that one on, so there only
+ * {@code Sluice-Token} is the proxy's.
+ */
+public final class AccessPart implements Part {
+
+  private static final AttributeKey<Caller> CALLER =
+      AttributeKey.valueOf(AccessPart.class, "CALLER");
+  private static final String AUTHORIZATION = "authorization";
+  private static final String TOKEN_HEADER = "sluice-token";
+  private static final String SCHEME = "bearer ";
+  private static final String ASKED_BY_PROXIES = "/v1/forward-auth";
+  private static final String GRPC = "application/grpc";
+
+  private final Access access;
+
+  /**
+   * Makes the part.
+   *
+   * @param access decides
+   */
+  public AccessPart(Access access) {
+    this.access = access;
+  }
+
+  /**
+   * Returns who sent a request.
+   *
+   * @param context the request
+   * @return the caller; anybody, where the server has no access control
+   */
+  public static Caller caller(ServiceRequestContext context) {
+    Caller known = context.attr(CALLER);
+    return known == null ? Caller.anybody(Access.address(context.remoteAddress())) : known;
+  }
+
+  @Override
+  public void addTo(ServerBuilder server) {
+    if (!access.isOpen()) {
+      server.decorator(new Guard(access));
+    }
+  }
+
+  /**
+   * Asks before a request meets its service.
+   *
+   * @param access decides
+   */
+  private record Guard(Access access) implements DecoratingHttpServiceFunction {
+
+    @Override
+    public HttpResponse serve(HttpService next, ServiceRequestContext context, HttpRequest request)
+        throws Exception {
+      Need need = need(context);
+      if (need != Need.NOTHING) {
+        String token = token(context, request);
+        List<String> names = token == null ? CertificateNames.of(context.sslSession()) : List.of();
+        Caller caller =
+            access.caller(
+                isGrpc(request) ? "grpc" : "http",
+                context.remoteAddress(),
+                token == null ? null : Tokens.hash(token),
+                names);
+        access.require(caller, need);
+        context.setAttr(CALLER, caller);
+      }
+      return next.serve(context, request);
+    }
+
+    private static boolean isGrpc(HttpRequest request) {
+      return request.headers().get("content-type", "").startsWith(GRPC);
+    }
+
+    /** A path that nothing answers tells nothing. */
+    private static Need need(ServiceRequestContext context) {
+      Route route = context.config().route();
+      if (route.isFallback()) {
+        return Need.NOTHING;
+      }
+      HttpMethod method = context.method();
+      boolean reads =
+          method == HttpMethod.GET || method == HttpMethod.HEAD || method == HttpMethod.OPTIONS;
+      return Needs.ofRoute(route.patternString(), reads);
+    }
+
+    private static @Nullable String token(ServiceRequestContext context, HttpRequest request) {
+      String own = request.headers().get(TOKEN_HEADER);
+      if (own != null) {
+        return own;
+      }
+      String header = request.headers().get(AUTHORIZATION);
+      boolean isForAnother = context.config().route().patternString().startsWith(ASKED_BY_PROXIES);
+      return header == null || isForAnother || !header.toLowerCase(Locale.ROOT).startsWith(SCHEME)
+          ? null
+          : header.substring(SCHEME.length()).strip();
+    }
+  }
+}

@@ -1,0 +1,336 @@
+package dev.sluice.server.access;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.json.JsonWriteFeature;
+import dev.sluice.LimiterObserver.Act;
+import dev.sluice.Transaction;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Notes who did what, as JSON lines that are only appended: resets, refunds by hand, overrides,
+ * penalties, reloads, and refused authentications.
+ *
+ * <p>One thread writes; callers never wait for a disk. The file is opened for each write, so
+ * logrotate may rename it at any time, without a signal. What cannot be written is counted ({@code
+ * sluice.audit.lost}) and logged once until writing works again; the server goes on deciding.
+ * Thread-safe.
+ */
+public final class AuditLog implements AutoCloseable {
+
+  private static final Logger log = LoggerFactory.getLogger(AuditLog.class);
+
+  /** Everything beyond ASCII and all control characters are escaped: a line cannot lie. */
+  private static final JsonFactory JSON =
+      JsonFactory.builder().enable(JsonWriteFeature.ESCAPE_NON_ASCII).build();
+
+  private static final int MOST_WAITING = 4096;
+  private static final int SHOWN = 200;
+  private static final long CLOSE_SECONDS = 5;
+  private static final byte[] END = new byte[0];
+
+  private final @Nullable Writer writer;
+
+  private AuditLog(@Nullable Writer writer) {
+    this.writer = writer;
+  }
+
+  /**
+   * Returns a log that keeps nothing.
+   *
+   * @return the log
+   */
+  public static AuditLog none() {
+    return new AuditLog(null);
+  }
+
+  /**
+   * Returns a log that appends to a file, and tries it.
+   *
+   * @param file the file; made if it is not there
+   * @param meters takes the meters
+   * @return the log, to be closed
+   * @throws IOException if the file cannot be appended to
+   */
+  public static AuditLog of(Path file, MeterRegistry meters) throws IOException {
+    open(file).close();
+    return started(() -> open(file), file.toString(), meters);
+  }
+
+  /**
+   * Returns a log that writes to a stream, such as standard error, and never closes it.
+   *
+   * @param stream the stream
+   * @param meters takes the meters
+   * @return the log, to be closed
+   */
+  public static AuditLog of(OutputStream stream, MeterRegistry meters) {
+    OutputStream unclosed =
+        new OutputStream() {
+          @Override
+          public void write(int b) throws IOException {
+            stream.write(b);
+          }
+
+          @Override
+          public void write(byte[] bytes, int offset, int length) throws IOException {
+            stream.write(bytes, offset, length);
+          }
+
+          @Override
+          public void close() throws IOException {
+            stream.flush();
+          }
+        };
+    return started(() -> unclosed, "standard error", meters);
+  }
+
+  private static OutputStream open(Path file) throws IOException {
+    return Files.newOutputStream(
+        file, StandardOpenOption.CREATE, StandardOpenOption.WRITE, StandardOpenOption.APPEND);
+  }
+
+  private static AuditLog started(Target target, String name, MeterRegistry meters) {
+    Writer writer = new Writer(target, name, meters);
+    writer.thread.start();
+    return new AuditLog(writer);
+  }
+
+  /** Where lines go: opened for each write, closed behind it. */
+  private interface Target {
+    OutputStream open() throws IOException;
+  }
+
+  /**
+   * Notes what a caller did.
+   *
+   * @param caller who
+   * @param door how it came: http, grpc or resp
+   * @param what the act, such as {@code reset}
+   * @param limit the limit's name, null for none
+   * @param id the bucket's id, null for none; the first 200 characters are kept
+   * @param result such as {@code done} or {@code refused}
+   * @param detail what else there is to say, may be empty
+   */
+  public void note(
+      Caller caller,
+      String door,
+      String what,
+      @Nullable String limit,
+      @Nullable String id,
+      String result,
+      String detail) {
+    Writer to = writer;
+    if (to != null) {
+      to.add(line(caller, door, what, limit, id, result, detail));
+    }
+  }
+
+  /**
+   * Notes a reset or a refund when it is done, or has failed; any other act is noted nowhere.
+   *
+   * @param done completes when it is done: with the decision, or with nothing
+   * @param caller who
+   * @param door how it came: http, grpc or resp
+   * @param act the act
+   * @param transactions its buckets
+   * @param <T> what the act comes to
+   * @return what completes behind the note
+   */
+  public <T> CompletionStage<T> following(
+      CompletionStage<T> done,
+      Caller caller,
+      String door,
+      Act act,
+      List<Transaction> transactions) {
+    if (writer == null || (act != Act.RESET && act != Act.REFUND)) {
+      return done;
+    }
+    return done.whenComplete(
+        (value, failure) ->
+            note(caller, door, Needs.word(act), transactions, failure == null ? "done" : "failed"));
+  }
+
+  /**
+   * Notes what a caller did to buckets, a line for each.
+   *
+   * @param caller who
+   * @param door how it came: http, grpc or resp
+   * @param what the act
+   * @param transactions the buckets
+   * @param result such as {@code done}
+   */
+  private void note(
+      Caller caller, String door, String what, List<Transaction> transactions, String result) {
+    for (Transaction one : transactions) {
+      note(caller, door, what, one.name().name(), one.id(), result, "");
+    }
+  }
+
+  /**
+   * Notes what the server did itself.
+   *
+   * @param what the act
+   * @param result such as {@code done}
+   * @param detail what else there is to say, may be empty
+   */
+  public void noteServer(String what, String result, String detail) {
+    Writer to = writer;
+    if (to != null) {
+      to.add(line(null, "server", what, null, null, result, detail));
+    }
+  }
+
+  private static byte[] line(
+      @Nullable Caller caller,
+      String door,
+      String what,
+      @Nullable String limit,
+      @Nullable String id,
+      String result,
+      String detail) {
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    try (JsonGenerator json = JSON.createGenerator(bytes)) {
+      json.writeStartObject();
+      json.writeStringField("at", Instant.now().toString());
+      json.writeStringField("who", caller == null ? "server" : shown(caller.name()));
+      if (caller != null) {
+        json.writeStringField("by", caller.kind().name().toLowerCase(Locale.ROOT));
+        json.writeStringField("address", caller.address());
+      }
+      json.writeStringField("door", door);
+      json.writeStringField("what", what);
+      if (limit != null) {
+        json.writeStringField("limit", shown(limit));
+      }
+      if (id != null) {
+        json.writeStringField("id", shown(id));
+      }
+      json.writeStringField("result", result);
+      if (!detail.isEmpty()) {
+        json.writeStringField("detail", detail);
+      }
+      json.writeEndObject();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e); // memory does not fail
+    }
+    bytes.write('\n');
+    return bytes.toByteArray();
+  }
+
+  private static String shown(String text) {
+    return text.length() > SHOWN ? text.substring(0, SHOWN) + "…" : text;
+  }
+
+  /** Writes what waits, and ends. Blocks until that is done, up to five seconds. */
+  @Override
+  public void close() {
+    if (writer != null) {
+      writer.close();
+    }
+  }
+
+  /** The thread that writes. */
+  private static final class Writer {
+
+    private final BlockingQueue<byte[]> lines = new ArrayBlockingQueue<>(MOST_WAITING);
+    private final Target target;
+    private final String name;
+    private final Counter written;
+    private final Counter lost;
+    private final Thread thread;
+    private boolean failing; // belongs to the thread
+
+    Writer(Target target, String name, MeterRegistry meters) {
+      this.target = target;
+      this.name = name;
+      this.written =
+          Counter.builder("sluice.audit.written")
+              .description("Lines of the audit log that were written")
+              .register(meters);
+      this.lost =
+          Counter.builder("sluice.audit.lost")
+              .description("Lines of the audit log that could not be written")
+              .register(meters);
+      this.thread = new Thread(this::run, "sluice-audit");
+      this.thread.setDaemon(true);
+    }
+
+    void add(byte[] line) {
+      if (!lines.offer(line)) {
+        lost.increment();
+      }
+    }
+
+    private void run() {
+      List<byte[]> batch = new ArrayList<>();
+      boolean ended = false;
+      while (!ended) {
+        try {
+          batch.add(lines.take());
+        } catch (InterruptedException e) {
+          ended = true;
+        }
+        lines.drainTo(batch);
+        ended |= batch.removeIf(line -> line.length == 0);
+        if (!batch.isEmpty()) {
+          write(batch);
+          batch.clear();
+        }
+      }
+    }
+
+    private void write(List<byte[]> batch) {
+      ByteArrayOutputStream all = new ByteArrayOutputStream();
+      batch.forEach(all::writeBytes);
+      try (OutputStream out = target.open()) {
+        out.write(all.toByteArray());
+      } catch (IOException | RuntimeException e) {
+        lost.increment(batch.size());
+        if (!failing) {
+          log.error(
+              "the audit log {} cannot be written, its lines are lost until it can: {}",
+              name,
+              e.toString());
+        }
+        failing = true;
+        return;
+      }
+      written.increment(batch.size());
+      if (failing) {
+        log.info("the audit log {} is written again", name);
+      }
+      failing = false;
+    }
+
+    void close() {
+      try {
+        if (!lines.offer(END, CLOSE_SECONDS, TimeUnit.SECONDS)) {
+          thread.interrupt();
+        }
+        thread.join(TimeUnit.SECONDS.toMillis(CLOSE_SECONDS));
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+}

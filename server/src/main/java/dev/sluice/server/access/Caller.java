@@ -1,0 +1,161 @@
+package dev.sluice.server.access;
+
+import dev.sluice.LimiterObserver.Act;
+import dev.sluice.Transaction;
+import dev.sluice.server.RefusedException;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+
+/** The sender of a request, and what it may do. Immutable and thread-safe. */
+public final class Caller {
+
+  private static final Set<Role> ALL = Set.copyOf(EnumSet.allOf(Role.class));
+
+  private final String name;
+  private final Kind kind;
+  private final Set<Role> roles;
+  private final Scopes scopes;
+  private final String address;
+
+  /** What a caller is known by. */
+  enum Kind {
+    TOKEN,
+    CERTIFICATE,
+    /** The server has no access control. */
+    ANYBODY,
+    /** The server has access control, and the caller has shown nothing that it knows. */
+    UNKNOWN
+  }
+
+  private Caller(String name, Kind kind, Set<Role> roles, Scopes scopes, String address) {
+    this.name = name;
+    this.kind = kind;
+    this.roles = roles;
+    this.scopes = scopes;
+    this.address = address;
+  }
+
+  /**
+   * Returns the caller of a server without access control, who may do everything.
+   *
+   * @param address where the connection comes from
+   * @return the caller
+   */
+  public static Caller anybody(String address) {
+    return new Caller("anybody", Kind.ANYBODY, ALL, Scopes.ALL, address);
+  }
+
+  static Caller unknown(String address) {
+    return new Caller("unknown", Kind.UNKNOWN, Set.of(), Scopes.ALL, address);
+  }
+
+  static Caller of(Grant grant, Kind kind, String address) {
+    return new Caller(grant.name(), kind, grant.roles(), grant.scopes(), address);
+  }
+
+  /**
+   * Returns the name of the token, or that of the certificate.
+   *
+   * @return the name; "anybody" where the server has no access control
+   */
+  public String name() {
+    return name;
+  }
+
+  Kind kind() {
+    return kind;
+  }
+
+  /**
+   * Returns where the connection comes from.
+   *
+   * @return an IP address
+   */
+  public String address() {
+    return address;
+  }
+
+  /**
+   * Whether the caller has a role.
+   *
+   * @param role the role
+   * @return true if its line names the role, or the server has no access control
+   */
+  public boolean has(Role role) {
+    return roles.contains(role);
+  }
+
+  /**
+   * Whether the caller may use a limit.
+   *
+   * @param limit the limit's name
+   * @return true if its line names the limit, or no limit at all
+   */
+  public boolean mayUse(String limit) {
+    return scopes.contain(limit);
+  }
+
+  boolean meets(Need need) {
+    Role role = need.role();
+    return role == null || roles.contains(role);
+  }
+
+  /**
+   * Requires what an endpoint or a command needs.
+   *
+   * @param need the need
+   * @throws RefusedException if the caller lacks the role
+   */
+  public void require(Need need) {
+    Role role = need.role();
+    if (role != null && !roles.contains(role)) {
+      throw RefusedException.forbidden(
+          "%s %s has no role %s"
+              .formatted(
+                  kind == Kind.CERTIFICATE ? "the certificate" : "the token", name, role.word()),
+          role.word());
+    }
+  }
+
+  /**
+   * Requires what an act on a limit needs.
+   *
+   * @param act the act
+   * @param limit the limit's name
+   * @throws RefusedException if the caller lacks the role, or may not use the limit
+   */
+  public void require(Act act, String limit) {
+    require(Needs.ofAct(act));
+    requireLimit(limit);
+  }
+
+  /**
+   * Requires what an act on limits needs.
+   *
+   * @param act the act
+   * @param transactions the limits' transactions
+   * @throws RefusedException if the caller lacks the role, or may not use one of the limits
+   */
+  public void require(Act act, List<Transaction> transactions) {
+    require(Needs.ofAct(act));
+    for (Transaction transaction : transactions) {
+      requireLimit(transaction.name().name());
+    }
+  }
+
+  /**
+   * Requires that the caller may use a limit.
+   *
+   * @param limit the limit's name
+   * @throws RefusedException if it may not
+   */
+  public void requireLimit(String limit) {
+    if (!mayUse(limit)) {
+      throw RefusedException.forbidden(
+          "%s may not use the limit %s: its line in the tokens file names others"
+              .formatted(name, limit),
+          null);
+    }
+  }
+}

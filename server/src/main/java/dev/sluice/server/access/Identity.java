@@ -1,0 +1,134 @@
+package dev.sluice.server.access;
+
+import dev.sluice.limit.Limits;
+import dev.sluice.server.RefusedException;
+import java.net.SocketAddress;
+import java.util.List;
+import java.util.function.Supplier;
+import javax.net.ssl.SSLSession;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The client at the other end of a connection that stays: looked up again for each request, so that
+ * a token that is taken out of the file stops to work there too. Not thread-safe.
+ */
+public final class Identity {
+
+  private final Access access;
+  private final SocketAddress peer;
+  private final Supplier<@Nullable SSLSession> tls;
+  private byte @Nullable [] tokenHash;
+  private @Nullable List<String> certificateNames;
+
+  /**
+   * Makes the identity of a connection that has shown no token.
+   *
+   * @param access decides
+   * @param peer where the connection comes from
+   * @param tls the session of TLS, null without TLS
+   */
+  public Identity(Access access, SocketAddress peer, Supplier<@Nullable SSLSession> tls) {
+    this.access = access;
+    this.peer = peer;
+    this.tls = tls;
+  }
+
+  /**
+   * Returns the address of a peer.
+   *
+   * @param peer where a connection comes from
+   * @return an IP address
+   */
+  public static String address(SocketAddress peer) {
+    return Access.address(peer);
+  }
+
+  /**
+   * Whether the server has no access control.
+   *
+   * @return true if everybody may do everything
+   */
+  public boolean isOpen() {
+    return access.isOpen();
+  }
+
+  /**
+   * Returns where to note what the caller does.
+   *
+   * @return the audit log
+   */
+  public AuditLog audit() {
+    return access.audit();
+  }
+
+  /**
+   * Shows a token. If it is not known, the connection keeps what it had shown before.
+   *
+   * @param user the token's name or "default", null if the client has sent none
+   * @param token the token
+   * @return false if it is not known, or has another name
+   * @throws RefusedException if the peer has shown too many that are not known
+   */
+  public boolean authenticate(@Nullable String user, String token) {
+    byte[] hash = Tokens.hash(token);
+    Limits now = access.generation();
+    Tokens known = now == null ? null : now.companion(Tokens.class);
+    Grant grant = known == null ? null : known.ofHash(hash);
+    boolean isNamed =
+        grant != null && (user == null || user.equals("default") || user.equals(grant.name()));
+    if (!isNamed) {
+      RefusedException refused =
+          access.failed("resp", peer, "the token is not known, or has another name");
+      if (refused.retryAfterSeconds() > 0) {
+        throw refused;
+      }
+      return false;
+    }
+    tokenHash = hash;
+    return true;
+  }
+
+  /**
+   * Whether the client is known: by a token, or by its certificate.
+   *
+   * @return true also where the server has no access control
+   */
+  public boolean isKnown() {
+    Limits now = access.generation();
+    Tokens known = now == null ? null : now.companion(Tokens.class);
+    return known == null
+        || (tokenHash == null
+            ? known.ofCertificate(certificateNames()) != null
+            : known.ofHash(tokenHash) != null);
+  }
+
+  /** Forgets the token, as RESET does. */
+  public void forget() {
+    tokenHash = null;
+  }
+
+  /**
+   * Returns who sends the next request, which counts as one of its requests.
+   *
+   * @param need what the request needs
+   * @return the caller
+   * @throws RefusedException if it is unknown, lacks the role, or sends too many requests
+   */
+  public Caller admitted(Need need) {
+    if (need == Need.NOTHING) {
+      return Caller.unknown(Access.address(peer));
+    }
+    Caller caller = access.caller("resp", peer, tokenHash, certificateNames());
+    access.require(caller, need);
+    return caller;
+  }
+
+  private List<String> certificateNames() {
+    List<String> names = certificateNames;
+    if (names == null) {
+      names = CertificateNames.of(tls.get());
+      certificateNames = names;
+    }
+    return names;
+  }
+}

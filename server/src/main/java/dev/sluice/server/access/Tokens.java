@@ -1,0 +1,107 @@
+package dev.sluice.server.access;
+
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.security.SecureRandom;
+import java.util.Base64;
+import java.util.HashMap;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/*
+ * A token has 256 random bits, so its hash needs neither salt nor many rounds: nobody can list the
+ * candidates. A token is found by the first bytes of its hash, and compared as a whole in constant
+ * time. How long the search takes tells of hashes only, and a hash of a guess tells nothing of the
+ * token.
+ */
+
+/** The tokens and certificates that the server knows. Immutable and thread-safe. */
+public final class Tokens {
+
+  private static final String PREFIX = "sluice_";
+  private static final int RANDOM_BYTES = 32;
+  static final int HASH_BYTES = 32;
+
+  private final Map<Long, Entry> byStart;
+  private final Map<String, Grant> certificates;
+
+  /** A hash with what it grants. Compared by its parts. */
+  record Entry(String sha256, Grant grant) {}
+
+  Tokens(List<Entry> tokens, List<Grant> certificates) {
+    Map<Long, Entry> all = new HashMap<>();
+    tokens.forEach(one -> all.put(start(HexFormat.of().parseHex(one.sha256())), one));
+    this.byStart = Map.copyOf(all);
+    Map<String, Grant> names = new HashMap<>();
+    certificates.forEach(one -> names.put(one.name(), one));
+    this.certificates = Map.copyOf(names);
+  }
+
+  /**
+   * Returns a fresh token.
+   *
+   * @return "sluice_" and 43 characters, which hold 256 random bits
+   */
+  public static String fresh() {
+    byte[] random = new byte[RANDOM_BYTES];
+    new SecureRandom().nextBytes(random);
+    return PREFIX + Base64.getUrlEncoder().withoutPadding().encodeToString(random);
+  }
+
+  /**
+   * Returns what the file keeps of a token.
+   *
+   * @param token the token
+   * @return its SHA-256 in hexadecimal
+   */
+  public static String sha256(String token) {
+    return HexFormat.of().formatHex(hash(token));
+  }
+
+  static byte[] hash(String token) {
+    try {
+      return MessageDigest.getInstance("SHA-256").digest(token.getBytes(StandardCharsets.UTF_8));
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException("every JVM has SHA-256", e);
+    }
+  }
+
+  private static long start(byte[] hash) {
+    return ByteBuffer.wrap(hash).getLong();
+  }
+
+  /** What a token grants, null for a token that is unknown. */
+  @Nullable Grant ofHash(byte[] hash) {
+    Entry entry = byStart.get(start(hash));
+    return entry != null && MessageDigest.isEqual(hash, HexFormat.of().parseHex(entry.sha256()))
+        ? entry.grant()
+        : null;
+  }
+
+  /** What the first of these names that is known grants, null where none is. */
+  @Nullable Grant ofCertificate(List<String> names) {
+    for (String name : names) {
+      Grant grant = certificates.get(name);
+      if (grant != null) {
+        return grant;
+      }
+    }
+    return null;
+  }
+
+  @Override
+  public boolean equals(@Nullable Object other) {
+    return other instanceof Tokens that
+        && byStart.equals(that.byStart)
+        && certificates.equals(that.certificates);
+  }
+
+  @Override
+  public int hashCode() {
+    return byStart.hashCode() * 31 + certificates.hashCode();
+  }
+}

@@ -1,0 +1,221 @@
+package dev.sluice.server.access;
+
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Limits;
+import dev.sluice.text.SafeText;
+import dev.sluice.text.Suggestion;
+import dev.sluice.yaml.CompanionFile;
+import dev.sluice.yaml.Fields;
+import dev.sluice.yaml.Node;
+import dev.sluice.yaml.Problems;
+import dev.sluice.yaml.Values;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Function;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/** Reads a file of tokens and certificates. Stateless. */
+final class TokensFile implements CompanionFile<Tokens> {
+
+  private static final List<String> LISTS = List.of("tokens", "certificates");
+  private static final List<String> TOKEN_FIELDS =
+      List.of("name", "sha256", "roles", "limits", "requests");
+  private static final List<String> CERTIFICATE_FIELDS =
+      List.of("name", "roles", "limits", "requests");
+  private static final List<String> QUOTA_FIELDS = List.of("burst", "count", "period");
+  private static final Pattern HASH = Pattern.compile("[0-9a-fA-F]{64}");
+  private static final Pattern TOKEN_NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,99}");
+  private static final Pattern SCOPE = Pattern.compile("[A-Za-z0-9._*-]{1,100}");
+  private static final int LONGEST_CERTIFICATE_NAME = 255;
+
+  @Override
+  public Class<Tokens> type() {
+    return Tokens.class;
+  }
+
+  @Override
+  public String expected() {
+    return "a map with the lists tokens and certificates, of which one may be absent";
+  }
+
+  @Override
+  public @Nullable Tokens read(
+      Node root, String file, Limits limits, boolean known, Problems problems) {
+    if (!(root instanceof Node.Mapping map)) {
+      if (!(root instanceof Node.Broken)) {
+        problems.wrongKind(root, expected());
+      }
+      return null;
+    }
+    Fields lists = Fields.of(map, root, LISTS, problems);
+    Map<String, Integer> names = new HashMap<>();
+    Map<String, Integer> hashes = new HashMap<>();
+    List<Tokens.Entry> tokens =
+        each(lists.find("tokens"), problems, item -> token(item, names, hashes, problems));
+    Map<String, Integer> certificateNames = new HashMap<>();
+    List<Grant> certificates =
+        each(
+            lists.find("certificates"),
+            problems,
+            item -> certificate(item, certificateNames, problems));
+    if (!problems.mistaken() && tokens.isEmpty() && certificates.isEmpty()) {
+      problems.mistake(
+          root,
+          "found neither a token nor a certificate, expected at least one: make one with sluice"
+              + " token new");
+    }
+    return problems.mistaken() ? null : new Tokens(tokens, certificates);
+  }
+
+  private static <T> List<T> each(
+      @Nullable Node list, Problems problems, Function<Node.Mapping, @Nullable T> read) {
+    List<T> all = new ArrayList<>();
+    if (list instanceof Node.Sequence sequence) {
+      for (Node item : sequence.items()) {
+        if (item instanceof Node.Mapping map) {
+          T one = read.apply(map);
+          if (one != null) {
+            all.add(one);
+          }
+        } else if (!(item instanceof Node.Broken)) {
+          problems.wrongKind(item, "{name, roles, …}");
+        }
+      }
+    } else if (list != null && !(list instanceof Node.Broken)) {
+      problems.wrongKind(list, "a list");
+    }
+    return all;
+  }
+
+  private static Tokens.@Nullable Entry token(
+      Node.Mapping map,
+      Map<String, Integer> names,
+      Map<String, Integer> hashes,
+      Problems problems) {
+    Fields fields = Fields.of(map, map, TOKEN_FIELDS, problems);
+    Node nameNode = fields.require("name");
+    String name = Values.text(nameNode, "a name", problems);
+    if (name != null && !TOKEN_NAME.matcher(name).matches()) {
+      problems.wrong(fields.at("name"), "1 to 100 letters, digits, \".\", \"_\" and \"-\"");
+    }
+    once(name, fields.at("name"), names, "name", problems);
+    Node hashNode = fields.require("sha256");
+    String hash = Values.text(hashNode, "a SHA-256 of 64 hexadecimal digits", problems);
+    if (hash != null && !HASH.matcher(hash).matches()) {
+      problems.mistake( // without the value: it may be the token itself
+          fields.at("sha256"),
+          "found something else, expected a SHA-256 of 64 hexadecimal digits: sluice token new"
+              + " prints the line");
+      return null;
+    }
+    String lower = hash == null ? null : hash.toLowerCase(Locale.ROOT);
+    once(lower, fields.at("sha256"), hashes, "sha256", problems);
+    Grant grant = grant(name, fields, problems);
+    return lower == null || grant == null ? null : new Tokens.Entry(lower, grant);
+  }
+
+  private static @Nullable Grant certificate(
+      Node.Mapping map, Map<String, Integer> names, Problems problems) {
+    Fields fields = Fields.of(map, map, CERTIFICATE_FIELDS, problems);
+    String name =
+        Values.text(
+            fields.require("name"), "a subject alternative name or a common name", problems);
+    if (name != null && name.length() > LONGEST_CERTIFICATE_NAME) {
+      problems.wrong(
+          fields.at("name"), "at most %s characters".formatted(LONGEST_CERTIFICATE_NAME));
+    }
+    once(name, fields.at("name"), names, "name", problems);
+    return grant(name, fields, problems);
+  }
+
+  private static void once(
+      @Nullable String text, Node at, Map<String, Integer> lines, String what, Problems problems) {
+    Integer first = text == null ? null : lines.putIfAbsent(text, at.line());
+    if (first != null) {
+      problems.mistake(
+          at, "found the %s of line %s again, expected each %s once".formatted(what, first, what));
+    }
+  }
+
+  private static @Nullable Grant grant(@Nullable String name, Fields fields, Problems problems) {
+    Set<Role> roles = roles(fields.require("roles"), problems);
+    List<String> scopes = scopes(fields.find("limits"), problems);
+    Quota requests = requests(fields.find("requests"), problems);
+    return name == null ? null : new Grant(name, Set.copyOf(roles), Scopes.of(scopes), requests);
+  }
+
+  private static Set<Role> roles(@Nullable Node node, Problems problems) {
+    Set<Role> roles = EnumSet.noneOf(Role.class);
+    if (node instanceof Node.Sequence list) {
+      for (Node item : list.items()) {
+        String word = Values.text(item, "a role", problems);
+        Role role = word == null ? null : Role.of(word);
+        if (role != null) {
+          roles.add(role);
+        } else if (word != null) {
+          problems.mistake(
+              item,
+              "found the role %s, expected one of %s%s"
+                  .formatted(
+                      SafeText.quote(word),
+                      String.join(", ", Role.words()),
+                      Suggestion.didYouMean(word, Role.words())));
+        }
+      }
+      if (list.items().isEmpty()) {
+        problems.mistake(node, "found no role, expected at least one of decide, read, admin");
+      }
+    } else if (node != null && !(node instanceof Node.Broken)) {
+      problems.wrongKind(node, "a list of roles, such as [decide]");
+    }
+    return roles;
+  }
+
+  private static List<String> scopes(@Nullable Node node, Problems problems) {
+    List<String> scopes = new ArrayList<>();
+    if (node instanceof Node.Sequence list) {
+      for (Node item : list.items()) {
+        String scope = Values.text(item, "a limit's name, or a pattern such as Orders*", problems);
+        if (scope != null && !SCOPE.matcher(scope).matches()) {
+          problems.wrong(item, "a limit's name, or a pattern such as Orders*");
+        } else if (scope != null) {
+          scopes.add(scope);
+        }
+      }
+      if (list.items().isEmpty()) { // none in a list must not come to mean all
+        problems.mistake(
+            node, "found no limit, expected at least one: leave limits out to allow all of them");
+      }
+    } else if (node != null && !(node instanceof Node.Broken)) {
+      problems.wrongKind(node, "a list of limits, such as [\"Orders*\"]");
+    }
+    return scopes;
+  }
+
+  private static @Nullable Quota requests(@Nullable Node node, Problems problems) {
+    if (node == null || node instanceof Node.Broken) {
+      return null;
+    }
+    if (!(node instanceof Node.Mapping map)) {
+      problems.wrongKind(node, "{burst, count, period}");
+      return null;
+    }
+    Fields fields = Fields.of(map, node, QUOTA_FIELDS, problems);
+    Long burst = Values.wholeNumber(fields.require("burst"), problems);
+    Long count = Values.wholeNumber(fields.require("count"), problems);
+    Duration period = Values.duration(fields.require("period"), problems);
+    if (burst == null || count == null || period == null) {
+      return null;
+    }
+    List<Quota.Fault> faults = Quota.faults(burst, count, period);
+    faults.forEach(fault -> problems.mistake(fields.at(fault.field()), fault.message()));
+    return faults.isEmpty() ? Quota.of(burst, count, period) : null;
+  }
+}

@@ -1,0 +1,10 @@
+/**
+ * Access control: tokens, certificates, roles, what each endpoint and command needs, and the audit
+ * log. Every door asks here, and decides nothing itself.
+ */
+@NullMarked
+@CheckReturnValue
+package dev.sluice.server.access;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import org.jspecify.annotations.NullMarked;

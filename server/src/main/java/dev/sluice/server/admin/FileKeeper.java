@@ -1,0 +1,152 @@
+package dev.sluice.server.admin;
+
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.limit.Penalty;
+import dev.sluice.yaml.LimitFiles;
+import dev.sluice.yaml.LimitFilesException;
+import dev.sluice.yaml.LimitsYaml;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.ArrayList;
+import java.util.List;
+
+/*
+ * Two files, each in a format of its own: FILE is a file of overrides like any other, so that it can
+ * be read by people, linted, and given to another server; FILE.penalties holds the penalties.
+ *
+ * A file is never written in place. The new content goes to a temporary file beside it, is forced to
+ * the disk, and takes the name of the old one: a crash leaves either the old or the new content.
+ */
+
+/** Keeps overrides and penalties in files that the server owns. */
+final class FileKeeper extends ListKeeper {
+
+  private final Path overrides;
+  private final Path penalties;
+  private String seen = "";
+
+  /**
+   * Makes the files, if they are not there.
+   *
+   * @throws KeepException if they cannot be made
+   */
+  FileKeeper(Path file) {
+    this.overrides = file;
+    this.penalties = file.resolveSibling(file.getFileName() + ".penalties");
+    try {
+      if (!Files.exists(overrides)) {
+        replace(overrides, "[]\n");
+      }
+      if (!Files.exists(penalties)) {
+        replace(penalties, PenaltiesFile.text(List.of()));
+      }
+    } catch (IOException e) {
+      throw unwritable(e);
+    }
+  }
+
+  @Override
+  public String place() {
+    return "file";
+  }
+
+  @Override
+  public boolean hasChanged() {
+    return !fingerprint().equals(seen);
+  }
+
+  private String fingerprint() {
+    return fingerprint(overrides) + " " + fingerprint(penalties);
+  }
+
+  private static String fingerprint(Path file) {
+    try {
+      BasicFileAttributes found = Files.readAttributes(file, BasicFileAttributes.class);
+      return "%s %s %s".formatted(found.fileKey(), found.size(), found.lastModifiedTime());
+    } catch (IOException e) {
+      return e.toString();
+    }
+  }
+
+  @Override
+  public Kept load(Catalogue names) {
+    String before = fingerprint();
+    Limits read;
+    try {
+      read =
+          LimitFiles.builder()
+              .catalogue(names)
+              .overrides(overrides)
+              .companion(penalties, new PenaltiesFile())
+              .build()
+              .load();
+    } catch (LimitFilesException e) {
+      throw new KeepException(String.valueOf(e.getMessage()), e);
+    }
+    seen = before;
+    List<dev.sluice.limit.LimitOverride> all = new ArrayList<>();
+    for (LimitName name : names.names()) {
+      all.addAll(read.overridesOf(name));
+    }
+    PenaltiesFile.Content content = read.companion(PenaltiesFile.Content.class);
+    List<Penalty> kept = content == null ? List.of() : content.penalties();
+    return new Kept(all, kept);
+  }
+
+  @Override
+  void save(Kept kept, Catalogue names) {
+    Kept before = load(names);
+    try {
+      if (!before.overrides().equals(kept.overrides())) {
+        Limits.Builder limits = Limits.builder(names);
+        kept.overrides().forEach(limits::override);
+        StringBuilder text = new StringBuilder();
+        LimitsYaml.writeOverrides(limits.build(), text);
+        replace(overrides, text.toString());
+      }
+      if (!before.penalties().equals(kept.penalties())) {
+        replace(penalties, PenaltiesFile.text(kept.penalties()));
+      }
+    } catch (IOException e) {
+      throw unwritable(e);
+    }
+  }
+
+  private KeepException unwritable(IOException e) {
+    return new KeepException(
+        "%s cannot be written (%s); nothing was changed".formatted(overrides, e), e);
+  }
+
+  private static void replace(Path file, String text) throws IOException {
+    Path absolute = file.toAbsolutePath();
+    Path folder = absolute.getParent();
+    Path fresh = Files.createTempFile(folder, absolute.getFileName() + ".", ".tmp");
+    try {
+      try (FileChannel out = FileChannel.open(fresh, StandardOpenOption.WRITE)) {
+        ByteBuffer bytes = ByteBuffer.wrap(text.getBytes(StandardCharsets.UTF_8));
+        while (bytes.hasRemaining()) {
+          int unused = out.write(bytes);
+        }
+        out.force(true);
+      }
+      Files.move(
+          fresh, absolute, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+    } finally {
+      Files.deleteIfExists(fresh);
+    }
+    try (FileChannel entry = FileChannel.open(folder, StandardOpenOption.READ)) {
+      entry.force(true); // the new name too
+    } catch (IOException e) {
+      // Some systems open no folder; the content is on the disk all the same.
+    }
+  }
+}

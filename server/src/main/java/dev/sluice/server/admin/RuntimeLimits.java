@@ -1,0 +1,431 @@
+package dev.sluice.server.admin;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.gcra.Effect;
+import dev.sluice.gcra.Gcra;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.IdFormat.Strictness;
+import dev.sluice.limit.InvalidIdException;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.LimitOverride;
+import dev.sluice.limit.Limits;
+import dev.sluice.limit.Penalty;
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Reading;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/*
+ * What is in force is made of layers: the limits that were deployed (the base), the overrides that
+ * were set at run time over them, and the penalties. Whichever changed last, all of it is made anew
+ * of the newest of each, under one lock.
+ *
+ * A change is kept first and comes into force then: what the caller is told of survives a crash.
+ * Other servers look at the same place periodically.
+ *
+ * What is kept outlives the names that it was kept for. Entries whose limit is gone, or whose id no
+ * longer has the right form, are left out until they fit again, and are logged.
+ */
+
+/**
+ * Overrides and penalties that are set while the server runs. Thread-safe; the methods that change
+ * something block on the place that keeps it, and on the store of buckets.
+ */
+public final class RuntimeLimits implements AutoCloseable {
+
+  private static final Logger log = LoggerFactory.getLogger(RuntimeLimits.class);
+  private static final Duration LOOK_EVERY = Duration.ofSeconds(1);
+  private static final long NANOS_PER_SECOND = 1_000_000_000;
+
+  private final CurrentLimits base;
+  private final CurrentLimits inForce;
+  private final Keeper keeper;
+  private final BucketStore store;
+  private final ScheduledExecutorService looks;
+  private final Duration every;
+  private final @Nullable CurrentLimits deployed; // where the base has overrides of a table
+  private Kept kept = Kept.NOTHING; // guarded by this
+  private volatile Set<LimitOverride> keptOverrides = Set.of();
+  private String complained = ""; // guarded by this
+
+  private RuntimeLimits(
+      CurrentLimits base,
+      @Nullable CurrentLimits deployed,
+      Keeper keeper,
+      BucketStore store,
+      Duration every) {
+    this.base = base;
+    this.deployed = deployed;
+    this.inForce = base.derived();
+    this.keeper = keeper;
+    this.store = store;
+    this.looks =
+        Executors.newSingleThreadScheduledExecutor(
+            task -> {
+              Thread thread = new Thread(task, "sluice-runtime-limits");
+              thread.setDaemon(true);
+              return thread;
+            });
+    this.every = every;
+  }
+
+  /** Reads what is kept before anybody asks. */
+  private RuntimeLimits loaded() {
+    synchronized (this) {
+      reload();
+    }
+    return looking(every);
+  }
+
+  private RuntimeLimits looking(Duration first) {
+    var unused =
+        looks.scheduleWithFixedDelay(
+            this::look, first.toNanos(), every.toNanos(), TimeUnit.NANOSECONDS);
+    return this;
+  }
+
+  /**
+   * Keeps what is set in memory: it ends with the process.
+   *
+   * @param base the limits that were deployed
+   * @param store the buckets
+   * @return the limits
+   */
+  public static RuntimeLimits inMemory(CurrentLimits base, BucketStore store) {
+    return new RuntimeLimits(base, null, new MemoryKeeper(), store, LOOK_EVERY).loaded();
+  }
+
+  /**
+   * Keeps what is set in a file, and its penalties in FILE.penalties.
+   *
+   * @param file made if it is not there; nobody else should write it while a server does
+   * @param base the limits that were deployed
+   * @param store the buckets
+   * @return the limits
+   * @throws KeepException if the files cannot be read or written
+   */
+  public static RuntimeLimits inFile(Path file, CurrentLimits base, BucketStore store) {
+    return new RuntimeLimits(base, null, new FileKeeper(file), store, LOOK_EVERY).loaded();
+  }
+
+  /**
+   * Keeps what is set in the tables of a database. Does not wait for the database: penalties hold
+   * from the first read on.
+   *
+   * @param database where the tables are
+   * @param every how often the penalties are read
+   * @param refresh reads the table of overrides into the base at once; blocks
+   * @param base the limits with that table's overrides
+   * @param deployed the limits without them
+   * @param store the buckets
+   * @return the limits
+   */
+  public static RuntimeLimits inTable(
+      DataSource database,
+      Duration every,
+      Runnable refresh,
+      CurrentLimits base,
+      CurrentLimits deployed,
+      BucketStore store) {
+    Keeper keeper = new TableKeeper(database, refresh);
+    return new RuntimeLimits(base, deployed, keeper, store, every).looking(Duration.ZERO);
+  }
+
+  /**
+   * Returns the limits that decide.
+   *
+   * @return the reference that every change replaces
+   */
+  public CurrentLimits limits() {
+    return inForce;
+  }
+
+  /**
+   * Returns the word for the place that keeps what is set.
+   *
+   * @return memory, file or table
+   */
+  public String place() {
+    return keeper.place();
+  }
+
+  /** To be called when the base has changed: puts what is set over it. */
+  public synchronized void baseChanged() {
+    apply();
+  }
+
+  /** Stops looking at the place; the limits stay. */
+  @Override
+  public void close() {
+    looks.shutdownNow();
+  }
+
+  private void look() {
+    try {
+      synchronized (this) {
+        if (keeper.hasChanged()) {
+          reload();
+        }
+      }
+    } catch (Throwable e) { // a task that throws would never run again
+      complain("overrides and penalties cannot be read, those from before hold: " + e);
+    }
+  }
+
+  private void reload() {
+    kept = keeper.load(base.get().catalogue());
+    complained = "";
+    apply();
+  }
+
+  /** Once for the same complaint. */
+  private synchronized void complain(String what) {
+    if (!what.equals(complained)) {
+      complained = what;
+      log.error("{}", what);
+    }
+  }
+
+  private void apply() {
+    Limits now = base.get();
+    Catalogue names = now.catalogue();
+    List<LimitOverride> overrides = new ArrayList<>();
+    for (LimitOverride one : kept.overrides()) {
+      LimitName name = names.find(one.name().name());
+      if (name != null && isSame(name.overrideId().name(), one.name().overrideId().name())) {
+        overrides.add(new LimitOverride(name, one.id(), one.quota(), one.comment()));
+      } else {
+        log.warn("left out an override of {}: the limit has changed or is gone", one.name());
+      }
+    }
+    List<Penalty> penalties = new ArrayList<>();
+    for (Penalty one : kept.penalties()) {
+      LimitName name = names.find(one.name().name());
+      if (name != null && isSame(name.id().name(), one.name().id().name())) {
+        penalties.add(new Penalty(name, one.id(), one.until(), one.owed(), one.comment()));
+      } else {
+        log.warn("left out a penalty of {}: the limit has changed or is gone", one.name());
+      }
+    }
+    keptOverrides = Set.copyOf(overrides);
+    inForce.replace(now.withOverrides(overrides).withPenalties(penalties));
+  }
+
+  private static boolean isSame(String form, String keptForm) {
+    return form.equals(keptForm);
+  }
+
+  /**
+   * Finds an override.
+   *
+   * @param name the limit's name
+   * @param id the id, canonical
+   * @return the override that is in force, null where there is none
+   */
+  public @Nullable LimitOverride override(LimitName name, String id) {
+    return inForce.get().overridesOf(name).stream()
+        .filter(one -> one.id().equals(id))
+        .findFirst()
+        .orElse(null);
+  }
+
+  /**
+   * Whether an override was set at run time.
+   *
+   * @param override the override that is in force
+   * @return false if it was deployed with the limits
+   */
+  public boolean isKept(LimitOverride override) {
+    CurrentLimits files = deployed;
+    return files == null
+        ? keptOverrides.contains(override)
+        : !files.get().overridesOf(override.name()).contains(override);
+  }
+
+  /**
+   * Sets an override: it is kept, and then in force.
+   *
+   * @param override the override, of a name of the limits in force
+   * @throws KeepException if it could not be kept; then nothing has changed
+   */
+  public synchronized void put(LimitOverride override) {
+    keeper.put(override, base.get().catalogue());
+    reload();
+  }
+
+  /**
+   * Removes an override that was set at run time.
+   *
+   * @param name the limit's name
+   * @param id the id, canonical
+   * @return false if none was set
+   * @throws KeepException if that could not be kept; then nothing has changed
+   */
+  public synchronized boolean remove(LimitName name, String id) {
+    boolean removed = keeper.remove(name, id, base.get().catalogue());
+    reload();
+    return removed;
+  }
+
+  /**
+   * Bans an id: its bucket counts as empty until an instant.
+   *
+   * @param name a name of the limits in force
+   * @param id the id, canonical
+   * @param until when the ban ends
+   * @param comment a note for people, may be empty
+   * @return the penalty, which is in force
+   * @throws IllegalArgumentException if nothing limits the id, or the end is over
+   * @throws KeepException if it could not be kept; then nothing has changed
+   * @throws dev.sluice.store.StoreException if the store does not answer
+   */
+  public Penalty ban(LimitName name, String id, Instant until, String comment) {
+    Reading now = look(name, id, quota(name, id));
+    Penalty penalty = new Penalty(name, id, until, 0, comment);
+    if (!penalty.holdsAt(now.nowNanos())) {
+      throw new IllegalArgumentException(
+          "until: found %s, expected an instant after now (%s by the store's clock)"
+              .formatted(until, instant(now.nowNanos())));
+    }
+    set(penalty);
+    return penalty;
+  }
+
+  /**
+   * Bans an id for a while, by the store's clock.
+   *
+   * @param name a name of the limits in force
+   * @param id the id, canonical
+   * @param time how long, positive
+   * @param comment a note for people, may be empty
+   * @return the penalty, which is in force
+   * @throws IllegalArgumentException if nothing limits the id, or the end is too far away
+   * @throws KeepException if it could not be kept; then nothing has changed
+   * @throws dev.sluice.store.StoreException if the store does not answer
+   */
+  public Penalty banFor(LimitName name, String id, Duration time, String comment) {
+    Reading now = look(name, id, quota(name, id));
+    Penalty penalty = new Penalty(name, id, instant(now.nowNanos()).plus(time), 0, comment);
+    set(penalty);
+    return penalty;
+  }
+
+  /**
+   * Empties a bucket and makes it owe tokens: the id gets nothing until as many tokens have come as
+   * it owes, and starts with an empty bucket then.
+   *
+   * @param name a name of the limits in force
+   * @param id the id, canonical
+   * @param tokens how many, at least 1
+   * @param comment a note for people, may be empty
+   * @return the penalty, which is in force
+   * @throws IllegalArgumentException if nothing limits the id, or the debt is too large to end
+   * @throws KeepException if it could not be kept; then the bucket is empty, and owes nothing
+   * @throws dev.sluice.store.StoreException if the store does not answer
+   */
+  public Penalty owe(LimitName name, String id, long tokens, String comment) {
+    Quota quota = quota(name, id);
+    Reading now = look(name, id, quota);
+    long debtNanos;
+    long aheadNanos;
+    try {
+      debtNanos = Math.multiplyExact(tokens, quota.intervalNanos());
+      long unused = Math.addExact(Math.addExact(now.nowNanos(), debtNanos), quota.offsetNanos());
+      aheadNanos = Math.addExact(quota.offsetNanos(), debtNanos);
+    } catch (ArithmeticException e) {
+      throw new IllegalArgumentException(
+          "owe: found %s, expected fewer tokens: one comes every %s ns, so the debt would never end"
+              .formatted(tokens, quota.intervalNanos()));
+    }
+    Instant until = instant(now.nowNanos()).plusNanos(debtNanos);
+    Penalty penalty = new Penalty(name, id, until, tokens, comment);
+    set(penalty);
+    long missingNanos = aheadNanos - Gcra.aheadNanos(now.nowNanos(), now.tatNanos());
+    if (missingNanos > 0) {
+      charge(name, id, Effect.of(Effect.Op.SPEND, missingNanos, Long.MAX_VALUE));
+    }
+    return penalty;
+  }
+
+  /**
+   * Removes a penalty. What is left of a debt is given back, which leaves the bucket empty.
+   *
+   * @param name a name of the limits in force
+   * @param id the id, canonical
+   * @return false if there was none
+   * @throws KeepException if that could not be kept; then the penalty holds
+   * @throws dev.sluice.store.StoreException if the store does not answer
+   */
+  public boolean acquit(LimitName name, String id) {
+    Penalty penalty = inForce.get().penaltyFor(name, id);
+    boolean removed;
+    synchronized (this) {
+      removed = keeper.removePenalty(name, id, base.get().catalogue());
+      reload();
+    }
+    if (penalty != null && penalty.owed() > 0) {
+      Reading now = look(name, id, null);
+      long leftNanos = penalty.untilNanos() - now.nowNanos();
+      if (leftNanos > 0) {
+        charge(name, id, Effect.of(Effect.Op.REFUND, leftNanos, Long.MAX_VALUE));
+      }
+    }
+    return removed;
+  }
+
+  private synchronized void set(Penalty penalty) {
+    keeper.put(penalty, base.get().catalogue());
+    reload();
+  }
+
+  private Quota quota(LimitName name, String id) {
+    Quota quota = inForce.get().quotaFor(name, id);
+    if (quota == null) {
+      throw new IllegalArgumentException(
+          "nothing limits this id of %s, so it has no bucket that could be empty; give it an"
+                  .formatted(name)
+              + " override first");
+    }
+    return quota;
+  }
+
+  private Reading look(LimitName name, String id, @Nullable Quota quota) {
+    long offsetNanos = quota == null ? 1 : quota.offsetNanos();
+    return charge(name, id, Effect.of(Effect.Op.CHECK, 0, offsetNanos));
+  }
+
+  @CanIgnoreReturnValue
+  private Reading charge(LimitName name, String id, Effect effect) {
+    return store.charge(List.of(new Charge(name.bucketKey(id), effect))).get(0);
+  }
+
+  private static Instant instant(long nanos) {
+    return Instant.ofEpochSecond(nanos / NANOS_PER_SECOND, nanos % NANOS_PER_SECOND);
+  }
+
+  /**
+   * Makes an id of an override canonical, as a file of overrides does.
+   *
+   * @param name the limit's name
+   * @param id the id
+   * @return the canonical id
+   * @throws InvalidIdException if it has another form
+   */
+  public static String overrideId(LimitName name, String id) {
+    return name.overrideId().canonical(id, Strictness.LENIENT);
+  }
+}

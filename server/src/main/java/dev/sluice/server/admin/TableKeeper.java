@@ -1,0 +1,105 @@
+package dev.sluice.server.admin;
+
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.LimitOverride;
+import dev.sluice.limit.Penalty;
+import dev.sluice.postgres.OverridesTable;
+import dev.sluice.postgres.PenaltiesTable;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import javax.sql.DataSource;
+
+/**
+ * Keeps overrides and penalties in the tables of a database. The overrides come back through the
+ * refresher of that table, which lays them over the limits; it is told of each change.
+ */
+final class TableKeeper implements Keeper {
+
+  /** Servers' clocks differ: a penalty that has just ended here may still hold elsewhere. */
+  private static final Duration GRACE = Duration.ofMinutes(10);
+
+  private final DataSource database;
+  private final PenaltiesTable penalties;
+  private final Runnable refresh;
+
+  /**
+   * Makes a keeper.
+   *
+   * @param refresh reads the table of overrides at once; blocks
+   */
+  TableKeeper(DataSource database, Runnable refresh) {
+    this.database = database;
+    this.penalties = new PenaltiesTable(database);
+    this.refresh = refresh;
+  }
+
+  @Override
+  public String place() {
+    return "table";
+  }
+
+  /** Nobody tells; the caller asks as often as the table is to be read. */
+  @Override
+  public boolean hasChanged() {
+    return true;
+  }
+
+  @Override
+  public Kept load(Catalogue names) {
+    return onDatabase(() -> new Kept(List.of(), penalties.load(names, Instant.now().minus(GRACE))));
+  }
+
+  @Override
+  public void put(LimitOverride override, Catalogue names) {
+    boolean unused =
+        onDatabase(
+            () -> {
+              OverridesTable table = new OverridesTable(database, names);
+              table.put(List.of(override));
+              return table.setEnabled(override.name(), override.id(), true);
+            });
+    refresh.run();
+  }
+
+  /** The row stays, disabled: a table without rows would be taken for a wrong database. */
+  @Override
+  public boolean remove(LimitName name, String id, Catalogue names) {
+    boolean removed =
+        onDatabase(() -> new OverridesTable(database, names).setEnabled(name, id, false));
+    refresh.run();
+    return removed;
+  }
+
+  @Override
+  public void put(Penalty penalty, Catalogue names) {
+    int unused =
+        onDatabase(
+            () -> {
+              penalties.put(penalty);
+              return penalties.removeEnded(Instant.now().minus(GRACE));
+            });
+  }
+
+  @Override
+  public boolean removePenalty(LimitName name, String id, Catalogue names) {
+    return onDatabase(() -> penalties.remove(name, id));
+  }
+
+  private interface Work<T> {
+    T run() throws SQLException;
+  }
+
+  private static <T> T onDatabase(Work<T> work) {
+    try {
+      return work.run();
+    } catch (SQLException e) {
+      throw new KeepException(
+          "the database could not be read or written (%s); run sluice overrides migrate if a table is missing"
+              .formatted(e.getMessage()),
+          e);
+    }
+  }
+}

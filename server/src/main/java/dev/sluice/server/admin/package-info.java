@@ -1,0 +1,9 @@
+/**
+ * Changes at run time: overrides and penalties, where they are kept, and how they come into force.
+ */
+@NullMarked
+@CheckReturnValue
+package dev.sluice.server.admin;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,118 @@
+package dev.sluice.server.http;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.LimitOverride;
+import dev.sluice.server.access.AuditLog;
+import dev.sluice.server.admin.RuntimeLimits;
+import dev.sluice.server.wire.DecisionWriter;
+import dev.sluice.server.wire.WireException;
+import dev.sluice.text.GoDuration;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** {@code /v1/admin/overrides/{limit}/{id}}: the override of one id. */
+final class OverrideResource extends AdminResource {
+
+  static final String UNDER = "/v1/admin/overrides/";
+
+  private static final List<String> FIELDS = List.of("burst", "count", "period", "comment");
+
+  OverrideResource(RuntimeLimits limits, AuditLog audit) {
+    super(limits, audit, UNDER, "override");
+  }
+
+  @Override
+  String canonical(LimitName name, String id) {
+    return RuntimeLimits.overrideId(name, id);
+  }
+
+  @Override
+  Answers.@Nullable Body get(LimitName name, String id) {
+    LimitOverride found = limits.override(name, id);
+    return found == null ? null : json -> write(found, limits, List.of(), json);
+  }
+
+  @Override
+  Done put(LimitName name, String id, AdminBody body) {
+    if (body.has("unlimited")) {
+      throw new WireException(
+          "unlimited",
+          "found unlimited in an override, expected burst, count and period: write a burst and a"
+              + " count that its ids never reach");
+    }
+    Quota quota = quota(body.require(FIELDS));
+    LimitOverride override = new LimitOverride(name, id, quota, body.comment());
+    limits.put(override);
+    List<String> warnings = warnings(override);
+    return new Done(
+        json -> write(override, limits, warnings, json),
+        "burst %s, %s in %s"
+            .formatted(quota.burst(), quota.count(), GoDuration.format(quota.period())));
+  }
+
+  private static Quota quota(AdminBody body) {
+    long burst = body.requiredNumber("burst");
+    long count = body.requiredNumber("count");
+    Duration period = body.duration("period");
+    List<Quota.Fault> faults = Quota.faults(burst, count, period);
+    if (!faults.isEmpty()) {
+      throw new WireException(
+          faults.get(0).field(),
+          faults.stream().map(Quota.Fault::message).collect(Collectors.joining("; ")));
+    }
+    return Quota.of(burst, count, period);
+  }
+
+  /** What a file of overrides would be warned of. */
+  private List<String> warnings(LimitOverride override) {
+    List<String> warnings = new ArrayList<>();
+    LimitName name = override.name();
+    String doubt = name.overrideId().doubt(override.id());
+    if (doubt != null) {
+      warnings.add(doubt);
+    }
+    if (override.quota().equals(limits.limits().get().defaultFor(name))) {
+      warnings.add("found an override that equals the default of " + name);
+    }
+    return warnings;
+  }
+
+  @Override
+  boolean delete(LimitName name, String id) {
+    if (limits.remove(name, id)) {
+      return true;
+    }
+    if (limits.override(name, id) != null) {
+      throw new WireException(
+          "id", "this override was deployed with the limit files; remove it there");
+    }
+    return false;
+  }
+
+  static void write(
+      LimitOverride override, RuntimeLimits limits, List<String> warnings, JsonGenerator json)
+      throws IOException {
+    json.writeStartObject();
+    json.writeStringField("limit", override.name().name());
+    json.writeStringField("id", override.id());
+    DecisionWriter.writeQuota(override.quota(), json);
+    if (!override.comment().isEmpty()) {
+      json.writeStringField("comment", override.comment());
+    }
+    json.writeStringField("keptIn", limits.isKept(override) ? limits.place() : "files");
+    if (!warnings.isEmpty()) {
+      json.writeArrayFieldStart("warnings");
+      for (String warning : warnings) {
+        json.writeString(warning);
+      }
+      json.writeEndArray();
+    }
+    json.writeEndObject();
+  }
+}

@@ -1,0 +1,112 @@
+package dev.sluice.server.http;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.linecorp.armeria.common.AggregatedHttpResponse;
+import com.linecorp.armeria.common.HttpMethod;
+import com.linecorp.armeria.common.HttpRequest;
+import com.linecorp.armeria.common.HttpStatus;
+import com.linecorp.armeria.common.QueryParams;
+import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.server.access.AccessPart;
+import dev.sluice.server.access.Caller;
+import dev.sluice.server.wire.WireException;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Supplier;
+
+/**
+ * A list of what is set for ids, by limit and id, in pages: {@code ?limit=NAME&most=N&after=LAST}.
+ * Thread-safe.
+ */
+abstract class PagedResource<T> extends Resource {
+
+  private static final String LIMIT = "limit";
+  private static final String MOST = "most";
+  private static final String AFTER = "after";
+  private static final int USUAL = 100;
+  private static final int LARGEST = 1000;
+
+  private final Supplier<Limits> limits;
+  private final String field;
+
+  /**
+   * Makes a list.
+   *
+   * @param field its name in the answer
+   */
+  PagedResource(Supplier<Limits> limits, String field) {
+    super(HttpMethod.GET);
+    this.limits = limits;
+    this.field = field;
+  }
+
+  abstract Collection<T> of(Limits now, LimitName name);
+
+  abstract String id(T one);
+
+  abstract void write(T one, JsonGenerator json) throws IOException;
+
+  private record Item<T>(String key, T one) {}
+
+  @Override
+  final CompletionStage<AggregatedHttpResponse> answer(
+      ServiceRequestContext context, HttpRequest request) {
+    Queries.require(context, List.of(LIMIT, MOST, AFTER));
+    Caller caller = AccessPart.caller(context);
+    return CompletableFuture.supplyAsync(
+        () -> page(context.queryParams(), caller), context.blockingTaskExecutor());
+  }
+
+  private AggregatedHttpResponse page(QueryParams query, Caller caller) {
+    Limits now = limits.get();
+    String wanted = query.get(LIMIT);
+    Collection<LimitName> names =
+        wanted == null ? now.catalogue().names() : List.of(now.catalogue().get(wanted));
+    String after = query.get(AFTER, "");
+    int most = most(query);
+    List<Item<T>> items = new ArrayList<>();
+    for (LimitName name : names) {
+      if (caller.mayUse(name.name())) {
+        for (T one : of(now, name)) {
+          String key = name.name() + "/" + id(one);
+          if (key.compareTo(after) > 0) {
+            items.add(new Item<>(key, one));
+          }
+        }
+      }
+    }
+    items.sort(Comparator.comparing(Item::key));
+    List<Item<T>> page = items.subList(0, Math.min(most, items.size()));
+    return Answers.json(
+        HttpStatus.OK,
+        json -> {
+          json.writeStartObject();
+          json.writeArrayFieldStart(field);
+          for (Item<T> item : page) {
+            write(item.one(), json);
+          }
+          json.writeEndArray();
+          if (page.size() < items.size()) {
+            json.writeStringField("next", page.get(page.size() - 1).key());
+          }
+          json.writeEndObject();
+        });
+  }
+
+  private static int most(QueryParams query) {
+    String text = query.get(MOST, Integer.toString(USUAL));
+    int most = text.matches("[0-9]{1,4}") ? Integer.parseInt(text) : 0;
+    if (most < 1 || most > LARGEST) {
+      throw new WireException(
+          MOST, "found another value, expected a whole number from 1 to %s".formatted(LARGEST));
+    }
+    return most;
+  }
+}

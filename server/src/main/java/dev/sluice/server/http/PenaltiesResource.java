@@ -1,0 +1,37 @@
+package dev.sluice.server.http;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.limit.Penalty;
+import dev.sluice.server.admin.RuntimeLimits;
+import java.io.IOException;
+import java.util.Collection;
+
+/** {@code GET /v1/admin/penalties}: all penalties, also those that have ended of late. */
+final class PenaltiesResource extends PagedResource<Penalty> {
+
+  static final String PATH = "/v1/admin/penalties";
+
+  private final RuntimeLimits limits;
+
+  PenaltiesResource(RuntimeLimits limits) {
+    super(limits.limits()::get, "penalties");
+    this.limits = limits;
+  }
+
+  @Override
+  Collection<Penalty> of(Limits now, LimitName name) {
+    return now.penaltiesOf(name);
+  }
+
+  @Override
+  String id(Penalty one) {
+    return one.id();
+  }
+
+  @Override
+  void write(Penalty one, JsonGenerator json) throws IOException {
+    PenaltyResource.write(one, limits, json);
+  }
+}

@@ -1,0 +1,102 @@
+package dev.sluice.server.http;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import dev.sluice.limit.IdFormat.Strictness;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Penalty;
+import dev.sluice.server.access.AuditLog;
+import dev.sluice.server.admin.RuntimeLimits;
+import dev.sluice.server.wire.WireException;
+import java.io.IOException;
+import java.time.DateTimeException;
+import java.time.Instant;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** {@code /v1/admin/penalties/{limit}/{id}}: the penalty on one id. */
+final class PenaltyResource extends AdminResource {
+
+  static final String UNDER = "/v1/admin/penalties/";
+
+  private static final List<String> WAYS = List.of("until", "for", "owe");
+  private static final List<String> FIELDS = List.of("until", "for", "owe", "comment");
+
+  PenaltyResource(RuntimeLimits limits, AuditLog audit) {
+    super(limits, audit, UNDER, "penalty");
+  }
+
+  /** A penalty is on one bucket: its id is that of a transaction. */
+  @Override
+  String canonical(LimitName name, String id) {
+    return name.id().canonical(id, Strictness.LENIENT);
+  }
+
+  @Override
+  Answers.@Nullable Body get(LimitName name, String id) {
+    Penalty found = limits.limits().get().penaltyFor(name, id);
+    return found == null ? null : json -> write(found, limits, json);
+  }
+
+  @Override
+  Done put(LimitName name, String id, AdminBody body) {
+    long ways = WAYS.stream().filter(body.require(FIELDS)::has).count();
+    if (ways != 1) {
+      throw new WireException(
+          null, "found %s of until, for and owe, expected one of them".formatted(ways));
+    }
+    String way = WAYS.stream().filter(body::has).findFirst().orElseThrow();
+    Penalty penalty;
+    try {
+      penalty =
+          switch (way) {
+            case "until" -> limits.ban(name, id, instant(body), body.comment());
+            case "for" -> limits.banFor(name, id, body.duration("for"), body.comment());
+            default -> limits.owe(name, id, tokens(body), body.comment());
+          };
+    } catch (IllegalArgumentException | DateTimeException | ArithmeticException e) {
+      throw e instanceof WireException wire
+          ? wire
+          : new WireException(way, String.valueOf(e.getMessage()));
+    }
+    String owed = penalty.owed() == 0 ? "" : ", owes " + penalty.owed();
+    return new Done(json -> write(penalty, limits, json), "until " + penalty.until() + owed);
+  }
+
+  private static Instant instant(AdminBody body) {
+    String text = String.valueOf(body.text("until"));
+    try {
+      return Instant.parse(text);
+    } catch (DateTimeException e) {
+      throw new WireException(
+          "until", "found no instant, expected one such as 2026-11-22T12:00:00Z");
+    }
+  }
+
+  private static long tokens(AdminBody body) {
+    long tokens = body.requiredNumber("owe");
+    if (tokens < 1) {
+      throw new WireException("owe", "found %s, expected 1 or more tokens".formatted(tokens));
+    }
+    return tokens;
+  }
+
+  @Override
+  boolean delete(LimitName name, String id) {
+    return limits.acquit(name, id);
+  }
+
+  static void write(Penalty penalty, RuntimeLimits limits, JsonGenerator json) throws IOException {
+    json.writeStartObject();
+    json.writeStringField("limit", penalty.name().name());
+    json.writeStringField("id", penalty.id());
+    json.writeStringField("until", penalty.until().toString());
+    if (penalty.owed() > 0) {
+      json.writeNumberField("owed", penalty.owed());
+    }
+    if (!penalty.comment().isEmpty()) {
+      json.writeStringField("comment", penalty.comment());
+    }
+    json.writeStringField("keptIn", limits.place());
+    json.writeEndObject();
+  }
+}

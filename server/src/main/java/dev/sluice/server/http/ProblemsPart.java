@@ -1,0 +1,16 @@
+package dev.sluice.server.http;
+
+import com.linecorp.armeria.server.ServerBuilder;
+import dev.sluice.server.Part;
+
+/** Answers whatever goes wrong as a problem, on a port without the HTTP API. Stateless. */
+public final class ProblemsPart implements Part {
+
+  /** Makes the part. */
+  public ProblemsPart() {}
+
+  @Override
+  public void addTo(ServerBuilder server) {
+    server.errorHandler(new Failures());
+  }
+}

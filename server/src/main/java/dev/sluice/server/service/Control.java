@@ -1,0 +1,42 @@
+package dev.sluice.server.service;
+
+import dev.sluice.server.access.Access;
+import dev.sluice.server.access.AuditLog;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.io.IOException;
+import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
+
+/** Starts access control and the audit log. Stateless. */
+final class Control {
+
+  private Control() {}
+
+  /** Opens the audit log, reads the tokens, and says how both end. */
+  static Access access(ServerConfig.Control settings, MeterRegistry meters, Started started) {
+    AuditLog audit = audit(settings.auditLog(), meters);
+    started.add(audit::close);
+    Path tokens = settings.tokens();
+    Access access = tokens == null ? Access.open(audit, meters) : Access.of(tokens, audit, meters);
+    started.add(access::close);
+    return access;
+  }
+
+  private static AuditLog audit(@Nullable String target, MeterRegistry meters) {
+    if (target == null) {
+      return AuditLog.none();
+    }
+    if (target.equals("-")) {
+      return AuditLog.of(System.err, meters);
+    }
+    try {
+      return AuditLog.of(Path.of(target), meters);
+    } catch (IOException e) {
+      throw new ConfigException(
+          "audit-log",
+          "%s: cannot be written (%s); name a file in a folder where the server may write"
+              .formatted(target, e),
+          e);
+    }
+  }
+}

@@ -1,0 +1,87 @@
+package dev.sluice.server.access;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIf;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Lines that cannot lie, a file that is renamed, and a disk that is full. */
+class AuditLogTest {
+
+  private static final Caller OPS = Caller.anybody("192.0.2.7");
+
+  private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
+
+  @TempDir private Path folder;
+
+  private static void note(AuditLog log, String id) {
+    log.note(OPS, "http", "reset", "Calls", id, "done", "");
+  }
+
+  @Test
+  void idWithControlCharacters_isEscaped_andBounded() throws IOException {
+    Path file = folder.resolve("audit.jsonl");
+    try (AuditLog log = AuditLog.of(file, meters)) {
+      note(log, "a\n{\"who\":\"root\"}\u001b[2J\u202e");
+      note(log, "x".repeat(1000));
+    }
+    List<String> lines = Files.readAllLines(file);
+    assertThat(lines).hasSize(2);
+    assertThat(lines.get(0))
+        .contains("\"who\":\"anybody\",\"by\":\"anybody\",\"address\":\"192.0.2.7\"")
+        .contains("\"door\":\"http\",\"what\":\"reset\",\"limit\":\"Calls\"")
+        .contains("\"id\":\"a\\n{\\\"who\\\":\\\"root\\\"}\\u001B[2J\\u202E\",\"result\":\"done\"")
+        .matches("\\p{ASCII}*");
+    assertThat(lines.get(1)).hasSizeLessThan(450).contains("x\\u2026\"");
+  }
+
+  @Test
+  void fileThatIsRenamed_isMadeAgain_withoutASignal() throws IOException {
+    Path file = folder.resolve("audit.jsonl");
+    try (AuditLog log = AuditLog.of(file, meters)) {
+      note(log, "one");
+      await().until(() -> Files.size(file) > 0);
+      Files.move(file, folder.resolve("audit.jsonl.1"));
+      note(log, "two");
+    }
+    assertThat(Files.readString(folder.resolve("audit.jsonl.1"))).contains("one");
+    assertThat(Files.readString(file)).contains("two").doesNotContain("one");
+  }
+
+  static boolean hasFullDevice() {
+    return Files.isWritable(Path.of("/dev/full"));
+  }
+
+  @Test
+  @EnabledIf("hasFullDevice")
+  void fullDisk_isCounted_andStopsNobody() throws IOException {
+    try (AuditLog log = AuditLog.of(Path.of("/dev/full"), meters)) {
+      note(log, "one");
+      await().until(() -> meters.counter("sluice.audit.lost").count() == 1);
+      note(log, "two");
+      await().until(() -> meters.counter("sluice.audit.lost").count() == 2);
+    }
+  }
+
+  @Test
+  void folderThatIsGone_losesLines_untilItIsThereAgain() throws IOException {
+    Path inner = Files.createDirectory(folder.resolve("log"));
+    Path file = inner.resolve("audit.jsonl");
+    try (AuditLog log = AuditLog.of(file, meters)) {
+      Files.delete(file);
+      Files.delete(inner);
+      note(log, "lost");
+      await().until(() -> meters.counter("sluice.audit.lost").count() == 1);
+      Files.createDirectory(inner);
+      note(log, "kept");
+    }
+    assertThat(Files.readString(file)).contains("kept");
+  }
+}

@@ -1,0 +1,84 @@
+package dev.sluice.server.access;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.yaml.Problem;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What may stand in a file of tokens, and what each mistake is told. */
+class TokensFileTest {
+
+  private static final String HASH = Tokens.sha256("x");
+
+  @TempDir private Path folder;
+
+  private List<String> lint(String text) throws IOException {
+    Path file = folder.resolve("tokens.yml");
+    Files.writeString(file, text);
+    return Access.lint(file).stream()
+        .map(Problem::toString)
+        .map(line -> line.replace(folder + "/", ""))
+        .toList();
+  }
+
+  @Test
+  void goodFile_hasNoMistake() throws IOException {
+    assertThat(
+            lint(
+                """
+                tokens:
+                  - name: checkout
+                    sha256: %s
+                    roles: [decide]
+                    limits: [LoginsPerIPAddress, "Orders*"]
+                    requests: {burst: 100, count: 50, period: 1s}
+                certificates:
+                  - name: spiffe://prod/ns/shop
+                    roles: [decide, read, admin]
+                """
+                    .formatted(HASH)))
+        .isEmpty();
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '`',
+      value = {
+        "tokens: 3 | 1:9: found 3, expected a list",
+        "tokens: [{name: a, sha256: HASH, roles: []}] | found no role, expected at least one",
+        "tokens: [{name: a, sha256: HASH, roles: [admn]}] | found the role \"admn\", expected one of decide, read, admin, did you mean \"admin\"?",
+        "tokens: [{name: a, sha256: secret, roles: [read]}] | expected a SHA-256 of 64 hexadecimal digits",
+        "tokens: [{name: a, sha256: HASH, roles: [read], limits: []}] | found no limit, expected at least one",
+        "tokens: [{name: a, roles: [read]}] | found no field sha256, expected one",
+        "tokens: [{name: a, sha256: HASH, role: [read]}] | found the field role, expected one of name, sha256, roles, limits, requests",
+        "tokens: [{name: a, sha256: HASH, roles: [read]}, {name: a, sha256: HASH, roles: [read]}] | found the sha256 of line 1 again",
+        "tokens: [{name: 'a b', sha256: HASH, roles: [read]}] | expected 1 to 100 letters",
+        "tokens: [{name: a, sha256: HASH, roles: [read], requests: {burst: 0, count: 1, period: 1s}}] | burst",
+        "tokens: [] | found neither a token nor a certificate",
+        "tokns: [] | found the field tokns, expected one of tokens, certificates",
+      })
+  void mistake_isToldWithItsPlace(String text, String message) throws IOException {
+    List<String> problems = lint(text.replace("HASH", HASH));
+    assertThat(String.join("\n", problems)).contains(message).startsWith("tokens.yml:1:");
+  }
+
+  @Test
+  void tokenInPlaceOfItsHash_isNotRepeatedInTheMessage() throws IOException {
+    String token = Tokens.fresh();
+    assertThat(lint("tokens: [{name: a, sha256: %s, roles: [read]}]".formatted(token)).toString())
+        .doesNotContain(token);
+  }
+
+  @Test
+  void freshTokens_differ_andHave256Bits() {
+    assertThat(Tokens.fresh()).matches("sluice_[A-Za-z0-9_-]{43}").isNotEqualTo(Tokens.fresh());
+  }
+}

@@ -1,0 +1,170 @@
+package dev.sluice.server.resp;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.Limiter;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.Limits;
+import dev.sluice.server.Traffic;
+import dev.sluice.server.access.Access;
+import dev.sluice.server.access.AuditLog;
+import dev.sluice.server.access.Tokens;
+import dev.sluice.server.reservation.Reservations;
+import dev.sluice.server.reservation.TokenKey;
+import dev.sluice.server.resp.RespClient.Failure;
+import dev.sluice.store.BucketStore;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Who may do what, over the Redis protocol, in Redis' words. */
+class RespAccessTest {
+
+  private static final String DECIDE = Tokens.fresh();
+  private static final String ADMIN = Tokens.fresh();
+  private static final String NOAUTH = "NOAUTH Authentication required.";
+  private static final String WRONGPASS =
+      "WRONGPASS invalid username-password pair or user is disabled.";
+
+  @TempDir private Path folder;
+  private Path tokens;
+  private Access access;
+  private RespServer server;
+
+  @BeforeEach
+  void start() throws IOException {
+    tokens = folder.resolve("tokens.yml");
+    Files.writeString(
+        tokens,
+        """
+        tokens:
+          - {name: shop, sha256: %s, roles: [decide], limits: ["ApiCalls*"]}
+          - {name: ops, sha256: %s, roles: [decide, admin]}
+        """
+            .formatted(Tokens.sha256(DECIDE), Tokens.sha256(ADMIN)));
+    access = Access.of(tokens, AuditLog.none(), new SimpleMeterRegistry());
+    BucketStore store = BucketStore.inMemory();
+    Limits limits =
+        Limits.builder(Catalogue.samples())
+            .limit("ApiCallsPerKey", Quota.per(100, Duration.ofMinutes(1)))
+            .limit("LoginsPerIPAddress", Quota.per(100, Duration.ofMinutes(1)))
+            .build();
+    Limiter limiter = Limiter.of(limits, store);
+    server =
+        RespServer.builder(
+                new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                limiter,
+                new Reservations(limiter, store, TokenKey.random()))
+            .access(access)
+            .start(Traffic.usual());
+  }
+
+  @AfterEach
+  void stop() {
+    Thread.currentThread().interrupt(); // so that nobody waits for clients
+    server.close();
+    var unused = Thread.interrupted();
+    access.close();
+  }
+
+  private static void assertFails(@Nullable Object reply, String text) {
+    assertThat(reply).isEqualTo(new Failure(text));
+  }
+
+  private static String text(@Nullable Object reply) {
+    return String.valueOf(reply);
+  }
+
+  @Test
+  void commands_beforeAuth_areRefusedAsRedisDoes() {
+    try (RespClient client = new RespClient(server.address())) {
+      assertFails(client.call("PING"), NOAUTH);
+      assertFails(client.call("SLUICE.SPEND", "ApiCallsPerKey", "k"), NOAUTH);
+      assertFails(client.call("CL.THROTTLE", "k", "1", "1", "1"), NOAUTH);
+      assertThat(text(client.call("HELLO", "3")))
+          .contains("NOAUTH HELLO must be called with the client already authenticated");
+      assertFails(client.call("AUTH", Tokens.fresh()), WRONGPASS);
+      assertFails(client.call("AUTH", "ops", DECIDE), WRONGPASS);
+      assertThat(client.call("AUTH", DECIDE)).isEqualTo("OK");
+      assertThat(client.call("PING")).isEqualTo("PONG");
+      assertFails(client.call("AUTH", Tokens.fresh()), WRONGPASS);
+      assertThat(client.call("PING")).as("known as before").isEqualTo("PONG");
+      assertThat(client.call("RESET")).isEqualTo("RESET");
+      assertFails(client.call("PING"), NOAUTH);
+      assertThat(client.call("QUIT")).isEqualTo("OK");
+    }
+  }
+
+  @Test
+  void hello_authenticates_byNameAndByDefault() {
+    for (String user : new String[] {"shop", "default"}) {
+      try (RespClient client = new RespClient(server.address())) {
+        assertThat(text(client.call("HELLO", "3", "AUTH", user, DECIDE))).contains("sluice");
+        assertThat(client.call("PING")).isEqualTo("PONG");
+      }
+    }
+    try (RespClient client = new RespClient(server.address())) {
+      assertFails(client.call("HELLO", "3", "AUTH", "ops", DECIDE), WRONGPASS);
+    }
+  }
+
+  @Test
+  void roleAndScope_holdForEachCommand_alsoWithinABatch() {
+    try (RespClient client = new RespClient(server.address())) {
+      assertThat(client.call("AUTH", "shop", DECIDE)).isEqualTo("OK");
+      assertThat(text(client.call("SLUICE.SPEND", "ApiCallsPerKey", "k"))).contains("allowed");
+      assertThat(text(client.call("SLUICE.RESET", "ApiCallsPerKey", "k")))
+          .contains("NOPERM User shop has no permissions to run the 'sluice.reset' command")
+          .contains("no role admin");
+      assertThat(text(client.call("SLUICE.REFUND", "ApiCallsPerKey", "k"))).contains("NOPERM");
+      assertThat(
+              text(
+                  client.call(
+                      "SLUICE.BATCH", "REFUND", "ApiCallsPerKey", "k", "1", "checkAndSpend")))
+          .contains("NOPERM");
+      assertThat(text(client.call("SLUICE.SPEND", "LoginsPerIPAddress", "192.0.2.7")))
+          .contains("NOPERM", "may not use the limit LoginsPerIPAddress");
+      assertThat(text(client.call("SLUICE.RESERVE", "LoginsPerIPAddress", "192.0.2.7")))
+          .contains("NOPERM");
+      assertThat(text(client.call("CL.THROTTLE", "k", "1", "1", "1"))).contains("NOPERM");
+      assertThat(client.call("AUTH", ADMIN)).isEqualTo("OK");
+      assertThat(client.call("SLUICE.RESET", "ApiCallsPerKey", "k")).isEqualTo("OK");
+      assertThat(text(client.call("CL.THROTTLE", "k", "1", "1", "1"))).doesNotContain("NOPERM");
+    }
+  }
+
+  @Test
+  void tokenThatIsTakenOutOfTheFile_stopsOnAnOpenConnection() throws IOException {
+    try (RespClient client = new RespClient(server.address())) {
+      assertThat(client.call("AUTH", DECIDE)).isEqualTo("OK");
+      String rest = Files.readString(tokens).replace(Tokens.sha256(DECIDE), "0".repeat(64));
+      Files.writeString(tokens, rest);
+      assertThat(access.reload()).isTrue();
+      await().untilAsserted(() -> assertThat(text(client.call("PING"))).contains("NOAUTH"));
+    }
+  }
+
+  @Test
+  void unknownTokens_areThrottled() {
+    try (RespClient client = new RespClient(server.address())) {
+      int refused = 0;
+      while (text(client.call("AUTH", Tokens.fresh())).contains("WRONGPASS")) {
+        refused++;
+      }
+      assertThat(refused).isBetween(30, 35);
+      assertThat(text(client.call("AUTH", Tokens.fresh()))).contains("THROTTLED");
+      assertThat(client.call("AUTH", DECIDE)).isEqualTo("OK");
+    }
+  }
+}

@@ -1,0 +1,231 @@
+package dev.sluice.server.service;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.server.HostPort;
+import dev.sluice.server.access.Tokens;
+import dev.sluice.server.service.ServerConfig.Http;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Who may do what, over HTTP on a running server. */
+class AccessTest {
+
+  private static final String DECIDE = Tokens.fresh();
+  private static final String READ = Tokens.fresh();
+  private static final String ADMIN = Tokens.fresh();
+  private static final String SLOW = Tokens.fresh();
+  private static final String SPEND = "{\"limit\":\"ApiCallsPerKey\",\"id\":\"k\"}";
+
+  private final HttpClient client = HttpClient.newHttpClient();
+
+  @TempDir private Path folder;
+  private Path tokens;
+  private Path audit;
+  private Service service;
+
+  @BeforeEach
+  void start() throws IOException {
+    tokens = folder.resolve("tokens.yml");
+    audit = folder.resolve("audit.jsonl");
+    Files.writeString(
+        tokens,
+        "tokens:\n"
+            + line("shop", DECIDE, "decide", "limits: [\"ApiCalls*\"]")
+            + line("prometheus", READ, "read", "limits: [\"ApiCalls*\"]")
+            + line("ops", ADMIN, "decide, read, admin", "")
+            + line("slow", SLOW, "decide", "requests: {burst: 2, count: 1, period: 1h}"));
+    Http http =
+        new Http(
+            new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), Set.of(), Set.of(), false);
+    service =
+        Service.start(
+            ServerConfig.builder(http)
+                .control(new ServerConfig.Control(tokens, audit.toString(), null))
+                .build());
+  }
+
+  @AfterEach
+  void stop() {
+    Thread.currentThread().interrupt(); // so that nobody waits for load balancers
+    service.close();
+    var unused = Thread.interrupted();
+  }
+
+  private static String line(String name, String token, String roles, String more) {
+    return "  - name: %s%n    sha256: %s%n    roles: [%s]%n%s"
+        .formatted(name, Tokens.sha256(token), roles, more.isEmpty() ? "" : "    " + more + "\n");
+  }
+
+  private HttpResponse<String> send(String method, String path, @Nullable String token, String body)
+      throws Exception {
+    return send(method, path, "Authorization", token == null ? null : "Bearer " + token, body);
+  }
+
+  private HttpResponse<String> send(
+      String method, String path, String header, @Nullable String value, String body)
+      throws Exception {
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder(
+                URI.create("http://" + HostPort.format(service.addresses().get(0)) + path))
+            .header("Content-Type", "application/json")
+            .method(method, BodyPublishers.ofString(body));
+    if (value != null) {
+      request.header(header, value);
+    }
+    return client.send(request.build(), BodyHandlers.ofString());
+  }
+
+  @Test
+  void withoutAToken_everythingButHealthIsRefused_with401() throws Exception {
+    HttpResponse<String> refused = send("POST", "/v1/spend", null, SPEND);
+    assertThat(refused.statusCode()).isEqualTo(401);
+    assertThat(refused.headers().firstValue("WWW-Authenticate"))
+        .hasValue("Bearer realm=\"sluice\"");
+    assertThat(refused.body()).contains("tag:sluice.dev,2026:unauthenticated");
+    assertThat(send("GET", "/metrics", null, "").statusCode()).isEqualTo(401);
+    assertThat(send("GET", "/v1/limits", null, "").statusCode()).isEqualTo(401);
+    assertThat(send("POST", "/json", null, "{}").statusCode()).isEqualTo(401);
+    assertThat(send("GET", "/healthz", null, "").statusCode()).isEqualTo(200);
+    assertThat(send("GET", "/readyz", null, "").statusCode()).isEqualTo(200);
+    assertThat(send("GET", "/nowhere", null, "").statusCode()).isEqualTo(404);
+  }
+
+  @Test
+  void tokenWithoutTheRole_isRefused_withTheRoleThatIsMissing() throws Exception {
+    assertThat(send("POST", "/v1/spend", DECIDE, SPEND).statusCode()).isEqualTo(200);
+    HttpResponse<String> refused = send("POST", "/v1/reset", DECIDE, SPEND);
+    assertThat(refused.statusCode()).isEqualTo(403);
+    assertThat(refused.body()).contains("\"role\":\"admin\"", "the token shop has no role admin");
+    assertThat(send("POST", "/v1/spend", READ, SPEND).body()).contains("\"role\":\"decide\"");
+    assertThat(send("GET", "/metrics", READ, "").statusCode()).isEqualTo(200);
+    assertThat(send("GET", "/metrics", DECIDE, "").body()).contains("\"role\":\"read\"");
+    assertThat(send("POST", "/v1/reset", ADMIN, SPEND).statusCode()).isEqualTo(200);
+  }
+
+  @Test
+  void scheme_isReadInAnyCase_andSluiceTokenCountsFirst() throws Exception {
+    assertThat(send("POST", "/v1/spend", "Authorization", "bEARER " + DECIDE, SPEND).statusCode())
+        .isEqualTo(200);
+    assertThat(send("POST", "/v1/spend", "Sluice-Token", DECIDE, SPEND).statusCode())
+        .isEqualTo(200);
+    assertThat(send("POST", "/v1/spend", "Authorization", "Basic " + DECIDE, SPEND).statusCode())
+        .isEqualTo(401);
+  }
+
+  @Test
+  void lineOfAStream_thatNeedsMore_isRefusedAlone() throws Exception {
+    HttpRequest request =
+        HttpRequest.newBuilder(
+                URI.create(
+                    "http://" + HostPort.format(service.addresses().get(0)) + "/v1/decisions"))
+            .header("Content-Type", "application/x-ndjson")
+            .header("Authorization", "Bearer " + DECIDE)
+            .POST(
+                BodyPublishers.ofString(
+                    """
+                    {"op":"spend","limit":"ApiCallsPerKey","id":"k"}
+                    {"op":"refund","limit":"ApiCallsPerKey","id":"k"}
+                    """))
+            .build();
+    String[] lines = client.send(request, BodyHandlers.ofString()).body().split("\n");
+    assertThat(lines[0]).contains("\"allowed\":true");
+    assertThat(lines[1]).contains("\"status\":403", "\"role\":\"admin\"");
+  }
+
+  @Test
+  void scopes_holdForEachLimitOfABatch_andHideTheOthers() throws Exception {
+    String other = "{\"limit\":\"LoginsPerIPAddress\",\"id\":\"192.0.2.7\"}";
+    HttpResponse<String> refused = send("POST", "/v1/spend", DECIDE, other);
+    assertThat(refused.statusCode()).isEqualTo(403);
+    assertThat(refused.body()).contains("shop may not use the limit LoginsPerIPAddress");
+    String batch = "{\"transactions\":[" + SPEND + "," + other + "]}";
+    assertThat(send("POST", "/v1/spend", DECIDE, batch).statusCode()).isEqualTo(403);
+    assertThat(send("POST", "/v1/reservations", DECIDE, other).statusCode()).isEqualTo(403);
+    assertThat(send("GET", "/v1/limits", READ, "").body())
+        .contains("ApiCallsPerKey")
+        .doesNotContain("LoginsPerIPAddress");
+    assertThat(send("GET", "/v1/limits/LoginsPerIPAddress", READ, "").statusCode()).isEqualTo(403);
+    assertThat(send("POST", "/v1/spend", ADMIN, batch).statusCode()).isEqualTo(200);
+  }
+
+  /** The proxy passes on the client's own Authorization: only Sluice-Token is the proxy's. */
+  @Test
+  void forwardAuth_takesTheTokenOfTheProxyOnly() throws Exception {
+    String path = "/v1/forward-auth?limit=ApiCallsPerKey&id=k";
+    assertThat(send("GET", path, DECIDE, "").statusCode()).isEqualTo(401);
+    assertThat(send("GET", path, "Sluice-Token", DECIDE, "").statusCode()).isEqualTo(200);
+    String other = "/v1/forward-auth?limit=LoginsPerIPAddress&id=192.0.2.7";
+    assertThat(send("GET", other, "Sluice-Token", DECIDE, "").statusCode()).isEqualTo(403);
+  }
+
+  @Test
+  void tokenWithABoundOnItsRequests_isToldWhenToComeBack() throws Exception {
+    assertThat(send("POST", "/v1/spend", SLOW, SPEND).statusCode()).isEqualTo(200);
+    assertThat(send("POST", "/v1/spend", SLOW, SPEND).statusCode()).isEqualTo(200);
+    HttpResponse<String> refused = send("POST", "/v1/spend", SLOW, SPEND);
+    assertThat(refused.statusCode()).isEqualTo(429);
+    assertThat(refused.headers().firstValueAsLong("Retry-After").orElse(0)).isGreaterThan(3000);
+  }
+
+  @Test
+  void unknownTokens_areNoted_thenThrottledPerAddress_andAGoodOneStillPasses() throws Exception {
+    int refused = 0;
+    while (send("POST", "/v1/spend", Tokens.fresh(), SPEND).statusCode() == 401) {
+      refused++;
+    }
+    assertThat(refused).isBetween(30, 35);
+    assertThat(send("POST", "/v1/spend", DECIDE, SPEND).statusCode()).isEqualTo(200);
+    int noted = refused;
+    await()
+        .untilAsserted(
+            () ->
+                assertThat(Files.readAllLines(audit))
+                    .hasSize(noted)
+                    .allMatch(line -> line.contains("\"what\":\"authenticate\"")));
+    assertThat(send("GET", "/metrics", READ, "").body())
+        .contains("sluice_access_refused_total{reason=\"throttled\"} 1.0");
+  }
+
+  @Test
+  void resetAndRefund_areNoted_withWhoDidThem() throws Exception {
+    assertThat(send("POST", "/v1/spend", ADMIN, SPEND).statusCode()).isEqualTo(200);
+    assertThat(send("POST", "/v1/refund", ADMIN, SPEND).statusCode()).isEqualTo(200);
+    assertThat(send("POST", "/v1/reset", ADMIN, SPEND).statusCode()).isEqualTo(200);
+    await().untilAsserted(() -> assertThat(Files.readAllLines(audit)).hasSize(2));
+    assertThat(Files.readAllLines(audit).get(0))
+        .contains("\"who\":\"ops\",\"by\":\"token\",\"address\":\"127.0.0.1\"")
+        .contains("\"what\":\"refund\",\"limit\":\"ApiCallsPerKey\",\"id\":\"k\"")
+        .contains("\"result\":\"done\"");
+  }
+
+  @Test
+  void changedFile_holdsForTheNextRequest_andABadOneChangesNothing() throws Exception {
+    String before = Files.readString(tokens);
+    Files.writeString(tokens, before.replace("name: shop", "name: shop\n    rolls: [admin]"));
+    await()
+        .untilAsserted(
+            () -> assertThat(Files.readString(audit)).contains("\"result\":\"refused\"", "rolls"));
+    assertThat(send("POST", "/v1/spend", DECIDE, SPEND).statusCode()).isEqualTo(200);
+    Files.writeString(tokens, before.replace(Tokens.sha256(DECIDE), Tokens.sha256("other")));
+    await()
+        .untilAsserted(
+            () -> assertThat(send("POST", "/v1/spend", DECIDE, SPEND).statusCode()).isEqualTo(401));
+  }
+}

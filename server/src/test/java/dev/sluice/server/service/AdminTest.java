@@ -1,0 +1,263 @@
+package dev.sluice.server.service;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.server.HostPort;
+import dev.sluice.server.access.Access;
+import dev.sluice.server.service.ServerConfig.Http;
+import dev.sluice.yaml.LimitFiles;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Overrides and penalties that are set on a running server. */
+class AdminTest {
+
+  private static final String OVERRIDES = "/v1/admin/overrides/ApiCallsPerKey/";
+  private static final String PENALTIES = "/v1/admin/penalties/ApiCallsPerKey/";
+
+  private final HttpClient client = HttpClient.newHttpClient();
+
+  @TempDir private Path folder;
+  private Path limits;
+  private Path kept;
+  private Path audit;
+  private Service service;
+
+  @BeforeEach
+  void start() throws IOException {
+    limits = folder.resolve("limits.yml");
+    kept = folder.resolve("kept.yml");
+    audit = folder.resolve("audit.jsonl");
+    Files.writeString(limits, "ApiCallsPerKey: {burst: 10, count: 1, period: 1m}\n");
+    Files.writeString(
+        folder.resolve("overrides.yml"),
+        "- ApiCallsPerKey: {burst: 7, count: 1, period: 1h, ids: [deployed]}\n");
+    service = service();
+  }
+
+  private Service service() {
+    Http http =
+        new Http(
+            new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), Set.of(), Set.of(), false);
+    return Service.start(
+        ServerConfig.builder(http)
+            .files(new ServerConfig.Files(limits, folder.resolve("overrides.yml"), null))
+            .control(new ServerConfig.Control(null, audit.toString(), kept))
+            .build());
+  }
+
+  @AfterEach
+  void stop() {
+    close(service);
+  }
+
+  private static void close(Service one) {
+    Thread.currentThread().interrupt(); // so that nobody waits for load balancers
+    one.close();
+    var unused = Thread.interrupted();
+  }
+
+  private HttpResponse<String> send(String method, String path, @Nullable String body)
+      throws Exception {
+    return send(service, method, path, body);
+  }
+
+  private HttpResponse<String> send(Service to, String method, String path, @Nullable String body)
+      throws Exception {
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder(
+                URI.create("http://" + HostPort.format(to.addresses().get(0)) + path))
+            .method(method, body == null ? BodyPublishers.noBody() : BodyPublishers.ofString(body));
+    if (body != null) {
+      request.header("Content-Type", "application/json");
+    }
+    return client.send(request.build(), BodyHandlers.ofString());
+  }
+
+  private String spend(String id) throws Exception {
+    return send("POST", "/v1/spend", "{\"limit\":\"ApiCallsPerKey\",\"id\":\"%s\"}".formatted(id))
+        .body();
+  }
+
+  @Test
+  void override_isInForceAtOnce_keptAndLinted_andRemoved() throws Exception {
+    String body = "{\"burst\":500,\"count\":500,\"period\":\"1m\",\"comment\":\"Ticket 17\"}";
+    HttpResponse<String> set = send("PUT", OVERRIDES + "k", body);
+    assertThat(set.statusCode()).isEqualTo(200);
+    assertThat(set.body())
+        .contains("\"burst\":500", "\"comment\":\"Ticket 17\"", "\"keptIn\":\"file\"");
+    assertThat(spend("k")).contains("\"remaining\":499");
+    assertThat(Files.readString(kept)).contains("burst: 500", "id: \"k\"", "\"Ticket 17\"");
+    assertThat(LimitFiles.builder().defaults(limits).overrides(kept).build().lint()).isEmpty();
+    assertThat(send("GET", OVERRIDES + "k", null).body()).contains("\"burst\":500");
+
+    assertThat(send("DELETE", OVERRIDES + "k", null).body()).isEqualTo("{\"removed\":true}");
+    assertThat(spend("k")).contains("\"burst\":10");
+    assertThat(send("GET", OVERRIDES + "k", null).statusCode()).isEqualTo(404);
+    assertThat(send("DELETE", OVERRIDES + "k", null).statusCode()).isEqualTo(404);
+  }
+
+  @Test
+  void override_outlivesARestart_andAReloadOfTheLimits() throws Exception {
+    String body = "{\"burst\":500,\"count\":500,\"period\":\"1m\"}";
+    assertThat(send("PUT", OVERRIDES + "k", body).statusCode()).isEqualTo(200);
+    Files.writeString(limits, "ApiCallsPerKey: {burst: 11, count: 1, period: 1m}\n");
+    await().untilAsserted(() -> assertThat(spend("other")).contains("\"burst\":11"));
+    assertThat(spend("k")).contains("\"burst\":500");
+    Service next = service();
+    try {
+      assertThat(send(next, "GET", OVERRIDES + "k", null).body()).contains("\"burst\":500");
+    } finally {
+      close(next);
+    }
+  }
+
+  @Test
+  void serverBesides_thatSharesTheFile_followsSoon() throws Exception {
+    Service next = service();
+    try {
+      assertThat(send("PUT", PENALTIES + "k", "{\"for\":\"1h\"}").statusCode()).isEqualTo(200);
+      await()
+          .untilAsserted(
+              () ->
+                  assertThat(send(next, "GET", PENALTIES + "k", null).statusCode()).isEqualTo(200));
+    } finally {
+      close(next);
+    }
+  }
+
+  @Test
+  void overrideWithMistakes_isRefused_inTheWordsOfTheFiles() throws Exception {
+    assertThat(send("PUT", OVERRIDES + "k", "{\"burst\":0,\"count\":1,\"period\":\"1m\"}").body())
+        .contains("\"field\":\"burst\"");
+    assertThat(send("PUT", OVERRIDES + "k", "{\"burst\":1,\"count\":1,\"period\":\"soon\"}").body())
+        .contains("\"field\":\"period\"", "soon");
+    assertThat(send("PUT", OVERRIDES + "k", "{\"burst\":1,\"cuont\":1,\"period\":\"1m\"}").body())
+        .contains("did you mean", "count");
+    assertThat(send("PUT", OVERRIDES + "k", "{\"unlimited\":\"true\"}").body())
+        .contains("found unlimited in an override");
+    assertThat(send("PUT", OVERRIDES + "k", "[]").statusCode()).isEqualTo(400);
+    HttpResponse<String> unknown =
+        send("PUT", "/v1/admin/overrides/ApiCallsPerKy/k", "{\"burst\":1}");
+    assertThat(unknown.statusCode()).isEqualTo(404);
+    assertThat(unknown.body()).contains("ApiCallsPerKey");
+    String address = "/v1/admin/overrides/LoginsPerIPAddress/somewhere";
+    assertThat(send("PUT", address, "{\"burst\":1,\"count\":1,\"period\":\"1m\"}").statusCode())
+        .isEqualTo(400);
+    assertThat(send("POST", OVERRIDES + "k", "{}").statusCode()).isEqualTo(405);
+    assertThat(Files.readString(kept)).isEqualTo("[]\n");
+    HttpResponse<String> deployed = send("DELETE", OVERRIDES + "deployed", null);
+    assertThat(deployed.statusCode()).isEqualTo(400);
+    assertThat(deployed.body()).contains("was deployed with the limit files");
+  }
+
+  @Test
+  void lists_comeInPages() throws Exception {
+    for (String id : new String[] {"c", "a", "b%2Fx"}) {
+      String body = "{\"burst\":5,\"count\":5,\"period\":\"1m\"}";
+      assertThat(send("PUT", OVERRIDES + id, body).statusCode()).isEqualTo(200);
+    }
+    String first = send("GET", "/v1/admin/overrides?most=2", null).body();
+    assertThat(first).contains("\"id\":\"a\"", "\"id\":\"b/x\"", "\"next\":\"ApiCallsPerKey/b/x\"");
+    String second =
+        send("GET", "/v1/admin/overrides?most=2&after=ApiCallsPerKey%2Fb%2Fx", null).body();
+    assertThat(second)
+        .contains("\"id\":\"c\"", "\"id\":\"deployed\"", "\"keptIn\":\"files\"")
+        .doesNotContain("next");
+  }
+
+  @Test
+  void ban_holdsUntilItsEnd_onEveryWayToAsk_andIsRemoved() throws Exception {
+    HttpResponse<String> set =
+        send("PUT", PENALTIES + "k", "{\"for\":\"10m\",\"comment\":\"scraper\"}");
+    assertThat(set.statusCode()).isEqualTo(200);
+    assertThat(set.body()).contains("\"comment\":\"scraper\"", "\"keptIn\":\"file\"");
+    String denied = spend("k");
+    assertThat(denied)
+        .contains("\"allowed\":false", "\"remaining\":0", "\"penaltyUntil\":\"")
+        .contains("a penalty on this id of the limit ApiCallsPerKey is in force")
+        .doesNotContain("scraper");
+    assertThat(spend("other")).contains("\"allowed\":true");
+    String batch =
+        "{\"transactions\":[{\"limit\":\"ApiCallsPerKey\",\"id\":\"k\"},"
+            + "{\"limit\":\"ApiCallsPerKey\",\"id\":\"z\"}]}";
+    assertThat(send("POST", "/v1/spend", batch).body()).contains("{\"allowed\":false");
+    assertThat(send("GET", "/v1/limits/ApiCallsPerKey/buckets/z", null).body())
+        .contains("\"remaining\":10");
+    assertThat(send("GET", "/v1/limits/ApiCallsPerKey/buckets/k", null).body())
+        .contains("\"remaining\":0", "\"penaltyUntil\":\"");
+    assertThat(send("GET", "/v1/forward-auth?limit=ApiCallsPerKey&id=k", null).statusCode())
+        .isEqualTo(429);
+    assertThat(send("GET", "/v1/admin/penalties", null).body()).contains("\"id\":\"k\"");
+    assertThat(send("DELETE", PENALTIES + "k", null).statusCode()).isEqualTo(200);
+    assertThat(spend("k")).contains("\"remaining\":9");
+    assertThat(send("DELETE", PENALTIES + "k", null).statusCode()).isEqualTo(404);
+  }
+
+  @Test
+  void debt_isOwed_andGivenBackWhereThePenaltyIsRemoved() throws Exception {
+    assertThat(send("PUT", PENALTIES + "k", "{\"owe\":30}").body()).contains("\"owed\":30");
+    String denied = spend("k"); // 30 minutes for the debt, one for the first token
+    assertThat(retryInNanos(denied)).isBetween(30L * 60_000_000_000L, 31L * 60_000_000_000L);
+    assertThat(spend("k")).contains("\"allowed\":false");
+    assertThat(send("DELETE", PENALTIES + "k", null).statusCode()).isEqualTo(200);
+    String empty = spend("k");
+    assertThat(empty).contains("\"allowed\":false", "\"remaining\":0").doesNotContain("penalty");
+    assertThat(retryInNanos(empty)).isLessThanOrEqualTo(60_000_000_000L);
+  }
+
+  private static long retryInNanos(String decision) {
+    return Long.parseLong(decision.replaceAll("(?s).*\"retryInNanos\":([0-9]+).*", "$1"));
+  }
+
+  @Test
+  void penaltyWithMistakes_isRefused() throws Exception {
+    assertThat(send("PUT", PENALTIES + "k", "{}").body())
+        .contains("found 0 of until, for and owe, expected one of them");
+    assertThat(send("PUT", PENALTIES + "k", "{\"for\":\"1m\",\"owe\":3}").statusCode())
+        .isEqualTo(400);
+    assertThat(send("PUT", PENALTIES + "k", "{\"until\":\"2001-01-01T00:00:00Z\"}").body())
+        .contains("\"field\":\"until\"", "expected an instant after now");
+    assertThat(send("PUT", PENALTIES + "k", "{\"until\":\"soon\"}").statusCode()).isEqualTo(400);
+    assertThat(send("PUT", PENALTIES + "k", "{\"owe\":0}").statusCode()).isEqualTo(400);
+    assertThat(send("PUT", PENALTIES + "k", "{\"owe\":9223372036854775807}").body())
+        .contains("the debt would never end");
+    assertThat(
+            send("PUT", "/v1/admin/penalties/LoginsPerIPAddress/192.0.2.7", "{\"for\":\"1m\"}")
+                .body())
+        .contains("nothing limits this id of LoginsPerIPAddress");
+  }
+
+  @Test
+  void everyChange_isNoted_alsoOneThatIsRefused() throws Exception {
+    Instant start = Instant.now();
+    assertThat(send("PUT", PENALTIES + "k", "{\"for\":\"10m\"}").statusCode()).isEqualTo(200);
+    assertThat(send("PUT", PENALTIES + "k", "{}").statusCode()).isEqualTo(400);
+    assertThat(send("DELETE", OVERRIDES + "k", null).statusCode()).isEqualTo(404);
+    await().untilAsserted(() -> assertThat(Files.readAllLines(audit)).hasSize(3));
+    assertThat(Files.readAllLines(audit).get(0))
+        .contains("\"who\":\"anybody\"", "\"what\":\"set penalty\"", "\"id\":\"k\"")
+        .contains("\"result\":\"done\",\"detail\":\"until ");
+    assertThat(Files.readAllLines(audit).get(1)).contains("\"result\":\"refused\"");
+    assertThat(Files.readAllLines(audit).get(2)).contains("\"result\":\"not there\"");
+    assertThat(start).isBefore(Instant.now());
+    assertThat(Access.class).isNotNull();
+  }
+}

@@ -1,0 +1,94 @@
+package dev.sluice.server.service;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.linecorp.armeria.server.Route;
+import com.linecorp.armeria.server.Server;
+import com.linecorp.armeria.server.ServerBuilder;
+import com.linecorp.armeria.server.ServiceConfig;
+import dev.sluice.Limiter;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.server.Traffic;
+import dev.sluice.server.access.Access;
+import dev.sluice.server.access.AuditLog;
+import dev.sluice.server.access.NeedsTable;
+import dev.sluice.server.admin.RuntimeLimits;
+import dev.sluice.server.http.MetricsPart;
+import dev.sluice.server.reservation.Reservations;
+import dev.sluice.server.reservation.TokenKey;
+import dev.sluice.server.resp.CommandNames;
+import dev.sluice.server.rls.OverridePolicy;
+import dev.sluice.store.BucketStore;
+import dev.sluice.web.ClientAddress;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Set;
+import java.util.TreeSet;
+import org.junit.jupiter.api.Test;
+
+/** The table of what each endpoint and command needs names all that there are, and no others. */
+class NeedsTest {
+
+  private final BucketStore store = BucketStore.inMemory();
+  private final CurrentLimits limits = new CurrentLimits(SampleLimits.make());
+  private final Limiter limiter = Limiter.of(limits, store);
+
+  private Door.Room room() {
+    return new Door.Room(
+        limiter,
+        new Reservations(limiter, store, TokenKey.random()),
+        new SimpleMeterRegistry(),
+        () -> {},
+        MissingDefault.REFUSE,
+        Traffic.usual(),
+        Access.open(AuditLog.none(), new SimpleMeterRegistry()),
+        RuntimeLimits.inMemory(limits, store));
+  }
+
+  @Test
+  void everyRouteOfTheHttpDoor_standsInTheTable_andNoOther() {
+    HttpDoor door =
+        new HttpDoor(
+            new ServerConfig.Http(
+                new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                Set.of(),
+                Set.of(),
+                false),
+            OverridePolicy.ALLOW,
+            new MetricsPart(limits, store),
+            ClientAddress.direct());
+    ServerBuilder builder = Server.builder();
+    door.parts(room()).forEach(part -> part.addTo(builder));
+    Set<String> routes = new TreeSet<>();
+    try (Server server = builder.build()) {
+      for (ServiceConfig config : server.serviceConfigs()) {
+        Route route = config.route();
+        if (!route.isFallback()) {
+          routes.add(route.patternString());
+        }
+      }
+    }
+    assertThat(routes).isEqualTo(NeedsTable.paths());
+  }
+
+  @Test
+  void everyCommandOfTheRedisDoor_standsInTheTable_andNoOther() {
+    assertThat(CommandNames.of(limiter, new Reservations(limiter, store, TokenKey.random())))
+        .isEqualTo(NeedsTable.commands());
+  }
+
+  @Test
+  void docs_printTheTable() throws IOException {
+    Path root = Path.of("").toAbsolutePath();
+    while (!Files.exists(root.resolve("docs/security.md"))) {
+      root = root.getParent();
+    }
+    String page = Files.readString(root.resolve("docs/security.md"));
+    assertThat(page).contains("<!-- needs -->\n" + NeedsTable.markdown() + "<!-- /needs -->");
+  }
+}
