@@ -7,6 +7,7 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.reservation.TokenKey;
 import dev.sluice.server.resp.RespClient.Failure;
@@ -370,7 +371,7 @@ final class RespServerTest {
   private static List<Command> commands() {
     BucketStore store = BucketStore.inMemory();
     Limiter limiter = Limiter.of(limits(), store);
-    LimitCommands limits = new LimitCommands(limiter, MissingDefault.REFUSE);
+    LimitCommands limits = new LimitCommands(limiter, MissingDefault.REFUSE, AuditLog.none());
     List<Command> all = new ArrayList<>(new ThrottleCommands(limiter.async()).all());
     all.addAll(limits.all());
     all.addAll(

@@ -15,10 +15,13 @@ import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.access.NeedsTable;
 import dev.sluice.server.admin.RuntimeLimits;
 import dev.sluice.server.http.MetricsPart;
+import dev.sluice.server.http.ServerState;
+import dev.sluice.server.http.StatsPart;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.reservation.TokenKey;
 import dev.sluice.server.resp.CommandNames;
 import dev.sluice.server.rls.OverridePolicy;
+import dev.sluice.server.stats.RateHistory;
 import dev.sluice.store.BucketStore;
 import dev.sluice.web.ClientAddress;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -27,6 +30,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
@@ -50,6 +54,14 @@ class NeedsTest {
         RuntimeLimits.inMemory(limits, store));
   }
 
+  private ServerState state() {
+    SimpleMeterRegistry meters = new SimpleMeterRegistry();
+    RateHistory history = RateHistory.start(meters);
+    history.close();
+    return new ServerState(
+        history, meters, Traffic.usual(), List::of, store, "memory", store::ping);
+  }
+
   @Test
   void everyRouteOfTheHttpDoor_standsInTheTable_andNoOther() {
     HttpDoor door =
@@ -61,7 +73,8 @@ class NeedsTest {
                 false),
             OverridePolicy.ALLOW,
             new MetricsPart(limits, store),
-            ClientAddress.direct());
+            ClientAddress.direct(),
+            new StatsPart(state(), null));
     ServerBuilder builder = Server.builder();
     door.parts(room()).forEach(part -> part.addTo(builder));
     Set<String> routes = new TreeSet<>();
