@@ -6,6 +6,7 @@ import dev.sluice.gcra.Gcra;
 import dev.sluice.redis.Entry.Kind;
 import dev.sluice.redis.KnownBucket.Lowered;
 import dev.sluice.store.Charge;
+import dev.sluice.store.Reading;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
@@ -76,7 +77,7 @@ final class Reference {
       long afterNanos) {
     Fleet known = fleet;
     if (known != null && known.wasReplaced(server)) {
-      stale(known, server, process, charge, nowNanos, tatNanos, afterNanos);
+      stale(known, server, process, charge, new Reading(nowNanos, tatNanos), afterNanos);
       return;
     }
     KnownBucket bucket = bucket(charge.key());
@@ -204,22 +205,21 @@ final class Reference {
       SimulatedServer server,
       int process,
       Charge charge,
-      long nowNanos,
-      long tatNanos,
+      Reading found,
       long afterNanos) {
     staleSpends.add(afterNanos);
     KnownBucket bucket = bucket(charge.key());
     bucket.outdated(process, charge.incrementNanos());
-    if (Long.compareUnsigned(afterNanos, tatNanos) > 0) {
+    if (Long.compareUnsigned(afterNanos, found.tatNanos()) > 0) {
       // It counts nowhere; but a lease may hand out what it took here.
-      Entry grant = entry(Kind.SPEND, process, charge, nowNanos, afterNanos);
+      Entry grant = entry(Kind.SPEND, process, charge, found.nowNanos(), afterNanos);
       grant.stale = true;
       grant.outdated = true;
       bucket.entries.add(grant);
     }
     boolean late = server.lastTrouble() > world.now() - LATE_FAILOVER_NANOS; // calls lay in wait
     if (!late
-        && Long.compareUnsigned(afterNanos, tatNanos) > 0
+        && Long.compareUnsigned(afterNanos, found.tatNanos()) > 0
         && known.replacedSince(server, LATE_FAILOVER_NANOS)) {
       world.violated(
           () ->

@@ -36,25 +36,32 @@ final class SimulatedConnection implements Connection {
   private long lastToServer;
   private long lastToClient;
 
+  /**
+   * The way between a process and its servers.
+   *
+   * @param io where answers arrive
+   * @param latencyNanos how long a message takes
+   * @param overtaking whether messages may change places
+   * @param slower how much longer messages take at the time
+   */
+  record Wire(Actor io, long latencyNanos, boolean overtaking, LongSupplier slower) {}
+
   SimulatedConnection(
       World world,
       Dice dice,
-      Actor io,
+      Wire wire,
       int process,
       String name,
-      SimulatedServer server,
-      long latencyNanos,
-      boolean overtaking,
-      LongSupplier slower) {
-    this.slower = slower;
+      SimulatedServer server) {
+    this.slower = wire.slower;
     this.world = world;
     this.process = process;
     this.dice = dice;
-    this.io = io;
+    this.io = wire.io;
     this.name = name;
     this.server = server;
-    this.latencyNanos = latencyNanos;
-    this.overtaking = overtaking;
+    this.latencyNanos = wire.latencyNanos;
+    this.overtaking = wire.overtaking;
     server.accept(this);
   }
 

@@ -177,13 +177,10 @@ final class SimulatedNetwork implements Connector {
         new SimulatedConnection(
             world,
             dice.fork(made),
-            io,
+            new SimulatedConnection.Wire(io, latencyNanos, overtaking, this::slowness),
             process,
             "p" + process + "-" + server.name + "#" + made,
-            server,
-            latencyNanos,
-            overtaking,
-            this::slowness);
+            server);
     connections.removeIf(old -> !old.isOpen());
     connections.add(connection);
     var unused =

@@ -27,12 +27,12 @@ final class Scenes {
 
   static List<Row> quick() {
     List<Row> rows = new ArrayList<>();
-    add(rows, FEW, 1, "uniform", "allow", 1, "Parallel");
-    add(rows, FEW, 1, "uniform", "allow", 2, "Parallel");
-    add(rows, EnumSet.allOf(Subjects.class), 1_000_000, "uniform", "allow", 1, "Parallel");
-    add(rows, FEW, 1_000_000, "uniform", "allow", 2, "Parallel");
-    add(rows, FEW, 1_000_000, "uniform", "allow", 2, "G1");
-    add(rows, FEW_AND_BULK, 10_000_000, "uniform", "allow", 1, "Parallel");
+    add(rows, FEW, 1, "uniform", "allow", new Machine(1, "Parallel"));
+    add(rows, FEW, 1, "uniform", "allow", new Machine(2, "Parallel"));
+    add(rows, EnumSet.allOf(Subjects.class), 1_000_000, "uniform", "allow", new Machine(1, "Parallel"));
+    add(rows, FEW, 1_000_000, "uniform", "allow", new Machine(2, "Parallel"));
+    add(rows, FEW, 1_000_000, "uniform", "allow", new Machine(2, "G1"));
+    add(rows, FEW_AND_BULK, 10_000_000, "uniform", "allow", new Machine(1, "Parallel"));
     churn(rows);
     return rows;
   }
@@ -42,12 +42,12 @@ final class Scenes {
     for (String collector : List.of("Parallel", "G1")) {
       for (int threads : new int[] {1, 2}) {
         for (int keys : new int[] {1, 1_000, 1_000_000}) {
-          add(rows, EnumSet.allOf(Subjects.class), keys, "uniform", "allow", threads, collector);
+          add(rows, EnumSet.allOf(Subjects.class), keys, "uniform", "allow", new Machine(threads, collector));
         }
-        add(rows, FEW, 1_000_000, "zipf", "allow", threads, collector);
-        add(rows, FEW, 1_000_000, "uniform", "deny", threads, collector);
-        add(rows, FEW, 1_000_000, "zipf", "mixed", threads, collector);
-        add(rows, FEW, 10_000_000, "uniform", "allow", threads, collector);
+        add(rows, FEW, 1_000_000, "zipf", "allow", new Machine(threads, collector));
+        add(rows, FEW, 1_000_000, "uniform", "deny", new Machine(threads, collector));
+        add(rows, FEW, 1_000_000, "zipf", "mixed", new Machine(threads, collector));
+        add(rows, FEW, 10_000_000, "uniform", "allow", new Machine(threads, collector));
       }
     }
     churn(rows);
@@ -56,11 +56,13 @@ final class Scenes {
 
   /** Buckets that come and go. */
   private static void churn(List<Row> rows) {
-    add(rows, FEW, 1_000_000, "uniform", "reuse", 1, "Parallel");
+    add(rows, FEW, 1_000_000, "uniform", "reuse", new Machine(1, "Parallel"));
     Set<Subjects> insert = EnumSet.copyOf(FEW);
     insert.remove(Subjects.SLUICE_TICKING); // a clock's thread for each run would add up
-    add(rows, insert, InsertBenchmark.KEYS, "in order", "insert", 1, "Parallel");
+    add(rows, insert, InsertBenchmark.KEYS, "in order", "insert", new Machine(1, "Parallel"));
   }
+
+  private record Machine(int threads, String collector) {}
 
   private static void add(
       List<Row> rows,
@@ -68,10 +70,11 @@ final class Scenes {
       int keys,
       String distribution,
       String answers,
-      int threads,
-      String collector) {
+      Machine machine) {
     for (Subjects subject : subjects) {
-      rows.add(new Row(subject, keys, distribution, answers, threads, collector));
+      rows.add(
+          new Row(
+              subject, keys, distribution, answers, machine.threads(), machine.collector()));
     }
   }
 }

@@ -38,22 +38,18 @@ final class Simulation {
     List<Op> first = history.threads().get(0);
     // What comes first has nobody beside it, but is simulated too: it might never end.
     Schedule alone = new Schedule(history.schedule().starving(), List.of());
-    go(world, clock, List.of(first), alone, null, 1, null, calls, 0);
+    scheduler.run(works(world, clock, List.of(first), calls, 0), alone, null, 1, null);
     String violation = scheduler.violation();
     long offset = scheduler.steps();
     List<Schedule.Turn> made = List.of();
     List<List<Op>> others = history.threads().subList(1, history.threads().size());
     if (violation.isEmpty() && !others.isEmpty()) {
-      go(
-          world,
-          clock,
-          others,
+      scheduler.run(
+          works(world, clock, others, calls, offset),
           history.schedule(),
           chance,
           odds,
-          told ? story : null,
-          calls,
-          offset);
+          told ? story : null);
       violation = scheduler.violation();
       made = chance == null ? history.schedule().turns() : scheduler.made();
       offset += scheduler.steps();
@@ -63,7 +59,7 @@ final class Simulation {
       for (int key = 0; key < history.setup().keys(); key++) {
         last.add(Op.charge(List.of(new Part(Act.CHECK, key, 1))));
       }
-      go(world, clock, List.of(last), alone, null, 1, null, calls, offset);
+      scheduler.run(works(world, clock, List.of(last), calls, offset), alone, null, 1, null);
       violation = scheduler.violation();
       offset += scheduler.steps();
     }
@@ -75,16 +71,9 @@ final class Simulation {
     return new Run(repeatable, offset, violation, calls, story);
   }
 
-  private void go(
-      World world,
-      Clock clock,
-      List<List<Op>> threads,
-      Schedule schedule,
-      @Nullable Random chance,
-      int odds,
-      @Nullable List<String> story,
-      List<Call> calls,
-      long offset) {
+  /** Returns what the threads do; their calls are noted by the steps since the history began. */
+  private List<Runnable> works(
+      World world, Clock clock, List<List<Op>> threads, List<Call> calls, long offset) {
     List<Runnable> works = new ArrayList<>();
     for (int i = 0; i < threads.size(); i++) {
       int thread = i;
@@ -107,7 +96,7 @@ final class Simulation {
             }
           });
     }
-    scheduler.run(works, schedule, chance, odds, story);
+    return works;
   }
 
   private static String judge(Setup setup, List<Call> calls, World world) {
