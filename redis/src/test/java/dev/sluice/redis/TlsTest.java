@@ -150,7 +150,7 @@ final class TlsTest {
     URI plain = URI.create("redis://localhost:%s/0?ca=%s".formatted(port, ours.pem()));
     assertThatThrownBy(() -> RedisStore.open(plain))
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessageContaining("certificates without TLS");
+        .hasMessageContaining("certificates require TLS");
     assertThatThrownBy(() -> builder("localhost", "?cert=" + ours.pem("client")).open())
         .hasMessageContaining("options cert and key");
     assertThatThrownBy(() -> builder("localhost", "?ca=" + folder.resolve("none.pem")))
