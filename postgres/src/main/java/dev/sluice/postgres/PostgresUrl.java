@@ -1,9 +1,8 @@
 package dev.sluice.postgres;
 
+import dev.sluice.text.PercentEncoding;
 import java.net.URI;
 import java.net.URISyntaxException;
-import java.net.URLDecoder;
-import java.nio.charset.StandardCharsets;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.ds.PGSimpleDataSource;
@@ -84,9 +83,9 @@ public final class PostgresUrl {
     String user = uri.getRawUserInfo();
     if (user != null) {
       int colon = user.indexOf(':');
-      source.setUser(decode(colon < 0 ? user : user.substring(0, colon)));
+      source.setUser(PercentEncoding.decode(colon < 0 ? user : user.substring(0, colon)));
       if (colon >= 0) {
-        source.setPassword(decode(user.substring(colon + 1)));
+        source.setPassword(PercentEncoding.decode(user.substring(colon + 1)));
       }
     }
   }
@@ -104,9 +103,5 @@ public final class PostgresUrl {
       return url;
     }
     return url + (url.indexOf('?') < 0 ? "?" : "&") + parameter + "=" + value;
-  }
-
-  private static String decode(String text) {
-    return URLDecoder.decode(text.replace("+", "%2B"), StandardCharsets.UTF_8);
   }
 }

@@ -1,10 +1,9 @@
 package dev.sluice.redis;
 
+import dev.sluice.text.PercentEncoding;
 import dev.sluice.text.Suggestion;
 import java.net.URI;
 import java.net.URISyntaxException;
-import java.net.URLDecoder;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -102,8 +101,11 @@ record StoreUri(
       throw new IllegalArgumentException(AT_TWICE);
     }
     String[] credentials = at < 0 ? new String[0] : authority.substring(0, at).split(":", 2);
-    String user = credentials.length == 2 ? decoded(credentials[0]) : null;
-    String password = credentials.length == 0 ? null : decoded(credentials[credentials.length - 1]);
+    String user = credentials.length == 2 ? PercentEncoding.decode(credentials[0]) : null;
+    String password =
+        credentials.length == 0
+            ? null
+            : PercentEncoding.decode(credentials[credentials.length - 1]);
     List<Host> hosts = new ArrayList<>();
     for (String host : authority.substring(at + 1).split(",", -1)) {
       hosts.add(host(kind, host));
@@ -219,15 +221,11 @@ record StoreUri(
                 : "\"" + pair + "\" behind the question mark";
         throw bad(uri, found, "name=value (an & in a value is written %26)");
       }
-      if (options.put(decoded(sides[0]), decoded(sides[1])) != null) {
+      if (options.put(PercentEncoding.decode(sides[0]), PercentEncoding.decode(sides[1])) != null) {
         throw bad(uri, "option " + sides[0] + " twice", "it once");
       }
     }
     return options;
-  }
-
-  private static String decoded(String text) {
-    return URLDecoder.decode(text.replace("+", "%2B"), StandardCharsets.UTF_8);
   }
 
   private static IllegalArgumentException bad(URI uri, String found, String expected) {

@@ -1,7 +1,6 @@
 package dev.sluice.server;
 
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicLong;
+import dev.sluice.text.LogPace;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
@@ -12,29 +11,18 @@ import org.slf4j.Logger;
  */
 final class QuietLog {
 
-  private static final long PAUSE_NANOS = TimeUnit.SECONDS.toNanos(10);
-
   private final Logger logger;
-  private final LongSupplier nanoTime;
-  private final AtomicLong nextNanos;
-  private final AtomicLong leftOut = new AtomicLong();
+  private final LogPace pace;
 
   QuietLog(Logger logger, LongSupplier nanoTime) {
     this.logger = logger;
-    this.nanoTime = nanoTime;
-    this.nextNanos = new AtomicLong(nanoTime.getAsLong());
+    this.pace = new LogPace(nanoTime);
   }
 
   void warn(Supplier<String> message) {
-    long nowNanos = nanoTime.getAsLong();
-    long next = nextNanos.get();
-    // nanoTime may wrap around: only differences mean something.
-    if (nowNanos - next < 0 || !nextNanos.compareAndSet(next, nowNanos + PAUSE_NANOS)) {
-      leftOut.incrementAndGet();
-      return;
+    String more = pace.next();
+    if (more != null) {
+      logger.warn("{}{}", message.get(), more);
     }
-    long more = leftOut.getAndSet(0);
-    logger.warn(
-        "{}{}", message.get(), more == 0 ? "" : " (and " + more + " more since the last line)");
   }
 }

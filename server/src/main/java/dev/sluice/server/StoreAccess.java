@@ -2,8 +2,7 @@ package dev.sluice.server;
 
 import dev.sluice.redis.RedisStore;
 import dev.sluice.redis.RedisStoreBuilder;
-import java.net.URLDecoder;
-import java.nio.charset.StandardCharsets;
+import dev.sluice.text.PercentEncoding;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -101,7 +100,7 @@ public final class StoreAccess {
       }
       Matcher user = SENTINEL_USER.matcher(address);
       builder
-          .sentinelUser(user.find() ? decoded(user.group(1)) : DEFAULT_USER)
+          .sentinelUser(user.find() ? PercentEncoding.decode(user.group(1)) : DEFAULT_USER)
           .sentinelPassword(sentinelPassword);
     }
     return builder;
@@ -112,16 +111,12 @@ public final class StoreAccess {
     if (colon >= 0 && colon < userInfo.length() - 1) {
       throw twice();
     }
-    return decoded(colon < 0 ? userInfo : userInfo.substring(0, colon));
+    return PercentEncoding.decode(colon < 0 ? userInfo : userInfo.substring(0, colon));
   }
 
   private static IllegalArgumentException twice() {
     return new IllegalArgumentException(
         "found a password in the address and one besides it, expected one of the two");
-  }
-
-  private static String decoded(String text) {
-    return URLDecoder.decode(text.replace("+", "%2B"), StandardCharsets.UTF_8);
   }
 
   /** Without user, passwords and options. */

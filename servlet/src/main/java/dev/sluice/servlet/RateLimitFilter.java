@@ -1,16 +1,13 @@
 package dev.sluice.servlet;
 
-import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
-import dev.sluice.limit.Limits;
-import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.web.Admission;
 import dev.sluice.web.ClientAddress;
-import dev.sluice.web.HeaderProfile;
 import dev.sluice.web.Refusal;
 import dev.sluice.web.RequestLimiter;
 import dev.sluice.web.Rule;
+import dev.sluice.web.RuleBuilder;
 import dev.sluice.web.WebRequest;
 import jakarta.servlet.DispatcherType;
 import jakarta.servlet.Filter;
@@ -167,60 +164,14 @@ public final class RateLimitFilter implements Filter {
   }
 
   /** Makes a {@link RateLimitFilter}. Not thread-safe. */
-  public static final class Builder {
-    private final RequestLimiter.Builder limiter;
+  public static final class Builder extends RuleBuilder<Builder> {
 
     private Builder(Limiter limiter) {
-      this.limiter = RequestLimiter.builder(limiter);
+      super(limiter);
     }
 
-    /**
-     * Adds a rule.
-     *
-     * @param rule the rule
-     * @return this
-     */
-    @CanIgnoreReturnValue
-    public Builder rule(Rule rule) {
-      limiter.rule(rule);
-      return this;
-    }
-
-    /**
-     * Sets how the client's address is found; {@link ClientAddress#direct} if not called.
-     *
-     * @param how directly, or behind which proxies
-     * @return this
-     */
-    @CanIgnoreReturnValue
-    public Builder clientAddress(ClientAddress how) {
-      limiter.clientAddress(how);
-      return this;
-    }
-
-    /**
-     * Sets which headers responses carry; {@link HeaderProfile#IETF} if not called.
-     *
-     * @param profile the family of headers
-     * @return this
-     */
-    @CanIgnoreReturnValue
-    public Builder headers(HeaderProfile profile) {
-      limiter.headers(profile);
-      return this;
-    }
-
-    /**
-     * Sets what happens where a rule names a limit that is {@linkplain Limits#isConfigured not
-     * configured}, now and whenever the limits are replaced; {@link MissingDefault#REFUSE} if not
-     * called.
-     *
-     * @param policy refuse the start and the replacement, warn in the log, or allow
-     * @return this
-     */
-    @CanIgnoreReturnValue
-    public Builder missingDefaults(MissingDefault policy) {
-      limiter.missingDefaults(policy);
+    @Override
+    protected Builder self() {
       return this;
     }
 
@@ -234,7 +185,7 @@ public final class RateLimitFilter implements Filter {
      * @throws IllegalStateException if there is no rule
      */
     public RateLimitFilter build() {
-      return new RateLimitFilter(limiter.build());
+      return new RateLimitFilter(requestLimiter());
     }
   }
 }

@@ -47,12 +47,7 @@ final class SimulatedConnection implements Connection {
   record Wire(Actor io, long latencyNanos, boolean overtaking, LongSupplier slower) {}
 
   SimulatedConnection(
-      World world,
-      Dice dice,
-      Wire wire,
-      int process,
-      String name,
-      SimulatedServer server) {
+      World world, Dice dice, Wire wire, int process, String name, SimulatedServer server) {
     this.slower = wire.slower;
     this.world = world;
     this.process = process;

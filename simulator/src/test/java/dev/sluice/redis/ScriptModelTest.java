@@ -3,7 +3,6 @@ package dev.sluice.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.gcra.Effect;
-import java.time.Duration;
 import dev.sluice.gcra.Effect.Op;
 import dev.sluice.gcra.Gcra;
 import dev.sluice.store.Charge;
@@ -16,6 +15,7 @@ import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.api.sync.RedisCommands;
 import io.lettuce.core.codec.ByteArrayCodec;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -51,8 +51,7 @@ final class ScriptModelTest {
                   .flatMap(List::stream)
                   .map(charge -> charge.key().getBytes(StandardCharsets.UTF_8))
                   .toArray(byte[][]::new);
-          byte[] argument =
-              ChargeScript.argument(new ClientClock(time, Duration.ZERO), batches);
+          byte[] argument = ChargeScript.argument(new ClientClock(time, Duration.ZERO), batches);
           List<Object> answer =
               real.eval(
                   ChargeScript.SOURCE.getBytes(StandardCharsets.UTF_8),

@@ -1,12 +1,9 @@
 package dev.sluice.web;
 
+import dev.sluice.text.LogPace;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
-import java.util.function.Supplier;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A log that a flood of requests cannot fill: one line in ten seconds of each kind, which says how
@@ -16,49 +13,30 @@ import org.jspecify.annotations.Nullable;
  */
 final class QuietLog {
 
-  private static final long PAUSE_NANOS = TimeUnit.SECONDS.toNanos(10);
-
   private final Logger logger;
-  private final LongSupplier nanoTime;
-  private final Kind shadow;
-  private final Kind failures;
+  private final LogPace shadow;
+  private final LogPace failures;
 
   QuietLog(Logger logger, LongSupplier nanoTime) {
     this.logger = logger;
-    this.nanoTime = nanoTime;
-    this.shadow = new Kind(nanoTime.getAsLong());
-    this.failures = new Kind(nanoTime.getAsLong());
+    this.shadow = new LogPace(nanoTime);
+    this.failures = new LogPace(nanoTime);
   }
 
   void shadowDenied(Rule rule, Object limit) {
-    shadow.log(
-        Level.INFO, () -> "%s would have denied (shadow rule on %s)".formatted(limit, rule), null);
+    String more = shadow.next();
+    if (more != null) {
+      logger.log(
+          Level.INFO,
+          "%s would have denied (shadow rule on %s)%s".formatted(limit, rule, more),
+          (Throwable) null); // or the text would be a format
+    }
   }
 
   void failed(String what, RuntimeException failure) {
-    failures.log(Level.WARNING, () -> "%s: %s".formatted(what, failure.getMessage()), failure);
-  }
-
-  private final class Kind {
-    private final AtomicLong nextNanos;
-    private final AtomicLong leftOut = new AtomicLong();
-
-    Kind(long nowNanos) {
-      this.nextNanos = new AtomicLong(nowNanos);
-    }
-
-    void log(Level level, Supplier<String> message, @Nullable Throwable cause) {
-      long nowNanos = nanoTime.getAsLong();
-      long next = nextNanos.get();
-      // nanoTime may wrap around: only differences mean something.
-      if (nowNanos - next < 0 || !nextNanos.compareAndSet(next, nowNanos + PAUSE_NANOS)) {
-        leftOut.incrementAndGet();
-        return;
-      }
-      long more = leftOut.getAndSet(0);
-      String text =
-          message.get() + (more == 0 ? "" : " (and %s more like it since)".formatted(more));
-      logger.log(level, text, cause);
+    String more = failures.next();
+    if (more != null) {
+      logger.log(Level.WARNING, "%s: %s%s".formatted(what, failure.getMessage(), more), failure);
     }
   }
 }

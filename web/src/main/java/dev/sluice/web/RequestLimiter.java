@@ -1,12 +1,9 @@
 package dev.sluice.web;
 
-import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.AsyncLimiter;
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
-import dev.sluice.limit.Limits;
 import dev.sluice.limit.Requirement;
-import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.store.StoreException;
 import dev.sluice.web.Match.Trial;
@@ -16,7 +13,6 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -40,12 +36,12 @@ public final class RequestLimiter implements AutoCloseable {
   private final HeaderProfile profile;
   private final QuietLog log;
 
-  private RequestLimiter(Builder builder, Rules rules, List<Requirement> required) {
-    this.limiter = builder.limiter;
+  RequestLimiter(Limiter limiter, Rules rules, List<Requirement> required, HeaderProfile profile) {
+    this.limiter = limiter;
     this.async = limiter.async();
     this.rules = rules;
     this.required = required;
-    this.profile = builder.profile;
+    this.profile = profile;
     this.log = new QuietLog(System.getLogger(RequestLimiter.class.getName()), System::nanoTime);
   }
 
@@ -229,64 +225,14 @@ public final class RequestLimiter implements AutoCloseable {
   }
 
   /** Makes a {@link RequestLimiter}. Not thread-safe. */
-  public static final class Builder {
-    private final Limiter limiter;
-    private final List<Rule> rules = new ArrayList<>();
-    private ClientAddress clientAddress = ClientAddress.direct();
-    private HeaderProfile profile = HeaderProfile.IETF;
-    private MissingDefault onMissing = MissingDefault.REFUSE;
+  public static final class Builder extends RuleBuilder<Builder> {
 
     private Builder(Limiter limiter) {
-      this.limiter = limiter;
+      super(limiter);
     }
 
-    /**
-     * Adds a rule.
-     *
-     * @param rule the rule
-     * @return this
-     */
-    @CanIgnoreReturnValue
-    public Builder rule(Rule rule) {
-      rules.add(rule);
-      return this;
-    }
-
-    /**
-     * Sets how the client's address is found; {@link ClientAddress#direct} if not called.
-     *
-     * @param how directly, or behind which proxies
-     * @return this
-     */
-    @CanIgnoreReturnValue
-    public Builder clientAddress(ClientAddress how) {
-      this.clientAddress = how;
-      return this;
-    }
-
-    /**
-     * Sets which headers responses carry; {@link HeaderProfile#IETF} if not called.
-     *
-     * @param newProfile the family of headers
-     * @return this
-     */
-    @CanIgnoreReturnValue
-    public Builder headers(HeaderProfile newProfile) {
-      this.profile = newProfile;
-      return this;
-    }
-
-    /**
-     * Sets what happens where a rule names a limit that is {@linkplain Limits#isConfigured not
-     * configured}, now and whenever the limits are replaced; {@link MissingDefault#REFUSE} if not
-     * called.
-     *
-     * @param policy refuse the start and the replacement, warn in the log, or allow
-     * @return this
-     */
-    @CanIgnoreReturnValue
-    public Builder missingDefaults(MissingDefault policy) {
-      this.onMissing = policy;
+    @Override
+    protected Builder self() {
       return this;
     }
 
@@ -299,26 +245,7 @@ public final class RequestLimiter implements AutoCloseable {
      * @throws IllegalStateException if there is no rule
      */
     public RequestLimiter build() {
-      Limits limits = limiter.limits().get();
-      Rules all = Rules.of(rules, clientAddress);
-      List<Requirement> required = all.requirements(onMissing);
-      List<String> faults =
-          Stream.concat(
-                  all.faults(limits).stream(),
-                  required.stream()
-                      .filter(one -> onMissing == MissingDefault.REFUSE)
-                      .filter(one -> limits.catalogue().find(one.limit()) != null)
-                      .filter(one -> !one.isMetBy(limits))
-                      .map(Requirement::message))
-              .toList();
-      if (!faults.isEmpty()) {
-        throw new IllegalArgumentException(String.join("\n", faults));
-      }
-      if (all.isEmpty()) {
-        throw new IllegalStateException("found no rule, expected at least one");
-      }
-      limiter.limits().require(required);
-      return new RequestLimiter(this, all, required);
+      return requestLimiter();
     }
   }
 }

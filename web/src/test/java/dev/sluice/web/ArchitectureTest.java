@@ -35,6 +35,7 @@ class ArchitectureTest {
           "RequestWord",
           "RetryAdvice",
           "Rule",
+          "RuleBuilder",
           "Rules",
           "PathPattern",
           "AddressRange",

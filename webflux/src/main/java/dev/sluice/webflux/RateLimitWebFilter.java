@@ -3,14 +3,12 @@ package dev.sluice.webflux;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
-import dev.sluice.limit.Limits;
-import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.web.Admission;
 import dev.sluice.web.ClientAddress;
-import dev.sluice.web.HeaderProfile;
 import dev.sluice.web.Refusal;
 import dev.sluice.web.RequestLimiter;
 import dev.sluice.web.Rule;
+import dev.sluice.web.RuleBuilder;
 import dev.sluice.web.WebRequest;
 import java.nio.charset.StandardCharsets;
 import java.security.Principal;
@@ -61,10 +59,10 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
   private final int order;
   private final String charged;
 
-  private RateLimitWebFilter(Builder builder) {
-    this.limiter = builder.limiter.build();
-    this.scheduler = builder.scheduler;
-    this.order = builder.order;
+  private RateLimitWebFilter(RequestLimiter limiter, Scheduler scheduler, int order) {
+    this.limiter = limiter;
+    this.scheduler = scheduler;
+    this.order = order;
     this.charged = "dev.sluice.webflux.charged." + INSTANCES.incrementAndGet();
   }
 
@@ -180,62 +178,16 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
   }
 
   /** Makes a {@link RateLimitWebFilter}. Not thread-safe. */
-  public static final class Builder {
-    private final RequestLimiter.Builder limiter;
+  public static final class Builder extends RuleBuilder<Builder> {
     private Scheduler scheduler = Schedulers.parallel();
     private int order = DEFAULT_ORDER;
 
     private Builder(Limiter limiter) {
-      this.limiter = RequestLimiter.builder(limiter);
+      super(limiter);
     }
 
-    /**
-     * Adds a rule.
-     *
-     * @param rule the rule; its functions must not block
-     * @return this
-     */
-    @CanIgnoreReturnValue
-    public Builder rule(Rule rule) {
-      limiter.rule(rule);
-      return this;
-    }
-
-    /**
-     * Sets how the client's address is found; {@link ClientAddress#direct} if not called.
-     *
-     * @param how directly, or behind which proxies
-     * @return this
-     */
-    @CanIgnoreReturnValue
-    public Builder clientAddress(ClientAddress how) {
-      limiter.clientAddress(how);
-      return this;
-    }
-
-    /**
-     * Sets which headers responses carry; {@link HeaderProfile#IETF} if not called.
-     *
-     * @param profile the family of headers
-     * @return this
-     */
-    @CanIgnoreReturnValue
-    public Builder headers(HeaderProfile profile) {
-      limiter.headers(profile);
-      return this;
-    }
-
-    /**
-     * Sets what happens where a rule names a limit that is {@linkplain Limits#isConfigured not
-     * configured}, now and whenever the limits are replaced; {@link MissingDefault#REFUSE} if not
-     * called.
-     *
-     * @param policy refuse the start and the replacement, warn in the log, or allow
-     * @return this
-     */
-    @CanIgnoreReturnValue
-    public Builder missingDefaults(MissingDefault policy) {
-      limiter.missingDefaults(policy);
+    @Override
+    protected Builder self() {
       return this;
     }
 
@@ -274,7 +226,7 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
      * @throws IllegalStateException if there is no rule
      */
     public RateLimitWebFilter build() {
-      return new RateLimitWebFilter(this);
+      return new RateLimitWebFilter(requestLimiter(), scheduler, order);
     }
   }
 }

@@ -4,7 +4,7 @@ package dev.sluice.server.rules;
 sealed interface AnyRule permits DescriptorRule, RequestRule {
 
   /** What it charges. */
-  Charging<?> charging();
+  RuleCharging<?> charging();
 
   /** Whether this rule certainly matches whatever the other one does. */
   boolean covers(AnyRule other);

@@ -2,8 +2,8 @@ package dev.sluice.server.rules;
 
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
-import dev.sluice.server.rules.Charging.Charged;
-import dev.sluice.server.rules.Charging.Cost;
+import dev.sluice.server.rules.RuleCharging.Charged;
+import dev.sluice.server.rules.RuleCharging.Cost;
 import dev.sluice.server.rules.Template.Source;
 import dev.sluice.text.SafeText;
 import dev.sluice.text.Suggestion;
@@ -33,14 +33,14 @@ final class ChargeReader<C> {
   private final boolean ofDescriptors;
   private final Function<String, Source<C>> placeholders;
   private final Function<HeaderCost, Cost<C>> headerCosts;
-  private final NamedLimits limits;
+  private final LimitReferences limits;
   private final Problems problems;
 
   private ChargeReader(
       boolean ofDescriptors,
       Function<String, Source<C>> placeholders,
       Function<HeaderCost, Cost<C>> headerCosts,
-      NamedLimits limits,
+      LimitReferences limits,
       Problems problems) {
     this.ofDescriptors = ofDescriptors;
     this.placeholders = placeholders;
@@ -50,13 +50,13 @@ final class ChargeReader<C> {
   }
 
   static ChargeReader<List<Entry>> ofDescriptors(
-      List<String> keys, NamedLimits limits, Problems problems) {
+      List<String> keys, LimitReferences limits, Problems problems) {
     return new ChargeReader<>(
         true, word -> entry(word, keys), header -> entries -> null, limits, problems);
   }
 
   static ChargeReader<RequestRule.Context> ofRequests(
-      List<PathPattern> paths, NamedLimits limits, Problems problems) {
+      List<PathPattern> paths, LimitReferences limits, Problems problems) {
     return new ChargeReader<>(
         false,
         word -> RequestSource.parse(word, paths),

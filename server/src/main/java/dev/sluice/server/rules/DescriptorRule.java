@@ -10,7 +10,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param domain null for any
  */
-record DescriptorRule(@Nullable String domain, List<Wanted> wanted, Charging<List<Entry>> charging)
+record DescriptorRule(
+    @Nullable String domain, List<Wanted> wanted, RuleCharging<List<Entry>> charging)
     implements AnyRule {
 
   /** An entry as a rule has it. */

@@ -25,7 +25,7 @@ record RequestRule(
     List<PathPattern> paths,
     Map<String, ValuePattern> headers,
     List<AddressRange> clients,
-    Charging<RequestRule.Context> charging)
+    RuleCharging<RequestRule.Context> charging)
     implements AnyRule {
 
   /** A request, and the variables of the path by which this rule knows it. */

@@ -40,7 +40,7 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
     Node list = Fields.of(map, root, List.of(RULES), problems).require(RULES);
     List<AnyRule> rules = new ArrayList<>();
     if (list instanceof Node.Sequence sequence) {
-      RuleReader reader = new RuleReader(new NamedLimits(limits, known, problems), problems);
+      RuleReader reader = new RuleReader(new LimitReferences(limits, known, problems), problems);
       for (Node item : sequence.items()) {
         AnyRule rule = reader.read(item);
         if (rule != null) {

@@ -1,7 +1,7 @@
 package dev.sluice.server.rules;
 
-import dev.sluice.server.rules.Charging.Charged;
 import dev.sluice.server.rules.DescriptorRule.Wanted;
+import dev.sluice.server.rules.RuleCharging.Charged;
 import dev.sluice.web.AddressRange;
 import dev.sluice.web.PathPattern;
 import dev.sluice.yaml.Fields;
@@ -27,10 +27,10 @@ final class RuleReader {
   private static final List<String> ALL = concat(concat(OF_DESCRIPTORS, OF_REQUESTS), CHARGES);
   private static final String ENTRY = "a key, or key: value";
 
-  private final NamedLimits limits;
+  private final LimitReferences limits;
   private final Problems problems;
 
-  RuleReader(NamedLimits limits, Problems problems) {
+  RuleReader(LimitReferences limits, Problems problems) {
     this.limits = limits;
     this.problems = problems;
   }
@@ -200,7 +200,7 @@ final class RuleReader {
   }
 
   /** {@code unlimited}, or the one limit of the rule, or a list of them. */
-  private <C> Charging<C> charging(Fields fields, ChargeReader<C> reader) {
+  private <C> RuleCharging<C> charging(Fields fields, ChargeReader<C> reader) {
     int line = fields.owner().line();
     Node unlimited = fields.find("unlimited");
     Node list = fields.find("limits");
@@ -210,7 +210,7 @@ final class RuleReader {
         problems.mistake(unlimited, "found unlimited: false, expected true, or a limit instead");
       }
       refuseBeside(fields, CHARGES.subList(1, CHARGES.size()), "unlimited");
-      return new Charging<>(line, true, List.of());
+      return new RuleCharging<>(line, true, List.of());
     }
     List<Charged<C>> charged = new ArrayList<>();
     if (list instanceof Node.Sequence sequence) {
@@ -231,7 +231,7 @@ final class RuleReader {
     } else {
       reader.read(fields, charged);
     }
-    return new Charging<>(line, false, List.copyOf(charged));
+    return new RuleCharging<>(line, false, List.copyOf(charged));
   }
 
   private void refuseBeside(Fields fields, List<String> others, String field) {

@@ -29,7 +29,13 @@ final class Scenes {
     List<Row> rows = new ArrayList<>();
     add(rows, FEW, 1, "uniform", "allow", new Machine(1, "Parallel"));
     add(rows, FEW, 1, "uniform", "allow", new Machine(2, "Parallel"));
-    add(rows, EnumSet.allOf(Subjects.class), 1_000_000, "uniform", "allow", new Machine(1, "Parallel"));
+    add(
+        rows,
+        EnumSet.allOf(Subjects.class),
+        1_000_000,
+        "uniform",
+        "allow",
+        new Machine(1, "Parallel"));
     add(rows, FEW, 1_000_000, "uniform", "allow", new Machine(2, "Parallel"));
     add(rows, FEW, 1_000_000, "uniform", "allow", new Machine(2, "G1"));
     add(rows, FEW_AND_BULK, 10_000_000, "uniform", "allow", new Machine(1, "Parallel"));
@@ -42,7 +48,13 @@ final class Scenes {
     for (String collector : List.of("Parallel", "G1")) {
       for (int threads : new int[] {1, 2}) {
         for (int keys : new int[] {1, 1_000, 1_000_000}) {
-          add(rows, EnumSet.allOf(Subjects.class), keys, "uniform", "allow", new Machine(threads, collector));
+          add(
+              rows,
+              EnumSet.allOf(Subjects.class),
+              keys,
+              "uniform",
+              "allow",
+              new Machine(threads, collector));
         }
         add(rows, FEW, 1_000_000, "zipf", "allow", new Machine(threads, collector));
         add(rows, FEW, 1_000_000, "uniform", "deny", new Machine(threads, collector));
@@ -73,8 +85,7 @@ final class Scenes {
       Machine machine) {
     for (Subjects subject : subjects) {
       rows.add(
-          new Row(
-              subject, keys, distribution, answers, machine.threads(), machine.collector()));
+          new Row(subject, keys, distribution, answers, machine.threads(), machine.collector()));
     }
   }
 }

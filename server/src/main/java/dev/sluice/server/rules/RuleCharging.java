@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param limits in order
  * @param <C> what ids and costs are taken from
  */
-record Charging<C>(int line, boolean unlimited, List<Charged<C>> limits) {
+record RuleCharging<C>(int line, boolean unlimited, List<Charged<C>> limits) {
 
   /** What a request costs. */
   interface Cost<C> {

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param known whether these are all
  * @param problems where mistakes go
  */
-record NamedLimits(Limits limits, boolean known, Problems problems) {
+record LimitReferences(Limits limits, boolean known, Problems problems) {
 
   /** The name of a limit, null after a mistake. */
   @Nullable LimitName find(Node node, String text) {

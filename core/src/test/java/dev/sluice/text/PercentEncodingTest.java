@@ -1,0 +1,19 @@
+package dev.sluice.text;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import org.junit.jupiter.api.Test;
+
+class PercentEncodingTest {
+
+  @Test
+  void decode_percentAndPlus_keepsThePlus() {
+    assertThat(PercentEncoding.decode("a%2Fb+c%C3%A4")).isEqualTo("a/b+cä");
+  }
+
+  @Test
+  void decode_percentWithoutDigits_isRefused() {
+    assertThatIllegalArgumentException().isThrownBy(() -> PercentEncoding.decode("50%"));
+  }
+}

@@ -1,0 +1,122 @@
+package dev.sluice.web;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.Limiter;
+import dev.sluice.limit.Limits;
+import dev.sluice.limit.Requirement;
+import dev.sluice.limit.Requirement.MissingDefault;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+
+/**
+ * The settings of everything that limits requests by rules: a filter, or a {@link RequestLimiter}
+ * alone. Not thread-safe.
+ *
+ * @param <B> the builder that has these settings
+ */
+public abstract class RuleBuilder<B extends RuleBuilder<B>> {
+
+  private final Limiter limiter;
+  private final List<Rule> rules = new ArrayList<>();
+  private ClientAddress clientAddress = ClientAddress.direct();
+  private HeaderProfile profile = HeaderProfile.IETF;
+  private MissingDefault onMissing = MissingDefault.REFUSE;
+
+  /**
+   * Makes a builder without rules.
+   *
+   * @param limiter decides on the requests
+   */
+  protected RuleBuilder(Limiter limiter) {
+    this.limiter = limiter;
+  }
+
+  /**
+   * Returns this builder.
+   *
+   * @return this
+   */
+  protected abstract B self();
+
+  /**
+   * Adds a rule.
+   *
+   * @param rule the rule
+   * @return this
+   */
+  @CanIgnoreReturnValue
+  public B rule(Rule rule) {
+    rules.add(rule);
+    return self();
+  }
+
+  /**
+   * Sets how the client's address is found; {@link ClientAddress#direct} if not called.
+   *
+   * @param how directly, or behind which proxies
+   * @return this
+   */
+  @CanIgnoreReturnValue
+  public B clientAddress(ClientAddress how) {
+    this.clientAddress = how;
+    return self();
+  }
+
+  /**
+   * Sets which headers responses carry; {@link HeaderProfile#IETF} if not called.
+   *
+   * @param newProfile the family of headers
+   * @return this
+   */
+  @CanIgnoreReturnValue
+  public B headers(HeaderProfile newProfile) {
+    this.profile = newProfile;
+    return self();
+  }
+
+  /**
+   * Sets what happens where a rule names a limit that is {@linkplain Limits#isConfigured not
+   * configured}, now and whenever the limits are replaced; {@link MissingDefault#REFUSE} if not
+   * called.
+   *
+   * @param policy refuse the start and the replacement, warn in the log, or allow
+   * @return this
+   */
+  @CanIgnoreReturnValue
+  public B missingDefaults(MissingDefault policy) {
+    this.onMissing = policy;
+    return self();
+  }
+
+  /**
+   * Checks the rules against the limits and makes the limiter of requests.
+   *
+   * @return a limiter of requests, to be closed
+   * @throws IllegalArgumentException if a rule does not fit the limits, with every mistake: an
+   *     unknown limit, one that is not configured, an id of another form, a cost above the burst
+   * @throws IllegalStateException if there is no rule
+   */
+  protected final RequestLimiter requestLimiter() {
+    Limits limits = limiter.limits().get();
+    Rules all = Rules.of(rules, clientAddress);
+    List<Requirement> required = all.requirements(onMissing);
+    List<String> faults =
+        Stream.concat(
+                all.faults(limits).stream(),
+                required.stream()
+                    .filter(one -> onMissing == MissingDefault.REFUSE)
+                    .filter(one -> limits.catalogue().find(one.limit()) != null)
+                    .filter(one -> !one.isMetBy(limits))
+                    .map(Requirement::message))
+            .toList();
+    if (!faults.isEmpty()) {
+      throw new IllegalArgumentException(String.join("\n", faults));
+    }
+    if (all.isEmpty()) {
+      throw new IllegalStateException("found no rule, expected at least one");
+    }
+    limiter.limits().require(required);
+    return new RequestLimiter(limiter, all, required, profile);
+  }
+}
