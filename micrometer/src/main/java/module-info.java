@@ -1,4 +1,4 @@
-/** What a limiter does, as Micrometer meters. */
+/** The work of a limiter as Micrometer meters. */
 @SuppressWarnings({"requires-automatic", "requires-transitive-automatic"})
 module dev.sluice.micrometer {
   requires transitive dev.sluice;

@@ -432,7 +432,7 @@ final class Ledger {
     return observer == Engine.NOBODY ? 0 : System.nanoTime();
   }
 
-  /** What a caller that waits for a stage throws, where the stage has failed. */
+  /** Returns the exception that a caller throws which waited for a failed stage. */
   static RuntimeException thrown(@Nullable Throwable failure) {
     if (failure instanceof Error error) {
       throw error;

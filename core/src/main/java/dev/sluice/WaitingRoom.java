@@ -332,7 +332,7 @@ final class WaitingRoom {
     moved.tell(null);
   }
 
-  /** What is to be done once the lock is free. */
+  /** The work to do once the lock is free. */
   private final class Moved {
     private final List<Turn> come = new ArrayList<>(1);
     private final List<Place> holes = new ArrayList<>(0);

@@ -2,7 +2,7 @@ package dev.sluice;
 
 import java.util.function.LongSupplier;
 
-/** What a limiter keeps inside, for the simulator: at the end of a run it must be empty. */
+/** A view into a limiter for the simulator: at the end of a run it must be empty. */
 public final class Insides {
 
   private Insides() {}

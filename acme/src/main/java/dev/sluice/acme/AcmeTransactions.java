@@ -194,7 +194,7 @@ public final class AcmeTransactions {
         limits.get(), AcmeLimit.LIMIT_OVERRIDE_REQUESTS_PER_IP_ADDRESS, AcmeIds.ipAddress(client));
   }
 
-  /** What must be proven for an order: its wildcards' names stand for them, each once. */
+  /** Returns the names to prove for an order, each once; a wildcard counts as the name below it. */
   private static SortedSet<Identifier> authorized(Collection<Identifier> identifiers) {
     SortedSet<Identifier> authorized = new TreeSet<>();
     identifiers.forEach(identifier -> authorized.add(identifier.authorized()));

@@ -66,7 +66,7 @@ final class DatabaseOptions {
     }
   }
 
-  /** What is done with the table. */
+  /** The work to do with the table. */
   interface Work<T> {
     T on(OverridesTable table) throws SQLException;
   }

@@ -20,7 +20,7 @@ import picocli.CommandLine.ParameterException;
 /** The command {@code sluice}. Stateless. */
 public final class Main {
 
-  /** What fits on any terminal, and beside another window. */
+  /** The width that fits any terminal, and beside another window. */
   private static final int WIDTH = 80;
 
   private Main() {}

@@ -16,7 +16,7 @@ import picocli.CommandLine.OverwrittenOptionException;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.UnmatchedArgumentException;
 
-/** What is wrong with a command line, in our words instead of the library's. Stateless. */
+/** The messages for mistakes on the command line, instead of the library's own. Stateless. */
 final class Misuse {
 
   private Misuse() {}

@@ -50,7 +50,7 @@ public enum AlgorithmKind {
   }
 
   /**
-   * What it is, in a few words.
+   * Returns a description in a few words.
    *
    * @return words for a caption
    */

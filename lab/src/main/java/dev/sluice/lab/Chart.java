@@ -59,7 +59,7 @@ record Chart(
   }
 
   /**
-   * What one panel shows.
+   * The content of one panel.
    *
    * @param label of the subject
    * @param note the one number to remember

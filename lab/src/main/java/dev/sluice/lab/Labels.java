@@ -2,7 +2,7 @@ package dev.sluice.lab;
 
 import java.util.List;
 
-/** What tells the subjects of one comparison apart, in as few words as will do. */
+/** The differences between the subjects of one comparison, in as few words as will do. */
 public final class Labels {
 
   private Labels() {}

@@ -40,7 +40,7 @@ public enum Measure {
   }
 
   /**
-   * What it is called.
+   * Returns its name.
    *
    * @param binNanos the step over which rates are measured
    * @return a few words
@@ -50,7 +50,7 @@ public enum Measure {
   }
 
   /**
-   * What it means.
+   * Returns its meaning.
    *
    * @return a sentence or two
    */

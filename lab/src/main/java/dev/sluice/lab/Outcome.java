@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.OptionalLong;
 
 /**
- * What came of a run. Immutable.
+ * The result of a run. Immutable.
  *
  * @param subject what was put to the test
  * @param clients how many there were

@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** What stands after the kind in a description of traffic: {@code key=value,key=value}. */
+/** The settings behind the kind in a description of traffic: {@code key=value,key=value}. */
 final class Settings {
 
   private static final Pattern RATE = Pattern.compile("(\\d{1,18})/(.+)");

@@ -3,7 +3,7 @@ package dev.sluice.lab;
 import dev.sluice.gcra.Quota;
 
 /**
- * What is put to the test: an algorithm with a limit.
+ * An algorithm with a limit, put to the test.
  *
  * @param kind the algorithm
  * @param quota the limit: {@code burst} tokens in the time in which an empty bucket fills

@@ -19,7 +19,7 @@ final class TimeBucket implements Algorithm {
     this.windowNanos = quota.offsetNanos();
   }
 
-  /** What a key with an expiry holds. */
+  /** The value of a key with an expiry. */
   private static final class Counter {
     private final long expiresNanos;
     private long left;

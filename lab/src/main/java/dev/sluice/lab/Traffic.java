@@ -144,7 +144,7 @@ public final class Traffic {
     }
   }
 
-  /** What the names start with: rogue- for the first such group, rogue2- for the second. */
+  /** The start of the names: rogue- for the first such group, rogue2- for the second. */
   private static String nameAfter(List<Client> clients, String name) {
     int group = 1;
     for (Client client : clients) {

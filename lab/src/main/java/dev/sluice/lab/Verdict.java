@@ -1,7 +1,7 @@
 package dev.sluice.lab;
 
 /**
- * What an algorithm decided.
+ * The decision of an algorithm.
  *
  * @param admitted whether the request may pass
  * @param retryAfterNanos how long the client is told to wait; 0 if it was admitted, else at least 1

@@ -1,4 +1,4 @@
-/** What a limiter does, as Micrometer meters; ids never become labels. */
+/** The work of a limiter as Micrometer meters; ids never become labels. */
 @NullMarked
 @CheckReturnValue
 package dev.sluice.micrometer;

@@ -254,7 +254,7 @@ public final class OverridesTable {
     }
   }
 
-  /** What is done on a connection. */
+  /** The work to do on a connection. */
   private interface Work<T> {
     T on(Connection connection) throws SQLException;
   }

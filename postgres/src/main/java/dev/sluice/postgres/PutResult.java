@@ -1,7 +1,7 @@
 package dev.sluice.postgres;
 
 /**
- * What {@link OverridesTable#put} did.
+ * The effect of {@link OverridesTable#put}.
  *
  * @param added how many overrides were new
  * @param again how many were there, and have the new quota and comment

@@ -6,7 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What a read of the table brought.
+ * The content of the table at one read.
  *
  * @param overrides the overrides that hold
  * @param bad the enabled rows that can't be overrides

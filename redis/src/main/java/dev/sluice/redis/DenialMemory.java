@@ -88,7 +88,7 @@ final class DenialMemory {
     }
   }
 
-  /** What the store would find, if it is certain to deny; null where it must be asked. */
+  /** Returns the reading of a store that is certain to deny; null where it must be asked. */
   @Nullable Reading denial(Charge charge) {
     boolean mayAnswer = charge.op() == Op.CHECK || charge.op() == Op.SPEND;
     if (entries.length() == 0 || !mayAnswer || charge.incrementNanos() == 0) {

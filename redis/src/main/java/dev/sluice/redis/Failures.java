@@ -7,7 +7,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
-/** What goes wrong, said as a {@link StoreException}. Stateless. */
+/** Turns failures of stages into {@link StoreException}s. Stateless. */
 final class Failures {
 
   private Failures() {}

@@ -79,7 +79,7 @@ final class Lane {
   }
 
   /**
-   * What holds for all lanes of a store.
+   * The settings of all lanes of a store.
    *
    * @param clock the client's, null for the server's
    */
@@ -277,7 +277,7 @@ final class Lane {
     roundTripNanos = Math.min(nanos, MOST_ROUND_TRIP_NANOS);
   }
 
-  /** What waits here or is under way. */
+  /** The requests that wait here or are under way. */
   private final class Outstanding implements Deadlines.Outstanding {
 
     @Override

@@ -351,7 +351,7 @@ public final class RedisStore implements BucketStore {
     return request;
   }
 
-  /** What gives tokens back, or may have to: closing waits for it. */
+  /** Registers a call that gives tokens back, or may have to: closing waits for it. */
   private void keepOpenFor(CompletableFuture<?> call) {
     long number = arrivals.incrementAndGet();
     mustArrive.put(number, call);

@@ -31,7 +31,7 @@ class Request extends CompletableFuture<List<Reading>> {
     this.deadline = deadline;
   }
 
-  /** What the store found. */
+  /** Completes the request with the readings of the store. */
   void answer(List<Reading> readings) {
     complete(readings);
   }

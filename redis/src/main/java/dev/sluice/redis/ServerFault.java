@@ -7,14 +7,14 @@ import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a failed call means. Immutable.
+ * The meaning of a failed call. Immutable.
  *
  * @param cause what the client threw
  * @param code the first word of the server's own message, empty where the server said nothing
  */
 record ServerFault(Throwable cause, String code) {
 
-  /** What Lettuce says where it looks at a new connection too late to learn why it was closed. */
+  /** Lettuce's message where it looks at a new connection too late to learn why it was closed. */
   private static final String GONE_AT_ONCE = "RedisHandshakeHandler not registered";
 
   static ServerFault of(@Nullable Throwable failure) {

@@ -231,7 +231,7 @@ final class Spread {
     return spends && charge.incrementNanos() > 0;
   }
 
-  /** What is not given back stays spent, or was not made. */
+  /** Tells the followers of charges that stay spent, or were not made. */
   private void keepTheRest() {
     for (int i = 0; i < followers.length; i++) {
       Tentative.Part follower = followers[i];

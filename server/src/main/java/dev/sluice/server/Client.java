@@ -167,7 +167,7 @@ public abstract class Client extends ChannelDuplexHandler {
     return doomed.get();
   }
 
-  /** What its peer is known by. */
+  /** The identity of its peer. */
   final Object key() {
     return key;
   }

@@ -3,7 +3,7 @@ package dev.sluice.server;
 /** One request in flight: from its headers until its response was read. Of one event loop. */
 final class Exchange {
 
-  /** What a request costs beside its body and its response: objects, buffers, timers. */
+  /** The cost of a request beside its body and its response: objects, buffers, timers. */
   static final int FIXED_BYTES = 16 << 10;
 
   private final Connection connection;

@@ -30,7 +30,7 @@ public final class FailureLog {
   }
 
   /**
-   * What a client may be told of the charge.
+   * Returns the words for a client about the charge.
    *
    * @param why the store's message
    * @return that nothing was charged, where the store knows it; otherwise that it is unknown

@@ -131,7 +131,7 @@ final class RequestChecks implements DecoratingHttpServiceFunction {
     return query < 0 ? path : path.substring(0, query);
   }
 
-  /** What stands before the first parameter. */
+  /** Returns the part of a path before its first parameter. */
   private static String literal(String path) {
     int end = 0;
     while (end < path.length() && PARAMETERS.indexOf(path.charAt(end)) < 0) {

@@ -76,7 +76,7 @@ public final class Traffic {
     CLOSING
   }
 
-  /** What the connections from one address hold. */
+  /** The resources that the connections from one address hold. */
   public static final class Peer {
     private final AtomicLong heldBytes = new AtomicLong();
     private int connections; // guarded by the map's entry

@@ -6,7 +6,7 @@ import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** What one process' circuit breakers do, against the calls that they saw. For one thread. */
+/** Compares one process' circuit breakers with the calls that they saw. For one thread. */
 final class BreakerWatch {
 
   private static final int MOST_FAILURES = 5; // the store's default

@@ -231,7 +231,7 @@ final class Callers {
     whenAnswered(operation, () -> async.reset(transactions), done -> operation.end("done"));
   }
 
-  /** What a caller holds: a reservation, and how it came to it. */
+  /** A reservation that a caller holds, and how it came to it. */
   record Held(Operation made, Reservation reservation) {}
 
   /**
@@ -337,7 +337,7 @@ final class Callers {
     neverClosed.clear();
   }
 
-  /** What comes of a call. */
+  /** The result of a call. */
   interface Outcome {
     void of(Operation operation, @Nullable Decision decision, @Nullable Throwable failure);
   }

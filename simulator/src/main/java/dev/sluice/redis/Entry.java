@@ -21,7 +21,7 @@ final class Entry {
   int lowerings; // of its bucket, before it
   boolean wasQuiet; // nothing lowered its bucket lately
 
-  /** What happened. */
+  /** The kind of event. */
   enum Kind {
     SPEND,
     REFUND,

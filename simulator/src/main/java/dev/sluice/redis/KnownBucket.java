@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** What the reference knows of one bucket. For one thread. */
+/** The reference's state of one bucket. For one thread. */
 final class KnownBucket {
 
   private static final long KEPT_NANOS = 3_000_000_000L;

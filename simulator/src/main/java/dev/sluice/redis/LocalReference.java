@@ -28,7 +28,7 @@ final class LocalReference {
     private long mostNanos;
   }
 
-  /** What is asked of one bucket, by the share. */
+  /** The demand on one bucket, by the share. */
   private record Asked(Bucket bucket, long takenNanos, long depthNanos, long intervalNanos) {
 
     static Asked of(Bucket bucket, Transaction transaction, Quota quota, int processes) {

@@ -207,7 +207,7 @@ final class SimulatedServer {
         });
   }
 
-  /** What a client may ask: the script, or a ping. Immutable. */
+  /** A command of a client: the script, or a ping. Immutable. */
   static final class Command {
     static final Command PING = new Command(false, new byte[0][], new byte[0]);
 

@@ -13,7 +13,7 @@ import java.util.Locale;
  */
 record Step(long at, Kind kind, int process, List<Integer> numbers) {
 
-  /** What happens; behind each what its numbers mean. */
+  /** The kind of step; behind each the meaning of its numbers. */
   enum Kind {
     /** limit, id, cost. */
     SPEND,

@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
 /** The time and the events of a simulated run. For one thread. */
 final class World {
 
-  /** What no run reaches: a world that goes on for longer has a loop in it. */
+  /** A number of steps that no run reaches: a world that goes on for longer has a loop in it. */
   private static final long MOST_STEPS = 2_000_000;
 
   private final PriorityQueue<Event> events = new PriorityQueue<>();

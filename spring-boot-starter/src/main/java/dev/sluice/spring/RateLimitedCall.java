@@ -47,7 +47,7 @@ final class RateLimitedCall {
     this.beans = beans;
   }
 
-  /** What a call spends: each bucket once, at the highest cost. */
+  /** The spends of a call: each bucket once, at the highest cost. */
   record Batch(Map<String, Transaction> byBucket, Map<String, List<Spend>> spends) {
 
     List<Transaction> transactions() {
@@ -59,7 +59,7 @@ final class RateLimitedCall {
           .anyMatch(ofBucket -> ofBucket.stream().allMatch(Spend::isConditional));
     }
 
-    /** What is given back after such an ending. */
+    /** The transactions to give back after such an ending. */
     Predicate<Transaction> isFree(@Nullable Throwable failure) {
       return transaction ->
           spends.getOrDefault(transaction.bucketKey(), List.of()).stream()
@@ -273,7 +273,7 @@ final class RateLimitedCall {
     return ((ProxyMethodInvocation) call).invocableClone();
   }
 
-  /** What the fallback answers, or an exception. */
+  /** Returns the fallback's answer, or throws its exception. */
   @Nullable Object denied(Decision decision) throws Throwable {
     RateLimitedException denial = new RateLimitedException(decision);
     Fallback fallback = method.fallback();

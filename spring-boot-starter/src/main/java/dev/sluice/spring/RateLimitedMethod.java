@@ -24,7 +24,7 @@ record RateLimitedMethod(
   }
 
   /**
-   * What an annotation says.
+   * The content of an annotation.
    *
    * @param limit the limit's name
    * @param id gives each part of the id
@@ -51,7 +51,7 @@ record RateLimitedMethod(
   }
 
   /**
-   * What answers a denied call.
+   * The method that answers a denied call.
    *
    * @param method of the same class
    * @param takesDenial whether the exception is its last parameter

@@ -5,7 +5,7 @@ import dev.sluice.web.ProblemDetails;
 import dev.sluice.web.Refusal;
 import java.util.Map;
 
-/** What a client is told about exceptions of {@link RateLimited} methods. */
+/** The responses for exceptions of {@link RateLimited} methods. */
 final class Refusals {
 
   private Refusals() {}

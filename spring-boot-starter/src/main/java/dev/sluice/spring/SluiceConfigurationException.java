@@ -14,7 +14,7 @@ final class SluiceConfigurationException extends RuntimeException {
     this.action = action;
   }
 
-  /** What to do. */
+  /** The advice for the operator. */
   String action() {
     return action;
   }

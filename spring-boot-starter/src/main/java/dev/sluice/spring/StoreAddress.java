@@ -1,6 +1,6 @@
 package dev.sluice.spring;
 
-/** What {@code sluice.store} may be. */
+/** The forms of {@code sluice.store}. */
 final class StoreAddress {
 
   /** Buckets in this process. */

@@ -47,7 +47,7 @@ public final class LimiterExtension implements ParameterResolver {
   private final Namespace namespace = Namespace.create(LimiterExtension.class, this);
   private final Limits limits;
 
-  /** What belongs to one test. */
+  /** The objects of one test. */
   private record Kit(ManualTime time, BucketStore store, Limiter limiter) {
 
     static Kit of(Limits limits) {

@@ -125,7 +125,7 @@ final class FileWriter {
     }
   }
 
-  /** What leads to the limits of a branch, without the branch itself. */
+  /** The way to the limits of a branch, without the branch itself. */
   private static List<List<Branch>> leaves(Branch branch) {
     List<List<Branch>> leaves = new ArrayList<>();
     if (branch.rate() != null) {

@@ -78,7 +78,7 @@ final class Answers {
     return bytes.toByteArray();
   }
 
-  /** What is wrong with a line, as a line. */
+  /** Returns the mistake in a line, as a line. */
   static byte[] line(Fault fault, int number) {
     return line(json -> write(fault, number, json));
   }

@@ -12,7 +12,7 @@ final class Bodies {
 
   private Bodies() {}
 
-  /** What is wrong with the way in which the body is written; null if nothing is. */
+  /** Returns the mistake in the way the body is written; null if there is none. */
   static @Nullable Fault unreadable(HttpRequest request, MediaType expected) {
     MediaType type = request.contentType();
     if (type == null || !type.is(expected.withoutParameters())) {

@@ -128,7 +128,7 @@ record Fault(
         null);
   }
 
-  /** What is known of the charge. Names and addresses of stores are for the log alone. */
+  /** The store failed. Names and addresses of stores are for the log alone. */
   static Fault storeUnreachable(String charged, String incident) {
     return new Fault(
             HttpStatus.SERVICE_UNAVAILABLE,
@@ -173,7 +173,7 @@ record Fault(
         .withIncident(incident);
   }
 
-  /** What the server refused before it came to a resource. */
+  /** The server refused the request before it came to a resource. */
   static Fault refused(RefusedException refused) {
     return new Fault(
         refused.status(),

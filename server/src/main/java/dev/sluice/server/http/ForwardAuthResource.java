@@ -76,7 +76,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     this.clientAddress = clientAddress;
   }
 
-  /** What a request is charged. */
+  /** The charge for a request. */
   private record Charges(List<Transaction> together, List<Transaction> trials) {
     static final Charges NONE = new Charges(List.of(), List.of());
   }

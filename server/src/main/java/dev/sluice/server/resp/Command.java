@@ -12,7 +12,7 @@ import java.util.concurrent.atomic.LongAdder;
  */
 final class Command {
 
-  /** What a command does. */
+  /** The action of a command. */
   @FunctionalInterface
   interface Body {
 

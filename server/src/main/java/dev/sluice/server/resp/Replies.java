@@ -61,7 +61,7 @@ final class Replies {
     return waiting.size();
   }
 
-  /** What has been written, and not yet been sent. */
+  /** The bytes that were written and not sent yet. */
   ReplyWriter writer() {
     return writer;
   }

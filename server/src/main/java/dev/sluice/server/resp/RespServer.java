@@ -209,7 +209,7 @@ public final class RespServer implements AutoCloseable {
     }
   }
 
-  /** What all connections of a port share, and how they begin. Thread-safe. */
+  /** The shared parts of all connections of a port, and how they begin. Thread-safe. */
   @ChannelHandler.Sharable
   private static final class Clients extends ChannelInitializer<Channel> {
 

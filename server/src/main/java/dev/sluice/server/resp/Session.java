@@ -5,7 +5,7 @@ import dev.sluice.server.access.Identity;
 import dev.sluice.server.access.Need;
 import java.net.SocketAddress;
 
-/** What a connection knows of its client. Belongs to the connection's thread. */
+/** The state of a connection's client. Belongs to the connection's thread. */
 final class Session {
 
   private final long id;
@@ -58,7 +58,7 @@ final class Session {
     return replies;
   }
 
-  /** What the client calls itself, empty if it has not said. */
+  /** The name that the client gave itself, empty if it gave none. */
   String clientName() {
     return clientName;
   }

@@ -19,7 +19,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 
-/** What became of lines, in Envoy's words. Pure. */
+/** The outcomes of lines, in Envoy's words. Pure. */
 final class Answers {
 
   private static final String RETRY_AFTER = "Retry-After";

@@ -29,7 +29,7 @@ final class Charging {
   }
 
   /**
-   * What was found.
+   * The result of charging lines.
    *
    * @param outcomes what became of each line
    * @param whole the decision on all of them, null unless it tells the state of their buckets:

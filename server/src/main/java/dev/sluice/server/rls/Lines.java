@@ -49,7 +49,7 @@ final class Lines {
     this.limits = limits;
   }
 
-  /** What one descriptor came to; its lines may be shared with other descriptors. */
+  /** The result of one descriptor; its lines may be shared with other descriptors. */
   record Found(boolean matched, boolean unlimited, List<Line> lines) {}
 
   static Lines of(

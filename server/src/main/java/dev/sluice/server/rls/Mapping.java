@@ -23,7 +23,7 @@ interface Mapping {
    */
   Mapped map(String domain, List<Entry> entries, Limits limits);
 
-  /** What a descriptor stands for. */
+  /** The meaning of a descriptor. */
   sealed interface Mapped {}
 
   /** No limit is meant: the descriptor passes, and is counted as unmatched. */

@@ -6,7 +6,7 @@ import dev.sluice.server.rls.Lines.Line;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What became of a line. Immutable.
+ * The outcome of a line. Immutable.
  *
  * @param line the line
  * @param over whether it denies

@@ -1,6 +1,6 @@
 package dev.sluice.server.rls;
 
-/** What becomes of a limit that a proxy sends with a descriptor. */
+/** The use of a limit that a proxy sends with a descriptor. */
 public enum OverridePolicy {
   /** It takes the place of the limit that the descriptor stands for. */
   ALLOW,

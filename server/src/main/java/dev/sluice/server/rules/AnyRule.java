@@ -3,7 +3,7 @@ package dev.sluice.server.rules;
 /** A rule of a book, of either kind. Immutable and thread-safe. */
 sealed interface AnyRule permits DescriptorRule, RequestRule {
 
-  /** What it charges. */
+  /** The charge of the rule. */
   RuleCharging<?> charging();
 
   /** Whether this rule certainly matches whatever the other one does. */

@@ -5,7 +5,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a rule charges whatever it is for. Immutable and thread-safe.
+ * The charges of a rule, whatever it is for. Immutable and thread-safe.
  *
  * @param line where the rule starts
  * @param unlimited whether it says so
@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  */
 record RuleCharging<C>(int line, boolean unlimited, List<Charged<C>> limits) {
 
-  /** What a request costs. */
+  /** The cost of a request. */
   interface Cost<C> {
 
     /** Tokens; null for as many as there were hits. */

@@ -50,7 +50,7 @@ final class TableOverrides {
     return table != null;
   }
 
-  /** What the limiter decides by. */
+  /** The limits that the limiter decides by. */
   CurrentLimits limits() {
     return limits;
   }

@@ -1,6 +1,6 @@
 package dev.sluice.server.stats;
 
-/** What became of a spend. */
+/** The outcome of a spend. */
 public enum Outcome {
   /** It was allowed. */
   ALLOWED("allowed"),

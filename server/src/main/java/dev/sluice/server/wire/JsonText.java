@@ -10,7 +10,7 @@ import java.nio.charset.CoderResult;
 import java.nio.charset.StandardCharsets;
 import java.util.Locale;
 
-/** What is wrong with a text before anything in it is looked at. Stateless. */
+/** Finds mistakes in a text before anything in it is looked at. Stateless. */
 final class JsonText {
 
   private JsonText() {}

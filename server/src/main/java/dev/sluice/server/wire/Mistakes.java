@@ -31,7 +31,7 @@ final class Mistakes {
     add(new Mistake(field, message));
   }
 
-  /** What the limiter refused, in a transaction at the given path. */
+  /** Adds the limiter's refusal of the transaction at the given path. */
   void addRefused(InvalidRequestException refused, String path) {
     String field = path + refused.field().name().toLowerCase(Locale.ROOT);
     String message = String.valueOf(refused.getMessage());

@@ -51,7 +51,7 @@ final class Values {
     return parser.getLongValue();
   }
 
-  /** What stands there, for a message. */
+  /** Returns the value as a message shows it. */
   static String found(JsonParser parser) throws IOException {
     return switch (parser.currentToken()) {
       case START_OBJECT -> "an object";

@@ -196,7 +196,7 @@ public final class LocalPostgres {
                 "stop-postgresql"));
   }
 
-  /** What is done when the JVM ends. */
+  /** The work to do when the JVM ends. */
   private interface Closing {
     void close() throws IOException;
   }

@@ -134,7 +134,7 @@ final class WellBehaved implements AutoCloseable {
   }
 
   /**
-   * What the client saw in a while.
+   * The client's view of a while.
    *
    * @param failures what each failed request met instead of its answer
    */

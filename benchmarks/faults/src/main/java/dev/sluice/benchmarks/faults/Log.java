@@ -21,7 +21,7 @@ import java.util.concurrent.Future;
  * never fits. It knows neither TAT nor tolerance, and counts in whole nanoseconds.
  */
 
-/** What the processes of a load were told, and whether a limit allows it. Immutable. */
+/** The answers to the processes of a load, and whether a limit allows them. Immutable. */
 final class Log {
 
   private static final long NANOS_PER_MILLI = 1_000_000;

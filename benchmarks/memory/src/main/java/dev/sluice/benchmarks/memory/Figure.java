@@ -1,7 +1,7 @@
 package dev.sluice.benchmarks.memory;
 
 /**
- * What a row came to.
+ * The figure of a row.
  *
  * @param nanos per decision of one thread
  * @param bytes allocated per decision

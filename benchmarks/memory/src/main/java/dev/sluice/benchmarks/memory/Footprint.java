@@ -24,7 +24,7 @@ final class Footprint {
     }
   }
 
-  /** What is left after collecting until nothing more goes. */
+  /** Returns the memory that is left after collecting until nothing more goes. */
   private static long used() {
     long last = Long.MAX_VALUE;
     while (true) {

@@ -16,7 +16,7 @@ record Row(
     int threads,
     String collector) {
 
-  /** What distinguishes it from the same of another subject. */
+  /** Returns the words that distinguish it from the same row of another subject. */
   String scene() {
     return String.format(
         Locale.ROOT,

@@ -3,7 +3,7 @@ package dev.sluice.benchmarks.memory;
 import java.util.Locale;
 
 /**
- * What a live bucket takes.
+ * The memory of a live bucket.
  *
  * @param keys how many there were
  * @param bytes of heap for each, all included

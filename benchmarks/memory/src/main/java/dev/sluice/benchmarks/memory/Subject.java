@@ -2,7 +2,7 @@ package dev.sluice.benchmarks.memory;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 
-/** What is measured: something that decides on one token of a key. */
+/** The thing to measure: it decides on one token of a key. */
 interface Subject {
 
   /** Spends one token of the key's bucket if it is there. */

@@ -120,7 +120,7 @@ enum Subjects {
       };
     }
   },
-  /** What one would write by hand: a map of TATs that only ever grows. */
+  /** A map of TATs, written by hand, that only ever grows. */
   MAP_GCRA {
     @Override
     Subject make(long burst, Duration interval) {

@@ -6,7 +6,7 @@ import java.util.function.ToDoubleFunction;
 import java.util.stream.Stream;
 
 /**
- * What one load came to.
+ * The figure of one load.
  *
  * @param perSecond decisions
  * @param p50Nanos half of the callers waited less; 0 where waits were not taken

@@ -3,7 +3,7 @@ package dev.sluice.benchmarks.redis;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
-/** What is measured: one decision on one of many buckets, all of which allow. Thread-safe. */
+/** The thing to measure: one decision on one of many buckets, all of which allow. Thread-safe. */
 interface Subject extends AutoCloseable {
 
   String name();

@@ -1,4 +1,4 @@
-/** What the benchmarks share. */
+/** Shared code of the benchmarks. */
 @NullMarked
 @CheckReturnValue
 package dev.sluice.benchmarks.report;

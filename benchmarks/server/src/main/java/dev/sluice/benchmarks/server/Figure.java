@@ -5,7 +5,7 @@ import java.util.Locale;
 import java.util.function.ToDoubleFunction;
 
 /**
- * What one load came to.
+ * The figure of one load.
  *
  * @param perSecond decisions, or answers of what stands in for them
  * @param p50Micros half of the requests took less

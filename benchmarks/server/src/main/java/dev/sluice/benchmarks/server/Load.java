@@ -17,7 +17,7 @@ interface Load {
   Sent run(double seconds) throws IOException, InterruptedException;
 
   /**
-   * What the client saw.
+   * The client's view.
    *
    * @param requests how many were answered
    * @param seconds in which time

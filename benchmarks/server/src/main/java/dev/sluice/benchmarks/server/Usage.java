@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** What a process uses, from the kernel's files. Stateless. */
+/** The resources of a process, from the kernel's files. Stateless. */
 final class Usage {
 
   private static final Pattern RESIDENT = Pattern.compile("VmRSS:\\s*(\\d+) kB");
