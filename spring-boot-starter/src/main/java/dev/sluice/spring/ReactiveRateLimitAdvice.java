@@ -1,5 +1,6 @@
 package dev.sluice.spring;
 
+import dev.sluice.DeniedException;
 import dev.sluice.store.StoreException;
 import dev.sluice.web.HeaderProfile;
 import dev.sluice.webflux.RateLimitWebFilter;
@@ -25,7 +26,12 @@ class ReactiveRateLimitAdvice implements WebExceptionHandler {
     this.profile = profile;
   }
 
-  @ExceptionHandler({RateLimitedException.class, UnusableIdException.class, StoreException.class})
+  @ExceptionHandler({
+    RateLimitedException.class,
+    DeniedException.class,
+    UnusableIdException.class,
+    StoreException.class
+  })
   Mono<Void> refuse(RuntimeException failure, ServerWebExchange exchange) {
     return RateLimitWebFilter.refuse(exchange, Refusals.of(failure, profile));
   }
@@ -34,6 +40,7 @@ class ReactiveRateLimitAdvice implements WebExceptionHandler {
   public Mono<Void> handle(ServerWebExchange exchange, Throwable failure) {
     return !exchange.getResponse().isCommitted()
             && (failure instanceof RateLimitedException
+                || failure instanceof DeniedException
                 || failure instanceof UnusableIdException
                 || failure instanceof StoreException)
         ? refuse((RuntimeException) failure, exchange)

@@ -1,5 +1,6 @@
 package dev.sluice.spring;
 
+import dev.sluice.DeniedException;
 import dev.sluice.web.HeaderProfile;
 import dev.sluice.web.ProblemDetails;
 import dev.sluice.web.Refusal;
@@ -12,6 +13,9 @@ final class Refusals {
 
   static Refusal of(RuntimeException failure, HeaderProfile profile) {
     if (failure instanceof RateLimitedException denial) {
+      return Refusal.denied(denial.decision(), profile);
+    }
+    if (failure instanceof DeniedException denial) {
       return Refusal.denied(denial.decision(), profile);
     }
     if (failure instanceof UnusableIdException) {

@@ -1,5 +1,6 @@
 package dev.sluice.spring;
 
+import dev.sluice.DeniedException;
 import dev.sluice.servlet.RateLimitFilter;
 import dev.sluice.store.StoreException;
 import dev.sluice.web.HeaderProfile;
@@ -23,7 +24,12 @@ class ServletRateLimitAdvice {
     this.profile = profile;
   }
 
-  @ExceptionHandler({RateLimitedException.class, UnusableIdException.class, StoreException.class})
+  @ExceptionHandler({
+    RateLimitedException.class,
+    DeniedException.class,
+    UnusableIdException.class,
+    StoreException.class
+  })
   void refuse(RuntimeException failure, HttpServletResponse response) throws IOException {
     RateLimitFilter.refuse(response, Refusals.of(failure, profile));
   }

@@ -2,6 +2,7 @@ package dev.sluice.spring;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.Limiter;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
@@ -70,8 +71,8 @@ class WebApplicationTest {
   static class Application {
 
     @Bean
-    Pages pages() {
-      return new Pages();
+    Pages pages(Limiter limiter) {
+      return new Pages(limiter);
     }
 
     @Bean
@@ -82,6 +83,17 @@ class WebApplicationTest {
 
   @RestController
   static class Pages {
+
+    private final Limiter limiter;
+
+    Pages(Limiter limiter) {
+      this.limiter = limiter;
+    }
+
+    @GetMapping("/thrown/{key}")
+    String thrown(@PathVariable String key) {
+      return "page " + limiter.spend("ApiCallsPerKey", key).orThrow().remaining();
+    }
 
     @GetMapping("/filtered")
     String filtered() {
@@ -172,7 +184,7 @@ class WebApplicationTest {
 
   @Test
   void denial_isTheSame429_ofFilterAndAnnotation_withEachHeaderOnce() throws Exception {
-    for (String path : List.of("/filtered", "/annotated/a", "/mono/b", "/both/c")) {
+    for (String path : List.of("/filtered", "/annotated/a", "/mono/b", "/both/c", "/thrown/d")) {
       assertThat(get(path).statusCode()).isEqualTo(200);
       assertThat(get(path).statusCode()).isEqualTo(200);
 
@@ -206,8 +218,8 @@ class WebApplicationTest {
   static class BrokenApplication {
 
     @Bean
-    Pages pages() {
-      return new Pages();
+    Pages pages(Limiter limiter) {
+      return new Pages(limiter);
     }
 
     @Bean

@@ -1,0 +1,49 @@
+package plans;
+
+import com.github.benmanes.caffeine.cache.Caffeine;
+import com.github.benmanes.caffeine.cache.LoadingCache;
+import dev.sluice.gcra.Quota;
+import java.time.Duration;
+import java.util.Optional;
+import org.springframework.beans.factory.annotation.Value;
+import org.springframework.jdbc.core.simple.JdbcClient;
+import org.springframework.stereotype.Component;
+
+/** What each customer has paid for. */
+@Component
+class Plans {
+
+  // begin: cache
+  private final LoadingCache<Customer, Optional<Quota>> cache;
+  private final JdbcClient database;
+
+  Plans(JdbcClient database, @Value("${plans.refresh}") Duration refresh) {
+    this.database = database;
+    this.cache =
+        Caffeine.newBuilder()
+            .maximumSize(100_000)
+            .refreshAfterWrite(refresh) // in the background: no request waits, and
+            .build(this::load); // an old plan serves while the database is away
+  }
+
+  Optional<Quota> of(Customer customer) {
+    return cache.get(customer);
+  }
+
+  private Optional<Quota> load(Customer customer) {
+    return database
+        .sql("select burst, per_minute from plans where tenant = ? and customer = ?")
+        .params(customer.tenant(), customer.name())
+        .query(
+            (row, number) ->
+                Quota.of(row.getLong("burst"), row.getLong("per_minute"), Duration.ofMinutes(1)))
+        .optional();
+  }
+
+  // end: cache
+
+  /** After a customer has changed the plan here; other processes see it within the refresh. */
+  void changed(Customer customer) {
+    cache.refresh(customer);
+  }
+}

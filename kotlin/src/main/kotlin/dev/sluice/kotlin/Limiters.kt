@@ -1,0 +1,77 @@
+/**
+ * A limiter in coroutines: functions that suspend where those of Java block.
+ *
+ * A coroutine that is cancelled while it waits gives up: a charge that was not sent is not made,
+ * and the turn of an `awaitAcquire` is given back. Durations are Kotlin's.
+ */
+@file:JvmName("Limiters")
+
+package dev.sluice.kotlin
+
+import dev.sluice.Decision
+import dev.sluice.Limit
+import dev.sluice.Limiter
+import dev.sluice.Reservation
+import dev.sluice.Transaction
+import kotlin.time.Duration
+import kotlin.time.toJavaDuration
+import kotlinx.coroutines.future.await
+
+/** Decides and spends nothing. See [Limiter.check]. */
+public suspend fun Limiter.awaitCheck(limit: String, id: String, cost: Long = 1): Decision =
+    async().check(limit, id, cost).await()
+
+/** Spends, or denies and spends nothing. See [Limiter.spend]. */
+public suspend fun Limiter.awaitSpend(limit: String, id: String, cost: Long = 1): Decision =
+    async().spend(limit, id, cost).await()
+
+/** Spends from a limit with a quota of its own, for example. See [Limiter.spend]. */
+public suspend fun Limiter.awaitSpend(transaction: Transaction): Decision =
+    async().spend(transaction).await()
+
+/** Spends from all limits or from none. See [Limiter.spend]. */
+public suspend fun Limiter.awaitSpend(transactions: List<Transaction>): Decision =
+    async().spend(transactions).await()
+
+/** Gives back what was spent. See [Limiter.refund]. */
+public suspend fun Limiter.awaitRefund(limit: String, id: String, cost: Long = 1): Decision =
+    async().refund(limit, id, cost).await()
+
+/** Makes a bucket full. See [Limiter.reset]. */
+public suspend fun Limiter.awaitReset(limit: String, id: String) {
+    async().reset(limit, id).await()
+}
+
+/** Waits for its turn, at most [maxWait], or is denied at once. See [Limiter.acquire]. */
+public suspend fun Limiter.awaitAcquire(
+    limit: String,
+    id: String,
+    maxWait: Duration,
+    cost: Long = 1,
+): Decision = async().acquire(limit, id, cost, maxWait.toJavaDuration()).await()
+
+/** Waits for its turn, at most [maxWait], or is denied at once. See [Limiter.acquire]. */
+public suspend fun Limiter.awaitAcquire(transaction: Transaction, maxWait: Duration): Decision =
+    async().acquire(transaction, maxWait.toJavaDuration()).await()
+
+/** Waits for its turn in all limits, or is denied at once. See [Limiter.acquire]. */
+public suspend fun Limiter.awaitAcquire(
+    transactions: List<Transaction>,
+    maxWait: Duration,
+): Decision = async().acquire(transactions, maxWait.toJavaDuration()).await()
+
+/** Waits for its turn, at most [maxWait], or is denied at once. See [Limit.acquire]. */
+public suspend fun Limit.awaitAcquire(id: CharSequence, maxWait: Duration, cost: Long = 1): Decision =
+    acquireAsync(id, cost, maxWait.toJavaDuration()).await()
+
+/**
+ * Spends before [block], which may give back: with `it.cancelAsync().await()`. What it does not
+ * give back stays spent. See [Limiter.reserve].
+ */
+@IgnorableReturnValue
+public suspend fun <T> Limiter.withReservation(
+    limit: String,
+    id: String,
+    cost: Long = 1,
+    block: suspend (Reservation) -> T,
+): T = async().reserve(limit, id, cost).await().use { block(it) }
