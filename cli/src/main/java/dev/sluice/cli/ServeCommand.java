@@ -101,7 +101,8 @@ final class ServeCommand implements Callable<Integer> {
       paramLabel = "FILE",
       description =
           "Keep the buckets of the memory store over restarts: read from this file, which is saved"
-              + " periodically and at shutdown. A crash loses what was charged since the last save.")
+              + " periodically and at shutdown. A crash loses what was charged since the last"
+              + " save.")
   private @Nullable Path snapshot;
 
   @Option(
@@ -199,21 +200,24 @@ final class ServeCommand implements Callable<Integer> {
   @Option(names = "--request-log", description = "Log each request, with the client's address.")
   private boolean requestLog;
 
+  @Mixin private LogOptions log = new LogOptions();
+
   ServeCommand(Console console) {
     this.console = console;
   }
 
   @Override
   public Integer call() throws InterruptedException {
+    log.apply();
     OutOfMemoryExit.install();
     Service service = start(config());
-    console
-        .err()
-        .printf(
-            "listening on %s (%s store, %s)%n",
-            addresses(service),
-            Stores.shown(store),
-            files.none() ? "sample limits" : "watching the limit files");
+    log.say(
+        console,
+        "listening on %s (%s store, %s)"
+            .formatted(
+                addresses(service),
+                Stores.shown(store),
+                files.none() ? "sample limits" : "watching the limit files"));
     Runtime.getRuntime().addShutdownHook(new Thread(service::close, "sluice-shutdown"));
     sayIfAway(service);
     new CountDownLatch(1).await(); // until a signal ends the process
@@ -365,6 +369,6 @@ final class ServeCommand implements Callable<Integer> {
         failure = PlainReason.of(e);
       }
     }
-    console.err().println("sluice: the store does not answer yet: " + failure);
+    log.say(console, "sluice: the store does not answer yet: " + failure);
   }
 }

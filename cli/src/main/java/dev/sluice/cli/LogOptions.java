@@ -1,0 +1,48 @@
+package dev.sluice.cli;
+
+import dev.sluice.cli.log.LogFormat;
+import dev.sluice.text.SafeText;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import picocli.CommandLine.Option;
+
+/** {@code --log-format}: how the log of a command looks that runs for long. */
+final class LogOptions {
+
+  private static final Logger log = LoggerFactory.getLogger(LogOptions.class);
+
+  @Option(
+      names = "--log-format",
+      paramLabel = "FORMAT",
+      defaultValue = "text",
+      description = "How the log looks: text, or json, one object a line (${DEFAULT-VALUE}).")
+  private String format = "text";
+
+  private LogFormat parsed() {
+    return switch (format) {
+      case "text" -> LogFormat.TEXT;
+      case "json" -> LogFormat.JSON;
+      default ->
+          throw new InputException(
+              "--log-format: found %s, expected text or json".formatted(SafeText.quote(format)));
+    };
+  }
+
+  /**
+   * Applies the format to the lines to come.
+   *
+   * @throws InputException if there is no such format
+   */
+  void apply() {
+    LogFormat.use(parsed());
+  }
+
+  /** Tells people a line; as JSON it is a line of the log, so that a reader finds nothing else. */
+  void say(Console console, String line) {
+    if (parsed() == LogFormat.JSON) {
+      log.info(line);
+    } else {
+      console.err().println(line);
+    }
+  }
+}

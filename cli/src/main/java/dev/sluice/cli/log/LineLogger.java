@@ -1,0 +1,96 @@
+package dev.sluice.cli.log;
+
+import java.time.Instant;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Marker;
+import org.slf4j.event.Level;
+import org.slf4j.helpers.LegacyAbstractLogger;
+import org.slf4j.helpers.MessageFormatter;
+
+/** Writes what is worth a line to standard error. Thread-safe; a line is written in one piece. */
+final class LineLogger extends LegacyAbstractLogger {
+
+  private static final long serialVersionUID = 1;
+
+  /** The least level of loggers by the beginning of their names; the longest one decides. */
+  private static final Map<String, Level> LEAST =
+      Map.of(
+          "dev.sluice",
+          Level.INFO,
+          // The store says itself when a server is given up and when it is back; its client would
+          // say so at each attempt.
+          "io.lettuce",
+          Level.ERROR,
+          // Clients can cause these; the server reports them itself, in one line and not each.
+          "com.linecorp.armeria.internal.common.AbstractHttp2ConnectionHandler",
+          Level.ERROR,
+          "com.linecorp.armeria.server.HttpServerHandler",
+          Level.ERROR,
+          "com.linecorp.armeria.logging.access",
+          Level.INFO);
+
+  private final int least;
+
+  LineLogger(String name) {
+    this.name = name;
+    this.least = least(name).toInt();
+  }
+
+  private static Level least(String logger) {
+    for (String prefix = logger; !prefix.isEmpty(); prefix = parent(prefix)) {
+      Level level = LEAST.get(prefix);
+      if (level != null) {
+        return level;
+      }
+    }
+    return Level.WARN;
+  }
+
+  private static String parent(String logger) {
+    return logger.substring(0, Math.max(0, logger.lastIndexOf('.')));
+  }
+
+  @Override
+  public boolean isTraceEnabled() {
+    return Level.TRACE.toInt() >= least;
+  }
+
+  @Override
+  public boolean isDebugEnabled() {
+    return Level.DEBUG.toInt() >= least;
+  }
+
+  @Override
+  public boolean isInfoEnabled() {
+    return Level.INFO.toInt() >= least;
+  }
+
+  @Override
+  public boolean isWarnEnabled() {
+    return Level.WARN.toInt() >= least;
+  }
+
+  @Override
+  public boolean isErrorEnabled() {
+    return true;
+  }
+
+  @Override
+  protected @Nullable String getFullyQualifiedCallerName() {
+    return null; // lines do not tell where they come from
+  }
+
+  @Override
+  protected void handleNormalizedLoggingCall(
+      Level level,
+      @Nullable Marker marker,
+      String pattern,
+      Object @Nullable [] arguments,
+      @Nullable Throwable thrown) {
+    String message = MessageFormatter.basicArrayFormat(pattern, arguments);
+    String line =
+        LogFormat.current().line(Instant.now(), level, name, String.valueOf(message), thrown);
+    System.err.println(line);
+  }
+}

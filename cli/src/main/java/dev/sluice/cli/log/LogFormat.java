@@ -1,0 +1,89 @@
+package dev.sluice.cli.log;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonGenerator;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.io.UncheckedIOException;
+import java.time.Instant;
+import java.time.ZoneId;
+import java.time.format.DateTimeFormatter;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.event.Level;
+
+/** How a line of the log looks. Thread-safe. */
+public enum LogFormat {
+
+  /** {@code 2026-11-20T23:18:35.117Z INFO ReloadLog - limits loaded}, then a stack trace if any. */
+  TEXT {
+    @Override
+    String line(
+        Instant at, Level level, String logger, String message, @Nullable Throwable thrown) {
+      String line =
+          "%s %s %s - %s"
+              .formatted(
+                  TIME.format(at.atZone(ZoneId.systemDefault())),
+                  level,
+                  logger.substring(logger.lastIndexOf('.') + 1),
+                  message);
+      return thrown == null ? line : line + "\n" + stackTrace(thrown);
+    }
+  },
+
+  /**
+   * One object a line, with the fields {@code time} (UTC), {@code level}, {@code logger}, {@code
+   * message}, and {@code error} with a stack trace if any. No text can break out of its line.
+   */
+  JSON {
+    @Override
+    String line(
+        Instant at, Level level, String logger, String message, @Nullable Throwable thrown) {
+      StringWriter line = new StringWriter();
+      try (JsonGenerator json = FACTORY.createGenerator(line)) {
+        json.writeStartObject();
+        json.writeStringField("time", at.toString());
+        json.writeStringField("level", level.name().toLowerCase(Locale.ROOT));
+        json.writeStringField("logger", logger);
+        json.writeStringField("message", message);
+        if (thrown != null) {
+          json.writeStringField("error", stackTrace(thrown));
+        }
+        json.writeEndObject();
+      } catch (IOException e) {
+        throw new UncheckedIOException(e); // memory does not fail
+      }
+      return line.toString();
+    }
+  };
+
+  private static final DateTimeFormatter TIME =
+      DateTimeFormatter.ofPattern("yyyy-MM-dd'T'HH:mm:ss.SSSXXX", Locale.ROOT);
+  private static final JsonFactory FACTORY = new JsonFactory();
+
+  private static volatile LogFormat current = TEXT;
+
+  /**
+   * Sets the format of all lines from now on; {@link #TEXT} if never called.
+   *
+   * @param format the format
+   */
+  public static void use(LogFormat format) {
+    current = format;
+  }
+
+  static LogFormat current() {
+    return current;
+  }
+
+  /** Returns a line without its end. */
+  abstract String line(
+      Instant at, Level level, String logger, String message, @Nullable Throwable thrown);
+
+  private static String stackTrace(Throwable thrown) {
+    StringWriter text = new StringWriter();
+    thrown.printStackTrace(new PrintWriter(text, true));
+    return text.toString().stripTrailing();
+  }
+}

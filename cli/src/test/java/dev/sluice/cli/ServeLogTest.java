@@ -1,0 +1,75 @@
+package dev.sluice.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+final class ServeLogTest {
+
+  private static final Pattern ADDRESS = Pattern.compile("http://[0-9.:]+");
+
+  @Test
+  void server_withJsonLog_writesNothingButObjects(@TempDir Path folder) throws Exception {
+    Path limits = folder.resolve("limits.yml");
+    Files.writeString(limits, "ApiCallsPerKey: {burst: 3, count: 1, period: 1h}\n");
+    try (CliProcess cli =
+            CliProcess.start(
+                "serve",
+                "--http",
+                "127.0.0.1:0",
+                "--limits",
+                limits.toString(),
+                "--request-log",
+                "--log-format",
+                "json");
+        BufferedReader err = cli.err()) {
+      JsonNode listening = until(err, "listening on ");
+      Matcher address = ADDRESS.matcher(listening.get("message").asText());
+      assertThat(address.find()).isTrue();
+      assertThat(listening.get("level").asText()).isEqualTo("info");
+
+      var unused =
+          HttpClient.newHttpClient()
+              .send(
+                  HttpRequest.newBuilder(URI.create(address.group() + "/healthz?a=%22")).build(),
+                  BodyHandlers.discarding());
+      assertThat(until(err, "/healthz").get("message").asText()).contains("127.0.0.1");
+
+      Files.writeString(limits, "ApiCallsPerKey: {burst: \"lots\", count: 1, period: 1h}\n");
+      assertThat(until(err, "limits not loaded").get("level").asText()).isEqualTo("error");
+    }
+  }
+
+  @Test
+  void format_thatIsUnknown_isRefused() {
+    Cli result = Cli.run("serve", "--log-format", "xml");
+
+    assertThat(result.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(result.err()).contains("--log-format: found \"xml\", expected text or json");
+  }
+
+  /** Each line up to the wanted one must be an object. */
+  private static JsonNode until(BufferedReader lines, String words) throws IOException {
+    for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+      JsonNode json = new ObjectMapper().readTree(line);
+      assertThat(json.isObject()).as(line).isTrue();
+      if (json.get("message").asText().contains(words)) {
+        return json;
+      }
+    }
+    throw new AssertionError("no line with " + words);
+  }
+}

@@ -1,0 +1,69 @@
+package dev.sluice.cli.log;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.time.Instant;
+import org.junit.jupiter.api.Test;
+import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
+
+class LogFormatTest {
+
+  private static final Instant AT = Instant.parse("2026-11-20T23:18:35.117Z");
+  private static final String LOGGER = "dev.sluice.server.service.ReloadLog";
+
+  @Test
+  void text_ofAMessage_namesLevelAndClass() {
+    assertThat(LogFormat.TEXT.line(AT, Level.INFO, LOGGER, "limits loaded", null))
+        .matches("2026-11-2[01]T[0-9:.]+(Z|[+-][0-9:]+) INFO ReloadLog - limits loaded");
+  }
+
+  @Test
+  void text_ofAFailure_endsWithItsStackTrace() {
+    assertThat(LogFormat.TEXT.line(AT, Level.ERROR, LOGGER, "failed", new IOException("gone")))
+        .contains("ERROR ReloadLog - failed\njava.io.IOException: gone\n\tat ");
+  }
+
+  @Test
+  void json_ofAMessageOfSeveralLines_isOneObjectOnOneLine() throws IOException {
+    String line = LogFormat.JSON.line(AT, Level.WARN, LOGGER, "a \"b\"\n{\"level\":\"x\"}", null);
+
+    assertThat(line).doesNotContain("\n");
+    JsonNode json = new ObjectMapper().readTree(line);
+    assertThat(json.get("time").asText()).isEqualTo("2026-11-20T23:18:35.117Z");
+    assertThat(json.get("level").asText()).isEqualTo("warn");
+    assertThat(json.get("logger").asText()).isEqualTo(LOGGER);
+    assertThat(json.get("message").asText()).isEqualTo("a \"b\"\n{\"level\":\"x\"}");
+    assertThat(json.has("error")).isFalse();
+  }
+
+  @Test
+  void json_ofAFailure_holdsItsStackTrace() throws IOException {
+    String line = LogFormat.JSON.line(AT, Level.ERROR, LOGGER, "failed", new IOException("gone"));
+
+    assertThat(line).doesNotContain("\n");
+    assertThat(new ObjectMapper().readTree(line).get("error").asText())
+        .startsWith("java.io.IOException: gone\n\tat ");
+  }
+
+  @Test
+  void loggers_ofTheServer_sayMoreThanThoseOfLibraries() {
+    LogProvider provider = new LogProvider();
+
+    assertThat(provider.getLoggerFactory().getLogger("dev.sluice.server.A").isInfoEnabled())
+        .isTrue();
+    assertThat(provider.getLoggerFactory().getLogger("io.netty.A").isInfoEnabled()).isFalse();
+    assertThat(provider.getLoggerFactory().getLogger("io.netty.A").isWarnEnabled()).isTrue();
+    assertThat(provider.getLoggerFactory().getLogger("io.lettuce.core.A").isWarnEnabled())
+        .isFalse();
+  }
+
+  @Test
+  void slf4j_findsTheseLoggers() {
+    assertThat(LoggerFactory.getILoggerFactory().getLogger("dev.sluice.A"))
+        .isInstanceOf(LineLogger.class);
+  }
+}
