@@ -59,7 +59,6 @@ public final class Needs {
           new Route(ANY, RATE_LIMIT_SERVICE + "ShouldRateLimit", Need.DECIDE),
           new Route(ANY, HEALTH + "Check", Need.NOTHING),
           new Route(ANY, HEALTH + "Watch", Need.NOTHING),
-          new Route(ANY, HEALTH + "List", Need.NOTHING),
           new Route(ANY, "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", Need.A_NAME),
           new Route(ANY, "/v1/limits", Need.READ),
           new Route(ANY, "/v1/limits/*", Need.READ),

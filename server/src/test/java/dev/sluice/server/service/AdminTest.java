@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.sluice.server.HostPort;
-import dev.sluice.server.access.Access;
 import dev.sluice.server.service.ServerConfig.Http;
 import dev.sluice.yaml.LimitFiles;
 import java.io.IOException;
@@ -18,8 +17,8 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Instant;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -68,10 +67,9 @@ class AdminTest {
     close(service);
   }
 
+  /** Does not wait: the library's acceptor takes two seconds to be sure that nobody comes. */
   private static void close(Service one) {
-    Thread.currentThread().interrupt(); // so that nobody waits for load balancers
-    one.close();
-    var unused = Thread.interrupted();
+    var unused = CompletableFuture.runAsync(one::close);
   }
 
   private HttpResponse<String> send(String method, String path, @Nullable String body)
@@ -247,7 +245,6 @@ class AdminTest {
 
   @Test
   void everyChange_isNoted_alsoOneThatIsRefused() throws Exception {
-    Instant start = Instant.now();
     assertThat(send("PUT", PENALTIES + "k", "{\"for\":\"10m\"}").statusCode()).isEqualTo(200);
     assertThat(send("PUT", PENALTIES + "k", "{}").statusCode()).isEqualTo(400);
     assertThat(send("DELETE", OVERRIDES + "k", null).statusCode()).isEqualTo(404);
@@ -257,7 +254,5 @@ class AdminTest {
         .contains("\"result\":\"done\",\"detail\":\"until ");
     assertThat(Files.readAllLines(audit).get(1)).contains("\"result\":\"refused\"");
     assertThat(Files.readAllLines(audit).get(2)).contains("\"result\":\"not there\"");
-    assertThat(start).isBefore(Instant.now());
-    assertThat(Access.class).isNotNull();
   }
 }
