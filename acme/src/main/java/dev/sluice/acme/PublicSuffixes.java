@@ -69,6 +69,10 @@ public final class PublicSuffixes {
    *     error page or half a download never replaces a good one
    */
   public static PublicSuffixes load(Path file) throws IOException {
+    if (Files.exists(file) && !Files.isRegularFile(file)) { // a pipe may never answer
+      throw new IllegalArgumentException(
+          file + ": found a folder, a pipe or a device, expected a file");
+    }
     try {
       return parse(Files.readString(file), file.toString());
     } catch (CharacterCodingException e) {

@@ -1,12 +1,17 @@
 package dev.sluice.cli;
 
-import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 
 /** Files that a command is told to read, refused with a plain word where they can't be. */
 final class InputFiles {
+
+  private static final int PATIENCE_SECONDS = 2;
 
   private InputFiles() {}
 
@@ -22,12 +27,24 @@ final class InputFiles {
     }
   }
 
+  /** Opens a file, or a pipe: one that nobody writes to is given up after a while. */
   static InputStream open(Path file) {
     require(file);
+    FutureTask<InputStream> opening = new FutureTask<>(() -> Files.newInputStream(file));
+    Thread thread = new Thread(opening, "sluice-open");
+    thread.setDaemon(true); // no interrupt ends such a call
+    thread.start();
     try {
-      return Files.newInputStream(file);
-    } catch (IOException e) {
-      throw new InputException(file + ": can't be opened: " + e.getMessage());
+      return opening.get(PATIENCE_SECONDS, TimeUnit.SECONDS);
+    } catch (TimeoutException e) {
+      throw new InputException(
+          "%s: found a file that does not answer (given up after %s s); does anything write to it?"
+              .formatted(file, PATIENCE_SECONDS));
+    } catch (ExecutionException e) {
+      throw new InputException(file + ": can't be opened: " + e.getCause().getMessage());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new InputException(file + ": the opening was interrupted");
     }
   }
 }

@@ -137,7 +137,7 @@ public final class Main {
             || e instanceof DatabaseException
             || e instanceof ServerException;
     if (input || unreachable) {
-      console.err().println("sluice: " + PlainReason.of(e));
+      console.err().println("sluice: " + e.getMessage());
       return input ? Exit.BROKEN_INPUT : Exit.UNREACHABLE;
     }
     return bug(e, console);

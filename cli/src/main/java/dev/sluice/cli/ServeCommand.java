@@ -366,7 +366,7 @@ final class ServeCommand implements Callable<Integer> {
         service.ping();
         return;
       } catch (StoreException e) {
-        failure = PlainReason.of(e);
+        failure = String.valueOf(e.getMessage());
       }
     }
     log.say(console, "sluice: the store does not answer yet: " + failure);

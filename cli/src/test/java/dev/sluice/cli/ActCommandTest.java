@@ -319,4 +319,20 @@ final class ActCommandTest {
       store.close();
     }
   }
+
+  @Test
+  void passwordFileThatNobodyWritesTo_isGivenUp(@TempDir Path folder) throws Exception {
+    Path pipe = folder.resolve("pipe");
+    assertThat(new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor()).isZero();
+    Cli run =
+        run(
+            "redis://127.0.0.1:1",
+            "check",
+            "NewOrdersPerAccount",
+            "17",
+            "--store-password-file",
+            pipe.toString());
+    assertThat(run.err()).contains("found a file that does not answer (given up after 2 s)");
+    assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+  }
 }

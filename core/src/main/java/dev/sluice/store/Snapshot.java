@@ -214,6 +214,9 @@ final class Snapshot {
   }
 
   private static InputStream open(Path file) throws IOException {
+    if (Files.exists(file) && !Files.isRegularFile(file)) { // a pipe may never answer
+      throw unusable(file, "found a folder, a pipe or a device, expected a file");
+    }
     return new BufferedInputStream(Files.newInputStream(file), BUFFER);
   }
 

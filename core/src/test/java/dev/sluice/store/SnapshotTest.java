@@ -175,6 +175,14 @@ class SnapshotTest {
   }
 
   @Test
+  void pipe_isRefused_andNotWaitedFor() throws Exception {
+    Path pipe = directory.resolve("pipe");
+    assertThat(new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor()).isZero();
+    assertThatThrownBy(() -> MemoryStore.builder().restore(pipe))
+        .hasMessageContaining("found a folder, a pipe or a device, expected a file");
+  }
+
+  @Test
   void missing_directory_isNamed() {
     assertThatThrownBy(() -> store.save(directory.resolve("no/buckets")))
         .isInstanceOf(SnapshotException.class)

@@ -69,16 +69,21 @@ record ServerFault(Throwable cause, String code) {
     return Charged.by(refused).exception(server + ": " + words(), cause);
   }
 
-  /** Without line ends, a full stop at the end, and what the client's addresses say of a login. */
+  /**
+   * Without line ends, a full stop at the end, names and numbers of system calls, and what the
+   * client's addresses say of a login.
+   */
   static String oneLine(String message) {
     return message
+        .replaceAll("\\w+\\(\\.\\.\\) failed(?: with error\\(-?\\d+\\))?: ", "")
+        .replace("Connection refused", "connection refused")
         .replaceAll("(rediss?://)[^@\\s]*@", "$1")
         .replaceAll("(rediss?://[^?\\s\\]]*)[?][^\\s\\],]*", "$1")
         .replaceAll("\\s+", " ")
         .replaceAll("[. ]+$", "");
   }
 
-  /** The innermost message says most: "Connection refused", "WRONGPASS …". */
+  /** The innermost message says most: "connection refused", "WRONGPASS …". */
   String words() {
     Throwable root = cause;
     while (root.getCause() != null) {

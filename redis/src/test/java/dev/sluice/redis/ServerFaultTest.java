@@ -38,6 +38,12 @@ final class ServerFaultTest {
                     + " Connection refused.\n"))
         .isEqualTo(
             "Cannot retrieve cluster partitions from [redis://h:1, rediss://i:2] Details:"
-                + " [redis://h:1]: Connection refused");
+                + " [redis://h:1]: connection refused");
+  }
+
+  @Test
+  void words_ofTheNetwork_nameNoSystemCall() {
+    String said = "finishConnect(..) failed with error(-111): Connection refused: /10.0.0.1:6379";
+    assertThat(ServerFault.oneLine(said)).isEqualTo("connection refused: /10.0.0.1:6379");
   }
 }

@@ -98,6 +98,14 @@ public final class RefusedException extends RuntimeException {
             .formatted(host));
   }
 
+  static RefusedException severalHosts() {
+    return new RefusedException(
+        HttpStatus.BAD_REQUEST,
+        "several-hosts",
+        "A request has one Host",
+        "found several Host headers, expected one (RFC 9112, section 3.2)");
+  }
+
   static RefusedException wrongOrigin(String origin) {
     return new RefusedException(
         HttpStatus.FORBIDDEN,

@@ -75,6 +75,9 @@ final class RequestChecks implements DecoratingHttpServiceFunction {
     if (authority == null || !(isHost(authority) || isBeyondBrowsers(context, request))) {
       throw RefusedException.wrongHost(shown(authority == null ? "(none)" : authority));
     }
+    if (request.headers().getAll(HttpHeaderNames.HOST).size() > 1) {
+      throw RefusedException.severalHosts();
+    }
     for (String origin : request.headers().getAll(HttpHeaderNames.ORIGIN)) {
       if (!isOrigin(origin, authority)) {
         throw RefusedException.wrongOrigin(shown(origin));

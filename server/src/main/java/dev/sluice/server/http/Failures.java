@@ -63,6 +63,9 @@ final class Failures implements ServerErrorHandler {
     if (cause instanceof KeepException) {
       return Fault.notKept(FailureLog.internal(cause));
     }
+    if (cause instanceof NotReadyException && cause.getCause() instanceof StoreException store) {
+      return Fault.storeAway(FailureLog.undecided(String.valueOf(store.getMessage())));
+    }
     if (cause instanceof NotReadyException) {
       return Fault.notReady(String.valueOf(cause.getMessage()));
     }

@@ -139,6 +139,10 @@ record Fault(
         .withIncident(incident);
   }
 
+  static Fault storeAway(String incident) {
+    return notReady("the store does not answer").withIncident(incident);
+  }
+
   static Fault notReady(String detail) {
     return new Fault(HttpStatus.SERVICE_UNAVAILABLE, "not-ready", "Not ready", detail, null);
   }

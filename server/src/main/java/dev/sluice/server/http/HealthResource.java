@@ -5,6 +5,7 @@ import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.store.StoreException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
@@ -42,10 +43,19 @@ final class HealthResource extends Resource {
     // A ping may wait for a round trip, which an event loop must not.
     return CompletableFuture.supplyAsync(
         () -> {
-          check.run();
+          requireReady(check);
           return yes();
         },
         context.blockingTaskExecutor());
+  }
+
+  /** A check charges nothing: the store's words on that would only puzzle. */
+  private static void requireReady(Runnable check) {
+    try {
+      check.run();
+    } catch (StoreException e) {
+      throw new NotReadyException("the store does not answer", e);
+    }
   }
 
   private AggregatedHttpResponse yes() {

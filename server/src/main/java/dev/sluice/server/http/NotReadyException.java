@@ -1,5 +1,7 @@
 package dev.sluice.server.http;
 
+import dev.sluice.store.StoreException;
+
 /**
  * Thrown when a server cannot decide yet. Clients of {@code /readyz} are shown the message, so it
  * names no address.
@@ -15,5 +17,9 @@ public final class NotReadyException extends RuntimeException {
    */
   public NotReadyException(String message) {
     super(message);
+  }
+
+  NotReadyException(String message, StoreException cause) {
+    super(message, cause);
   }
 }

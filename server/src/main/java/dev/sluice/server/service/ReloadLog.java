@@ -13,6 +13,7 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
 /**
  * Writes one line for each reload of the limit files, and tells the meters. Those of the overrides
@@ -52,12 +53,13 @@ final class ReloadLog implements ReloadListener {
         limits.catalogue().names().stream().filter(n -> limits.defaultFor(n) != null).count();
     tellLoaded(at);
     int rules = RuleBook.of(limits).size();
-    log.info(
-        "limits loaded: {} defaults, {} overrides{}{}",
-        defaults,
-        overrides,
-        rules == 0 ? "" : ", " + rules + " rules",
-        list(warnings));
+    log.atLevel(warnings.isEmpty() ? Level.INFO : Level.WARN)
+        .log(
+            "limits loaded: {} defaults, {} overrides{}{}",
+            defaults,
+            overrides,
+            rules == 0 ? "" : ", " + rules + " rules",
+            list(warnings));
   }
 
   @Override

@@ -293,7 +293,8 @@ final class HttpErrorsTest {
       assertThat(log.lines())
           .anyMatch(line -> line.contains(problem.get("incident").asText()) && line.contains(why));
       problem(down.get("/v1/limits/ApiCallsPerKey/buckets/a"), 503);
-      problem(down.get("/readyz"), 503);
+      assertThat(problem(down.get("/readyz"), 503).get("detail").asText())
+          .isEqualTo("the store does not answer"); // nobody asked for a charge
       assertThat(down.get("/healthz").statusCode()).isEqualTo(200);
     }
   }

@@ -11,6 +11,7 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -112,6 +113,12 @@ final class RequestChecksTest {
   void origin_twice_isRefused(String first, String second) throws IOException {
     String headers = "Host: localhost\r\nOrigin: %s\r\nOrigin: %s\r\n".formatted(first, second);
     assertThat(reset("/v1/reset", headers)).contains(" 403 ");
+  }
+
+  @Test
+  void host_twice_isRefused() throws IOException {
+    String headers = "Host: localhost\r\nHost: evil.example\r\n";
+    assertThat(reset("/v1/reset", headers)).contains(" 400 ");
   }
 
   @ParameterizedTest
