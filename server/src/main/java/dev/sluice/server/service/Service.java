@@ -23,6 +23,7 @@ import dev.sluice.server.stats.TopDenied;
 import dev.sluice.store.BucketStore;
 import dev.sluice.yaml.LimitFiles;
 import dev.sluice.yaml.LimitFilesWatcher;
+import io.micrometer.core.instrument.Gauge;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.net.InetSocketAddress;
 import java.time.Duration;
@@ -102,6 +103,9 @@ public final class Service implements AutoCloseable {
     RateHistory history = RateHistory.start(meters);
     started.add(history::close);
     Traffic traffic = Traffic.usual();
+    Gauge.builder("sluice.connections", traffic, Traffic::connections)
+        .description("Connections of clients, over all doors")
+        .register(meters);
     Access access = Control.access(config.control(), meters, started);
     Door.Room room =
         new Door.Room(
