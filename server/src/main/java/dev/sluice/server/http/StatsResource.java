@@ -6,6 +6,8 @@ import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.server.access.AccessPart;
+import dev.sluice.server.access.Caller;
 import dev.sluice.server.http.ServerState.OpenDoor;
 import dev.sluice.server.stats.Outcome;
 import dev.sluice.server.stats.RateHistory;
@@ -49,10 +51,11 @@ final class StatsResource extends Resource {
       ServiceRequestContext context, HttpRequest request) {
     Queries.require(context, List.of());
     // The store is asked, which an event loop must not wait for.
-    return CompletableFuture.supplyAsync(this::stats, context.blockingTaskExecutor());
+    Caller caller = AccessPart.caller(context);
+    return CompletableFuture.supplyAsync(() -> stats(caller), context.blockingTaskExecutor());
   }
 
-  private AggregatedHttpResponse stats() {
+  private AggregatedHttpResponse stats(Caller caller) {
     String problem = problem();
     return Answers.json(
         HttpStatus.OK,
@@ -65,7 +68,9 @@ final class StatsResource extends Resource {
           writeDoors(json);
           writeStore(problem, json);
           writeBreakers(json);
-          writeRates(state.history().rates(), json);
+          writeRates(
+              state.history().rates().stream().filter(one -> caller.mayUse(one.limit())).toList(),
+              json);
           json.writeBooleanField("topDenied", keepsDenied);
           json.writeEndObject();
         });

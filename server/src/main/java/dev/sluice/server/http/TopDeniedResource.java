@@ -6,6 +6,8 @@ import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.server.access.AccessPart;
+import dev.sluice.server.access.Caller;
 import dev.sluice.server.stats.TopDenied;
 import dev.sluice.server.stats.TopDenied.Denied;
 import dev.sluice.server.wire.DecisionWriter;
@@ -33,6 +35,7 @@ final class TopDeniedResource extends Resource {
   CompletionStage<AggregatedHttpResponse> answer(
       ServiceRequestContext context, HttpRequest request) {
     Queries.require(context, List.of());
+    Caller caller = AccessPart.caller(context);
     Map<String, List<Denied>> top = topDenied == null ? Map.of() : topDenied.top();
     return CompletableFuture.completedFuture(
         Answers.json(
@@ -43,7 +46,9 @@ final class TopDeniedResource extends Resource {
               DecisionWriter.writeSeconds("windowSeconds", TopDenied.WINDOW.toNanos(), json);
               json.writeArrayFieldStart("limits");
               for (Map.Entry<String, List<Denied>> limit : top.entrySet()) {
-                write(limit.getKey(), limit.getValue(), json);
+                if (caller.mayUse(limit.getKey())) {
+                  write(limit.getKey(), limit.getValue(), json);
+                }
               }
               json.writeEndArray();
               json.writeEndObject();

@@ -97,14 +97,6 @@ export const post = (path, body) => send('POST', path, body);
 export const put = (path, body) => send('PUT', path, body);
 export const remove = (path) => send('DELETE', path);
 
-let paths = null;
-
-/** Whether this server answers a path of its OpenAPI document. */
-export async function has(path) {
-  paths ??= Object.keys((await get('/openapi.json')).paths);
-  return paths.includes(path);
-}
-
 // A server answers neither in any spelling.
 const NO_PATH = /(^|[/\\])\.\.?($|[/\\])|^$/;
 

@@ -1,6 +1,6 @@
 // One bucket: its level over the next minutes, and what an administrator may do to it.
 
-import {has, look, post} from './api.js';
+import {look, post} from './api.js';
 import {levelChart} from './charts.js';
 import {exceptions} from './exceptions.js';
 import {h, idText, say, setText, visible} from './dom.js';
@@ -34,7 +34,6 @@ export function mount(root, context, query) {
   const again = h('button', {type: 'button', class: 'quiet'}, 'Look again');
   const done = h('p', {class: 'note', role: 'status'});
   const own = exceptions(context, () => asked && ask(asked.limit, asked.id, true));
-  own.element.hidden = true;
   const split = h('div', {class: 'split'},
     h('div', {class: 'card'}, h('p', {class: 'level-now'}, big, ' ', of), facts, again),
     h('div', {class: 'card wide'}, chart.element));
@@ -75,10 +74,7 @@ export function mount(root, context, query) {
         return;
       }
       show(answer, quiet);
-      if (await has('/v1/admin/overrides/{name}/{id}')) {
-        own.element.hidden = false;
-        own.show(answer);
-      }
+      await own.show(answer);
     } catch (trouble) {
       result.hidden = true;
       bucket = null;

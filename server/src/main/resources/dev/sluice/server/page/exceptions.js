@@ -45,11 +45,12 @@ export function exceptions(context, changed) {
 
   async function show(newAnswer) {
     answer = newAnswer;
-    const usual = context.limits?.limits.find((one) => one.name === answer.limit);
-    const isUsual = usual?.limited && ['burst', 'count', 'periodSeconds'].every((part) => usual[part] === answer[part]);
+    const {limits} = context.limits ?? (await get('/v1/limits'));
+    const usual = limits.find((one) => one.name === newAnswer.limit);
+    const isUsual = usual?.limited && ['burst', 'count', 'periodSeconds'].every((part) => usual[part] === newAnswer[part]);
     const [own, ban] = await Promise.all([
-      isUsual || !answer.limited ? null : found('overrides'),
-      answer.penaltyUntil ? found('penalties') : null,
+      isUsual || !newAnswer.limited ? null : found('overrides'),
+      newAnswer.penaltyUntil ? found('penalties') : null,
     ]);
     if (answer !== newAnswer) {
       return;

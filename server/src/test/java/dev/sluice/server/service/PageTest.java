@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 
 import dev.sluice.server.HostPort;
 import dev.sluice.server.StoreAccess;
+import dev.sluice.server.access.Tokens;
 import dev.sluice.server.service.ServerConfig.Http;
 import dev.sluice.testkit.servers.LocalBrowser;
 import dev.sluice.testkit.servers.LocalBrowser.Look;
@@ -36,6 +37,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIf;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.openqa.selenium.By;
@@ -71,12 +73,14 @@ final class PageTest {
   }
 
   private static Service serve(int port) {
+    return Service.start(config(port).build());
+  }
+
+  private static ServerConfig.Builder config(int port) {
     InetSocketAddress address = new InetSocketAddress(InetAddress.getLoopbackAddress(), port);
-    return Service.start(
-        ServerConfig.builder(new Http(address, Set.of(), Set.of(), false))
-            .store(StoreAccess.of(redis.uri() + "?timeout=250ms"))
-            .topDenied(true)
-            .build());
+    return ServerConfig.builder(new Http(address, Set.of(), Set.of(), false))
+        .store(StoreAccess.of(redis.uri() + "?timeout=250ms"))
+        .topDenied(true);
   }
 
   @AfterAll
@@ -342,7 +346,7 @@ final class PageTest {
       if (look.width() == 390 && look.colours().equals("dark") && view.equals("playground")) {
         picture("page-phone-dark");
       }
-      if (look.width() == 1000 || look.width() == 390) {
+      if (look.width() == 1000 || look.name().equals("phone-dark")) {
         assertThat(faultsOfAccess()).as(view).isEmpty();
       }
     }
@@ -427,6 +431,96 @@ final class PageTest {
             """);
     assertThat(refused.toString().split(",", -1)).allMatch(line -> line.endsWith("was refused"));
     assertThat(browser.console()).allMatch(line -> line.matches(".*(Content Security|Trusted).*"));
+  }
+
+  /** The role of each token is all that the page has: what it lacks, it says. */
+  @Test
+  void withAccessControl_thePageAsksForAToken_andSaysWhatItsRoleLacks(@TempDir Path folder)
+      throws IOException {
+    String reader = Tokens.fresh();
+    String admin = Tokens.fresh();
+    Path tokens = folder.resolve("tokens.yml");
+    Files.writeString(
+        tokens, "tokens:\n" + token("viewer", reader, "read") + token("ops", admin, "read, admin"));
+    ServerConfig guarded = config(0).control(new ServerConfig.Control(tokens, null, null)).build();
+    try (Service other = Service.start(guarded)) {
+      String open = base;
+      base = "http://" + HostPort.format(other.addresses().get(0));
+      try {
+        open("limits");
+        until(() -> text("#trouble").contains("The server asks for an access token."));
+        enter("wrong");
+        until(() -> text("#trouble").contains("The server does not know this token."));
+        enter(reader);
+        until(() -> text("#trouble").isEmpty() && text(".limits").contains("LoginsPerIPAddress"));
+
+        openBucket("LoginsPerIPAddress", "192.0.2.50");
+        until(() -> text(".level-now").equals("10 of 10 tokens"));
+        button("Reset").click();
+        button("Reset it").click();
+        until(() -> text(".view").contains("The token viewer has no role admin"));
+        open("playground");
+        until(() -> text(".level-now").startsWith("10 "));
+        button("Send a request").click();
+        until(() -> text(".view").contains("The token viewer has no role decide"));
+
+        enter(admin);
+        openBucket("LoginsPerIPAddress", "192.0.2.50");
+        until(() -> text(".level-now").equals("10 of 10 tokens"));
+        button("Reset").click();
+        button("Reset it").click();
+        until(() -> text(".result").contains("The bucket was reset: it is full."));
+      } finally {
+        browser.ask("sessionStorage.clear(); return 1");
+        base = open;
+        open("limits");
+      }
+    }
+    assertThat(browser.console()).allMatch(line -> line.matches(".* (401|403) .*"));
+  }
+
+  private static String token(String name, String token, String roles) {
+    return "  - name: %s\n    sha256: %s\n    roles: [%s]\n"
+        .formatted(name, Tokens.sha256(token), roles);
+  }
+
+  private static void enter(String token) {
+    find("#token").click();
+    find("#token-text").sendKeys(token);
+    button("Use this token").click();
+  }
+
+  @Test
+  void overrideAndPenalty_ofOneId_areSet_shown_andRemoved() {
+    openBucket("ApiCallsPerKey", "one of many");
+    until(() -> text(".level-now").equals("100 of 100 tokens"));
+    until(() -> text(".result").contains("None: the default of the limit is in force."));
+    fill("#override-burst", "7");
+    fill("#override-count", "7");
+    fill("#override-period", "1m");
+    fill("#override-comment", "Ticket <b>17</b>");
+    button("Set").click();
+    until(() -> text(".level-now").equals("7 of 7 tokens"));
+    assertThat(text(".result")).contains("7 per 1m, burst 7.", "Comment: Ticket <b>17</b>");
+
+    fill("#penalty-much", "10m");
+    button("Impose").click();
+    until(() -> text(".result").contains("The bucket counts as empty until"));
+    spend("ApiCallsPerKey", "one of many", 1);
+    button("Lift the penalty").click();
+    until(() -> !text(".result").contains("The bucket counts as empty until"));
+    button("Remove the override").click();
+    until(() -> text(".level-now").equals("100 of 100 tokens"));
+
+    fill("#penalty-much", "soon");
+    button("Impose").click();
+    until(() -> text(".result").contains("For"));
+    assertThat(browser.console()).singleElement().asString().contains("400");
+  }
+
+  private static void fill(String css, String text) {
+    find(css).clear();
+    find(css).sendKeys(text);
   }
 
   @Test

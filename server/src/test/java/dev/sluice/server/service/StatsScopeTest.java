@@ -1,0 +1,105 @@
+package dev.sluice.server.service;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.server.HostPort;
+import dev.sluice.server.access.Tokens;
+import dev.sluice.server.service.ServerConfig.Http;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What a token with a scope sees of the figures for the page. */
+class StatsScopeTest {
+
+  private static final String SCOPED = Tokens.fresh();
+  private static final String ALL = Tokens.fresh();
+
+  private final HttpClient client = HttpClient.newHttpClient();
+
+  private Service service;
+
+  @BeforeEach
+  void start(@TempDir Path folder) throws IOException {
+    Path tokens =
+        Files.writeString(
+            folder.resolve("tokens.yml"),
+            """
+            tokens:
+              - name: scoped
+                sha256: %s
+                roles: [decide, read]
+                limits: ["SignUps*"]
+              - name: all
+                sha256: %s
+                roles: [decide, read]
+            """
+                .formatted(Tokens.sha256(SCOPED), Tokens.sha256(ALL)));
+    Http http =
+        new Http(
+            new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), Set.of(), Set.of(), false);
+    service =
+        Service.start(
+            ServerConfig.builder(http)
+                .topDenied(true)
+                .control(new ServerConfig.Control(tokens, null, null))
+                .build());
+  }
+
+  @AfterEach
+  void stop() {
+    Thread.currentThread().interrupt(); // so that nobody waits for load balancers
+    service.close();
+    var unused = Thread.interrupted();
+  }
+
+  private String send(String token, String method, String path, String body) throws Exception {
+    HttpRequest request =
+        HttpRequest.newBuilder(
+                URI.create("http://" + HostPort.format(service.addresses().get(0)) + path))
+            .header("Content-Type", "application/json")
+            .header("Authorization", "Bearer " + token)
+            .method(method, BodyPublishers.ofString(body))
+            .build();
+    return client.send(request, BodyHandlers.ofString()).body();
+  }
+
+  @Test
+  void statsAndDeniedIds_areThoseOfTheScope() throws Exception {
+    for (String limit : List.of("SignUpsPerIPAddress", "LoginsPerIPAddress")) {
+      for (int i = 0; i < 11; i++) {
+        String body = "{\"limit\":\"%s\",\"id\":\"192.0.2.9\"}".formatted(limit);
+        assertThat(send(ALL, "POST", "/v1/spend", body)).contains("\"allowed\"");
+      }
+    }
+    await()
+        .untilAsserted(
+            () ->
+                assertThat(send(ALL, "GET", "/v1/stats", ""))
+                    .containsPattern("\"limit\":\"LoginsPerIPAddress\",[^}]*\"denied\"")
+                    .containsPattern("\"limit\":\"SignUpsPerIPAddress\",[^}]*\"denied\""));
+
+    assertThat(send(SCOPED, "GET", "/v1/stats", ""))
+        .contains("SignUpsPerIPAddress")
+        .doesNotContain("LoginsPerIPAddress");
+    assertThat(send(ALL, "GET", "/v1/admin/top-denied", ""))
+        .contains("SignUpsPerIPAddress", "LoginsPerIPAddress");
+    assertThat(send(SCOPED, "GET", "/v1/admin/top-denied", ""))
+        .contains("SignUpsPerIPAddress", "192.0.2.9")
+        .doesNotContain("LoginsPerIPAddress");
+  }
+}
