@@ -37,7 +37,7 @@ final class Place {
   @Nullable Place behind;
 
   /**
-   * What was taken.
+   * Makes the place of the tokens that were taken.
    *
    * @param incrementNanos the length of the stretch, positive
    * @param offsetNanos the burst offset of the quota, at least as long

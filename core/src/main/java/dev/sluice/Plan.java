@@ -110,7 +110,7 @@ record Plan(
   }
 
   /**
-   * What the look at the buckets has shown.
+   * The result of the look at the buckets.
    *
    * @param plan what is left to do
    * @param decisions the decision of each transaction if nothing is left to do, otherwise null
@@ -201,7 +201,7 @@ record Plan(
   }
 
   /**
-   * What a spend took.
+   * The charges of a spend.
    *
    * @param charged what was charged, in the order of the transactions that needed it
    * @param quotaOf what a transaction was held to, null where nothing was charged for it

@@ -59,7 +59,7 @@ final class TokenCommand implements Runnable {
         required = true,
         split = ",",
         paramLabel = "ROLE",
-        description = "What it may do: decide, read or admin. Repeatable, or with commas.")
+        description = "A role of the token: decide, read or admin. Repeatable, or with commas.")
     private List<String> roles = List.of();
 
     @Option(

@@ -4,7 +4,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What the log says of requests that were not decided, whatever door they came through. The client
+ * The log of requests that were not decided, whatever door they came through. The client
  * is told the id of the incident, and nothing of the store or of the server's code. Thread-safe;
  * blocks as long as the logger does.
  */

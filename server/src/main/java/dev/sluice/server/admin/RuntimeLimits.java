@@ -30,9 +30,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /*
- * What is in force is made of layers: the limits that were deployed (the base), the overrides that
- * were set at run time over them, and the penalties. Whichever changed last, all of it is made anew
- * of the newest of each, under one lock.
+ * The limits in force are made of layers: the limits that were deployed (the base), the overrides
+ * that were set at run time over them, and the penalties. Whichever changed last, all of it is made
+ * again of the newest of each, under one lock.
  *
  * A change is kept first and comes into force then: what the caller is told of survives a crash.
  * Other servers look at the same place periodically.

@@ -10,13 +10,13 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What Redis clients send besides the commands that decide: when they connect, to stay connected,
+ * The other commands of Redis clients, which decide nothing: to connect, to stay connected,
  * and to find out what they talk to. The answers are those of a Redis server without a password,
  * without a cluster and without data. Thread-safe.
  */
 final class ConnectionCommands {
 
-  /** What clients that look for features of Redis are told: RESP3 and CLIENT SETINFO are there. */
+  /** The version for clients that look for features of Redis: with RESP3 and CLIENT SETINFO. */
   private static final String REDIS_VERSION = "7.2.0";
 
   private static final Map<String, String> CONFIGURATION = Map.of("save", "", "appendonly", "no");
@@ -213,7 +213,7 @@ final class ConnectionCommands {
     }
   }
 
-  /** What a client tells of itself, and switches that only matter where there are keys. */
+  /** A client describes itself here, and sets switches that only matter where there are keys. */
   private static boolean isWithoutEffect(Request request) {
     int count = request.count();
     return (request.is(1, "SETINFO") && count == 4)

@@ -21,7 +21,7 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What holds for every gRPC request, known or not: its deadline counts, within the server's own,
+ * The rules for every gRPC request, known or not: its deadline counts, within the server's own,
  * and whatever the server refuses is told as a gRPC status. Other requests pass as they are.
  * Stateless and thread-safe.
  */

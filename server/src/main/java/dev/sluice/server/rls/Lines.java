@@ -24,7 +24,7 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the descriptors of a request ask for: which buckets, at what cost. Belongs to one request.
+ * The buckets and costs that the descriptors of a request ask for. Belongs to one request.
  */
 final class Lines {
 
@@ -185,7 +185,7 @@ final class Lines {
     }
 
     /**
-     * What is asked of the limiter; null where nothing ever passes.
+     * Returns the transaction for the limiter; null where nothing ever passes.
      *
      * @param alone whether it is asked without others
      */

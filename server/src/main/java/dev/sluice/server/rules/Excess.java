@@ -1,7 +1,7 @@
 package dev.sluice.server.rules;
 
 /**
- * What happens with a cost that does not fit, where the work is done already: a proxy that charges
+ * The fate of a cost that does not fit, where the work is done already: a proxy that charges
  * when the response has ended cannot take the response back.
  */
 public enum Excess {
