@@ -135,4 +135,30 @@ class ComparedTest {
       assertThat(docs).contains("<!-- from: " + file + " -->\n```" + kind + "\n" + text + "\n```");
     }
   }
+
+  @Test
+  void docs_quoteTheFrameworks() throws Exception {
+    String docs = Files.readString(Path.of("../../../docs/frameworks.md"));
+    Path folder = Path.of("../../frameworks");
+    assertThat(docs)
+        .contains(
+            "```yaml\n"
+                + Files.readString(folder.resolve("gateway/src/main/resources/application.yml"))
+                    .strip()
+                + "\n```");
+    for (String file :
+        List.of(
+            "dropwizard/src/main/java/login/LoginApplication.java",
+            "quarkus/src/main/java/login/RateLimits.java",
+            "micronaut/src/main/java/login/RateLimits.java")) {
+      String part = file.substring(0, file.indexOf('/'));
+      String begin = "// begin: " + part + "\n";
+      String source = Files.readString(folder.resolve(file));
+      int start = source.indexOf(begin) + begin.length();
+      String code =
+          source.substring(start, source.indexOf("// end: ", start)).stripTrailing().stripIndent();
+      assertThat(docs)
+          .contains("<!-- from: " + file + "#" + part + " -->\n```java\n" + code + "\n```");
+    }
+  }
 }

@@ -141,7 +141,7 @@ final class Trial {
     if (!passes || wait.compareTo(waited.plusSeconds(2)) > 0) {
       return "always %s s".formatted(wait.toSeconds());
     }
-    return waited.compareTo(wait.plusSeconds(1)) < 0 ? "the wait, to the second" : "too short";
+    return waited.compareTo(wait.plusSeconds(1)) < 0 ? "the wait" : "too short";
   }
 
   private void proxies(List<Application> both) {

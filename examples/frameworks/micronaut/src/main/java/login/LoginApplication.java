@@ -1,0 +1,22 @@
+package login;
+
+import io.micronaut.http.annotation.Controller;
+import io.micronaut.http.annotation.Post;
+import io.micronaut.runtime.Micronaut;
+
+public final class LoginApplication {
+
+  private LoginApplication() {}
+
+  public static void main(String[] arguments) {
+    var unused = Micronaut.run(LoginApplication.class, arguments);
+  }
+
+  @Controller("/login")
+  static class Login {
+    @Post
+    String login() {
+      return "welcome";
+    }
+  }
+}
