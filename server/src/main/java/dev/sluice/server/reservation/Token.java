@@ -26,8 +26,8 @@ import org.jspecify.annotations.Nullable;
  */
 
 /**
- * The token of a reservation's client: what can be given back, until when, and a nonce by which
- * the server knows that it was used. Signed, not encrypted: its holder can read limits and ids.
+ * The token of a reservation's client: what can be given back, until when, and a nonce by which the
+ * server knows that it was used. Signed, not encrypted: its holder can read limits and ids.
  * Immutable.
  *
  * @param nonce random, in base64url

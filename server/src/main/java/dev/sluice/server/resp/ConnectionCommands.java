@@ -10,9 +10,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The other commands of Redis clients, which decide nothing: to connect, to stay connected,
- * and to find out what they talk to. The answers are those of a Redis server without a password,
- * without a cluster and without data. Thread-safe.
+ * The other commands of Redis clients, which decide nothing: to connect, to stay connected, and to
+ * find out what they talk to. The answers are those of a Redis server without a password, without a
+ * cluster and without data. Thread-safe.
  */
 final class ConnectionCommands {
 

@@ -21,9 +21,9 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The rules for every gRPC request, known or not: its deadline counts, within the server's own,
- * and whatever the server refuses is told as a gRPC status. Other requests pass as they are.
- * Stateless and thread-safe.
+ * The rules for every gRPC request, known or not: its deadline counts, within the server's own, and
+ * whatever the server refuses is told as a gRPC status. Other requests pass as they are. Stateless
+ * and thread-safe.
  */
 final class GrpcRequests implements DecoratingHttpServiceFunction {
 

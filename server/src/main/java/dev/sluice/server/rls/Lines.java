@@ -23,9 +23,7 @@ import java.util.Map;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/**
- * The buckets and costs that the descriptors of a request ask for. Belongs to one request.
- */
+/** The buckets and costs that the descriptors of a request ask for. Belongs to one request. */
 final class Lines {
 
   /**

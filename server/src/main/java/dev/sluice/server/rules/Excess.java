@@ -1,8 +1,8 @@
 package dev.sluice.server.rules;
 
 /**
- * The fate of a cost that does not fit, where the work is done already: a proxy that charges
- * when the response has ended cannot take the response back.
+ * The fate of a cost that does not fit, where the work is done already: a proxy that charges when
+ * the response has ended cannot take the response back.
  */
 public enum Excess {
   /** The request is denied and charged nothing: the usual. */
