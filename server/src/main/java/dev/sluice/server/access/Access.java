@@ -9,6 +9,7 @@ import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.RefusedException;
+import dev.sluice.server.access.AuditLog.Noted;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.TimeSource;
 import dev.sluice.yaml.LimitFiles;
@@ -244,7 +245,7 @@ public final class Access implements AutoCloseable {
       return RefusedException.tooManyRequests(
           "this address has sent too many tokens that are not known", decision.retryAfterSeconds());
     }
-    audit.note(Caller.unknown(address(peer)), door, "authenticate", null, null, "refused", why);
+    audit.note(Caller.unknown(address(peer)), door, Noted.of("authenticate"), "refused", why);
     return RefusedException.unauthenticated(why);
   }
 

@@ -125,23 +125,34 @@ public final class AuditLog implements AutoCloseable {
    *
    * @param caller who
    * @param door how it came: http, grpc or resp
-   * @param what the act, such as {@code reset}
-   * @param limit the limit's name, null for none
-   * @param id the bucket's id, null for none; the first 200 characters are kept
+   * @param act what, and to which bucket
    * @param result such as {@code done} or {@code refused}
    * @param detail what else there is to say, may be empty
    */
-  public void note(
-      Caller caller,
-      String door,
-      String what,
-      @Nullable String limit,
-      @Nullable String id,
-      String result,
-      String detail) {
+  public void note(Caller caller, String door, Noted act, String result, String detail) {
     Writer to = writer;
     if (to != null) {
-      to.add(line(caller, door, what, limit, id, result, detail));
+      to.add(line(caller, door, act, result, detail));
+    }
+  }
+
+  /**
+   * An act that is noted.
+   *
+   * @param what the act, such as {@code reset}
+   * @param limit the limit's name, null for none
+   * @param id the bucket's id, null for none; the first 200 characters are kept
+   */
+  public record Noted(String what, @Nullable String limit, @Nullable String id) {
+
+    /**
+     * Returns an act that is about no bucket.
+     *
+     * @param what the act, such as {@code reload}
+     * @return the act
+     */
+    public static Noted of(String what) {
+      return new Noted(what, null, null);
     }
   }
 
@@ -182,7 +193,7 @@ public final class AuditLog implements AutoCloseable {
   private void note(
       Caller caller, String door, String what, List<Transaction> transactions, String result) {
     for (Transaction one : transactions) {
-      note(caller, door, what, one.name().name(), one.id(), result, "");
+      note(caller, door, new Noted(what, one.name().name(), one.id()), result, "");
     }
   }
 
@@ -196,18 +207,12 @@ public final class AuditLog implements AutoCloseable {
   public void noteServer(String what, String result, String detail) {
     Writer to = writer;
     if (to != null) {
-      to.add(line(null, "server", what, null, null, result, detail));
+      to.add(line(null, "server", Noted.of(what), result, detail));
     }
   }
 
   private static byte[] line(
-      @Nullable Caller caller,
-      String door,
-      String what,
-      @Nullable String limit,
-      @Nullable String id,
-      String result,
-      String detail) {
+      @Nullable Caller caller, String door, Noted act, String result, String detail) {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     try (JsonGenerator json = JSON.createGenerator(bytes)) {
       json.writeStartObject();
@@ -218,12 +223,12 @@ public final class AuditLog implements AutoCloseable {
         json.writeStringField("address", caller.address());
       }
       json.writeStringField("door", door);
-      json.writeStringField("what", what);
-      if (limit != null) {
-        json.writeStringField("limit", shown(limit));
+      json.writeStringField("what", act.what());
+      if (act.limit() != null) {
+        json.writeStringField("limit", shown(act.limit()));
       }
-      if (id != null) {
-        json.writeStringField("id", shown(id));
+      if (act.id() != null) {
+        json.writeStringField("id", shown(act.id()));
       }
       json.writeStringField("result", result);
       if (!detail.isEmpty()) {

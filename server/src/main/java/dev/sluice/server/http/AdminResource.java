@@ -12,6 +12,7 @@ import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.limit.LimitName;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.access.AuditLog;
+import dev.sluice.server.access.AuditLog.Noted;
 import dev.sluice.server.access.Caller;
 import dev.sluice.server.admin.RuntimeLimits;
 import java.util.List;
@@ -143,18 +144,19 @@ abstract class AdminResource implements HttpService {
 
   private AggregatedHttpResponse noted(
       Caller caller, String what, LimitName name, String id, Change change) {
+    Noted noted = new Noted(what, name.name(), id);
     Done done;
     try {
       done = change.make();
     } catch (RuntimeException e) {
-      audit.note(caller, "http", what, name.name(), id, "refused", String.valueOf(e.getMessage()));
+      audit.note(caller, "http", noted, "refused", String.valueOf(e.getMessage()));
       throw e;
     }
     if (done == null) {
-      audit.note(caller, "http", what, name.name(), id, "not there", "");
+      audit.note(caller, "http", noted, "not there", "");
       return Answers.fault(notThere(name));
     }
-    audit.note(caller, "http", what, name.name(), id, "done", done.detail());
+    audit.note(caller, "http", noted, "done", done.detail());
     return Answers.json(HttpStatus.OK, done.body());
   }
 

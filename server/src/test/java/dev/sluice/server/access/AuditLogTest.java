@@ -22,7 +22,7 @@ class AuditLogTest {
   @TempDir private Path folder;
 
   private static void note(AuditLog log, String id) {
-    log.note(OPS, "http", "reset", "Calls", id, "done", "");
+    log.note(OPS, "http", new AuditLog.Noted("reset", "Calls", id), "done", "");
   }
 
   @Test
