@@ -256,7 +256,7 @@ class OverridesTableTest {
     for (CompletableFuture<Integer> one : all) {
       applied += one.get();
     }
-    assertThat(applied).isEqualTo(1);
+    assertThat(applied).isEqualTo(2);
     assertThat(table.migrate()).isZero();
   }
 
