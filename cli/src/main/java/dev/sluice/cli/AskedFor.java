@@ -12,6 +12,7 @@ final class AskedFor {
   @Option(
       names = "--for",
       paramLabel = "NAME",
+      split = ",",
       description =
           "A limit that clients ask for: a mistake where it has neither a default nor an override;"
               + " may be repeated.")

@@ -4,9 +4,9 @@ import dev.sluice.FailureRule;
 import dev.sluice.limit.Requirement;
 import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.service.ServerConfig;
-import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Set;
+import java.util.Map;
 import picocli.CommandLine.Option;
 
 /** The rules while the store can't decide: for all limits, and for single ones. */
@@ -17,6 +17,7 @@ final class FailureRuleOptions {
   @Option(
       names = "--on-failure",
       paramLabel = "[LIMIT=]RULE",
+      split = ",",
       description = {
         "The outcome of a check or spend when the store can't decide: fail (an error, what holds"
             + " without this), allow, deny, or local:N (decided in memory, by a share of 1/N, for N"
@@ -36,22 +37,34 @@ final class FailureRuleOptions {
   }
 
   void applyTo(ServerConfig.Builder server) {
-    Set<String> said = new HashSet<>();
+    all()
+        .forEach(
+            (limit, rule) -> {
+              if (limit.isEmpty()) {
+                server.onFailure(rule);
+              } else {
+                server.onFailure(limit, rule);
+              }
+            });
+  }
+
+  /**
+   * The rules by limit; that of all others has the empty name.
+   *
+   * @throws InputException if one is none, or stands there twice
+   */
+  Map<String, FailureRule> all() {
+    Map<String, FailureRule> rules = new LinkedHashMap<>();
     for (String option : onFailure) {
       int equals = option.indexOf('=');
       String limit = equals < 0 ? "" : option.substring(0, equals);
-      FailureRule rule = rule(option, option.substring(equals + 1));
-      if (!said.add(limit)) {
+      if (rules.put(limit, rule(option, option.substring(equals + 1))) != null) {
         throw new InputException(
             "--on-failure: found %s twice, expected one rule"
                 .formatted(limit.isEmpty() ? "a rule for all limits" : limit));
       }
-      if (equals < 0) {
-        server.onFailure(rule);
-      } else {
-        server.onFailure(limit, rule);
-      }
     }
+    return rules;
   }
 
   private static FailureRule rule(String option, String rule) {

@@ -86,7 +86,7 @@ public final class Main {
     CommandLine token = new CommandLine(new TokenCommand());
     token.addSubcommand(new TokenCommand.New(console));
     CommandLine root = new CommandLine(new SluiceCommand());
-    root.addSubcommand(new ServeCommand(console))
+    root.addSubcommand(new ServeCommand(console, System.getenv()))
         .addSubcommand(new LintCommand(console))
         .addSubcommand(new KeyCommand(console))
         .addSubcommand(new ExplainRuleCommand(console))
@@ -125,6 +125,11 @@ public final class Main {
     if (e instanceof LimitFilesException files) {
       files.problems().forEach(console.err()::println);
       console.err().println("sluice: the limit files have mistakes; nothing of them was applied");
+      return Exit.BROKEN_INPUT;
+    }
+    if (e instanceof MistakesException several) {
+      several.mistakes().forEach(console.err()::println);
+      console.err().println("sluice: " + several.getMessage());
       return Exit.BROKEN_INPUT;
     }
     boolean input =

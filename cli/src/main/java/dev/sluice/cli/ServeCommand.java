@@ -21,13 +21,17 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
 
 /** {@code sluice serve}: the server, until it is told to stop. */
 @Command(
@@ -36,12 +40,18 @@ import picocli.CommandLine.Option;
       "Answers over HTTP whether requests may pass.",
       "",
       "Without files it serves a sample of limits. Files are watched: a good change is applied to"
-          + " live buckets at once, a bad one is reported and ignored."
+          + " live buckets at once, a bad one is reported and ignored.",
+      "",
+      "Each option may also stand in the file of --config, without the hyphens before its name, or"
+          + " in a variable: SLUICE_SNAPSHOT_INTERVAL for --snapshot-interval. A flag wins over a"
+          + " variable, and a variable over the file."
     },
     footerHeading = "%nExamples:%n",
     footer = {
       "  sluice serve",
-      "  sluice serve --limits limits.yml --http 0.0.0.0:8080",
+      "  sluice serve --config sluice.yml",
+      "  sluice serve --config sluice.yml --http :9090 --print-config",
+      "  sluice serve --limits limits.yml --http 127.0.0.1:8080",
       "  sluice serve --limits limits.yml --rules rules.yml --trusted-proxies 10.0.0.0/8",
       "  sluice serve --store 'redis://app@redis:6379/0?timeout=200ms' \\",
       "       --store-password-file /run/secrets/redis --on-failure local:4 \\",
@@ -51,10 +61,26 @@ import picocli.CommandLine.Option;
 final class ServeCommand implements Callable<Integer> {
 
   private static final String TOKEN_KEY = "--token-key-file";
-  private static final String USUAL_SNAPSHOT_EVERY = "1m";
+  private static final String USUAL_SNAPSHOT_INTERVAL = "1m";
   private static final int PINGS_AT_THE_START = 3;
 
   private final Console console;
+  private final Map<String, String> environment;
+
+  @Spec private CommandSpec spec = CommandSpec.create();
+
+  @Option(
+      names = "--config",
+      paramLabel = "FILE",
+      description = "A YAML file with options of this command, such as http: 127.0.0.1:8080.")
+  private @Nullable Path config;
+
+  @Option(
+      names = "--print-config",
+      description =
+          "Print each option with its value and where the value comes from, without secrets, and"
+              + " end.")
+  private boolean printConfig;
 
   @Mixin private LimitFileOptions files = new LimitFileOptions();
 
@@ -106,10 +132,10 @@ final class ServeCommand implements Callable<Integer> {
   private @Nullable Path snapshot;
 
   @Option(
-      names = "--snapshot-every",
+      names = "--snapshot-interval",
       paramLabel = "PERIOD",
-      description = "How often to write it (" + USUAL_SNAPSHOT_EVERY + ").")
-  private @Nullable String snapshotEvery;
+      description = "How often to write it (" + USUAL_SNAPSHOT_INTERVAL + ").")
+  private @Nullable String snapshotInterval;
 
   @Option(
       names = "--http",
@@ -146,6 +172,7 @@ final class ServeCommand implements Callable<Integer> {
   @Option(
       names = "--host",
       paramLabel = "NAME",
+      split = ",",
       description =
           "A name that clients use for this server, besides localhost and IP addresses; * allows"
               + " any. Requests for another Host are refused. Repeatable.")
@@ -154,6 +181,7 @@ final class ServeCommand implements Callable<Integer> {
   @Option(
       names = "--allow-origin",
       paramLabel = "ORIGIN",
+      split = ",",
       description =
           "An origin, such as https://example.com, whose web pages may ask this server; * allows"
               + " any. Others are refused. Repeatable.")
@@ -175,11 +203,11 @@ final class ServeCommand implements Callable<Integer> {
   private @Nullable Path dbPassword;
 
   @Option(
-      names = "--overrides-every",
+      names = "--overrides-interval",
       paramLabel = "PERIOD",
       defaultValue = "30s",
       description = "How often to read that table (${DEFAULT-VALUE}).")
-  private String overridesEvery = "30s";
+  private String overridesInterval = "30s";
 
   @Option(
       names = TOKEN_KEY,
@@ -202,15 +230,33 @@ final class ServeCommand implements Callable<Integer> {
 
   @Mixin private LogOptions log = new LogOptions();
 
-  ServeCommand(Console console) {
+  /**
+   * Makes the command.
+   *
+   * @param environment all variables of the process
+   */
+  ServeCommand(Console console, Map<String, String> environment) {
     this.console = console;
+    this.environment = environment;
   }
 
   @Override
   public Integer call() throws InterruptedException {
     log.apply();
     OutOfMemoryExit.install();
-    Service service = start(config());
+    Settings settings = Settings.of(spec.commandLine().getParseResult(), config, environment);
+    if (printConfig) {
+      SettingsPage.lines(settings).forEach(console::line);
+      return Exit.DONE;
+    }
+    var unused = spec.commandLine().parseArgs(settings.arguments().toArray(String[]::new));
+    requireValid(settings);
+    Service service;
+    try {
+      service = start(config());
+    } catch (InputException e) {
+      throw new InputException(settings.placed(String.valueOf(e.getMessage())));
+    }
     log.say(
         console,
         "listening on %s (%s store, %s)"
@@ -222,6 +268,37 @@ final class ServeCommand implements Callable<Integer> {
     sayIfAway(service);
     new CountDownLatch(1).await(); // until a signal ends the process
     return Exit.DONE;
+  }
+
+  /** Finds every value that is wrong, not only the first. */
+  private void requireValid(Settings settings) {
+    List<String> mistakes = new ArrayList<>();
+    for (Supplier<?> value :
+        List.<Supplier<?>>of(
+            this::http,
+            () -> optionalAddress("--resp", resp),
+            () -> optionalAddress("--grpc", grpc),
+            () -> files.forServer(rules),
+            this::clientAddress,
+            this::table,
+            this::snapshot,
+            () -> storePasswords.access(store),
+            this::tokenKey,
+            this::rlsOverrides,
+            this::onMissing,
+            failureRules::all)) {
+      try {
+        var unused = value.get();
+      } catch (InputException e) {
+        mistakes.add(settings.placed(String.valueOf(e.getMessage())));
+      }
+    }
+    if (mistakes.size() == 1) {
+      throw new InputException(mistakes.get(0));
+    }
+    if (!mistakes.isEmpty()) {
+      throw new MistakesException(mistakes, Settings.OUTCOME);
+    }
   }
 
   private ServerConfig config() {
@@ -237,8 +314,8 @@ final class ServeCommand implements Callable<Integer> {
             .snapshot(snapshot())
             .store(storePasswords.access(store))
             .tokenKey(tokenKey())
-            .resp(resp == null ? null : address("--resp", resp))
-            .grpc(grpc == null ? null : address("--grpc", grpc))
+            .resp(optionalAddress("--resp", resp))
+            .grpc(optionalAddress("--grpc", grpc))
             .rlsOverrides(rlsOverrides())
             .topDenied(topDenied);
     failureRules.applyTo(server);
@@ -269,6 +346,10 @@ final class ServeCommand implements Callable<Integer> {
     } catch (IllegalArgumentException e) {
       throw new InputException(option + ": " + e.getMessage());
     }
+  }
+
+  private static @Nullable InetSocketAddress optionalAddress(String option, @Nullable String text) {
+    return text == null ? null : address(option, text);
   }
 
   /** In the order in which the service opens its doors. */
@@ -312,7 +393,7 @@ final class ServeCommand implements Callable<Integer> {
   }
 
   private ServerConfig.@Nullable Table table() {
-    Duration every = Periods.positive("--overrides-every", overridesEvery);
+    Duration every = Periods.positive("--overrides-interval", overridesInterval);
     return overridesDb == null
         ? null
         : new ServerConfig.Table(
@@ -320,11 +401,11 @@ final class ServeCommand implements Callable<Integer> {
   }
 
   private ServerConfig.@Nullable Snapshot snapshot() {
-    String period = snapshotEvery == null ? USUAL_SNAPSHOT_EVERY : snapshotEvery;
-    Duration every = Periods.positive("--snapshot-every", period);
+    String period = snapshotInterval == null ? USUAL_SNAPSHOT_INTERVAL : snapshotInterval;
+    Duration every = Periods.positive("--snapshot-interval", period);
     if (snapshot == null) {
-      if (snapshotEvery != null) {
-        throw new InputException("--snapshot-every requires --snapshot FILE");
+      if (snapshotInterval != null) {
+        throw new InputException("--snapshot-interval requires --snapshot FILE");
       }
       return null;
     }

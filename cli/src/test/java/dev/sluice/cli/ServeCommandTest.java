@@ -211,7 +211,7 @@ final class ServeCommandTest {
                 "127.0.0.1:0",
                 "--overrides-db",
                 db,
-                "--overrides-every",
+                "--overrides-interval",
                 "100ms");
         BufferedReader err = cli.err()) {
       String server = untilReady(err);
@@ -292,7 +292,7 @@ final class ServeCommandTest {
                 "127.0.0.1:0",
                 "--snapshot",
                 file.toString(),
-                "--snapshot-every",
+                "--snapshot-interval",
                 "50ms");
         BufferedReader err = cli.err()) {
       String server = untilReady(err);
@@ -360,10 +360,10 @@ final class ServeCommandTest {
     Cli missing = Cli.run("serve", "--http", ":0", "--snapshot", folder + "/no/buckets");
     assertThat(missing.code()).isEqualTo(Exit.BROKEN_INPUT);
     assertThat(missing.err()).contains("found no directory");
-    Cli period = Cli.run("serve", "--http", ":0", "--snapshot-every", "0s");
-    assertThat(period.err()).contains("--snapshot-every: found 0s, expected a duration > 0");
-    Cli alone = Cli.run("serve", "--http", ":0", "--snapshot-every", "10s");
-    assertThat(alone.err()).contains("--snapshot-every requires --snapshot FILE");
+    Cli period = Cli.run("serve", "--http", ":0", "--snapshot-interval", "0s");
+    assertThat(period.err()).contains("--snapshot-interval: found 0s, expected a duration > 0");
+    Cli alone = Cli.run("serve", "--http", ":0", "--snapshot-interval", "10s");
+    assertThat(alone.err()).contains("--snapshot-interval requires --snapshot FILE");
   }
 
   @Test

@@ -1,0 +1,270 @@
+package dev.sluice.cli;
+
+import dev.sluice.text.Suggestion;
+import dev.sluice.yaml.LimitFiles;
+import dev.sluice.yaml.LimitFilesException;
+import dev.sluice.yaml.Problem;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.OptionSpec;
+import picocli.CommandLine.ParseResult;
+
+/*
+ * The options of the command are the table: the name of a flag without its hyphens is the key in a file, and in capitals
+ * the variable's name. So an option that is added later stands in all three at once.
+ *
+ * What files and variables say becomes arguments of the command line, which is then read a second time. One reader
+ * converts and checks every value, wherever it comes from.
+ */
+/**
+ * The settings of a command, each with the place that it comes from: a flag, else an environment
+ * variable, else the configuration file, else the default. Immutable.
+ */
+final class Settings {
+
+  private static final String PREFIX = "SLUICE_";
+  private static final String DEFAULT = "default";
+
+  /** What mistakes come to. */
+  static final String OUTCOME = "the configuration has mistakes; nothing was started";
+
+  /** Secrets are never flags; the others belong to the launcher and to other commands. */
+  static final List<String> SECRETS =
+      List.of(
+          "SLUICE_STORE_PASSWORD",
+          "SLUICE_SENTINEL_PASSWORD",
+          "SLUICE_DB_PASSWORD",
+          "SLUICE_TOKEN_KEY");
+
+  private static final Set<String> OF_OTHERS = Set.of("SLUICE_OPTS", "SLUICE_DB");
+
+  /**
+   * What Kubernetes sets in each container for a service whose name starts with "sluice", and what
+   * tests of Sluice set.
+   */
+  private static final Pattern FOREIGN =
+      Pattern.compile(
+          "SLUICE_(.*_)?(SERVICE_HOST|SERVICE_PORT(_.*)?|PORT(_[0-9]+_(TCP|UDP|SCTP)(_.*)?)?)"
+              + "|SLUICE_TEST_.*");
+
+  private static final Pattern OPTION = Pattern.compile("(--[a-z0-9-]+).*", Pattern.DOTALL);
+
+  /** Options that are about the configuration, and no part of it. */
+  private static final Set<String> NOT_IN_FILES =
+      Set.of("config", "print-config", "help", "version");
+
+  /**
+   * One setting.
+   *
+   * @param values as they would stand on the command line; empty if it is not set
+   * @param source the flag, the variable, {@code file:line:column}, or {@code default}
+   */
+  record Setting(OptionSpec option, List<String> values, String source) {
+
+    Setting {
+      values = List.copyOf(values);
+    }
+
+    boolean isFlag() {
+      return source.startsWith("--");
+    }
+
+    boolean isDefault() {
+      return source.equals(DEFAULT);
+    }
+  }
+
+  private final Map<String, Setting> byName;
+  private final List<String> secrets;
+
+  private Settings(Map<String, Setting> byName, List<String> secrets) {
+    this.byName = byName;
+    this.secrets = secrets;
+  }
+
+  /** The key of an option in a file. */
+  static String key(OptionSpec option) {
+    return option.longestName().substring(2);
+  }
+
+  /** The variable of an option. */
+  static String variable(OptionSpec option) {
+    return PREFIX + key(option).toUpperCase(Locale.ROOT).replace('-', '_');
+  }
+
+  /** The options that a file may hold, by their keys. */
+  static Map<String, OptionSpec> options(CommandSpec command) {
+    Map<String, OptionSpec> options = new TreeMap<>();
+    command.options().stream()
+        .filter(one -> !NOT_IN_FILES.contains(key(one)))
+        .forEach(one -> options.put(key(one), one));
+    return options;
+  }
+
+  /**
+   * Collects the settings.
+   *
+   * @param flags the command line
+   * @param config the file that it names, null for the one of a variable, or none
+   * @param environment all variables of the process
+   * @throws MistakesException with every error of the file and the variables
+   */
+  static Settings of(ParseResult flags, @Nullable Path config, Map<String, String> environment) {
+    CommandSpec command = flags.commandSpec();
+    Map<String, OptionSpec> options = options(command);
+    List<String> mistakes = new ArrayList<>();
+    checkVariables(command, options, environment, mistakes);
+    Map<String, SettingsFile.Value> inFile = readFile(config, environment, options, mistakes);
+    Map<String, Setting> byName = new LinkedHashMap<>();
+    options.forEach(
+        (key, option) -> {
+          Setting setting = setting(option, flags, environment, inFile.get(key), mistakes);
+          byName.put(option.longestName(), setting);
+        });
+    if (!mistakes.isEmpty()) {
+      throw new MistakesException(mistakes, OUTCOME);
+    }
+    return new Settings(
+        byName, SECRETS.stream().filter(name -> value(environment, name) != null).toList());
+  }
+
+  private static void checkVariables(
+      CommandSpec command,
+      Map<String, OptionSpec> options,
+      Map<String, String> environment,
+      List<String> mistakes) {
+    List<String> known =
+        Stream.of(
+                options.values().stream().map(Settings::variable),
+                command.options().stream()
+                    .filter(one -> key(one).equals("config"))
+                    .map(Settings::variable),
+                SECRETS.stream())
+            .flatMap(names -> names)
+            .toList();
+    environment.keySet().stream()
+        .filter(name -> name.startsWith(PREFIX))
+        .filter(name -> !known.contains(name) && !OF_OTHERS.contains(name))
+        .filter(name -> !FOREIGN.matcher(name).matches())
+        .sorted()
+        .map(name -> "%s: unknown variable%s".formatted(name, Suggestion.didYouMean(name, known)))
+        .forEach(mistakes::add);
+  }
+
+  private static Map<String, SettingsFile.Value> readFile(
+      @Nullable Path flag,
+      Map<String, String> environment,
+      Map<String, OptionSpec> options,
+      List<String> mistakes) {
+    String variable = value(environment, PREFIX + "CONFIG");
+    if (flag == null && variable == null) {
+      return Map.of();
+    }
+    Path file = flag == null ? Path.of(Objects.requireNonNull(variable)) : flag;
+    try {
+      SettingsFile.Content content =
+          LimitFiles.builder()
+              .companion(file, new SettingsFile(options))
+              .build()
+              .load()
+              .companion(SettingsFile.Content.class);
+      return Objects.requireNonNull(content, "no mistake, no file").values();
+    } catch (LimitFilesException e) {
+      e.problems().stream().map(Problem::toString).forEach(mistakes::add);
+      return Map.of();
+    }
+  }
+
+  private static Setting setting(
+      OptionSpec option,
+      ParseResult flags,
+      Map<String, String> environment,
+      SettingsFile.@Nullable Value inFile,
+      List<String> mistakes) {
+    if (flags.hasMatchedOption(option)) {
+      return new Setting(option, matched(option, flags), option.longestName());
+    }
+    String name = variable(option);
+    String variable = value(environment, name);
+    if (variable != null) {
+      if (isSwitch(option) && !variable.equals("true") && !variable.equals("false")) {
+        mistakes.add("%s: found \"%s\", expected true or false".formatted(name, variable));
+      }
+      return new Setting(option, option.isMultiValue() ? split(variable) : List.of(variable), name);
+    }
+    if (inFile != null) {
+      return new Setting(option, inFile.texts(), inFile.place());
+    }
+    String usual = option.defaultValue();
+    if (usual == null || usual.startsWith("__")) { // the library's word for no default
+      return new Setting(option, isSwitch(option) ? List.of("false") : List.of(), DEFAULT);
+    }
+    return new Setting(option, List.of(usual), DEFAULT);
+  }
+
+  private static List<String> matched(OptionSpec option, ParseResult flags) {
+    if (isSwitch(option)) {
+      return List.of(
+          String.valueOf((Object) flags.matchedOptionValue(option.longestName(), Boolean.TRUE)));
+    }
+    return flags.matchedOption(option.longestName()).stringValues();
+  }
+
+  private static List<String> split(String text) {
+    return Stream.of(text.split(",", -1)).map(String::strip).filter(one -> !one.isEmpty()).toList();
+  }
+
+  /** An empty variable counts as none: that is how composed files write one that is not set. */
+  private static @Nullable String value(Map<String, String> environment, String name) {
+    String value = environment.get(name);
+    return value == null || value.isEmpty() ? null : value;
+  }
+
+  static boolean isSwitch(OptionSpec option) {
+    return option.type() == boolean.class;
+  }
+
+  /** A command line that says all that is not a default. */
+  List<String> arguments() {
+    List<String> arguments = new ArrayList<>();
+    for (Setting setting : byName.values()) {
+      if (!setting.isDefault()) {
+        setting
+            .values()
+            .forEach(value -> arguments.add(setting.option().longestName() + "=" + value));
+      }
+    }
+    return arguments;
+  }
+
+  /** All settings, by the names of their options. */
+  List<Setting> all() {
+    return List.copyOf(byName.values());
+  }
+
+  /** The variables with secrets that are set. */
+  List<String> secrets() {
+    return secrets;
+  }
+
+  /** A message about an option, with the place before it where that is not the command line. */
+  String placed(String message) {
+    Matcher option = OPTION.matcher(message);
+    Setting setting = option.matches() ? byName.get(option.group(1)) : null;
+    return setting == null || setting.isFlag() || setting.isDefault()
+        ? message
+        : setting.source() + ": " + message;
+  }
+}

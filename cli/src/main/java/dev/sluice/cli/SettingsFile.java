@@ -1,0 +1,105 @@
+package dev.sluice.cli;
+
+import dev.sluice.limit.Limits;
+import dev.sluice.text.Suggestion;
+import dev.sluice.yaml.CompanionFile;
+import dev.sluice.yaml.Node;
+import dev.sluice.yaml.Problems;
+import dev.sluice.yaml.Values;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Model.OptionSpec;
+
+/** A configuration file: a map from options to their values. Immutable. */
+final class SettingsFile implements CompanionFile<SettingsFile.Content> {
+
+  /**
+   * One value of the file.
+   *
+   * @param texts as they would stand on the command line
+   * @param place {@code file:line:column}
+   */
+  record Value(List<String> texts, String place) {}
+
+  /**
+   * What a file says.
+   *
+   * @param values by the options' keys
+   */
+  record Content(Map<String, Value> values) {}
+
+  private final Map<String, OptionSpec> options;
+
+  SettingsFile(Map<String, OptionSpec> options) {
+    this.options = options;
+  }
+
+  @Override
+  public Class<Content> type() {
+    return Content.class;
+  }
+
+  @Override
+  public String expected() {
+    return "a map from options to values, such as http: 127.0.0.1:8080; write {} for none";
+  }
+
+  @Override
+  public @Nullable Content read(
+      Node root, String file, Limits limits, boolean known, Problems problems) {
+    if (!(root instanceof Node.Mapping map)) {
+      if (!(root instanceof Node.Broken)) {
+        problems.wrongKind(root, expected());
+      }
+      return null;
+    }
+    Map<String, Value> values = new LinkedHashMap<>();
+    for (Node.Entry entry : map.entries()) {
+      Node.Scalar key = entry.key();
+      OptionSpec option = options.get(key.text());
+      if (option == null) {
+        problems.mistake(
+            key,
+            "unknown option %s%s"
+                .formatted(
+                    Problems.showKey(key), Suggestion.didYouMean(key.text(), options.keySet())));
+        continue;
+      }
+      String place = "%s:%s:%s".formatted(file, key.line(), key.column());
+      Value value = new Value(texts(option, entry.value(), problems), place);
+      Value first = values.putIfAbsent(key.text(), value);
+      if (first != null) {
+        problems.mistake(key, "found %s twice, first at %s".formatted(key.text(), first.place()));
+      }
+    }
+    return problems.mistaken() ? null : new Content(values);
+  }
+
+  private static List<String> texts(OptionSpec option, Node value, Problems problems) {
+    if (Settings.isSwitch(option)) {
+      Boolean on = Values.bool(value, problems);
+      return List.of(String.valueOf(on));
+    }
+    List<Node> items =
+        option.isMultiValue() && value instanceof Node.Sequence list
+            ? list.items()
+            : List.of(value);
+    List<String> texts = new ArrayList<>();
+    for (Node item : items) {
+      String text = Values.text(item, expected(option), problems);
+      if (text != null) {
+        texts.add(text);
+      }
+    }
+    return texts;
+  }
+
+  private static String expected(OptionSpec option) {
+    return option.isMultiValue()
+        ? "a list of %s, or one".formatted(option.paramLabel())
+        : "a value: " + option.paramLabel();
+  }
+}

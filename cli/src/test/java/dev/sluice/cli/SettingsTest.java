@@ -1,0 +1,268 @@
+package dev.sluice.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import picocli.CommandLine;
+import picocli.CommandLine.Model.OptionSpec;
+import picocli.CommandLine.ParseResult;
+
+final class SettingsTest {
+
+  private static final Path DOC = Path.of("../docs/configuration.md");
+
+  @TempDir private Path folder;
+
+  private static CommandLine sluice() {
+    ByteArrayOutputStream nowhere = new ByteArrayOutputStream();
+    return Main.commandLine(new Console(InputStream.nullInputStream(), nowhere, nowhere));
+  }
+
+  private static ParseResult flags(String... arguments) {
+    return sluice()
+        .parseArgs(Stream.concat(Stream.of("serve"), Stream.of(arguments)).toArray(String[]::new))
+        .subcommand();
+  }
+
+  private static Settings settings(ParseResult flags, Map<String, String> environment) {
+    return Settings.of(flags, flags.matchedOptionValue("--config", null), environment);
+  }
+
+  private static String page(ParseResult flags, Map<String, String> environment) {
+    return String.join("\n", SettingsPage.lines(settings(flags, environment)));
+  }
+
+  private Path file(String text) throws IOException {
+    return Files.writeString(folder.resolve("sluice.yml"), text);
+  }
+
+  /** All options that a file may hold, by their keys. */
+  private static Map<String, OptionSpec> options() {
+    return Settings.options(sluice().getSubcommands().get("serve").getCommandSpec());
+  }
+
+  private static String sample(OptionSpec option) {
+    return Settings.isSwitch(option) ? "true" : "x1";
+  }
+
+  @Test
+  void option_isAFlag_aVariable_andAKeyOfTheFile_underOneName() throws IOException {
+    List<String> flags = new ArrayList<>();
+    Map<String, String> variables = new TreeMap<>();
+    List<String> lines = new ArrayList<>();
+    options()
+        .forEach(
+            (key, option) -> {
+              flags.add("--" + key + "=" + sample(option));
+              variables.put(variable(key), sample(option));
+              lines.add(key + ": " + sample(option));
+            });
+    Path file = file(String.join("\n", lines));
+    String byFlag = page(flags(flags.toArray(String[]::new)), Map.of());
+    String byVariable = page(flags(), variables);
+    String byFile = page(flags("--config=" + file), Map.of());
+
+    int line = 0;
+    assertThat(lines).hasSizeGreaterThan(20);
+    for (Map.Entry<String, OptionSpec> option : options().entrySet()) {
+      String key = option.getKey();
+      String value = sample(option.getValue());
+      String shown = "(?m)^" + key + ": \\[?" + value + "]? +# ";
+      line++;
+      assertThat(byFlag).containsPattern(shown + "--" + key + "$");
+      assertThat(byVariable).containsPattern(shown + variable(key) + "$");
+      assertThat(byFile).containsPattern(shown + "\\Q" + file + "\\E:" + line + ":1$");
+    }
+  }
+
+  private static String variable(String key) {
+    return "SLUICE_" + key.toUpperCase(Locale.ROOT).replace('-', '_');
+  }
+
+  @Test
+  void flagBeatsVariable_andVariableBeatsFile_andFileBeatsDefault() throws IOException {
+    Path file = file("http: :1\nresp: :1\ngrpc: :1\n");
+    Map<String, String> environment =
+        Map.of("SLUICE_CONFIG", file.toString(), "SLUICE_HTTP", ":2", "SLUICE_RESP", ":2");
+
+    assertThat(page(flags("--http", ":3"), environment))
+        .containsPattern("http: \":3\" +# --http\n")
+        .containsPattern("resp: \":2\" +# SLUICE_RESP\n")
+        .containsPattern("grpc: \":1\" +# \\Q" + file + "\\E:3:1\n")
+        .containsPattern("store: memory +# default\n")
+        .containsPattern("# snapshot: +# not set\n");
+  }
+
+  @Test
+  void switch_thatAVariableSets_isTakenBackByAFlag() {
+    Map<String, String> environment = Map.of("SLUICE_REQUEST_LOG", "true");
+    assertThat(page(flags(), environment)).contains("request-log: true ");
+    assertThat(page(flags("--request-log=false"), environment)).contains("request-log: false ");
+  }
+
+  @Test
+  void list_isOneOfTheFile_andSplitAtCommasElsewhere() throws IOException {
+    Path file = file("host: [a, b]\non-failure: [\"local:4\", LoginsPerIPAddress=deny]\n");
+    assertThat(page(flags("--config", file.toString()), Map.of()))
+        .contains("host: [a, b] ")
+        .contains("on-failure: [local:4, LoginsPerIPAddress=deny] ");
+    assertThat(page(flags(), Map.of("SLUICE_HOST", "a, b"))).contains("host: [a, b] ");
+    assertThat(page(flags("--host", "a,b", "--host", "c"), Map.of())).contains("host: [a, b, c] ");
+  }
+
+  @Test
+  void page_isAFileThatSaysTheSame() throws IOException {
+    String page =
+        page(
+            flags("--http", "[::1]:0", "--host", "*", "--limits", "a \"b\" \\ # c: d", "--for=X"),
+            Map.of("SLUICE_SNAPSHOT", "é", "SLUICE_REQUEST_LOG", "true"));
+
+    Path file = file(page);
+    String again = page(flags("--config", file.toString()), Map.of());
+
+    assertThat(withoutSources(again)).isEqualTo(withoutSources(page));
+  }
+
+  private static List<String> withoutSources(String page) {
+    return page.lines().map(line -> line.replaceAll(" +# \\S+( set)?$", "")).toList();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "redis://app:S3cret@h:1/0?timeout=1s, redis://app:…@h:1/0?timeout=1s",
+    "redis://S3cret@h, redis://…@h",
+    "redis://:S3cret@h, redis://…@h",
+    "redis://app:S3:c@ret@h, redis://app:…@h",
+    "redis-sentinel://h/0?sentinelPassword=S3cret&x=1#m, redis-sentinel://h/0?sentinelPassword=…&x=1#m",
+    "jdbc:postgresql://h/db?user=a&password=S3cret, jdbc:postgresql://h/db?user=a&password=…",
+    "redis://h/0, redis://h/0",
+  })
+  void page_hidesPasswordsOfAddresses(String address, String shown) {
+    assertThat(SettingsPage.withoutSecrets(address)).isEqualTo(shown);
+  }
+
+  @Test
+  void page_saysWhichSecretsAreSet_andShowsNone() {
+    Map<String, String> environment = new TreeMap<>();
+    Settings.SECRETS.forEach(name -> environment.put(name, "S3cret-of-more-than-32-characters"));
+    String page = page(flags(), environment);
+    Settings.SECRETS.forEach(
+        name -> assertThat(page).containsPattern("# " + name + " +# set, hidden"));
+    assertThat(page).doesNotContain("S3cret");
+  }
+
+  @Test
+  void mistakes_inTheFileAndTheVariables_areAllToldAtOnce() throws IOException {
+    Path file = file("htp: :1\nresp:\nhost: {a: 1}\nrequest-log: yes\nhttp: :1\nhttp: :2\n");
+    Map<String, String> environment =
+        Map.of("SLUICE_STROE", "memory", "SLUICE_REQUEST_LOG", "on", "SLUICE_CONFIG", "not.yml");
+
+    assertThatThrownBy(() -> settings(flags("--config", file.toString()), environment))
+        .isInstanceOfSatisfying(
+            MistakesException.class,
+            e ->
+                assertThat(e.mistakes())
+                    .containsExactly(
+                        "SLUICE_STROE: unknown variable; did you mean \"SLUICE_STORE\"?",
+                        file + ":1:1: unknown option \"htp\"; did you mean \"http\"?",
+                        file + ":2:6: found nothing, expected a value: ADDR",
+                        file + ":3:7: found a map, expected a list of NAME, or one",
+                        file + ":4:14: found \"yes\", expected true or false",
+                        file + ":6:1: found http twice, first at " + file + ":5:1",
+                        "SLUICE_REQUEST_LOG: found \"on\", expected true or false"));
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {"'' | found an empty file", "[a] | found a list, expected a map", "a: b: c | YAML"})
+  void file_thatIsNoMapOfOptions_isRefused(String text, String says) throws IOException {
+    Path file = file(text);
+    Cli run = Cli.run("serve", "--config", file.toString());
+    assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(run.err()).contains(file + ":1:", says, "nothing was started");
+  }
+
+  @Test
+  void file_thatIsMissing_isRefused() {
+    Cli run = Cli.run("serve", "--config", folder + "/none.yml");
+    assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(run.err()).contains("none.yml:1:1: found no such file");
+  }
+
+  @Test
+  void values_thatAreWrong_areToldWithTheirPlace_allAtOnce() throws IOException {
+    Path file = file("http: nonsense\nsnapshot-interval: 0s\nrls-overrides: maybe\n");
+    Cli run = Cli.run("serve", "--config", file.toString(), "--resp", "nowhere");
+    assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(run.err())
+        .contains(
+            file + ":1:1: --http: found the address \"nonsense\"",
+            "\n--resp: found the address \"nowhere\"",
+            file + ":2:1: --snapshot-interval: found 0s, expected a duration > 0",
+            file + ":3:1: --rls-overrides: found \"maybe\", expected allow or ignore");
+  }
+
+  /** Kubernetes tells each container of the services around it in variables like these. */
+  @ParameterizedTest
+  @CsvSource({
+    "SLUICE_SERVICE_HOST",
+    "SLUICE_SERVICE_PORT_HTTP",
+    "SLUICE_PORT",
+    "SLUICE_PORT_8080_TCP_ADDR",
+    "SLUICE_EU_PORT_8080_TCP",
+    "SLUICE_OPTS",
+    "SLUICE_DB",
+    "SLUICING"
+  })
+  void variable_ofOthers_isIgnored(String name) {
+    assertThat(page(flags(), Map.of(name, "tcp://10.0.0.1:8080"))).contains("http: ");
+  }
+
+  @Test
+  void printConfig_printsAndEnds() {
+    Cli run = Cli.run("serve", "--print-config", "--http", "nonsense");
+    assertThat(run.code()).isEqualTo(Exit.DONE);
+    assertThat(run.out()).containsPattern("(?m)^http: nonsense +# --http$");
+    assertThat(run.err()).isEmpty();
+  }
+
+  /** A server, to see that all three really reach it. */
+  @Test
+  void settings_ofFileAndVariables_areThoseOfTheServer() throws Exception {
+    Path file = file("http: 127.0.0.1:0\nresp: 127.0.0.1:0\n");
+    try (CliProcess cli =
+            CliProcess.start(
+                Map.of("SLUICE_GRPC", "127.0.0.1:0"), "serve", "--config", file.toString());
+        var err = cli.err()) {
+      assertThat(err.readLine()).contains("http://127.0.0.1:", "redis://", "grpc://");
+    }
+  }
+
+  @Test
+  void docs_listEveryOption_withItsThreeNames() throws IOException {
+    String doc = Files.readString(DOC);
+    options()
+        .forEach(
+            (key, option) -> {
+              String label = Settings.isSwitch(option) ? "" : " " + option.paramLabel();
+              assertThat(doc)
+                  .contains("| `%s` | `--%s%s` | `%s` |".formatted(key, key, label, variable(key)));
+            });
+  }
+}
