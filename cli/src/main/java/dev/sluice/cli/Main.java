@@ -124,7 +124,7 @@ public final class Main {
     }
     if (e instanceof LimitFilesException files) {
       files.problems().forEach(console.err()::println);
-      console.err().println("sluice: the limit files have mistakes; nothing of them was applied");
+      console.err().println("sluice: the files have mistakes; nothing of them was applied");
       return Exit.BROKEN_INPUT;
     }
     if (e instanceof MistakesException several) {

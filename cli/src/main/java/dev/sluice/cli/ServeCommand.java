@@ -9,6 +9,7 @@ import dev.sluice.server.Stores;
 import dev.sluice.server.reservation.TokenKey;
 import dev.sluice.server.rls.OverridePolicy;
 import dev.sluice.server.service.ConfigException;
+import dev.sluice.server.service.InsecureException;
 import dev.sluice.server.service.ServerConfig;
 import dev.sluice.server.service.Service;
 import dev.sluice.store.StoreException;
@@ -22,6 +23,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
@@ -160,6 +162,15 @@ final class ServeCommand implements Callable<Integer> {
               + " it too, host:port (nowhere if not given).")
   private @Nullable String grpc;
 
+  @Mixin private TlsOptions tls = new TlsOptions();
+
+  @Option(
+      names = "--insecure",
+      description =
+          "Listen beyond loopback without TLS or without access control: everybody who reaches a"
+              + " port may then spend and reset.")
+  private boolean insecure;
+
   @Option(
       names = "--rls-overrides",
       paramLabel = "POLICY",
@@ -254,7 +265,7 @@ final class ServeCommand implements Callable<Integer> {
     Service service;
     try {
       service = start(config());
-    } catch (InputException e) {
+    } catch (InputException | InsecureException e) {
       throw new InputException(settings.placed(String.valueOf(e.getMessage())));
     }
     log.say(
@@ -265,6 +276,7 @@ final class ServeCommand implements Callable<Integer> {
                 Stores.shown(store),
                 files.none() ? "sample limits" : "watching the limit files"));
     Runtime.getRuntime().addShutdownHook(new Thread(service::close, "sluice-shutdown"));
+    HangUp.run(service::reload);
     sayIfAway(service);
     new CountDownLatch(1).await(); // until a signal ends the process
     return Exit.DONE;
@@ -280,6 +292,7 @@ final class ServeCommand implements Callable<Integer> {
             () -> optionalAddress("--grpc", grpc),
             () -> files.forServer(rules),
             this::clientAddress,
+            () -> Optional.ofNullable(tls.files()),
             this::table,
             this::snapshot,
             () -> storePasswords.access(store),
@@ -317,7 +330,9 @@ final class ServeCommand implements Callable<Integer> {
             .resp(optionalAddress("--resp", resp))
             .grpc(optionalAddress("--grpc", grpc))
             .rlsOverrides(rlsOverrides())
-            .topDenied(topDenied);
+            .topDenied(topDenied)
+            .tls(tls.files())
+            .insecure(insecure);
     failureRules.applyTo(server);
     access.applyTo(server);
     return server.build();
@@ -354,12 +369,13 @@ final class ServeCommand implements Callable<Integer> {
 
   /** In the order in which the service opens its doors. */
   private String addresses(Service service) {
-    List<String> schemes = new ArrayList<>(List.of("http"));
+    String secure = tls.areSet() ? "s" : "";
+    List<String> schemes = new ArrayList<>(List.of("http" + secure));
     if (resp != null) {
-      schemes.add("redis");
+      schemes.add("redis" + secure);
     }
     if (grpc != null) {
-      schemes.add("grpc");
+      schemes.add("grpc" + secure);
     }
     List<InetSocketAddress> all = service.addresses();
     List<String> shown = new ArrayList<>();

@@ -401,7 +401,7 @@ final class ServeCommandTest {
   @ParameterizedTest
   @ValueSource(strings = {"nonsense", "127.0.0.1:99999", "", "192.0.2.1:0"})
   void address_thatCanNotBeOpened_isRefused(String address) {
-    Cli run = Cli.run("serve", "--http", address);
+    Cli run = Cli.run("serve", "--insecure", "--http", address);
     assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
     assertThat(run.err())
         .containsAnyOf("expected host:port", "expected an address of this machine");
@@ -498,6 +498,31 @@ final class ServeCommandTest {
     assertThat(run.err()).contains("--on-failure: ", says);
     Cli twice = Cli.run("serve", "--http", ":0", "--on-failure", "deny", "--on-failure", "allow");
     assertThat(twice.err()).contains("found a rule for all limits twice");
+  }
+
+  @Test
+  void addressBeyondLoopback_isRefused_andSaysWhatToDo() {
+    Cli run = Cli.run("serve", "--http", "0.0.0.0:0");
+    assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(run.err())
+        .startsWith("sluice: 0.0.0.0:0 is not loopback")
+        .contains("--tls-certificate FILE", "--insecure");
+    Cli alone = Cli.run("serve", "--http", ":0", "--tls-certificate", "any");
+    assertThat(alone.err()).contains("--tls-certificate requires --tls-key FILE");
+  }
+
+  @Test
+  void hangUp_readsTheFilesAtOnce_changedOrNot(@TempDir Path folder) throws Exception {
+    Path limits = Files.writeString(folder.resolve("limits.yml"), limitsOf(3));
+    try (CliProcess cli =
+            CliProcess.start("serve", "--http", "127.0.0.1:0", "--limits", limits.toString());
+        BufferedReader err = cli.err()) {
+      assertThat(until(err, "limits loaded")).contains("1 defaults");
+      var unused = until(err, "listening");
+      Process kill = new ProcessBuilder("kill", "-HUP", "" + cli.process().pid()).start();
+      assertThat(kill.waitFor()).isZero();
+      assertThat(until(err, "limits loaded")).contains("1 defaults");
+    }
   }
 
   @Test

@@ -154,7 +154,7 @@ public abstract class Client extends ChannelDuplexHandler {
     ChannelHandlerContext ctx = context;
     if (ctx != null && channel.isActive()) {
       channel.config().setOption(ChannelOption.SO_LINGER, 0); // drops what is unread
-      var unused = ctx.close(); // from here to the network: no handler delays it
+      channel.unsafe().close(channel.newPromise()); // no handler delays it, not even TLS
     }
   }
 

@@ -5,6 +5,7 @@ import com.linecorp.armeria.common.SessionProtocol;
 import com.linecorp.armeria.server.Server;
 import com.linecorp.armeria.server.ServerBuilder;
 import com.linecorp.armeria.server.logging.AccessLogWriter;
+import dev.sluice.server.tls.Tls;
 import io.micrometer.core.instrument.composite.CompositeMeterRegistry;
 import io.netty.channel.AdaptiveRecvByteBufAllocator;
 import io.netty.channel.ChannelConfig;
@@ -183,6 +184,7 @@ public final class SluiceServer implements AutoCloseable {
     private final Set<String> origins = new HashSet<>();
     private boolean requestLog;
     private @Nullable Traffic shared;
+    private @Nullable Tls tls;
 
     private Builder(InetSocketAddress address) {
       this.address = address;
@@ -328,6 +330,18 @@ public final class SluiceServer implements AutoCloseable {
     }
 
     /**
+     * Encrypts all connections; none if not called.
+     *
+     * @param newTls the certificate and what clients must show; null for no TLS
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder tls(@Nullable Tls newTls) {
+      this.tls = newTls;
+      return this;
+    }
+
+    /**
      * Sets whether each request is logged, with the client's address; not, if not called.
      *
      * @param wanted true for a line for each request
@@ -354,8 +368,11 @@ public final class SluiceServer implements AutoCloseable {
                   maxConnectionsPerPeer,
                   requestTimeout.plus(READ_TIMEOUT))
               : shared;
+      Tls encryption = tls;
       ServerBuilder builder =
           Server.builder()
+              // With TLS too: it ends before the valve, which bounds plain requests (see
+              // Connection).
               .port(address, SessionProtocol.HTTP)
               .defaultHostname("localhost") // what a request without Host is taken for
               .idleTimeout(idleTimeout)
@@ -377,6 +394,9 @@ public final class SluiceServer implements AutoCloseable {
                     // A client that has closed its sending side still gets every answer.
                     config.setOption(ChannelOption.ALLOW_HALF_CLOSURE, true);
                     pipeline.addFirst(traffic.admit(pipeline.channel(), Connection::new));
+                    if (encryption != null) {
+                      encryption.encrypt(pipeline.channel(), true);
+                    }
                     TransportErrors errors = new TransportErrors(traffic, pipeline.channel());
                     pipeline.addBefore(pipeline.lastContext().name(), null, errors);
                   })

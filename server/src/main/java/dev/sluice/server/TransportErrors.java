@@ -6,6 +6,7 @@ import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.socket.ChannelInputShutdownEvent;
 import io.netty.channel.socket.ChannelInputShutdownReadComplete;
 import io.netty.handler.codec.http.HttpExpectationFailedEvent;
+import io.netty.handler.ssl.SslCompletionEvent;
 import java.io.IOException;
 
 /**
@@ -26,6 +27,7 @@ final class TransportErrors extends ChannelInboundHandlerAdapter {
   public void userEventTriggered(ChannelHandlerContext context, Object event) {
     boolean isDealtWith =
         event instanceof HttpExpectationFailedEvent // answered with 417
+            || event instanceof SslCompletionEvent
             || event instanceof ChannelInputShutdownEvent // by the connection
             || event instanceof ChannelInputShutdownReadComplete;
     if (!isDealtWith) {

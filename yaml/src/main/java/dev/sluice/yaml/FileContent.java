@@ -103,6 +103,10 @@ final class FileContent {
     if (fault != null) {
       return fault;
     }
+    return sha256(bytes);
+  }
+
+  static String sha256(byte[] bytes) {
     try {
       return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(bytes));
     } catch (NoSuchAlgorithmException e) {

@@ -10,6 +10,7 @@ import dev.sluice.limit.Requirement;
 import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -28,8 +29,9 @@ public final class LimitFiles {
   final @Nullable Path defaults;
   final @Nullable Path overrides;
   final @Nullable Path names;
-  final @Nullable Path companion;
-  final @Nullable CompanionFile<?> companionReader;
+  final List<Companion> companions;
+  final List<AttachedFiles<?>> attached;
+  final @Nullable Limits otherwise;
   final @Nullable Catalogue catalogue;
   final @Nullable Catalogue samples;
   final IdFormat.Registry idFormats;
@@ -41,8 +43,9 @@ public final class LimitFiles {
     this.defaults = builder.defaults;
     this.overrides = builder.overrides;
     this.names = builder.names;
-    this.companion = builder.companion;
-    this.companionReader = builder.companionReader;
+    this.companions = List.copyOf(builder.companions);
+    this.attached = List.copyOf(builder.attached);
+    this.otherwise = builder.otherwise;
     this.catalogue = builder.catalogue;
     this.samples = builder.samples;
     this.idFormats = builder.idFormats;
@@ -109,23 +112,39 @@ public final class LimitFiles {
   }
 
   Snapshot read() {
-    return new Snapshot(content(names), content(defaults), content(overrides), content(companion));
+    return new Snapshot(
+        optional(names),
+        optional(defaults),
+        optional(overrides),
+        companions.stream().map(one -> content(one.file())).toList(),
+        attachedPaths().stream().map(this::content).toList());
   }
 
-  private @Nullable FileContent content(@Nullable Path file) {
-    return file == null
-        ? null
-        : access.call(
-            file, () -> FileContent.read(file), reason -> FileContent.failed(file, reason));
+  /** The files of all attachments, one after the other. */
+  List<Path> attachedPaths() {
+    return attached.stream().flatMap(one -> one.files().stream()).toList();
   }
+
+  private @Nullable FileContent optional(@Nullable Path file) {
+    return file == null ? null : content(file);
+  }
+
+  private FileContent content(Path file) {
+    return access.call(
+        file, () -> FileContent.read(file), reason -> FileContent.failed(file, reason));
+  }
+
+  /** A file that refers to the limits, and its reader. */
+  record Companion(Path file, CompanionFile<?> reader) {}
 
   /** Makes {@link LimitFiles}. Not thread-safe. */
   public static final class Builder {
     private @Nullable Path defaults;
     private @Nullable Path overrides;
     private @Nullable Path names;
-    private @Nullable Path companion;
-    private @Nullable CompanionFile<?> companionReader;
+    private final List<Companion> companions = new ArrayList<>();
+    private final List<AttachedFiles<?>> attached = new ArrayList<>();
+    private @Nullable Limits otherwise;
     private @Nullable Catalogue catalogue;
     private @Nullable Catalogue samples;
     private IdFormat.Registry idFormats = IdFormat.Registry.builtIn();
@@ -172,18 +191,43 @@ public final class LimitFiles {
     }
 
     /**
-     * Sets a file that refers to the limits. It is part of each generation: the limits carry what
+     * Adds a file that refers to the limits. It is part of each generation: the limits carry what
      * was read from it as their {@linkplain Limits#companion companion}, and a mistake in any of
      * the files refuses all of them.
      *
      * @param file the file
-     * @param reader reads it
+     * @param reader reads it; one for each type of companion
      * @return this
      */
     @CanIgnoreReturnValue
     public Builder companion(Path file, CompanionFile<?> reader) {
-      this.companion = file;
-      this.companionReader = reader;
+      companions.add(new Companion(file, reader));
+      return this;
+    }
+
+    /**
+     * Adds files that are not YAML. They are part of each generation, as a {@linkplain #companion
+     * companion} is.
+     *
+     * @param files the files and their reader; one for each type of companion
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder attach(AttachedFiles<?> files) {
+      attached.add(files);
+      return this;
+    }
+
+    /**
+     * Sets the limits that hold if there is no file of defaults, overrides or names; none at all if
+     * not called.
+     *
+     * @param limits the limits
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder otherwise(Limits limits) {
+      this.otherwise = limits;
       return this;
     }
 
@@ -275,7 +319,11 @@ public final class LimitFiles {
      * @throws IllegalStateException if no file was set
      */
     public LimitFiles build() {
-      if (defaults == null && overrides == null && names == null && companion == null) {
+      if (defaults == null
+          && overrides == null
+          && names == null
+          && companions.isEmpty()
+          && attached.isEmpty()) {
         throw new IllegalStateException("found no file, expected defaults, overrides or names");
       }
       return new LimitFiles(this);

@@ -55,7 +55,8 @@ public final class LimitFilesWatcher implements AutoCloseable {
   private final @Nullable WatchedFile names;
   private final @Nullable WatchedFile defaults;
   private final @Nullable WatchedFile overrides;
-  private final @Nullable WatchedFile companion;
+  private final List<WatchedFile> companions;
+  private final List<WatchedFile> attached;
   private final ScheduledExecutorService poller =
       Executors.newSingleThreadScheduledExecutor(LimitFilesWatcher::daemon);
   private final Set<Class<?>> logged = ConcurrentHashMap.newKeySet();
@@ -75,7 +76,10 @@ public final class LimitFilesWatcher implements AutoCloseable {
     this.names = watched(files.names);
     this.defaults = watched(files.defaults);
     this.overrides = watched(files.overrides);
-    this.companion = watched(files.companion);
+    this.companions =
+        files.companions.stream().map(one -> new WatchedFile(one.file(), files.access)).toList();
+    this.attached =
+        files.attachedPaths().stream().map(file -> new WatchedFile(file, files.access)).toList();
   }
 
   private @Nullable WatchedFile watched(@Nullable Path file) {
@@ -175,7 +179,9 @@ public final class LimitFilesWatcher implements AutoCloseable {
     if (closed) {
       return;
     }
-    Snapshot snapshot = new Snapshot(look(names), look(defaults), look(overrides), look(companion));
+    Snapshot snapshot =
+        new Snapshot(
+            look(names), look(defaults), look(overrides), look(companions), look(attached));
     String seen = snapshot.fingerprint();
     looks = seen.equals(pending) ? looks + 1 : 1;
     pending = seen;
@@ -188,6 +194,10 @@ public final class LimitFilesWatcher implements AutoCloseable {
     return file == null ? null : file.look(clock.instant());
   }
 
+  private List<FileContent> look(List<WatchedFile> watched) {
+    return watched.stream().map(file -> file.look(clock.instant())).toList();
+  }
+
   /**
    * Applies what was read, or refuses it.
    *
@@ -198,7 +208,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
     Loading.Outcome outcome = Loading.of(files, snapshot);
     Limits limits = outcome.limits();
     if (limits == null) {
-      return refused(fingerprint, outcome.mistakes());
+      return refused(snapshot, fingerprint, outcome.mistakes());
     }
     List<Problem> reasons = new ArrayList<>(EmptyReload.problems(target.get(), limits, snapshot));
     target.unmet(limits).stream()
@@ -206,7 +216,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
         .map(one -> Loading.missing(one, limits, snapshot, Severity.MISTAKE))
         .forEach(reasons::add);
     if (!reasons.isEmpty()) {
-      return refused(fingerprint, List.copyOf(reasons));
+      return refused(snapshot, fingerprint, List.copyOf(reasons));
     }
     List<Problem> warnings = new ArrayList<>(Vanished.warnings(target.get(), limits, snapshot));
     if (!warnings.isEmpty() && looks < LOOKS_BEFORE_A_LOSS) {
@@ -221,14 +231,17 @@ public final class LimitFilesWatcher implements AutoCloseable {
     settled = fingerprint;
     warnings.addAll(outcome.problems());
     Instant at = clock.instant();
+    tell(() -> listener.offered(at, snapshot.hash()));
     tell(() -> listener.loaded(at, limits, List.copyOf(warnings)));
     return Verdict.APPLIED;
   }
 
-  private Verdict refused(String fingerprint, List<Problem> problems) {
+  private Verdict refused(Snapshot snapshot, String fingerprint, List<Problem> problems) {
     settled = fingerprint;
     if (!closed) { // reading was perhaps ended by that
-      tell(() -> listener.failed(clock.instant(), problems));
+      Instant at = clock.instant();
+      tell(() -> listener.offered(at, snapshot.hash()));
+      tell(() -> listener.failed(at, problems));
     }
     return Verdict.REFUSED;
   }

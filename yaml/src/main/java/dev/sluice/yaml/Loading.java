@@ -7,8 +7,11 @@ import dev.sluice.limit.Requirement;
 import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.text.SafeText;
 import dev.sluice.text.Suggestion;
+import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -66,8 +69,10 @@ final class Loading {
           .forEach(limits::override);
     }
     List.of(names, defaults, overrides).forEach(this::collect);
-    Limits read = limits.build();
-    Limits whole = withCompanion(read, snapshot, !mistaken);
+    boolean none =
+        snapshot.names() == null && snapshot.defaults() == null && snapshot.overrides() == null;
+    Limits read = none && files.otherwise != null ? files.otherwise : limits.build();
+    Limits whole = withAttached(withCompanions(read, snapshot, !mistaken), snapshot);
     Limits built = mistaken ? null : whole;
     if (built != null) {
       require(built, snapshot);
@@ -76,21 +81,78 @@ final class Loading {
     return new Outcome(mistaken ? null : built, List.copyOf(problems));
   }
 
-  /** The limits with what the companion file says; a mistake in it is collected. */
-  private Limits withCompanion(Limits limits, Snapshot snapshot, boolean known) {
-    CompanionFile<?> reader = files.companionReader;
-    return reader == null ? limits : withCompanion(reader, limits, snapshot.companion(), known);
+  /** The limits with what the companion files say; mistakes in them are collected. */
+  private Limits withCompanions(Limits limits, Snapshot snapshot, boolean known) {
+    Limits whole = limits;
+    for (int i = 0; i < files.companions.size(); i++) {
+      CompanionFile<?> reader = files.companions.get(i).reader();
+      whole = withCompanion(reader, whole, snapshot.companions().get(i), known);
+    }
+    return whole;
   }
 
   private <T> Limits withCompanion(
-      CompanionFile<T> reader, Limits limits, @Nullable FileContent content, boolean known) {
+      CompanionFile<T> reader, Limits limits, FileContent content, boolean known) {
     Source source = new Source(content, reader.expected());
     T companion = null;
-    if (content != null && source.root != null) {
+    if (source.root != null) {
       companion = reader.read(source.root, content.file(), limits, known, source.problems);
     }
     collect(source);
     return companion == null ? limits : limits.with(reader.type(), companion);
+  }
+
+  private Limits withAttached(Limits limits, Snapshot snapshot) {
+    Limits whole = limits;
+    int next = 0;
+    for (AttachedFiles<?> reader : files.attached) {
+      int end = next + reader.files().size();
+      whole = withAttached(reader, whole, snapshot.attached().subList(next, end));
+      next = end;
+    }
+    return whole;
+  }
+
+  private <T> Limits withAttached(
+      AttachedFiles<T> reader, Limits limits, List<FileContent> contents) {
+    AttachedReports reports = new AttachedReports();
+    for (int i = 0; i < contents.size(); i++) {
+      String fault = contents.get(i).fault();
+      if (fault != null) {
+        reports.mistake(reader.files().get(i), fault);
+      }
+    }
+    T read =
+        reports.mistaken
+            ? null
+            : reader.read(contents.stream().map(FileContent::bytes).toList(), reports);
+    reports.byFile.values().forEach(of -> problems.addAll(of.found()));
+    mistaken |= reports.mistaken;
+    return read == null ? limits : limits.with(reader.type(), read);
+  }
+
+  /** What is wrong with attached files; they have no lines to name. */
+  private static final class AttachedReports implements AttachedFiles.Reports {
+
+    private static final Node WHOLE = new Node.Broken(1, 1);
+
+    final Map<Path, Problems> byFile = new LinkedHashMap<>();
+    boolean mistaken;
+
+    @Override
+    public void mistake(Path file, String message) {
+      mistaken = true;
+      of(file).mistake(message);
+    }
+
+    @Override
+    public void warning(Path file, String message) {
+      of(file).warning(WHOLE, message);
+    }
+
+    private Problems of(Path file) {
+      return byFile.computeIfAbsent(file, path -> new Problems(path.toString()));
+    }
   }
 
   /** Only of files without a mistake: in others a default may be missing because of that. */

@@ -13,6 +13,15 @@ import java.util.List;
 public interface ReloadListener {
 
   /**
+   * Files were read and are about to be applied or refused; {@link #loaded} or {@link #failed}
+   * follows.
+   *
+   * @param at when they were looked at
+   * @param hash 12 hexadecimal digits, equal for equal contents of all files
+   */
+  default void offered(Instant at, String hash) {}
+
+  /**
    * The files were good, and their limits hold now.
    *
    * @param at when they were applied

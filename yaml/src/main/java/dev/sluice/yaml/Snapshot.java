@@ -1,5 +1,7 @@
 package dev.sluice.yaml;
 
+import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.Objects;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -10,7 +12,10 @@ record Snapshot(
     @Nullable FileContent names,
     @Nullable FileContent defaults,
     @Nullable FileContent overrides,
-    @Nullable FileContent companion) {
+    List<FileContent> companions,
+    List<FileContent> attached) {
+
+  private static final int HASH_LENGTH = 12;
 
   /** The file in which one would write a default, or else the first that there is. */
   String firstFile() {
@@ -23,8 +28,15 @@ record Snapshot(
 
   /** Equal as long as no content changes. */
   String fingerprint() {
-    return Stream.of(names, defaults, overrides, companion)
+    return Stream.of(Stream.of(names, defaults, overrides), companions.stream(), attached.stream())
+        .flatMap(contents -> contents)
         .map(content -> content == null ? "" : content.fingerprint())
         .collect(Collectors.joining("\n"));
+  }
+
+  /** A short word for the fingerprint, by which people tell one generation from another. */
+  String hash() {
+    return FileContent.sha256(fingerprint().getBytes(StandardCharsets.UTF_8))
+        .substring(0, HASH_LENGTH);
   }
 }

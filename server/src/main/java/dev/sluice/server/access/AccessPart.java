@@ -9,6 +9,7 @@ import com.linecorp.armeria.server.Route;
 import com.linecorp.armeria.server.ServerBuilder;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.server.Part;
+import dev.sluice.server.tls.Tls;
 import io.netty.util.AttributeKey;
 import java.util.List;
 import java.util.Locale;
@@ -74,7 +75,7 @@ public final class AccessPart implements Part {
       Need need = need(context);
       if (need != Need.NOTHING) {
         String token = token(context, request);
-        List<String> names = token == null ? CertificateNames.of(context.sslSession()) : List.of();
+        List<String> names = token == null ? CertificateNames.of(Tls.session(context)) : List.of();
         Caller caller =
             access.caller(
                 isGrpc(request) ? "grpc" : "http",

@@ -64,6 +64,7 @@ public final class Needs {
           new Route(ANY, "/v1/limits/*", Need.READ),
           new Route(ANY, "/v1/stats", Need.READ),
           new Route(ANY, "/v1/admin/top-denied", Need.READ),
+          new Route(ANY, "/v1/admin/reload", Need.ADMIN),
           new Route(ANY, "/metrics", Need.READ),
           new Route(GET, "/v1/admin/overrides", Need.READ),
           new Route(GET, "/v1/admin/overrides/*", Need.READ),

@@ -5,6 +5,7 @@ import com.linecorp.armeria.server.ServerBuilder;
 import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.server.Generations;
 import dev.sluice.server.Part;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.reservation.Reservations;
@@ -19,6 +20,7 @@ public final class HttpPart implements Part {
   private final Runnable ready;
   private final MissingDefault onMissing;
   private final AuditLog audit;
+  private final Generations generations;
 
   /**
    * Makes the door of a server of its own: no other one knows the tokens of its reservations.
@@ -32,7 +34,8 @@ public final class HttpPart implements Part {
         new Reservations(limiter, store, TokenKey.random()),
         store::ping,
         MissingDefault.REFUSE,
-        AuditLog.none());
+        AuditLog.none(),
+        new Generations());
   }
 
   /**
@@ -46,18 +49,21 @@ public final class HttpPart implements Part {
    *     like one for an unknown limit; otherwise it is allowed, and the answer says that nothing
    *     limits it
    * @param audit takes resets and refunds
+   * @param generations of the watched files, which {@code /v1/limits} shows
    */
   public HttpPart(
       Limiter limiter,
       Reservations reservations,
       Runnable ready,
       MissingDefault onMissing,
-      AuditLog audit) {
+      AuditLog audit,
+      Generations generations) {
     this.limiter = limiter;
     this.reservations = reservations;
     this.ready = ready;
     this.onMissing = onMissing;
     this.audit = audit;
+    this.generations = generations;
   }
 
   @Override
@@ -76,7 +82,8 @@ public final class HttpPart implements Part {
         .service("/v1/decisions", new DecisionsResource(acts))
         .service("/v1/reservations", new ReservationsResource(acts, reservations))
         .serviceUnder(CancelResource.UNDER, new CancelResource(reservations))
-        .service("/v1/limits", new LimitsResource(limiter.limits()))
+        .service("/v1/limits", new LimitsResource(limiter.limits(), generations))
+        .service("/v1/admin/reload", new ReloadResource(generations))
         .serviceUnder(LimitResource.UNDER, new LimitResource(limiter, onMissing))
         .errorHandler(new Failures());
   }

@@ -10,6 +10,7 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import dev.sluice.server.Generations;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.access.Caller;
 import dev.sluice.server.wire.DecisionWriter;
@@ -18,14 +19,19 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
-/** {@code GET /v1/limits}: the limits that are configured, with their defaults. */
+/**
+ * {@code GET /v1/limits}: the limits that are configured, with their defaults, and the generation
+ * of files that they come from.
+ */
 final class LimitsResource extends Resource {
 
   private final CurrentLimits current;
+  private final Generations generations;
 
-  LimitsResource(CurrentLimits current) {
+  LimitsResource(CurrentLimits current, Generations generations) {
     super(HttpMethod.GET);
     this.current = current;
+    this.generations = generations;
   }
 
   @Override
@@ -46,6 +52,7 @@ final class LimitsResource extends Resource {
                 }
               }
               json.writeEndArray();
+              GenerationJson.write(generations.state(), json);
               json.writeEndObject();
             }));
   }

@@ -230,8 +230,17 @@ final class RespConnection extends Client {
 
   /** What is still on its way would make the network drop the last replies: it is read first. */
   private void endOutput() {
-    var unused = ((DuplexChannel) channel).shutdownOutput();
+    SslHandler tls = channel.pipeline().get(SslHandler.class);
+    if (tls == null) {
+      shutdownOutput();
+    } else {
+      tls.closeOutbound().addListener(told -> shutdownOutput());
+    }
     closeLater();
+  }
+
+  private void shutdownOutput() {
+    var unused = ((DuplexChannel) channel).shutdownOutput();
   }
 
   private void closeLater() {

@@ -10,6 +10,7 @@ import dev.sluice.server.Traffic;
 import dev.sluice.server.access.Access;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.reservation.Reservations;
+import dev.sluice.server.tls.Tls;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -102,6 +103,7 @@ public final class RespServer implements AutoCloseable {
     private Duration idleTimeout = IDLE_TIMEOUT;
     private String version = "unknown";
     private @Nullable MeterRegistry registry;
+    private @Nullable Tls tls;
 
     private Builder(InetSocketAddress address, Limiter limiter, Reservations reservations) {
       this.address = address;
@@ -155,6 +157,18 @@ public final class RespServer implements AutoCloseable {
     @CanIgnoreReturnValue
     public Builder version(String newVersion) {
       this.version = newVersion;
+      return this;
+    }
+
+    /**
+     * Encrypts all connections; none if not called.
+     *
+     * @param newTls the certificate and what clients must show; null for no TLS
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder tls(@Nullable Tls newTls) {
+      this.tls = newTls;
       return this;
     }
 
@@ -216,6 +230,7 @@ public final class RespServer implements AutoCloseable {
     private final Traffic traffic;
     private final Access access;
     private final long idleNanos;
+    private final @Nullable Tls tls;
     private final CommandTable commands;
     private final AtomicInteger connections = new AtomicInteger();
     private final AtomicLong accepted = new AtomicLong();
@@ -224,6 +239,7 @@ public final class RespServer implements AutoCloseable {
       this.traffic = traffic;
       this.access = builder.access;
       this.idleNanos = builder.idleTimeout.toNanos();
+      this.tls = builder.tls;
       ConnectionCommands connection = new ConnectionCommands(builder.version, this::statistics);
       List<Command> all = new ArrayList<>(new ThrottleCommands(builder.limiter.async()).all());
       LimitCommands limits = new LimitCommands(builder.limiter, builder.onMissing, access.audit());
@@ -264,6 +280,9 @@ public final class RespServer implements AutoCloseable {
           traffic.admit(
               channel, client -> new RespConnection(client, commands, access, id, idleNanos));
       channel.pipeline().addLast(connection);
+      if (tls != null) {
+        tls.encrypt(channel, false);
+      }
     }
   }
 }

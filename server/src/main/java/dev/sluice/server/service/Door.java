@@ -2,12 +2,15 @@ package dev.sluice.server.service;
 
 import dev.sluice.Limiter;
 import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.server.Generations;
 import dev.sluice.server.Traffic;
 import dev.sluice.server.access.Access;
 import dev.sluice.server.admin.RuntimeLimits;
 import dev.sluice.server.reservation.Reservations;
+import dev.sluice.server.tls.Tls;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.net.InetSocketAddress;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A way in: a port and a protocol, on which clients ask the limiter. A door decides nothing itself.
@@ -44,6 +47,8 @@ public interface Door {
    * @param traffic all connections: what clients hold is bounded for all doors together
    * @param access who may do what
    * @param runtime overrides and penalties that are set while the server runs
+   * @param generations of the watched files
+   * @param tls encrypts the connections; null for none
    */
   record Room(
       Limiter limiter,
@@ -53,7 +58,9 @@ public interface Door {
       MissingDefault onMissing,
       Traffic traffic,
       Access access,
-      RuntimeLimits runtime) {}
+      RuntimeLimits runtime,
+      Generations generations,
+      @Nullable Tls tls) {}
 
   /**
    * A door that is open. The service calls {@link #unready} on all of its doors, waits until load

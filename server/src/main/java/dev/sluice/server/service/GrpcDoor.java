@@ -36,6 +36,7 @@ final class GrpcDoor implements Door {
             .part(new AccessPart(room.access()))
             .part(part(room, overrides))
             .traffic(room.traffic())
+            .tls(room.tls())
             .idleTimeout(IDLE_TIMEOUT)
             .start();
     return new OpenServer(server);

@@ -45,6 +45,7 @@ final class HttpDoor implements Door {
     SluiceServer.Builder server =
         SluiceServer.builder(settings.address())
             .traffic(room.traffic())
+            .tls(room.tls())
             .requestLog(settings.requestLog());
     parts(room).forEach(server::part);
     settings.hosts().forEach(server::host);
@@ -61,7 +62,8 @@ final class HttpDoor implements Door {
             room.reservations(),
             room.ready(),
             room.onMissing(),
-            room.access().audit()),
+            room.access().audit(),
+            room.generations()),
         new AdminPart(room.runtime(), room.access().audit()),
         GrpcDoor.part(room, overrides),
         new ForwardAuthPart(room.limiter(), room.onMissing(), clientAddress),

@@ -23,6 +23,7 @@ final class RespDoor implements Door {
         RespServer.builder(address, room.limiter(), room.reservations())
             .onMissing(room.onMissing())
             .access(room.access())
+            .tls(room.tls())
             .registry(room.meters());
     String version = RespDoor.class.getPackage().getImplementationVersion();
     if (version != null) {

@@ -4,9 +4,11 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.FailureRule;
 import dev.sluice.limit.Requirement;
 import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.server.HostPort;
 import dev.sluice.server.StoreAccess;
 import dev.sluice.server.reservation.TokenKey;
 import dev.sluice.server.rls.OverridePolicy;
+import dev.sluice.server.tls.TlsFiles;
 import dev.sluice.web.ClientAddress;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
@@ -16,6 +18,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
@@ -41,6 +44,7 @@ public final class ServerConfig {
   private final OverridePolicy rlsOverrides;
   private final boolean topDenied;
   private final Control control;
+  private final @Nullable TlsFiles tls;
 
   private ServerConfig(Builder builder) {
     this.files = builder.files;
@@ -59,6 +63,7 @@ public final class ServerConfig {
     this.rlsOverrides = builder.rlsOverrides;
     this.topDenied = builder.topDenied;
     this.control = builder.control;
+    this.tls = builder.tls;
   }
 
   /**
@@ -220,6 +225,10 @@ public final class ServerConfig {
     return topDenied;
   }
 
+  @Nullable TlsFiles tls() {
+    return tls;
+  }
+
   /** Makes a {@link ServerConfig}. Not thread-safe. */
   public static final class Builder {
     private final Http http;
@@ -238,6 +247,8 @@ public final class ServerConfig {
     private OverridePolicy rlsOverrides = OverridePolicy.ALLOW;
     private boolean topDenied;
     private Control control = Control.NONE;
+    private @Nullable TlsFiles tls;
+    private boolean insecure;
 
     private Builder(Http http) {
       this.http = http;
@@ -431,13 +442,63 @@ public final class ServerConfig {
     }
 
     /**
+     * Encrypts the connections of all doors; none if not called.
+     *
+     * @param files the certificate, its key, and the authorities of clients; null for no TLS
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder tls(@Nullable TlsFiles files) {
+      this.tls = files;
+      return this;
+    }
+
+    /**
+     * Sets whether doors may listen beyond loopback without TLS or without access control; they may
+     * not if not called.
+     *
+     * @param allowed whether they may
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder insecure(boolean allowed) {
+      this.insecure = allowed;
+      return this;
+    }
+
+    /** Whether strangers who reach a door are refused. */
+    private boolean controlsAccess() {
+      return control.tokens() != null || (tls != null && tls.requiresClientCertificates());
+    }
+
+    private void requireSecure() {
+      if (insecure || (tls != null && controlsAccess())) {
+        return;
+      }
+      Stream.of(http.address(), resp, grpc)
+          .filter(address -> address != null && !isLoopback(address))
+          .findFirst()
+          .ifPresent(
+              address -> {
+                throw new InsecureException(HostPort.format(address), tls != null);
+              });
+    }
+
+    private static boolean isLoopback(InetSocketAddress address) {
+      return address.getAddress() != null && address.getAddress().isLoopbackAddress();
+    }
+
+    /**
      * Makes the settings.
      *
      * @return the settings
+     * @throws InsecureException if a door would listen beyond loopback without TLS or without
+     *     access control
      * @throws IllegalArgumentException if a snapshot is asked for with a store that is not memory,
      *     or a rule book without limits of files
      */
     public ServerConfig build() {
+      requireSecure();
       if (snapshot != null && !store.isMemory()) {
         throw new IllegalArgumentException(
             "a snapshot works with the memory store only; %s persists its own buckets"

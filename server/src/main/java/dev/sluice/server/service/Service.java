@@ -1,11 +1,13 @@
 package dev.sluice.server.service;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.Requirement;
 import dev.sluice.micrometer.RedisMetrics;
+import dev.sluice.server.Generations;
 import dev.sluice.server.Stores;
 import dev.sluice.server.Traffic;
 import dev.sluice.server.access.Access;
@@ -20,16 +22,23 @@ import dev.sluice.server.service.ServerConfig.Files;
 import dev.sluice.server.service.ServerConfig.Snapshot;
 import dev.sluice.server.stats.RateHistory;
 import dev.sluice.server.stats.TopDenied;
+import dev.sluice.server.tls.Tls;
+import dev.sluice.server.tls.TlsFiles;
+import dev.sluice.server.tls.TlsIdentity;
 import dev.sluice.store.BucketStore;
 import dev.sluice.yaml.LimitFiles;
 import dev.sluice.yaml.LimitFilesWatcher;
+import dev.sluice.yaml.ReloadListener;
 import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -47,11 +56,13 @@ public final class Service implements AutoCloseable {
   private final Started started;
   private final Doors doors;
   private final BucketStore store;
+  private final Generations generations;
 
-  private Service(Started started, Doors doors, BucketStore store) {
+  private Service(Started started, Doors doors, BucketStore store, Generations generations) {
     this.started = started;
     this.doors = doors;
     this.store = store;
+    this.generations = generations;
   }
 
   /**
@@ -77,9 +88,10 @@ public final class Service implements AutoCloseable {
   }
 
   private static Service start(ServerConfig config, Started started) {
-    LimitFiles files = config.files().isEmpty() ? null : read(config.files());
+    LimitFiles files = files(config);
     CurrentLimits base = new CurrentLimits(files == null ? SampleLimits.make() : files.load());
     require(config, base);
+    Generations generations = new Generations();
     PrometheusMeterRegistry meters = MetricsPart.newRegistry();
     BucketStore store = openStore(config, meters, started);
     TableOverrides table = new TableOverrides(config.table(), base);
@@ -92,6 +104,14 @@ public final class Service implements AutoCloseable {
     reloads.tellLoaded(Instant.now());
     table.start(metrics.metrics());
     started.add(table::close);
+    GenerationMeters.register(generations, meters);
+    Tls tls = config.tls() == null ? null : tls(base, meters);
+    if (files != null) {
+      ReloadListener listener = new GenerationLog(generations, table.after(reloads));
+      LimitFilesWatcher watcher = files.watch(base, LOOK_EVERY, listener);
+      started.add(watcher::close);
+      generations.readBy(watcher::reloadNow);
+    }
     Runnable ready =
         () -> {
           store.ping();
@@ -107,9 +127,19 @@ public final class Service implements AutoCloseable {
         .description("Connections of clients, over all doors")
         .register(meters);
     Access access = Control.access(config.control(), meters, started);
+    generations.readBy(access::reload);
     Door.Room room =
         new Door.Room(
-            limiter, reservations, meters, ready, config.onMissing(), traffic, access, runtime);
+            limiter,
+            reservations,
+            meters,
+            ready,
+            config.onMissing(),
+            traffic,
+            access,
+            runtime,
+            generations,
+            tls);
     Doors doors = new Doors();
     started.add(doors::close);
     ServerState state =
@@ -118,11 +148,20 @@ public final class Service implements AutoCloseable {
     for (Door door : doors(config, metrics, new StatsPart(state, topDenied))) {
       doors.open(door, room);
     }
-    if (files != null) {
-      LimitFilesWatcher watcher = files.watch(base, LOOK_EVERY, table.after(reloads));
-      started.add(watcher::close);
-    }
-    return new Service(started, doors, store);
+    return new Service(started, doors, store, generations);
+  }
+
+  /** The certificate comes and goes with the limits, so that one look finds both. */
+  private static Tls tls(CurrentLimits limits, MeterRegistry meters) {
+    Supplier<TlsIdentity> current =
+        () -> Objects.requireNonNull(limits.get().companion(TlsIdentity.class), "no certificate");
+    Gauge.builder(
+            "sluice.tls.certificate.end.timestamp.seconds",
+            current,
+            identity -> identity.get().end().getEpochSecond())
+        .description("When the certificate in use ends, in seconds since the epoch")
+        .register(meters);
+    return new Tls(current);
   }
 
   private static RuntimeLimits runtime(
@@ -148,8 +187,20 @@ public final class Service implements AutoCloseable {
     return doors;
   }
 
-  private static LimitFiles read(Files files) {
+  /** All files that are watched, as one generation; null if there are none. */
+  private static @Nullable LimitFiles files(ServerConfig config) {
+    Files files = config.files();
+    TlsFiles tls = config.tls();
+    if (files.isEmpty() && tls == null) {
+      return null;
+    }
     LimitFiles.Builder builder = BundledNames.files().strictness(Strictness.LENIENT);
+    if (files.isEmpty()) {
+      builder.otherwise(SampleLimits.make());
+    }
+    if (tls != null) {
+      builder.attach(tls);
+    }
     if (files.limits() != null) {
       builder.defaults(files.limits());
     }
@@ -218,6 +269,17 @@ public final class Service implements AutoCloseable {
    */
   public List<InetSocketAddress> addresses() {
     return doors.addresses();
+  }
+
+  /**
+   * Reads all watched files at once, and applies them if none has a mistake; logs how that went.
+   * Blocks on the file system.
+   *
+   * @return whether what the files say holds now
+   */
+  @CanIgnoreReturnValue
+  public boolean reload() {
+    return generations.reload();
   }
 
   /**

@@ -12,6 +12,8 @@ import dev.sluice.server.HostPort;
 import dev.sluice.server.StoreAccess;
 import dev.sluice.server.service.ServerConfig.Http;
 import dev.sluice.server.service.ServerConfig.Snapshot;
+import dev.sluice.server.tls.ClientCertificates;
+import dev.sluice.server.tls.TlsFiles;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -126,6 +128,28 @@ class ServiceTest {
             .snapshot(new Snapshot(torn, Duration.ofHours(1)));
     assertThatThrownBy(contradiction::build)
         .hasMessageContaining("a snapshot works with the memory store only");
+  }
+
+  /** TLS alone lets everybody in who trusts the certificate; a certificate of theirs does not. */
+  @Test
+  void doorBeyondLoopback_needsTlsAndAccessControl_orTheWordInsecure(@TempDir Path folder) {
+    Path any = folder.resolve("any");
+    InetSocketAddress open = new InetSocketAddress("0.0.0.0", 0);
+    TlsFiles encrypted = new TlsFiles(any, any, null);
+    assertThatThrownBy(onPort(0).resp(open)::build)
+        .isInstanceOf(InsecureException.class)
+        .hasMessageStartingWith("0.0.0.0:0 is not loopback, and nothing would be encrypted; give");
+    assertThatThrownBy(onPort(0).grpc(open).tls(encrypted)::build)
+        .isInstanceOf(InsecureException.class)
+        .hasMessageContaining("everybody who reaches it could spend and reset")
+        .hasMessageContaining("--tls-client-ca FILE");
+    TlsFiles optional = new TlsFiles(any, any, new ClientCertificates(any, false));
+    assertThatThrownBy(onPort(0).grpc(open).tls(optional)::build)
+        .isInstanceOf(InsecureException.class);
+
+    TlsFiles required = new TlsFiles(any, any, new ClientCertificates(any, true));
+    assertThat(onPort(0).grpc(open).tls(required).build()).isNotNull();
+    assertThat(onPort(0).grpc(open).insecure(true).build()).isNotNull();
   }
 
   @Test

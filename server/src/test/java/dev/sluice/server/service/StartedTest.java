@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Limiter;
 import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.server.Generations;
 import dev.sluice.server.Traffic;
 import dev.sluice.server.access.Access;
 import dev.sluice.server.access.AuditLog;
@@ -52,7 +53,9 @@ class StartedTest {
             MissingDefault.REFUSE,
             Traffic.usual(),
             Access.open(AuditLog.none(), new SimpleMeterRegistry()),
-            RuntimeLimits.inMemory(limiter.limits(), store));
+            RuntimeLimits.inMemory(limiter.limits(), store),
+            new Generations(),
+            null);
     doors.open(new Recorded("http", 1), room);
     doors.open(new Recorded("resp", 2), room);
     assertThat(doors.addresses().get(0).getPort()).isEqualTo(1);

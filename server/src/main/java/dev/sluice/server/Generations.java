@@ -1,0 +1,118 @@
+package dev.sluice.server;
+
+import java.time.Clock;
+import java.time.Instant;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.BooleanSupplier;
+
+/**
+ * The generation of watched files that is in force, and the one that was offered last: limits,
+ * overrides, names, rules and certificates are replaced together or not at all. Thread-safe; only
+ * {@link #reload} blocks, on the file system.
+ */
+public final class Generations {
+
+  /**
+   * What holds now.
+   *
+   * @param hash equal for equal contents of all files; {@code none} without files
+   * @param since when it was applied
+   */
+  public record Active(String hash, Instant since) {}
+
+  /**
+   * What the files said when they last changed or were read on demand.
+   *
+   * @param hash equal for equal contents of all files
+   * @param at when they were read
+   * @param mistakes why it was refused, a line each; none if it was applied
+   */
+  public record Offered(String hash, Instant at, List<String> mistakes) {
+
+    /**
+     * Makes an offer.
+     *
+     * @param hash of all files
+     * @param at when they were read
+     * @param mistakes copied
+     */
+    public Offered {
+      mistakes = List.copyOf(mistakes);
+    }
+  }
+
+  /**
+   * Both at one moment.
+   *
+   * @param active what holds
+   * @param offered what was read last
+   */
+  public record State(Active active, Offered offered) {}
+
+  /** The hash of a server without files. */
+  public static final String NONE = "none";
+
+  private volatile State state;
+  private final List<BooleanSupplier> readers = new CopyOnWriteArrayList<>();
+
+  /** Makes the generations of a server without files. */
+  public Generations() {
+    Instant now = Clock.systemUTC().instant();
+    this.state = new State(new Active(NONE, now), new Offered(NONE, now, List.of()));
+  }
+
+  /**
+   * Returns what holds and what was offered.
+   *
+   * @return both
+   */
+  public State state() {
+    return state;
+  }
+
+  /**
+   * Reads all files at once, and applies them if they have no mistake. Does nothing without files.
+   *
+   * @return whether what the files say holds now
+   */
+  public boolean reload() {
+    boolean all = true;
+    for (BooleanSupplier reader : readers) {
+      all &= reader.getAsBoolean();
+    }
+    return all;
+  }
+
+  /**
+   * Adds what reads files.
+   *
+   * @param reader reads them, and returns whether they were applied
+   */
+  public void readBy(BooleanSupplier reader) {
+    readers.add(reader);
+  }
+
+  /**
+   * Remembers a generation that was applied.
+   *
+   * @param hash of all files
+   * @param at when it was applied
+   */
+  public void applied(String hash, Instant at) {
+    Active active = state.active();
+    boolean same = active.hash().equals(hash);
+    state = new State(same ? active : new Active(hash, at), new Offered(hash, at, List.of()));
+  }
+
+  /**
+   * Remembers a generation that was refused.
+   *
+   * @param hash of all files
+   * @param at when it was read
+   * @param mistakes why
+   */
+  public void refused(String hash, Instant at, List<String> mistakes) {
+    state = new State(state.active(), new Offered(hash, at, mistakes));
+  }
+}

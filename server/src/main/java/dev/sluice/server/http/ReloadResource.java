@@ -1,0 +1,45 @@
+package dev.sluice.server.http;
+
+import com.linecorp.armeria.common.AggregatedHttpResponse;
+import com.linecorp.armeria.common.HttpMethod;
+import com.linecorp.armeria.common.HttpRequest;
+import com.linecorp.armeria.common.HttpStatus;
+import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.server.Generations;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+
+/**
+ * {@code POST /v1/admin/reload}: reads all watched files at once. Answers 200 if what they say
+ * holds now, and 409 with every mistake if the old generation still holds.
+ */
+final class ReloadResource extends Resource {
+
+  private final Generations generations;
+
+  ReloadResource(Generations generations) {
+    super(HttpMethod.POST);
+    this.generations = generations;
+  }
+
+  @Override
+  CompletionStage<AggregatedHttpResponse> answer(
+      ServiceRequestContext context, HttpRequest request) {
+    Queries.require(context, List.of());
+    return CompletableFuture.supplyAsync(this::reload, context.blockingTaskExecutor());
+  }
+
+  private AggregatedHttpResponse reload() {
+    boolean applied = generations.reload();
+    Generations.State state = generations.state();
+    return Answers.json(
+        applied ? HttpStatus.OK : HttpStatus.CONFLICT,
+        json -> {
+          json.writeStartObject();
+          json.writeBooleanField("applied", applied);
+          GenerationJson.write(state, json);
+          json.writeEndObject();
+        });
+  }
+}

@@ -1,0 +1,241 @@
+package dev.sluice.server.tls;
+
+import com.linecorp.armeria.common.TlsKeyPair;
+import dev.sluice.yaml.AttachedFiles;
+import io.netty.handler.ssl.ClientAuth;
+import java.io.ByteArrayInputStream;
+import java.nio.file.Path;
+import java.security.GeneralSecurityException;
+import java.security.KeyFactory;
+import java.security.PrivateKey;
+import java.security.PublicKey;
+import java.security.Signature;
+import java.security.cert.Certificate;
+import java.security.cert.CertificateException;
+import java.security.cert.CertificateFactory;
+import java.security.cert.X509Certificate;
+import java.security.spec.PKCS8EncodedKeySpec;
+import java.time.Clock;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Arrays;
+import java.util.List;
+import javax.net.ssl.SSLException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The certificate of a server, its key, and the authorities of its clients, as PEM files that are
+ * loaded together with the limits.
+ *
+ * <p>Thread-safe. A certificate that has ended is refused when it is new. One that ends while the
+ * server runs is kept with a warning, so that it does not block a reload of the limits.
+ */
+public final class TlsFiles implements AttachedFiles<TlsIdentity> {
+
+  private static final Duration ENDS_SOON = Duration.ofDays(14);
+  private static final byte[] SIGNED = {1, 2, 3};
+
+  private final Path certificate;
+  private final Path key;
+  private final @Nullable ClientCertificates clients;
+  private final Clock clock;
+  private volatile @Nullable Seen last;
+
+  /** What was read last without an error. */
+  private record Seen(List<byte[]> contents, TlsIdentity identity) {
+
+    boolean isOf(List<byte[]> others) {
+      for (int i = 0; i < contents.size(); i++) {
+        if (!Arrays.equals(contents.get(i), others.get(i))) {
+          return false;
+        }
+      }
+      return true;
+    }
+  }
+
+  /**
+   * Names the files.
+   *
+   * @param certificate a PEM file: the server's certificate, then those between it and its root
+   * @param key a PEM file with the key of that certificate, without a password
+   * @param clients which certificates clients show; null if they are not asked for any
+   */
+  public TlsFiles(Path certificate, Path key, @Nullable ClientCertificates clients) {
+    this(certificate, key, clients, Clock.systemUTC());
+  }
+
+  TlsFiles(Path certificate, Path key, @Nullable ClientCertificates clients, Clock clock) {
+    this.certificate = certificate;
+    this.key = key;
+    this.clients = clients;
+    this.clock = clock;
+  }
+
+  /**
+   * Whether only clients with a certificate of a known authority are let in.
+   *
+   * @return true if a certificate is required
+   */
+  public boolean requiresClientCertificates() {
+    return clients != null && clients.required();
+  }
+
+  @Override
+  public Class<TlsIdentity> type() {
+    return TlsIdentity.class;
+  }
+
+  @Override
+  public List<Path> files() {
+    return clients == null
+        ? List.of(certificate, key)
+        : List.of(certificate, key, clients.authorities());
+  }
+
+  @Override
+  public @Nullable TlsIdentity read(List<byte[]> contents, Reports reports) {
+    Seen before = last;
+    if (before != null && before.isOf(contents)) {
+      warnOfEnd(before.identity().leaf(), reports);
+      return before.identity();
+    }
+    List<X509Certificate> chain = certificates(certificate, contents.get(0), reports);
+    PrivateKey privateKey = key(contents.get(1), contents.get(0), !chain.isEmpty(), reports);
+    List<X509Certificate> authorities =
+        clients == null ? List.of() : certificates(clients.authorities(), contents.get(2), reports);
+    if (chain.isEmpty() || privateKey == null || (clients != null && authorities.isEmpty())) {
+      return null;
+    }
+    boolean isNow = isNow(chain.get(0), reports);
+    boolean isPair = belongs(privateKey, chain.get(0), reports);
+    if (!isNow || !isPair) {
+      return null;
+    }
+    warnOfEnd(chain.get(0), reports);
+    TlsIdentity identity;
+    try {
+      identity = TlsIdentity.of(privateKey, chain, authorities, clientAuth());
+    } catch (SSLException | IllegalArgumentException e) {
+      reports.mistake(certificate, "found a certificate that can't be used (%s)".formatted(e));
+      return null;
+    }
+    last = new Seen(contents.stream().map(byte[]::clone).toList(), identity);
+    return identity;
+  }
+
+  private ClientAuth clientAuth() {
+    if (clients == null) {
+      return ClientAuth.NONE;
+    }
+    return clients.required() ? ClientAuth.REQUIRE : ClientAuth.OPTIONAL;
+  }
+
+  private static List<X509Certificate> certificates(Path file, byte[] pem, Reports reports) {
+    try {
+      List<X509Certificate> found =
+          CertificateFactory.getInstance("X.509")
+              .generateCertificates(new ByteArrayInputStream(pem))
+              .stream()
+              .map((Certificate one) -> (X509Certificate) one)
+              .toList();
+      if (!found.isEmpty()) {
+        return found;
+      }
+    } catch (CertificateException e) {
+      // told below: its message says no more
+    }
+    reports.mistake(
+        file, "found no certificate, expected PEM that starts with -----BEGIN CERTIFICATE-----");
+    return List.of();
+  }
+
+  /** The library's reader takes the older forms of PEM too, PKCS #1 and SEC 1. */
+  private @Nullable PrivateKey key(byte[] pem, byte[] chain, boolean hasChain, Reports reports) {
+    if (!hasChain) {
+      return null; // the reader needs both
+    }
+    try {
+      TlsKeyPair pair =
+          TlsKeyPair.of(new ByteArrayInputStream(pem), new ByteArrayInputStream(chain));
+      return jdkKey(pair);
+    } catch (RuntimeException | GeneralSecurityException e) {
+      reports.mistake(
+          key,
+          "found no key that can be read, expected PEM without a password, such as -----BEGIN"
+              + " PRIVATE KEY-----");
+      return null;
+    }
+  }
+
+  private static PrivateKey jdkKey(TlsKeyPair pair) throws GeneralSecurityException {
+    PrivateKey found = pair.privateKey();
+    String algorithm = found.getAlgorithm().equals("ECDSA") ? "EC" : found.getAlgorithm();
+    return KeyFactory.getInstance(algorithm)
+        .generatePrivate(new PKCS8EncodedKeySpec(found.getEncoded()));
+  }
+
+  private boolean isNow(X509Certificate leaf, Reports reports) {
+    Instant now = clock.instant();
+    if (now.isAfter(leaf.getNotAfter().toInstant())) {
+      reports.mistake(
+          certificate,
+          "found a certificate that ended at %s, expected one that is valid now"
+              .formatted(leaf.getNotAfter().toInstant()));
+      return false;
+    }
+    if (now.isBefore(leaf.getNotBefore().toInstant())) {
+      reports.mistake(
+          certificate,
+          "found a certificate that begins at %s, expected one that is valid now; check the clock"
+              .formatted(leaf.getNotBefore().toInstant()));
+      return false;
+    }
+    return true;
+  }
+
+  private void warnOfEnd(X509Certificate leaf, Reports reports) {
+    Instant end = leaf.getNotAfter().toInstant();
+    Instant now = clock.instant();
+    if (now.isAfter(end)) {
+      reports.warning(certificate, "this certificate ended at %s; replace it".formatted(end));
+    } else if (now.plus(ENDS_SOON).isAfter(end)) {
+      reports.warning(
+          certificate,
+          "this certificate ends in %s h, at %s; replace it"
+              .formatted(Duration.between(now, end).toHours(), end));
+    }
+  }
+
+  private boolean belongs(PrivateKey privateKey, X509Certificate leaf, Reports reports) {
+    if (isPair(privateKey, leaf.getPublicKey())) {
+      return true;
+    }
+    reports.mistake(
+        key, "found a key that does not belong to the certificate in %s".formatted(certificate));
+    return false;
+  }
+
+  private static boolean isPair(PrivateKey privateKey, PublicKey publicKey) {
+    if (!privateKey.getAlgorithm().equals(publicKey.getAlgorithm())) {
+      return false;
+    }
+    String signature =
+        switch (privateKey.getAlgorithm()) {
+          case "RSA" -> "SHA256withRSA";
+          case "EC" -> "SHA256withECDSA";
+          default -> privateKey.getAlgorithm();
+        };
+    try {
+      Signature signer = Signature.getInstance(signature);
+      signer.initSign(privateKey);
+      signer.update(SIGNED);
+      byte[] signed = signer.sign();
+      signer.initVerify(publicKey);
+      signer.update(SIGNED);
+      return signer.verify(signed);
+    } catch (GeneralSecurityException e) {
+      return false;
+    }
+  }
+}

@@ -1,0 +1,92 @@
+package dev.sluice.server.tls;
+
+import io.netty.channel.Channel;
+import io.netty.handler.codec.http2.Http2SecurityUtil;
+import io.netty.handler.ssl.ApplicationProtocolConfig;
+import io.netty.handler.ssl.ApplicationProtocolConfig.Protocol;
+import io.netty.handler.ssl.ApplicationProtocolConfig.SelectedListenerFailureBehavior;
+import io.netty.handler.ssl.ApplicationProtocolConfig.SelectorFailureBehavior;
+import io.netty.handler.ssl.ApplicationProtocolNames;
+import io.netty.handler.ssl.ClientAuth;
+import io.netty.handler.ssl.SslContext;
+import io.netty.handler.ssl.SslContextBuilder;
+import io.netty.handler.ssl.SslHandler;
+import io.netty.handler.ssl.SupportedCipherSuiteFilter;
+import java.security.PrivateKey;
+import java.security.cert.X509Certificate;
+import java.time.Instant;
+import java.util.List;
+import javax.net.ssl.SSLException;
+
+/**
+ * What a server shows to its clients, and which clients it lets in, in one generation of its files.
+ * TLS 1.2 and 1.3 only. Immutable and thread-safe.
+ *
+ * <p>Each generation has contexts of its own: a client cannot resume a session that it began under
+ * a certificate, or an authority, that has been replaced.
+ */
+public final class TlsIdentity {
+
+  private static final ApplicationProtocolConfig HTTP =
+      new ApplicationProtocolConfig(
+          Protocol.ALPN,
+          SelectorFailureBehavior.NO_ADVERTISE,
+          SelectedListenerFailureBehavior.ACCEPT,
+          ApplicationProtocolNames.HTTP_2,
+          ApplicationProtocolNames.HTTP_1_1);
+
+  private final X509Certificate leaf;
+  private final SslContext http;
+  private final SslContext plain;
+
+  private TlsIdentity(X509Certificate leaf, SslContext http, SslContext plain) {
+    this.leaf = leaf;
+    this.http = http;
+    this.plain = plain;
+  }
+
+  static TlsIdentity of(
+      PrivateKey key,
+      List<X509Certificate> chain,
+      List<X509Certificate> authorities,
+      ClientAuth clients)
+      throws SSLException {
+    SslContext plain = context(key, chain, authorities, clients).build();
+    SslContext http =
+        context(key, chain, authorities, clients).applicationProtocolConfig(HTTP).build();
+    return new TlsIdentity(chain.get(0), http, plain);
+  }
+
+  private static SslContextBuilder context(
+      PrivateKey key,
+      List<X509Certificate> chain,
+      List<X509Certificate> authorities,
+      ClientAuth clients) {
+    SslContextBuilder context =
+        SslContextBuilder.forServer(key, chain.toArray(X509Certificate[]::new))
+            .protocols("TLSv1.3", "TLSv1.2")
+            .ciphers(Http2SecurityUtil.CIPHERS, SupportedCipherSuiteFilter.INSTANCE)
+            .clientAuth(clients);
+    return authorities.isEmpty()
+        ? context
+        : context.trustManager(authorities.toArray(X509Certificate[]::new));
+  }
+
+  X509Certificate leaf() {
+    return leaf;
+  }
+
+  /**
+   * Returns when the certificate ends.
+   *
+   * @return the last moment at which clients accept it
+   */
+  public Instant end() {
+    return leaf.getNotAfter().toInstant();
+  }
+
+  /** Makes the handler of one connection. */
+  SslHandler handler(Channel channel, boolean speaksHttp) {
+    return (speaksHttp ? http : plain).newHandler(channel.alloc());
+  }
+}

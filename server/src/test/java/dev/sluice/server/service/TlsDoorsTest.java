@@ -1,0 +1,276 @@
+package dev.sluice.server.service;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import com.linecorp.armeria.client.ClientFactory;
+import dev.sluice.server.tls.Pem;
+import dev.sluice.yaml.LimitFilesException;
+import io.grpc.health.v1.HealthCheckRequest;
+import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
+import io.grpc.health.v1.HealthGrpc.HealthBlockingStub;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.Socket;
+import java.net.http.HttpClient;
+import java.net.http.HttpClient.Version;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.cert.Certificate;
+import java.time.Duration;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLParameters;
+import javax.net.ssl.SSLSocket;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import redis.clients.jedis.Jedis;
+import redis.clients.jedis.exceptions.JedisConnectionException;
+
+/** Every door with TLS, asked by clients that are not ours. */
+final class TlsDoorsTest {
+
+  @TempDir private Path folder;
+
+  private TlsFixture fixture;
+
+  @BeforeEach
+  void writeFiles() throws IOException {
+    fixture = TlsFixture.in(folder);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"TLSv1.2,HTTP_1_1", "TLSv1.3,HTTP_2"})
+  void http_answersOverBothVersionsOfTls(String tls, Version version) throws Exception {
+    SSLParameters parameters = new SSLParameters();
+    parameters.setProtocols(new String[] {tls});
+    HttpClient client =
+        HttpClient.newBuilder()
+            .sslContext(Pem.client(null, Pem.SERVER))
+            .sslParameters(parameters)
+            .version(version)
+            .build();
+    try (Service service = Service.start(fixture.config(false).build())) {
+      HttpResponse<String> answer = TlsFixture.spend(client, service, "k");
+      assertThat(answer.statusCode()).isEqualTo(200);
+      assertThat(answer.version()).isEqualTo(version);
+      assertThat(answer.sslSession().orElseThrow().getProtocol()).isEqualTo(tls);
+    }
+  }
+
+  @Test
+  void clientWithoutACertificate_isRefusedOnEveryDoor_andOneWithItIsLetIn() throws Exception {
+    SSLContext stranger = Pem.client(null, Pem.SERVER);
+    SSLContext known = Pem.client(Pem.CLIENT, Pem.SERVER);
+    try (Service service = Service.start(fixture.config(true).build())) {
+      assertThatThrownBy(() -> TlsFixture.spend(client(stranger), service, "k"))
+          .isInstanceOf(IOException.class);
+      assertThat(TlsFixture.spend(client(known), service, "k").statusCode()).isEqualTo(200);
+
+      assertThatThrownBy(() -> ping(service, stranger))
+          .isInstanceOf(JedisConnectionException.class);
+      assertThat(ping(service, known)).isEqualTo("PONG");
+
+      try (ClientFactory strangers = TlsFixture.factory(null);
+          ClientFactory friends = TlsFixture.factory(Pem.CLIENT)) {
+        assertThatThrownBy(() -> health(service, strangers)).isInstanceOf(RuntimeException.class);
+        assertThat(health(service, friends)).isEqualTo(ServingStatus.SERVING);
+      }
+    }
+  }
+
+  @Test
+  void nameInAClientsCertificate_hasItsRoles() throws Exception {
+    Path tokens =
+        Files.writeString(
+            folder.resolve("tokens.yml"), "certificates: [{name: client-7, roles: [decide]}]\n");
+    ServerConfig config =
+        fixture.config(true).control(new ServerConfig.Control(tokens, null, null)).build();
+    HttpClient client = client(Pem.client(Pem.CLIENT, Pem.SERVER));
+    try (Service service = Service.start(config)) {
+      assertThat(TlsFixture.spend(client, service, "k").statusCode()).isEqualTo(200);
+      assertThat(TlsFixture.send(client, service, "POST", "/v1/admin/reload").statusCode())
+          .isEqualTo(403);
+    }
+  }
+
+  private static HttpClient client(SSLContext context) {
+    return HttpClient.newBuilder().sslContext(context).build();
+  }
+
+  private static String ping(Service service, SSLContext context) {
+    try (Jedis jedis = TlsFixture.jedis(service, context)) {
+      return jedis.ping();
+    }
+  }
+
+  private static ServingStatus health(Service service, ClientFactory factory) {
+    return TlsFixture.grpc(service, factory, HealthBlockingStub.class)
+        .check(HealthCheckRequest.getDefaultInstance())
+        .getStatus();
+  }
+
+  /** A request without encryption gets no answer, and does no harm. */
+  @Test
+  void plainRequest_isNotAnswered_andTheServerGoesOn() throws Exception {
+    try (Service service = Service.start(fixture.config(false).build())) {
+      for (var address : service.addresses()) {
+        try (Socket socket = new Socket("localhost", address.getPort())) {
+          socket
+              .getOutputStream()
+              .write("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n".getBytes(StandardCharsets.UTF_8));
+          byte[] answer = socket.getInputStream().readAllBytes();
+          assertThat(new String(answer, StandardCharsets.ISO_8859_1)).doesNotContain("HTTP");
+        }
+      }
+      assertThat(ping(service, Pem.client(null, Pem.SERVER))).isEqualTo("PONG");
+    }
+  }
+
+  /** New connections get the new certificate; old ones, and requests under way, lose nothing. */
+  @Test
+  void certificateThatIsReplaced_underLoad_losesNoAnswer() throws Exception {
+    SSLContext trusting = Pem.client(null, Pem.SERVER, Pem.NEXT);
+    try (Service service = Service.start(fixture.config(false).build());
+        Load load = new Load(service, trusting);
+        Jedis keptJedis = TlsFixture.jedis(service, trusting)) {
+      HttpClient kept = client(trusting);
+      assertThat(TlsFixture.spend(kept, service, "k").statusCode()).isEqualTo(200);
+      assertThat(keptJedis.ping()).isEqualTo("PONG");
+      assertThat(shownBy(service, TlsFixture.HTTP, trusting)).isEqualTo(Pem.leaf(Pem.SERVER));
+
+      Pem.write(Pem.NEXT, folder);
+      assertThat(service.reload()).isTrue();
+
+      for (int door : new int[] {TlsFixture.HTTP, TlsFixture.RESP, TlsFixture.GRPC}) {
+        assertThat(shownBy(service, door, trusting)).isEqualTo(Pem.leaf(Pem.NEXT));
+      }
+      HttpResponse<String> answer = TlsFixture.spend(kept, service, "k");
+      assertThat(answer.sslSession().orElseThrow().getPeerCertificates())
+          .containsExactly(Pem.leaf(Pem.SERVER));
+      assertThat(keptJedis.ping()).isEqualTo("PONG");
+      int before = load.answers.size();
+      await().atMost(Duration.ofMinutes(1)).until(() -> load.answers.size() > before + 4);
+      assertThat(load.answers).containsOnly("HTTP/1.1 200 OK");
+    }
+  }
+
+  private static Certificate shownBy(Service service, int door, SSLContext context)
+      throws IOException {
+    try (SSLSocket socket = connect(service, door, context)) {
+      return socket.getSession().getPeerCertificates()[0];
+    }
+  }
+
+  private static SSLSocket connect(Service service, int door, SSLContext context)
+      throws IOException {
+    int port = service.addresses().get(door).getPort();
+    return (SSLSocket) context.getSocketFactory().createSocket("localhost", port);
+  }
+
+  /** Clients with a connection for each request, until it is closed. */
+  private static final class Load implements AutoCloseable {
+    private final ExecutorService clients = Executors.newFixedThreadPool(2);
+    private final Queue<String> answers = new ConcurrentLinkedQueue<>();
+    private volatile boolean over;
+
+    Load(Service service, SSLContext context) {
+      for (int i = 0; i < 2; i++) {
+        clients.execute(
+            () -> {
+              while (!over) {
+                answers.add(ask(service, context));
+              }
+            });
+      }
+    }
+
+    private static String ask(Service service, SSLContext context) {
+      try (SSLSocket socket = connect(service, TlsFixture.HTTP, context)) {
+        socket
+            .getOutputStream()
+            .write(
+                "GET /v1/limits HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+                    .getBytes(StandardCharsets.US_ASCII));
+        InputStream in = socket.getInputStream();
+        String answer = new String(in.readAllBytes(), StandardCharsets.UTF_8);
+        return answer.endsWith("}") ? answer.lines().findFirst().orElse("") : "cut: " + answer;
+      } catch (IOException e) {
+        return e.toString();
+      }
+    }
+
+    @Override
+    public void close() throws InterruptedException {
+      over = true;
+      clients.shutdown();
+      assertThat(clients.awaitTermination(1, TimeUnit.MINUTES)).isTrue();
+    }
+  }
+
+  @Test
+  void badCertificate_refusesTheWholeGeneration_andTheNextGoodOneIsApplied() throws Exception {
+    SSLContext trusting = Pem.client(null, Pem.SERVER, Pem.NEXT);
+    HttpClient client = client(trusting);
+    try (Service service = Service.start(fixture.config(false).build())) {
+      String before = TlsFixture.send(client, service, "GET", "/v1/limits").body();
+      assertThat(before).contains("\"mistakes\":[]");
+
+      fixture.writeLimits("7");
+      Pem.writeKey(Pem.NEXT, folder);
+      HttpResponse<String> refused = TlsFixture.send(client, service, "POST", "/v1/admin/reload");
+
+      assertThat(refused.statusCode()).isEqualTo(409);
+      assertThat(refused.body())
+          .contains("\"applied\":false", "tls.key:1:1: found a key that does not belong");
+      assertThat(TlsFixture.spend(client, service, "k").body()).contains("\"burst\":1000000");
+      assertThat(shownBy(service, TlsFixture.HTTP, trusting)).isEqualTo(Pem.leaf(Pem.SERVER));
+      String metrics = TlsFixture.send(client, service, "GET", "/metrics").body();
+      assertThat(metrics)
+          .contains("\nsluice_generation_mistakes 1.0")
+          .contains(
+              "\nsluice_tls_certificate_end_timestamp_seconds "
+                  + (double) Pem.leaf(Pem.SERVER).getNotAfter().toInstant().getEpochSecond());
+      assertThat(hash(metrics, "offered")).isNotEqualTo(hash(metrics, "active"));
+
+      Pem.writeCertificate(Pem.NEXT, folder);
+      HttpResponse<String> applied = TlsFixture.send(client, service, "POST", "/v1/admin/reload");
+
+      assertThat(applied.statusCode()).isEqualTo(200);
+      assertThat(applied.body()).contains("\"applied\":true", "\"mistakes\":[]");
+      assertThat(TlsFixture.spend(client, service, "k").body()).contains("\"burst\":7");
+      assertThat(shownBy(service, TlsFixture.HTTP, trusting)).isEqualTo(Pem.leaf(Pem.NEXT));
+      metrics = TlsFixture.send(client, service, "GET", "/metrics").body();
+      assertThat(metrics).contains("\nsluice_generation_mistakes 0.0");
+      assertThat(hash(metrics, "offered")).isEqualTo(hash(metrics, "active"));
+    }
+  }
+
+  private static String hash(String metrics, String which) {
+    String series = "sluice_generation_hash{generation=\"" + which + "\"} ";
+    return metrics
+        .lines()
+        .filter(line -> line.startsWith(series))
+        .findFirst()
+        .orElseThrow()
+        .substring(series.length());
+  }
+
+  @Test
+  void badCertificate_stopsTheStart() throws Exception {
+    Pem.writeKey(Pem.NEXT, folder);
+    assertThatThrownBy(() -> Service.start(fixture.config(false).build()))
+        .isInstanceOf(LimitFilesException.class)
+        .hasMessageContaining("tls.key:1:1: found a key that does not belong to the certificate");
+  }
+}
