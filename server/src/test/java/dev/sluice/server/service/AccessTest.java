@@ -144,7 +144,7 @@ class AccessTest {
                     {"op":"refund","limit":"ApiCallsPerKey","id":"k"}
                     """))
             .build();
-    String[] lines = client.send(request, BodyHandlers.ofString()).body().split("\n");
+    String[] lines = client.send(request, BodyHandlers.ofString()).body().split("\n", -1);
     assertThat(lines[0]).contains("\"allowed\":true");
     assertThat(lines[1]).contains("\"status\":403", "\"role\":\"admin\"");
   }

@@ -9,6 +9,7 @@ import com.linecorp.armeria.server.ServiceConfig;
 import dev.sluice.Limiter;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.server.Generations;
 import dev.sluice.server.Traffic;
 import dev.sluice.server.access.Access;
 import dev.sluice.server.access.AuditLog;
@@ -51,7 +52,9 @@ class NeedsTest {
         MissingDefault.REFUSE,
         Traffic.usual(),
         Access.open(AuditLog.none(), new SimpleMeterRegistry()),
-        RuntimeLimits.inMemory(limits, store));
+        RuntimeLimits.inMemory(limits, store),
+        new Generations(),
+        null);
   }
 
   private ServerState state() {
