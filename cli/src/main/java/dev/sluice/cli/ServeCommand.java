@@ -253,7 +253,6 @@ final class ServeCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws InterruptedException {
-    log.apply();
     OutOfMemoryExit.install();
     Settings settings = Settings.of(spec.commandLine().getParseResult(), config, environment);
     if (printConfig) {
@@ -261,6 +260,7 @@ final class ServeCommand implements Callable<Integer> {
       return Exit.DONE;
     }
     var unused = spec.commandLine().parseArgs(settings.arguments().toArray(String[]::new));
+    log.apply();
     requireValid(settings);
     Service service;
     try {
