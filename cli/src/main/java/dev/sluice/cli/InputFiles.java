@@ -3,6 +3,7 @@ package dev.sluice.cli;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Objects;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
@@ -41,7 +42,9 @@ final class InputFiles {
           "%s: found a file that does not answer (given up after %s s); does anything write to it?"
               .formatted(file, PATIENCE_SECONDS));
     } catch (ExecutionException e) {
-      throw new InputException(file + ": can't be opened: " + e.getCause().getMessage());
+      throw new InputException(
+          "%s: can't be opened: %s"
+              .formatted(file, Objects.requireNonNull(e.getCause(), "it failed").getMessage()));
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new InputException(file + ": the opening was interrupted");
