@@ -10,6 +10,7 @@ import com.linecorp.armeria.server.Route;
 import com.linecorp.armeria.server.RoutePathType;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.server.Traffic.Stage;
+import dev.sluice.server.tls.Tls;
 import io.netty.util.NetUtil;
 import java.util.Locale;
 import java.util.Set;
@@ -79,7 +80,7 @@ final class RequestChecks implements DecoratingHttpServiceFunction {
       throw RefusedException.severalHosts();
     }
     for (String origin : request.headers().getAll(HttpHeaderNames.ORIGIN)) {
-      if (!isOrigin(origin, authority)) {
+      if (!isOrigin(origin, ownOrigin(context, authority))) {
         throw RefusedException.wrongOrigin(shown(origin));
       }
     }
@@ -109,11 +110,14 @@ final class RequestChecks implements DecoratingHttpServiceFunction {
   }
 
   /** Its own pages may ask: their host was checked already. */
-  private boolean isOrigin(String origin, String authority) {
+  private boolean isOrigin(String origin, String own) {
     String lower = origin.toLowerCase(Locale.ROOT);
-    return origins.contains(ANY)
-        || origins.contains(lower)
-        || lower.equals("http://" + authority.toLowerCase(Locale.ROOT));
+    return origins.contains(ANY) || origins.contains(lower) || lower.equals(own);
+  }
+
+  private static String ownOrigin(ServiceRequestContext context, String authority) {
+    String scheme = Tls.session(context) == null ? "http://" : "https://";
+    return scheme + authority.toLowerCase(Locale.ROOT);
   }
 
   /** Whether the path leads to a part only because the library read it leniently. */

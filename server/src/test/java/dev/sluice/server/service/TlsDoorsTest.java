@@ -13,8 +13,10 @@ import io.grpc.health.v1.HealthGrpc.HealthBlockingStub;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.Socket;
+import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpClient.Version;
+import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -87,6 +89,22 @@ final class TlsDoorsTest {
         assertThat(health(service, friends)).isEqualTo(ServingStatus.SERVING);
       }
     }
+  }
+
+  @Test
+  void pageOfTheServerItself_mayAskOverTls_andOneWithoutItMayNot() throws Exception {
+    HttpClient client = client(Pem.client(null, Pem.SERVER));
+    try (Service service = Service.start(fixture.config(false).build())) {
+      String own = TlsFixture.url(service, TlsFixture.HTTP, "");
+      assertThat(asked(client, own, own)).isEqualTo(200);
+      assertThat(asked(client, own, own.replace("https", "http"))).isEqualTo(403);
+    }
+  }
+
+  private static int asked(HttpClient client, String server, String origin) throws Exception {
+    HttpRequest request =
+        HttpRequest.newBuilder(URI.create(server + "/v1/limits")).header("Origin", origin).build();
+    return client.send(request, HttpResponse.BodyHandlers.ofString()).statusCode();
   }
 
   @Test
