@@ -1,6 +1,6 @@
 #!/bin/sh
 # Builds and starts the same login with each framework, and asks it over HTTP: ./mvnw install -DskipTests first.
-# examples/frameworks/run.sh [NAME...]; SLUICE_MVN_ARGS are passed to Maven. A minute a framework, more where it downloads.
+# examples/frameworks/drive.sh [NAME...]; SLUICE_MVN_ARGS are passed to Maven. A minute a framework, more where it downloads.
 set -eu
 cd "$(dirname "$0")"
 version=$(sed -n 's|.*<version>\(.*\)</version>.*|\1|p' ../../pom.xml | head -n 1)
