@@ -32,8 +32,16 @@ final class AccessOptions {
               + " FILE.penalties. They end with the server if not given.")
   private @Nullable Path overrideStore;
 
+  boolean hasTokens() {
+    return tokens != null;
+  }
+
   /** Hands the options over to a server. */
-  void applyTo(ServerConfig.Builder server) {
+  void applyTo(ServerConfig.Builder server, boolean hasTable) {
+    if (overrideStore != null && hasTable) {
+      throw new InputException(
+          "--override-store and --overrides-db are two places for the same: give one of them");
+    }
     if (tokens != null) {
       InputFiles.require(tokens);
     }

@@ -174,11 +174,10 @@ final class ServeCommand implements Callable<Integer> {
   @Option(
       names = "--rls-overrides",
       paramLabel = "POLICY",
-      defaultValue = "allow",
       description =
           "How to treat a limit that Envoy sends with a descriptor: allow (it takes the place of"
-              + " ours) or ignore (${DEFAULT-VALUE}).")
-  private String rlsOverrides = "allow";
+              + " ours) or ignore. Without this option: ignore with --tokens, otherwise allow.")
+  private @Nullable String rlsOverrides;
 
   @Option(
       names = "--host",
@@ -334,7 +333,7 @@ final class ServeCommand implements Callable<Integer> {
             .tls(tls.files())
             .insecure(insecure);
     failureRules.applyTo(server);
-    access.applyTo(server);
+    access.applyTo(server, table() != null);
     return server.build();
   }
 
@@ -386,13 +385,17 @@ final class ServeCommand implements Callable<Integer> {
   }
 
   private OverridePolicy rlsOverrides() {
-    return switch (rlsOverrides) {
+    String policy = rlsOverrides;
+    if (policy == null) { // a client that may send one can refill a bucket
+      return access.hasTokens() ? OverridePolicy.IGNORE : OverridePolicy.ALLOW;
+    }
+    return switch (policy) {
       case "allow" -> OverridePolicy.ALLOW;
       case "ignore" -> OverridePolicy.IGNORE;
       default ->
           throw new InputException(
               "--rls-overrides: found %s, expected allow or ignore"
-                  .formatted(SafeText.quote(rlsOverrides)));
+                  .formatted(SafeText.quote(policy)));
     };
   }
 

@@ -48,7 +48,7 @@ final class Settings {
           "SLUICE_DB_PASSWORD",
           "SLUICE_TOKEN_KEY");
 
-  private static final Set<String> OF_OTHERS = Set.of("SLUICE_OPTS", "SLUICE_DB");
+  private static final Set<String> OF_OTHERS = Set.of("SLUICE_OPTS", "SLUICE_DB", "SLUICE_TOKEN");
 
   /**
    * What Kubernetes sets in each container for a service whose name starts with "sluice", and what

@@ -32,6 +32,10 @@ final class CliProcess implements AutoCloseable {
       List<String> options, Map<String, String> environment, Class<?> main, String... args)
       throws IOException {
     List<String> command = new ArrayList<>();
+    if (System.getProperty("os.name").equals("Linux")) {
+      // Where the build ignores SIGHUP (nohup), its children would too.
+      command.addAll(List.of("env", "--default-signal=HUP"));
+    }
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"));
     command.addAll(options);

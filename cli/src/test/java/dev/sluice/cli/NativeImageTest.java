@@ -39,7 +39,7 @@ class NativeImageTest {
   private static final String SUFFIXES = "dev/sluice/acme/effective_tld_names.dat";
 
   @ParameterizedTest
-  @ValueSource(strings = {"core", "redis", "postgres", "acme", "lab", "server", "cli"})
+  @ValueSource(strings = {"core", "redis", "postgres", "acme", "lab", "server"})
   void resources_ofEachModule_areInItsNativeImage(String module) throws IOException {
     Path resources = ROOT.resolve(module).resolve("src/main/resources");
     List<Pattern> named = named(module, resources);

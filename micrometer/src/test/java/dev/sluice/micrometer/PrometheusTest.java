@@ -3,6 +3,7 @@ package dev.sluice.micrometer;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.micrometer.core.instrument.Gauge;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
@@ -90,7 +91,15 @@ class PrometheusTest {
   @Test
   void alertsOfTheDocs_areSilentWhileAllIsWell_andCryWhenItIsNot() throws Exception {
     List<String> alerts = alerts();
-    assertThat(alerts).hasSize(5);
+    assertThat(alerts).hasSize(7);
+    // The server's own meters, which it registers beside these.
+    AtomicInteger mistakes = new AtomicInteger();
+    AtomicInteger daysLeft = new AtomicInteger(90);
+    Gauge.builder("sluice.generation.mistakes", mistakes::get).register(memory.registry);
+    Gauge.builder(
+            "sluice.tls.certificate.end.timestamp.seconds",
+            () -> Instant.now().plus(Duration.ofDays(daysLeft.get())).getEpochSecond())
+        .register(memory.registry);
     memory.metrics.overridesLoaded(Instant.now());
     try (LocalPrometheus prometheus =
         new LocalPrometheus(folder, memory.registry, redis.registry)) {
@@ -114,6 +123,8 @@ class PrometheusTest {
 
       memory.metrics.overridesLoaded(Instant.now().minusSeconds(601));
       memory.metrics.overridesFailed(2);
+      mistakes.set(3);
+      daysLeft.set(13);
       memory.metrics.filesFailed(1);
       redis.freeze();
 

@@ -11,9 +11,11 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -105,8 +107,21 @@ public final class AuditLog implements AutoCloseable {
   }
 
   private static OutputStream open(Path file) throws IOException {
+    if (!Files.exists(file)) {
+      createForTheOwner(file);
+    }
     return Files.newOutputStream(
         file, StandardOpenOption.CREATE, StandardOpenOption.WRITE, StandardOpenOption.APPEND);
+  }
+
+  /** It holds ids and addresses. */
+  private static void createForTheOwner(Path file) throws IOException {
+    try {
+      Files.createFile(
+          file, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+    } catch (FileAlreadyExistsException | UnsupportedOperationException e) {
+      // Somebody was quicker, or the file system knows no such permissions.
+    }
   }
 
   private static AuditLog started(Target target, String name, MeterRegistry meters) {

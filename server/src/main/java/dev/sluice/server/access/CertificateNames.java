@@ -21,7 +21,10 @@ final class CertificateNames {
 
   private CertificateNames() {}
 
-  /** URIs first, then DNS names, then the common name; none without a certificate. */
+  /**
+   * URIs first, then DNS names; the common name only where there is neither, and only one: an
+   * authority that checks the others may let the applicant choose it. None without a certificate.
+   */
   static List<String> of(@Nullable SSLSession session) {
     if (session == null) {
       return List.of();
@@ -40,8 +43,9 @@ final class CertificateNames {
     List<String> names = new ArrayList<>();
     addAlternatives(certificate, URI, names);
     addAlternatives(certificate, DNS, names);
-    addCommonName(certificate.getSubjectX500Principal().getName(), names);
-    return List.copyOf(names);
+    return names.isEmpty()
+        ? commonName(certificate.getSubjectX500Principal().getName())
+        : List.copyOf(names);
   }
 
   private static void addAlternatives(X509Certificate certificate, int kind, List<String> names) {
@@ -61,7 +65,8 @@ final class CertificateNames {
     }
   }
 
-  private static void addCommonName(String subject, List<String> names) {
+  private static List<String> commonName(String subject) {
+    List<String> names = new ArrayList<>();
     try {
       for (Rdn part : new LdapName(subject).getRdns()) {
         if (part.getType().equalsIgnoreCase("CN") && part.getValue() instanceof String name) {
@@ -71,5 +76,7 @@ final class CertificateNames {
     } catch (InvalidNameException e) {
       // As above.
     }
+    boolean isUri = names.size() == 1 && names.get(0).contains("://"); // what only a URI may say
+    return names.size() == 1 && !isUri ? List.copyOf(names) : List.of();
   }
 }

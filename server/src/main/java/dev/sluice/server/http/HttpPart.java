@@ -48,7 +48,7 @@ public final class HttpPart implements Part {
    * @param onMissing whether a request for a limit that is known, and not configured, is refused
    *     like one for an unknown limit; otherwise it is allowed, and the answer says that nothing
    *     limits it
-   * @param audit takes resets and refunds
+   * @param audit takes resets, refunds and reloads
    * @param generations of the watched files, which {@code /v1/limits} shows
    */
   public HttpPart(
@@ -83,7 +83,7 @@ public final class HttpPart implements Part {
         .service("/v1/reservations", new ReservationsResource(acts, reservations))
         .serviceUnder(CancelResource.UNDER, new CancelResource(reservations))
         .service("/v1/limits", new LimitsResource(limiter.limits(), generations))
-        .service("/v1/admin/reload", new ReloadResource(generations))
+        .service("/v1/admin/reload", new ReloadResource(generations, audit))
         .serviceUnder(LimitResource.UNDER, new LimitResource(limiter, onMissing))
         .errorHandler(new Failures());
   }

@@ -6,6 +6,10 @@ import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.server.Generations;
+import dev.sluice.server.access.AccessPart;
+import dev.sluice.server.access.AuditLog;
+import dev.sluice.server.access.AuditLog.Noted;
+import dev.sluice.server.access.Caller;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -17,21 +21,25 @@ import java.util.concurrent.CompletionStage;
 final class ReloadResource extends Resource {
 
   private final Generations generations;
+  private final AuditLog audit;
 
-  ReloadResource(Generations generations) {
+  ReloadResource(Generations generations, AuditLog audit) {
     super(HttpMethod.POST);
     this.generations = generations;
+    this.audit = audit;
   }
 
   @Override
   CompletionStage<AggregatedHttpResponse> answer(
       ServiceRequestContext context, HttpRequest request) {
     Queries.require(context, List.of());
-    return CompletableFuture.supplyAsync(this::reload, context.blockingTaskExecutor());
+    Caller caller = AccessPart.caller(context);
+    return CompletableFuture.supplyAsync(() -> reload(caller), context.blockingTaskExecutor());
   }
 
-  private AggregatedHttpResponse reload() {
+  private AggregatedHttpResponse reload(Caller caller) {
     boolean applied = generations.reload();
+    audit.note(caller, "http", Noted.of("reload"), applied ? "done" : "refused", "");
     Generations.State state = generations.state();
     return Answers.json(
         applied ? HttpStatus.OK : HttpStatus.CONFLICT,

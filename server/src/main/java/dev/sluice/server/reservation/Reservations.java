@@ -59,7 +59,7 @@ public final class Reservations {
 
   /** The limit of the buckets that say that a token was used; its number must never change. */
   private static final LimitName USED =
-      LimitName.builder(2_000_000_002, "reservation.cancel")
+      LimitName.builder(2_000_000_003, "reservation.cancel")
           .id(IdFormat.string())
           .jitter(0)
           .build();

@@ -506,7 +506,7 @@ public final class ServerConfig {
       }
       if (control.overrideStore() != null && table != null) {
         throw new IllegalArgumentException(
-            "--override-store and --overrides-db are two places for the same: choose one");
+            "a file of overrides and a table are two places for the same: choose one");
       }
       if (files.rules() != null && files.limits() == null) {
         throw new IllegalArgumentException(

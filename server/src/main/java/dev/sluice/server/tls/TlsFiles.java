@@ -162,7 +162,7 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
     } catch (RuntimeException | GeneralSecurityException e) {
       reports.mistake(
           key,
-          "found no key that can be read, expected PEM without a password, such as -----BEGIN"
+          "found no key that can be read, expected an RSA or EC key as PEM without a password (openssl pkcs8 -topk8 -nocrypt), such as -----BEGIN"
               + " PRIVATE KEY-----");
       return null;
     }

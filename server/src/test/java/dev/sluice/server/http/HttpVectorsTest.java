@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.sluice.acme.AcmeLimits;
 import dev.sluice.limit.Limits;
 import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.ManualTime;
@@ -33,7 +34,13 @@ final class HttpVectorsTest {
   void load(@TempDir Path folder) throws Exception {
     Path defaults = Files.writeString(folder.resolve("d.yml"), Vectors.text("gcra/defaults.yml"));
     Path overrides = Files.writeString(folder.resolve("o.yml"), Vectors.text("gcra/overrides.yml"));
-    limits = LimitFiles.builder().defaults(defaults).overrides(overrides).build().load();
+    limits =
+        LimitFiles.builder()
+            .catalogue(AcmeLimits.bundled().catalogue())
+            .defaults(defaults)
+            .overrides(overrides)
+            .build()
+            .load();
   }
 
   private ObjectNode act(int line) throws Exception {

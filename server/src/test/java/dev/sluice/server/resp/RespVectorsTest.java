@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.sluice.acme.AcmeLimits;
 import dev.sluice.limit.Limits;
 import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.ManualTime;
@@ -26,7 +27,13 @@ final class RespVectorsTest {
   void trace_overResp_isDecidedAsRecorded(@TempDir Path folder) throws Exception {
     Path defaults = Files.writeString(folder.resolve("d.yml"), Vectors.text("gcra/defaults.yml"));
     Path overrides = Files.writeString(folder.resolve("o.yml"), Vectors.text("gcra/overrides.yml"));
-    Limits limits = LimitFiles.builder().defaults(defaults).overrides(overrides).build().load();
+    Limits limits =
+        LimitFiles.builder()
+            .catalogue(AcmeLimits.bundled().catalogue())
+            .defaults(defaults)
+            .overrides(overrides)
+            .build()
+            .load();
     List<String> trace = Vectors.lines("gcra/trace.jsonl");
     List<String> decisions = Vectors.lines("gcra/decisions.jsonl");
     ManualTime time = new ManualTime();

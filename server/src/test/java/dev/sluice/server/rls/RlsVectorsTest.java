@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.google.protobuf.UInt64Value;
 import dev.sluice.Limiter;
+import dev.sluice.acme.AcmeLimits;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
 import dev.sluice.store.BucketStore;
@@ -42,7 +43,13 @@ final class RlsVectorsTest {
   void trace_overGrpc_isDecidedAsRecorded(@TempDir Path folder) throws Exception {
     Path defaults = Files.writeString(folder.resolve("d.yml"), Vectors.text("gcra/defaults.yml"));
     Path overrides = Files.writeString(folder.resolve("o.yml"), Vectors.text("gcra/overrides.yml"));
-    Limits limits = LimitFiles.builder().defaults(defaults).overrides(overrides).build().load();
+    Limits limits =
+        LimitFiles.builder()
+            .catalogue(AcmeLimits.bundled().catalogue())
+            .defaults(defaults)
+            .overrides(overrides)
+            .build()
+            .load();
     List<String> trace = Vectors.lines("gcra/trace.jsonl");
     List<String> decisions = Vectors.lines("gcra/decisions.jsonl");
     ManualTime time = new ManualTime();

@@ -35,6 +35,9 @@ import org.junit.jupiter.api.io.TempDir;
 /** The service without the command line: its start, its end, and a start that fails half-way. */
 class ServiceTest {
 
+  /** Services of earlier tests may still be closing. */
+  private final Set<Thread> before = Thread.getAllStackTraces().keySet();
+
   private static ServerConfig.Builder onPort(int port) {
     return ServerConfig.builder(
         new Http(
@@ -97,10 +100,10 @@ class ServiceTest {
   }
 
   /** The threads of a service that only its end ends. */
-  private static List<String> threads() throws InterruptedException {
+  private List<String> threads() throws InterruptedException {
     List<String> alive = new ArrayList<>();
     for (Thread thread : Thread.getAllStackTraces().keySet()) {
-      if (thread.getName().startsWith("sluice-")) {
+      if (thread.getName().startsWith("sluice-") && !before.contains(thread)) {
         thread.join(Duration.ofSeconds(10).toMillis());
         if (thread.isAlive()) {
           alive.add(thread.getName());

@@ -131,7 +131,7 @@ final class TlsFilesTest {
     assertThat(mistakes)
         .containsExactly(
             "tls.crt: found no certificate, expected PEM that starts with -----BEGIN CERTIFICATE-----",
-            "tls.key: found no key that can be read, expected PEM without a password, such as -----BEGIN PRIVATE KEY-----");
+            "tls.key: found no key that can be read, expected an RSA or EC key as PEM without a password (openssl pkcs8 -topk8 -nocrypt), such as -----BEGIN PRIVATE KEY-----");
   }
 
   @Test
