@@ -34,6 +34,7 @@ final class KnownBucket {
   private final Map<Integer, Long> outdatedNanos = new HashMap<>(); // by process
   private final Deque<Allowance> allowances = new ArrayDeque<>();
   private long allowedNanos; // by all of them, ever
+  private long clockChanged = Long.MIN_VALUE; // moment of the world
   private long earliestClock = Long.MAX_VALUE; // by how much it was ahead of the world's time
   private long latestClock = Long.MIN_VALUE;
 
@@ -70,6 +71,15 @@ final class KnownBucket {
   void lowered(int process, long nowNanos, long nanos) {
     lowerings++;
     lowered = new Lowered(process, world.now(), nowNanos, nanos);
+  }
+
+  /** The clock that decides on it shows another time from now on. */
+  void clockChanged() {
+    clockChanged = world.now();
+  }
+
+  boolean clockChangedSince(long moment) {
+    return clockChanged >= moment;
   }
 
   /** Returns whether nothing lowered it lately. */

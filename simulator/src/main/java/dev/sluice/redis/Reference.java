@@ -248,6 +248,7 @@ final class Reference {
     for (KnownBucket bucket : buckets.values()) {
       if (bucket.server == server) {
         bucket.lowered(Entry.NOBODY, 0, 0);
+        bucket.clockChanged();
         bucket.allow(Math.abs(nanos));
       }
     }
@@ -315,8 +316,9 @@ final class Reference {
   }
 
   /**
-   * A lease handed out a token of what it took: it counts from now on, as if it had been spent now,
-   * and the first one as when it was taken.
+   * A lease handed out a token of what it took: it counts from now on, as if it had been spent now.
+   * The first one counts as when it was taken, and so do all that were taken by a clock that has
+   * stepped since: the lease goes by a clock of its own, which has not.
    *
    * @param isFirst whether it was handed out as soon as it was taken
    */
@@ -327,7 +329,8 @@ final class Reference {
       return; // others gave back or reset, which this process does not see (decision 004)
     }
     int at = bucket.entries.indexOf(whole);
-    long nowNanos = isFirst ? whole.nowNanos : bucket.nowNanos();
+    boolean asTaken = isFirst || bucket.clockChangedSince(whole.moment);
+    long nowNanos = asTaken ? whole.nowNanos : bucket.nowNanos();
     Entry token =
         new Entry(
             Kind.SPEND,
@@ -338,7 +341,7 @@ final class Reference {
             whole.offsetNanos,
             whole.afterNanos,
             true);
-    bucket.entries.add(isFirst && at >= 0 ? at + 1 : bucket.entries.size(), token);
+    bucket.entries.add(asTaken && at >= 0 ? at + 1 : bucket.entries.size(), token);
     require(taken.key, bucket, bucket.nowNanos(), "when " + caller + " was handed out");
   }
 
