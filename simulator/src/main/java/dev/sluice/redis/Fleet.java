@@ -19,7 +19,7 @@ final class Fleet {
   private static final int SLOTS = 16_384;
   private static final long OLD_MASTER_LEARNS_NANOS = 11_000_000_000L;
   private static final long LAG_NANOS = 1_000_000;
-  private static final long CLOCK_STEP_REMEMBERED_NANOS = 3_000_000_000L;
+  static final long CLOCK_STEP_REMEMBERED_NANOS = 3_000_000_000L;
   private static final long MOST_APART_NANOS = 5_000_000_000L; // of servers that share no bucket
   static final long MOST_SKEW_NANOS = 50_000_000;
   static final long MOST_DRIFT_PPM = 100;

@@ -43,6 +43,7 @@ final class Reference {
   private final Set<Long> staleSpends = new HashSet<>();
   private final Debts debts;
   private final boolean clientClocks;
+  private long processClockStepped = Long.MIN_VALUE / 2; // moment of the world
   private @Nullable Fleet fleet;
 
   /**
@@ -148,7 +149,7 @@ final class Reference {
       long afterNanos) {
     debts.tried(process, charge, nowNanos);
     if (tatNanos > nowNanos + charge.offsetNanos()) {
-      String wrong = debts.forgiven(process, charge, nowNanos, clocksWereStepped());
+      String wrong = debts.forgiven(process, charge, nowNanos, anyClockWasStepped());
       if (wrong != null) {
         world.violated(() -> wrong);
       }
@@ -192,6 +193,17 @@ final class Reference {
   /** Returns whether a process forgave a debt lately, or found it forgiven when it tried. */
   boolean wasForgiven(int process, String key, long offsetNanos, long nowNanos) {
     return debts.wasForgiven(process, key, offsetNanos, nowNanos);
+  }
+
+  /** The clock of a process, by which it may ask, shows another time from now on. */
+  void clockOfAProcessStepped() {
+    processClockStepped = world.now();
+  }
+
+  /** Between the call that finds a debt and the one that forgives it, say. */
+  private boolean anyClockWasStepped() {
+    return clocksWereStepped()
+        || (clientClocks && world.now() - processClockStepped < Fleet.CLOCK_STEP_REMEMBERED_NANOS);
   }
 
   private boolean clocksWereStepped() {

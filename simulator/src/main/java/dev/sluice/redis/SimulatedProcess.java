@@ -185,7 +185,7 @@ final class SimulatedProcess {
       case BLOCK -> calls.blockNext(step.number(0) * 1_000_000L);
       case OBSERVER_THROWS -> storeWatch.throwNext(thrown(step));
       case LIMITER_OBSERVER_THROWS -> limiterWatch.throwNext(thrown(step));
-      case PROCESS_CLOCK_STEP -> clock.step(step.number(0) * 1_000_000L);
+      case PROCESS_CLOCK_STEP -> stepClock(step.number(0) * 1_000_000L);
       case CONNECT_SLOWLY -> network.connectSlowly(step.number(0) * 1_000_000L);
       case SLOW_CALLS -> network.slowCalls(step.number(0) * 1_000_000L);
       case CONNECT_ERROR -> network.failToConnectWithError();
@@ -206,6 +206,11 @@ final class SimulatedProcess {
         burst == 0
             ? SimulatedLimits.of(plainLimits)
             : now.withOverrides(List.of(SimulatedLimits.override(id, burst))));
+  }
+
+  private void stepClock(long nanos) {
+    clock.step(nanos);
+    reference.clockOfAProcessStepped();
   }
 
   /** A bucket that others look at, and one that is empty for an hour. */
