@@ -262,6 +262,9 @@ final class Reference {
         bucket.lowered(Entry.NOBODY, 0, 0);
         bucket.clockChanged();
         bucket.allow(Math.abs(nanos));
+        if (nanos < 0) { // what is lowered from now on seems to come before what was taken
+          bucket.outdate(Entry.NOBODY);
+        }
       }
     }
   }
