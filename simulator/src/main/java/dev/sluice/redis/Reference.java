@@ -333,7 +333,7 @@ final class Reference {
   /**
    * A lease handed out a token of what it took: it counts from now on, as if it had been spent now.
    * The first one counts as when it was taken, and so do all that were taken by a clock that has
-   * stepped since: the lease goes by a clock of its own, which has not.
+   * stepped since: the lease goes by a clock of its own, which did not step.
    *
    * @param isFirst whether it was handed out as soon as it was taken
    */
