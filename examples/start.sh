@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Sourced by the run.sh of the examples. start COMMAND... runs a server in the background and waits until it listens: then
 # its log is in $log, its address in $url. The server ends with the script.
 

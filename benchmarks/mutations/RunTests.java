@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
 
 import java.io.PrintWriter;

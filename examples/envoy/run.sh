@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Wish: let Envoy ask. Starts a server with the limits of this folder, and asks it what Envoy would ask by envoy.yaml.
 # Envoy itself asks over gRPC; curl can ask the same as JSON. Needs curl.
 set -eu

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Builds and starts the same login with each framework, and asks it over HTTP: ./mvnw install -DskipTests first.
 # examples/frameworks/drive.sh [NAME...]; SLUICE_MVN_ARGS are passed to Maven. A minute a framework, more where it downloads.
 set -eu

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- Asks Sluice whether a request may pass, with HAProxy's own HTTP client (HAProxy 2.6 and newer).
 -- The answer stands in txn.sluice_status (0 if there was none), and in a variable for each header below.
 

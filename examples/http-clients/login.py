@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Counts failed logins only: reserve first, cancel when the password was right. Python's own library is enough."""
 import json
 import sys

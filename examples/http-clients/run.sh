@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Wish: ask a running server from Python, Node or Go, with the libraries of the languages alone. Starts a server on a
 # free port, and runs what there is a language for; python3 must be there.
 set -eu

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Asks whether a request may pass, and says how long to wait if not. Go's own library is enough.
 package main
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decides on many acts in one request: a line each, answered in order. Node's own library is enough (18 or newer).
 const server = process.argv[2]; // http://127.0.0.1:8080
 

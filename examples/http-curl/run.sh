@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Wish: ask a running server from anything that can speak HTTP. Starts one on a free port, asks it with curl,
 # and checks the answers. Needs curl.
 set -eu

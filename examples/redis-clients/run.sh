@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Wish: ask a running server with a Redis client. Starts one with a door for Redis clients on free ports, and asks it
 # with node-redis, by RESP2 and RESP3. Needs Node 18 or newer, with npm.
 set -eu

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Asks Sluice with node-redis: any command can be sent as it is.
 import { createClient } from 'redis';
 

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Wish: limit failed logins, and only those, in a servlet container. Starts the server on a free port, asks it with
 # curl, and checks the answers. Needs curl.
 set -eu

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Builds the server and runs it: serve.sh [PORT [redis://HOST:PORT]]
 set -eu
 cd "$(dirname "$0")/../.."

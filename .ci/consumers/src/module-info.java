@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 module consumer {
   requires dev.sluice.redis;
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /** The limits, ids and transactions of an ACME certificate authority. */
 @SuppressWarnings("requires-automatic") // ICU has no descriptor
 module dev.sluice.acme {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * Rate limiting: limits, buckets, decisions, and buckets in memory.
  *

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * Requests that leave keep to a limit, and to what the other side asks for. OkHttp, Spring and
  * Reactor are needed only by the classes for their clients, and have no descriptors of their own.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks Kubernetes manifests: required fields and the forms of values by the schemas of Kubernetes 1.27, unknown fields
 // by its types. Prints each mistake, and ends with 1 if there is one.
 //

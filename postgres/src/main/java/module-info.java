@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /** Overrides of limits from a table in PostgreSQL. */
 @SuppressWarnings("requires-automatic") // the driver has no descriptor
 module dev.sluice.postgres {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Asks over gRPC as any Node program would: node rls-client.mjs HOST:PORT PROTOS < calls > answers.
 // A call is a JSON line with a method and a message; an answer is the message, or {"error": code}.
 import { createInterface } from 'node:readline';

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /** The filter for Spring WebFlux. Spring and Reactor have no descriptors. */
 @SuppressWarnings({"requires-automatic", "requires-transitive-automatic"})
 module dev.sluice.webflux {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /** Limits from files in YAML. */
 module dev.sluice.yaml {
   requires transitive dev.sluice;

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 create table plans (
   tenant varchar(64) not null,
   customer varchar(64) not null,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package dev.sluice;
 
 /** A denial, for those who prefer an exception: what {@link Decision#orThrow} throws. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package plans;
 
 /** A customer of a tenant. Both come from an authenticated request; neither contains a colon. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package plans;
 
 import org.springframework.boot.SpringApplication;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package dev.sluice.acme;
 
 import static dev.sluice.acme.AcmeLimit.CERTIFICATES_PER_DOMAIN;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
 /** Input that can't be worked on: what was found, what was expected, where. */

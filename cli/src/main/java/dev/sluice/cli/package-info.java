@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /** The command {@code sluice}: arguments in, text and an exit code out. Thin. */
 @NullMarked
 @CheckReturnValue

@@ -1,16 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
-import static java.util.stream.Collectors.toCollection;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.cli.Prose.Kind;
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.FileVisitResult;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.SimpleFileVisitor;
-import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.LinkedHashSet;
@@ -31,11 +25,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  */
 class PlainEnglishTest {
 
-  private static final Path ROOT = Path.of("..");
   private static final int MOST_WORDS = 30;
-
-  /** Folders without text of ours. */
-  private static final Set<String> SKIPPED = Set.of("target", "node_modules");
 
   private static final Set<Kind> ALL = EnumSet.allOf(Kind.class);
 
@@ -93,8 +83,7 @@ class PlainEnglishTest {
     Set<Allowed> unused = new LinkedHashSet<>(ALLOWED);
     List<String> found = new ArrayList<>();
     for (Path file : files()) {
-      String name = ROOT.relativize(file).toString().replace('\\', '/');
-      for (Finding finding : findings(name, read(file))) {
+      for (Finding finding : findings(RepositoryFiles.name(file), RepositoryFiles.read(file))) {
         List<Allowed> reasons = ALLOWED.stream().filter(one -> one.allows(finding)).toList();
         reasons.forEach(unused::remove);
         if (reasons.isEmpty()) {
@@ -195,11 +184,9 @@ class PlainEnglishTest {
   @Test
   void files_areThoseOfTheRepository() {
     assertThat(files())
-        .extracting(file -> ROOT.relativize(file).toString())
+        .extracting(RepositoryFiles::name)
         .contains(
-            "README.md",
-            Path.of("docs", "decisions", "README.md").toString(),
-            Path.of("core/src/main/java/dev/sluice/Limiter.java").toString())
+            "README.md", "docs/decisions/README.md", "core/src/main/java/dev/sluice/Limiter.java")
         .noneMatch(file -> file.contains("target"));
   }
 
@@ -247,33 +234,9 @@ class PlainEnglishTest {
   }
 
   private static List<Path> files() {
-    List<Path> files = new ArrayList<>();
-    try {
-      Files.walkFileTree(
-          ROOT,
-          new SimpleFileVisitor<>() {
-            @Override
-            public FileVisitResult preVisitDirectory(Path dir, BasicFileAttributes attributes) {
-              String name = dir.getFileName().toString();
-              boolean ours =
-                  dir.equals(ROOT)
-                      || name.equals(".github")
-                      || (!name.startsWith(".") && !SKIPPED.contains(name));
-              return ours ? FileVisitResult.CONTINUE : FileVisitResult.SKIP_SUBTREE;
-            }
-
-            @Override
-            public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) {
-              if (isRead(ROOT.relativize(file).toString().replace('\\', '/'))) {
-                files.add(file);
-              }
-              return FileVisitResult.CONTINUE;
-            }
-          });
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
-    return files.stream().sorted().collect(toCollection(ArrayList::new));
+    return RepositoryFiles.all().stream()
+        .filter(file -> isRead(RepositoryFiles.name(file)))
+        .toList();
   }
 
   /** The change log is left as it was published. */
@@ -281,14 +244,6 @@ class PlainEnglishTest {
     return name.endsWith(".java")
         ? name.contains("src/main/")
         : name.endsWith(".md") && !name.equals("CHANGELOG.md");
-  }
-
-  private static String read(Path file) {
-    try {
-      return Files.readString(file);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
   }
 
   /** A phrase, where it may not stand, and what to write instead. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /** The hot path to buckets in this process. For Sluice's own modules only. */
 @NullMarked
 @CheckReturnValue

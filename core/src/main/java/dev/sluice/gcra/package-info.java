@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * The law: token buckets kept as one number. Pure functions over longs; no clock, no name, no
  * allocation.

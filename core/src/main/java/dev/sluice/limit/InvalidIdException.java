@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package dev.sluice.limit;
 
 /** An id that does not match the format of its limit's name. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * The rules: what limits there are, for which ids, and how much each lets through. Immutable but
  * for {@link dev.sluice.limit.CurrentLimits}, the one reference that a reload replaces.

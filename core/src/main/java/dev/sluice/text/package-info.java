@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /** Shared code to read and write text: durations, suggestions, escaping. */
 @NullMarked
 @CheckReturnValue

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package compared;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -129,7 +130,7 @@ class ComparedTest {
       String kind = file.endsWith("yml") ? "yaml" : "java";
       String text =
           Files.readAllLines(path).stream()
-              .filter(line -> !line.startsWith("import ") && !line.startsWith("package "))
+              .filter(line -> !line.matches("(import|package|// SPDX-License-Identifier:) .*"))
               .collect(Collectors.joining("\n"))
               .strip();
       assertThat(docs).contains("<!-- from: " + file + " -->\n```" + kind + "\n" + text + "\n```");

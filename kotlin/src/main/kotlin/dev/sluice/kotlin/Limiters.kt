@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * A limiter in coroutines: functions that suspend where those of Java block.
  *

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package dev.sluice.lab;
 
 /** A client that asks several times in a row, at random moments; bursts of one are plain chance. */

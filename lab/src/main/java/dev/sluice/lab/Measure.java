@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package dev.sluice.lab;
 
 /** The figures by which algorithms are compared, as the terminal and the report show them. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /** The work of a limiter as Micrometer meters; ids never become labels. */
 @NullMarked
 @CheckReturnValue

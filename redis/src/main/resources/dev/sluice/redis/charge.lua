@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- Decides on batches of charges: the law of a bucket, inside the server.
 --
 -- KEYS     the bucket of each charge, in order; the same bucket may stand in several batches

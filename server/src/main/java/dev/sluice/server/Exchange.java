@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server;
 
 /** One request in flight: from its headers until its response was read. Of one event loop. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /** The server: one port, a list of parts that answer on it, and what they share. */
 @NullMarked
 @CheckReturnValue

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
 /** Random numbers from a seed, the same on every JDK (SplitMix64). Not thread-safe. */

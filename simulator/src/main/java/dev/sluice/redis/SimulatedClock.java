@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
 /** A machine's clock: an offset from the world's time, a drift, and steps. Not thread-safe. */

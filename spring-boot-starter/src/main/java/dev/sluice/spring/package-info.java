@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * Rate limits for Spring Boot applications: {@link dev.sluice.spring.RateLimited} on methods, and
  * beans configured by {@code sluice.*} properties.

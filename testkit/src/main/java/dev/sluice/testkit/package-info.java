@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * Helpers for tests of a store or of an application: the contract that every {@link
  * dev.sluice.store.BucketStore} must pass, a clock that stands still until it is moved, assertions

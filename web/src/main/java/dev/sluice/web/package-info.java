@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * Rules for HTTP requests, whatever the framework: which requests spend from which limits, for
  * whom, at what cost, and what the response says. A filter is an adapter to {@link

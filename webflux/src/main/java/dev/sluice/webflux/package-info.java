@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /** The filter for Spring WebFlux. */
 @NullMarked
 @CheckReturnValue

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * Limit files: YAML to {@link dev.sluice.limit.Limits}, every mistake with its position, and back;
  * and a watcher that applies a good change while the application runs.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /** The log of the command line: lines on standard error, for people or as JSON. */
 @NullMarked
 @CheckReturnValue

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- One quota of its own for one id, as the file of overrides has it, under the key of its bucket.
 CREATE TABLE rate_limit_overrides (
   -- The number of the limit's name, the same that the key starts with.

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- One bucket that counts as empty until an instant.
 CREATE TABLE rate_limit_penalties (
   -- The number of the limit's name, the same that the key starts with.

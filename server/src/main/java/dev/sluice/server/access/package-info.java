@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * Access control: tokens, certificates, roles, what each endpoint and command needs, and the audit
  * log. Every door asks here, and decides nothing itself.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.admin;
 
 /** Thrown when a place that keeps overrides and penalties can be neither read nor written. */

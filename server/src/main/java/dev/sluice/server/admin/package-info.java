@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * Changes at run time: overrides and penalties, where they are kept, and how they come into force.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /** Configurations of other rate limiters, turned into limits, names, overrides and rules. */
 @NullMarked
 @CheckReturnValue

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /** The HTTP door: JSON in, decisions or problems out. It translates, and decides nothing. */
 @NullMarked
 @CheckReturnValue

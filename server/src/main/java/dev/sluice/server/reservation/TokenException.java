@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.reservation;
 
 /** A token that gives nothing back. Nothing was changed. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.resp;
 
 /** The words with which Redis refuses a command that it does not have. Stateless. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * The door for Redis clients. {@link dev.sluice.server.resp.RespServer} opens the port; a {@code
  * RespConnection} finds {@code Request}s with its {@code RequestReader}, looks each up in the

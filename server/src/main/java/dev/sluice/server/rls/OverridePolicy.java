@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.rls;
 
 /** The use of a limit that a proxy sends with a descriptor. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * The door for Envoy: its rate limit service over gRPC, and the same as JSON. It translates, and
  * decides nothing.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.rules;
 
 /** A rule of a book, of either kind. Immutable and thread-safe. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.service;
 
 /** Thrown when a service cannot start with one of its settings. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.service;
 
 /** Thrown when a door would be open to a network without TLS or without access control. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /** The service that {@code sluice serve} runs: its settings, its parts, its start and its end. */
 @NullMarked
 @CheckReturnValue

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /** Figures for people who watch a running server: rates of the last minute, and ids denied most. */
 @NullMarked
 @CheckReturnValue

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /** TLS for every door: the files, what they become, and the names of clients. */
 @NullMarked
 @CheckReturnValue

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * Requests and decisions as JSON writes them: what HTTP bodies and recorded traces have in common.
  */

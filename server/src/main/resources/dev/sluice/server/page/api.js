@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Asks the server, and says in words what went wrong.
 
 const KEY = 'sluice.token';

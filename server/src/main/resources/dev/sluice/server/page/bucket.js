@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One bucket: its level over the next minutes, and what an administrator may do to it.
 
 import {look, post} from './api.js';

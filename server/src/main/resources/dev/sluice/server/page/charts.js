@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Charts as SVG, drawn to the width that there is, so that their text keeps its size.
 
 import {h, s, setText} from './dom.js';

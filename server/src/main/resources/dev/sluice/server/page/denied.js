@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ids that each limit denied most.
 
 import {get} from './api.js';

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builds elements. Text is always set as text: no string ever becomes markup.
 
 const SVG = 'http://www.w3.org/2000/svg';

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is set for one id alone: an override of its limit, and a penalty.
 
 import {get, put, remove} from './api.js';

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bucket between two answers: it refills by itself, so that the page can draw it without asking.
 
 /**

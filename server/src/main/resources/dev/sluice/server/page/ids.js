@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ids that nobody uses: from the ranges that documentation may use, or random.
 
 function random(length) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The limits in force, what they do now, and what the server stands on.
 
 import {h, setText, visible} from './dom.js';

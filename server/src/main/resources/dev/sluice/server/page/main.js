@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The frame of the page: which view is shown, what the server says meanwhile, and how it fails.
 
 import {get, keepToken, token} from './api.js';

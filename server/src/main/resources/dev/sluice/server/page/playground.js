@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Send requests to a limit, and watch the bucket, its TAT and the headers change.
 
 import {look, post} from './api.js';

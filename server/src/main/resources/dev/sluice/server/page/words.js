@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbers and times for people.
 
 const WHOLE = new Intl.NumberFormat('en');

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package dev.sluice.testkit.web;
 
 /** The protocols that a filter is tested over, each with a client that can break off. */

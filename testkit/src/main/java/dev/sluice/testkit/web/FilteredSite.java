@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package dev.sluice.testkit.web;
 
 /** A running server with an application behind the filter under test. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package dev.sluice.testkit.web;
 
 /** A request that the application works on for as long as the test wants. */

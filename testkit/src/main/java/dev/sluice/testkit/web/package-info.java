@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /** The contract of every filter: rules over real HTTP, on a driven clock. */
 @NullMarked
 @CheckReturnValue

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package dev.sluice.benchmarks.attacks;
 
 import dev.sluice.benchmarks.attacks.Scenario.BrokenPromise;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /** Several processes, faults, and real Redis servers; each grant is replayed. */
 @NullMarked
 @CheckReturnValue

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /** The Redis store and its peers, side by side in one run. */
 @NullMarked
 @CheckReturnValue

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /** Each door of the server under load, beside what a user would pick instead. Never published. */
 @NullMarked
 @CheckReturnValue

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- What a user of Redis would write: GCRA on the server's clock, one number a bucket.
 -- KEYS[1] bucket; ARGV[1] emission interval and ARGV[2] tolerance, in microseconds
 local time = redis.call('TIME')

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- Requests for wrk, each with one of 100,000 ids, and one line of figures at the end.
 local headers = {["Content-Type"] = "application/json"}
 local spends = os.getenv("SLUICE_BENCH") == "spend"

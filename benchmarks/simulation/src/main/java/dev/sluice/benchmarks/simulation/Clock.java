@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package dev.sluice.benchmarks.simulation;
 
 /** The clock of a run. Moved and read by threads of a simulation, which take turns. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /** A toy ACME front end, and a tour of the limits that it meets. */
 @NullMarked
 @CheckReturnValue

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /** A gRPC server with a limit for each client, and a client that waits for its turn. */
 @NullMarked
 @CheckReturnValue

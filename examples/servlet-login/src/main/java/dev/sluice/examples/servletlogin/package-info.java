@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /** A login form whose failed attempts are limited. */
 @NullMarked
 @CheckReturnValue
