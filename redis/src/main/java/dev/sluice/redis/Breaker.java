@@ -91,8 +91,8 @@ final class Breaker {
               : maxFailures == 1
                   ? "after a failure"
                   : "after " + maxFailures + " failures in a row";
+      observer.changed(server, State.GIVEN_UP, reason); // first: a log may be slow to write
       LOG.log(Level.WARNING, "gave up {0} {1}: {2}", server, when, reason);
-      observer.changed(server, State.GIVEN_UP, reason);
       probeLater();
     }
   }
@@ -133,8 +133,8 @@ final class Breaker {
     failures.set(maxFailures - 1); // a probe does not count: the next failure opens it again
     onTrial = true;
     if (givenUpFor.getAndSet(null) != null) {
-      LOG.log(Level.INFO, "{0} answers again and is asked again", server);
       observer.changed(server, State.ASKED, "it answered a probe");
+      LOG.log(Level.INFO, "{0} answers again and is asked again", server);
     }
   }
 

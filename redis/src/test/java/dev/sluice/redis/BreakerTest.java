@@ -35,11 +35,13 @@ final class BreakerTest {
           });
 
   private final List<String> lines = new CopyOnWriteArrayList<>();
+  private final List<List<State>> statesAtEachLine = new CopyOnWriteArrayList<>();
   private final Logger log = Logger.getLogger("dev.sluice.redis");
   private final Handler kept =
       new Handler() {
         @Override
         public void publish(LogRecord line) {
+          statesAtEachLine.add(List.copyOf(states));
           lines.add(new SimpleFormatter().formatMessage(line));
         }
 
@@ -70,8 +72,17 @@ final class BreakerTest {
 
   private void comeBack() {
     failTimes(3);
-    await().until(() -> states.contains(State.ASKED));
+    await().until(() -> lines.size() == 2);
     states.clear();
+  }
+
+  /** A log on a slow disk delays no meter. */
+  @Test
+  void change_isToldToTheObserver_beforeTheLogIsWritten() {
+    failTimes(3);
+    await().until(() -> lines.size() == 2);
+    assertThat(statesAtEachLine)
+        .containsExactly(List.of(State.GIVEN_UP), List.of(State.GIVEN_UP, State.ASKED));
   }
 
   @Test
