@@ -78,17 +78,23 @@ final class Engine {
 
   /** The decision on one transaction. */
   Decision decide(Act act, Transaction transaction) {
-    return decide(plan(act, List.of(transaction)), Plan::only);
+    return decide(ledger.oneCall(), act, transaction);
+  }
+
+  /** The decision on one transaction, in a call that may have charged already. */
+  Decision decide(BucketStore call, Act act, Transaction transaction) {
+    return decide(call, plan(act, List.of(transaction)), Plan::only);
   }
 
   /** The strictest decision of a batch. */
   Decision decide(Act act, List<Transaction> transactions) {
-    return decide(plan(act, transactions), Plan::strictest);
+    return decide(ledger.oneCall(), plan(act, transactions), Plan::strictest);
   }
 
-  private Decision decide(Plan plan, BiFunction<Plan, List<Decision>, Decision> verdict) {
+  private Decision decide(
+      BucketStore call, Plan plan, BiFunction<Plan, List<Decision>, Decision> verdict) {
     long start = ledger.start();
-    return verdict.apply(plan, observed(plan, decided(plan), start));
+    return verdict.apply(plan, observed(plan, decided(call, plan), start));
   }
 
   CompletionStage<Decision> decideAsync(Act act, Transaction transaction) {
@@ -102,14 +108,17 @@ final class Engine {
   private CompletionStage<Decision> decideAsync(
       Plan plan, BiFunction<Plan, List<Decision>, Decision> verdict) {
     long start = ledger.start();
+    BucketStore call = ledger.oneCall();
     Function<List<Decision>, Decision> decided =
         decisions -> verdict.apply(plan, observed(plan, decisions, start));
     return afterLook(
+        call,
         plan,
         decided,
         e -> decided.apply(onFailure.decide(plan, e)),
         rest ->
             ledger.chargeAsync(
+                call,
                 rest.act(),
                 rest.charges(),
                 rest.depthNanos(),
@@ -120,24 +129,24 @@ final class Engine {
                             : onFailure.decide(plan, storeException(failure)))));
   }
 
-  private List<Decision> decided(Plan asked) {
+  private List<Decision> decided(BucketStore call, Plan asked) {
     Plan plan = asked;
     try {
       if (asked.isPenalized()) {
-        Looked looked = look(asked);
+        Looked looked = look(call, asked);
         if (looked.decisions() != null) {
           return looked.decisions();
         }
         plan = looked.plan();
       }
-      return plan.decide(ledger.charge(plan.act(), plan.charges(), plan.depthNanos()));
+      return plan.decide(ledger.charge(call, plan.act(), plan.charges(), plan.depthNanos()));
     } catch (StoreException e) {
       return onFailure.decide(plan, e);
     }
   }
 
-  private Looked look(Plan plan) {
-    return plan.looked(ledger.charge(Act.CHECK, plan.looks()));
+  private Looked look(BucketStore call, Plan plan) {
+    return plan.looked(ledger.charge(call, Act.CHECK, plan.looks(), Ledger.NEVER_FORGIVES));
   }
 
   /**
@@ -148,6 +157,7 @@ final class Engine {
    * @param then charges the rest
    */
   private <T> CompletionStage<T> afterLook(
+      BucketStore call,
       Plan plan,
       Function<List<Decision>, T> done,
       Function<StoreException, T> otherwise,
@@ -157,6 +167,7 @@ final class Engine {
     }
     CompletionStage<CompletionStage<T>> looked =
         ledger.chargeAsync(
+            call,
             Act.CHECK,
             plan.looks(),
             Ledger.NEVER_FORGIVES,
@@ -194,14 +205,15 @@ final class Engine {
   Reservation reserve(List<Transaction> transactions) {
     Plan plan = plan(Act.SPEND, transactions);
     long start = ledger.start();
+    BucketStore call = ledger.oneCall();
     try {
-      Looked looked = plan.isPenalized() ? look(plan) : new Looked(plan, null);
+      Looked looked = plan.isPenalized() ? look(call, plan) : new Looked(plan, null);
       if (looked.decisions() != null) {
         return unreserved(plan, looked.decisions(), start);
       }
       Plan rest = looked.plan();
       return ledger.hold(
-          rest.charges(), rest.depthNanos(), holding -> reserved(rest, holding, start));
+          call, rest.charges(), rest.depthNanos(), holding -> reserved(rest, holding, start));
     } catch (StoreException e) {
       return degraded(plan, e, start);
     }
@@ -210,12 +222,15 @@ final class Engine {
   CompletionStage<Reservation> reserveAsync(List<Transaction> transactions) {
     Plan plan = plan(Act.SPEND, transactions);
     long start = ledger.start();
+    BucketStore call = ledger.oneCall();
     return afterLook(
+        call,
         plan,
         decisions -> unreserved(plan, decisions, start),
         e -> degraded(plan, e, start),
         rest ->
             ledger.holdAsync(
+                call,
                 rest.charges(),
                 rest.depthNanos(),
                 holding -> reserved(rest, holding, start),
@@ -288,7 +303,9 @@ final class Engine {
 
   /** Asks the store, or the rules in its place; then the waiting begins. */
   private CompletionStage<Grant> grant(Plan plan, long start) {
+    BucketStore call = ledger.oneCall();
     return afterLook(
+        call,
         plan,
         decisions ->
             new Grant(
@@ -296,6 +313,7 @@ final class Engine {
         e -> degradedGrant(plan, e, start),
         rest ->
             ledger.chargeAsync(
+                call,
                 Act.SPEND,
                 rest.charges(),
                 rest.depthNanos(),

@@ -53,13 +53,13 @@ final class FailureRules {
   /** The decision of each transaction; throws the failure where a rule says so. */
   List<Decision> decide(Plan plan, StoreException failure) {
     List<Charge> charges = charges(plan, failure);
-    return decisions(plan, memory.charge(plan.act(), charges, depthNanos(plan)));
+    return decisions(plan, memory.charge(memory.oneCall(), plan.act(), charges, depthNanos(plan)));
   }
 
   /** The same for a spend that may wait: what memory grants ahead is waited for there. */
   Grant acquire(Plan plan, StoreException failure, Function<List<Decision>, Decision> verdict) {
     List<Charge> charges = charges(plan, failure);
-    List<Reading> readings = memory.charge(plan.act(), charges, depthNanos(plan));
+    List<Reading> readings = memory.charge(memory.oneCall(), plan.act(), charges, depthNanos(plan));
     return new Grant(
         verdict.apply(decisions(plan, readings)),
         memory.waitingRoom(),
@@ -78,6 +78,7 @@ final class FailureRules {
       Function<List<Decision>, Decision> verdict) {
     List<Charge> charges = charges(plan, failure);
     return memory.hold(
+        memory.oneCall(),
         charges,
         depthNanos(plan),
         holding ->

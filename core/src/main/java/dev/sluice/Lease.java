@@ -8,6 +8,7 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.UnknownLimitException;
+import dev.sluice.store.BucketStore;
 import dev.sluice.store.Reading;
 import dev.sluice.store.StoreException;
 import java.util.List;
@@ -128,7 +129,9 @@ public final class Lease implements AutoCloseable {
     private final ReentrantLock lock = new ReentrantLock();
     private volatile @Nullable Held held;
 
+    /** Begins the call before it waits for others who renew: it ends by its own time-out. */
     boolean renew() {
+      BucketStore call = engine.ledger().oneCall();
       lock.lock();
       try {
         Held last = held;
@@ -136,27 +139,28 @@ public final class Lease implements AutoCloseable {
         Transaction one = source.apply(now);
         Quota quota = one.quota();
         if (Penalties.of(now, one) != null) { // tokens that are held must not pass it by
-          drop(last, false, quota);
-          return engine.decide(Act.SPEND, one).allowed();
+          drop(call, last, false, quota);
+          return engine.decide(call, Act.SPEND, one).allowed();
         }
         boolean sameQuota = last != null && last.moveTo(now, one);
         if (last != null && sameQuota && last.take(ticker.getAsLong())) {
           return true; // somebody else renewed it, or the limits were replaced by like ones
         }
-        drop(last, sameQuota, quota);
+        drop(call, last, sameQuota, quota);
         if (quota == null) {
           return true;
         }
         long wanted = Math.min(tokens, quota.burst());
-        long found = spend(now, one.withCost(wanted), quota);
-        return found == wanted || (found > 0 && spend(now, one.withCost(found), quota) == found);
+        long found = spend(call, now, one.withCost(wanted), quota);
+        return found == wanted
+            || (found > 0 && spend(call, now, one.withCost(found), quota) == found);
       } finally {
         lock.unlock();
       }
     }
 
     /** Returns what was spent: all, or nothing and how much could be. */
-    private long spend(Limits now, Transaction transaction, Quota quota) {
+    private long spend(BucketStore call, Limits now, Transaction transaction, Quota quota) {
       long wanted = transaction.cost();
       Plan plan = Plan.of(Act.SPEND, List.of(transaction));
       long before = ticker.getAsLong();
@@ -164,6 +168,7 @@ public final class Lease implements AutoCloseable {
         return engine
             .ledger()
             .hold(
+                call,
                 plan.charges(),
                 plan.depthNanos(),
                 holding -> {
@@ -183,7 +188,8 @@ public final class Lease implements AutoCloseable {
     }
 
     /** Gives back what can't be handed out under the new quota; the rest has been refilled. */
-    private void drop(@Nullable Held last, boolean sameQuota, @Nullable Quota quota) {
+    private void drop(
+        BucketStore call, @Nullable Held last, boolean sameQuota, @Nullable Quota quota) {
       held = null;
       if (last == null) {
         return;
@@ -191,7 +197,7 @@ public final class Lease implements AutoCloseable {
       Lowering refund = last.leave(sameQuota ? null : quota);
       if (refund != null) {
         try {
-          engine.ledger().giveBack(List.of(refund));
+          engine.ledger().giveBack(call, List.of(refund));
         } catch (StoreException e) {
           // The tokens stay spent, which gives out less. The spend that follows meets the failure.
         }
@@ -208,7 +214,7 @@ public final class Lease implements AutoCloseable {
         }
         Lowering refund = last.leave(source.apply(limits.get()).quota());
         if (refund != null) {
-          engine.ledger().giveBack(List.of(refund));
+          engine.ledger().giveBack(engine.ledger().oneCall(), List.of(refund));
         }
       } finally {
         lock.unlock();

@@ -61,31 +61,37 @@ final class Ledger {
     return KeyedBuckets.of(store, prefix);
   }
 
+  /** The store, for one call of a caller: whatever it needs ends by one time-out. */
+  BucketStore oneCall() {
+    return store.forOneCall();
+  }
+
   /** Charges for a refund or a reset. */
   List<Reading> charge(Act act, List<Charge> charges) {
-    return charge(act, charges, NEVER_FORGIVES);
+    return charge(oneCall(), act, charges, NEVER_FORGIVES);
   }
 
   /**
    * Charges.
    *
+   * @param call the caller's call, of {@link #oneCall}
    * @param depthNanos how deep the bucket of the only transaction is: a debt beyond it may be
    *     forgiven; {@link #NEVER_FORGIVES} for a batch
    */
-  List<Reading> charge(Act act, List<Charge> charges, long depthNanos) {
+  List<Reading> charge(BucketStore call, Act act, List<Charge> charges, long depthNanos) {
     if (charges.isEmpty()) {
       return List.of();
     }
     if (act == Act.REFUND || act == Act.RESET) {
       List<Lowering> lowerings = outstanding.send(charges);
-      return asAsked(charges, lowerings, lower(act, lowerings));
+      return asAsked(charges, lowerings, lower(call, act, lowerings));
     }
     long start = start();
     try {
       List<Reading> readings =
-          charges.size() == 1 ? store.charge(charges) : store.charge(charges, tentative);
-      if (mayForgive(act, charges, readings, depthNanos)) {
-        readings = forgiven(charges, readings, depthNanos);
+          charges.size() == 1 ? call.charge(charges) : call.charge(charges, tentative);
+      if (mayForgive(charges, readings, depthNanos)) {
+        readings = forgiven(call, charges, readings, depthNanos);
       }
       stored(act, charges.size(), null, start);
       return readings;
@@ -106,23 +112,27 @@ final class Ledger {
   /**
    * Spends, and follows what was taken until it is given back or left.
    *
+   * @param call as above
    * @param depthNanos as above
    * @param then what comes of it; where it throws, all that was taken stays spent
    */
-  <T> T hold(List<Charge> charges, long depthNanos, Function<Holding, T> then) {
+  <T> T hold(BucketStore call, List<Charge> charges, long depthNanos, Function<Holding, T> then) {
     List<Stretch> opened = outstanding.open(charges);
     return orClosed(
-        opened, () -> then.apply(held(charges, charge(Act.SPEND, charges, depthNanos), opened)));
+        opened,
+        () -> then.apply(held(charges, charge(call, Act.SPEND, charges, depthNanos), opened)));
   }
 
   /**
    * Spends without blocking, and follows what was taken until it is given back or left.
    *
+   * @param call as above
    * @param depthNanos as above
    * @param then as above
    * @param otherwise what comes of a failure
    */
   <T> CompletionStage<T> holdAsync(
+      BucketStore call,
       List<Charge> charges,
       long depthNanos,
       Function<Holding, T> then,
@@ -132,6 +142,7 @@ final class Ledger {
         opened,
         () ->
             chargeAsync(
+                call,
                 Act.SPEND,
                 charges,
                 depthNanos,
@@ -190,9 +201,9 @@ final class Ledger {
   }
 
   /** Gives back what stretches left. */
-  void giveBack(List<Lowering> refunds) {
+  void giveBack(BucketStore call, List<Lowering> refunds) {
     if (!refunds.isEmpty()) {
-      var unused = lower(Act.REFUND, refunds);
+      var unused = lower(call, Act.REFUND, refunds);
     }
   }
 
@@ -200,14 +211,14 @@ final class Ledger {
   CompletionStage<Void> giveBackAsync(List<Lowering> refunds) {
     return refunds.isEmpty()
         ? CompletableFuture.completedFuture(null)
-        : done(lowerAsync(Act.REFUND, refunds, Ledger::orThrow));
+        : done(lowerAsync(oneCall(), Act.REFUND, refunds, Ledger::orThrow));
   }
 
-  private List<Reading> lower(Act act, List<Lowering> lowerings) {
+  private List<Reading> lower(BucketStore call, Act act, List<Lowering> lowerings) {
     long start = start();
     List<Reading> readings;
     try {
-      readings = sent(lowerings);
+      readings = sent(call, lowerings);
     } catch (RuntimeException | Error e) {
       stored(act, lowerings.size(), e, start);
       throw e;
@@ -217,10 +228,10 @@ final class Ledger {
   }
 
   /** Sends charges that lower buckets; each is in flight until its outcome is known. */
-  private List<Reading> sent(List<Lowering> lowerings) {
+  private List<Reading> sent(BucketStore call, List<Lowering> lowerings) {
     List<Reading> readings;
     try {
-      readings = store.charge(Lowering.charges(lowerings));
+      readings = call.charge(Lowering.charges(lowerings));
     } catch (RuntimeException | Error e) {
       outstanding.failed(lowerings);
       throw e;
@@ -230,9 +241,9 @@ final class Ledger {
   }
 
   /** The same without blocking; {@link #settled} has to be told of the answer. */
-  private CompletionStage<List<Reading>> sentAsync(List<Lowering> lowerings) {
+  private CompletionStage<List<Reading>> sentAsync(BucketStore call, List<Lowering> lowerings) {
     try {
-      return store.chargeAsync(Lowering.charges(lowerings));
+      return call.chargeAsync(Lowering.charges(lowerings));
     } catch (RuntimeException | Error e) {
       outstanding.failed(lowerings);
       throw e;
@@ -240,9 +251,12 @@ final class Ledger {
   }
 
   private <T> CompletionStage<T> lowerAsync(
-      Act act, List<Lowering> lowerings, BiFunction<List<Reading>, @Nullable Throwable, T> then) {
+      BucketStore call,
+      Act act,
+      List<Lowering> lowerings,
+      BiFunction<List<Reading>, @Nullable Throwable, T> then) {
     long start = start();
-    CompletionStage<List<Reading>> charged = sentAsync(lowerings);
+    CompletionStage<List<Reading>> charged = sentAsync(call, lowerings);
     CompletionStage<T> done =
         charged.handle(
             (readings, failure) -> {
@@ -283,10 +297,12 @@ final class Ledger {
   /**
    * Charges without blocking.
    *
+   * @param call as above
    * @param depthNanos as above
    * @param then what comes of the readings, or of the failure; called even if nobody waits for it
    */
   <T> CompletionStage<T> chargeAsync(
+      BucketStore call,
       Act act,
       List<Charge> charges,
       long depthNanos,
@@ -298,6 +314,7 @@ final class Ledger {
     if (act == Act.REFUND || act == Act.RESET) {
       List<Lowering> lowerings = outstanding.send(charges);
       return lowerAsync(
+          call,
           act,
           lowerings,
           (readings, failure) ->
@@ -306,9 +323,9 @@ final class Ledger {
     }
     long start = start();
     CompletionStage<List<Reading>> charged =
-        charges.size() == 1 ? store.chargeAsync(charges) : store.chargeAsync(charges, tentative);
+        charges.size() == 1 ? call.chargeAsync(charges) : call.chargeAsync(charges, tentative);
     CompletionStage<T> done =
-        forgivenAsync(act, charges, charged, depthNanos)
+        forgivenAsync(call, charges, charged, depthNanos)
             .handle(
                 (readings, failure) -> {
                   stored(act, charges.size(), failure == null ? null : unwrapped(failure), start);
@@ -319,38 +336,40 @@ final class Ledger {
 
   /** Charges without blocking; done when the store has answered. */
   CompletionStage<Void> chargeAsync(Act act, List<Charge> charges) {
-    return done(chargeAsync(act, charges, NEVER_FORGIVES, Ledger::orThrow));
+    return done(chargeAsync(oneCall(), act, charges, NEVER_FORGIVES, Ledger::orThrow));
   }
 
   /** In a call of its own. Where that fails the denial stands, and tells the debt. */
-  private List<Reading> forgiven(List<Charge> charges, List<Reading> readings, long depthNanos) {
+  private List<Reading> forgiven(
+      BucketStore call, List<Charge> charges, List<Reading> readings, long depthNanos) {
     try {
-      List<Reading> found = sent(outstanding.send(forgiving(charges, depthNanos)));
-      return spendsToo(charges, depthNanos)
-          ? afterForgiving(charges, found)
-          : store.charge(charges);
+      List<Reading> found = sent(call, outstanding.send(forgiving(charges, depthNanos)));
+      return spendsToo(charges, depthNanos) ? afterForgiving(charges, found) : call.charge(charges);
     } catch (StoreException e) {
       return readings;
     }
   }
 
   private CompletionStage<List<Reading>> forgivenAsync(
-      Act act, List<Charge> charges, CompletionStage<List<Reading>> charged, long depthNanos) {
-    return act != Act.SPEND || depthNanos == NEVER_FORGIVES
+      BucketStore call,
+      List<Charge> charges,
+      CompletionStage<List<Reading>> charged,
+      long depthNanos) {
+    return depthNanos == NEVER_FORGIVES || charges.get(0).op() != Effect.Op.SPEND
         ? charged
         : charged.thenCompose(
             readings -> {
-              if (!mayForgive(act, charges, readings, depthNanos)) {
+              if (!mayForgive(charges, readings, depthNanos)) {
                 return CompletableFuture.completedFuture(readings);
               }
               List<Lowering> lowerings = outstanding.send(forgiving(charges, depthNanos));
-              return sentAsync(lowerings)
+              return sentAsync(call, lowerings)
                   .whenComplete((found, failure) -> settled(lowerings, found, failure))
                   .thenCompose(
                       found ->
                           spendsToo(charges, depthNanos)
                               ? CompletableFuture.completedFuture(afterForgiving(charges, found))
-                              : store.chargeAsync(charges))
+                              : call.chargeAsync(charges))
                   .exceptionally(failure -> unforgiven(readings, failure));
             });
   }
@@ -364,11 +383,8 @@ final class Ledger {
   }
 
   /** A single spend that found a debt: neither a check nor a batch ever changes what it denies. */
-  private boolean mayForgive(
-      Act act, List<Charge> charges, List<Reading> readings, long depthNanos) {
-    if (depthNanos == NEVER_FORGIVES
-        || act != Act.SPEND
-        || charges.get(0).op() != Effect.Op.SPEND) {
+  private boolean mayForgive(List<Charge> charges, List<Reading> readings, long depthNanos) {
+    if (depthNanos == NEVER_FORGIVES || charges.get(0).op() != Effect.Op.SPEND) {
       return false;
     }
     Charge charge = charges.get(0);

@@ -177,7 +177,7 @@ public final class Reservation implements AutoCloseable {
    * @throws StoreException as {@link #cancel()}
    */
   public void cancel(Predicate<Transaction> which) {
-    ledger.giveBack(settle(which));
+    ledger.giveBack(ledger.oneCall(), settle(which));
   }
 
   /**

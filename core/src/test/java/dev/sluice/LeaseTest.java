@@ -11,10 +11,13 @@ import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.store.BucketStore;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Reading;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -58,6 +61,43 @@ class LeaseTest {
       assertThat(limiter.check(NAME, "hot", 0).remaining()).isEqualTo(80);
     }
     assertThat(limiter.check(NAME, "hot", 0).remaining()).isEqualTo(89);
+  }
+
+  /** A call has one time-out: waiting for others who ask the store must count. */
+  @Test
+  void callersWhoWaitForOneThatAsks_haveBegunTheirCalls() throws Exception {
+    CountDownLatch begun = new CountDownLatch(3);
+    CountDownLatch answered = new CountDownLatch(1);
+    BucketStore slow =
+        new BucketStore() {
+          @Override
+          public BucketStore forOneCall() {
+            begun.countDown();
+            return this;
+          }
+
+          @Override
+          public List<Reading> charge(List<Charge> charges) {
+            try {
+              answered.await();
+            } catch (InterruptedException e) {
+              throw new IllegalStateException(e);
+            }
+            return store.charge(charges);
+          }
+        };
+    Lease lease = Limiter.of(limits, slow).lease(NAME, "hot", 10, nowNanos::get, 1);
+    ExecutorService callers = Executors.newFixedThreadPool(3);
+    List<Future<Boolean>> calls = new ArrayList<>();
+    for (int i = 0; i < 3; i++) {
+      calls.add(callers.submit(lease::trySpend));
+    }
+    assertThat(begun.await(10, TimeUnit.SECONDS)).isTrue();
+    answered.countDown();
+    for (Future<Boolean> call : calls) {
+      assertThat(call.get(10, TimeUnit.SECONDS)).isTrue();
+    }
+    callers.shutdown();
   }
 
   @Test

@@ -30,6 +30,11 @@ final class UnforgivingStore implements BucketStore {
   }
 
   @Override
+  public BucketStore forOneCall() {
+    return new UnforgivingStore(store.forOneCall());
+  }
+
+  @Override
   public long clockSkewNanos() {
     return store.clockSkewNanos();
   }

@@ -24,7 +24,8 @@ import org.jspecify.annotations.Nullable;
  *       several servers: once for each), never handed in by a caller.
  *   <li><b>The law</b> is {@link Effect#passes} and {@link Effect#tatAfterNanos}.
  *   <li><b>Bounded.</b> Every call ends: with readings, or with a {@link StoreException} by the
- *       store's time-out. A live bucket is never forgotten silently.
+ *       store's time-out. So do all those of one {@link #forOneCall}, together. A live bucket is
+ *       never forgotten silently.
  * </ul>
  *
  * <p>Thread-safe. {@link #charge} may block for a round trip, up to the store's time-out; {@link
@@ -81,6 +82,17 @@ public interface BucketStore extends AutoCloseable {
    */
   default CompletionStage<List<Reading>> chargeAsync(List<Charge> charges, Tentative tentative) {
     return chargeAsync(charges);
+  }
+
+  /**
+   * Returns a view of this store for one caller's call, which may need more than one charge: all of
+   * them end by one time-out, counted from now. What is asked for after that fails at once, and
+   * nothing is charged. Never blocks.
+   *
+   * @return the view, which need not be closed; this store where it has no time-out
+   */
+  default BucketStore forOneCall() {
+    return this;
   }
 
   /**

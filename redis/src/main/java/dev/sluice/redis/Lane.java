@@ -211,7 +211,7 @@ final class Lane {
       }
       waitingCount.decrementAndGet();
       if (!next.isDone() && next.leave()) { // its caller may have given up
-        if (next.overdue(timing.nanoTime() + roundTripNanos)) {
+        if (next.isLeftBy(timing.nanoTime() + roundTripNanos)) {
           observer.refused(server.name(), Refusal.WAITED_TOO_LONG);
           next.completeExceptionally(timeOutWhileWaiting());
           continue;

@@ -17,6 +17,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
@@ -143,8 +144,21 @@ public final class RedisStore implements BucketStore {
 
   @Override
   public List<Reading> charge(List<Charge> charges, Tentative tentative) {
+    return charge(charges, tentative, fromNow());
+  }
+
+  private List<Reading> charge(List<Charge> charges, Tentative tentative, long until) {
     requireThreadThatMayWait("charge()", "call chargeAsync() in what is chained to a stage");
-    return await(ask(charges, tentative), Charged.UNKNOWN);
+    return await(ask(charges, tentative, until), Charged.UNKNOWN, until);
+  }
+
+  /** When a call that begins now has to end. */
+  private long fromNow() {
+    return context.timing().nanoTime() + context.timeoutNanos();
+  }
+
+  private String timedOut() {
+    return "timed out on " + name;
   }
 
   private static void requireThreadThatMayWait(String call, String instead) {
@@ -156,27 +170,34 @@ public final class RedisStore implements BucketStore {
   }
 
   /** Waits itself as well: where a thread of the store is late, a caller must not be. */
-  private <T> T await(CompletableFuture<T> answer, @Nullable Charged ifSent) {
+  private <T> T await(CompletableFuture<T> answer, @Nullable Charged ifSent, long until) {
     try {
-      return context.timing().await(answer, context.timeoutNanos() + context.timeoutNanos() / LATE);
+      long latest = until + context.timeoutNanos() / LATE;
+      return context.timing().await(answer, Math.max(latest - context.timing().nanoTime(), 0));
     } catch (ExecutionException e) {
       Throwable cause = Failures.cause(e.getCause());
       throw failure(cause == null ? e : cause);
     } catch (TimeoutException e) {
-      throw givenUp(answer, ifSent, "timed out on " + name, e);
+      throw leave(answer, ifSent, timedOut(), e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw givenUp(answer, ifSent, "interrupted while waiting for " + name, e);
+      throw leave(answer, ifSent, "interrupted while waiting for " + name, e);
     }
   }
 
   /** Where it still waits for its turn, it need not come. */
-  private static StoreException givenUp(
-      CompletableFuture<?> answer, @Nullable Charged ifSent, String message, Exception cause) {
+  private static StoreException leave(
+      CompletableFuture<?> answer,
+      @Nullable Charged ifSent,
+      String message,
+      @Nullable Exception cause) {
     boolean neverLeft = answer instanceof Request request && request.withdraw();
     answer.cancel(false);
     Charged charged = neverLeft ? Charged.NOTHING : ifSent;
-    return charged == null ? new StoreException(message, cause) : charged.exception(message, cause);
+    if (charged != null) {
+      return charged.exception(message, cause);
+    }
+    return cause == null ? new StoreException(message) : new StoreException(message, cause);
   }
 
   /** A new exception, so that the trace shows who asked as well as who failed. */
@@ -193,8 +214,71 @@ public final class RedisStore implements BucketStore {
 
   @Override
   public CompletionStage<List<Reading>> chargeAsync(List<Charge> charges, Tentative tentative) {
-    CompletableFuture<List<Reading>> answer = ask(charges, tentative);
+    CompletableFuture<List<Reading>> answer = ask(charges, tentative, fromNow());
     return answer.isDone() ? answer : new HandedOver(answer);
+  }
+
+  /** In a call that has begun already: nothing else ends it when its caller leaves. */
+  private CompletionStage<List<Reading>> chargeAsync(
+      List<Charge> charges, Tentative tentative, long until) {
+    CompletableFuture<List<Reading>> answer = ask(charges, tentative, until);
+    if (answer.isDone()) {
+      return answer;
+    }
+    HandedOver stage = new HandedOver(answer);
+    try {
+      context.timing().after(until - context.timing().nanoTime(), stage::timeOut);
+    } catch (RejectedExecutionException e) {
+      // The store was closed in between, which ends it.
+    }
+    return stage;
+  }
+
+  @Override
+  public BucketStore forOneCall() {
+    return new OneCall();
+  }
+
+  /**
+   * Charges that end together by one time-out. The first has all of it, as every charge; those
+   * after it have what is left.
+   */
+  private final class OneCall implements BucketStore {
+    private final long until = fromNow();
+
+    @Override
+    public List<Reading> charge(List<Charge> charges) {
+      return RedisStore.this.charge(charges, Spread.ALONE, until);
+    }
+
+    @Override
+    public List<Reading> charge(List<Charge> charges, Tentative tentative) {
+      return RedisStore.this.charge(charges, tentative, until);
+    }
+
+    @Override
+    public CompletionStage<List<Reading>> chargeAsync(List<Charge> charges) {
+      return chargeAsync(charges, Spread.ALONE);
+    }
+
+    @Override
+    public CompletionStage<List<Reading>> chargeAsync(List<Charge> charges, Tentative tentative) {
+      long leftNanos = until - context.timing().nanoTime();
+      boolean isFirst = leftNanos > context.timeoutNanos() - context.timeoutNanos() / LATE;
+      return isFirst
+          ? RedisStore.this.chargeAsync(charges, tentative) // which needs no timer of its own
+          : RedisStore.this.chargeAsync(charges, tentative, until);
+    }
+
+    @Override
+    public long clockSkewNanos() {
+      return RedisStore.this.clockSkewNanos();
+    }
+
+    @Override
+    public OptionalLong nowNanos() {
+      return RedisStore.this.nowNanos();
+    }
   }
 
   /**
@@ -211,6 +295,13 @@ public final class RedisStore implements BucketStore {
 
     private void settle(List<Reading> readings, @Nullable Throwable failure) {
       boolean unused = failure == null ? complete(readings) : super.completeExceptionally(failure);
+    }
+
+    void timeOut() {
+      if (!isDone()) {
+        handover.run(
+            () -> super.completeExceptionally(leave(answer, Charged.UNKNOWN, timedOut(), null)));
+      }
     }
 
     @Override
@@ -230,22 +321,25 @@ public final class RedisStore implements BucketStore {
   }
 
   /** Asks; whatever goes wrong, an Error included, is in the future. */
-  private CompletableFuture<List<Reading>> ask(List<Charge> charges, Tentative tentative) {
+  private CompletableFuture<List<Reading>> ask(
+      List<Charge> charges, Tentative tentative, long until) {
     BucketStore.requireDifferentKeys(charges);
     if (closed) {
       return CompletableFuture.failedFuture(
           Charged.NOTHING.exception("the store " + name + " is closed"));
     }
     try {
-      long deadline = context.timing().nanoTime() + context.timeoutNanos();
-      return charges.size() == 1 ? one(charges, deadline) : several(charges, tentative, deadline);
+      if (until - context.timing().nanoTime() <= 0) {
+        return CompletableFuture.failedFuture(Charged.NOTHING.exception(timedOut()));
+      }
+      return charges.size() == 1 ? one(charges, until) : several(charges, tentative, until);
     } catch (Throwable e) { // nothing was submitted yet, or its lane has failed it
       return CompletableFuture.failedFuture(failure(e));
     }
   }
 
   private CompletableFuture<List<Reading>> several(
-      List<Charge> charges, Tentative tentative, long deadline) {
+      List<Charge> charges, Tentative tentative, long until) {
     List<byte[]> bytes = new ArrayList<>(charges.size());
     List<Lane> lanes = new ArrayList<>(charges.size());
     boolean together = true;
@@ -256,8 +350,8 @@ public final class RedisStore implements BucketStore {
       together &= lanes.get(0) == lanes.get(lanes.size() - 1);
     }
     return together
-        ? send(lanes.get(0), charges, bytes, deadline)
-        : spread(lanes, charges, bytes, tentative, deadline);
+        ? send(lanes.get(0), charges, bytes, until)
+        : spread(lanes, charges, bytes, tentative, until);
   }
 
   /**
@@ -265,11 +359,7 @@ public final class RedisStore implements BucketStore {
    * part that was granted in vain is missing to others until it is given back.
    */
   private CompletableFuture<List<Reading>> spread(
-      List<Lane> lanes,
-      List<Charge> charges,
-      List<byte[]> bytes,
-      Tentative tentative,
-      long deadline) {
+      List<Lane> lanes, List<Charge> charges, List<byte[]> bytes, Tentative tentative, long until) {
     lanes.forEach(Lane::requireOpen);
     Map<String, byte[]> keyOf = new HashMap<>();
     List<@Nullable Reading> known = new ArrayList<>();
@@ -285,11 +375,8 @@ public final class RedisStore implements BucketStore {
             charges,
             known,
             tentative,
-            (lane, part) -> send(lane, part, bytesOf(part, keyOf), deadline),
-            (lane, part) -> {
-              long due = context.timing().nanoTime() + context.timeoutNanos();
-              return send(lane, part, bytesOf(part, keyOf), due);
-            });
+            (lane, part) -> send(lane, part, bytesOf(part, keyOf), until),
+            (lane, part) -> send(lane, part, bytesOf(part, keyOf), fromNow()));
     CompletableFuture<List<Reading>> verdict = batch.charge(lanes);
     keepOpenFor(batch.over());
     return verdict;
@@ -299,7 +386,7 @@ public final class RedisStore implements BucketStore {
     return part.stream().map(charge -> keyOf.get(charge.key())).toList();
   }
 
-  private CompletableFuture<List<Reading>> one(List<Charge> charges, long deadline) {
+  private CompletableFuture<List<Reading>> one(List<Charge> charges, long until) {
     Charge charge = charges.get(0);
     Reading known = denials.denial(charge);
     if (known != null) {
@@ -307,18 +394,19 @@ public final class RedisStore implements BucketStore {
       return CompletableFuture.completedFuture(List.of(known));
     }
     byte[] key = keys.bytes(charge.key());
-    return send(topology.laneOf(key), charges, List.of(key), deadline);
+    return send(topology.laneOf(key), charges, List.of(key), until);
   }
 
   /**
    * A request from whose answer denials are remembered and forgotten, before its caller is told.
    */
   private final class Remembered extends Request {
-    private final long sent = context.timing().nanoTime();
+    private final long sent;
     private final int[] stamps;
 
-    Remembered(List<Charge> charges, List<byte[]> keys, long deadline) {
-      super(charges, keys, deadline);
+    Remembered(List<Charge> charges, List<byte[]> keys, long sent, long until) {
+      super(charges, keys, sent + context.timeoutNanos(), until);
+      this.sent = sent;
       this.stamps = charges.stream().mapToInt(charge -> denials.stamp(charge.key())).toArray();
     }
 
@@ -342,8 +430,8 @@ public final class RedisStore implements BucketStore {
     }
   }
 
-  private Request send(Lane lane, List<Charge> charges, List<byte[]> bytes, long deadline) {
-    Request request = new Remembered(charges, bytes, deadline);
+  private Request send(Lane lane, List<Charge> charges, List<byte[]> bytes, long until) {
+    Request request = new Remembered(charges, bytes, context.timing().nanoTime(), until);
     if (charges.stream().anyMatch(charge -> charge.op().loosens())) {
       forgetDenials(charges);
       keepOpenFor(request);
@@ -383,7 +471,8 @@ public final class RedisStore implements BucketStore {
   @Override
   public void ping() {
     requireThreadThatMayWait("ping()", "call it on another thread");
-    var unused = await(topology.ping().toCompletableFuture(), null); // it charges nothing anyway
+    var unused =
+        await(topology.ping().toCompletableFuture(), null, fromNow()); // it charges nothing
   }
 
   /**

@@ -18,18 +18,22 @@ class Request extends CompletableFuture<List<Reading>> {
   final List<Charge> charges;
   final List<byte[]> keys;
   final long deadline;
+  private final long until;
   private final AtomicBoolean left = new AtomicBoolean();
 
   /**
    * A request.
    *
    * @param keys of the charges, as they stand in Redis
-   * @param deadline a {@link Timing#nanoTime}
+   * @param deadline until when the server has to answer, a {@link Timing#nanoTime}
+   * @param until when its caller leaves, at the latest then; the same unless the caller has asked
+   *     before
    */
-  Request(List<Charge> charges, List<byte[]> keys, long deadline) {
+  Request(List<Charge> charges, List<byte[]> keys, long deadline, long until) {
     this.charges = charges;
     this.keys = keys;
     this.deadline = deadline;
+    this.until = until;
   }
 
   /** Completes the request with the readings of the store. */
@@ -69,6 +73,11 @@ class Request extends CompletableFuture<List<Reading>> {
       }
     }
     return false;
+  }
+
+  /** Whether nobody waits for an answer that comes at a time. */
+  final boolean isLeftBy(long nanoTime) {
+    return nanoTime - until >= 0;
   }
 
   final boolean overdue(long nanoTime) {

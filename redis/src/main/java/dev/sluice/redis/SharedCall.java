@@ -163,7 +163,7 @@ final class SharedCall {
                     return;
                   }
                   ServerFault fault = ServerFault.of(Failures.cause(failure));
-                  if (fault.passes() && !request.overdue(timing.nanoTime() + RETRY_NANOS)) {
+                  if (fault.passes() && !request.isLeftBy(timing.nanoTime() + RETRY_NANOS)) {
                     lane.after(RETRY_NANOS, () -> alone(request, left));
                     return;
                   }

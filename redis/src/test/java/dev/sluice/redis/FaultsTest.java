@@ -12,6 +12,8 @@ import dev.sluice.FailureRule;
 import dev.sluice.Limiter;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.redis.RedisObserver.State;
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.Charge;
 import dev.sluice.store.StoreException;
 import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.RedisBinary;
@@ -131,6 +133,18 @@ final class FaultsTest {
     // What was on its way may have been charged; it was never handed out.
     assertThat(Spending.granted(limiter, "a", 200)).isBetween(50 - unknown, 50);
     assertThat(states).containsExactly(State.GIVEN_UP, State.ASKED);
+  }
+
+  @Test
+  void frozen_chargesOfOneCall_endTogether() {
+    redis.freeze();
+    BucketStore call = store.forOneCall();
+    List<Charge> spend = Charges.spend("a");
+    assertThatThrownBy(() -> call.charge(spend)).hasMessageContaining("unknown");
+    assertThatThrownBy(() -> call.charge(spend)).hasMessageContaining("nothing was charged");
+    assertThatThrownBy(() -> call.chargeAsync(spend).toCompletableFuture().join())
+        .hasMessageContaining("nothing was charged");
+    redis.thaw();
   }
 
   @Test

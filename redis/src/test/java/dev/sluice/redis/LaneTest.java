@@ -90,7 +90,8 @@ final class LaneTest {
 
   private static Request submit(Lane lane, List<Charge> charges, Duration timeout) {
     List<byte[]> keys = List.of("1:a".getBytes(StandardCharsets.UTF_8));
-    Request request = new Request(charges, keys, System.nanoTime() + timeout.toNanos());
+    long deadline = System.nanoTime() + timeout.toNanos();
+    Request request = new Request(charges, keys, deadline, deadline);
     lane.submit(request);
     return request;
   }

@@ -26,7 +26,6 @@ final class Operation {
   private static final long LATEST_END_NANOS = SimulatedProcess.TIMEOUT_NANOS / 10 * 11;
   private static final Set<String> GIVING_BACK =
       Set.of("refund", "reset", "cancel", "blocking cancel", "close the lease");
-  private static final Set<String> FORGIVING = Set.of("spend", "blocking spend", "reserve");
 
   private final Calls calls;
   private final World world;
@@ -66,25 +65,17 @@ final class Operation {
     calls.began(this);
     this.begun = calls.begunGivingBack();
     world.log(this::toString);
-    requireEndWithin(roundTrips(verb) * LATEST_END_NANOS);
+    requireEndInTime();
   }
 
-  /** A debt is forgiven in a call of its own; a lease gives back, asks, and asks for less. */
-  private int roundTrips(String verb) {
-    boolean mayForgive = conditions.debtsAppear() && transactions.size() == 1;
-    if (verb.equals("lease")) {
-      return mayForgive ? 5 : 3;
-    }
-    return mayForgive && FORGIVING.contains(verb) ? 2 : 1;
-  }
-
-  private void requireEndWithin(long nanos) {
+  private void requireEndInTime() {
     world.after(
-        nanos,
+        LATEST_END_NANOS,
         new Actor("deadline"),
         () -> {
           if (!ended) {
-            world.violated(() -> this + " has not ended after " + nanos / 1_000_000 + " ms");
+            world.violated(
+                () -> this + " has not ended after " + LATEST_END_NANOS / 1_000_000 + " ms");
           }
         });
   }
