@@ -3,13 +3,13 @@ package dev.sluice;
 
 import dev.sluice.Ledger.Holding;
 import dev.sluice.LimiterObserver.Act;
+import dev.sluice.LimiterObserver.Ending;
 import dev.sluice.Plan.Looked;
 import dev.sluice.Reservation.Receipt;
 import dev.sluice.direct.Buckets;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.LimitName;
 import dev.sluice.store.BucketStore;
-import dev.sluice.store.Reading;
 import dev.sluice.store.StoreException;
 import dev.sluice.store.TimeSource;
 import java.time.Duration;
@@ -270,7 +270,7 @@ final class Engine {
   Decision acquire(List<Transaction> transactions, Duration maxWait) throws InterruptedException {
     Grant.requireNotInterrupted();
     Plan plan = acquirePlan(transactions, maxWait);
-    CompletableFuture<Grant> asked = grant(plan, ledger.start()).toCompletableFuture();
+    CompletableFuture<Grant> asked = grant(plan, maxWait, ledger.start()).toCompletableFuture();
     Grant grant;
     try {
       grant = asked.get();
@@ -291,7 +291,7 @@ final class Engine {
     CompletableFuture<Decision> answer = new CompletableFuture<>();
     // Giving up does not reach the store: what it has taken by then could not be given back.
     var unused =
-        grant(plan, ledger.start())
+        grant(plan, maxWait, ledger.start())
             .thenAccept(grant -> grant.complete(answer))
             .exceptionally(
                 failure -> {
@@ -302,15 +302,15 @@ final class Engine {
   }
 
   /** Asks the store, or the rules in its place; then the waiting begins. */
-  private CompletionStage<Grant> grant(Plan plan, long start) {
+  private CompletionStage<Grant> grant(Plan plan, Duration maxWait, long start) {
     BucketStore call = ledger.oneCall();
+    Function<List<Decision>, Decision> verdict =
+        decisions -> plan.strictest(refused(plan, maxWait, observed(plan, decisions, start)));
     return afterLook(
         call,
         plan,
-        decisions ->
-            new Grant(
-                plan.strictest(observed(plan, decisions, start)), ledger.waitingRoom(), List.of()),
-        e -> degradedGrant(plan, e, start),
+        decisions -> new Grant(verdict.apply(decisions), ledger.waitingRoom(), List.of(), observer),
+        e -> onFailure.acquire(plan, e, verdict, observer),
         rest ->
             ledger.chargeAsync(
                 call,
@@ -319,8 +319,20 @@ final class Engine {
                 rest.depthNanos(),
                 (readings, failure) ->
                     failure == null
-                        ? granted(rest, readings, start)
-                        : degradedGrant(plan, storeException(failure), start)));
+                        ? new Grant(
+                            verdict.apply(rest.decide(readings)),
+                            ledger.waitingRoom(),
+                            rest.taken(rest.charges(), readings, Plan::limiting),
+                            observer)
+                        : onFailure.acquire(plan, storeException(failure), verdict, observer)));
+  }
+
+  /** Tells the observer of callers that would have waited, and may not. */
+  private List<Decision> refused(Plan plan, Duration maxWait, List<Decision> decisions) {
+    if (observer != NOBODY && !maxWait.isZero() && plan.strictest(decisions).denied()) {
+      plan.denying(decisions).forEach(limit -> observer.waited(limit, Ending.REFUSED, 0));
+    }
+    return decisions;
   }
 
   private Plan acquirePlan(List<Transaction> transactions, Duration maxWait) {
@@ -328,18 +340,6 @@ final class Engine {
     Penalties penalties = Penalties.of(limits.get(), Act.SPEND, transactions);
     Plan plan = Plan.ofAcquire(transactions, maxWait, penalties);
     return ledger.waitingRoom().isFull() ? Plan.of(Act.SPEND, transactions, penalties) : plan;
-  }
-
-  private Grant granted(Plan plan, List<Reading> readings, long start) {
-    return new Grant(
-        plan.strictest(observed(plan, plan.decide(readings), start)),
-        ledger.waitingRoom(),
-        plan.taken(plan.charges(), readings, Plan::limiting));
-  }
-
-  private Grant degradedGrant(Plan plan, StoreException e, long start) {
-    return onFailure.acquire(
-        plan, e, decisions -> plan.strictest(observed(plan, decisions, start)));
   }
 
   Ledger ledger() {

@@ -57,13 +57,18 @@ final class FailureRules {
   }
 
   /** The same for a spend that may wait: what memory grants ahead is waited for there. */
-  Grant acquire(Plan plan, StoreException failure, Function<List<Decision>, Decision> verdict) {
+  Grant acquire(
+      Plan plan,
+      StoreException failure,
+      Function<List<Decision>, Decision> verdict,
+      LimiterObserver observer) {
     List<Charge> charges = charges(plan, failure);
     List<Reading> readings = memory.charge(memory.oneCall(), plan.act(), charges, depthNanos(plan));
     return new Grant(
         verdict.apply(decisions(plan, readings)),
         memory.waitingRoom(),
-        plan.taken(charges, readings, this::localShare));
+        plan.taken(charges, readings, this::localShare),
+        observer);
   }
 
   private long depthNanos(Plan plan) {
@@ -160,10 +165,6 @@ final class FailureRules {
     return plan.asHappened(decisions, this::localShare);
   }
 
-  /**
-   * Returns the kind of a transaction's rule; a cost that fits no share is denied instead of
-   * decided.
-   */
   /** A penalty holds by this process's clock while the store's cannot be asked. */
   private Decision penalized(Transaction transaction, Penalty penalty) {
     return Decision.of(
@@ -172,6 +173,10 @@ final class FailureRules {
         penalty);
   }
 
+  /**
+   * Returns the kind of a transaction's rule; a cost that fits no share is denied instead of
+   * decided.
+   */
   private Kind kindFor(Transaction transaction, Quota quota) {
     Kind kind = ruleOf(transaction).kind();
     return kind == Kind.LOCAL && transaction.cost() > share(transaction, quota).burst()

@@ -12,8 +12,9 @@ import org.jspecify.annotations.Nullable;
  *
  * @param room where to wait
  * @param places what was taken; nothing where it was denied, or nothing limits it
+ * @param observer told of the wait
  */
-record Grant(Decision decision, WaitingRoom room, List<Place> places) {
+record Grant(Decision decision, WaitingRoom room, List<Place> places, LimiterObserver observer) {
 
   /** How long a thread looks away at least: its clock may be slower than the system's. */
   private static final long LOOK_AGAIN_NANOS = 1_000_000;
@@ -35,23 +36,26 @@ record Grant(Decision decision, WaitingRoom room, List<Place> places) {
       return;
     }
     Thread caller = Thread.currentThread();
+    WatchedWait wait = WatchedWait.begin(observer, places, room::nowNanos);
     Turn turn = room.enter(places, () -> LockSupport.unpark(caller));
     long leftNanos = turn.hasCome() ? 0 : room.leftNanos(turn);
     while (!turn.hasCome()) {
       LockSupport.parkNanos(turn, leftNanos);
       if (turn.hasCome()) {
-        return;
+        break;
       }
       if (Thread.interrupted()) {
         if (room.giveUp(turn)) {
+          wait.givenUp();
           throw new InterruptedException("interrupted while waiting; the tokens are given back");
         }
         caller.interrupt(); // the turn has come in the same moment
-        return;
+        break;
       }
       room.look(turn);
       leftNanos = Math.max(room.leftNanos(turn), LOOK_AGAIN_NANOS);
     }
+    wait.passed();
   }
 
   /** Gives back what was taken: nobody waits. */
@@ -67,12 +71,18 @@ record Grant(Decision decision, WaitingRoom room, List<Place> places) {
       answer.complete(decision);
       return;
     }
+    WatchedWait wait = WatchedWait.begin(observer, places, room::nowNanos);
     AtomicReference<@Nullable Turn> entered = new AtomicReference<>();
     var unused =
         answer.whenComplete(
             (value, failure) -> {
+              if (failure == null) {
+                wait.passed();
+                return;
+              }
+              wait.givenUp();
               Turn turn = entered.get();
-              if (failure != null && turn != null) {
+              if (turn != null) {
                 room.leave(turn);
               }
             });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice;
 
+import dev.sluice.limit.LimitName;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -43,6 +44,24 @@ final class GuardedObserver implements LimiterObserver {
   public void settledEarly(int most) {
     try {
       guarded.settledEarly(most);
+    } catch (Throwable e) {
+      tell(e);
+    }
+  }
+
+  @Override
+  public void waits(LimitName limit) {
+    try {
+      guarded.waits(limit);
+    } catch (Throwable e) {
+      tell(e);
+    }
+  }
+
+  @Override
+  public void waited(LimitName limit, Ending ending, long waitedNanos) {
+    try {
+      guarded.waited(limit, ending, waitedNanos);
     } catch (Throwable e) {
       tell(e);
     }

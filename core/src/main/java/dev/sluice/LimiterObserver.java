@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice;
 
+import dev.sluice.limit.LimitName;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,6 +39,33 @@ public interface LimiterObserver {
    * @param most how many may be open
    */
   default void settledEarly(int most) {}
+
+  /**
+   * A caller waits from now on for tokens of a limit, which it took ahead of their time. Called
+   * once for each limit that it waits for. {@link #waited} follows, on whatever thread.
+   *
+   * @param limit the limit whose tokens are not there yet
+   */
+  default void waits(LimitName limit) {}
+
+  /**
+   * A caller waits no longer, or may not wait. Called once for each limit concerned.
+   *
+   * @param limit the limit
+   * @param ending how the wait ended
+   * @param waitedNanos how long the caller has waited; 0 where it was refused
+   */
+  default void waited(LimitName limit, Ending ending, long waitedNanos) {}
+
+  /** The endings of a wait. */
+  enum Ending {
+    /** The tokens are there. */
+    PASSED,
+    /** The caller was interrupted, cancelled, or timed out; what it took is given back. */
+    GIVEN_UP,
+    /** The wait would have been too long: denied at once. {@link #waits} was not called. */
+    REFUSED
+  }
 
   /** The acts of a limiter. */
   enum Act {

@@ -2,6 +2,7 @@
 package dev.sluice;
 
 import dev.sluice.gcra.Effect;
+import dev.sluice.limit.LimitName;
 import dev.sluice.store.Charge;
 import java.util.Objects;
 import java.util.concurrent.Future;
@@ -26,6 +27,7 @@ final class Place {
   }
 
   final String key;
+  final LimitName limit;
   final long offsetNanos;
   private final long nowNanos; // of the store, when it was taken
   long incrementNanos;
@@ -40,13 +42,21 @@ final class Place {
   /**
    * Makes the place of the tokens that were taken.
    *
+   * @param limit the limit that the bucket belongs to
    * @param incrementNanos the length of the stretch, positive
    * @param offsetNanos the burst offset of the quota, at least as long
    * @param endNanos the TAT that the spend left, unsigned
    * @param nowNanos the store's present when it was taken
    */
-  Place(String key, long incrementNanos, long offsetNanos, long endNanos, long nowNanos) {
+  Place(
+      String key,
+      LimitName limit,
+      long incrementNanos,
+      long offsetNanos,
+      long endNanos,
+      long nowNanos) {
     this.key = key;
+    this.limit = limit;
     this.incrementNanos = incrementNanos;
     this.offsetNanos = offsetNanos;
     this.endNanos = endNanos;

@@ -227,6 +227,7 @@ record Plan(
           places.add(
               new Place(
                   charge.key(),
+                  transaction.name(),
                   charge.incrementNanos(),
                   quota.offsetNanos(),
                   afterNanos,
@@ -347,6 +348,17 @@ record Plan(
       }
     }
     return Decision.ofBatch(counting, unlimited(), decisions);
+  }
+
+  /** The limits that deny a batch. */
+  List<LimitName> denying(List<Decision> decisions) {
+    List<LimitName> denying = new ArrayList<>();
+    for (int i = 0; i < transactions.size(); i++) {
+      if (decisions.get(i).denied() && counts(transactions.get(i).kind())) {
+        denying.add(transactions.get(i).name());
+      }
+    }
+    return denying;
   }
 
   private boolean counts(Kind kind) {

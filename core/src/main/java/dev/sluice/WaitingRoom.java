@@ -127,6 +127,11 @@ final class WaitingRoom {
     return turn;
   }
 
+  /** The present by the clock that callers wait by. */
+  long nowNanos() {
+    return time.nanos();
+  }
+
   /** How long it takes until the turn comes. */
   long leftNanos(Turn turn) {
     lock.lock();

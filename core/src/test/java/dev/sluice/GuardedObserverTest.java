@@ -11,6 +11,7 @@ import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.store.BucketStore;
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
 import java.util.logging.Level;
 import java.util.logging.Logger;
 import org.jspecify.annotations.Nullable;
@@ -23,7 +24,12 @@ final class GuardedObserverTest {
 
   private static final Logger LOG = Logger.getLogger("dev.sluice");
   private static final Limits LIMITS =
-      Limits.builder(Catalogue.of(LimitName.builder(1, "Calls").id(IdFormat.string()).build()))
+      Limits.builder(
+              Catalogue.of(
+                  LimitName.builder(1, "Calls")
+                      .id(IdFormat.string())
+                      .longestWait(Duration.ofDays(1))
+                      .build()))
           .limit("Calls", Quota.per(10, Duration.ofHours(1)))
           .build();
 
@@ -39,6 +45,16 @@ final class GuardedObserverTest {
                 @Override
                 public void stored(
                     Act act, int charges, @Nullable Throwable failure, long elapsedNanos) {
+                  throw new IllegalStateException("metrics");
+                }
+
+                @Override
+                public void waits(LimitName limit) {
+                  throw new IllegalStateException("metrics");
+                }
+
+                @Override
+                public void waited(LimitName limit, Ending ending, long waitedNanos) {
                   throw new IllegalStateException("metrics");
                 }
               })
@@ -67,5 +83,18 @@ final class GuardedObserverTest {
     limiter.reset("Calls", "x");
     assertThat(limiter.check("Calls", "x", 0).remaining()).isEqualTo(10);
     assertThat(limiter.outstanding().inFlight()).isZero();
+  }
+
+  @Test
+  void observerThatThrows_keepsNoTokensOfThoseWhoWaitInVain() throws Exception {
+    assertThat(limiter.acquire("Calls", "x", 10, Duration.ofHours(1)).allowed()).isTrue();
+    CompletableFuture<Decision> waits =
+        limiter.async().acquire("Calls", "x", 1, Duration.ofHours(1)).toCompletableFuture();
+    Decision refused = limiter.acquire("Calls", "x", 10, Duration.ofMinutes(1));
+
+    assertThat(waits.cancel(false)).isTrue();
+
+    assertThat(refused.denied()).isTrue();
+    assertThat(limiter.check("Calls", "x", 0).resetIn()).isEqualTo(Duration.ofHours(1));
   }
 }

@@ -37,7 +37,9 @@ import org.jspecify.annotations.Nullable;
  * ratelimits_overrides_age_seconds}, {@code ratelimits_live_buckets}, and of the limit files {@code
  * ratelimits_limit_files_timestamp_seconds}, {@code …_age_seconds}, {@code …_errors} and {@code
  * ratelimits_limit_files_broken_total}. {@code ratelimits_reservations_settled_early_total} counts
- * reservations that stay spent because too many are open.
+ * reservations that stay spent because too many are open. Limits that callers may wait for have
+ * {@code ratelimits_waiting{limit}}, {@code ratelimits_wait_duration{limit,ending}}, a histogram in
+ * seconds, and {@code ratelimits_waits_refused_total{limit}}.
  *
  * <p>A label is a limit's name or a word of a closed set, never an id or a quota. So there are at
  * most as many series as there are names: those of the catalogue, and those for which the
@@ -50,6 +52,7 @@ public final class LimiterMetrics implements LimiterObserver {
   private final MeterRegistry registry;
   private final CurrentLimits limits;
   private final Map<LimitName, LimitMeters> byLimit = new ConcurrentHashMap<>();
+  private final Map<LimitName, WaitMeters> waitsByLimit = new ConcurrentHashMap<>();
   private final Map<Act, DistributionSummary> successes;
   private final Map<Act, DistributionSummary> errors;
   private final LoadMeters files;
@@ -101,7 +104,15 @@ public final class LimiterMetrics implements LimiterObserver {
   private void bindNames() {
     for (LimitName name : limits.get().configured()) {
       meters(name);
+      if (!name.longestWait().isZero()) {
+        waitMeters(name);
+      }
     }
+  }
+
+  @CanIgnoreReturnValue
+  private WaitMeters waitMeters(LimitName name) {
+    return waitsByLimit.computeIfAbsent(name, limit -> new WaitMeters(registry, limit));
   }
 
   @CanIgnoreReturnValue
@@ -148,6 +159,16 @@ public final class LimiterMetrics implements LimiterObserver {
   @Override
   public void settledEarly(int most) {
     settledEarly.increment();
+  }
+
+  @Override
+  public void waits(LimitName limit) {
+    waitMeters(limit).began();
+  }
+
+  @Override
+  public void waited(LimitName limit, Ending ending, long waitedNanos) {
+    waitMeters(limit).ended(ending, waitedNanos);
   }
 
   /** Every act has its series from the start, so that a rate over the first error is right. */

@@ -3,14 +3,17 @@ package dev.sluice.micrometer;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.Limiter;
 import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
+import dev.sluice.testkit.ManualTime;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.time.Duration;
@@ -37,7 +40,7 @@ class LimiterMetricsTest {
         "ratelimits_spend_latency_count{decision=\"allowed\",limit=\"LoginsPerIPAddress\"} 2",
         "ratelimits_spend_latency_count{decision=\"denied\",limit=\"LoginsPerIPAddress\"} 1",
         "# TYPE ratelimits_latency histogram",
-        "ratelimits_latency_count{call=\"spend\",result=\"success\"} 5",
+        "ratelimits_latency_count{call=\"spend\",result=\"success\"} 7",
         "ratelimits_latency_count{call=\"check\",result=\"error\"} 1",
         "# TYPE ratelimits_overrides_timestamp_seconds gauge",
         "ratelimits_overrides_timestamp_seconds 1.7000000005E9",
@@ -51,7 +54,8 @@ class LimiterMetricsTest {
         "ratelimits_decisions_total{decision=\"shadow_allowed\",limit=\"ApiCallsPerKey\"} 1.0",
         "ratelimits_decisions_total{decision=\"shadow_denied\",limit=\"ApiCallsPerKey\"} 1.0",
         "ratelimits_decisions_total{decision=\"denied\",limit=\"ApiCallsPerKey\"} 0.0",
-        "ratelimits_live_buckets 2.0"
+        "ratelimits_live_buckets 3.0",
+        "ratelimits_waiting{limit=\"CallsPerPartner\"} 1.0"
       })
   void exposition_hasTheLine(String line) {
     watched.metrics.overridesLoaded(Instant.ofEpochMilli(1_700_000_000_500L));
@@ -150,6 +154,59 @@ class LimiterMetricsTest {
     watched.metrics.settledEarly(1_000_000);
 
     assertThat(value("ratelimits_reservations_settled_early_total")).isEqualTo("2.0");
+  }
+
+  @Test
+  void limitsThatNobodyMayWaitFor_haveNoMetersOfWaits() {
+    watched.everything();
+
+    assertThat(exposition())
+        .filteredOn(line -> line.startsWith("ratelimits_wait"))
+        .isNotEmpty()
+        .allMatch(line -> line.contains("limit=\"CallsPerPartner\""));
+  }
+
+  @Test
+  void waits_areCountedAndTimed() {
+    LimitName calls = LimitName.builder(1, "Calls").longestWait(DAY).build();
+    CurrentLimits limits =
+        new CurrentLimits(
+            Limits.builder(Catalogue.of(calls))
+                .limit("Calls", Quota.per(1, Duration.ofSeconds(1)))
+                .build());
+    ManualTime time = new ManualTime();
+    BucketStore store = BucketStore.inMemory(time);
+    PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+    Limiter limiter =
+        Limiter.builder(limits, store)
+            .time(time)
+            .observer(new LimiterMetrics(registry, limits, store))
+            .build();
+    assertThat(registry.scrape().lines())
+        .contains(
+            "ratelimits_waiting{limit=\"Calls\"} 0.0",
+            "ratelimits_waits_refused_total{limit=\"Calls\"} 0.0",
+            "ratelimits_wait_duration_count{ending=\"passed\",limit=\"Calls\"} 0");
+
+    var passesAtOnce = limiter.async().acquire("Calls", "x", 1, Duration.ofSeconds(2));
+    var waits = limiter.async().acquire("Calls", "x", 1, Duration.ofSeconds(2));
+    var givesUp = limiter.async().acquire("Calls", "x", 1, Duration.ofSeconds(2));
+    var refused = limiter.async().acquire("Calls", "x", 1, Duration.ofSeconds(2));
+    assertThat(registry.scrape().lines()).contains("ratelimits_waiting{limit=\"Calls\"} 2.0");
+    assertThat(refused.toCompletableFuture().join().denied()).isTrue();
+    assertThat(givesUp.toCompletableFuture().cancel(false)).isTrue();
+    time.advance(Duration.ofSeconds(1));
+
+    assertThat(passesAtOnce.toCompletableFuture().join().allowed()).isTrue();
+    assertThat(waits.toCompletableFuture().join().allowed()).isTrue();
+    assertThat(registry.scrape().lines())
+        .contains(
+            "ratelimits_waiting{limit=\"Calls\"} 0.0",
+            "ratelimits_waits_refused_total{limit=\"Calls\"} 1.0",
+            "ratelimits_wait_duration_count{ending=\"passed\",limit=\"Calls\"} 1",
+            "ratelimits_wait_duration_sum{ending=\"passed\",limit=\"Calls\"} 1.0",
+            "ratelimits_wait_duration_count{ending=\"given_up\",limit=\"Calls\"} 1",
+            "ratelimits_wait_duration_sum{ending=\"given_up\",limit=\"Calls\"} 0.0");
   }
 
   @Test

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.micrometer;
 
+import dev.sluice.Decision;
 import dev.sluice.Limiter;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
@@ -16,24 +18,42 @@ import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.time.Duration;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
 
 /** A limiter that is watched, and what it does for a test. */
 final class Watched {
 
+  private static final LimitName CALLS =
+      LimitName.builder(9001, "CallsPerPartner").longestWait(Duration.ofHours(2)).build();
+
   final PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
   final CurrentLimits limits =
       new CurrentLimits(
-          Limits.builder(Catalogue.samples())
+          Limits.builder(Catalogue.samples().plus(Catalogue.of(CALLS)))
               .limit("LoginsPerIPAddress", Quota.per(2, Duration.ofMinutes(1)))
               .limit("ApiCallsPerKey", Quota.per(1, Duration.ofMinutes(1)))
+              .limit("CallsPerPartner", Quota.per(1, Duration.ofHours(1)))
               .override("LoginsPerIPAddress", "192.0.2.9", Quota.per(9, Duration.ofMinutes(1)))
               .build());
   final BreakableStore store = new BreakableStore();
   final LimiterMetrics metrics = new LimiterMetrics(registry, limits, store);
   final Limiter limiter = Limiter.builder(limits, store).observer(metrics).build();
 
-  /** Three logins of which one is denied, two trials of which one is, a failing store. */
+  private CompletableFuture<Decision> waiting = new CompletableFuture<>();
+
+  /**
+   * Three logins of which one is denied, two trials of which one is, a caller that waits in place
+   * of the one before, one that may not, a failing store.
+   */
   void everything() {
+    waiting.cancel(false);
+    var unusedOnce =
+        limiter.async().acquire("CallsPerPartner", "partner", 1, Duration.ofMinutes(1));
+    waiting =
+        limiter
+            .async()
+            .acquire("CallsPerPartner", "partner", 1, Duration.ofHours(2))
+            .toCompletableFuture();
     for (int i = 0; i < 3; i++) {
       var unused = limiter.spend("LoginsPerIPAddress", "192.0.2.7");
     }

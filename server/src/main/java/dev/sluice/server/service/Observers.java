@@ -3,6 +3,7 @@ package dev.sluice.server.service;
 
 import dev.sluice.Decision;
 import dev.sluice.LimiterObserver;
+import dev.sluice.limit.LimitName;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -28,5 +29,15 @@ final class Observers implements LimiterObserver {
   @Override
   public void settledEarly(int most) {
     all.forEach(one -> one.settledEarly(most));
+  }
+
+  @Override
+  public void waits(LimitName limit) {
+    all.forEach(one -> one.waits(limit));
+  }
+
+  @Override
+  public void waited(LimitName limit, Ending ending, long waitedNanos) {
+    all.forEach(one -> one.waited(limit, ending, waitedNanos));
   }
 }

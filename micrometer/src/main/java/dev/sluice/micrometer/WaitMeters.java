@@ -1,0 +1,67 @@
+package dev.sluice.micrometer;
+
+import dev.sluice.LimiterObserver.Ending;
+import dev.sluice.limit.LimitName;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.DistributionSummary;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+
+/** The meters of those who wait for one limit. Thread-safe. */
+final class WaitMeters {
+
+  private static final double NANOS_PER_SECOND = TimeUnit.SECONDS.toNanos(1);
+
+  /** From the next tick of a fast limit to the patience of a batch job. */
+  private static final double[] BUCKETS_SECONDS = {
+    0.001, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300
+  };
+
+  private final AtomicLong waiting = new AtomicLong();
+  private final DistributionSummary passed;
+  private final DistributionSummary givenUp;
+  private final Counter refused;
+
+  WaitMeters(MeterRegistry registry, LimitName name) {
+    Gauge.builder("ratelimits.waiting", waiting, AtomicLong::get)
+        .description("Callers that wait for their turn")
+        .tag("limit", name.name())
+        .register(registry);
+    this.passed = duration(registry, name, "passed");
+    this.givenUp = duration(registry, name, "given_up");
+    this.refused =
+        Counter.builder("ratelimits.waits.refused")
+            .description("Waits that were refused at once, as they would have been too long")
+            .tag("limit", name.name())
+            .register(registry);
+  }
+
+  private static DistributionSummary duration(
+      MeterRegistry registry, LimitName name, String ending) {
+    return DistributionSummary.builder("ratelimits.wait.duration")
+        .description("How long callers waited for their turn, in seconds")
+        .serviceLevelObjectives(BUCKETS_SECONDS)
+        .tag("limit", name.name())
+        .tag("ending", ending)
+        .register(registry);
+  }
+
+  void began() {
+    waiting.incrementAndGet();
+  }
+
+  void ended(Ending ending, long waitedNanos) {
+    switch (ending) {
+      case PASSED -> ended(passed, waitedNanos);
+      case GIVEN_UP -> ended(givenUp, waitedNanos);
+      case REFUSED -> refused.increment();
+    }
+  }
+
+  private void ended(DistributionSummary duration, long waitedNanos) {
+    waiting.decrementAndGet();
+    duration.record(waitedNanos / NANOS_PER_SECOND);
+  }
+}
