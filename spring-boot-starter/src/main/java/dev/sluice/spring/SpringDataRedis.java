@@ -5,6 +5,7 @@ import dev.sluice.redis.RedisStore;
 import dev.sluice.redis.RedisStoreBuilder;
 import java.io.IOException;
 import java.net.URI;
+import java.net.URISyntaxException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -63,7 +64,7 @@ final class SpringDataRedis {
   static RedisStoreBuilder builder(Environment environment) {
     Binder binder = Binder.get(environment);
     Properties properties = binder.bindOrCreate(PREFIX, Properties.class);
-    URI url = properties.url() == null ? null : URI.create(properties.url());
+    URI url = properties.url() == null ? null : url(properties.url());
     boolean tls = properties.ssl().isOn() || (url != null && "rediss".equals(url.getScheme()));
     RedisStoreBuilder builder = RedisStore.builder(address(properties, url, tls));
     credentials(properties, url, builder);
@@ -82,6 +83,23 @@ final class SpringDataRedis {
           bundle, binder.bindOrCreate("spring.ssl.bundle.pem." + bundle, Bundle.class), builder);
     }
     return builder;
+  }
+
+  /** Never repeats the text, which may hold a password. */
+  private static URI url(String text) {
+    String problem = "found no host, or one that no URL may have";
+    try {
+      URI url = new URI(text);
+      if (url.getHost() != null) {
+        return url;
+      }
+    } catch (URISyntaxException e) {
+      problem = "%s at index %s".formatted(e.getReason(), e.getIndex());
+    }
+    throw new SluiceConfigurationException(
+        List.of(PREFIX + ".url: " + problem),
+        "Write redis://host:port with special characters of the password escaped (%20), or set"
+            + " spring.data.redis.host, port and password.");
   }
 
   private static String address(Properties properties, @Nullable URI url, boolean tls) {

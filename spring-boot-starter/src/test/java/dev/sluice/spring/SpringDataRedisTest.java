@@ -13,6 +13,8 @@ import dev.sluice.testkit.servers.RedisBinary;
 import java.nio.file.Path;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 
 /** Stores from Spring Boot's own Redis properties, on real servers. */
@@ -88,6 +90,28 @@ class SpringDataRedisTest {
               assertThat(context.getBean(Limiter.class).spend("ApiCallsPerKey", "a").degraded())
                   .isTrue();
             });
+  }
+
+  /** What is wrong is told by its property, and without the password that it holds. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "redis://:s3cret word@127.0.0.1:6379",
+        "redis://:s3cret@my_redis:6379",
+        "redis://:s3cret@",
+        "redis:s3cret"
+      })
+  void urlThatIsNone_isAnalysed_withoutItsPassword(String url) {
+    application
+        .withPropertyValues("spring.data.redis.url=" + url)
+        .run(
+            context ->
+                assertThat(
+                        new SluiceFailureAnalyzer()
+                            .analyze(context.getStartupFailure())
+                            .getDescription())
+                    .contains("spring.data.redis.url: ")
+                    .doesNotContain("s3cret"));
   }
 
   @Test
