@@ -20,10 +20,13 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
 import java.util.function.Predicate;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
@@ -97,6 +100,11 @@ final class RateLimitedCall {
                     notGivenBack(notGivenBack);
                     return null;
                   });
+    }
+
+    /** The method was not called, so it has not failed either. */
+    void neverRan() {
+      var unused = settleAsync(null);
     }
 
     void leaveSpent() {
@@ -188,19 +196,32 @@ final class RateLimitedCall {
     if (batch.isConditional()) {
       CompletableFuture<Reservation> asked =
           limiter.reserve(batch.transactions()).toCompletableFuture();
-      return linked(asked, asked.thenApply(made -> new Admission(batch, made.decision(), made)));
+      CompletableFuture<Admission> outcome = new CompletableFuture<>();
+      var unused =
+          asked.whenComplete(
+              (made, failure) -> {
+                if (failure != null) {
+                  outcome.completeExceptionally(failure);
+                  return;
+                }
+                Admission admission = new Admission(batch, made.decision(), made);
+                if (!outcome.complete(admission)) {
+                  admission.neverRan();
+                }
+              });
+      return linked(asked, outcome);
     }
     CompletableFuture<Decision> asked = limiter.spend(batch.transactions()).toCompletableFuture();
     return linked(asked, asked.thenApply(decision -> new Admission(batch, decision, null)));
   }
 
-  /** A caller that cancels the outcome cancels the charge, if it was not sent yet. */
+  /** A caller that gives up the outcome gives up the charge, if it was not sent yet. */
   private static <T> CompletableFuture<T> linked(
       CompletableFuture<?> asked, CompletableFuture<T> outcome) {
     var unused =
         outcome.whenComplete(
             (made, failure) -> {
-              if (outcome.isCancelled()) {
+              if (failure != null) {
                 asked.cancel(false);
               }
             });
@@ -216,11 +237,22 @@ final class RateLimitedCall {
       return CompletableFuture.failedFuture(e);
     }
     MethodInvocation later = later();
+    AtomicBoolean isTaken = new AtomicBoolean();
+    Function<Admission, CompletionStage<Object>> run =
+        admission ->
+            isTaken.getAndSet(true)
+                ? CompletableFuture.failedFuture(new CancellationException())
+                : proceed(later, admission);
     // The store's threads must not run the application's code.
     CompletableFuture<Object> outcome =
-        admitted.isDone()
-            ? admitted.thenCompose(admission -> proceed(later, admission))
-            : admitted.thenComposeAsync(admission -> proceed(later, admission), executor);
+        admitted.isDone() ? admitted.thenCompose(run) : admitted.thenComposeAsync(run, executor);
+    var unused =
+        outcome.whenComplete(
+            (result, failure) -> {
+              if (!isTaken.getAndSet(true)) { // cancelled, or timed out, before it could run
+                var unusedToo = admitted.thenAccept(Admission::neverRan);
+              }
+            });
     return linked(admitted, outcome);
   }
 

@@ -5,10 +5,19 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.Limiter;
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Reading;
 import java.util.List;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
@@ -248,6 +257,54 @@ class RateLimitedTest {
         });
   }
 
+  /** Its caller gives up when the store has answered, and before an executor has time for it. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void stage_thatNeverRuns_givesBack_whatOnlyFailuresCost(boolean timesOut) {
+    HeldStore store = new HeldStore();
+    Queue<Runnable> tasks = new ConcurrentLinkedQueue<>();
+    application
+        .withBean(Service.class)
+        .withBean("tenants", Tenants.class)
+        .withBean(BucketStore.class, () -> store)
+        .withBean("applicationTaskExecutor", Executor.class, () -> tasks::add)
+        .run(
+            context -> {
+              CompletableFuture<String> result =
+                  context
+                      .getBean(Service.class)
+                      .stage("ann", new CompletableFuture<>())
+                      .toCompletableFuture();
+              store.answers.complete(null);
+              if (timesOut) {
+                result.completeExceptionally(new TimeoutException());
+              } else {
+                result.cancel(false);
+              }
+              tasks.forEach(Runnable::run);
+
+              assertThat(left(context.getBean(Limiter.class), "ann")).isEqualTo(2);
+            });
+  }
+
+  /** A store in memory that keeps its asynchronous answers back for a while. */
+  private static final class HeldStore implements BucketStore {
+
+    private final BucketStore memory = BucketStore.inMemory();
+    private final CompletableFuture<Void> answers = new CompletableFuture<>();
+
+    @Override
+    public List<Reading> charge(List<Charge> charges) {
+      return memory.charge(charges);
+    }
+
+    @Override
+    public CompletionStage<List<Reading>> chargeAsync(List<Charge> charges) {
+      List<Reading> readings = memory.charge(charges);
+      return answers.thenApply(open -> readings);
+    }
+  }
+
   @Test
   void mono_spendsAtEachSubscription_andIsSettledByItsEnding() {
     with(
@@ -303,6 +360,13 @@ class RateLimitedTest {
 
     @RateLimited(limit = "PerUser", id = "#user")
     public final void isFinal(String user) {}
+
+    @RateLimited(limit = "PerUser", id = "#user")
+    public static void isStatic(String user) {}
+
+    @RateLimited(limit = "PerUser", id = "#user")
+    @SuppressWarnings("unused")
+    private void isPrivate(String user) {}
   }
 
   @Test
@@ -325,6 +389,8 @@ class RateLimitedTest {
                     .contains("Wrong.aboveTheBurst: cost 3 exceeds the burst (2) of PerUser")
                     .contains("Wrong.partsOfTheId: found 3 expressions")
                     .contains("Wrong.fallbackIsMissing: fallback: found no method nowhere")
-                    .contains("Wrong.isFinal: found a private, static or final method"));
+                    .contains("Wrong.isFinal: found a private, static or final method")
+                    .contains("Wrong.isStatic: found a private, static or final method")
+                    .contains("Wrong.isPrivate: found a private, static or final method"));
   }
 }
