@@ -110,11 +110,16 @@ class OrderApplicationTest {
 
   @Test
   void docs_quoteThisProgram() throws Exception {
-    String source = Files.readString(Path.of("../boot-3/src/main/java/orders/Orders.java"));
-    String part = source.split("// begin: annotation\n")[1].split("// end: annotation")[0];
-
     assertThat(Files.readString(Path.of("../../docs/spring.md")))
-        .contains(
-            "<!-- from: Orders.java#annotation -->\n```java\n" + part.stripIndent().strip() + "\n```");
+        .contains(part("main/java/orders/Orders.java", "annotation"))
+        .contains(part("test/java/orders/OrdersTest.java", "slice"));
+  }
+
+  private static String part(String file, String name) throws IOException {
+    Path path = Path.of("../boot-3/src").resolve(file);
+    String part = Files.readString(path).split("// begin: " + name + "\n")[1];
+    return "<!-- from: %s#%s -->\n```java\n%s\n```"
+        .formatted(
+            path.getFileName(), name, part.split("// end: " + name)[0].stripIndent().strip());
   }
 }

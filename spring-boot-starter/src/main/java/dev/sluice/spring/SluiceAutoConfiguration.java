@@ -11,6 +11,7 @@ import dev.sluice.redis.RedisStore;
 import dev.sluice.redis.RedisStoreBuilder;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
+import dev.sluice.store.TimeSource;
 import dev.sluice.yaml.LimitFiles;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -50,9 +51,13 @@ class SluiceAutoConfiguration {
 
   @Bean
   @ConditionalOnMissingBean({BucketStore.class, Limiter.class})
-  BucketStore sluiceStore(SluiceProperties properties, ObjectProvider<StoreOpener> openers) {
+  BucketStore sluiceStore(
+      SluiceProperties properties,
+      ObjectProvider<StoreOpener> openers,
+      ObjectProvider<TimeSource> time) {
     if (properties.store().equals(StoreAddress.MEMORY)) {
-      return BucketStore.inMemory();
+      TimeSource clock = time.getIfUnique();
+      return clock == null ? BucketStore.inMemory() : BucketStore.inMemory(clock);
     }
     StoreOpener opener = openers.getIfAvailable();
     if (opener == null) {
@@ -69,8 +74,13 @@ class SluiceAutoConfiguration {
       SluiceProperties properties,
       CurrentLimits limits,
       BucketStore store,
+      ObjectProvider<TimeSource> time,
       ObjectProvider<LimiterObserver> observers) {
     Limiter.Builder limiter = Limiter.builder(limits, store);
+    TimeSource clock = time.getIfUnique();
+    if (clock != null) {
+      limiter.time(clock);
+    }
     List<LimiterObserver> all = observers.orderedStream().toList();
     if (!all.isEmpty()) {
       limiter.observer(all.size() == 1 ? all.get(0) : new Observers(all));

@@ -1,0 +1,24 @@
+package dev.sluice.testkit.spring;
+
+import org.springframework.core.Ordered;
+import org.springframework.test.context.TestContext;
+import org.springframework.test.context.TestExecutionListener;
+
+/** Fills all buckets before each test method. Made by Spring's factories. */
+final class ForgetBeforeEachTest implements TestExecutionListener, Ordered {
+
+  /** Before the listeners that run a test's own preparations, such as scripts. */
+  @Override
+  public int getOrder() {
+    return Ordered.HIGHEST_PRECEDENCE;
+  }
+
+  @Override
+  public void beforeTestMethod(TestContext test) {
+    if (test.hasApplicationContext()) {
+      test.getApplicationContext()
+          .getBeanProvider(ForgetfulStore.class)
+          .ifAvailable(ForgetfulStore::forget);
+    }
+  }
+}

@@ -1,0 +1,39 @@
+package dev.sluice.testkit.spring;
+
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Reading;
+import dev.sluice.store.TimeSource;
+import java.util.List;
+import java.util.OptionalLong;
+
+/** A store in memory that can forget all of its buckets. Thread-safe. */
+final class ForgetfulStore implements BucketStore {
+
+  private final TimeSource time;
+  private volatile BucketStore memory;
+
+  ForgetfulStore(TimeSource time) {
+    this.time = time;
+    this.memory = BucketStore.inMemory(time);
+  }
+
+  void forget() {
+    memory = BucketStore.inMemory(time);
+  }
+
+  @Override
+  public List<Reading> charge(List<Charge> charges) {
+    return memory.charge(charges);
+  }
+
+  @Override
+  public OptionalLong nowNanos() {
+    return memory.nowNanos();
+  }
+
+  @Override
+  public OptionalLong liveBuckets() {
+    return memory.liveBuckets();
+  }
+}

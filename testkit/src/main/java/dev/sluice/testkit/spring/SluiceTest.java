@@ -1,0 +1,56 @@
+package dev.sluice.testkit.spring;
+
+import java.lang.annotation.Documented;
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Inherited;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.springframework.test.context.BootstrapWith;
+import org.springframework.test.context.junit.jupiter.SpringExtension;
+
+/**
+ * A slice of a Spring Boot application: its limits, and the beans whose {@code @RateLimited}
+ * methods a test calls. No other component and no other auto-configuration is there: no server, no
+ * database, no Redis.
+ *
+ * <pre>{@code
+ * @SluiceTest(Orders.class)
+ * class OrdersTest {
+ *
+ *   @Autowired private Orders orders;
+ *   @Autowired private ManualTime time;
+ *
+ *   @Test
+ *   void order_overTheLimit_isRefusedForAnHour() { … }
+ * }
+ * }</pre>
+ *
+ * <p>What {@link AutoConfigureSluice} says of limits, buckets and the clock holds here. What a
+ * component needs besides is added as in any test: by {@code @Import}, {@code @TestConfiguration}
+ * or a mock bean.
+ */
+@Target(ElementType.TYPE)
+@Retention(RetentionPolicy.RUNTIME)
+@Documented
+@Inherited
+@BootstrapWith(SluiceTestBootstrapper.class)
+@ExtendWith(SpringExtension.class)
+@AutoConfigureSluice
+public @interface SluiceTest {
+
+  /**
+   * The components of the application that become beans.
+   *
+   * @return classes, in no order; none for a test of the limits alone
+   */
+  Class<?>[] value() default {};
+
+  /**
+   * More properties, which win over those of the application.
+   *
+   * @return {@code name=value}
+   */
+  String[] properties() default {};
+}

@@ -1,0 +1,24 @@
+package dev.sluice.testkit.spring;
+
+import dev.sluice.store.BucketStore;
+import dev.sluice.testkit.ManualTime;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.context.annotation.Bean;
+
+/** A clock that stands still, and buckets that are forgotten before each test method. */
+@AutoConfiguration(beforeName = "dev.sluice.spring.SluiceAutoConfiguration")
+class SluiceTestAutoConfiguration {
+
+  @Bean
+  @ConditionalOnMissingBean
+  ManualTime sluiceManualTime() {
+    return new ManualTime();
+  }
+
+  @Bean
+  @ConditionalOnMissingBean(BucketStore.class)
+  ForgetfulStore sluiceForgetfulStore(ManualTime time) {
+    return new ForgetfulStore(time);
+  }
+}

@@ -1,0 +1,7 @@
+/** Limits in the tests of Spring Boot applications, on a clock that stands still. */
+@NullMarked
+@CheckReturnValue
+package dev.sluice.testkit.spring;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import org.jspecify.annotations.NullMarked;
