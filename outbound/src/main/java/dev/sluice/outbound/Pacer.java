@@ -17,6 +17,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
 import java.util.function.Function;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -179,7 +180,7 @@ public final class Pacer {
       if (untilNanos <= nowNanos) {
         CompletableFuture<Decision> turn =
             limit
-                .acquireAsync(id, 1, Duration.ofNanos(deadlineNanos - nowNanos))
+                .acquireAsync(id, 1, Duration.ofNanos(Math.max(deadlineNanos - nowNanos, 0)))
                 .toCompletableFuture();
         waitFor(turn, at);
         var unused = turn.whenComplete(this::come);
@@ -225,6 +226,8 @@ public final class Pacer {
 
   /** Makes a {@link Pacer}. Not thread-safe. */
   public static final class Builder {
+    private static final Pattern PORT = Pattern.compile(":[0-9]*$");
+
     private final Limit limit;
     private final Duration maxWait;
     private Function<URI, String> id = Builder::host;
@@ -236,9 +239,14 @@ public final class Pacer {
       this.maxWait = maxWait;
     }
 
+    /** The host, a name with an underscore too, which containers have and {@link URI} rejects. */
     private static String host(URI uri) {
       String host = uri.getHost();
-      if (host == null) {
+      if (host == null && uri.getRawAuthority() != null) {
+        String authority = uri.getRawAuthority();
+        host = PORT.matcher(authority.substring(authority.lastIndexOf('@') + 1)).replaceFirst("");
+      }
+      if (host == null || host.isEmpty()) {
         throw new IllegalArgumentException("found the URI " + uri + ", expected one with a host");
       }
       return host.toLowerCase(Locale.ROOT);
