@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.benchmarks.web;
+
+import dev.sluice.Limiter;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.Limits;
+import dev.sluice.servlet.RateLimitFilter;
+import dev.sluice.store.BucketStore;
+import dev.sluice.web.Rule;
+import dev.sluice.web.VaryBy;
+import dev.sluice.webflux.RateLimitWebFilter;
+import jakarta.servlet.Filter;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.function.UnaryOperator;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.web.server.WebFilter;
+
+/**
+ * The overhead of the filters and of the annotation, as a ratio to an empty filter and an empty
+ * advice. All subjects take turns in one process, in each round in another order; a ratio is that
+ * of two neighbours in one round.
+ */
+public final class WebReport {
+
+  private static final int REQUESTS = 500;
+  private static final int CALLS = 50_000;
+  private static final int LEAST_ROUNDS = 3;
+
+  private final List<Subject> subjects;
+
+  private WebReport(List<Subject> subjects) {
+    this.subjects = subjects;
+  }
+
+  /**
+   * Measures, and prints a table.
+   *
+   * @param arguments how many seconds are measured, by default 120; a third of it is spent before
+   *     that, to warm up
+   * @throws Exception if a server fails
+   */
+  public static void main(String[] arguments) throws Exception {
+    double seconds = seconds(arguments);
+    try (Sites sites = new Sites();
+        ConfigurableApplicationContext application = Pages.start()) {
+      WebReport report = new WebReport(subjects(sites, application));
+      Map<Subject, List<Double>> unused = report.rounds(seconds / 3);
+      report.print(report.rounds(seconds));
+    }
+  }
+
+  private static double seconds(String[] arguments) {
+    if (arguments.length == 0) {
+      return 120;
+    }
+    if (arguments.length > 1 || !arguments[0].matches("[1-9][0-9]{0,4}")) {
+      System.err.printf(
+          "sluice bench web: found %s, expected at most the number of seconds%n",
+          String.join(" ", arguments));
+      System.exit(2);
+    }
+    return Double.parseDouble(arguments[0]);
+  }
+
+  private static List<Subject> subjects(Sites sites, ConfigurableApplicationContext application)
+      throws Exception {
+    Quota quota = Quota.per(1_000_000_000, Duration.ofSeconds(10));
+    Limits limits =
+        Limits.builder(Catalogue.samples())
+            .limit("LoginsPerIPAddress", quota)
+            .limit("ApiCallsPerKey", quota)
+            .build();
+    Limiter limiter = Limiter.of(limits, BucketStore.inMemory());
+    Rule perAddress = Rule.on("/page").limit("LoginsPerIPAddress", VaryBy.clientAddress()).build();
+    Rule perKey = Rule.on("/**").limit("ApiCallsPerKey", VaryBy.header("X-Api-Key")).build();
+
+    List<Subject> subjects = new ArrayList<>();
+    Filter empty = (request, response, chain) -> chain.doFilter(request, response);
+    UnaryOperator<String> page = key -> Connection.BODY;
+    Map<String, Filter> filters = new LinkedHashMap<>();
+    filters.put("empty filter", empty);
+    filters.put("one limit", RateLimitFilter.builder(limiter).rule(perAddress).build());
+    filters.put(
+        "two limits", RateLimitFilter.builder(limiter).rule(perAddress).rule(perKey).build());
+    for (Map.Entry<String, Filter> filter : filters.entrySet()) {
+      subjects.add(
+          http("servlet (Jetty)", filter.getKey(), sites.servlet(filter.getValue(), page)));
+    }
+
+    Map<String, WebFilter> webFilters = new LinkedHashMap<>();
+    webFilters.put("empty filter", (exchange, chain) -> chain.filter(exchange));
+    webFilters.put("one limit", RateLimitWebFilter.builder(limiter).rule(perAddress).build());
+    webFilters.put(
+        "two limits", RateLimitWebFilter.builder(limiter).rule(perAddress).rule(perKey).build());
+    for (Map.Entry<String, WebFilter> filter : webFilters.entrySet()) {
+      subjects.add(
+          http("WebFlux (Reactor Netty)", filter.getKey(), sites.webFlux(filter.getValue())));
+    }
+
+    Map<String, UnaryOperator<String>> methods = new LinkedHashMap<>();
+    methods.put("empty advice", Pages.empty());
+    methods.put("one limit", application.getBean(Pages.One.class)::page);
+    methods.put("two limits", application.getBean(Pages.Two.class)::page);
+    for (Map.Entry<String, UnaryOperator<String>> method : methods.entrySet()) {
+      subjects.add(
+          http("annotation (Jetty)", method.getKey(), sites.servlet(empty, method.getValue())));
+    }
+    for (Map.Entry<String, UnaryOperator<String>> method : methods.entrySet()) {
+      subjects.add(
+          new Subject(
+              "annotation, the call alone",
+              method.getKey(),
+              times -> call(method.getValue(), times),
+              CALLS));
+    }
+    return subjects;
+  }
+
+  private static Subject http(String family, String name, Connection connection) {
+    return new Subject(family, name, connection, REQUESTS);
+  }
+
+  private static void call(UnaryOperator<String> method, int times) {
+    int length = 0;
+    for (int i = 0; i < times; i++) {
+      length += method.apply("a").length();
+    }
+    if (length != times * Connection.BODY.length()) {
+      throw new IllegalStateException("a call had another answer");
+    }
+  }
+
+  /** All subjects, over and over; each round begins with another one. */
+  private Map<Subject, List<Double>> rounds(double seconds) throws Exception {
+    Map<Subject, List<Double>> micros = new HashMap<>();
+    long end = System.nanoTime() + (long) (seconds * TimeUnit.SECONDS.toNanos(1));
+    for (int round = 0; round < LEAST_ROUNDS || System.nanoTime() < end; round++) {
+      for (int i = 0; i < subjects.size(); i++) {
+        Subject subject = subjects.get((i + round) % subjects.size());
+        micros.computeIfAbsent(subject, one -> new ArrayList<>()).add(subject.microsOnce());
+      }
+    }
+    return micros;
+  }
+
+  private void print(Map<Subject, List<Double>> micros) {
+    System.out.println("| what | in the way | µs | ratio | half of the rounds |");
+    System.out.println("|---|---|---:|---:|---|");
+    Map<String, List<Double>> empty = new HashMap<>();
+    for (Subject subject : subjects) {
+      List<Double> own = micros.getOrDefault(subject, List.of());
+      List<Double> base = empty.computeIfAbsent(subject.family(), family -> own);
+      double[] ratios = new double[own.size()];
+      for (int round = 0; round < ratios.length; round++) {
+        ratios[round] = own.get(round) / base.get(round);
+      }
+      Arrays.sort(ratios);
+      double[] sorted = own.stream().mapToDouble(Double::doubleValue).sorted().toArray();
+      System.out.printf(
+          Locale.ROOT,
+          "| %s | %s | %.2f | %.2f | %.2f to %.2f |%n",
+          subject.family(),
+          subject.name(),
+          at(sorted, 0.5),
+          at(ratios, 0.5),
+          at(ratios, 0.25),
+          at(ratios, 0.75));
+    }
+    System.out.printf(
+        "%nMedians of %d rounds: %,d requests each on one connection, %,d calls each alone.%n",
+        micros.values().iterator().next().size(), REQUESTS, CALLS);
+  }
+
+  private static double at(double[] sorted, double share) {
+    return sorted[(int) (share * (sorted.length - 1))];
+  }
+}
