@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Builds and starts the same login with each framework, and asks it over HTTP: ./mvnw install -DskipTests first.
 # examples/frameworks/drive.sh [NAME...]; SLUICE_MVN_ARGS are passed to Maven. A minute a framework, more where it downloads.
+# micronaut-5 needs JDK 25: JAVA_HOME=/path/to/25 examples/frameworks/drive.sh micronaut-5
 set -eu
 cd "$(dirname "$0")"
 version=$(sed -n 's|.*<version>\(.*\)</version>.*|\1|p' ../../pom.xml | head -n 1)
@@ -30,7 +31,7 @@ expect() { # WHAT EXPECTED FOUND
 }
 
 port=$((21000 + $$ % 9000))
-for name in "${@:-gateway dropwizard micronaut quarkus}"; do for name in $name; do
+for name in "${@:-gateway dropwizard micronaut quarkus quarkus-undertow}"; do for name in $name; do
   port=$((port + 1))
   # shellcheck disable=SC2086
   ../../mvnw -q -f "$name/pom.xml" ${SLUICE_MVN_ARGS:-} -Dsluice.version="$version" -DskipTests package >"$work/log" 2>&1 ||
@@ -41,10 +42,10 @@ for name in "${@:-gateway dropwizard micronaut quarkus}"; do for name in $name; 
   case $name in
     gateway) set -- -cp "$path" login.LoginApplication --server.address=127.0.0.1 --server.port=$port "--backend=http://127.0.0.1:$(cat "$work/backend")" ;;
     dropwizard) set -- "-Ddw.server.connector.port=$port" -cp "$path" login.LoginApplication server "$name/config.yml" ;;
-    micronaut) set -- -Dmicronaut.server.port=$port -Dmicronaut.server.host=127.0.0.1 -cp "$path" login.LoginApplication ;;
-    quarkus) set -- -Dquarkus.http.port=$port -Dquarkus.http.host=127.0.0.1 -jar "$name/target/quarkus-app/quarkus-run.jar" ;;
+    micronaut | micronaut-5) set -- -Dmicronaut.server.port=$port -Dmicronaut.server.host=127.0.0.1 -cp "$path" login.LoginApplication ;;
+    quarkus | quarkus-undertow) set -- -Dquarkus.http.port=$port -Dquarkus.http.host=127.0.0.1 -jar "$name/target/quarkus-app/quarkus-run.jar" ;;
   esac
-  java "$@" >"$work/log" 2>&1 &
+  "${JAVA_HOME:+$JAVA_HOME/bin/}java" "$@" >"$work/log" 2>&1 &
   application=$!
   until [ "$(login 192.0.2.1 || true)" = 200 ]; do
     kill -0 "$application" || { cat "$work/log" >&2; exit 1; }

@@ -151,6 +151,7 @@ class ComparedTest {
         List.of(
             "dropwizard/src/main/java/login/LoginApplication.java",
             "quarkus/src/main/java/login/RateLimits.java",
+            "quarkus-undertow/src/main/java/login/RateLimits.java",
             "micronaut/src/main/java/login/RateLimits.java")) {
       String part = file.substring(0, file.indexOf('/'));
       String begin = "// begin: " + part + "\n";
