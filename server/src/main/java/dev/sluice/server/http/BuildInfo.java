@@ -5,12 +5,16 @@ import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 
 /** Which build of Sluice runs, and on which Java. Stateless. */
-final class BuildInfo {
+public final class BuildInfo {
 
   private BuildInfo() {}
 
-  /** The version of Sluice; {@code development} outside of its jar. */
-  static String version() {
+  /**
+   * Returns the version of Sluice.
+   *
+   * @return the version; {@code development} outside of its jar
+   */
+  public static String version() {
     String version = BuildInfo.class.getPackage().getImplementationVersion();
     return version == null ? "development" : version;
   }

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.server.otlp;
+
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.opentelemetry.sdk.common.CompletableResultCode;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Counts the messages of one kind that the receiver did not take, and logs the first one; nothing
+ * more is logged until a message arrives again. Thread-safe; never blocks.
+ */
+final class Delivery {
+
+  private static final Logger log = LoggerFactory.getLogger(Delivery.class);
+
+  private final String kind;
+  private final String endpoint;
+  private final Counter failed;
+  private final AtomicBoolean failing = new AtomicBoolean();
+
+  /**
+   * Makes the counter.
+   *
+   * @param kind {@code metrics} or {@code traces}
+   * @param endpoint where they go, for the log
+   */
+  Delivery(String kind, String endpoint, MeterRegistry meters) {
+    this.kind = kind;
+    this.endpoint = endpoint;
+    this.failed =
+        Counter.builder("sluice.otlp.failed")
+            .description("Messages that the receiver of OTLP did not take")
+            .tag("kind", kind)
+            .register(meters);
+  }
+
+  /** The library's own exceptions say nothing: the receiver answered, but not with 200. */
+  private static String reason(@Nullable Throwable failure) {
+    Throwable root = failure;
+    while (root != null && root.getCause() != null) {
+      root = root.getCause();
+    }
+    return root == null || root.getClass().getName().startsWith("io.opentelemetry.")
+        ? "the receiver refuses them"
+        : root.toString();
+  }
+
+  /** Looks at the outcome of a message. */
+  CompletableResultCode of(CompletableResultCode sent) {
+    return sent.whenComplete(() -> ended(sent));
+  }
+
+  private void ended(CompletableResultCode sent) {
+    if (sent.isSuccess()) {
+      if (failing.getAndSet(false)) {
+        log.info("{} arrive at {} again", kind, endpoint);
+      }
+      return;
+    }
+    failed.increment();
+    if (!failing.getAndSet(true)) {
+      log.warn(
+          "{} do not arrive at {} ({}); decisions go on, and the next line tells when they arrive",
+          kind,
+          endpoint,
+          reason(sent.getFailureThrowable()));
+    }
+  }
+}

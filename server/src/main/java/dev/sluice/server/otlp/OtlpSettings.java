@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.server.otlp;
+
+import java.net.URI;
+import java.time.Duration;
+import java.util.Map;
+
+/**
+ * Where metrics and traces are sent. Immutable.
+ *
+ * @param receiver the base of the receiver's URLs, such as {@code http://collector:4318}
+ * @param interval how often metrics are sent, more than zero
+ * @param traced the share of requests that are traced although their caller traces nothing, from 0
+ *     to 1
+ * @param headers of each message to the receiver, such as those with a key; never logged
+ * @param attributes what the sender is called, besides {@code service.name}
+ */
+public record OtlpSettings(
+    URI receiver,
+    Duration interval,
+    double traced,
+    Map<String, String> headers,
+    Map<String, String> attributes) {
+
+  /**
+   * Makes the settings.
+   *
+   * @param receiver with the scheme http or https, and a host
+   * @param interval more than zero
+   * @param traced from 0 to 1
+   * @param headers copied
+   * @param attributes copied
+   * @throws IllegalArgumentException if a value is none of these
+   */
+  public OtlpSettings {
+    boolean isHttp = "http".equals(receiver.getScheme()) || "https".equals(receiver.getScheme());
+    if (!isHttp || receiver.getHost() == null || receiver.getRawQuery() != null) {
+      throw new IllegalArgumentException(
+          "found %s, expected a URL such as http://collector:4318".formatted(shown(receiver)));
+    }
+    if (receiver.getRawUserInfo() != null) {
+      throw new IllegalArgumentException(
+          "found a password in the URL; send it as a header, which is not logged");
+    }
+    if (interval.isZero() || interval.isNegative()) {
+      throw new IllegalArgumentException("found " + interval + ", expected a duration > 0");
+    }
+    if (!(traced >= 0 && traced <= 1)) {
+      throw new IllegalArgumentException("found " + traced + ", expected 0 to 1");
+    }
+    headers = Map.copyOf(headers);
+    attributes = Map.copyOf(attributes);
+  }
+
+  private static String shown(URI receiver) {
+    return receiver.toString().replaceAll("//.*@", "//…@");
+  }
+
+  /** Where one kind of data goes, such as {@code v1/metrics}. */
+  String endpoint(String path) {
+    String base = receiver.toString();
+    return base.endsWith("/") ? base + path : base + "/" + path;
+  }
+}
