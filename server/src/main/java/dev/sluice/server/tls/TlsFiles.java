@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.tls;
 
-import com.linecorp.armeria.common.TlsKeyPair;
 import dev.sluice.yaml.AttachedFiles;
 import io.netty.handler.ssl.ClientAuth;
 import java.io.ByteArrayInputStream;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
-import java.security.KeyFactory;
+import java.security.InvalidKeyException;
 import java.security.PrivateKey;
 import java.security.PublicKey;
 import java.security.Signature;
@@ -15,7 +14,6 @@ import java.security.cert.Certificate;
 import java.security.cert.CertificateException;
 import java.security.cert.CertificateFactory;
 import java.security.cert.X509Certificate;
-import java.security.spec.PKCS8EncodedKeySpec;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
@@ -102,7 +100,7 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
       return before.identity();
     }
     List<X509Certificate> chain = certificates(certificate, contents.get(0), reports);
-    PrivateKey privateKey = key(contents.get(1), contents.get(0), !chain.isEmpty(), reports);
+    PrivateKey privateKey = key(contents.get(1), reports);
     List<X509Certificate> authorities =
         clients == null ? List.of() : certificates(clients.authorities(), contents.get(2), reports);
     if (chain.isEmpty() || privateKey == null || (clients != null && authorities.isEmpty())) {
@@ -151,29 +149,13 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
     return List.of();
   }
 
-  /** The library's reader takes the older forms of PEM too, PKCS #1 and SEC 1. */
-  private @Nullable PrivateKey key(byte[] pem, byte[] chain, boolean hasChain, Reports reports) {
-    if (!hasChain) {
-      return null; // the reader needs both
-    }
+  private @Nullable PrivateKey key(byte[] pem, Reports reports) {
     try {
-      TlsKeyPair pair =
-          TlsKeyPair.of(new ByteArrayInputStream(pem), new ByteArrayInputStream(chain));
-      return jdkKey(pair);
-    } catch (RuntimeException | GeneralSecurityException e) {
-      reports.mistake(
-          key,
-          "found no key that can be read, expected an RSA or EC key as PEM without a password (openssl pkcs8 -topk8 -nocrypt), such as -----BEGIN"
-              + " PRIVATE KEY-----");
+      return PemKey.read(pem);
+    } catch (InvalidKeyException e) {
+      reports.mistake(key, String.valueOf(e.getMessage()));
       return null;
     }
-  }
-
-  private static PrivateKey jdkKey(TlsKeyPair pair) throws GeneralSecurityException {
-    PrivateKey found = pair.privateKey();
-    String algorithm = found.getAlgorithm().equals("ECDSA") ? "EC" : found.getAlgorithm();
-    return KeyFactory.getInstance(algorithm)
-        .generatePrivate(new PKCS8EncodedKeySpec(found.getEncoded()));
   }
 
   private boolean isNow(X509Certificate leaf, Reports reports) {

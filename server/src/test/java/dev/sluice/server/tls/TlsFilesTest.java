@@ -127,12 +127,12 @@ final class TlsFilesTest {
     Files.writeString(folder.resolve("tls.crt"), "nothing");
     assertThat(read(files(Clock.systemUTC()))).isNull();
     Pem.writeCertificate(Pem.SERVER, folder);
-    Files.writeString(folder.resolve("tls.key"), "-----BEGIN PRIVATE KEY-----\nx\n");
+    Files.writeString(folder.resolve("tls.key"), "nothing either");
     assertThat(read(files(Clock.systemUTC()))).isNull();
     assertThat(mistakes)
         .containsExactly(
             "tls.crt: found no certificate, expected PEM that starts with -----BEGIN CERTIFICATE-----",
-            "tls.key: found no key that can be read, expected an RSA or EC key as PEM without a password (openssl pkcs8 -topk8 -nocrypt), such as -----BEGIN PRIVATE KEY-----");
+            "tls.key: found no key, expected PEM that starts with -----BEGIN PRIVATE KEY-----");
   }
 
   @Test
