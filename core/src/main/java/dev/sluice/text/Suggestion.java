@@ -3,11 +3,13 @@ package dev.sluice.text;
 
 import java.util.Collection;
 import java.util.Locale;
+import java.util.regex.Pattern;
 
 /** Finds what somebody probably meant. Pure; takes time in the product of the lengths. */
 public final class Suggestion {
 
   private static final int LONGEST = 100;
+  private static final Pattern HINT = Pattern.compile("; did you mean \"[^\"]*\"\\?");
 
   private Suggestion() {}
 
@@ -31,6 +33,16 @@ public final class Suggestion {
       }
     }
     return best.isEmpty() ? "" : "; did you mean \"" + best + "\"?";
+  }
+
+  /**
+   * Takes hints out of a message, for a reader who must not learn the known words.
+   *
+   * @param message a message to which {@link #didYouMean} was perhaps appended
+   * @return the message without the hint
+   */
+  public static String removedFrom(String message) {
+    return HINT.matcher(message).replaceAll("");
   }
 
   /** The edit distance with transpositions (optimal string alignment), ignoring case. */

@@ -4,13 +4,12 @@ package dev.sluice.server;
 import java.time.Clock;
 import java.time.Instant;
 import java.util.List;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.BooleanSupplier;
 
 /**
  * The generation of watched files that is in force, and the one that was offered last: limits,
- * overrides, names, rules and certificates are replaced together or not at all. Thread-safe; only
- * {@link #reload} blocks, on the file system.
+ * overrides, names, rules, certificates and tokens are replaced together or not at all.
+ * Thread-safe; only {@link #reload} blocks, on the file system.
  */
 public final class Generations {
 
@@ -55,7 +54,7 @@ public final class Generations {
   public static final String NONE = "none";
 
   private volatile State state;
-  private final List<BooleanSupplier> readers = new CopyOnWriteArrayList<>();
+  private volatile BooleanSupplier reader = () -> true;
 
   /** Makes the generations of a server without files. */
   public Generations() {
@@ -78,20 +77,16 @@ public final class Generations {
    * @return whether what the files say holds now
    */
   public boolean reload() {
-    boolean all = true;
-    for (BooleanSupplier reader : readers) {
-      all &= reader.getAsBoolean();
-    }
-    return all;
+    return reader.getAsBoolean();
   }
 
   /**
-   * Adds what reads files.
+   * Sets what reads the files.
    *
-   * @param reader reads them, and returns whether they were applied
+   * @param newReader reads them, and returns whether they were applied
    */
-  public void readBy(BooleanSupplier reader) {
-    readers.add(reader);
+  public void readBy(BooleanSupplier newReader) {
+    this.reader = newReader;
   }
 
   /**

@@ -115,6 +115,21 @@ public final class RefusedException extends RuntimeException {
         "Origin %s is not one that the server was given with --allow-origin".formatted(origin));
   }
 
+  /**
+   * Refuses a request that a page of another site made a browser send.
+   *
+   * @param site what the browser says of that page
+   * @return the exception
+   */
+  public static RefusedException crossSite(String site) {
+    return new RefusedException(
+        HttpStatus.FORBIDDEN,
+        "wrong-origin",
+        "Web pages of this origin may not ask",
+        "a page of another site asks (Sec-Fetch-Site: %s), and no proxy: one sends X-Forwarded-For, or stands in --trusted-proxies"
+            .formatted(site));
+  }
+
   static RefusedException wrongPath(String path) {
     return new RefusedException(
         HttpStatus.NOT_FOUND,

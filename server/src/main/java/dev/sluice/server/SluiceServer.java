@@ -5,7 +5,6 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.linecorp.armeria.common.SessionProtocol;
 import com.linecorp.armeria.server.Server;
 import com.linecorp.armeria.server.ServerBuilder;
-import com.linecorp.armeria.server.logging.AccessLogWriter;
 import dev.sluice.server.tls.Tls;
 import io.micrometer.core.instrument.composite.CompositeMeterRegistry;
 import io.netty.channel.AdaptiveRecvByteBufAllocator;
@@ -406,7 +405,11 @@ public final class SluiceServer implements AutoCloseable {
               .meterRegistry(new CompositeMeterRegistry()) // goes nowhere: the parts count
               .disableServerHeader();
       if (requestLog) {
-        builder.accessLogWriter(AccessLogWriter.common(), true);
+        builder.accessLogWriter(new RequestLogWriter(), true);
+      }
+      if (encryption != null && !hosts.isEmpty()) {
+        // Not without a name: a browser would remember it for every server on localhost.
+        builder.addHeader("strict-transport-security", "max-age=31536000");
       }
       parts.forEach(part -> part.addTo(builder));
       // A request meets the last one first.

@@ -8,15 +8,11 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
-import dev.sluice.limit.Limits;
 import dev.sluice.server.RefusedException;
 import dev.sluice.server.access.AuditLog.Noted;
 import dev.sluice.store.BucketStore;
+import dev.sluice.store.StoreException;
 import dev.sluice.store.TimeSource;
-import dev.sluice.yaml.LimitFiles;
-import dev.sluice.yaml.LimitFilesWatcher;
-import dev.sluice.yaml.Problem;
-import dev.sluice.yaml.ReloadListener;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.net.Inet6Address;
@@ -24,57 +20,55 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.net.UnknownHostException;
-import java.nio.file.Path;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.Arrays;
 import java.util.List;
-import java.util.stream.Collectors;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Decides who may do what: the one place, which every door asks. Without a file of tokens everybody
  * may do everything.
  *
- * <p>The file is watched: a good change holds for the next request, also of connections that are
- * open; a bad one changes nothing, and is logged with every mistake. Thread-safe; only {@link #of},
- * {@link #reload} and {@link #close} block.
+ * <p>The tokens are a companion of the limits, and are reloaded with them: a change holds for the
+ * next request, also of connections that are open. Thread-safe; never blocks.
  */
 public final class Access implements AutoCloseable {
 
-  private static final Logger log = LoggerFactory.getLogger(Access.class);
-  private static final Duration LOOK_EVERY = Duration.ofSeconds(1);
-  private static final long MOST_CLIENTS = 100_000;
+  private static final long MOST_ADDRESSES = 100_000;
+  private static final Duration FULL = Duration.ofMinutes(1);
   private static final int IPV6_NETWORK_BYTES = 8;
 
   /** How many refused authentications an address may cause. */
   private static final Quota FAILURES = Quota.of(30, 30, Duration.ofMinutes(1));
 
+  /** How many refusals of one caller are noted; all are counted. */
+  private static final Quota NOTED = Quota.of(10, 10, Duration.ofMinutes(1));
+
   private static final LimitName FAILURES_PER_ADDRESS =
       LimitName.builder(1, "FailedAuthenticationsPerAddress").id(IdFormat.string()).build();
   private static final LimitName REQUESTS_PER_TOKEN =
       LimitName.builder(2, "RequestsPerToken").id(IdFormat.string()).build();
+  private static final LimitName NOTED_PER_CALLER =
+      LimitName.builder(3, "NotedRefusalsPerCaller").id(IdFormat.string()).build();
 
   private final @Nullable CurrentLimits tokens;
-  private final @Nullable LimitFilesWatcher watcher;
   private final AuditLog audit;
-  private final BucketStore buckets;
-  private final Limiter own;
+  private final BucketStore addresses;
+  private final Limiter ofAddresses;
+  private final BucketStore grants;
+  private final Limiter ofGrants;
   private final Refusals refusals;
 
   private Access(
-      @Nullable CurrentLimits tokens,
-      @Nullable LimitFilesWatcher watcher,
-      AuditLog audit,
-      TimeSource time,
-      Refusals refusals) {
+      @Nullable CurrentLimits tokens, AuditLog audit, long mostAddresses, Refusals refusals) {
     this.tokens = tokens;
-    this.watcher = watcher;
     this.audit = audit;
-    this.buckets = BucketStore.inMemory(time, MOST_CLIENTS);
-    this.own = Limiter.of(buckets);
+    // Two stores: clients that fill the one of addresses take no room from known tokens.
+    this.addresses = BucketStore.inMemory(TimeSource.system(), mostAddresses);
+    this.ofAddresses = Limiter.of(addresses);
+    this.grants = BucketStore.inMemory();
+    this.ofGrants = Limiter.of(grants);
     this.refusals = refusals;
   }
 
@@ -104,37 +98,23 @@ public final class Access implements AutoCloseable {
    * @return access for everybody
    */
   public static Access open(AuditLog audit, MeterRegistry meters) {
-    return new Access(null, null, audit, TimeSource.system(), Refusals.in(meters));
+    return new Access(null, audit, MOST_ADDRESSES, Refusals.in(meters));
   }
 
   /**
-   * Reads a file of tokens, and watches it.
+   * Returns the access of those whom the tokens name.
    *
-   * @param file the file
+   * @param tokens have {@link Tokens} as a companion; read for each request
    * @param audit takes what callers do
    * @param meters takes the meters
-   * @return access for those that the file names
-   * @throws dev.sluice.yaml.LimitFilesException if the file has mistakes
+   * @return access for those that the tokens name
    */
-  public static Access of(Path file, AuditLog audit, MeterRegistry meters) {
-    LimitFiles files = files(file);
-    CurrentLimits tokens = new CurrentLimits(files.load());
-    LimitFilesWatcher watcher = files.watch(tokens, LOOK_EVERY, new ReloadLog(file, audit));
-    return new Access(tokens, watcher, audit, TimeSource.system(), Refusals.in(meters));
+  public static Access of(CurrentLimits tokens, AuditLog audit, MeterRegistry meters) {
+    return of(tokens, audit, meters, MOST_ADDRESSES);
   }
 
-  private static LimitFiles files(Path file) {
-    return LimitFiles.builder().companion(file, new TokensFile()).build();
-  }
-
-  /**
-   * Lists the mistakes of a file of tokens, for a check without a server.
-   *
-   * @param file the file
-   * @return the mistakes, none for a good file
-   */
-  public static List<Problem> lint(Path file) {
-    return files(file).lint();
+  static Access of(CurrentLimits tokens, AuditLog audit, MeterRegistry meters, long mostAddresses) {
+    return new Access(tokens, audit, mostAddresses, Refusals.in(meters));
   }
 
   /**
@@ -155,27 +135,18 @@ public final class Access implements AutoCloseable {
     return audit;
   }
 
-  /**
-   * Reads the file of tokens at once.
-   *
-   * @return false if it has mistakes, which are logged; the tokens from before stay
-   */
-  public boolean reload() {
-    return watcher == null || watcher.reloadNow();
-  }
-
-  /** Stops watching the file. */
+  /** Forgets what clients have used of their requests. */
   @Override
   public void close() {
-    if (watcher != null) {
-      watcher.close();
-    }
-    buckets.close();
+    addresses.close();
+    grants.close();
   }
 
-  /** What changes whenever the tokens do; null where there are none. */
-  @Nullable Limits generation() {
-    return tokens == null ? null : tokens.get();
+  /** What is known now; null where there is no access control. */
+  @Nullable Tokens known() {
+    return tokens == null
+        ? null
+        : Objects.requireNonNull(tokens.get().companion(Tokens.class), "no tokens");
   }
 
   /**
@@ -194,8 +165,7 @@ public final class Access implements AutoCloseable {
       byte @Nullable [] tokenHash,
       List<String> certificateNames) {
     String address = address(peer);
-    Limits now = generation();
-    Tokens known = now == null ? null : now.companion(Tokens.class);
+    Tokens known = known();
     if (known == null) {
       return Caller.anybody(address);
     }
@@ -205,12 +175,12 @@ public final class Access implements AutoCloseable {
         throw failed(door, peer, "the token is not known");
       }
       admit(grant);
-      return Caller.of(grant, Caller.Kind.TOKEN, address);
+      return Caller.of(grant, Caller.Kind.TOKEN, address, new Watched(this, door, grant));
     }
     Grant grant = known.ofCertificate(certificateNames);
     if (grant != null) {
       admit(grant);
-      return Caller.of(grant, Caller.Kind.CERTIFICATE, address);
+      return Caller.of(grant, Caller.Kind.CERTIFICATE, address, new Watched(this, door, grant));
     }
     if (!certificateNames.isEmpty()) {
       throw failed(
@@ -219,13 +189,36 @@ public final class Access implements AutoCloseable {
     return Caller.unknown(address);
   }
 
+  /** One request of a caller that is known. */
+  private record Watched(Access access, String door, Grant grant) implements Watch {
+
+    @Override
+    public void refused(Caller caller, String why) {
+      access.forbidden(caller, door, why);
+    }
+
+    @Override
+    public void asks() {
+      access.admit(grant);
+    }
+  }
+
+  /** Counts a refusal for a role or a scope, and notes it unless there are too many. */
+  private void forbidden(Caller caller, String door, String why) {
+    refusals.forbidden.increment();
+    Transaction one = Transaction.of(NOTED_PER_CALLER, NOTED, caller.name());
+    if (!ofGrants.spend(one).denied()) {
+      audit.note(caller, door, Noted.of("authorize"), "refused", why);
+    }
+  }
+
   /** Holds a token to its requests. */
   private void admit(Grant grant) {
     Quota quota = grant.requests();
     if (quota == null) {
       return;
     }
-    Decision decision = own.spend(Transaction.of(REQUESTS_PER_TOKEN, quota, grant.name()));
+    Decision decision = ofGrants.spend(Transaction.of(REQUESTS_PER_TOKEN, quota, grant.name()));
     if (decision.denied()) {
       refusals.throttled.increment();
       throw RefusedException.tooManyRequests(
@@ -240,14 +233,25 @@ public final class Access implements AutoCloseable {
    */
   RefusedException failed(String door, @Nullable SocketAddress peer, String why) {
     refusals.unauthenticated.increment();
-    Decision decision = own.spend(Transaction.of(FAILURES_PER_ADDRESS, FAILURES, network(peer)));
-    if (decision.denied()) {
+    long retryAfterSeconds = failures(peer);
+    if (retryAfterSeconds > 0) {
       refusals.throttled.increment();
       return RefusedException.tooManyRequests(
-          "this address has sent too many tokens that are not known", decision.retryAfterSeconds());
+          "this address has sent too many tokens that are not known", retryAfterSeconds);
     }
     audit.note(Caller.unknown(address(peer)), door, Noted.of("authenticate"), "refused", why);
     return RefusedException.unauthenticated(why);
+  }
+
+  /** Zero if the address may fail once more; a table that is full knows no address any more. */
+  private long failures(@Nullable SocketAddress peer) {
+    try {
+      Decision decision =
+          ofAddresses.spend(Transaction.of(FAILURES_PER_ADDRESS, FAILURES, network(peer)));
+      return decision.denied() ? Math.max(1, decision.retryAfterSeconds()) : 0;
+    } catch (StoreException e) {
+      return FULL.toSeconds();
+    }
   }
 
   /**
@@ -265,9 +269,6 @@ public final class Access implements AutoCloseable {
       refusals.unauthenticated.increment();
       throw RefusedException.unauthenticated(
           "found no token, expected the header Authorization: Bearer TOKEN");
-    }
-    if (!caller.meets(need)) {
-      refusals.forbidden.increment();
     }
     caller.require(need);
   }
@@ -291,39 +292,5 @@ public final class Access implements AutoCloseable {
       }
     }
     return address(peer);
-  }
-
-  /** Notes each reload of the tokens. */
-  private static final class ReloadLog implements ReloadListener {
-
-    private final Path file;
-    private final AuditLog audit;
-    private boolean first = true; // the watcher reads once more when it starts
-
-    ReloadLog(Path file, AuditLog audit) {
-      this.file = file;
-      this.audit = audit;
-    }
-
-    @Override
-    public void loaded(Instant at, Limits limits, List<Problem> warnings) {
-      if (!first) {
-        log.info("tokens loaded from {}", file);
-        audit.noteServer("reload of the tokens", "done", "");
-      }
-      first = false;
-    }
-
-    @Override
-    public void failed(Instant at, List<Problem> problems) {
-      String list = problems.stream().map(Problem::toString).collect(Collectors.joining("; "));
-      log.error("tokens not loaded, the old ones still hold: {}", list);
-      audit.noteServer("reload of the tokens", "refused", list);
-    }
-
-    @Override
-    public void broke(Instant at, Throwable failure) {
-      log.error("could not look at the tokens in {}: {}", file, failure.toString());
-    }
   }
 }

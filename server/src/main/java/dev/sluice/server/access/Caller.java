@@ -3,10 +3,15 @@ package dev.sluice.server.access;
 
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
+import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.server.RefusedException;
+import dev.sluice.server.wire.WireException;
+import dev.sluice.text.Suggestion;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /** The sender of a request, and what it may do. Immutable and thread-safe. */
 public final class Caller {
@@ -18,6 +23,7 @@ public final class Caller {
   private final Set<Role> roles;
   private final Scopes scopes;
   private final String address;
+  private final Watch watch;
 
   /** What a caller is known by. */
   enum Kind {
@@ -29,12 +35,14 @@ public final class Caller {
     UNKNOWN
   }
 
-  private Caller(String name, Kind kind, Set<Role> roles, Scopes scopes, String address) {
+  private Caller(
+      String name, Kind kind, Set<Role> roles, Scopes scopes, String address, Watch watch) {
     this.name = name;
     this.kind = kind;
     this.roles = roles;
     this.scopes = scopes;
     this.address = address;
+    this.watch = watch;
   }
 
   /**
@@ -44,15 +52,15 @@ public final class Caller {
    * @return the caller
    */
   public static Caller anybody(String address) {
-    return new Caller("anybody", Kind.ANYBODY, ALL, Scopes.ALL, address);
+    return new Caller("anybody", Kind.ANYBODY, ALL, Scopes.ALL, address, Watch.NONE);
   }
 
   static Caller unknown(String address) {
-    return new Caller("unknown", Kind.UNKNOWN, Set.of(), Scopes.ALL, address);
+    return new Caller("unknown", Kind.UNKNOWN, Set.of(), Scopes.ALL, address, Watch.NONE);
   }
 
-  static Caller of(Grant grant, Kind kind, String address) {
-    return new Caller(grant.name(), kind, grant.roles(), grant.scopes(), address);
+  static Caller of(Grant grant, Kind kind, String address, Watch watch) {
+    return new Caller(grant.name(), kind, grant.roles(), grant.scopes(), address, watch);
   }
 
   /**
@@ -97,9 +105,51 @@ public final class Caller {
     return scopes.contain(limit);
   }
 
-  boolean meets(Need need) {
-    Role role = need.role();
-    return role == null || roles.contains(role);
+  /**
+   * Whether the caller may use every limit, those to come included.
+   *
+   * @return false if its line names limits
+   */
+  public boolean mayUseAll() {
+    return scopes.containAll();
+  }
+
+  /**
+   * Counts a further request of the caller's: a stream carries many in one.
+   *
+   * @throws RefusedException if its line in the tokens file allows no more now
+   */
+  public void countRequest() {
+    watch.asks();
+  }
+
+  /**
+   * Looks limits up for the caller, who learns nothing of limits that it may not use: neither
+   * whether there are such, nor as a suggestion for a name that is misspelled.
+   *
+   * @param names of the limits
+   * @param lookUp looks them up, and throws for those that are unknown
+   * @param <T> what is found
+   * @return what was found
+   * @throws RefusedException if the caller may not use one of the limits
+   */
+  public <T> T lookUp(List<String> names, Supplier<T> lookUp) {
+    names.forEach(this::requireLimit);
+    if (mayUseAll()) {
+      return lookUp.get();
+    }
+    try {
+      return lookUp.get();
+    } catch (WireException e) {
+      throw e.withoutSuggestions();
+    } catch (UnknownLimitException e) {
+      throw new UnknownLimitException(Suggestion.removedFrom(String.valueOf(e.getMessage())));
+    }
+  }
+
+  private RefusedException refused(String why, @Nullable String role) {
+    watch.refused(this, why);
+    return RefusedException.forbidden(why, role);
   }
 
   /**
@@ -111,7 +161,7 @@ public final class Caller {
   public void require(Need need) {
     Role role = need.role();
     if (role != null && !roles.contains(role)) {
-      throw RefusedException.forbidden(
+      throw refused(
           "%s %s has no role %s"
               .formatted(
                   kind == Kind.CERTIFICATE ? "the certificate" : "the token", name, role.word()),
@@ -153,7 +203,7 @@ public final class Caller {
    */
   public void requireLimit(String limit) {
     if (!mayUse(limit)) {
-      throw RefusedException.forbidden(
+      throw refused(
           "%s may not use the limit %s: its line in the tokens file names others"
               .formatted(name, limit),
           null);

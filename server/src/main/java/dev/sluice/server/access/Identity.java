@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.access;
 
-import dev.sluice.limit.Limits;
 import dev.sluice.server.RefusedException;
 import java.net.SocketAddress;
 import java.util.List;
@@ -72,8 +71,7 @@ public final class Identity {
    */
   public boolean authenticate(@Nullable String user, String token) {
     byte[] hash = Tokens.hash(token);
-    Limits now = access.generation();
-    Tokens known = now == null ? null : now.companion(Tokens.class);
+    Tokens known = access.known();
     Grant grant = known == null ? null : known.ofHash(hash);
     boolean isNamed =
         grant != null && (user == null || user.equals("default") || user.equals(grant.name()));
@@ -95,8 +93,7 @@ public final class Identity {
    * @return true also where the server has no access control
    */
   public boolean isKnown() {
-    Limits now = access.generation();
-    Tokens known = now == null ? null : now.companion(Tokens.class);
+    Tokens known = access.known();
     return known == null
         || (tokenHash == null
             ? known.ofCertificate(certificateNames()) != null

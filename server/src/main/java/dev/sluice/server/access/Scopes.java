@@ -27,6 +27,10 @@ record Scopes(List<String> patterns, List<Pattern> compiled) {
             .collect(Collectors.joining(".*")));
   }
 
+  boolean containAll() {
+    return patterns.isEmpty() || patterns.contains("*");
+  }
+
   boolean contain(String limit) {
     return compiled.isEmpty() || compiled.stream().anyMatch(one -> one.matcher(limit).matches());
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.access;
 
+import dev.sluice.yaml.CompanionFile;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
@@ -40,6 +41,15 @@ public final class Tokens {
     Map<String, Grant> names = new HashMap<>();
     certificates.forEach(one -> names.put(one.name(), one));
     this.certificates = Map.copyOf(names);
+  }
+
+  /**
+   * Returns a reader of files of tokens, which are loaded together with the limits.
+   *
+   * @return the reader
+   */
+  public static CompanionFile<Tokens> reader() {
+    return new TokensFile();
   }
 
   /**

@@ -47,7 +47,9 @@ final class Acts {
    * @throws dev.sluice.server.RefusedException if the caller may not spend from one of them
    */
   List<Transaction> transactions(WireRequest wire, Caller caller) {
-    List<Transaction> transactions = wire.toTransactions(limiter.limits().get(), onMissing);
+    Limits limits = limiter.limits().get();
+    List<Transaction> transactions =
+        caller.lookUp(wire.limits(), () -> wire.toTransactions(limits, onMissing));
     caller.require(Act.SPEND, transactions);
     return transactions;
   }
@@ -62,9 +64,12 @@ final class Acts {
   CompletionStage<Optional<Decision>> send(Act act, WireRequest wire, Caller caller) {
     Limits limits = limiter.limits().get();
     List<Transaction> transactions =
-        act == Act.RESET
-            ? wire.toResets(limits, onMissing)
-            : wire.toTransactions(limits, onMissing);
+        caller.lookUp(
+            wire.limits(),
+            () ->
+                act == Act.RESET
+                    ? wire.toResets(limits, onMissing)
+                    : wire.toTransactions(limits, onMissing));
     caller.require(act, transactions);
     CompletionStage<Optional<Decision>> done =
         switch (act) {

@@ -109,8 +109,8 @@ abstract class AdminResource implements HttpService {
     }
     String limit = decoded(matcher.group("limit"), "limit");
     Caller caller = AccessPart.caller(context);
-    caller.requireLimit(limit);
-    LimitName name = limits.limits().get().catalogue().get(limit);
+    LimitName name =
+        caller.lookUp(List.of(limit), () -> limits.limits().get().catalogue().get(limit));
     String id = canonical(name, decoded(matcher.group("id"), "id"));
     if (method == HttpMethod.PUT) {
       return noted(caller, "set " + thing, name, id, () -> put(name, id, AdminBody.read(json)));

@@ -38,6 +38,7 @@ final class DecisionStream {
   private final ByteArrayOutputStream piece = new ByteArrayOutputStream();
   private final AtomicBoolean told = new AtomicBoolean();
   private boolean reading;
+  private boolean counted;
   private int start;
   private int number;
 
@@ -123,6 +124,10 @@ final class DecisionStream {
     try {
       WireRequest wire = READER.read(lines, offset, length);
       wire.requireSound();
+      if (counted) {
+        caller.countRequest();
+      }
+      counted = true; // the first one, with the request
       return acts.send(wire.act(), wire, caller)
           .handle(
               (decision, failure) ->

@@ -95,6 +95,9 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
 
   @Override
   public HttpResponse serve(ServiceRequestContext context, HttpRequest request) {
+    if (!isFromProxy(context)) {
+      CrossSite.refuse(request.headers());
+    }
     AskedRequest asked = AskedRequest.of(context, request, clientAddress);
     ForwardAuthQuery query;
     try {
@@ -114,7 +117,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
       AskedRequest asked, ForwardAuthQuery query, Caller caller) {
     try {
       Limits limits = limiter.limits().get();
-      Charges charges = charges(asked, query, limits);
+      Charges charges = caller.lookUp(List.of(), () -> charges(asked, query, limits));
       caller.require(Act.SPEND, charges.together);
       caller.require(Act.SPEND, charges.trials);
       return spend(charges.together, query.dry())

@@ -3,15 +3,20 @@ package dev.sluice.server.http;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import dev.sluice.server.Generations;
+import dev.sluice.server.access.Caller;
 import java.io.IOException;
+import java.util.List;
 
 /** The generations of the files as a field of an answer. Stateless. */
 final class GenerationJson {
 
   private GenerationJson() {}
 
-  /** Writes times, not ages: an answer changes only when a generation does. */
-  static void write(Generations.State state, JsonGenerator json) throws IOException {
+  /**
+   * Writes times, not ages: an answer changes only when a generation does. A caller that may not
+   * use every limit learns how many mistakes there are: they may name the others.
+   */
+  static void write(Generations.State state, Caller caller, JsonGenerator json) throws IOException {
     json.writeObjectFieldStart("generation");
     json.writeObjectFieldStart("active");
     json.writeStringField("hash", state.active().hash());
@@ -21,7 +26,16 @@ final class GenerationJson {
     json.writeStringField("hash", state.offered().hash());
     json.writeStringField("since", state.offered().at().toString());
     json.writeArrayFieldStart("mistakes");
-    for (String mistake : state.offered().mistakes()) {
+    List<String> mistakes = state.offered().mistakes();
+    if (!mistakes.isEmpty() && !caller.mayUseAll()) {
+      mistakes =
+          List.of(
+              "%s; a token without limits, or the server's log, names %s"
+                  .formatted(
+                      mistakes.size() == 1 ? "1 mistake" : mistakes.size() + " mistakes",
+                      mistakes.size() == 1 ? "it" : "them"));
+    }
+    for (String mistake : mistakes) {
       json.writeString(mistake);
     }
     json.writeEndArray();

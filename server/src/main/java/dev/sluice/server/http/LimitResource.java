@@ -13,6 +13,7 @@ import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.access.AccessPart;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.regex.Matcher;
@@ -54,11 +55,15 @@ final class LimitResource extends Resource {
       return CompletableFuture.completedFuture(Answers.fault(Fault.notFound(rawPath)));
     }
     String limit = decoded(path.group("limit"), "limit");
-    AccessPart.caller(context).requireLimit(limit);
     String id = path.group("id");
-    if (onMissing == MissingDefault.REFUSE) {
-      var unused = limits.get().configured(limit);
-    }
+    var unused =
+        AccessPart.caller(context)
+            .lookUp(
+                List.of(limit),
+                () ->
+                    onMissing == MissingDefault.REFUSE
+                        ? limits.get().configured(limit)
+                        : limits.get().catalogue().get(limit));
     return id == null
         ? CompletableFuture.completedFuture(described(limit))
         : limiter

@@ -53,7 +53,7 @@ final class LimitsResource extends Resource {
                 }
               }
               json.writeEndArray();
-              GenerationJson.write(generations.state(), json);
+              GenerationJson.write(generations.state(), caller, json);
               json.writeEndObject();
             }));
   }

@@ -6,10 +6,15 @@ import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.MediaType;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.server.access.AccessPart;
+import dev.sluice.server.access.Caller;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** {@code GET /metrics}, in the text format of Prometheus. */
@@ -19,8 +24,9 @@ final class MetricsResource extends Resource {
 
   private final PrometheusMeterRegistry registry;
 
-  private final AtomicReference<@Nullable CompletableFuture<AggregatedHttpResponse>> next =
-      new AtomicReference<>();
+  private static final Pattern OF_A_LIMIT = Pattern.compile("[{,]limit=\"([^\"]*)\"");
+
+  private final AtomicReference<@Nullable CompletableFuture<String>> next = new AtomicReference<>();
 
   MetricsResource(PrometheusMeterRegistry registry) {
     super(HttpMethod.GET);
@@ -34,19 +40,33 @@ final class MetricsResource extends Resource {
   @Override
   CompletionStage<AggregatedHttpResponse> answer(
       ServiceRequestContext context, HttpRequest request) {
-    CompletableFuture<AggregatedHttpResponse> mine = new CompletableFuture<>();
-    CompletableFuture<AggregatedHttpResponse> waiting =
+    CompletableFuture<String> mine = new CompletableFuture<>();
+    CompletableFuture<String> waiting =
         next.accumulateAndGet(mine, (known, made) -> known == null ? made : known);
     if (waiting == mine) {
       context.blockingTaskExecutor().execute(() -> scrape(mine));
     }
-    return waiting.minimalCompletionStage();
+    Caller caller = AccessPart.caller(context);
+    return waiting.thenApply(text -> Answers.text(TEXT, within(caller, text)));
   }
 
-  private synchronized void scrape(CompletableFuture<AggregatedHttpResponse> mine) {
+  /** A caller that may not use every limit learns the names of those that it may. */
+  private static String within(Caller caller, String text) {
+    return caller.mayUseAll()
+        ? text
+        : text.lines()
+            .filter(
+                line -> {
+                  Matcher limit = OF_A_LIMIT.matcher(line);
+                  return line.startsWith("#") || !limit.find() || caller.mayUse(limit.group(1));
+                })
+            .collect(Collectors.joining("\n", "", "\n"));
+  }
+
+  private synchronized void scrape(CompletableFuture<String> mine) {
     next.set(null); // from here on, a change may come too late for this scrape
     try {
-      mine.complete(Answers.text(TEXT, registry.scrape()));
+      mine.complete(registry.scrape());
     } catch (Throwable e) {
       mine.completeExceptionally(e);
     }

@@ -69,7 +69,9 @@ abstract class PagedResource<T> extends Resource {
     Limits now = limits.get();
     String wanted = query.get(LIMIT);
     Collection<LimitName> names =
-        wanted == null ? now.catalogue().names() : List.of(now.catalogue().get(wanted));
+        wanted == null
+            ? now.catalogue().names()
+            : List.of(caller.lookUp(List.of(wanted), () -> now.catalogue().get(wanted)));
     String after = query.get(AFTER, "");
     int most = most(query);
     List<Item<T>> items = new ArrayList<>();

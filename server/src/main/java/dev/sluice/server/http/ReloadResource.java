@@ -47,7 +47,7 @@ final class ReloadResource extends Resource {
         json -> {
           json.writeStartObject();
           json.writeBooleanField("applied", applied);
-          GenerationJson.write(state, json);
+          GenerationJson.write(state, caller, json);
           json.writeEndObject();
         });
   }

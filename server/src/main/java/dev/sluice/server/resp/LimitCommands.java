@@ -89,7 +89,10 @@ final class LimitCommands {
 
   /** The transaction of a command that starts as the others of one transaction do. */
   List<Transaction> transaction(Request request, Session session) {
-    List<Transaction> one = single(request).toTransactions(limiter.limits().get(), onMissing);
+    Limits limits = limiter.limits().get();
+    WireRequest wire = single(request);
+    List<Transaction> one =
+        session.caller().lookUp(wire.limits(), () -> wire.toTransactions(limits, onMissing));
     session.caller().require(Act.SPEND, one);
     return one;
   }
@@ -138,9 +141,14 @@ final class LimitCommands {
       Act act, WireRequest wire, BiConsumer<Decision, ReplyWriter> reply, Session session) {
     Limits limits = limiter.limits().get();
     List<Transaction> transactions =
-        act == Act.RESET
-            ? wire.toResets(limits, onMissing)
-            : wire.toTransactions(limits, onMissing);
+        session
+            .caller()
+            .lookUp(
+                wire.limits(),
+                () ->
+                    act == Act.RESET
+                        ? wire.toResets(limits, onMissing)
+                        : wire.toTransactions(limits, onMissing));
     session.caller().require(act, transactions);
     Replies replies = session.replies();
     switch (act) {

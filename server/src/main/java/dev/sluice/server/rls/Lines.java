@@ -74,13 +74,23 @@ final class Lines {
   private void add(String domain, RateLimitDescriptor descriptor, int index, long hitsOfRequest) {
     long hits = descriptor.hasHitsAddend() ? hits(descriptor.getHitsAddend()) : hitsOfRequest;
     Mapped mapped = mapping.map(domain, descriptor.getEntriesList(), limits);
-    if (descriptor.hasLimit() && overrides == OverridePolicy.ALLOW) {
+    boolean mayBring = overrides == OverridePolicy.ALLOW && !isPenalized(mapped);
+    if (descriptor.hasLimit() && mayBring) {
       found.add(overridden(domain, descriptor, index, hits, mapped));
     } else if (mapped instanceof Limited limited) {
       found.add(limited(limited, hits));
     } else {
       found.add(new Found(!(mapped instanceof Unmatched), mapped instanceof Unlimited, List.of()));
     }
+  }
+
+  /** A client that brings a limit of its own must not pass a penalty by it. */
+  private boolean isPenalized(Mapped mapped) {
+    return limits.hasPenalties()
+        && mapped instanceof Limited limited
+        && limited.lines().stream()
+            .map(Mapping.Line::transaction)
+            .anyMatch(one -> limits.penaltyFor(one.name(), one.id()) != null);
   }
 
   /** Unsigned: what is beyond a signed number fits no bucket anyway. */

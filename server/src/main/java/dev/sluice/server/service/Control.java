@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.service;
 
+import dev.sluice.limit.CurrentLimits;
 import dev.sluice.server.access.Access;
 import dev.sluice.server.access.AuditLog;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -13,12 +14,17 @@ final class Control {
 
   private Control() {}
 
-  /** Opens the audit log, reads the tokens, and says how both end. */
-  static Access access(ServerConfig.Control settings, MeterRegistry meters, Started started) {
+  /**
+   * Opens the audit log, and says how it ends.
+   *
+   * @param files carry the tokens, where there are any
+   */
+  static Access access(
+      ServerConfig.Control settings, CurrentLimits files, MeterRegistry meters, Started started) {
     AuditLog audit = audit(settings.auditLog(), meters);
     started.add(audit::close);
-    Path tokens = settings.tokens();
-    Access access = tokens == null ? Access.open(audit, meters) : Access.of(tokens, audit, meters);
+    Access access =
+        settings.tokens() == null ? Access.open(audit, meters) : Access.of(files, audit, meters);
     started.add(access::close);
     return access;
   }

@@ -4,6 +4,7 @@ package dev.sluice.server.service;
 import dev.sluice.Limiter;
 import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.Generations;
+import dev.sluice.server.Part;
 import dev.sluice.server.Traffic;
 import dev.sluice.server.access.Access;
 import dev.sluice.server.admin.RuntimeLimits;
@@ -50,6 +51,8 @@ public interface Door {
    * @param runtime overrides and penalties that are set while the server runs
    * @param generations of the watched files
    * @param tls encrypts the connections; null for none
+   * @param traces begins and ends the spans of requests over HTTP; adds nothing where none are
+   *     traced
    */
   record Room(
       Limiter limiter,
@@ -61,7 +64,8 @@ public interface Door {
       Access access,
       RuntimeLimits runtime,
       Generations generations,
-      @Nullable Tls tls) {}
+      @Nullable Tls tls,
+      Part traces) {}
 
   /**
    * A door that is open. The service calls {@link #unready} on all of its doors, waits until load

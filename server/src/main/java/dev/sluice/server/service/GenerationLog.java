@@ -3,20 +3,28 @@ package dev.sluice.server.service;
 
 import dev.sluice.limit.Limits;
 import dev.sluice.server.Generations;
+import dev.sluice.server.access.AuditLog;
 import dev.sluice.yaml.Problem;
 import dev.sluice.yaml.ReloadListener;
 import java.time.Instant;
 import java.util.List;
 
-/** Remembers each generation of the files, and tells another listener after it. For one thread. */
+/**
+ * Remembers each generation of the files, notes in the audit log what became of it, and tells
+ * another listener after that. For one thread.
+ */
 final class GenerationLog implements ReloadListener {
 
+  private static final String RELOAD = "reload of the files";
+
   private final Generations generations;
+  private final AuditLog audit;
   private final ReloadListener next;
   private String hash = Generations.NONE;
 
-  GenerationLog(Generations generations, ReloadListener next) {
+  GenerationLog(Generations generations, AuditLog audit, ReloadListener next) {
     this.generations = generations;
+    this.audit = audit;
     this.next = next;
   }
 
@@ -28,13 +36,20 @@ final class GenerationLog implements ReloadListener {
 
   @Override
   public void loaded(Instant at, Limits limits, List<Problem> warnings) {
+    boolean first = generations.state().active().hash().equals(Generations.NONE); // the start
+    boolean changed = !generations.state().active().hash().equals(hash);
     generations.applied(hash, at);
+    if (changed && !first) {
+      audit.noteServer(RELOAD, "done", "generation " + hash);
+    }
     next.loaded(at, limits, warnings);
   }
 
   @Override
   public void failed(Instant at, List<Problem> problems) {
-    generations.refused(hash, at, problems.stream().map(Problem::toString).toList());
+    List<String> mistakes = problems.stream().map(Problem::toString).toList();
+    generations.refused(hash, at, mistakes);
+    audit.noteServer(RELOAD, "refused", String.join("; ", mistakes));
     next.failed(at, problems);
   }
 

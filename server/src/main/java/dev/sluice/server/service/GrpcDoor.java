@@ -36,6 +36,7 @@ final class GrpcDoor implements Door {
             .part(new ProblemsPart())
             .part(new AccessPart(room.access()))
             .part(part(room, overrides))
+            .part(room.traces())
             .traffic(room.traffic())
             .tls(room.tls())
             .idleTimeout(IDLE_TIMEOUT)

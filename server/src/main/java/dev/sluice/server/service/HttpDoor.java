@@ -69,6 +69,7 @@ final class HttpDoor implements Door {
         GrpcDoor.part(room, overrides),
         new ForwardAuthPart(room.limiter(), room.onMissing(), clientAddress),
         stats,
-        metrics);
+        metrics,
+        room.traces());
   }
 }

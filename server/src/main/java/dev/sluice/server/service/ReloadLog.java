@@ -17,8 +17,8 @@ import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
 
 /**
- * Writes one line for each reload of the limit files, and tells the meters. Those of the overrides
- * follow the file of overrides, unless they come from a table.
+ * Writes one line for each reload of the files, and tells the meters. Those of the overrides follow
+ * the file of overrides, unless they come from a table.
  */
 final class ReloadLog implements ReloadListener {
 

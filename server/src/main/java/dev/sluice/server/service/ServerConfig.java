@@ -7,6 +7,7 @@ import dev.sluice.limit.Requirement;
 import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.HostPort;
 import dev.sluice.server.StoreAccess;
+import dev.sluice.server.otlp.OtlpSettings;
 import dev.sluice.server.reservation.TokenKey;
 import dev.sluice.server.rls.OverridePolicy;
 import dev.sluice.server.tls.TlsFiles;
@@ -46,6 +47,7 @@ public final class ServerConfig {
   private final boolean topDenied;
   private final Control control;
   private final @Nullable TlsFiles tls;
+  private final @Nullable OtlpSettings otlp;
 
   private ServerConfig(Builder builder) {
     this.files = builder.files;
@@ -65,6 +67,7 @@ public final class ServerConfig {
     this.topDenied = builder.topDenied;
     this.control = builder.control;
     this.tls = builder.tls;
+    this.otlp = builder.otlp;
   }
 
   /**
@@ -230,6 +233,10 @@ public final class ServerConfig {
     return tls;
   }
 
+  @Nullable OtlpSettings otlp() {
+    return otlp;
+  }
+
   /** Makes a {@link ServerConfig}. Not thread-safe. */
   public static final class Builder {
     private final Http http;
@@ -249,6 +256,7 @@ public final class ServerConfig {
     private boolean topDenied;
     private Control control = Control.NONE;
     private @Nullable TlsFiles tls;
+    private @Nullable OtlpSettings otlp;
     private boolean insecure;
 
     private Builder(Http http) {
@@ -401,6 +409,18 @@ public final class ServerConfig {
     @CanIgnoreReturnValue
     public Builder grpc(@Nullable InetSocketAddress address) {
       this.grpc = address;
+      return this;
+    }
+
+    /**
+     * Sets where metrics and traces are sent; nowhere if not called.
+     *
+     * @param newOtlp the settings, null for nowhere
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder otlp(@Nullable OtlpSettings newOtlp) {
+      this.otlp = newOtlp;
       return this;
     }
 

@@ -9,14 +9,19 @@ import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.Requirement;
 import dev.sluice.micrometer.RedisMetrics;
 import dev.sluice.server.Generations;
+import dev.sluice.server.Part;
 import dev.sluice.server.Stores;
 import dev.sluice.server.Traffic;
 import dev.sluice.server.access.Access;
+import dev.sluice.server.access.Tokens;
 import dev.sluice.server.admin.KeepException;
 import dev.sluice.server.admin.RuntimeLimits;
+import dev.sluice.server.http.BuildInfo;
 import dev.sluice.server.http.MetricsPart;
 import dev.sluice.server.http.ServerState;
 import dev.sluice.server.http.StatsPart;
+import dev.sluice.server.otlp.Otlp;
+import dev.sluice.server.otlp.OtlpSettings;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.rules.RuleBook;
 import dev.sluice.server.service.ServerConfig.Files;
@@ -34,6 +39,7 @@ import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.net.InetSocketAddress;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -107,17 +113,21 @@ public final class Service implements AutoCloseable {
     started.add(table::close);
     GenerationMeters.register(generations, meters);
     Tls tls = config.tls() == null ? null : tls(base, meters);
+    Access access = Control.access(config.control(), base, meters, started);
     if (files != null) {
-      ReloadListener listener = new GenerationLog(generations, table.after(reloads));
+      ReloadListener listener =
+          new GenerationLog(generations, access.audit(), table.after(reloads));
       LimitFilesWatcher watcher = files.watch(base, LOOK_EVERY, listener);
       started.add(watcher::close);
       generations.readBy(watcher::reloadNow);
     }
     Runnable ready =
-        () -> {
-          store.ping();
-          table.requireReady();
-        };
+        new RecentCheck(
+            () -> {
+              store.ping();
+              table.requireReady();
+            },
+            System::nanoTime);
     TopDenied topDenied = config.topDenied() ? new TopDenied() : null;
     Limiter limiter = limiter(config, limits, store, metrics.metrics(), topDenied);
     Reservations reservations = new Reservations(limiter, store, config.tokenKey());
@@ -127,8 +137,6 @@ public final class Service implements AutoCloseable {
     Gauge.builder("sluice.connections", traffic, Traffic::connections)
         .description("Connections of clients, over all doors")
         .register(meters);
-    Access access = Control.access(config.control(), meters, started);
-    generations.readBy(access::reload);
     Door.Room room =
         new Door.Room(
             limiter,
@@ -140,7 +148,8 @@ public final class Service implements AutoCloseable {
             access,
             runtime,
             generations,
-            tls);
+            tls,
+            traces(config, meters, started));
     Doors doors = new Doors();
     started.add(doors::close);
     ServerState state =
@@ -150,6 +159,17 @@ public final class Service implements AutoCloseable {
       doors.open(door, room);
     }
     return new Service(started, doors, store, generations);
+  }
+
+  /** Loads nothing of the library where nothing is sent. */
+  private static Part traces(ServerConfig config, PrometheusMeterRegistry meters, Started started) {
+    OtlpSettings settings = config.otlp();
+    if (settings == null) {
+      return server -> {};
+    }
+    Otlp otlp = Otlp.start(settings, BuildInfo.version(), meters);
+    started.add(otlp::close);
+    return otlp.traces();
   }
 
   /** The certificate comes and goes with the limits, so that one look finds both. */
@@ -192,7 +212,8 @@ public final class Service implements AutoCloseable {
   private static @Nullable LimitFiles files(ServerConfig config) {
     Files files = config.files();
     TlsFiles tls = config.tls();
-    if (files.isEmpty() && tls == null) {
+    Path tokens = config.control().tokens();
+    if (files.isEmpty() && tls == null && tokens == null) {
       return null;
     }
     LimitFiles.Builder builder = BundledNames.files().strictness(Strictness.LENIENT);
@@ -213,6 +234,9 @@ public final class Service implements AutoCloseable {
     }
     if (files.rules() != null) {
       builder.companion(files.rules(), RuleBook.reader());
+    }
+    if (tokens != null) {
+      builder.companion(tokens, Tokens.reader());
     }
     return builder.build();
   }

@@ -2,6 +2,7 @@
 package dev.sluice.server.wire;
 
 import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.text.Suggestion;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -74,6 +75,22 @@ public final class WireException extends IllegalArgumentException {
    */
   public @Nullable String field() {
     return mistakes.get(0).field();
+  }
+
+  /**
+   * Returns the same mistakes, without the names that were perhaps meant.
+   *
+   * @return the exception for a caller that must not learn of other limits
+   */
+  public WireException withoutSuggestions() {
+    List<Mistake> plain =
+        mistakes.stream()
+            .map(
+                one ->
+                    new Mistake(
+                        one.field(), Suggestion.removedFrom(one.message()), one.unknownLimit()))
+            .toList();
+    return new WireException(plain, count, unknownLimit);
   }
 
   /**

@@ -120,6 +120,22 @@ public final class WireRequest {
   }
 
   /**
+   * Returns the limits that the request names.
+   *
+   * @return their names, also unknown ones; none for those that are missing
+   */
+  public List<String> limits() {
+    List<String> names = new ArrayList<>();
+    for (WireTransaction one : batch == null ? List.of(single) : batch) {
+      String limit = one == null ? null : one.limit();
+      if (limit != null) {
+        names.add(limit);
+      }
+    }
+    return names;
+  }
+
+  /**
    * Throws the mistakes that are already known, before the look-up.
    *
    * @throws WireException if there are any

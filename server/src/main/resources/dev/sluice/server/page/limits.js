@@ -112,9 +112,9 @@ function limitRow(limit, columns) {
   };
 }
 
-/** A long name breaks between its words: LoginsPerUser, PerIPAddress. */
+/** A long name breaks between its words: LoginsPerUser, PerIPAddress, edge.logins_per-user. */
 function breakable(name) {
-  return name.split(/(?<=[a-z])(?=[A-Z])/).flatMap((word) => [word, h('wbr')]);
+  return name.split(/(?<=[a-z0-9])(?=[A-Z])|(?<=[._:/-])/).flatMap((word) => [word, h('wbr')]);
 }
 
 function figure(kind, word) {

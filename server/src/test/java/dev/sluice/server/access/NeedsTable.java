@@ -17,6 +17,11 @@ public final class NeedsTable {
         .collect(Collectors.toCollection(TreeSet::new));
   }
 
+  /** Whether nobody may ask there without a role. */
+  public static boolean needsARole(String path) {
+    return Needs.ofRoute(path, true) != Need.NOTHING;
+  }
+
   /** The names of all commands. */
   public static Set<String> commands() {
     return Needs.COMMANDS.stream()

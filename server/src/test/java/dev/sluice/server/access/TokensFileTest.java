@@ -3,6 +3,7 @@ package dev.sluice.server.access;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.yaml.LimitFiles;
 import dev.sluice.yaml.Problem;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -23,7 +24,7 @@ class TokensFileTest {
   private List<String> lint(String text) throws IOException {
     Path file = folder.resolve("tokens.yml");
     Files.writeString(file, text);
-    return Access.lint(file).stream()
+    return LimitFiles.builder().companion(file, Tokens.reader()).build().lint().stream()
         .map(Problem::toString)
         .map(line -> line.replace(folder + "/", ""))
         .toList();

@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 import dev.sluice.Limiter;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.Traffic;
 import dev.sluice.server.access.Access;
@@ -16,6 +17,7 @@ import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.reservation.TokenKey;
 import dev.sluice.server.resp.RespClient.Failure;
 import dev.sluice.store.BucketStore;
+import dev.sluice.yaml.LimitFiles;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -40,6 +42,8 @@ class RespAccessTest {
 
   @TempDir private Path folder;
   private Path tokens;
+  private LimitFiles files;
+  private CurrentLimits loaded;
   private Access access;
   private RespServer server;
 
@@ -54,7 +58,9 @@ class RespAccessTest {
           - {name: ops, sha256: %s, roles: [decide, admin]}
         """
             .formatted(Tokens.sha256(DECIDE), Tokens.sha256(ADMIN)));
-    access = Access.of(tokens, AuditLog.none(), new SimpleMeterRegistry());
+    files = LimitFiles.builder().companion(tokens, Tokens.reader()).build();
+    loaded = new CurrentLimits(files.load());
+    access = Access.of(loaded, AuditLog.none(), new SimpleMeterRegistry());
     BucketStore store = BucketStore.inMemory();
     Limits limits =
         Limits.builder(Catalogue.samples())
@@ -151,7 +157,7 @@ class RespAccessTest {
       assertThat(client.call("AUTH", DECIDE)).isEqualTo("OK");
       String rest = Files.readString(tokens).replace(Tokens.sha256(DECIDE), "0".repeat(64));
       Files.writeString(tokens, rest);
-      assertThat(access.reload()).isTrue();
+      loaded.replace(files.load());
       await().untilAsserted(() -> assertThat(text(client.call("PING"))).contains("NOAUTH"));
     }
   }

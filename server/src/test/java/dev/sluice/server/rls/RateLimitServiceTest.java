@@ -13,6 +13,7 @@ import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.Penalty;
 import dev.sluice.server.rules.Excess;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
@@ -30,6 +31,7 @@ import io.envoyproxy.envoy.type.v3.RateLimitUnit;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -337,6 +339,18 @@ final class RateLimitServiceTest {
     assertThat(response.getStatuses(0).getCurrentLimit().getUnit()).isEqualTo(Unit.HOUR);
     assertThat(response.getStatuses(1).getLimitRemaining()).isEqualTo(10);
     assertThat(headers(response)).doesNotContainKey("retry-after");
+  }
+
+  @Test
+  void limitOfTheCaller_doesNotPassAPenalty() {
+    Instant until = Instant.ofEpochSecond(0, ManualTime.START_NANOS).plusSeconds(60);
+    Penalty ban = new Penalty(PER_USER, "ann", until, 0, "");
+    try (TestRlsServer banned = new TestRlsServer(limits().withPenalties(List.of(ban)), store)) {
+      assertThat(banned.ask(descriptor("PerUser", "ann").setLimit(limit(100))).getOverallCode())
+          .isEqualTo(Code.OVER_LIMIT);
+      assertThat(banned.ask(descriptor("PerUser", "bob").setLimit(limit(100))).getOverallCode())
+          .isEqualTo(Code.OK);
+    }
   }
 
   @Test

@@ -229,4 +229,92 @@ class AccessTest {
         .untilAsserted(
             () -> assertThat(send("POST", "/v1/spend", DECIDE, SPEND).statusCode()).isEqualTo(401));
   }
+
+  @Test
+  void mistakeInTheTokens_isOneOfTheGeneration_andReloadNamesIt() throws Exception {
+    String before = Files.readString(tokens);
+    HttpResponse<String> good = send("POST", "/v1/admin/reload", ADMIN, "");
+    assertThat(good.statusCode()).isEqualTo(200);
+    Files.writeString(tokens, before.replace("roles: [read]", "roles: [reed]"));
+    HttpResponse<String> refused = send("POST", "/v1/admin/reload", ADMIN, "");
+    assertThat(refused.statusCode()).isEqualTo(409);
+    String mistake =
+        "tokens.yml:8:13: found the role \\\"reed\\\", expected one of decide, read, admin; did you mean \\\"read\\\"?";
+    assertThat(refused.body()).contains(mistake);
+    assertThat(send("GET", "/v1/limits", ADMIN, "").body()).contains(mistake);
+    assertThat(send("GET", "/metrics", ADMIN, "").body())
+        .contains("sluice_generation_mistakes 1.0");
+    assertThat(send("GET", "/metrics", READ, "").statusCode()).as("as before").isEqualTo(200);
+    assertThat(send("GET", "/v1/limits", READ, "").body())
+        .as("a mistake may name limits beyond the scope")
+        .doesNotContain("tokens.yml")
+        .contains("1 mistake; ");
+    await()
+        .untilAsserted(
+            () ->
+                assertThat(Files.readString(audit))
+                    .contains("\"who\":\"ops\"", "\"what\":\"reload\"", "\"result\":\"refused\"")
+                    .contains("\"what\":\"reload of the files\"", "tokens.yml"));
+  }
+
+  @Test
+  void scopedToken_learnsNoNameBeyondItsScope_neitherAsASuggestionNorAsAMetric() throws Exception {
+    String near = SPEND.replace("ApiCallsPerKey", "ApiCallsPerKee");
+    assertThat(send("POST", "/v1/spend", ADMIN, near).body())
+        .contains("did you mean \\\"ApiCallsPerKey\\\"?");
+    HttpResponse<String> misspelled = send("POST", "/v1/spend", DECIDE, near);
+    assertThat(misspelled.statusCode()).isEqualTo(404);
+    assertThat(misspelled.body()).contains("ApiCallsPerKee").doesNotContain("did you mean");
+    for (String path :
+        new String[] {"/v1/limits/ApiCallsPerKee", "/v1/admin/overrides/ApiCallsPerKee/k"}) {
+      assertThat(send("GET", path, ADMIN, "").body()).contains("did you mean");
+      assertThat(send("GET", path, READ, "").body()).doesNotContain("did you mean");
+    }
+    HttpResponse<String> unknown =
+        send("POST", "/v1/spend", DECIDE, SPEND.replace("ApiCallsPerKey", "Nothing"));
+    assertThat(unknown.statusCode()).as("as for one that is there").isEqualTo(403);
+
+    String other = "{\"limit\":\"LoginsPerIPAddress\",\"id\":\"192.0.2.7\"}";
+    assertThat(send("POST", "/v1/spend", ADMIN, other).statusCode()).isEqualTo(200);
+    assertThat(send("POST", "/v1/spend", ADMIN, SPEND).statusCode()).isEqualTo(200);
+    assertThat(send("GET", "/metrics", ADMIN, "").body()).contains("LoginsPerIPAddress");
+    assertThat(send("GET", "/metrics", READ, "").body())
+        .contains("limit=\"ApiCallsPerKey\"", "sluice_build_info")
+        .doesNotContain("LoginsPerIPAddress");
+  }
+
+  @Test
+  void refusalsForARoleOrAScope_areCounted_andTheFirstTenAMinuteNoted() throws Exception {
+    for (int i = 0; i < 15; i++) {
+      assertThat(send("POST", "/v1/reset", DECIDE, SPEND).statusCode()).isEqualTo(403);
+    }
+    String other = SPEND.replace("ApiCallsPerKey", "LoginsPerIPAddress");
+    assertThat(send("POST", "/v1/spend", DECIDE, other).statusCode()).isEqualTo(403);
+    assertThat(send("GET", "/metrics", READ, "").body())
+        .contains("sluice_access_refused_total{reason=\"forbidden\"} 16.0");
+    assertThat(send("POST", "/v1/reset", ADMIN, SPEND).statusCode()).isEqualTo(200);
+    await().untilAsserted(() -> assertThat(Files.readString(audit)).contains("\"who\":\"ops\""));
+    assertThat(Files.readAllLines(audit).stream().filter(line -> line.contains("authorize")))
+        .hasSizeBetween(10, 12)
+        .allMatch(line -> line.contains("\"who\":\"shop\",\"by\":\"token\""))
+        .allMatch(line -> line.contains("\"door\":\"http\"") && line.contains("no role admin"));
+  }
+
+  @Test
+  void lineOfAStream_countsAsARequest() throws Exception {
+    HttpRequest request =
+        HttpRequest.newBuilder(
+                URI.create(
+                    "http://" + HostPort.format(service.addresses().get(0)) + "/v1/decisions"))
+            .header("Content-Type", "application/x-ndjson")
+            .header("Authorization", "Bearer " + SLOW)
+            .POST(
+                BodyPublishers.ofString(
+                    "{\"op\":\"spend\",\"limit\":\"ApiCallsPerKey\",\"id\":\"k\"}\n".repeat(3)))
+            .build();
+    String[] lines = client.send(request, BodyHandlers.ofString()).body().split("\n", -1);
+    assertThat(lines[0]).contains("\"allowed\":true");
+    assertThat(lines[1]).contains("\"allowed\":true");
+    assertThat(lines[2]).contains("\"status\":429");
+  }
 }

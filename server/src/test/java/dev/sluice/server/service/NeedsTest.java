@@ -3,6 +3,8 @@ package dev.sluice.server.service;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import com.linecorp.armeria.server.Route;
 import com.linecorp.armeria.server.Server;
 import com.linecorp.armeria.server.ServerBuilder;
@@ -16,6 +18,7 @@ import dev.sluice.server.access.Access;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.access.NeedsTable;
 import dev.sluice.server.admin.RuntimeLimits;
+import dev.sluice.server.http.HttpPart;
 import dev.sluice.server.http.MetricsPart;
 import dev.sluice.server.http.ServerState;
 import dev.sluice.server.http.StatsPart;
@@ -28,6 +31,7 @@ import dev.sluice.store.BucketStore;
 import dev.sluice.web.ClientAddress;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
+import java.io.InputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
@@ -55,7 +59,8 @@ class NeedsTest {
         Access.open(AuditLog.none(), new SimpleMeterRegistry()),
         RuntimeLimits.inMemory(limits, store),
         new Generations(),
-        null);
+        null,
+        server -> {});
   }
 
   private ServerState state() {
@@ -97,6 +102,29 @@ class NeedsTest {
   void everyCommandOfTheRedisDoor_standsInTheTable_andNoOther() {
     assertThat(CommandNames.of(limiter, new Reservations(limiter, store, TokenKey.random())))
         .isEqualTo(NeedsTable.commands());
+  }
+
+  /** A client that is made from the document must know what access control answers. */
+  @Test
+  void openApi_saysForEachPathThatNeedsARole_howItIsRefused() throws IOException {
+    JsonNode paths;
+    try (InputStream in = HttpPart.class.getResourceAsStream("openapi.json")) {
+      paths = new ObjectMapper().readTree(in).get("paths");
+    }
+    paths
+        .properties()
+        .forEach(
+            path -> {
+              String route = path.getKey().replaceFirst("\\{.*", "*");
+              for (JsonNode operation : path.getValue()) {
+                if (NeedsTable.needsARole(route) && operation.has("responses")) {
+                  assertThat(operation.get("responses").fieldNames())
+                      .toIterable()
+                      .as(path.getKey())
+                      .contains("401", "403", "429");
+                }
+              }
+            });
   }
 
   @Test

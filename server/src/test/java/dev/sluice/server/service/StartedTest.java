@@ -56,7 +56,8 @@ class StartedTest {
             Access.open(AuditLog.none(), new SimpleMeterRegistry()),
             RuntimeLimits.inMemory(limiter.limits(), store),
             new Generations(),
-            null);
+            null,
+            server -> {});
     doors.open(new Recorded("http", 1), room);
     doors.open(new Recorded("resp", 2), room);
     assertThat(doors.addresses().get(0).getPort()).isEqualTo(1);

@@ -68,6 +68,8 @@ final class TlsDoorsTest {
       assertThat(answer.statusCode()).isEqualTo(200);
       assertThat(answer.version()).isEqualTo(version);
       assertThat(answer.sslSession().orElseThrow().getProtocol()).isEqualTo(tls);
+      assertThat(answer.headers().firstValue("Strict-Transport-Security"))
+          .hasValue("max-age=31536000");
     }
   }
 

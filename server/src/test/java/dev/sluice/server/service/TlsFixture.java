@@ -52,7 +52,7 @@ record TlsFixture(Path folder) {
   }
 
   ServerConfig.Builder config(boolean clientsShowCertificates) {
-    return ServerConfig.builder(new Http(ANY, Set.of(), Set.of(), false))
+    return ServerConfig.builder(new Http(ANY, Set.of("sluice.test"), Set.of(), false))
         .files(new Files(folder.resolve("limits.yml"), null, null))
         .resp(ANY)
         .grpc(ANY)

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.server.access;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.server.RefusedException;
+import dev.sluice.yaml.LimitFiles;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Many addresses with tokens that are not known, against one with a good token. */
+final class FullTableTest {
+
+  private static final String GOOD = Tokens.fresh();
+  private static final int ROOM = 3;
+
+  @TempDir private Path folder;
+
+  @Test
+  void tableFullOfAddresses_refusesNewOnes_andAGoodTokenPassesAsBefore() throws IOException {
+    Path file = folder.resolve("tokens.yml");
+    Files.writeString(
+        file,
+        "tokens: [{name: a, sha256: %s, roles: [decide], requests: {burst: 9, count: 9, period: 1h}}]"
+            .formatted(Tokens.sha256(GOOD)));
+    CurrentLimits loaded =
+        new CurrentLimits(LimitFiles.builder().companion(file, Tokens.reader()).build().load());
+    try (Access access = Access.of(loaded, AuditLog.none(), new SimpleMeterRegistry(), ROOM)) {
+      for (int i = 0; i < ROOM; i++) {
+        assertThatThrownBy(() -> ask(access, "bad", 1)).hasMessage("the token is not known");
+      }
+      for (int host = 2; host < 40; host++) {
+        int unknown = host;
+        assertThatThrownBy(() -> ask(access, "bad", unknown)).isInstanceOf(RefusedException.class);
+      }
+      assertThat(ask(access, GOOD, 50).name()).isEqualTo("a");
+    }
+  }
+
+  private static Caller ask(Access access, String token, int host) throws IOException {
+    InetAddress address = InetAddress.getByAddress(new byte[] {10, 0, 0, (byte) host});
+    return access.caller("http", new InetSocketAddress(address, 1), Tokens.hash(token), List.of());
+  }
+}
