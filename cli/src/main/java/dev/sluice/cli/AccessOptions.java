@@ -37,8 +37,8 @@ final class AccessOptions {
     return tokens != null;
   }
 
-  /** Hands the options over to a server. */
-  void applyTo(ServerConfig.Builder server, boolean hasTable) {
+  /** What a server makes of the options. */
+  ServerConfig.Control control(boolean hasTable) {
     if (overrideStore != null && hasTable) {
       throw new InputException(
           "--override-store and --overrides-db are two places for the same: give one of them");
@@ -46,6 +46,6 @@ final class AccessOptions {
     if (tokens != null) {
       InputFiles.require(tokens);
     }
-    server.control(new ServerConfig.Control(tokens, auditLog, overrideStore));
+    return new ServerConfig.Control(tokens, auditLog, overrideStore);
   }
 }

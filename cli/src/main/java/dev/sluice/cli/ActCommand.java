@@ -55,6 +55,8 @@ final class ActCommand implements Callable<Integer> {
   @Option(names = TokenFile.OPTION, paramLabel = "FILE", description = TokenFile.DESCRIPTION)
   private @Nullable Path tokenFile;
 
+  @Mixin private ServerTlsOptions tls = new ServerTlsOptions();
+
   @Option(
       names = "--store",
       paramLabel = "STORE",
@@ -130,7 +132,8 @@ final class ActCommand implements Callable<Integer> {
           "--server: found %s too, expected none: the server has its own"
               .formatted(store == null ? "limit files" : "--store"));
     }
-    return new ServerClient(url, TokenFile.read(tokenFile)).ask(act, limit, id, cost);
+    return new ServerClient(url, TokenFile.read(tokenFile), tls.context())
+        .ask(act, limit, id, cost);
   }
 
   private ActAnswer onStore() {

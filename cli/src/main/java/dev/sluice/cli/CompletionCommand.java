@@ -37,8 +37,17 @@ final class CompletionCommand implements Callable<Integer> {
       FishCompletion.of(root).forEach(console::line);
       return Exit.DONE;
     }
+    if (shell == Shell.zsh) {
+      console.line("#compdef sluice"); // so that a folder of $fpath may hold it, as _sluice
+    }
     console.line("# Load it with: source <(sluice completion " + shell + ")");
     console.line(AutoComplete.bash("sluice", root).stripTrailing());
+    if (shell == Shell.zsh) {
+      // Loaded from $fpath, the script runs for the first time when somebody presses the key.
+      console.line("if [ \"${funcstack[1]-}\" = _sluice ]; then");
+      console.line("  _bash_complete -o default -F _complete_sluice");
+      console.line("fi");
+    }
     return Exit.DONE;
   }
 

@@ -5,6 +5,7 @@ import dev.sluice.cli.log.LogFormat;
 import dev.sluice.text.SafeText;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 import picocli.CommandLine.Option;
 
 /** {@code --log-format}: how the log of a command looks that runs for long. */
@@ -40,8 +41,17 @@ final class LogOptions {
 
   /** Tells people a line; as JSON it is a line of the log, so that a reader finds nothing else. */
   void say(Console console, String line) {
+    say(console, line, Level.INFO);
+  }
+
+  /** Tells people of something that is not as it should be. */
+  void warn(Console console, String line) {
+    say(console, line, Level.WARN);
+  }
+
+  private void say(Console console, String line, Level level) {
     if (parsed() == LogFormat.JSON) {
-      log.info(line);
+      log.atLevel(level).log(line);
     } else {
       console.err().println(line);
     }

@@ -14,6 +14,9 @@ import java.io.OutputStream;
 import java.io.OutputStreamWriter;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.function.Supplier;
 import picocli.CommandLine;
 import picocli.CommandLine.Help;
 import picocli.CommandLine.ParameterException;
@@ -53,7 +56,7 @@ public final class Main {
     Console console = new Console(in, out, err);
     int code;
     try {
-      code = commandLine(console).execute(args);
+      code = commandLine(console, first(args)).execute(args);
     } catch (OutOfMemoryError e) {
       throw e;
     } catch (Error e) { // the library catches exceptions only
@@ -67,7 +70,70 @@ public final class Main {
     return code;
   }
 
+  /** Help and completion are about all commands. */
+  private static String first(String... args) {
+    return args.length == 0 || args[0].equals("help") || args[0].equals("completion")
+        ? ""
+        : args[0];
+  }
+
+  /** All commands, for help, completion and suggestions. */
   static CommandLine commandLine(Console console) {
+    return commandLine(console, "");
+  }
+
+  /**
+   * The command that the first word names, alone; all of them if it names none. Reading what each
+   * command takes is most of the time of a short one.
+   */
+  private static CommandLine commandLine(Console console, String first) {
+    CommandLine root = new CommandLine(new SluiceCommand());
+    Map<String, Supplier<CommandLine>> all = commands(console, root);
+    Supplier<CommandLine> one = all.get(first);
+    if (one == null) {
+      all.forEach((name, command) -> root.addSubcommand(name, command.get()));
+    } else {
+      root.addSubcommand(first, one.get());
+    }
+    return root.setExpandAtFiles(false) // an id may start with "@"
+        .setColorScheme(Help.defaultColorScheme(Help.Ansi.OFF))
+        .setOut(new PrintWriter(new OutputStreamWriter(console.out(), StandardCharsets.UTF_8)))
+        .setErr(console.err())
+        .setUsageHelpWidth(WIDTH)
+        .setParameterExceptionHandler((e, args) -> misused(e, console))
+        .setExecutionExceptionHandler((e, command, parsed) -> failed(e, console));
+  }
+
+  /** The commands by their names, in the order of the help. */
+  private static Map<String, Supplier<CommandLine>> commands(Console console, CommandLine root) {
+    Map<String, Supplier<CommandLine>> all = new LinkedHashMap<>();
+    all.put("serve", () -> serve(console));
+    all.put("lint", () -> new CommandLine(new LintCommand(console)));
+    all.put("key", () -> new CommandLine(new KeyCommand(console)));
+    all.put("explain-rule", () -> new CommandLine(new ExplainRuleCommand(console)));
+    all.put("convert", () -> new CommandLine(new ConvertCommand(console)));
+    all.put("covering", () -> new CommandLine(new CoveringCommand(console)));
+    all.put("replay", () -> new CommandLine(new ReplayCommand(console)));
+    all.put("simulate", () -> new CommandLine(new SimulateCommand(console)));
+    all.put("check", () -> ActCommand.commandLine(Act.CHECK, console));
+    all.put("spend", () -> ActCommand.commandLine(Act.SPEND, console));
+    all.put("refund", () -> ActCommand.commandLine(Act.REFUND, console));
+    all.put("reset", () -> ActCommand.commandLine(Act.RESET, console));
+    all.put("overrides", () -> overrides(console));
+    all.put("penalty", () -> penalty(console));
+    all.put("token", () -> token(console));
+    all.put("completion", () -> new CommandLine(new CompletionCommand(console, root)));
+    all.put("help", () -> new CommandLine(new HelpCommand(console, root)));
+    return all;
+  }
+
+  private static CommandLine serve(Console console) {
+    CommandLine serve = new CommandLine(new ServeCommand(console, System.getenv()));
+    ServeHelp.apply(serve);
+    return serve;
+  }
+
+  private static CommandLine overrides(Console console) {
     CommandLine overrides = new CommandLine(new OverridesCommand());
     overrides
         .addSubcommand(new OverridesDumpCommand(console))
@@ -79,38 +145,22 @@ public final class Main {
         .addSubcommand(new OverridesServerCommands.ListAll(console))
         .addSubcommand("enable", OverridesSwitchCommand.commandLine(console, true))
         .addSubcommand("disable", OverridesSwitchCommand.commandLine(console, false));
+    return overrides;
+  }
+
+  private static CommandLine penalty(Console console) {
     CommandLine penalty = new CommandLine(new PenaltyCommand());
     penalty
         .addSubcommand(new PenaltyCommand.SetOne(console))
         .addSubcommand(new PenaltyCommand.RemoveOne(console))
         .addSubcommand(new PenaltyCommand.ListAll(console));
+    return penalty;
+  }
+
+  private static CommandLine token(Console console) {
     CommandLine token = new CommandLine(new TokenCommand());
     token.addSubcommand(new TokenCommand.New(console));
-    CommandLine root = new CommandLine(new SluiceCommand());
-    root.addSubcommand(new ServeCommand(console, System.getenv()))
-        .addSubcommand(new LintCommand(console))
-        .addSubcommand(new KeyCommand(console))
-        .addSubcommand(new ExplainRuleCommand(console))
-        .addSubcommand(new ConvertCommand(console))
-        .addSubcommand(new CoveringCommand(console))
-        .addSubcommand(new ReplayCommand(console))
-        .addSubcommand(new SimulateCommand(console))
-        .addSubcommand("check", ActCommand.commandLine(Act.CHECK, console))
-        .addSubcommand("spend", ActCommand.commandLine(Act.SPEND, console))
-        .addSubcommand("refund", ActCommand.commandLine(Act.REFUND, console))
-        .addSubcommand("reset", ActCommand.commandLine(Act.RESET, console))
-        .addSubcommand(overrides)
-        .addSubcommand(penalty)
-        .addSubcommand(token)
-        .addSubcommand(new CompletionCommand(console, root))
-        .addSubcommand(new HelpCommand(console, root));
-    return root.setExpandAtFiles(false) // an id may start with "@"
-        .setColorScheme(Help.defaultColorScheme(Help.Ansi.OFF))
-        .setOut(new PrintWriter(new OutputStreamWriter(console.out(), StandardCharsets.UTF_8)))
-        .setErr(console.err())
-        .setUsageHelpWidth(WIDTH)
-        .setParameterExceptionHandler((e, args) -> misused(e, console))
-        .setExecutionExceptionHandler((e, command, parsed) -> failed(e, console));
+    return token;
   }
 
   private static int misused(ParameterException e, Console console) {

@@ -65,6 +65,12 @@ final class Misuse {
 
   private static String missing(List<ArgSpec> missing, CommandSpec command) {
     ArgSpec first = missing.get(0);
+    if (first.group() != null && first.group().exclusive()) {
+      return "%s needs one of %s"
+          .formatted(
+              command.qualifiedName(),
+              missing.stream().map(Misuse::label).collect(Collectors.joining(", ")));
+    }
     if (first.isOption() && isWithoutValue(first, command)) {
       return "%s: found no value, expected %s".formatted(name(first), first.paramLabel());
     }

@@ -22,6 +22,9 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -29,6 +32,7 @@ import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.function.Supplier;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -65,7 +69,11 @@ final class ServeCommand implements Callable<Integer> {
 
   private static final String TOKEN_KEY = "--token-key-file";
   private static final String USUAL_SNAPSHOT_INTERVAL = "1m";
+  private static final String USUAL_OVERRIDES_INTERVAL = "30s";
   private static final int PINGS_AT_THE_START = 3;
+  private static final Pattern HOST = Pattern.compile("\\*|[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+]");
+  private static final Pattern ORIGIN =
+      Pattern.compile("\\*|null|[a-zA-Z][a-zA-Z0-9+.-]*://[^/?#\\s]+");
 
   private final Console console;
   private final Map<String, String> environment;
@@ -216,9 +224,8 @@ final class ServeCommand implements Callable<Integer> {
   @Option(
       names = "--overrides-interval",
       paramLabel = "PERIOD",
-      defaultValue = "30s",
-      description = "How often to read that table (${DEFAULT-VALUE}).")
-  private String overridesInterval = "30s";
+      description = "How often to read that table (" + USUAL_OVERRIDES_INTERVAL + ").")
+  private @Nullable String overridesInterval;
 
   @Option(
       names = TOKEN_KEY,
@@ -239,6 +246,8 @@ final class ServeCommand implements Callable<Integer> {
   @Option(names = "--request-log", description = "Log each request, with the client's address.")
   private boolean requestLog;
 
+  @Mixin private OtlpOptions otlp = new OtlpOptions();
+
   @Mixin private LogOptions log = new LogOptions();
 
   /**
@@ -256,6 +265,7 @@ final class ServeCommand implements Callable<Integer> {
     OutOfMemoryExit.install();
     Settings settings = Settings.of(spec.commandLine().getParseResult(), config, environment);
     if (printConfig) {
+      refuse(settings.mistakes());
       SettingsPage.lines(settings).forEach(console::line);
       return Exit.DONE;
     }
@@ -282,9 +292,9 @@ final class ServeCommand implements Callable<Integer> {
     return Exit.DONE;
   }
 
-  /** Finds every value that is wrong, not only the first. */
+  /** Finds every key and every value that is wrong, not only the first. */
   private void requireValid(Settings settings) {
-    List<String> mistakes = new ArrayList<>();
+    List<String> mistakes = new ArrayList<>(settings.mistakes());
     for (Supplier<?> value :
         List.<Supplier<?>>of(
             this::http,
@@ -293,25 +303,73 @@ final class ServeCommand implements Callable<Integer> {
             () -> files.forServer(rules),
             this::clientAddress,
             () -> Optional.ofNullable(tls.files()),
+            () -> Optional.ofNullable(otlp.settings(environment)),
             this::table,
             this::snapshot,
             () -> storePasswords.access(store),
             this::tokenKey,
             this::rlsOverrides,
             this::onMissing,
-            failureRules::all)) {
+            failureRules::all,
+            () -> access.control(overridesDb != null),
+            this::ownPorts)) {
       try {
         var unused = value.get();
       } catch (InputException e) {
         mistakes.add(settings.placed(String.valueOf(e.getMessage())));
       }
     }
-    if (mistakes.size() == 1) {
+    if (mistakes.size() == 1 && settings.mistakes().isEmpty()) {
       throw new InputException(mistakes.get(0));
     }
+    refuse(mistakes);
+  }
+
+  private static void refuse(List<String> mistakes) {
     if (!mistakes.isEmpty()) {
       throw new MistakesException(mistakes, Settings.OUTCOME);
     }
+  }
+
+  /** Two doors on one port: the system would say of the second one only that it is in use. */
+  private boolean ownPorts() {
+    Map<String, InetSocketAddress> doors = new LinkedHashMap<>();
+    addDoor("--http", http, doors);
+    addDoor("--resp", resp, doors);
+    addDoor("--grpc", grpc, doors);
+    Map<Integer, String> ports = new HashMap<>();
+    doors.forEach(
+        (option, address) -> {
+          String first =
+              address.getPort() == 0 ? null : ports.putIfAbsent(address.getPort(), option);
+          if (first != null && overlap(doors.get(first), address)) {
+            throw new InputException(
+                "%s: found port %s, which %s has already; give each door a port of its own"
+                    .formatted(option, address.getPort(), first));
+          }
+        });
+    return true;
+  }
+
+  private static void addDoor(
+      String option, @Nullable String text, Map<String, InetSocketAddress> doors) {
+    try {
+      InetSocketAddress address = optionalAddress(option, text);
+      if (address != null) {
+        doors.put(option, address);
+      }
+    } catch (InputException e) {
+      // told by another check
+    }
+  }
+
+  private static boolean overlap(@Nullable InetSocketAddress one, InetSocketAddress other) {
+    return one != null
+        && (one.equals(other)
+            || one.isUnresolved()
+            || one.getAddress().isAnyLocalAddress()
+            || other.isUnresolved()
+            || other.getAddress().isAnyLocalAddress());
   }
 
   private ServerConfig config() {
@@ -332,15 +390,34 @@ final class ServeCommand implements Callable<Integer> {
             .rlsOverrides(rlsOverrides())
             .topDenied(topDenied)
             .tls(tls.files())
+            .otlp(otlp.settings(environment))
             .insecure(insecure);
     failureRules.applyTo(server);
-    access.applyTo(server, table() != null);
+    server.control(access.control(overridesDb != null));
     return server.build();
   }
 
   private ServerConfig.Http http() {
     return new ServerConfig.Http(
-        address("--http", http), Set.copyOf(hosts), Set.copyOf(origins), requestLog);
+        address("--http", http),
+        each("--host", hosts, HOST, "a name such as sluice.example.com, without scheme and port"),
+        each("--allow-origin", origins, ORIGIN, "an origin such as https://example.com"),
+        requestLog);
+  }
+
+  /** Values of a list; there may be spaces around its commas. */
+  private static Set<String> each(
+      String option, List<String> texts, Pattern form, String expected) {
+    Set<String> all = new HashSet<>();
+    for (String text : texts) {
+      String one = text.strip();
+      if (!form.matcher(one).matches()) {
+        throw new InputException(
+            "%s: found %s, expected %s".formatted(option, SafeText.quote(one), expected));
+      }
+      all.add(one);
+    }
+    return all;
   }
 
   private ClientAddress clientAddress() {
@@ -413,7 +490,13 @@ final class ServeCommand implements Callable<Integer> {
   }
 
   private ServerConfig.@Nullable Table table() {
-    Duration every = Periods.positive("--overrides-interval", overridesInterval);
+    String period = overridesInterval == null ? USUAL_OVERRIDES_INTERVAL : overridesInterval;
+    Duration every = Periods.positive("--overrides-interval", period);
+    if (overridesDb == null && (overridesInterval != null || dbPassword != null)) {
+      throw new InputException(
+          "%s requires --overrides-db URL"
+              .formatted(dbPassword == null ? "--overrides-interval" : "--db-password-file"));
+    }
     return overridesDb == null
         ? null
         : new ServerConfig.Table(
@@ -470,6 +553,6 @@ final class ServeCommand implements Callable<Integer> {
         failure = String.valueOf(e.getMessage());
       }
     }
-    log.say(console, "sluice: the store does not answer yet: " + failure);
+    log.warn(console, "sluice: the store does not answer yet: " + failure);
   }
 }

@@ -28,6 +28,8 @@ import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
 import java.util.function.Consumer;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLHandshakeException;
 import org.jspecify.annotations.Nullable;
 
 /** Asks a running server. Blocks, within a bound. */
@@ -42,17 +44,20 @@ final class ServerClient {
 
   private final URI server;
   private final @Nullable String token;
+  private final @Nullable SSLContext tls;
 
   /**
    * Makes a client.
    *
    * @param url the server's address, {@code http://host:port}
    * @param token what the server knows the client by, null for nothing
+   * @param tls whom to trust and what to show, null for what Java trusts, and nothing
    * @throws InputException if the address is none
    */
-  ServerClient(String url, @Nullable String token) {
+  ServerClient(String url, @Nullable String token, @Nullable SSLContext tls) {
     this.server = parse(url);
     this.token = token;
+    this.tls = tls;
   }
 
   private static URI parse(String url) {
@@ -209,11 +214,13 @@ final class ServerClient {
     return read(response.statusCode(), body);
   }
 
-  private static HttpClient client() {
-    return HttpClient.newBuilder()
-        .version(HttpClient.Version.HTTP_1_1)
-        .connectTimeout(PATIENCE)
-        .build();
+  private HttpClient client() {
+    HttpClient.Builder client =
+        HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(PATIENCE);
+    if (tls != null) {
+      client.sslContext(tls);
+    }
+    return client.build();
   }
 
   private static String body(Map<String, Object> fields) {
@@ -274,6 +281,10 @@ final class ServerClient {
   }
 
   private static String reason(IOException e) {
+    if (e instanceof SSLHandshakeException) {
+      return "no connection over TLS (%s); --cacert FILE names the authority of its certificate"
+          .formatted(e.getMessage());
+    }
     for (Throwable cause = e; cause != null; cause = cause.getCause()) {
       if (cause instanceof UnresolvedAddressException) {
         return "the host is unknown";

@@ -3,6 +3,7 @@ package dev.sluice.cli;
 
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /** The options of a command that asks a running server. */
@@ -18,8 +19,10 @@ final class ServerOptions {
   @Option(names = TokenFile.OPTION, paramLabel = "FILE", description = TokenFile.DESCRIPTION)
   private @Nullable Path tokenFile;
 
+  @Mixin private ServerTlsOptions tls = new ServerTlsOptions();
+
   /** A client of that server. */
   ServerClient client() {
-    return new ServerClient(server, TokenFile.read(tokenFile));
+    return new ServerClient(server, TokenFile.read(tokenFile), tls.context());
   }
 }

@@ -3,7 +3,6 @@ package dev.sluice.cli;
 
 import dev.sluice.text.Suggestion;
 import dev.sluice.yaml.LimitFiles;
-import dev.sluice.yaml.LimitFilesException;
 import dev.sluice.yaml.Problem;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -47,6 +46,7 @@ final class Settings {
           "SLUICE_STORE_PASSWORD",
           "SLUICE_SENTINEL_PASSWORD",
           "SLUICE_DB_PASSWORD",
+          "SLUICE_OTLP_HEADERS",
           "SLUICE_TOKEN_KEY");
 
   private static final Set<String> OF_OTHERS = Set.of("SLUICE_OPTS", "SLUICE_DB", "SLUICE_TOKEN");
@@ -89,10 +89,12 @@ final class Settings {
 
   private final Map<String, Setting> byName;
   private final List<String> secrets;
+  private final List<String> mistakes;
 
-  private Settings(Map<String, Setting> byName, List<String> secrets) {
+  private Settings(Map<String, Setting> byName, List<String> secrets, List<String> mistakes) {
     this.byName = byName;
     this.secrets = secrets;
+    this.mistakes = List.copyOf(mistakes);
   }
 
   /** The key of an option in a file. */
@@ -120,7 +122,7 @@ final class Settings {
    * @param flags the command line
    * @param config the file that it names, null for the one of a variable, or none
    * @param environment all variables of the process
-   * @throws MistakesException with every error of the file and the variables
+   * @return the settings, without those that have a mistake
    */
   static Settings of(ParseResult flags, @Nullable Path config, Map<String, String> environment) {
     CommandSpec command = flags.commandSpec();
@@ -134,11 +136,10 @@ final class Settings {
           Setting setting = setting(option, flags, environment, inFile.get(key), mistakes);
           byName.put(option.longestName(), setting);
         });
-    if (!mistakes.isEmpty()) {
-      throw new MistakesException(mistakes, OUTCOME);
-    }
     return new Settings(
-        byName, SECRETS.stream().filter(name -> value(environment, name) != null).toList());
+        byName,
+        SECRETS.stream().filter(name -> value(environment, name) != null).toList(),
+        mistakes);
   }
 
   private static void checkVariables(
@@ -174,18 +175,11 @@ final class Settings {
       return Map.of();
     }
     Path file = flag == null ? Path.of(Objects.requireNonNull(variable)) : flag;
-    try {
-      SettingsFile.Content content =
-          LimitFiles.builder()
-              .companion(file, new SettingsFile(options))
-              .build()
-              .load()
-              .companion(SettingsFile.Content.class);
-      return Objects.requireNonNull(content, "no mistake, no file").values();
-    } catch (LimitFilesException e) {
-      e.problems().stream().map(Problem::toString).forEach(mistakes::add);
-      return Map.of();
-    }
+    SettingsFile reader = new SettingsFile(options);
+    LimitFiles.builder().companion(file, reader).build().lint().stream()
+        .map(Problem::toString)
+        .forEach(mistakes::add);
+    return reader.values();
   }
 
   private static Setting setting(
@@ -202,6 +196,7 @@ final class Settings {
     if (variable != null) {
       if (isSwitch(option) && !variable.equals("true") && !variable.equals("false")) {
         mistakes.add("%s: found \"%s\", expected true or false".formatted(name, variable));
+        return new Setting(option, List.of("false"), DEFAULT);
       }
       return new Setting(option, option.isMultiValue() ? split(variable) : List.of(variable), name);
     }
@@ -235,6 +230,11 @@ final class Settings {
 
   static boolean isSwitch(OptionSpec option) {
     return option.type() == boolean.class;
+  }
+
+  /** What is wrong with the keys of the file and with the variables, a line each. */
+  List<String> mistakes() {
+    return mistakes;
   }
 
   /** A command line that says all that is not a default. */

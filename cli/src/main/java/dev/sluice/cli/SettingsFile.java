@@ -14,7 +14,10 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Model.OptionSpec;
 
-/** A configuration file: a map from options to their values. Immutable. */
+/**
+ * A reader of one configuration file: a map from options to their values. It keeps the good values
+ * of a file with mistakes, so that all mistakes can be told at once. Not thread-safe.
+ */
 final class SettingsFile implements CompanionFile<SettingsFile.Content> {
 
   /**
@@ -33,9 +36,15 @@ final class SettingsFile implements CompanionFile<SettingsFile.Content> {
   record Content(Map<String, Value> values) {}
 
   private final Map<String, OptionSpec> options;
+  private final Map<String, Value> values = new LinkedHashMap<>();
 
   SettingsFile(Map<String, OptionSpec> options) {
     this.options = options;
+  }
+
+  /** The good values, by the options' keys. */
+  Map<String, Value> values() {
+    return Map.copyOf(values);
   }
 
   @Override
@@ -57,7 +66,6 @@ final class SettingsFile implements CompanionFile<SettingsFile.Content> {
       }
       return null;
     }
-    Map<String, Value> values = new LinkedHashMap<>();
     for (Node.Entry entry : map.entries()) {
       Node.Scalar key = entry.key();
       OptionSpec option = options.get(key.text());
@@ -70,19 +78,22 @@ final class SettingsFile implements CompanionFile<SettingsFile.Content> {
         continue;
       }
       String place = "%s:%s:%s".formatted(file, key.line(), key.column());
-      Value value = new Value(texts(option, entry.value(), problems), place);
-      Value first = values.putIfAbsent(key.text(), value);
+      List<String> texts = texts(option, entry.value(), problems);
+      if (texts.isEmpty() && !option.isMultiValue()) {
+        continue; // told already
+      }
+      Value first = values.putIfAbsent(key.text(), new Value(texts, place));
       if (first != null) {
         problems.mistake(key, "found %s twice, first at %s".formatted(key.text(), first.place()));
       }
     }
-    return problems.mistaken() ? null : new Content(values);
+    return problems.mistaken() ? null : new Content(Map.copyOf(values));
   }
 
   private static List<String> texts(OptionSpec option, Node value, Problems problems) {
     if (Settings.isSwitch(option)) {
       Boolean on = Values.bool(value, problems);
-      return List.of(String.valueOf(on));
+      return on == null ? List.of() : List.of(String.valueOf(on));
     }
     List<Node> items =
         option.isMultiValue() && value instanceof Node.Sequence list

@@ -41,15 +41,17 @@ final class TlsOptions {
   @Option(
       names = CLIENT_AUTH,
       paramLabel = "POLICY",
-      defaultValue = "required",
       description =
           "With --tls-client-ca: whether a client's certificate is required or optional"
-              + " (${DEFAULT-VALUE}).")
-  private String clientAuth = "required";
+              + " (required).")
+  private @Nullable String clientAuth;
 
   /** The files, null without TLS. */
   @Nullable TlsFiles files() {
     boolean required = isRequired();
+    if (clientAuth != null && clientCa == null) {
+      throw new InputException(CLIENT_AUTH + " requires " + CLIENT_CA + " FILE");
+    }
     if (certificate == null && key == null) {
       if (clientCa != null) {
         throw new InputException(CLIENT_CA + " requires " + CERTIFICATE + " FILE");
@@ -72,13 +74,14 @@ final class TlsOptions {
   }
 
   private boolean isRequired() {
-    return switch (clientAuth) {
+    String policy = clientAuth == null ? "required" : clientAuth;
+    return switch (policy) {
       case "required" -> true;
       case "optional" -> false;
       default ->
           throw new InputException(
               "%s: found %s, expected required or optional"
-                  .formatted(CLIENT_AUTH, SafeText.quote(clientAuth)));
+                  .formatted(CLIENT_AUTH, SafeText.quote(policy)));
     };
   }
 }

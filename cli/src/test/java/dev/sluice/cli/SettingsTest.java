@@ -2,7 +2,6 @@
 package dev.sluice.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -173,19 +172,65 @@ final class SettingsTest {
     Map<String, String> environment =
         Map.of("SLUICE_STROE", "memory", "SLUICE_REQUEST_LOG", "on", "SLUICE_CONFIG", "not.yml");
 
-    assertThatThrownBy(() -> settings(flags("--config", file.toString()), environment))
-        .isInstanceOfSatisfying(
-            MistakesException.class,
-            e ->
-                assertThat(e.mistakes())
-                    .containsExactly(
-                        "SLUICE_STROE: unknown variable; did you mean \"SLUICE_STORE\"?",
-                        file + ":1:1: unknown option \"htp\"; did you mean \"http\"?",
-                        file + ":2:6: found nothing, expected a value: ADDR",
-                        file + ":3:7: found a map, expected a list of NAME, or one",
-                        file + ":4:14: found \"yes\", expected true or false",
-                        file + ":6:1: found http twice, first at " + file + ":5:1",
-                        "SLUICE_REQUEST_LOG: found \"on\", expected true or false"));
+    assertThat(settings(flags("--config", file.toString()), environment).mistakes())
+        .containsExactly(
+            "SLUICE_STROE: unknown variable; did you mean \"SLUICE_STORE\"?",
+            file + ":1:1: unknown option \"htp\"; did you mean \"http\"?",
+            file + ":2:6: found nothing, expected a value: ADDR",
+            file + ":3:7: found a map, expected a list of NAME, or one",
+            file + ":4:14: found \"yes\", expected true or false",
+            file + ":6:1: found http twice, first at " + file + ":5:1",
+            "SLUICE_REQUEST_LOG: found \"on\", expected true or false");
+  }
+
+  @Test
+  void keysAndValues_areToldTogether_andNothingIsStarted() throws IOException {
+    Path file = file("htp: :1\nhttp: nonsense\ntls-client-auth: required\n");
+    Cli run = Cli.run("serve", "--config", file.toString(), "--otlp-interval", "5s");
+    assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(run.err())
+        .contains(
+            file + ":1:1: unknown option \"htp\"; did you mean \"http\"?",
+            file + ":2:1: --http: found the address \"nonsense\"",
+            file + ":3:1: --tls-client-auth requires --tls-client-ca FILE",
+            "\n--otlp-interval requires --otlp URL",
+            "sluice: the configuration has mistakes; nothing was started");
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "--resp 127.0.0.1:8080 | --resp: found port 8080, which --http has already; give each door",
+        "--http :9090 --resp :6380 --grpc 0.0.0.0:6380 | --grpc: found port 6380, which --resp has",
+        "--overrides-interval 5s | --overrides-interval requires --overrides-db URL",
+        "--otlp collector:4318 | --otlp: found collector:4318, expected a URL such as",
+        "--otlp http://c:4318 --otlp-traced 2 | --otlp-traced: found \"2\", expected a number from 0",
+        "--host a/b | --host: found \"a/b\", expected a name such as sluice.example.com",
+        "--host a:8080 | --host: found \"a:8080\", expected a name",
+        "--allow-origin example.com | --allow-origin: found \"example.com\", expected an origin",
+        "--tokens none.yml | none.yml: there is no such file",
+        "--override-store a --overrides-db postgresql://b/c | are two places for the same"
+      })
+  void optionsThatContradict_areRefused_beforeAnythingIsOpened(String options, String says) {
+    Cli run = Cli.run(("serve " + options).split(" ", -1));
+    assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(run.err()).contains(says);
+  }
+
+  @Test
+  void help_showsEachOption_underOneHeading() {
+    String whole = Cli.run("help", "serve").out();
+    String help = whole.substring(0, whole.indexOf("\nExamples:"));
+    options()
+        .forEach(
+            (key, option) ->
+                assertThat(
+                        help.lines()
+                            .filter(line -> line.matches(" +(-., )?--" + key + "([=\\[ ].*)?")))
+                    .as(key)
+                    .hasSize(1));
+    assertThat(help).contains("\nTLS and access:\n", "\nDoors:\n", "\nObservation:\n");
   }
 
   @ParameterizedTest

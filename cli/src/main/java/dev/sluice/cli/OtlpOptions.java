@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.cli;
+
+import dev.sluice.server.otlp.OtlpSettings;
+import dev.sluice.text.SafeText;
+import java.net.URI;
+import java.net.URLDecoder;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Option;
+
+/** The options of a server that sends metrics and traces to OpenTelemetry. */
+final class OtlpOptions {
+
+  private static final String RECEIVER = "--otlp";
+  private static final String HEADERS = "--otlp-headers-file";
+  private static final String INTERVAL = "--otlp-interval";
+  private static final String TRACED = "--otlp-traced";
+  private static final String USUAL_INTERVAL = "1m";
+  private static final String USUAL_SHARE = "0";
+
+  @Option(
+      names = RECEIVER,
+      paramLabel = "URL",
+      description =
+          "Send metrics and traces to this receiver of OTLP over HTTP, such as"
+              + " http://collector:4318, besides GET /metrics (nowhere if not given).")
+  private @Nullable String receiver;
+
+  @Option(
+      names = HEADERS,
+      paramLabel = "FILE",
+      description =
+          "A file with one line of headers for that receiver, NAME=VALUE,NAME=VALUE; or set"
+              + " SLUICE_OTLP_HEADERS.")
+  private @Nullable Path headers;
+
+  @Option(
+      names = INTERVAL,
+      paramLabel = "PERIOD",
+      description = "How often metrics are sent (" + USUAL_INTERVAL + ").")
+  private @Nullable String interval;
+
+  @Option(
+      names = TRACED,
+      paramLabel = "SHARE",
+      description =
+          "The share of requests, 0 to 1, that are traced although they carry no trace of their"
+              + " caller ("
+              + USUAL_SHARE
+              + ": only those that do).")
+  private @Nullable String traced;
+
+  /** The settings; null where nothing is sent. */
+  @Nullable OtlpSettings settings(Map<String, String> environment) {
+    Duration every = Periods.positive(INTERVAL, interval == null ? USUAL_INTERVAL : interval);
+    double share = share(traced == null ? USUAL_SHARE : traced);
+    if (receiver == null) {
+      if (headers != null || interval != null || traced != null) {
+        String option = headers != null ? HEADERS : interval != null ? INTERVAL : TRACED;
+        throw new InputException(option + " requires " + RECEIVER + " URL");
+      }
+      return null;
+    }
+    String secret = Passwords.of(HEADERS, headers, "SLUICE_OTLP_HEADERS");
+    String place = headers == null ? "SLUICE_OTLP_HEADERS" : HEADERS;
+    try {
+      return new OtlpSettings(
+          uri(receiver),
+          every,
+          share,
+          secret == null ? Map.of() : pairs(place, secret),
+          attributes(environment));
+    } catch (IllegalArgumentException e) {
+      throw new InputException(RECEIVER + ": " + e.getMessage());
+    }
+  }
+
+  private static URI uri(String text) {
+    try {
+      return URI.create(text);
+    } catch (IllegalArgumentException e) {
+      throw new IllegalArgumentException(
+          "found %s, expected a URL such as http://collector:4318".formatted(SafeText.quote(text)),
+          e);
+    }
+  }
+
+  private static double share(String text) {
+    try {
+      double share = Double.parseDouble(text);
+      if (share >= 0 && share <= 1) {
+        return share;
+      }
+    } catch (NumberFormatException e) {
+      // told below
+    }
+    throw new InputException(
+        "%s: found %s, expected a number from 0 to 1".formatted(TRACED, SafeText.quote(text)));
+  }
+
+  /** What OpenTelemetry's own variables say of the sender: platforms set them for every process. */
+  private static Map<String, String> attributes(Map<String, String> environment) {
+    String list = environment.getOrDefault("OTEL_RESOURCE_ATTRIBUTES", "");
+    Map<String, String> all =
+        new LinkedHashMap<>(list.isBlank() ? Map.of() : pairs("OTEL_RESOURCE_ATTRIBUTES", list));
+    String name = environment.getOrDefault("OTEL_SERVICE_NAME", "");
+    if (!name.isBlank()) {
+      all.put("service.name", name);
+    }
+    return all;
+  }
+
+  /** The form that OpenTelemetry's variables have; values are percent-encoded. Never repeated. */
+  private static Map<String, String> pairs(String place, String text) {
+    Map<String, String> pairs = new LinkedHashMap<>();
+    for (String pair : text.split(",", -1)) {
+      int equals = pair.indexOf('=');
+      String name = equals < 0 ? "" : pair.substring(0, equals).strip();
+      if (name.isEmpty()) {
+        throw new InputException(place + ": expected NAME=VALUE,NAME=VALUE");
+      }
+      String value = pair.substring(equals + 1).strip();
+      try {
+        pairs.put(name, URLDecoder.decode(value.replace("+", "%2B"), StandardCharsets.UTF_8));
+      } catch (IllegalArgumentException e) {
+        throw new InputException(place + ": found a \"%\" that no two hexadecimal digits follow");
+      }
+    }
+    return pairs;
+  }
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.cli;
+
+import dev.sluice.server.tls.PemKey;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Path;
+import java.security.GeneralSecurityException;
+import java.security.InvalidKeyException;
+import java.security.KeyStore;
+import java.security.PrivateKey;
+import java.security.SecureRandom;
+import java.security.cert.Certificate;
+import java.security.cert.CertificateException;
+import java.security.cert.CertificateFactory;
+import java.util.List;
+import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.TrustManagerFactory;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Option;
+
+/** Which servers a command trusts over TLS, and what it shows to them. */
+final class ServerTlsOptions {
+
+  private static final String CA = "--cacert";
+  private static final String CERTIFICATE = "--cert";
+  private static final String KEY = "--key";
+  private static final int LARGEST = 1 << 20;
+  private static final char[] NO_PASSWORD = {};
+
+  @Option(
+      names = CA,
+      paramLabel = "FILE",
+      description =
+          "The authorities that sign the server's certificate, as PEM, in place of those that Java"
+              + " trusts.")
+  private @Nullable Path ca;
+
+  @Option(
+      names = CERTIFICATE,
+      paramLabel = "FILE",
+      description = "The certificate to show to the server, as PEM, with --key.")
+  private @Nullable Path certificate;
+
+  @Option(
+      names = KEY,
+      paramLabel = "FILE",
+      description = "The key of that certificate, as PEM without a password.")
+  private @Nullable Path key;
+
+  /** What connections to a server are made with; null for Java's own. */
+  @Nullable SSLContext context() {
+    if ((certificate == null) != (key == null)) {
+      throw new InputException(
+          certificate == null
+              ? KEY + " requires " + CERTIFICATE + " FILE"
+              : CERTIFICATE + " requires " + KEY + " FILE");
+    }
+    if (ca == null && certificate == null) {
+      return null;
+    }
+    try {
+      SSLContext context = SSLContext.getInstance("TLS");
+      context.init(
+          certificate == null || key == null ? null : shown(certificate, key).getKeyManagers(),
+          ca == null ? null : trusted(ca).getTrustManagers(),
+          new SecureRandom());
+      return context;
+    } catch (GeneralSecurityException | IOException e) {
+      throw new InputException("%s: cannot be used (%s)".formatted(CERTIFICATE, e.getMessage()));
+    }
+  }
+
+  private static TrustManagerFactory trusted(Path file)
+      throws GeneralSecurityException, IOException {
+    KeyStore store = empty();
+    for (Certificate one : certificates(CA, file)) {
+      store.setCertificateEntry("ca-" + store.size(), one);
+    }
+    TrustManagerFactory trust =
+        TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+    trust.init(store);
+    return trust;
+  }
+
+  private static KeyManagerFactory shown(Path certificate, Path keyFile)
+      throws GeneralSecurityException, IOException {
+    List<Certificate> chain = certificates(CERTIFICATE, certificate);
+    PrivateKey key;
+    try {
+      key = PemKey.read(content(KEY, keyFile));
+    } catch (InvalidKeyException e) {
+      throw new InputException("%s: %s: %s".formatted(KEY, keyFile, e.getMessage()));
+    }
+    KeyStore store = empty();
+    store.setKeyEntry("key", key, NO_PASSWORD, chain.toArray(Certificate[]::new));
+    KeyManagerFactory keys = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
+    keys.init(store, NO_PASSWORD);
+    return keys;
+  }
+
+  private static KeyStore empty() throws GeneralSecurityException, IOException {
+    KeyStore store = KeyStore.getInstance("PKCS12");
+    store.load(null, null);
+    return store;
+  }
+
+  private static List<Certificate> certificates(String option, Path file) {
+    try {
+      List<Certificate> found =
+          List.copyOf(
+              CertificateFactory.getInstance("X.509")
+                  .generateCertificates(new ByteArrayInputStream(content(option, file))));
+      if (!found.isEmpty()) {
+        return found;
+      }
+    } catch (CertificateException e) {
+      // told below
+    }
+    throw new InputException(
+        "%s: %s: found no certificate, expected PEM that starts with -----BEGIN CERTIFICATE-----"
+            .formatted(option, file));
+  }
+
+  private static byte[] content(String option, Path file) {
+    try (InputStream in = InputFiles.open(file)) {
+      return in.readNBytes(LARGEST);
+    } catch (IOException e) {
+      throw new InputException("%s: %s: can't be read".formatted(option, file));
+    }
+  }
+}
