@@ -65,6 +65,15 @@ final class Entry {
     return kind == Kind.SPEND;
   }
 
+  /** Returns whether a process that is told of both can't tell them apart. */
+  boolean looksLike(Entry other) {
+    return kind == other.kind
+        && process == other.process
+        && nanos == other.nanos
+        && nowNanos == other.nowNanos
+        && afterNanos == other.afterNanos;
+  }
+
   /** Returns the TAT after it, given the one before it. */
   long after(long tatNanos) {
     return after(tatNanos, nowNanos, nanos);

@@ -211,6 +211,7 @@ final class Operation {
       Granted one =
           reference.granted(
               this,
+              calls.process,
               transaction.bucketKey(),
               takenNanos,
               nanos(part.decidedAt()),

@@ -290,11 +290,13 @@ final class Reference {
     }
   }
 
-  /** A caller was told that a spend is allowed. */
-  @Nullable Granted granted(Object caller, String key, long nanos, long nowNanos, long afterNanos) {
+  /** A caller of a process was told that a spend is allowed. */
+  @Nullable Granted granted(
+      Object caller, int process, String key, long nanos, long nowNanos, long afterNanos) {
     KnownBucket bucket = bucket(key);
     for (Entry entry : bucket.entries) {
       if (entry.isSpend()
+          && entry.process == process
           && !entry.counts
           && !entry.cancelled
           && !entry.stale
@@ -413,10 +415,18 @@ final class Reference {
     }
   }
 
-  /** A caller wants what it was granted to be given back: from now on it does not have it. */
+  /**
+   * A caller wants what it was granted to be given back: from now on it does not have it. Where a
+   * reset came between two spends of a process that look the same, nobody can tell which of them its
+   * caller had: the later one is the one that still matters.
+   */
   void cancelled(Granted granted) {
-    granted.entry.counts = false;
-    granted.entry.cancelled = true;
+    Entry last = granted.entry;
+    for (Entry entry : bucket(granted.key).entries) {
+      last = entry.counts && entry.looksLike(granted.entry) ? entry : last;
+    }
+    last.counts = false;
+    last.cancelled = true;
   }
 
   private long driftNanos(long since) {
