@@ -86,10 +86,16 @@ record Answer(
     return new Answer(allowed, 0, waitNanos, waitNanos, nowNanos);
   }
 
-  /** This answer to a spend that fits and did not happen, as another one denied the batch. */
+  /**
+   * This answer to a spend that fits and did not happen, as another one denied the batch. One that
+   * would have waited is told how long.
+   */
   Answer unspent(long cost, Quota quota) {
-    long aheadNanos = resetInNanos - quota.incrementNanos(cost);
-    return new Answer(true, remaining(quota, aheadNanos), 0, aheadNanos, nowNanos);
+    long incrementNanos = quota.incrementNanos(cost);
+    long aheadNanos = resetInNanos - incrementNanos;
+    long roomNanos = Gcra.roomNanos(aheadNanos, incrementNanos, quota.offsetNanos());
+    return new Answer(
+        true, remaining(quota, aheadNanos), Math.max(-roomNanos, 0), aheadNanos, nowNanos);
   }
 
   private static long remaining(Quota quota, long aheadNanos) {
