@@ -33,17 +33,20 @@ final class Engine {
   private final Ledger ledger;
   private final LimiterObserver observer;
   private final FailureRules onFailure;
+  private final Parking parking;
 
   Engine(
       CurrentLimits limits,
       BucketStore store,
       LimiterObserver observer,
       FailureRules onFailure,
-      TimeSource time) {
+      TimeSource time,
+      Parking parking) {
     this.limits = limits;
     this.ledger = new Ledger(store, observer, time);
     this.observer = observer;
     this.onFailure = onFailure;
+    this.parking = parking;
   }
 
   private Plan plan(Act act, List<Transaction> transactions) {
@@ -273,7 +276,7 @@ final class Engine {
     CompletableFuture<Grant> asked = grant(plan, maxWait, ledger.start()).toCompletableFuture();
     Grant grant;
     try {
-      grant = asked.get();
+      grant = parking.await(asked);
     } catch (InterruptedException e) {
       var unused = asked.thenAccept(Grant::giveUp);
       throw new InterruptedException(
@@ -281,7 +284,7 @@ final class Engine {
     } catch (ExecutionException e) {
       throw Ledger.thrown(e.getCause());
     }
-    grant.await();
+    grant.await(parking);
     return grant.decision();
   }
 
@@ -344,6 +347,11 @@ final class Engine {
 
   Ledger ledger() {
     return ledger;
+  }
+
+  /** How many places callers wait for, or left, by the store or by the rules in its place. */
+  int waiting() {
+    return ledger.waitingRoom().size() + onFailure.waiting();
   }
 
   private List<Decision> observed(Plan plan, List<Decision> decisions, long start) {

@@ -71,6 +71,11 @@ final class FailureRules {
         observer);
   }
 
+  /** How many places callers wait for, or left. */
+  int waiting() {
+    return memory.waitingRoom().size();
+  }
+
   private long depthNanos(Plan plan) {
     return plan.depthNanos(this::localShare);
   }

@@ -4,7 +4,6 @@ package dev.sluice;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -29,18 +28,18 @@ record Grant(Decision decision, WaitingRoom room, List<Place> places, LimiterObs
   /**
    * Waits on the caller's thread until its turn has come.
    *
+   * @param parking how the thread waits
    * @throws InterruptedException if the caller was interrupted; what it took is given back
    */
-  void await() throws InterruptedException {
+  void await(Parking parking) throws InterruptedException {
     if (places.isEmpty()) {
       return;
     }
-    Thread caller = Thread.currentThread();
     WatchedWait wait = WatchedWait.begin(observer, places, room::nowNanos);
-    Turn turn = room.enter(places, () -> LockSupport.unpark(caller));
+    Turn turn = room.enter(places, parking.wakeUp());
     long leftNanos = turn.hasCome() ? 0 : room.leftNanos(turn);
     while (!turn.hasCome()) {
-      LockSupport.parkNanos(turn, leftNanos);
+      parking.park(turn, leftNanos);
       if (turn.hasCome()) {
         break;
       }
@@ -49,7 +48,7 @@ record Grant(Decision decision, WaitingRoom room, List<Place> places, LimiterObs
           wait.givenUp();
           throw new InterruptedException("interrupted while waiting; the tokens are given back");
         }
-        caller.interrupt(); // the turn has come in the same moment
+        Thread.currentThread().interrupt(); // the turn has come in the same moment
         break;
       }
       room.look(turn);

@@ -459,6 +459,10 @@ public final class Limiter {
     return engine.ledger().outstanding();
   }
 
+  int waiting() {
+    return engine.waiting();
+  }
+
   Lease lease(String limit, String id, int tokens, LongSupplier ticker, int threads) {
     return lease(now -> Transaction.of(now, limit, id), tokens, ticker, threads);
   }
@@ -517,6 +521,7 @@ public final class Limiter {
     private LimiterObserver observer = Engine.NOBODY;
     private TimeSource time = TimeSource.system();
     private FailureRule onFailure = FailureRule.fail();
+    private Parking parking = Parking.OF_THREADS;
     private final Map<String, FailureRule> onFailureByLimit = new HashMap<>();
 
     private Builder(CurrentLimits limits, BucketStore store) {
@@ -548,6 +553,12 @@ public final class Limiter {
     @CanIgnoreReturnValue
     public Builder time(TimeSource newTime) {
       this.time = newTime;
+      return this;
+    }
+
+    @CanIgnoreReturnValue
+    Builder parking(Parking newParking) {
+      this.parking = newParking;
       return this;
     }
 
@@ -601,7 +612,7 @@ public final class Limiter {
      */
     public Limiter build() {
       FailureRules rules = new FailureRules(onFailure, onFailureByLimit, time);
-      return new Limiter(limits, new Engine(limits, store, observer, rules, time), time);
+      return new Limiter(limits, new Engine(limits, store, observer, rules, time, parking), time);
     }
   }
 }

@@ -263,7 +263,8 @@ class OutstandingTest {
             BucketStore.inMemory(() -> 1),
             Engine.NOBODY,
             new FailureRules(FailureRule.fail(), Map.of(), TimeSource.system()),
-            TimeSource.system());
+            TimeSource.system(),
+            Parking.OF_THREADS);
     Transaction two = Transaction.of(samples, "ApiCallsPerKey", "a").withCost(2);
     Reservation cancelled = engine.reserve(List.of(two));
     assertThat(engine.ledger().outstanding().size()).isEqualTo(1);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice;
 
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 
 /** A view into a limiter for the simulator: at the end of a run it must be empty. */
@@ -26,6 +29,67 @@ public final class Insides {
    */
   public static int inFlight(Limiter limiter) {
     return limiter.outstanding().inFlight();
+  }
+
+  /**
+   * Returns how many places callers of {@code acquire} wait for, or left.
+   *
+   * @param limiter the limiter
+   * @return those in the store, and those by a rule in its place
+   */
+  public static int waiting(Limiter limiter) {
+    return limiter.waiting();
+  }
+
+  /** How the thread of a caller waits; see {@link Parking}. */
+  public interface Waiting {
+
+    /**
+     * Lets a caller wait for a future.
+     *
+     * @param future what it waits for
+     * @throws InterruptedException if the caller is interrupted
+     */
+    void untilDone(CompletableFuture<?> future) throws InterruptedException;
+
+    /**
+     * Lets a caller wait until it is woken up or interrupted.
+     *
+     * @param isAwake whether it was woken up
+     * @param nanos the longest wait
+     */
+    void untilAwake(BooleanSupplier isAwake, long nanos);
+  }
+
+  /**
+   * Lets callers that block wait in a way of the simulator.
+   *
+   * @param builder of a limiter whose callers are one thread
+   * @param waiting how they wait
+   * @return the builder
+   */
+  public static Limiter.Builder waiting(Limiter.Builder builder, Waiting waiting) {
+    boolean[] awake = new boolean[1];
+    return builder.parking(
+        new Parking() {
+          @Override
+          public <T> T await(CompletableFuture<T> future)
+              throws InterruptedException, ExecutionException {
+            waiting.untilDone(future);
+            return future.get();
+          }
+
+          @Override
+          public Runnable wakeUp() {
+            return () -> awake[0] = true;
+          }
+
+          @Override
+          public void park(Object why, long nanos) {
+            waiting.untilAwake(() -> awake[0], nanos);
+            awake[0] = false;
+          }
+        });
   }
 
   /**

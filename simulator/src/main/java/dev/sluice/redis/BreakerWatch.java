@@ -12,18 +12,18 @@ final class BreakerWatch {
 
   private static final int MOST_FAILURES = 5; // the store's default
 
-  private final World world;
+  private final Timing timing;
   private final Map<String, Calls> servers = new HashMap<>();
 
-  BreakerWatch(World world) {
-    this.world = world;
+  BreakerWatch(Timing timing) {
+    this.timing = timing;
   }
 
   /** The calls to one server since the last one that was answered. */
   private static final class Calls {
     private int failures;
     private int timeouts;
-    private long lastFailure = Long.MIN_VALUE / 2;
+    private long lastFailure;
     private boolean open;
     private boolean onTrial;
   }
@@ -51,7 +51,8 @@ final class BreakerWatch {
       calls.onTrial = false;
       return null;
     }
-    boolean together = calls.failures > 0 && world.now() - elapsedNanos < calls.lastFailure;
+    long start = timing.nanoTime() - elapsedNanos;
+    boolean together = calls.failures > 0 && start - calls.lastFailure < 0;
     if (together) {
       return null; // calls that were under way together count once
     }
@@ -59,7 +60,7 @@ final class BreakerWatch {
     if (calls.onTrial && !calls.open) {
       return "breaker: " + server + " is still asked after the first call on trial failed";
     }
-    calls.lastFailure = world.now();
+    calls.lastFailure = timing.nanoTime();
     calls.timeouts = result == Result.TIMED_OUT ? calls.timeouts + 1 : 0;
     return !calls.open && calls.timeouts >= MOST_FAILURES
         ? "breaker: " + server + " is still asked after " + calls.timeouts + " time-outs in a row"

@@ -9,6 +9,7 @@ import dev.sluice.Transaction;
 import dev.sluice.redis.Reference.Granted;
 import dev.sluice.redis.World.Actor;
 import dev.sluice.store.StoreException;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -31,10 +32,12 @@ final class Callers {
   private final Reference reference;
   private final Limiter limiter;
   private final AsyncLimiter async;
+  private final SimulatedWaiting waiting;
   private final long latencyNanos;
   private final List<Reservation> neverClosed = new ArrayList<>();
 
-  Callers(Calls calls, Limiter limiter, long latencyNanos) {
+  Callers(Calls calls, Limiter limiter, SimulatedWaiting waiting, long latencyNanos) {
+    this.waiting = waiting;
     this.calls = calls;
     this.world = calls.world;
     this.fleet = calls.fleet;
@@ -218,6 +221,98 @@ final class Callers {
                         denied, decision.retryIn(), answer));
           }
         });
+  }
+
+  // Waiting
+
+  /**
+   * Asks for tokens, and waits for them.
+   *
+   * @param longest how long at most
+   * @param nanos after which the caller gives up, negative for never
+   */
+  void acquire(List<Transaction> transactions, Duration longest, long nanos) {
+    Operation operation = calls.begin("acquire", transactions, waitNanos(longest));
+    CompletionStage<Decision> stage = call(operation, () -> async.acquire(transactions, longest));
+    if (stage == null) {
+      return;
+    }
+    var unused =
+        stage.whenComplete(
+            (decision, failure) -> {
+              if (failure == null) {
+                operation.passed(decision);
+              } else {
+                operation.failed(failure);
+              }
+              calls.goOn(operation);
+            });
+    if (nanos >= 0) {
+      world.after(
+          nanos,
+          actor("impatient"),
+          () -> {
+            if (!stage.toCompletableFuture().isDone()) {
+              givesUp(transactions);
+              giveUp(stage);
+            }
+          });
+    }
+  }
+
+  /** The same on the caller's thread, which is interrupted when it gives up. */
+  void acquireBlocking(List<Transaction> transactions, Duration longest, long nanos) {
+    boolean waited =
+        world.blocking(
+            () -> {
+              Operation operation =
+                  calls.begin("blocking acquire", transactions, waitNanos(longest));
+              waiting.interruptAt(nanos < 0 ? Long.MAX_VALUE : world.now() + nanos);
+              try {
+                operation.passed(limiter.acquire(transactions, longest));
+              } catch (InterruptedException e) {
+                operation.end("interrupted");
+                givesUp(transactions);
+              } catch (StoreException e) {
+                operation.failed(e);
+              } catch (Throwable e) {
+                operation.threw(e);
+              } finally {
+                waiting.interruptAt(Long.MAX_VALUE);
+              }
+            });
+    if (!waited) {
+      acquire(transactions, longest, nanos);
+    }
+  }
+
+  private static long waitNanos(Duration longest) {
+    Duration most = SimulatedLimits.W.longestWait();
+    return (longest.compareTo(most) < 0 ? longest : most).toNanos();
+  }
+
+  /** A caller gives up: what it took goes back, once the store has told what that is. */
+  private void givesUp(List<Transaction> transactions) {
+    Operation operation = calls.begin("give up", transactions);
+    world.after(
+        calls.conditions.hasFaults()
+            ? SimulatedProcess.TIMEOUT_NANOS
+            : 3 * calls.afewMessages(), // the spend, what is withdrawn, and what is behind that
+        actor("observer"),
+        () -> {
+          operation.end("done");
+          transactions.forEach(one -> requireNothingLost(operation, one.bucketKey()));
+        });
+  }
+
+  private void requireNothingLost(Operation operation, String key) {
+    if (calls.conditions.processes() == 1
+        && !calls.conditions.hasFaults()
+        && !calls.conditions.clientClocks()
+        && reference.lines().isCalm(key)
+        && !reference.lines().isDisturbed(key)) {
+      reference.requireNothingLost(operation, key);
+    }
   }
 
   // Giving back

@@ -55,12 +55,20 @@ final class Calls {
   }
 
   Operation begin(String verb, List<Transaction> transactions) {
-    return new Operation(this, verb, transactions);
+    return begin(verb, transactions, 0);
+  }
+
+  /** Begins a call whose caller waits for tokens, up to so long. */
+  Operation begin(String verb, List<Transaction> transactions, long waitNanos) {
+    return new Operation(this, verb, transactions, waitNanos);
   }
 
   void began(Operation operation) {
     underWay.add(operation);
-    operation.transactions().forEach(transaction -> asked.add(transaction.bucketKey()));
+    for (Transaction transaction : operation.transactions()) {
+      asked.add(transaction.bucketKey());
+      reference.lines().began(transaction.bucketKey(), operation.keepsLines());
+    }
     if (operation.givesBack()) {
       givingBack.add(operation);
       begunGivingBack++;
@@ -68,12 +76,15 @@ final class Calls {
   }
 
   void ended(Operation operation) {
-    underWay.remove(operation);
+    if (underWay.remove(operation)) {
+      operation.transactions().forEach(one -> reference.lines().ended(one.bucketKey()));
+    }
   }
 
   /** A caller that waits no longer may have spent from a bucket. */
   void giveUpOn(String bucketKey) {
     givenUp.add(bucketKey);
+    reference.lines().disturbed(bucketKey);
   }
 
   boolean gaveUpOn(String bucketKey) {

@@ -12,7 +12,8 @@ import java.util.Set;
  * @param limitsChange whether two limits may be in force on one bucket, or one after the other
  * @param debtsAppear whether a TAT may lie further ahead than its bucket is deep
  * @param callsOvertake whether two calls of a process may change places on their way
- * @param driftNanos by which a denial from memory may be wrong, since clocks drift apart
+ * @param apartPpm by how many millionths the clock of a process and that of a server may drift
+ *     apart
  * @param onFailure which failure rule there is
  * @param processes how many processes there are
  */
@@ -22,16 +23,20 @@ record Conditions(
     boolean limitsChange,
     boolean debtsAppear,
     boolean callsOvertake,
-    long driftNanos,
+    long apartPpm,
     int onFailure,
     int processes) {
 
   /** How long a denial is remembered, and the time that its answer took. */
   static final long DENIALS_NANOS = 1_100_000_000;
 
-  private static final long DRIFT_NANOS = DENIALS_NANOS / 1_000_000 * Fleet.MOST_DRIFT_PPM;
   private static final Set<Step.Kind> OTHER_CLOCKS =
       EnumSet.of(Step.Kind.FAIL_OVER, Step.Kind.MOVE_SLOTS);
+
+  /** Returns by how much a denial from memory may be wrong, since clocks drift apart. */
+  long driftNanos() {
+    return DENIALS_NANOS / 1_000_000 * apartPpm;
+  }
 
   /** Returns whether what is given back can be told to the tick. */
   boolean isExact() {
@@ -56,7 +61,8 @@ record Conditions(
         limitsChange,
         limitsChange || clocksChange,
         plan.setting("overtaking") > 0,
-        clocksDiffer ? DRIFT_NANOS : 0,
+        (clocksDiffer ? Fleet.MOST_DRIFT_PPM : 0)
+            + (plan.setting("pacesDiffer") > 0 ? Fleet.MOST_PACE_PPM : 0),
         plan.setting("onFailure"),
         plan.setting("processes"));
   }

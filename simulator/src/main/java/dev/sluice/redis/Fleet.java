@@ -24,11 +24,14 @@ final class Fleet {
   private static final long MOST_APART_NANOS = 5_000_000_000L; // of servers that share no bucket
   static final long MOST_SKEW_NANOS = 50_000_000;
   static final long MOST_DRIFT_PPM = 100;
+  static final long MOST_PACE_PPM =
+      600; // of a process' own clock: an oscillator, and what NTP slews
 
   final Topology topology;
   private final World world;
   private final Reference reference;
   private final boolean clocksDiffer;
+  private final long apartPpm; // a server's clock and that of a process
   private final List<SimulatedServer> masters = new ArrayList<>();
   private final List<SimulatedServer> replicas = new ArrayList<>();
   private final int[] masterOfSlot = new int[SLOTS];
@@ -54,7 +57,14 @@ final class Fleet {
     }
   }
 
-  Fleet(Topology topology, World world, Reference reference, Dice dice, boolean clocksDiffer) {
+  Fleet(
+      Topology topology,
+      World world,
+      Reference reference,
+      Dice dice,
+      boolean clocksDiffer,
+      long apartPpm) {
+    this.apartPpm = apartPpm;
     this.topology = topology;
     this.world = world;
     this.reference = reference;
@@ -172,7 +182,7 @@ final class Fleet {
 
   /** Returns by how much a server's clock and that of a process may drift apart in a time. */
   long driftNanos(long nanos) {
-    return clocksDiffer ? (nanos / 1_000_000 + 1) * MOST_DRIFT_PPM : 0;
+    return (nanos / 1_000_000 + 1) * apartPpm;
   }
 
   /** Returns whether what a clock says may be older than a step of it. */

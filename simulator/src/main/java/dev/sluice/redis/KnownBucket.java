@@ -31,6 +31,7 @@ final class KnownBucket {
   int lowerings;
   @Nullable Lowered lowered; // the last one
   private final World world;
+  private int forgotten; // entries
   private final Deque<Change> changes = new ArrayDeque<>();
   private final Map<Integer, Long> outdatedNanos = new HashMap<>(); // by process
   private final Deque<Allowance> allowances = new ArrayDeque<>();
@@ -201,8 +202,25 @@ final class KnownBucket {
         : null;
   }
 
+  /** Returns the same for the spends up to one of them. */
+  long owedNanos(Entry last) {
+    long tat = Gcra.NO_TAT;
+    for (Entry entry : entries) {
+      tat = entry.after(tat);
+      if (entry == last) {
+        break;
+      }
+    }
+    return tat;
+  }
+
+  /** Returns how many entries there were before one. */
+  int placeOf(Entry entry) {
+    return forgotten + entries.indexOf(entry);
+  }
+
   /** Returns the TAT that the spends of which callers know, and what was given back, come to. */
-  private long owedNanos() {
+  long owedNanos() {
     long tat = Gcra.NO_TAT;
     for (Entry entry : entries) {
       tat = entry.after(tat);
@@ -262,5 +280,6 @@ final class KnownBucket {
       }
     }
     entries.subList(0, keepFrom).clear();
+    forgotten += keepFrom;
   }
 }

@@ -54,7 +54,9 @@ final class LocalReference {
     for (Decision part : parts) {
       Transaction transaction = part.transaction();
       Quota quota = transaction == null ? null : transaction.quota();
-      if (transaction == null || quota == null) {
+      if (transaction == null
+          || quota == null
+          || !transaction.name().longestWait().isZero()) { // told of in an order of its own
         continue;
       }
       Bucket bucket = buckets.computeIfAbsent(transaction.bucketKey(), key -> new Bucket());

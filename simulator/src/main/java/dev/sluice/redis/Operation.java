@@ -25,7 +25,16 @@ final class Operation {
 
   private static final long LATEST_END_NANOS = SimulatedProcess.TIMEOUT_NANOS / 10 * 11;
   private static final Set<String> GIVING_BACK =
-      Set.of("refund", "reset", "cancel", "blocking cancel", "close the lease");
+      Set.of("refund", "reset", "cancel", "blocking cancel", "close the lease", "give up");
+  private static final Set<String> KEEPING_LINES =
+      Set.of(
+          "spend",
+          "blocking spend",
+          "check",
+          "check after the wait",
+          "acquire",
+          "blocking acquire",
+          "give up");
 
   private final Calls calls;
   private final World world;
@@ -34,6 +43,7 @@ final class Operation {
   private final int number;
   private final String verb;
   private final List<Transaction> transactions;
+  private final long waitNanos;
   private final long start;
   private final Map<Transaction, Granted> granted = new LinkedHashMap<>();
   private final Map<String, Long> loweredSince = new HashMap<>(); // by others under way, by key
@@ -45,7 +55,13 @@ final class Operation {
   private boolean ended;
   private boolean disturbed;
 
-  Operation(Calls calls, String verb, List<Transaction> transactions) {
+  /**
+   * A call that begins now.
+   *
+   * @param waitNanos how long its caller would wait for tokens
+   */
+  Operation(Calls calls, String verb, List<Transaction> transactions, long waitNanos) {
+    this.waitNanos = waitNanos;
     this.calls = calls;
     this.world = calls.world;
     this.reference = calls.reference;
@@ -70,7 +86,7 @@ final class Operation {
 
   private void requireEndInTime() {
     world.after(
-        LATEST_END_NANOS,
+        LATEST_END_NANOS + waitNanos,
         new Actor("deadline"),
         () -> {
           if (!ended) {
@@ -90,6 +106,11 @@ final class Operation {
 
   boolean givesBack() {
     return givesBack;
+  }
+
+  /** Returns whether it leaves the order of those who wait, and what is theirs, as it is. */
+  boolean keepsLines() {
+    return transactions.size() == 1 && KEEPING_LINES.contains(verb);
   }
 
   boolean touches(String bucketKey) {
@@ -169,6 +190,14 @@ final class Operation {
     }
   }
 
+  /** The turn of a caller has come, or it was denied. */
+  void passed(Decision decision) {
+    decided(decision, true);
+    if (decision.allowed() && !decision.degraded()) {
+      reference.passed(this, granted);
+    }
+  }
+
   void decided(Decision decision, boolean spends) {
     end(decision);
     if (decision.degraded()) {
@@ -202,7 +231,9 @@ final class Operation {
   private void decided(
       Decision whole, Decision part, Transaction transaction, Quota quota, boolean spends) {
     boolean unspent = spends && whole.denied() && part.allowed();
-    requireStatement(Statements.wrong(part, quota, transaction.cost(), unspent), part);
+    long mayWaitNanos = transaction.kind() == Kind.CHECK_AND_SPEND ? waitNanos : 0;
+    requireStatement(
+        Statements.wrong(part, quota, transaction.cost(), mayWaitNanos, unspent), part);
     if (transaction.cost() == 0) {
       return;
     }
@@ -256,7 +287,7 @@ final class Operation {
         switch (conditions.onFailure()) {
           case 1 -> decision.allowed() ? null : "was denied, by a rule that allows";
           case 2 -> decision.denied() ? null : "was allowed, by a rule that denies";
-          case 3 -> calls.local.wrong(decision, spends);
+          case 3 -> waitNanos > 0 ? null : calls.local.wrong(decision, spends);
           default -> "was decided on, by a rule that fails";
         };
     requireStatement(wrong, decision);
@@ -284,7 +315,7 @@ final class Operation {
 
   /** What a server took for a batch that another one denied is back a few messages later. */
   private void requireGivenBack(Decision part, Transaction transaction, long takenNanos) {
-    if (!overServers || calls.gaveUpOn(transaction.bucketKey())) {
+    if (!overServers || calls.gaveUpOn(transaction.bucketKey()) || mayBeWaitedFor(transaction)) {
       return; // nothing was taken, or nobody can tell by whom
     }
     Granted taken =
@@ -306,10 +337,16 @@ final class Operation {
     }
   }
 
+  /** What those who wait give up is given back as well. */
+  private static boolean mayBeWaitedFor(Transaction transaction) {
+    return !transaction.name().longestWait().isZero();
+  }
+
   /** A debt stands only where this process has forgiven it once. */
   private void requireForgiven(
       Decision part, Transaction transaction, Quota quota, boolean mayForgive) {
-    boolean isDebt = part.resetInNanos() > quota.offsetNanos();
+    long depthNanos = quota.offsetNanos() + transaction.name().longestWait().toNanos();
+    boolean isDebt = part.resetInNanos() > depthNanos;
     if (!mayForgive || !isDebt || conditions.hasFaults() || conditions.clientClocks()) {
       return;
     }
@@ -318,10 +355,7 @@ final class Operation {
         new Actor("observer"),
         () -> {
           if (!reference.wasForgiven(
-              calls.process,
-              transaction.bucketKey(),
-              quota.offsetNanos(),
-              nanos(part.decidedAt()))) {
+              calls.process, transaction.bucketKey(), depthNanos, nanos(part.decidedAt()))) {
             world.violated(() -> this + " found a debt that was not forgiven: " + part);
           }
         });
@@ -339,7 +373,7 @@ final class Operation {
     if (!reference.denied(
         key,
         quota.incrementNanos(transaction.cost()),
-        quota.offsetNanos(),
+        quota.offsetNanos() + waitNanos,
         trueSince(key, foundAgain))) {
       world.violated(
           () ->
@@ -377,7 +411,10 @@ final class Operation {
   /** After a cancellation: one that nothing disturbed gives back all that was not refilled. */
   void requireGivenBack(Operation made, Collection<Granted> cancelled) {
     if (!conditions.hasFaults() && conditions.isExact() && !made.disturbed && !disturbed) {
-      new ArrayList<>(cancelled).forEach(one -> reference.requireGivenBack(this, one, start));
+      boolean mayBeWaitedFor = transactions.stream().anyMatch(Operation::mayBeWaitedFor);
+      if (!mayBeWaitedFor) {
+        new ArrayList<>(cancelled).forEach(one -> reference.requireGivenBack(this, one, start));
+      }
     }
   }
 

@@ -22,6 +22,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
 
   private static final long MILLI = 1_000_000;
   private static final int EMPTY_FOR_LONG = 2; // a limit whose denials are remembered for long
+  private static final int MAY_WAIT = 3; // a limit whose callers may wait
 
   /**
    * Some worlds have no faults at all, or only a kind: what is found there is easier to explain.
@@ -41,6 +42,8 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     settings.put("clocksDiffer", dice.below(2));
     boolean byClients = sameLimits && dice.chance(20);
     settings.put("clientClocks", byClients ? 1 : 0); // in place of the servers'
+    settings.put("pacesDiffer", dice.below(2)); // of the processes' own clocks
+    boolean waiting = dice.chance(40);
     settings.put("overtaking", dice.below(2)); // whether calls change places on their way
     boolean leases = settings.get("onFailure") == 0 && !byClients && dice.chance(50);
     settings.put("leases", leases ? 1 : 0);
@@ -55,8 +58,14 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     if (settings.get("leases") == 0) {
       kinds.removeAll(EnumSet.of(Kind.LEASE, Kind.LEASE_CLOSE));
     }
+    kinds.removeAll(WAITING);
+    if (waiting) {
+      kinds.add(Kind.ACQUIRE);
+      kinds.addAll(some(dice, WAITING));
+    }
     for (int i = 0; i < calls; i++) {
-      steps.add(call(dice, dice.one(kinds.toArray(Kind[]::new)), processes, millis * MILLI));
+      Kind kind = dice.one(kinds.toArray(Kind[]::new));
+      steps.add(call(dice, kind, processes, waiting, millis * MILLI));
     }
     if (topology == Topology.RING && dice.chance(30)) {
       observed(dice, steps, processes, millis * MILLI);
@@ -105,7 +114,13 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
           Kind.LIMITS,
           Kind.OVERRIDES,
           Kind.LEASE,
-          Kind.LEASE_CLOSE);
+          Kind.LEASE_CLOSE,
+          Kind.ACQUIRE,
+          Kind.ACQUIRE_BLOCKING,
+          Kind.ACQUIRE_BATCH);
+
+  private static final Set<Kind> WAITING =
+      EnumSet.of(Kind.ACQUIRE, Kind.ACQUIRE_BLOCKING, Kind.ACQUIRE_BATCH);
 
   private static final Set<Kind> FAULTS = EnumSet.range(Kind.BLOCK, Kind.CLOCK_STEP);
 
@@ -119,10 +134,10 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     return some;
   }
 
-  private static Step call(Dice dice, Kind kind, int processes, long nanos) {
+  private static Step call(Dice dice, Kind kind, int processes, boolean waiting, long nanos) {
     long at = dice.between(0, nanos);
     int process = dice.below(processes);
-    int limit = dice.below(2);
+    int limit = waiting ? dice.one(0, 1, MAY_WAIT, MAY_WAIT) : dice.below(2);
     boolean mayLower = kind == Kind.REFUND || kind == Kind.RESET || kind == Kind.CHECK;
     int id = mayLower && dice.chance(10) ? 6 + dice.below(2) : dice.below(6);
     int cost = dice.one(1, 1, 1, 2, 3);
@@ -146,14 +161,34 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
           Step.of(at, kind, process, limit, id, cost, dice.one(0, 50, 1_000, 10_000, 100_000));
       case LIMITS -> Step.of(at, kind, process, dice.below(4));
       case OVERRIDES -> Step.of(at, kind, process, dice.below(3), dice.one(0, 2, 8, 30));
-      case LEASE -> Step.of(at, kind, process, limit, dice.below(2), 1 + dice.below(4));
-      case LEASE_CLOSE -> Step.of(at, kind, process, limit, dice.below(2));
+      case LEASE -> Step.of(at, kind, process, limit % 2, dice.below(2), 1 + dice.below(4));
+      case LEASE_CLOSE -> Step.of(at, kind, process, limit % 2, dice.below(2));
+      case ACQUIRE, ACQUIRE_BLOCKING ->
+          Step.of(at, kind, process, id % 6, cost, longestWait(dice), givingUp(dice));
+      case ACQUIRE_BATCH ->
+          Step.of(
+              at,
+              kind,
+              process,
+              id % 6,
+              2 + dice.below(3),
+              cost,
+              longestWait(dice),
+              givingUp(dice));
       case SPEND, CHECK ->
           dice.chance(10)
               ? Step.of(at, kind, process, EMPTY_FOR_LONG, id % 3, 1)
               : Step.of(at, kind, process, limit, id, cost);
       default -> Step.of(at, kind, process, limit, id, cost);
     };
+  }
+
+  private static int longestWait(Dice dice) {
+    return dice.one(0, 30, 100, 250, 600, 5_000);
+  }
+
+  private static int givingUp(Dice dice) {
+    return dice.one(-1, -1, -1, 0, 50, 1_000, 20_000, 100_000);
   }
 
   /** Some processes look at a bucket, of which others ask for tokens that they never get. */

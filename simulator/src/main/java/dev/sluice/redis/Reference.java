@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
+import dev.sluice.Transaction;
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
 import dev.sluice.gcra.Gcra;
+import dev.sluice.gcra.Quota;
 import dev.sluice.redis.Entry.Kind;
 import dev.sluice.redis.KnownBucket.Lowered;
 import dev.sluice.store.Charge;
@@ -43,7 +45,10 @@ final class Reference {
   private final Map<String, KnownBucket> buckets = new HashMap<>();
   private final Set<Long> staleSpends = new HashSet<>();
   private final Debts debts;
+  private final KnownLines lines = new KnownLines();
+  private final Conditions conditions;
   private final boolean clientClocks;
+  private final long afterwardsNanos;
   private long processClockStepped = Long.MIN_VALUE / 2; // moment of the world
   private @Nullable Fleet fleet;
 
@@ -55,6 +60,8 @@ final class Reference {
    */
   Reference(World world, Conditions conditions, long afterwardsNanos) {
     this.world = world;
+    this.conditions = conditions;
+    this.afterwardsNanos = afterwardsNanos;
     this.clientClocks = conditions.clientClocks();
     this.debts = new Debts(conditions.debtsAppear(), afterwardsNanos);
   }
@@ -62,6 +69,10 @@ final class Reference {
   /** Says about which servers it is told. */
   void watch(Fleet newFleet) {
     fleet = newFleet;
+  }
+
+  KnownLines lines() {
+    return lines;
   }
 
   private KnownBucket bucket(String key) {
@@ -133,10 +144,11 @@ final class Reference {
     if (charge.op() == Op.FORGIVE) {
       forgiven(bucket, process, charge, nowNanos, tatNanos, afterNanos);
     }
-    if (charge.op() == Op.REFUND && writes) {
+    if (charge.op() != Op.RESET && charge.op() != Op.FORGIVE && writes) {
       bucket.allowOutdated(process, tatNanos - afterNanos);
     }
-    if (charge.op() != Op.FORGIVE || writes) {
+    boolean isLast = charge.op() == Op.WITHDRAW; // nothing lies behind it that could move
+    if (!isLast && (charge.op() != Op.FORGIVE || writes)) {
       bucket.outdate(process);
     }
   }
@@ -205,6 +217,11 @@ final class Reference {
   private boolean anyClockWasStepped() {
     return clocksWereStepped()
         || (clientClocks && world.now() - processClockStepped < Fleet.CLOCK_STEP_REMEMBERED_NANOS);
+  }
+
+  private boolean failedOverLately() {
+    Fleet known = fleet;
+    return known != null && known.failedOverLately();
   }
 
   private boolean clocksWereStepped() {
@@ -348,7 +365,7 @@ final class Reference {
     }
     int at = bucket.entries.indexOf(whole);
     boolean asTaken = isFirst || bucket.clockChangedSince(whole.moment);
-    long nowNanos = asTaken ? whole.nowNanos : bucket.nowNanos();
+    long nowNanos = asTaken ? whole.nowNanos : bucket.nowNanos() - driftNanos(whole.moment);
     Entry token =
         new Entry(
             Kind.SPEND,
@@ -361,6 +378,77 @@ final class Reference {
             true);
     bucket.entries.add(asTaken && at >= 0 ? at + 1 : bucket.entries.size(), token);
     require(taken.key, bucket, bucket.nowNanos(), "when " + caller + " was handed out");
+  }
+
+  /**
+   * A caller's turn has come: all its tokens are there, behind those of all who were first and have
+   * passed. It comes when the last of them are, and not later.
+   */
+  void passed(Object caller, Map<Transaction, Granted> all) {
+    long lateNanos = Long.MAX_VALUE;
+    for (Map.Entry<Transaction, Granted> one : all.entrySet()) {
+      Quota quota = one.getKey().quota();
+      Granted granted = one.getValue();
+      if (quota == null
+          || clientClocks
+          || failedOverLately()
+          || bucket(granted.key).clockChangedSince(granted.entry.moment)) {
+        return; // the wait is counted by another clock
+      }
+      requireThere(caller, granted, quota.offsetNanos());
+      lateNanos = Math.min(lateNanos, lateNanos(granted.entry, quota.offsetNanos()));
+    }
+    if (!conditions.hasFaults() && !all.isEmpty() && lateNanos > afterwardsNanos) {
+      long late = lateNanos;
+      world.violated(() -> World.text("%s passes %d ns after its tokens are in", caller, late));
+    }
+  }
+
+  private static long waitNanos(Entry entry, long offsetNanos) {
+    return Math.max(entry.afterNanos - entry.nowNanos - offsetNanos, 0);
+  }
+
+  private long lateNanos(Entry entry, long offsetNanos) {
+    return world.now() - entry.moment - waitNanos(entry, offsetNanos) - driftNanos(entry.moment);
+  }
+
+  private void requireThere(Object caller, Granted granted, long offsetNanos) {
+    Entry entry = granted.entry;
+    KnownBucket bucket = bucket(granted.key);
+    // What was refunded since may have made room for it, and what was reset left its turn alone.
+    long owedNanos = Math.min(bucket.owedNanos(entry), bucket.owedNanos());
+    long earlyNanos = owedNanos - offsetNanos - bucket.nowNanos();
+    if (earlyNanos > driftNanos(entry.moment)) {
+      world.violated(
+          () ->
+              World.text(
+                  "%s passes %d ns before its tokens are in %s", caller, earlyNanos, granted.key));
+    }
+    int place = bucket.placeOf(entry);
+    if (waitNanos(entry, offsetNanos) > 0
+        && !conditions.hasFaults()
+        && !lines.isDisturbed(granted.key)
+        && !lines.isInOrder(entry.process, granted.key, place)) {
+      world.violated(() -> caller + " passes behind one that was later on " + granted.key);
+    }
+  }
+
+  /**
+   * What those who gave up had taken is back, where one process waits and nobody is left.
+   *
+   * @param key a bucket of which nothing is asked any more
+   */
+  void requireNothingLost(Object caller, String key) {
+    KnownBucket bucket = bucket(key);
+    long nowNanos = bucket.nowNanos();
+    long lostNanos = bucket.tatNanos - Math.max(bucket.owedNanos(), nowNanos);
+    if (Long.compareUnsigned(bucket.tatNanos, nowNanos) > 0 && lostNanos > 0) {
+      world.violated(
+          () ->
+              World.text(
+                  "%s gave up, and %d ns of what it took are not back in %s",
+                  caller, lostNanos, key));
+    }
   }
 
   /** Returns what a server took for a batch that was denied elsewhere, null if nothing. */
@@ -417,8 +505,8 @@ final class Reference {
 
   /**
    * A caller wants what it was granted to be given back: from now on it does not have it. Where a
-   * reset came between two spends of a process that look the same, nobody can tell which of them its
-   * caller had: the later one is the one that still matters.
+   * reset came between two spends of a process that look the same, nobody can tell which of them
+   * its caller had: the later one is the one that still matters.
    */
   void cancelled(Granted granted) {
     Entry last = granted.entry;

@@ -31,7 +31,8 @@ final class SimulatedClock {
   /** Returns the world's moment at which it will show a time, if nobody steps it. */
   long whenItShows(long nanos) {
     long wanted = nanos - anchorNanos;
-    return anchorWorld + wanted - wanted / MILLION * driftPpm;
+    long moment = anchorWorld + wanted - wanted / MILLION * driftPpm;
+    return moment + Math.max(nanos - at(moment), 0); // the drift of the drift
   }
 
   void step(long nanos) {

@@ -11,20 +11,25 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * The limits of a world: A and B, of which there are several, and Z, a token an hour. Stateless.
+ * The limits of a world: A and B, of which there are several, Z, a token an hour, and W, for whose
+ * tokens callers may wait. Stateless.
  */
 final class SimulatedLimits {
 
   static final LimitName A = name(1, "A");
   private static final LimitName B = name(2, "B");
   private static final LimitName Z = name(3, "Z");
-  private static final Catalogue CATALOGUE = Catalogue.of(A, B, Z);
+  static final LimitName W =
+      LimitName.builder(4, "W").id(IdFormat.string()).longestWait(Duration.ofMillis(600)).build();
+  private static final Catalogue CATALOGUE = Catalogue.of(A, B, Z, W);
   private static final List<Limits> ALL =
       List.of(
           limits(10, 10, 3, 100),
           limits(10, 20, 6, 50),
           limits(5, 10, 4, 200),
           limits(20, 5, 3, 30));
+
+  private static final List<String> NAMES = List.of("A", "B", "Z", "W");
 
   private SimulatedLimits() {}
 
@@ -37,6 +42,7 @@ final class SimulatedLimits {
         .limit("A", Quota.of(burstOfA, 1, Duration.ofMillis(millisOfA)))
         .limit("B", Quota.of(burstOfB, 1, Duration.ofMillis(millisOfB)))
         .limit("Z", Quota.of(1, 1, Duration.ofHours(1)))
+        .limit("W", Quota.of(3, 1, Duration.ofMillis(40)))
         .build();
   }
 
@@ -46,7 +52,7 @@ final class SimulatedLimits {
 
   /** Returns the name of a limit by its number in a plan. */
   static String nameOf(int number) {
-    return number == 0 ? "A" : number == 1 ? "B" : "Z";
+    return NAMES.get(number);
   }
 
   /** Returns an override of A. */

@@ -11,8 +11,8 @@ import dev.sluice.redis.Callers.Held;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.LongSupplier;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,6 +33,7 @@ final class SimulatedProcess {
   private final Calls calls;
   private final KnownDenials denials;
   private final SimulatedTiming timing;
+  private final SimulatedTime time;
   private final SimulatedNetwork network;
   private final SimulatedClock clock; // by which buckets go, if they go by clients' clocks
   private final StoreWatch storeWatch;
@@ -55,11 +56,13 @@ final class SimulatedProcess {
     Conditions conditions = Conditions.of(plan);
     this.calls = new Calls(index, world, fleet, reference, conditions, latencyNanos);
     this.denials = new KnownDenials(world);
-    this.timing = new SimulatedTiming(world, dice.fork(1), "p" + index);
+    SimulatedClock monotonic = monotonic(plan.setting("pacesDiffer") > 0, world, dice.fork(4));
+    this.timing = new SimulatedTiming(world, monotonic, dice.fork(1), "p" + index);
+    this.time = new SimulatedTime(world, monotonic, dice.fork(5), "p" + index);
     this.network =
         new SimulatedNetwork(
             world, fleet, dice.fork(2), index, latencyNanos, conditions.callsOvertake());
-    this.storeWatch = new StoreWatch(index, world, fleet, network);
+    this.storeWatch = new StoreWatch(index, world, timing, fleet, network);
     this.plainLimits = plan.setting("limitsDiffer") * index;
     this.limits = new CurrentLimits(SimulatedLimits.of(plainLimits));
     this.clock = clock(conditions, plan.setting("clocksDiffer") > 0, world, dice.fork(3));
@@ -69,15 +72,23 @@ final class SimulatedProcess {
       builder.clock(clock::nanos).skew(Duration.ofNanos(alone ? 0 : 2 * Fleet.MOST_SKEW_NANOS));
     }
     this.store = builder.open(timing, network, () -> {});
-    LongSupplier time = () -> START_NANOS + world.now();
+    SimulatedWaiting waiting = new SimulatedWaiting(world);
     this.limiter =
-        Limiter.builder(limits, store)
-            .onFailure(rule(conditions))
-            .time(time::getAsLong)
-            .observer(limiterWatch)
+        Insides.waiting(
+                Limiter.builder(limits, store)
+                    .onFailure(rule(conditions))
+                    .time(time)
+                    .observer(limiterWatch),
+                waiting)
             .build();
-    this.callers = new Callers(calls, limiter, latencyNanos);
-    this.leases = new SimulatedLeases(calls, limiter, time);
+    this.callers = new Callers(calls, limiter, waiting, latencyNanos);
+    this.leases = new SimulatedLeases(calls, limiter, time::nanos);
+  }
+
+  /** The clock of the machine that never steps; it is as fast as it is. */
+  private static SimulatedClock monotonic(boolean pacesDiffer, World world, Dice dice) {
+    long most = pacesDiffer ? Fleet.MOST_PACE_PPM : 0;
+    return new SimulatedClock(world, START_NANOS, dice.between(-most, most));
   }
 
   private static SimulatedClock clock(
@@ -183,6 +194,23 @@ final class SimulatedProcess {
               SimulatedLimits.nameOf(step.number(0)), "l" + step.number(1), step.number(2));
       case LEASE_CLOSE ->
           leases.close(SimulatedLimits.nameOf(step.number(0)), "l" + step.number(1));
+      case ACQUIRE ->
+          callers.acquire(
+              List.of(waitedFor(step.number(0), step.number(1))),
+              Duration.ofMillis(step.number(2)),
+              step.number(3) * 1_000L);
+      case ACQUIRE_BLOCKING ->
+          callers.acquireBlocking(
+              List.of(waitedFor(step.number(0), step.number(1))),
+              Duration.ofMillis(step.number(2)),
+              step.number(3) * 1_000L);
+      case ACQUIRE_BATCH ->
+          callers.acquire(
+              IntStream.range(0, step.number(1))
+                  .mapToObj(i -> waitedFor((step.number(0) + i) % 6, step.number(2)))
+                  .toList(),
+              Duration.ofMillis(step.number(3)),
+              step.number(4) * 1_000L);
       case BLOCK -> calls.blockNext(step.number(0) * 1_000_000L);
       case OBSERVER_THROWS -> storeWatch.throwNext(thrown(step));
       case LIMITER_OBSERVER_THROWS -> limiterWatch.throwNext(thrown(step));
@@ -192,6 +220,10 @@ final class SimulatedProcess {
       case CONNECT_ERROR -> network.failToConnectWithError();
       default -> throw new IllegalArgumentException("not a step of a process: " + step);
     }
+  }
+
+  private Transaction waitedFor(int id, int cost) {
+    return limiter.transaction(SimulatedLimits.W.name(), id(id)).withCost(cost);
   }
 
   private static Throwable thrown(Step step) {
@@ -287,6 +319,9 @@ final class SimulatedProcess {
     require(open == 0, () -> "follows " + open + " reservations that nobody holds");
     int inFlight = Insides.inFlight(limiter);
     require(inFlight == 0, () -> "takes " + inFlight + " refunds to be in flight");
+    int waiting = Insides.waiting(limiter);
+    require(waiting == 0, () -> "has a line in which " + waiting + " wait");
+    require(time.pending() == 0, () -> "has " + time.pending() + " alarms");
     boolean asksSentinel = fleet.topology == Fleet.Topology.SENTINEL; // and goes on asking
     require(
         timing.pending() <= (asksSentinel ? 2 : 0), () -> "has " + timing.pending() + " timers");
@@ -312,6 +347,19 @@ final class SimulatedProcess {
     }
   }
 
+  /** Lets a caller wait for its turn while the store is closed. */
+  void waitInLine() {
+    Transaction all = limiter.transaction("W", "w" + index).withCost(3);
+    for (int i = 0; i < 3; i++) {
+      callers.acquire(List.of(all), Duration.ofMillis(300), -1);
+    }
+  }
+
+  /** Somebody is waiting when the stores are closed, or what follows shows nothing. */
+  void requireInLine() {
+    require(Insides.waiting(limiter) > 0, () -> "has nobody in line");
+  }
+
   /** Closes the store while calls are under way: they end as well. */
   void closeStore() {
     calls.close();
@@ -332,6 +380,7 @@ final class SimulatedProcess {
         calls.outstanding() == 0,
         () -> "waits for " + calls.outstanding() + " calls of a closed store");
     require(timing.pending() == 0, () -> "has " + timing.pending() + " timers of a closed store");
+    require(Insides.waiting(limiter) == 0, () -> "lets callers wait, of a closed store");
     if (heldToTheEnd != null) {
       requireFull("c", "a reservation was cancelled");
     }

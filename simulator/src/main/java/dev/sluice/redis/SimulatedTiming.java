@@ -11,15 +11,29 @@ import java.util.concurrent.TimeoutException;
 /** The time of one process of a world, and its timer thread. */
 final class SimulatedTiming implements Timing {
 
+  /**
+   * What {@code System.nanoTime} shows when a world begins: it may be negative, and wrap around.
+   */
+  private static final Long[] ORIGINS = {0L, -700_000_000L, Long.MAX_VALUE - 700_000_000L};
+
   private final World world;
+  private final SimulatedClock clock;
+  private final long origin;
   private final Dice dice;
   private final Actor timer;
   private final String process;
   private int pending;
   private boolean closed;
 
-  SimulatedTiming(World world, Dice dice, String process) {
+  /**
+   * A timing.
+   *
+   * @param clock of the machine; it never steps
+   */
+  SimulatedTiming(World world, SimulatedClock clock, Dice dice, String process) {
     this.world = world;
+    this.clock = clock;
+    this.origin = dice.fork(1).one(ORIGINS);
     this.dice = dice;
     this.process = process;
     this.timer = new Actor(process + ".timer");
@@ -27,7 +41,16 @@ final class SimulatedTiming implements Timing {
 
   @Override
   public long nanoTime() {
-    return world.now();
+    return origin + sinceStart();
+  }
+
+  private long sinceStart() {
+    return clock.nanos() - clock.at(0);
+  }
+
+  /** Returns the world's moment at which so much time is over by the clock of the machine. */
+  private long over(long nanos) {
+    return clock.whenItShows(clock.nanos() + Math.max(nanos, 0));
   }
 
   /** Never early, and late by what a machine is late. */
@@ -37,8 +60,8 @@ final class SimulatedTiming implements Timing {
       throw new RejectedExecutionException("closed");
     }
     pending++;
-    world.after(
-        nanos + dice.between(0, 100_000),
+    world.at(
+        over(nanos) + dice.between(0, 100_000),
         timer,
         () -> {
           pending--;
@@ -56,7 +79,7 @@ final class SimulatedTiming implements Timing {
   @Override
   public <T> T await(CompletableFuture<T> future, long nanos)
       throws InterruptedException, ExecutionException, TimeoutException {
-    world.runUntil(future::isDone, world.now() + nanos);
+    world.runUntil(future::isDone, over(nanos));
     if (!future.isDone()) {
       throw new TimeoutException();
     }

@@ -15,6 +15,8 @@ final class Simulation {
   private static final long RECOVERY_NANOS = 6_000 * MILLI;
   private static final long LONGEST_CALL_NANOS = 750 * MILLI; // a reservation is held and cancelled
 
+  private static final long LONGEST_WAIT_NANOS = 1_500 * MILLI; // two round trips, and the wait
+
   private final Plan plan;
   private final World world;
   private final Fleet fleet;
@@ -32,7 +34,12 @@ final class Simulation {
     Dice dice = new Dice(plan.seed());
     this.fleet =
         new Fleet(
-            plan.topology(), world, reference, dice.fork(1), plan.setting("clocksDiffer") > 0);
+            plan.topology(),
+            world,
+            reference,
+            dice.fork(1),
+            plan.setting("clocksDiffer") > 0,
+            conditions.apartPpm());
     reference.watch(fleet);
     for (int i = 0; i < plan.setting("processes"); i++) {
       processes.add(new SimulatedProcess(i, plan, world, fleet, reference, dice.fork(100 + i)));
@@ -57,7 +64,8 @@ final class Simulation {
     for (Step step : plan.steps()) {
       if (step.process() < processes.size()) {
         world.at(step.at(), new Actor("caller"), () -> apply(step));
-        last = Math.max(last, step.at() + LONGEST_CALL_NANOS + durationOf(step));
+        long lasts = waits(step) ? LONGEST_WAIT_NANOS : LONGEST_CALL_NANOS;
+        last = Math.max(last, step.at() + lasts + durationOf(step));
       }
     }
     if (hasFaults) {
@@ -72,12 +80,22 @@ final class Simulation {
       world.runUntil(() -> false, last + 2_500 * MILLI);
       processes.forEach(SimulatedProcess::close);
       processes.forEach(SimulatedProcess::requireIdle);
+      processes.forEach(SimulatedProcess::waitInLine);
+      world.runUntil(() -> false, world.now() + 150 * MILLI);
+      processes.forEach(SimulatedProcess::requireInLine);
       processes.forEach(SimulatedProcess::closeStore);
       world.runUntil(() -> false, world.now() + 3_000 * MILLI);
       processes.forEach(SimulatedProcess::requireClosed);
       processes.forEach(SimulatedProcess::requireFewTaken);
     }
     return new Result(world.violation(), world.steps(), world.history());
+  }
+
+  private static boolean waits(Step step) {
+    return switch (step.kind()) {
+      case ACQUIRE, ACQUIRE_BLOCKING, ACQUIRE_BATCH -> true;
+      default -> false;
+    };
   }
 
   private static long durationOf(Step step) {

@@ -17,21 +17,24 @@ final class Statements {
   /**
    * Returns what is wrong with the answer to a spend or a check of one bucket, null for nothing.
    *
+   * @param waitNanos how long its caller would wait for tokens
    * @param unspent whether the bucket had room, and its batch was denied for another one
    */
-  static @Nullable String wrong(Decision part, Quota quota, long cost, boolean unspent) {
+  static @Nullable String wrong(
+      Decision part, Quota quota, long cost, long waitNanos, boolean unspent) {
     long intervalNanos = quota.period().toNanos() / quota.count();
     long depthNanos = intervalNanos * quota.burst();
+    long mostNanos = depthNanos + waitNanos;
     long takenNanos = intervalNanos * cost;
     long aheadNanos = part.resetInNanos();
     boolean spent = part.allowed() && !unspent && cost > 0;
-    if (spent && (aheadNanos > depthNanos || aheadNanos < takenNanos)) {
+    if (spent && (aheadNanos > mostNanos || aheadNanos < takenNanos)) {
       return "was allowed beyond its limit";
     }
-    if (unspent && cost > 0 && aheadNanos + takenNanos > depthNanos) {
+    if (unspent && cost > 0 && aheadNanos + takenNanos > mostNanos) {
       return "was told of room that does not exist";
     }
-    if (part.denied() && aheadNanos + takenNanos <= depthNanos) {
+    if (part.denied() && aheadNanos + takenNanos <= mostNanos) {
       return "was denied within its limit";
     }
     long remaining = aheadNanos >= depthNanos ? 0 : (depthNanos - aheadNanos) / intervalNanos;

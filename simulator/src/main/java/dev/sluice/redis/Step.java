@@ -58,6 +58,12 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
     LEASE,
     /** limit, id. */
     LEASE_CLOSE,
+    /** id, cost, the longest wait in milliseconds, microseconds until giving up (-1: never). */
+    ACQUIRE,
+    /** the same; the caller's thread waits. */
+    ACQUIRE_BLOCKING,
+    /** the first id, how many, the cost of each, the longest wait, until giving up. */
+    ACQUIRE_BATCH,
     /** the next caller's continuation blocks for so many milliseconds. */
     BLOCK,
     /** the next call of the store's observer throws: 0 an exception, 1 an error. */

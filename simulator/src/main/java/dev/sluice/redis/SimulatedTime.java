@@ -1,0 +1,50 @@
+package dev.sluice.redis;
+
+import dev.sluice.redis.World.Actor;
+import dev.sluice.store.TimeSource;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
+
+/** The clock of a process, by which its callers wait: it never steps. For one thread. */
+final class SimulatedTime implements TimeSource {
+
+  private final World world;
+  private final SimulatedClock clock;
+  private final Dice dice;
+  private final String process;
+  private int pending;
+
+  SimulatedTime(World world, SimulatedClock clock, Dice dice, String process) {
+    this.world = world;
+    this.clock = clock;
+    this.dice = dice;
+    this.process = process;
+  }
+
+  @Override
+  public long nanos() {
+    return clock.nanos();
+  }
+
+  /** On a thread of a pool, late by what a machine is late. */
+  @Override
+  public Future<?> alarm(long atNanos, Runnable task) {
+    CompletableFuture<Boolean> bell = new CompletableFuture<>();
+    pending++;
+    var unused = bell.whenComplete((rung, cancelled) -> pending--);
+    world.at(
+        clock.whenItShows(atNanos) + dice.between(0, 100_000),
+        new Actor(process + ".common"),
+        () -> {
+          if (bell.complete(true)) {
+            task.run();
+          }
+        });
+    return bell;
+  }
+
+  /** Returns how many alarms are set. */
+  int pending() {
+    return pending;
+  }
+}

@@ -1,0 +1,48 @@
+package dev.sluice.redis;
+
+import dev.sluice.Insides;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.BooleanSupplier;
+
+/** How the callers of a process wait that block: the world goes on. For one thread. */
+final class SimulatedWaiting implements Insides.Waiting {
+
+  private static final long LONGEST_NANOS = 60_000_000_000L;
+
+  private final World world;
+  private long interruptAt = Long.MAX_VALUE; // moment of the world
+
+  SimulatedWaiting(World world) {
+    this.world = world;
+  }
+
+  /** The caller that waits is interrupted at a moment. */
+  void interruptAt(long moment) {
+    interruptAt = moment;
+  }
+
+  private boolean isInterrupted() {
+    boolean is = world.now() >= interruptAt;
+    interruptAt = is ? Long.MAX_VALUE : interruptAt;
+    return is;
+  }
+
+  @Override
+  public void untilDone(CompletableFuture<?> future) throws InterruptedException {
+    world.runUntil(future::isDone, Math.min(interruptAt, world.now() + LONGEST_NANOS));
+    if (!future.isDone()) {
+      boolean unused = isInterrupted();
+      throw new InterruptedException("interrupted, or the world has come to an end");
+    }
+  }
+
+  /** A thread that is interrupted while it waits finds that out when it has waited. */
+  @Override
+  public void untilAwake(BooleanSupplier isAwake, long nanos) {
+    long most = Math.min(nanos, LONGEST_NANOS);
+    world.runUntil(isAwake, Math.min(interruptAt, world.now() + most));
+    if (isInterrupted() || (!isAwake.getAsBoolean() && world.violation() != null)) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}
