@@ -397,8 +397,9 @@ public final class Limiter {
    *   <li>Turns come in the order in which the store decided. Plain spends are denied while others
    *       wait, with a {@link Decision#retryIn} behind them all.
    *   <li>A caller that gives up returns its place and its tokens: those of its limiter who wait
-   *       behind it move up. Where another process took tokens behind it, they can't all be
-   *       returned, so they may pass unused ({@code docs/decisions/013}).
+   *       behind it move up. Where another process took tokens behind it, or a call of this limiter
+   *       was on its way at that moment, they can't all be returned, so they may pass unused
+   *       ({@code docs/decisions/013}).
    *   <li>The decision is that of the moment at which the tokens were taken.
    *   <li>A cost of 0, and an id that nothing limits, never waits. With a {@code maxWait} of zero
    *       it is a spend.

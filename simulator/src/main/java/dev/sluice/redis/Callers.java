@@ -253,7 +253,7 @@ final class Callers {
           actor("impatient"),
           () -> {
             if (!stage.toCompletableFuture().isDone()) {
-              givesUp(transactions);
+              givesUp(operation);
               giveUp(stage);
             }
           });
@@ -272,7 +272,7 @@ final class Callers {
                 operation.passed(limiter.acquire(transactions, longest));
               } catch (InterruptedException e) {
                 operation.end("interrupted");
-                givesUp(transactions);
+                givesUp(operation);
               } catch (StoreException e) {
                 operation.failed(e);
               } catch (Throwable e) {
@@ -292,7 +292,11 @@ final class Callers {
   }
 
   /** A caller gives up: what it took goes back, once the store has told what that is. */
-  private void givesUp(List<Transaction> transactions) {
+  private void givesUp(Operation asked) {
+    List<Transaction> transactions = asked.transactions();
+    for (Transaction one : transactions) {
+      reference.lines().leaves(one.bucketKey(), asked.start(), calls.afewMessages());
+    }
     Operation operation = calls.begin("give up", transactions);
     world.after(
         calls.conditions.hasFaults()

@@ -67,7 +67,9 @@ final class Calls {
     underWay.add(operation);
     for (Transaction transaction : operation.transactions()) {
       asked.add(transaction.bucketKey());
-      reference.lines().began(transaction.bucketKey(), operation.keepsLines());
+      if (!operation.givesUp()) {
+        reference.lines().began(transaction.bucketKey(), operation.keepsLines());
+      }
     }
     if (operation.givesBack()) {
       givingBack.add(operation);
@@ -76,7 +78,7 @@ final class Calls {
   }
 
   void ended(Operation operation) {
-    if (underWay.remove(operation)) {
+    if (underWay.remove(operation) && !operation.givesUp()) {
       operation.transactions().forEach(one -> reference.lines().ended(one.bucketKey()));
     }
   }

@@ -1,7 +1,9 @@
 package dev.sluice.redis;
 
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
@@ -12,12 +14,38 @@ final class KnownLines {
   private final Set<String> disturbed = new HashSet<>(); // bucket keys
   private final Map<String, Long> lastPassed = new HashMap<>(); // by process and bucket key
 
+  private final Map<String, List<Long>> begun = new HashMap<>(); // moments, by bucket key
+  private final Map<String, Long> leavesUntil = new HashMap<>(); // by bucket key
+  private final World world;
+
+  KnownLines(World world) {
+    this.world = world;
+  }
+
   /** A call begins that asks for a bucket. */
   void began(String bucketKey, boolean keepsLines) {
     underWay.merge(bucketKey, 1, Integer::sum);
-    if (!keepsLines) {
+    begun.computeIfAbsent(bucketKey, key -> new ArrayList<>()).add(world.now());
+    if (!keepsLines || world.now() < leavesUntil.getOrDefault(bucketKey, Long.MIN_VALUE)) {
       disturbed(bucketKey);
     }
+  }
+
+  /**
+   * A caller gives up: where another call to its bucket crosses that on its way, what it took may
+   * stay taken.
+   *
+   * @param since when the call began that it gives up
+   * @param nanos how long a call and what is given back are on their way
+   */
+  void leaves(String bucketKey, long since, long nanos) {
+    long from = Math.min(since, world.now() - nanos);
+    long crossing =
+        begun.getOrDefault(bucketKey, List.of()).stream().filter(one -> one >= from).count();
+    if (crossing > (since >= from ? 1 : 0)) {
+      disturbed(bucketKey);
+    }
+    leavesUntil.put(bucketKey, world.now() + nanos);
   }
 
   void ended(String bucketKey) {

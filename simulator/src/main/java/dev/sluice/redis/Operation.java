@@ -33,8 +33,7 @@ final class Operation {
           "check",
           "check after the wait",
           "acquire",
-          "blocking acquire",
-          "give up");
+          "blocking acquire");
 
   private final Calls calls;
   private final World world;
@@ -106,6 +105,11 @@ final class Operation {
 
   boolean givesBack() {
     return givesBack;
+  }
+
+  /** Returns whether it is a caller that gives up waiting, and asks for nothing. */
+  boolean givesUp() {
+    return verb.equals("give up");
   }
 
   /** Returns whether it leaves the order of those who wait, and what is theirs, as it is. */

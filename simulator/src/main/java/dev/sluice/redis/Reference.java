@@ -45,7 +45,7 @@ final class Reference {
   private final Map<String, KnownBucket> buckets = new HashMap<>();
   private final Set<Long> staleSpends = new HashSet<>();
   private final Debts debts;
-  private final KnownLines lines = new KnownLines();
+  private final KnownLines lines;
   private final Conditions conditions;
   private final boolean clientClocks;
   private final long afterwardsNanos;
@@ -61,6 +61,7 @@ final class Reference {
   Reference(World world, Conditions conditions, long afterwardsNanos) {
     this.world = world;
     this.conditions = conditions;
+    this.lines = new KnownLines(world);
     this.afterwardsNanos = afterwardsNanos;
     this.clientClocks = conditions.clientClocks();
     this.debts = new Debts(conditions.debtsAppear(), afterwardsNanos);
