@@ -3,8 +3,12 @@ package dev.sluice.benchmarks.simulation;
 
 import dev.sluice.benchmarks.simulation.Op.Act;
 import dev.sluice.benchmarks.simulation.Op.Part;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 
 /**
  * Token buckets in one thread, which forget nothing but what is reset: what calls in some order
@@ -18,17 +22,20 @@ final class Reference {
   private final Setup setup;
   final long[] tatNanos;
   private final long[] writtenNanos; // the latest clock that a TAT was written by
+  private final List<Map<Long, Long>> metBy; // the earliest clock by which each TAT may be met
 
   Reference(Setup setup) {
     this.setup = setup;
     this.tatNanos = new long[setup.keys()];
     this.writtenNanos = new long[setup.keys()];
+    this.metBy = new ArrayList<>(Collections.nCopies(setup.keys(), Map.of()));
   }
 
   private Reference(Reference other) {
     setup = other.setup;
     tatNanos = other.tatNanos.clone();
     writtenNanos = other.writtenNanos.clone();
+    metBy = new ArrayList<>(other.metBy);
   }
 
   Reference copy() {
@@ -95,9 +102,11 @@ final class Reference {
     long costNanos = part.cost() * Setup.TOKEN_NANOS;
     long aheadNanos = aheadNanos(nowNanos, tat);
     boolean fits = fits(part, nowNanos, tat);
-    // A denial and a refund go by a clock that was read after the TAT that they met.
+    // A denial and a refund go by a clock that was read after the TAT that they met. Where a bucket
+    // has come to the same TAT again in between, that was true at the clock's time as well.
     boolean late = part.act() == Act.REFUND || (!fits && part.act().votes());
-    if (late && setup.keptNanos() == 0 && nowNanos < writtenNanos[key] && tat != 0) {
+    long earliestNanos = metBy.get(key).getOrDefault(tatNanos[key], 0L);
+    if (late && setup.keptNanos() == 0 && nowNanos < earliestNanos && tat != 0) {
       return false;
     }
     if (!passes) {
@@ -125,6 +134,9 @@ final class Reference {
   private void put(int key, long nowNanos, long tat) {
     tatNanos[key] = tat;
     writtenNanos[key] = Math.max(writtenNanos[key], nowNanos);
+    Map<Long, Long> more = new HashMap<>(metBy.get(key));
+    more.putIfAbsent(tat, writtenNanos[key]);
+    metBy.set(key, more);
   }
 
   /**
@@ -146,7 +158,8 @@ final class Reference {
   public boolean equals(Object other) {
     return other instanceof Reference that
         && Arrays.equals(tatNanos, that.tatNanos)
-        && Arrays.equals(writtenNanos, that.writtenNanos);
+        && Arrays.equals(writtenNanos, that.writtenNanos)
+        && metBy.equals(that.metBy);
   }
 
   @Override
