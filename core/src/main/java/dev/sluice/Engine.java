@@ -307,12 +307,19 @@ final class Engine {
   /** Asks the store, or the rules in its place; then the waiting begins. */
   private CompletionStage<Grant> grant(Plan plan, Duration maxWait, long start) {
     BucketStore call = ledger.oneCall();
+    long askedNanos = ledger.waitingRoom().nowNanos();
     Function<List<Decision>, Decision> verdict =
         decisions -> plan.strictest(refused(plan, maxWait, observed(plan, decisions, start)));
     return afterLook(
         call,
         plan,
-        decisions -> new Grant(verdict.apply(decisions), ledger.waitingRoom(), List.of(), observer),
+        decisions ->
+            new Grant(
+                verdict.apply(decisions),
+                ledger.waitingRoom(),
+                List.of(),
+                askedNanos,
+                observer),
         e -> onFailure.acquire(plan, e, verdict, observer),
         rest ->
             ledger.chargeAsync(
@@ -326,6 +333,7 @@ final class Engine {
                             verdict.apply(rest.decide(readings)),
                             ledger.waitingRoom(),
                             rest.taken(rest.charges(), readings, Plan::limiting),
+                            askedNanos,
                             observer)
                         : onFailure.acquire(plan, storeException(failure), verdict, observer)));
   }

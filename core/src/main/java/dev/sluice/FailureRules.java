@@ -68,6 +68,7 @@ final class FailureRules {
         verdict.apply(decisions(plan, readings)),
         memory.waitingRoom(),
         plan.taken(charges, readings, this::localShare),
+        time.nanos(),
         observer);
   }
 

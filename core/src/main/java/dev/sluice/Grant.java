@@ -11,9 +11,15 @@ import org.jspecify.annotations.Nullable;
  *
  * @param room where to wait
  * @param places what was taken; nothing where it was denied, or nothing limits it
+ * @param askedNanos what the room's clock showed when the store was asked
  * @param observer told of the wait
  */
-record Grant(Decision decision, WaitingRoom room, List<Place> places, LimiterObserver observer) {
+record Grant(
+    Decision decision,
+    WaitingRoom room,
+    List<Place> places,
+    long askedNanos,
+    LimiterObserver observer) {
 
   /** How long a thread looks away at least: its clock may be slower than the system's. */
   private static final long LOOK_AGAIN_NANOS = 1_000_000;
@@ -36,7 +42,7 @@ record Grant(Decision decision, WaitingRoom room, List<Place> places, LimiterObs
       return;
     }
     WatchedWait wait = WatchedWait.begin(observer, places, room::nowNanos);
-    Turn turn = room.enter(places, parking.wakeUp());
+    Turn turn = room.enter(places, askedNanos, parking.wakeUp());
     long leftNanos = turn.hasCome() ? 0 : room.leftNanos(turn);
     while (!turn.hasCome()) {
       parking.park(turn, leftNanos);
@@ -85,7 +91,7 @@ record Grant(Decision decision, WaitingRoom room, List<Place> places, LimiterObs
                 room.leave(turn);
               }
             });
-    Turn turn = room.enter(places, () -> answer.complete(decision));
+    Turn turn = room.enter(places, askedNanos, () -> answer.complete(decision));
     entered.set(turn);
     if (turn.hasCome()) {
       answer.complete(decision);

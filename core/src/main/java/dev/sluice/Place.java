@@ -33,7 +33,7 @@ final class Place {
   long incrementNanos;
   long endNanos; // unsigned, by the store's clock
   long turnAtNanos; // by the clock here: when the tokens are there
-  private long endHereNanos; // the end, by the clock here
+  private long endHereNanos; // the end by the clock here, or earlier
   State state = State.OUTSIDE;
   @Nullable Turn turn;
   @Nullable Place before; // in its line
@@ -72,12 +72,12 @@ final class Place {
    * Translates its times to the clock here.
    *
    * @param hereNanos what the clock here shows
-   * @param storeNanos what the store's clock shows, at most
+   * @param storeNanos what the store's clock shows, or an earlier time
+   * @param askedNanos what the clock here showed when the store decided, or an earlier time
    */
-  void seenAt(long hereNanos, long storeNanos) {
-    long decidedNanos = hereNanos - (storeNanos - nowNanos);
-    turnAtNanos = decidedNanos + waitNanos();
-    endHereNanos = decidedNanos + (endNanos - nowNanos);
+  void seenAt(long hereNanos, long storeNanos, long askedNanos) {
+    turnAtNanos = hereNanos - (storeNanos - nowNanos) + waitNanos();
+    endHereNanos = askedNanos + (endNanos - nowNanos);
   }
 
   /** The store's present when it was taken. */
@@ -85,9 +85,20 @@ final class Place {
     return nowNanos;
   }
 
-  /** Gives up what would have been refilled by now if nobody had taken it. */
-  void shrink(long hereNanos) {
+  /**
+   * Gives up what would have been refilled by now if nobody had taken it. A bucket that is full
+   * refills nothing, so nobody who spent later may have it.
+   *
+   * @return whether anything is left
+   */
+  boolean shrink(long hereNanos) {
     incrementNanos = Math.min(incrementNanos, endHereNanos - hereNanos);
+    return incrementNanos > 0;
+  }
+
+  /** Whether nothing is left that could be given back. */
+  boolean isOver(long hereNanos) {
+    return endHereNanos - hereNanos <= 0;
   }
 
   /** Whether a caller who waits stands directly behind. */

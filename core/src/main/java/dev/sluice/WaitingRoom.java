@@ -45,7 +45,9 @@ import org.jspecify.annotations.Nullable;
  * each.
  *
  * Clocks. A store in this process names the instant. Of any other, the wait is counted from the
- * arrival of its answer: never too early, and late by no more than the way back took.
+ * arrival of its answer: never too early, and late by no more than the way back took. What is left
+ * of a place that others move up into is counted from the question: never too much, and too little
+ * by no more than the round trip.
  */
 
 /**
@@ -93,14 +95,20 @@ final class WaitingRoom {
    * Lets a caller wait for what it took.
    *
    * @param places of different buckets
+   * @param askedNanos what the clock showed when the store was asked, or an earlier time
    * @param onCome told when the turn has come, unless it has when this returns; must not block
    */
-  Turn enter(List<Place> places, Runnable onCome) {
+  Turn enter(List<Place> places, long askedNanos, Runnable onCome) {
     Turn turn = new Turn(places, onCome);
     long hereNanos = time.nanos();
     OptionalLong storeNanos = storeTime.get();
     for (Place place : places) {
-      place.seenAt(hereNanos, storeNanos.orElse(place.nowNanos()));
+      if (storeNanos.isPresent()) {
+        long decidedNanos = hereNanos - (storeNanos.getAsLong() - place.nowNanos());
+        place.seenAt(hereNanos, storeNanos.getAsLong(), decidedNanos);
+      } else {
+        place.seenAt(hereNanos, place.nowNanos(), askedNanos);
+      }
     }
     Moved moved = new Moved();
     lock.lock();
@@ -199,9 +207,7 @@ final class WaitingRoom {
 
   private void vacate(Place place, Moved moved) {
     if (place.state == State.OUTSIDE) {
-      // Its tokens were there already: a part may have gone to waste since.
-      place.shrink(time.nanos());
-      if (place.incrementNanos <= 0) {
+      if (place.isOver(time.nanos())) {
         return;
       }
       add(place);
@@ -215,8 +221,15 @@ final class WaitingRoom {
     size(1);
   }
 
+  /** The store knows best what is left of a hole, unless others here move up into it. */
   private void close(Place hole, Moved moved) {
-    line(hole).close(hole);
+    if (hole.isFollowed()) {
+      if (!hole.shrink(time.nanos())) {
+        remove(line(hole), hole, moved);
+        return;
+      }
+      line(hole).close(hole);
+    }
     hole.state = State.LEAVING;
     moved.holes.add(hole);
   }

@@ -152,4 +152,22 @@ class AcquireFailureTest {
     assertThat(behind).isNotDone();
     assertThat(behind.cancel(false)).isTrue();
   }
+
+  @Test
+  void giveUp_beforeTheAnswer_leavesNothingThatWasRefilledSince() {
+    CompletableFuture<Void> gate = new CompletableFuture<>();
+    answers = gate;
+    Limiter limiter = limiter(FailureRule.fail());
+    CompletableFuture<Decision> first =
+        limiter.async().acquire("Outbound", "x", 4, MINUTE).toCompletableFuture();
+    now.addAndGet(Duration.ofSeconds(2).toNanos());
+    CompletableFuture<Decision> second =
+        limiter.async().acquire("Outbound", "x", 4, MINUTE).toCompletableFuture();
+    assertThat(first.cancel(false)).isTrue();
+    gate.complete(null);
+    assertThat(second).as("as if the first had never come").isDone();
+    Decision third = limiter.spend("Outbound", "x");
+    assertThat(third.denied()).as("the second took all that a full bucket has").isTrue();
+    assertThat(third.retryIn()).isEqualTo(Duration.ofSeconds(1));
+  }
 }
