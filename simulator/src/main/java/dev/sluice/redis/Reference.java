@@ -39,6 +39,7 @@ import org.jspecify.annotations.Nullable;
 final class Reference {
 
   private static final long CLOCKS_APART_NANOS = 60_000_000_000L;
+  private static final String WAITED_FOR = SimulatedLimits.W.number() + ":";
   private static final long LATE_FAILOVER_NANOS = 1_100_000_000L;
 
   private final World world;
@@ -150,7 +151,9 @@ final class Reference {
     }
     boolean isLast = charge.op() == Op.WITHDRAW; // nothing lies behind it that could move
     if (!isLast && (charge.op() != Op.FORGIVE || writes)) {
-      bucket.outdate(process);
+      boolean isCancelled = charge.op() == Op.REFUND && charge.untilNanos() != Effect.NO_END;
+      boolean isWaitedFor = charge.key().startsWith(WAITED_FOR);
+      bucket.outdate(isWaitedFor && !isCancelled ? Entry.NOBODY : process);
     }
   }
 
@@ -386,7 +389,8 @@ final class Reference {
    * passed. It comes when the last of them are, and not later.
    */
   void passed(Object caller, Map<Transaction, Granted> all) {
-    long lateNanos = Long.MAX_VALUE;
+    long lastMoment = 0; // the wait begins when the answers of all servers are there
+    long longestNanos = 0;
     for (Map.Entry<Transaction, Granted> one : all.entrySet()) {
       Quota quota = one.getKey().quota();
       Granted granted = one.getValue();
@@ -397,20 +401,18 @@ final class Reference {
         return; // the wait is counted by another clock
       }
       requireThere(caller, granted, quota.offsetNanos());
-      lateNanos = Math.min(lateNanos, lateNanos(granted.entry, quota.offsetNanos()));
+      lastMoment = Math.max(lastMoment, granted.entry.moment);
+      longestNanos = Math.max(longestNanos, waitNanos(granted.entry, quota.offsetNanos()));
     }
+    long lateNanos = world.now() - lastMoment - longestNanos - driftNanos(lastMoment);
     if (!conditions.hasFaults() && !all.isEmpty() && lateNanos > afterwardsNanos) {
-      long late = lateNanos;
-      world.violated(() -> World.text("%s passes %d ns after its tokens are in", caller, late));
+      world.violated(
+          () -> World.text("%s passes %d ns after its tokens are in", caller, lateNanos));
     }
   }
 
   private static long waitNanos(Entry entry, long offsetNanos) {
     return Math.max(entry.afterNanos - entry.nowNanos - offsetNanos, 0);
-  }
-
-  private long lateNanos(Entry entry, long offsetNanos) {
-    return world.now() - entry.moment - waitNanos(entry, offsetNanos) - driftNanos(entry.moment);
   }
 
   private void requireThere(Object caller, Granted granted, long offsetNanos) {
