@@ -151,9 +151,8 @@ final class Reference {
     }
     boolean isLast = charge.op() == Op.WITHDRAW; // nothing lies behind it that could move
     if (!isLast && (charge.op() != Op.FORGIVE || writes)) {
-      boolean isCancelled = charge.op() == Op.REFUND && charge.untilNanos() != Effect.NO_END;
-      boolean isWaitedFor = charge.key().startsWith(WAITED_FOR);
-      bucket.outdate(isWaitedFor && !isCancelled ? Entry.NOBODY : process);
+      boolean isWaitedFor = charge.key().startsWith(WAITED_FOR); // those who wait do not see it
+      bucket.outdate(isWaitedFor ? Entry.NOBODY : process);
     }
   }
 
