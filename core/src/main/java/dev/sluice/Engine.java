@@ -315,11 +315,7 @@ final class Engine {
         plan,
         decisions ->
             new Grant(
-                verdict.apply(decisions),
-                ledger.waitingRoom(),
-                List.of(),
-                askedNanos,
-                observer),
+                verdict.apply(decisions), ledger.waitingRoom(), List.of(), askedNanos, observer),
         e -> onFailure.acquire(plan, e, verdict, observer),
         rest ->
             ledger.chargeAsync(
