@@ -12,6 +12,8 @@ final class BreakerWatch {
 
   private static final int MOST_FAILURES = 5; // the store's default
 
+  private static final long LONG_AGO_NANOS = Long.MAX_VALUE / 2;
+
   private final Timing timing;
   private final Map<String, Calls> servers = new HashMap<>();
 
@@ -26,10 +28,14 @@ final class BreakerWatch {
     private long lastFailure;
     private boolean open;
     private boolean onTrial;
+
+    Calls(long lastFailure) {
+      this.lastFailure = lastFailure;
+    }
   }
 
   private Calls of(String server) {
-    return servers.computeIfAbsent(server, name -> new Calls());
+    return servers.computeIfAbsent(server, name -> new Calls(timing.nanoTime() - LONG_AGO_NANOS));
   }
 
   /**
