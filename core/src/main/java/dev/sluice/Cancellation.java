@@ -18,7 +18,7 @@ final class Cancellation {
       var unused =
           last.whenComplete(
               (value, failure) -> {
-                // What comes down the chain comes in a CompletionException.
+                // A failure that comes down the chain is wrapped in a CompletionException.
                 if (failure != null && !(failure instanceof CompletionException)) {
                   future.cancel(false);
                 }

@@ -263,7 +263,7 @@ final class Engine {
     return new Reservation(ledger, t -> t.quotaIn(limits.get()), decision, List.of());
   }
 
-  /** What it took from the rules' memory goes back there, and nothing to the store. */
+  /** Cancelling it gives tokens back to the rules' memory, and none to the store. */
   private Reservation degraded(Plan plan, StoreException e, long start) {
     return onFailure.reserve(
         limits, plan, e, decisions -> plan.strictest(observed(plan, decisions, start)));

@@ -229,6 +229,17 @@ final class Outstanding {
     return inFlight;
   }
 
+  /** How many buckets have stretches, or refunds in flight. */
+  int buckets() {
+    int buckets = 0;
+    for (Stripe stripe : stripes) {
+      synchronized (stripe) {
+        buckets += stripe.lines.size();
+      }
+    }
+    return buckets;
+  }
+
   /** A refund or a reset, from the moment at which it is sent. */
   static final class Lowering {
     private final Charge charge;

@@ -9,9 +9,9 @@ import java.util.concurrent.Future;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one caller has taken of one bucket: a stretch of its time line, as long as the tokens take
- * to refill, up to an instant. All but the constructor is used under the lock of its {@link
- * WaitingRoom}.
+ * The part of one bucket that one caller has taken: a stretch of its time line, as long as the
+ * tokens take to refill, up to an instant. All but the constructor is used under the lock of its
+ * {@link WaitingRoom}.
  */
 final class Place {
 

@@ -101,7 +101,7 @@ record Plan(
     return !penalties.isEmpty();
   }
 
-  /** What looks at each bucket: denies nothing, and changes nothing. */
+  /** Returns charges that look at each bucket: they deny nothing, and change nothing. */
   List<Charge> looks() {
     return charges.stream().map(Plan::look).toList();
   }

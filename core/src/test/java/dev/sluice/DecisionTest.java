@@ -128,6 +128,60 @@ class DecisionTest {
     }
   }
 
+  /** Clients that were denied at one moment, or one client again and again, come back spread. */
+  @Test
+  void retryAt_ofALongWait_isSpreadEvenlyOverItsShare() {
+    Quota quota = Quota.of(1, 1, Duration.ofSeconds(1_000)); // 3 % are 30 s
+    Limiter limiter = limiter(quota, 0);
+    int[] ofIds = new int[31];
+    int[] ofMoments = new int[31];
+    for (int i = 0; i < 31 * 64; i++) {
+      String id = "10.0." + i / 256 + "." + i % 256;
+      assertThat(limiter.spend(LIMIT, id).allowed()).isTrue();
+      ofIds[(int) limiter.spend(LIMIT, id).retryAt().getEpochSecond() - 1_000]++;
+      long now = i * 1_000_000_000L;
+      ofMoments[(int) denied(quota, now).retryAt().getEpochSecond() - 1_000 - i]++;
+    }
+    // 64 each are expected, and 8 are the standard deviation.
+    assertThat(ofIds).satisfies(DecisionTest::areSpread);
+    assertThat(ofMoments).satisfies(DecisionTest::areSpread);
+  }
+
+  private static void areSpread(int[] counts) {
+    for (int count : counts) {
+      assertThat(count).isBetween(64 - 40, 64 + 40);
+    }
+  }
+
+  /** Of one id, too, many are denied at the same moment. */
+  @Test
+  void retryAfterSeconds_ofTheSameDenial_isSpreadToo() {
+    Quota quota = Quota.of(1, 1, Duration.ofSeconds(1_000));
+    Limiter limiter = limiter(quota, 0);
+    assertThat(limiter.spend(LIMIT, IP).allowed()).isTrue();
+    int[] counts = new int[31];
+    for (int i = 0; i < 31 * 64; i++) {
+      counts[(int) limiter.spend(LIMIT, IP).retryAfterSeconds() - 1_000]++;
+    }
+    areSpread(counts);
+  }
+
+  @Test
+  void retryAfterSeconds_withoutJitter_isTheWaitRoundedUp() {
+    LimitName exact = LimitName.builder(1, "Exact").jitter(0).build();
+    assertThat(deniedBy(exact, Duration.ofSeconds(2)).retryAfterSeconds()).isEqualTo(2);
+    assertThat(deniedBy(exact, Duration.ofSeconds(2).plusNanos(1)).retryAfterSeconds())
+        .isEqualTo(3);
+  }
+
+  private static Decision deniedBy(LimitName name, Duration period) {
+    Limits limits =
+        Limits.builder(Catalogue.of(name)).limit(name.name(), Quota.of(1, 1, period)).build();
+    Limiter limiter = Limiter.of(limits, BucketStore.inMemory(() -> 0));
+    assertThat(limiter.spend(name.name(), "a").allowed()).isTrue();
+    return limiter.spend(name.name(), "a");
+  }
+
   @Test
   void retryAt_wholeSeconds_areNotRoundedUp() {
     Decision exact = denied(Quota.of(1, 1, Duration.ofSeconds(2)), 0);

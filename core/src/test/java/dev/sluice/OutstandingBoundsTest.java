@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.Outstanding.Lowering;
+import dev.sluice.Outstanding.Stretch;
+import dev.sluice.gcra.Effect;
+import dev.sluice.gcra.Effect.Op;
+import dev.sluice.gcra.Gcra;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Reading;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.OptionalLong;
+import org.junit.jupiter.api.Test;
+
+/**
+ * To the nanosecond: where stretches lie, when they are forgotten, and which end a refund names.
+ */
+class OutstandingBoundsTest {
+
+  private static final long SECOND = 1_000_000_000;
+  private static final long QUARTER = TimeLine.FREE / 4;
+
+  private long hereNanos = 1;
+  private OptionalLong storeNanos = OptionalLong.empty();
+  private final Outstanding outstanding =
+      new Outstanding(() -> hereNanos, () -> storeNanos, 100, () -> {});
+
+  @CanIgnoreReturnValue
+  private Stretch opened() {
+    return outstanding.open(List.of(new Charge("1:a", Op.SPEND, 100, 1_000, Effect.NO_END))).get(0);
+  }
+
+  /** A spend of 100 ns that left this TAT. */
+  @CanIgnoreReturnValue
+  private Stretch placed(long spentAtNanos, long untilNanos) {
+    return placed(opened(), spentAtNanos, untilNanos);
+  }
+
+  @CanIgnoreReturnValue
+  private Stretch placed(Stretch stretch, long spentAtNanos, long untilNanos) {
+    outstanding.place(stretch, new Reading(spentAtNanos, untilNanos - 100), untilNanos);
+    return stretch;
+  }
+
+  @CanIgnoreReturnValue
+  private Lowering cancelled(Stretch stretch) {
+    return cancelled(stretch, 100);
+  }
+
+  @CanIgnoreReturnValue
+  private Lowering cancelled(Stretch stretch, long worthNanos) {
+    Lowering lowering = outstanding.giveBack(stretch, worthNanos, Long.MAX_VALUE);
+    assertThat(lowering).as("something to give back").isNotNull();
+    return Objects.requireNonNull(lowering);
+  }
+
+  @CanIgnoreReturnValue
+  private Lowering sent(Op op, long refundNanos) {
+    return outstanding
+        .send(List.of(new Charge("1:a", op, refundNanos, Long.MAX_VALUE, Effect.NO_END)))
+        .get(0);
+  }
+
+  private void answered(Lowering lowering, long nowNanos, long tatNanos) {
+    outstanding.answered(List.of(lowering), List.of(new Reading(nowNanos, tatNanos)));
+  }
+
+  // Answers
+
+  @Test
+  void answered_lessThanAsked_leavesTheEarlierOnesWhereTheyAre() {
+    Stretch first = placed(5_000, 5_100);
+    Stretch second = placed(5_000, 5_200);
+    Stretch third = placed(5_000, 5_300);
+    Lowering lowering = cancelled(second);
+    answered(lowering, 5_150, 5_300);
+    assertThat(third.untilNanos()).isEqualTo(5_250);
+    assertThat(first.untilNanos()).isEqualTo(5_100);
+  }
+
+  @Test
+  void answered_lessThanAPlainRefundAskedFor_movesAllBack() {
+    Stretch stretch = placed(5_000, 5_300);
+    Lowering refund = sent(Op.REFUND, 70);
+    assertThat(stretch.untilNanos()).isEqualTo(5_230);
+    answered(refund, 5_280, 5_300);
+    assertThat(stretch.untilNanos()).isEqualTo(5_280);
+  }
+
+  @Test
+  void answered_withALowerTatThanKnown_movesAllDownToIt() {
+    Stretch stretch = placed(5_000, 5_300);
+    answered(sent(Op.REFUND, 70), 5_050, 5_200);
+    assertThat(stretch.untilNanos()).isEqualTo(5_130);
+  }
+
+  @Test
+  void answered_betweenTwoSpendsOnTheirWay_countsForBoth() {
+    Stretch first = opened();
+    Stretch second = opened();
+    answered(sent(Op.REFUND, 70), 5_010, 5_400);
+    assertThat(placed(first, 5_000, 5_100).untilNanos()).isEqualTo(5_030);
+    assertThat(placed(second, 5_001, 5_200).untilNanos()).isEqualTo(5_130);
+  }
+
+  /** Within one tick of the store's clock the refund counts as the later one. */
+  @Test
+  void answered_inTheTickOfTheSpend_counts() {
+    Stretch stretch = opened();
+    answered(sent(Op.REFUND, 70), 5_000, 5_400);
+    assertThat(placed(stretch, 5_000, 5_300).untilNanos()).isEqualTo(5_230);
+  }
+
+  @Test
+  void answered_whileASpendIsOnItsWay_counts_thoughTheRefundWasSentBefore() {
+    Lowering refund = sent(Op.REFUND, 70);
+    Stretch stretch = opened();
+    answered(refund, 5_010, 5_400);
+    assertThat(placed(stretch, 5_000, 5_300).untilNanos()).isEqualTo(5_230);
+  }
+
+  @Test
+  void answered_tellsTheStoresPresent() {
+    Stretch first = placed(5_000, 9_000);
+    Stretch second = placed(5_000, 9_100);
+    answered(sent(Op.REFUND, 10), 8_000, 9_100);
+    hereNanos += 50;
+    assertThat(cancelled(first, 2_000).charge().incrementNanos()).isEqualTo(8_990 - 8_050);
+    assertThat(second.untilNanos()).isEqualTo(9_090 - 940);
+  }
+
+  // Places
+
+  @Test
+  void place_ofTwoSpendsInOneTick_goesByWhatTheyLeft_refundsUnderWayIncluded() {
+    Stretch later = opened();
+    Stretch earlier = opened();
+    sent(Op.REFUND, 100);
+    assertThat(placed(later, 5_000, 5_200).untilNanos()).isEqualTo(5_100);
+    assertThat(placed(earlier, 5_000, 5_150).untilNanos()).isEqualTo(5_050);
+    assertThat(cancelled(earlier).charge().incrementNanos()).isEqualTo(50);
+    assertThat(later.untilNanos()).isEqualTo(5_050);
+  }
+
+  @Test
+  void place_behindARefundThatWasAppliedAlready_movesNothing() {
+    Stretch first = placed(5_000, 5_100);
+    assertThat(cancelled(placed(5_000, 5_200)).charge().incrementNanos()).isEqualTo(100);
+    placed(5_010, 5_200); // found 5_100
+    assertThat(first.untilNanos()).isEqualTo(5_100);
+  }
+
+  @Test
+  void place_onABucketThatOthersLowered_isSeenByThoseThatLookedBefore() {
+    Stretch stretch = placed(5_000, 5_300);
+    assertThat(stretch.untilNanos()).isEqualTo(5_300);
+    placed(5_010, 5_200);
+    assertThat(stretch.untilNanos()).isEqualTo(5_100);
+  }
+
+  @Test
+  void place_duringAReset_isSettled() {
+    Stretch stretch = opened();
+    sent(Op.RESET, 0);
+    placed(stretch, 5_000, 5_100);
+    assertThat(outstanding.size()).isZero();
+  }
+
+  // Refunds
+
+  @Test
+  void giveBack_isSeenByThoseThatLookedBefore() {
+    Stretch first = placed(5_000, 5_100);
+    Stretch second = placed(5_000, 5_200);
+    assertThat(second.untilNanos()).isEqualTo(5_200);
+    cancelled(first);
+    assertThat(second.untilNanos()).isEqualTo(5_100);
+  }
+
+  @Test
+  void giveBack_ofNothing_settles() {
+    Stretch first = placed(5_000, 5_100);
+    Stretch second = placed(5_000, 5_200);
+    cancelled(second);
+    assertThat(outstanding.giveBack(first, 100, 1_000)).isNull();
+    assertThat(outstanding.size()).isZero();
+    assertThat(first.untilNanos()).isEqualTo(Gcra.NO_TAT);
+  }
+
+  /** Nothing stands in front of it, and nothing can: the refund may arrive when it will. */
+  @Test
+  void giveBack_theOnlyOne_namesItsOwnEnd() {
+    Stretch alone = placed(SECOND, 2 * SECOND);
+    assertThat(cancelled(alone).charge().untilNanos()).isEqualTo(2 * SECOND);
+  }
+
+  @Test
+  void giveBack_beforeAnother_namesItsOwnEnd() {
+    Stretch first = placed(SECOND, 2 * SECOND);
+    placed(SECOND, 2 * SECOND + 100);
+    assertThat(cancelled(first).charge().untilNanos()).isEqualTo(2 * SECOND);
+  }
+
+  @Test
+  void giveBack_behindAnother_namesAnEarlierEnd() {
+    placed(SECOND, 2 * SECOND);
+    Stretch second = placed(SECOND, 2 * SECOND + 100);
+    assertThat(cancelled(second).charge().untilNanos())
+        .isEqualTo(SECOND + Outstanding.LATE_NANOS + 100);
+  }
+
+  @Test
+  void giveBack_whileASpendIsOnItsWay_namesAnEarlierEnd() {
+    Stretch first = placed(SECOND, 2 * SECOND);
+    opened();
+    assertThat(cancelled(first).charge().untilNanos())
+        .isEqualTo(SECOND + Outstanding.LATE_NANOS + 100);
+  }
+
+  @Test
+  void giveBack_behindOneThatWasClosed_namesItsOwnEnd() {
+    Stretch first = placed(SECOND, 2 * SECOND);
+    Stretch second = placed(SECOND, 2 * SECOND + 100);
+    outstanding.close(first);
+    assertThat(cancelled(second).charge().untilNanos()).isEqualTo(2 * SECOND + 100);
+  }
+
+  @Test
+  void giveBack_besideASpendThatWasGivenUp_namesItsOwnEnd() {
+    Stretch first = placed(SECOND, 2 * SECOND);
+    outstanding.close(opened());
+    assertThat(cancelled(first).charge().untilNanos()).isEqualTo(2 * SECOND);
+  }
+
+  @Test
+  void giveBack_withoutTheStoresClock_countsFromItsSpend() {
+    Stretch first = opened();
+    Stretch second = opened();
+    hereNanos += 30;
+    placed(first, SECOND, 2 * SECOND);
+    placed(second, SECOND, 2 * SECOND + 100);
+    hereNanos += 40;
+    assertThat(cancelled(second).charge().untilNanos())
+        .isEqualTo(SECOND + 70 + Outstanding.LATE_NANOS + 100);
+  }
+
+  @Test
+  void giveBack_withoutTheStoresClock_countsFromTheLastAnswer() {
+    placed(SECOND, 2 * SECOND);
+    Stretch second = placed(SECOND, 2 * SECOND + 100);
+    hereNanos += 10;
+    placed(SECOND + 500, 2 * SECOND + 200);
+    hereNanos += 40;
+    assertThat(cancelled(second).charge().untilNanos())
+        .isEqualTo(SECOND + 540 + Outstanding.LATE_NANOS + 100);
+  }
+
+  @Test
+  void giveBack_withTheStoresClock_countsFromIt() {
+    placed(SECOND, 2 * SECOND);
+    Stretch second = placed(SECOND, 2 * SECOND + 100);
+    storeNanos = OptionalLong.of(SECOND + 900);
+    assertThat(cancelled(second).charge().untilNanos())
+        .isEqualTo(SECOND + 900 + Outstanding.LATE_NANOS + 100);
+  }
+
+  /** Sums of shifts must not overflow. */
+  @Test
+  void giveBack_moreThanALineHolds_givesBackNothing() {
+    Stretch first = placed(5_000, 2 * QUARTER);
+    Stretch second = placed(5_000, 3 * QUARTER);
+    assertThat(cancelled(first, QUARTER + 1).charge().incrementNanos()).isEqualTo(QUARTER);
+    assertThat(outstanding.giveBack(second, 100, Long.MAX_VALUE)).isNull();
+  }
+
+  // Time
+
+  @Test
+  void open_forgetsAStretch_whenItsTokensHaveComeBack_byTheTimeHere() {
+    Stretch stretch = placed(5_000, 6_000);
+    hereNanos += 999;
+    opened();
+    assertThat(stretch.untilNanos()).isEqualTo(6_000);
+    hereNanos += 1;
+    opened();
+    assertThat(stretch.untilNanos()).isEqualTo(Gcra.NO_TAT);
+  }
+
+  @Test
+  void open_forgetsAStretch_whenItsTokensHaveComeBack_byTheStoresClock() {
+    Stretch stretch = placed(5_000, 6_000);
+    hereNanos += SECOND; // does not count where the store's clock is known
+    storeNanos = OptionalLong.of(5_999);
+    opened();
+    assertThat(stretch.untilNanos()).isEqualTo(6_000);
+    storeNanos = OptionalLong.of(6_000);
+    opened();
+    assertThat(stretch.untilNanos()).isEqualTo(Gcra.NO_TAT);
+  }
+
+  @Test
+  void open_forgetsAStretch_whenItsTokensHaveComeBack_byTheLastAnswer() {
+    Stretch stretch = placed(5_000, 6_000);
+    placed(5_999, 6_100);
+    opened();
+    assertThat(stretch.untilNanos()).isEqualTo(6_000);
+    placed(6_000, 6_200);
+    opened();
+    opened();
+    assertThat(stretch.untilNanos()).isEqualTo(Gcra.NO_TAT);
+  }
+
+  /** No call waits for a sweep through all. */
+  @Test
+  void open_looksAtTwoStretches_andGoesOnBehindThem() {
+    List<Stretch> stretches = new ArrayList<>();
+    for (int i = 0; i < 6; i++) {
+      stretches.add(placed(5_000, 6_000 + 100L * i));
+    }
+    hereNanos += 10_000;
+    opened();
+    List<Boolean> firstLook = stretches.stream().map(OutstandingBoundsTest::isForgotten).toList();
+    assertThat(firstLook).filteredOn(forgotten -> forgotten).hasSize(2);
+    opened();
+    assertThat(stretches).filteredOn(OutstandingBoundsTest::isForgotten).hasSize(4);
+  }
+
+  private static boolean isForgotten(Stretch stretch) {
+    return stretch.untilNanos() == Gcra.NO_TAT;
+  }
+
+  /** The fate of a refund is known when no server can apply it any more. */
+  @Test
+  void failed_countsUntilTheRefundCanGiveBackNothing_andNoLonger() {
+    Lowering refund = cancelled(placed(5_000, 5_100), 60);
+    assertThat(refund.charge().untilNanos()).isEqualTo(5_100);
+    outstanding.failed(List.of(refund));
+    hereNanos += 100 + Outstanding.LATE_NANOS - 1;
+    opened();
+    assertThat(placed(5_010, 5_200).untilNanos()).isEqualTo(5_140);
+    hereNanos += 1;
+    opened();
+    opened();
+    assertThat(placed(5_020, 5_300).untilNanos()).isEqualTo(5_300);
+  }
+
+  // Counts
+
+  @Test
+  void inFlight_countsSpendsAndRefunds_untilTheyAreAnsweredOrFailed() {
+    assertThat(outstanding.inFlight()).isZero();
+    Stretch spend = opened();
+    Stretch given = opened();
+    assertThat(outstanding.inFlight()).isEqualTo(2);
+    placed(spend, 5_000, 5_100);
+    placed(given, 5_000, 5_200);
+    assertThat(outstanding.inFlight()).isZero();
+    Lowering cancellation = cancelled(given);
+    Lowering refund = sent(Op.REFUND, 10);
+    assertThat(outstanding.inFlight()).isEqualTo(2);
+    outstanding.failed(List.of(cancellation));
+    assertThat(outstanding.inFlight()).isEqualTo(1);
+    answered(refund, 5_050, 5_200);
+    assertThat(outstanding.inFlight()).isZero();
+  }
+
+  @Test
+  void buckets_areForgottenWithTheirLastMember() {
+    Stretch spend = opened();
+    Stretch other = placed(5_000, 5_100);
+    outstanding.close(spend);
+    assertThat(outstanding.buckets()).isEqualTo(1);
+    outstanding.close(other);
+    assertThat(outstanding.buckets()).isZero();
+  }
+}
