@@ -134,6 +134,15 @@ class OutstandingBoundsTest {
     assertThat(second.untilNanos()).isEqualTo(9_090 - 940);
   }
 
+  /** Only a spend whose news came after the refund was sent may have been made after it. */
+  @Test
+  void answered_afterTheStoresClockSteppedBack_movesNoSpendThatWasPlacedBefore() {
+    Stretch first = placed(5_000, 5_100);
+    Stretch second = placed(5_010, 5_200);
+    answered(cancelled(first), 5_005, 5_200);
+    assertThat(second.untilNanos()).isEqualTo(5_110);
+  }
+
   // Places
 
   @Test
@@ -328,6 +337,21 @@ class OutstandingBoundsTest {
     assertThat(firstLook).filteredOn(forgotten -> forgotten).hasSize(2);
     opened();
     assertThat(stretches).filteredOn(OutstandingBoundsTest::isForgotten).hasSize(4);
+  }
+
+  /** The one that is looked at next may be closed before. */
+  @Test
+  void open_afterTheNextOneWasClosed_looksAtThoseBehindIt() {
+    List<Stretch> stretches = new ArrayList<>();
+    for (int i = 0; i < 6; i++) {
+      stretches.add(placed(5_000, 6_000 + 100L * i)); // the sixth looked at the first two
+    }
+    outstanding.close(stretches.get(2));
+    hereNanos += 10_000;
+    opened();
+    assertThat(stretches)
+        .filteredOn(OutstandingBoundsTest::isForgotten)
+        .containsExactly(stretches.get(2), stretches.get(3), stretches.get(4));
   }
 
   private static boolean isForgotten(Stretch stretch) {
