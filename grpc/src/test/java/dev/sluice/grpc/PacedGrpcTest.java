@@ -13,6 +13,7 @@ import dev.sluice.limit.Limits;
 import dev.sluice.outbound.Pacer;
 import dev.sluice.outbound.RefusedRequestException;
 import dev.sluice.store.BucketStore;
+import dev.sluice.testkit.ManualTime;
 import dev.sluice.web.RequestLimiter;
 import dev.sluice.web.Rule;
 import dev.sluice.web.VaryBy;
@@ -39,7 +40,7 @@ class PacedGrpcTest {
 
   private static final Duration TOKEN = Duration.ofMillis(100);
 
-  private final WatchedTime time = new WatchedTime();
+  private final ManualTime time = new ManualTime();
   private final Limit limit = Limit.of(Quota.of(1, 10, Duration.ofSeconds(1)), time);
   private Echo echo;
   private ManagedChannel channel;
@@ -73,7 +74,7 @@ class PacedGrpcTest {
     start(Duration.ofSeconds(10));
     assertThat(heard(say("one"))).isEqualTo("one");
     Future<String> second = say("two");
-    time.awaitAlarm();
+    assertThat(time.awaitAlarm(Duration.ofSeconds(30))).as("somebody waits").isTrue();
     assertThat(echo.heard()).isEqualTo(1);
 
     time.advance(TOKEN);
@@ -117,7 +118,7 @@ class PacedGrpcTest {
     start(Duration.ofSeconds(10));
     assertThat(heard(say("one"))).isEqualTo("one");
     Future<String> leaving = say("two");
-    time.awaitAlarm();
+    assertThat(time.awaitAlarm(Duration.ofSeconds(30))).as("somebody waits").isTrue();
     Future<String> next = say("three");
 
     assertThat(leaving.cancel(true)).isTrue();
@@ -133,7 +134,7 @@ class PacedGrpcTest {
     assertThat(heard(say("one"))).isEqualTo("one");
     Context.CancellableContext context = Context.current().withCancellation();
     Future<String> leaving = context.call(() -> say("two"));
-    time.awaitAlarm();
+    assertThat(time.awaitAlarm(Duration.ofSeconds(30))).as("somebody waits").isTrue();
 
     assertThat(context.cancel(new IllegalStateException("no longer wanted"))).isTrue();
 
@@ -170,7 +171,7 @@ class PacedGrpcTest {
     stream.onNext("a");
     stream.onNext("b");
     assertThat(call.isReady()).isFalse();
-    time.awaitAlarm();
+    assertThat(time.awaitAlarm(Duration.ofSeconds(30))).as("somebody waits").isTrue();
     time.advance(TOKEN);
     stream.onNext("c");
     stream.onCompleted();

@@ -17,6 +17,7 @@ import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
 import dev.sluice.store.StoreException;
+import dev.sluice.testkit.ManualTime;
 import dev.sluice.web.RequestLimiter;
 import dev.sluice.web.Rule;
 import dev.sluice.web.VaryBy;
@@ -46,7 +47,7 @@ class RateLimitServerInterceptorTest {
   private static final com.google.protobuf.Duration WAIT =
       com.google.protobuf.Duration.newBuilder().setSeconds(1).setNanos(500_000_000).build();
 
-  private final WatchedTime time = new WatchedTime();
+  private final ManualTime time = new ManualTime();
   private final AtomicReference<Metadata> headers = new AtomicReference<>();
   private final AtomicReference<Metadata> trailers = new AtomicReference<>();
   private Echo echo;

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.Limit;
 import dev.sluice.gcra.Quota;
+import dev.sluice.testkit.ManualTime;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.nio.file.Files;
@@ -33,7 +34,7 @@ class ClientsTest {
 
   private static final Duration TOKEN = Duration.ofMillis(100);
 
-  private final WatchedTime time = new WatchedTime();
+  private final ManualTime time = new ManualTime();
   private final Limit limit = Limit.of(Quota.of(1, 10, Duration.ofSeconds(1)), time);
   private OtherSide server;
 
@@ -75,7 +76,7 @@ class ClientsTest {
     assertThat(sender.send(server.uri())).isEqualTo(200);
 
     CompletableFuture<Integer> second = later(sender);
-    time.awaitAlarm();
+    assertThat(time.awaitAlarm(Duration.ofSeconds(30))).as("somebody waits").isTrue();
     assertThat(server.arrived()).isEqualTo(1);
     time.advance(TOKEN);
 
@@ -104,7 +105,7 @@ class ClientsTest {
     assertThat(sender.send(server.uri())).isEqualTo(429);
 
     CompletableFuture<Integer> second = later(sender);
-    time.awaitAlarm();
+    assertThat(time.awaitAlarm(Duration.ofSeconds(30))).as("somebody waits").isTrue();
     time.advance(Duration.ofSeconds(30).minusNanos(1));
     assertThat(server.arrived()).isEqualTo(1);
     time.advance(Duration.ofNanos(1));
@@ -121,7 +122,7 @@ class ClientsTest {
         new OkHttpClient.Builder().addInterceptor(PacedOkHttp.interceptor(pacer)).build();
     Call call = client.newCall(new Request.Builder().url(server.uri().toURL()).build());
     CompletableFuture<Integer> leaving = later(uri -> call.execute().code());
-    time.awaitAlarm();
+    assertThat(time.awaitAlarm(Duration.ofSeconds(30))).as("somebody waits").isTrue();
 
     call.cancel();
 
@@ -143,7 +144,7 @@ class ClientsTest {
             .retrieve()
             .toBodilessEntity()
             .subscribe();
-    time.awaitAlarm();
+    assertThat(time.awaitAlarm(Duration.ofSeconds(30))).as("somebody waits").isTrue();
 
     leaving.dispose();
 
@@ -170,7 +171,7 @@ class ClientsTest {
             .map(status -> status.value())
             .subscribeOn(Schedulers.parallel()) // which refuses to block
             .toFuture();
-    time.awaitAlarm();
+    assertThat(time.awaitAlarm(Duration.ofSeconds(30))).as("somebody waits").isTrue();
     time.advance(TOKEN);
 
     assertThat(status(second)).isEqualTo(200);

@@ -7,6 +7,8 @@ import java.util.Comparator;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.concurrent.PriorityBlockingQueue;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
@@ -16,7 +18,7 @@ import java.util.concurrent.atomic.AtomicLong;
  * callers who wait without blocking have passed, each at its own time, when it returns. {@link
  * #set} leaps, and runs what is due at the end.
  *
- * <p>Thread-safe; no method blocks.
+ * <p>Thread-safe; no method but {@link #awaitAlarm} blocks.
  */
 public final class ManualTime implements TimeSource {
 
@@ -25,6 +27,7 @@ public final class ManualTime implements TimeSource {
 
   private final AtomicLong nowNanos;
   private final AtomicLong alarms = new AtomicLong();
+  private final Semaphore waits = new Semaphore(0);
   private final PriorityBlockingQueue<Alarm> set =
       new PriorityBlockingQueue<>(
           11, Comparator.comparingLong(Alarm::atNanos).thenComparingLong(Alarm::number));
@@ -64,8 +67,21 @@ public final class ManualTime implements TimeSource {
     } else {
       set.add(alarm);
       var unused = alarm.done.whenComplete((done, failure) -> set.remove(alarm));
+      waits.release();
     }
     return alarm.done;
+  }
+
+  /**
+   * Waits, in real time, until another thread has begun to wait for this clock: until an alarm was
+   * set that no earlier call of this method counted.
+   *
+   * @param patience how long at most, in real time
+   * @return false if nobody has begun to wait in that time
+   * @throws InterruptedException if this thread is interrupted
+   */
+  public boolean awaitAlarm(Duration patience) throws InterruptedException {
+    return waits.tryAcquire(patience.toNanos(), TimeUnit.NANOSECONDS);
   }
 
   /**
