@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
-import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 /** {@code sluice penalty}: what can be done with penalties. */
@@ -75,31 +71,17 @@ final class PenaltyCommand implements Runnable {
         "  sluice penalty set ApiCallsPerKey k --for 10m --comment 'Ticket 17' \\",
         "       --server http://127.0.0.1:8080 --token-file ops.token"
       })
-  static final class SetOne implements Callable<Integer> {
-
-    private final Console console;
-
-    @Mixin private ServerOptions server = new ServerOptions();
-
-    @Parameters(index = "0", paramLabel = "LIMIT", description = "The limit's name.")
-    private String limit = "";
-
-    @Parameters(index = "1", paramLabel = "ID", description = "The id, as a request has it.")
-    private String id = "";
+  static final class SetOne extends ServerSettings.SetOne {
 
     @ArgGroup(multiplicity = "1")
     private Length length = new Length();
 
-    @Option(names = "--comment", paramLabel = "TEXT", description = "A note for people.")
-    private @Nullable String comment;
-
     SetOne(Console console) {
-      this.console = console;
+      super(console, PATH);
     }
 
     @Override
-    public Integer call() {
-      Map<String, Object> body = new LinkedHashMap<>();
+    void addTo(Map<String, Object> body) {
       if (length.until != null) {
         body.put("until", length.until);
       }
@@ -109,11 +91,6 @@ final class PenaltyCommand implements Runnable {
       if (length.owe != null) {
         body.put("owe", length.owe);
       }
-      if (comment != null) {
-        body.put("comment", comment);
-      }
-      console.line(server.client().put(PATH, limit, id, body));
-      return Exit.DONE;
     }
   }
 
@@ -123,26 +100,10 @@ final class PenaltyCommand implements Runnable {
       description = "Removes the penalty on one id; what is left of a debt is given back.",
       footerHeading = "%nExample:%n",
       footer = "  sluice penalty remove ApiCallsPerKey k --server http://127.0.0.1:8080")
-  static final class RemoveOne implements Callable<Integer> {
-
-    private final Console console;
-
-    @Mixin private ServerOptions server = new ServerOptions();
-
-    @Parameters(index = "0", paramLabel = "LIMIT", description = "The limit's name.")
-    private String limit = "";
-
-    @Parameters(index = "1", paramLabel = "ID", description = "The id, as a request has it.")
-    private String id = "";
+  static final class RemoveOne extends ServerSettings.RemoveOne {
 
     RemoveOne(Console console) {
-      this.console = console;
-    }
-
-    @Override
-    public Integer call() {
-      console.line(server.client().delete(PATH, limit, id));
-      return Exit.DONE;
+      super(console, PATH);
     }
   }
 
@@ -154,26 +115,10 @@ final class PenaltyCommand implements Runnable {
               + " ended of late.",
       footerHeading = "%nExample:%n",
       footer = "  sluice penalty list --server http://127.0.0.1:8080")
-  static final class ListAll implements Callable<Integer> {
-
-    private final Console console;
-
-    @Mixin private ServerOptions server = new ServerOptions();
-
-    @Option(
-        names = "--limit",
-        paramLabel = "LIMIT",
-        description = "Those of one limit; of all limits, if not given.")
-    private @Nullable String limit;
+  static final class ListAll extends ServerSettings.ListAll {
 
     ListAll(Console console) {
-      this.console = console;
-    }
-
-    @Override
-    public Integer call() {
-      server.client().list(PATH, "penalties", limit, console::line);
-      return Exit.DONE;
+      super(console, PATH, "penalties");
     }
   }
 }

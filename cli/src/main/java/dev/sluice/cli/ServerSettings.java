@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.cli;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** Commands on what a running server keeps for single ids, under one path of its API. */
+final class ServerSettings {
+
+  private ServerSettings() {}
+
+  /** The parts that all have. */
+  private abstract static class Base implements Callable<Integer> {
+
+    final Console console;
+    final String path;
+
+    @Mixin ServerOptions server = new ServerOptions();
+
+    Base(Console console, String path) {
+      this.console = console;
+      this.path = path;
+    }
+  }
+
+  private abstract static class OfOneId extends Base {
+
+    @Parameters(index = "0", paramLabel = "LIMIT", description = "The limit's name.")
+    String limit = "";
+
+    @Parameters(
+        index = "1",
+        paramLabel = "ID",
+        description = "The id, as a request or a file of overrides has it.")
+    String id = "";
+
+    OfOneId(Console console, String path) {
+      super(console, path);
+    }
+  }
+
+  /** Sets the setting of one id, and prints it. */
+  abstract static class SetOne extends OfOneId {
+
+    @Option(names = "--comment", paramLabel = "TEXT", description = "A note for people.")
+    private @Nullable String comment;
+
+    SetOne(Console console, String path) {
+      super(console, path);
+    }
+
+    /** Adds the fields of the setting to the body of the request. */
+    abstract void addTo(Map<String, Object> body);
+
+    @Override
+    public final Integer call() {
+      Map<String, Object> body = new LinkedHashMap<>();
+      addTo(body);
+      if (comment != null) {
+        body.put("comment", comment);
+      }
+      console.line(server.client().put(path, limit, id, body));
+      return Exit.DONE;
+    }
+  }
+
+  /** Removes the setting of one id. */
+  abstract static class RemoveOne extends OfOneId {
+
+    RemoveOne(Console console, String path) {
+      super(console, path);
+    }
+
+    @Override
+    public final Integer call() {
+      console.line(server.client().delete(path, limit, id));
+      return Exit.DONE;
+    }
+  }
+
+  /** Prints the settings, a JSON object a line. */
+  abstract static class ListAll extends Base {
+
+    private final String field;
+
+    @Option(
+        names = "--limit",
+        paramLabel = "LIMIT",
+        description = "Those of one limit; of all limits, if not given.")
+    private @Nullable String limit;
+
+    ListAll(Console console, String path, String field) {
+      super(console, path);
+      this.field = field;
+    }
+
+    @Override
+    public final Integer call() {
+      server.client().list(path, field, limit, console::line);
+      return Exit.DONE;
+    }
+  }
+}
