@@ -5,6 +5,7 @@ import com.linecorp.armeria.common.HttpData;
 import com.linecorp.armeria.common.HttpResponseWriter;
 import dev.sluice.Decision;
 import dev.sluice.server.access.Caller;
+import dev.sluice.server.wire.Acts;
 import dev.sluice.server.wire.DecisionWriter;
 import dev.sluice.server.wire.WireReader;
 import dev.sluice.server.wire.WireRequest;

@@ -7,6 +7,7 @@ import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.common.HttpResponseWriter;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.server.access.AccessPart;
+import dev.sluice.server.wire.Acts;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 

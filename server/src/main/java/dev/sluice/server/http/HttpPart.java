@@ -11,6 +11,7 @@ import dev.sluice.server.Part;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.reservation.TokenKey;
+import dev.sluice.server.wire.Acts;
 import dev.sluice.store.BucketStore;
 
 /** The HTTP door: which path is answered by what. Immutable and thread-safe. */
@@ -69,7 +70,7 @@ public final class HttpPart implements Part {
 
   @Override
   public void addTo(ServerBuilder server) {
-    Acts acts = new Acts(limiter, onMissing, audit);
+    Acts acts = new Acts(limiter, onMissing, audit, "http");
     server
         .service("/", new IndexResource())
         .serviceUnder(FileResource.UNDER, new FileResource())

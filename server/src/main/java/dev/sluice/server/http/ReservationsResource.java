@@ -5,6 +5,7 @@ import com.linecorp.armeria.common.AggregatedHttpResponse;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.reservation.Reservations;
+import dev.sluice.server.wire.Acts;
 import dev.sluice.server.wire.WireRequest;
 import java.time.Duration;
 import java.util.concurrent.CompletionStage;

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.resp;
 
-import dev.sluice.AsyncLimiter;
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
-import dev.sluice.limit.Limits;
 import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.access.AuditLog;
+import dev.sluice.server.wire.Acts;
 import dev.sluice.server.wire.DecisionWriter;
 import dev.sluice.server.wire.WireException;
 import dev.sluice.server.wire.WireRequest;
@@ -19,7 +18,6 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
-import java.util.concurrent.CompletionStage;
 import java.util.function.BiConsumer;
 
 /**
@@ -36,16 +34,10 @@ final class LimitCommands {
   private static final BiConsumer<Decision, ReplyWriter> ONE = LimitCommands::writeOne;
   private static final BiConsumer<Decision, ReplyWriter> BATCH = LimitCommands::writeBatch;
 
-  private final Limiter limiter;
-  private final AsyncLimiter async;
-  private final MissingDefault onMissing;
-  private final AuditLog audit;
+  private final Acts acts;
 
   LimitCommands(Limiter limiter, MissingDefault onMissing, AuditLog audit) {
-    this.limiter = limiter;
-    this.async = limiter.async();
-    this.onMissing = onMissing;
-    this.audit = audit;
+    this.acts = new Acts(limiter, onMissing, audit, "resp");
   }
 
   List<Command> all() {
@@ -89,12 +81,7 @@ final class LimitCommands {
 
   /** The transaction of a command that starts as the others of one transaction do. */
   List<Transaction> transaction(Request request, Session session) {
-    Limits limits = limiter.limits().get();
-    WireRequest wire = single(request);
-    List<Transaction> one =
-        session.caller().lookUp(wire.limits(), () -> wire.toTransactions(limits, onMissing));
-    session.caller().require(Act.SPEND, one);
-    return one;
+    return acts.transactions(single(request), session.caller());
   }
 
   private void batch(Request request, Session session) {
@@ -139,33 +126,12 @@ final class LimitCommands {
 
   private void decide(
       Act act, WireRequest wire, BiConsumer<Decision, ReplyWriter> reply, Session session) {
-    Limits limits = limiter.limits().get();
-    List<Transaction> transactions =
-        session
-            .caller()
-            .lookUp(
-                wire.limits(),
-                () ->
-                    act == Act.RESET
-                        ? wire.toResets(limits, onMissing)
-                        : wire.toTransactions(limits, onMissing));
-    session.caller().require(act, transactions);
-    Replies replies = session.replies();
-    switch (act) {
-      case CHECK -> replies.later(async.check(transactions), reply);
-      case SPEND -> replies.later(async.spend(transactions), reply);
-      case REFUND ->
-          replies.later(noted(act, async.refund(transactions), transactions, session), reply);
-      case RESET ->
-          replies.later(
-              noted(act, async.reset(transactions), transactions, session),
-              (nothing, writer) -> writer.ok());
-    }
-  }
-
-  private <T> CompletionStage<T> noted(
-      Act act, CompletionStage<T> done, List<Transaction> transactions, Session session) {
-    return audit.following(done, session.caller(), "resp", act, transactions);
+    session
+        .replies()
+        .later(
+            acts.send(act, wire, session.caller()),
+            (decision, writer) ->
+                decision.ifPresentOrElse(one -> reply.accept(one, writer), writer::ok));
   }
 
   private static long cost(Request request, int index) {

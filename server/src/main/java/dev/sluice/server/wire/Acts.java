@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package dev.sluice.server.http;
+package dev.sluice.server.wire;
 
 import dev.sluice.AsyncLimiter;
 import dev.sluice.Decision;
@@ -10,7 +10,6 @@ import dev.sluice.limit.Limits;
 import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.access.Caller;
-import dev.sluice.server.wire.WireRequest;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
@@ -19,34 +18,39 @@ import java.util.concurrent.CompletionStage;
  * Sends what a client has written to the limiter, and notes what takes limits back. Immutable and
  * thread-safe; never blocks.
  */
-final class Acts {
-
-  private static final String DOOR = "http";
+public final class Acts {
 
   private final Limiter limiter;
   private final AsyncLimiter async;
   private final MissingDefault onMissing;
   private final AuditLog audit;
+  private final String door;
 
   /**
-   * Makes the acts of a server.
+   * Makes the acts of a door.
    *
+   * @param limiter decides
    * @param onMissing whether a limit that is known, and not configured, is refused
    * @param audit takes resets and refunds
+   * @param door the door's name in the audit log
    */
-  Acts(Limiter limiter, MissingDefault onMissing, AuditLog audit) {
+  public Acts(Limiter limiter, MissingDefault onMissing, AuditLog audit, String door) {
     this.limiter = limiter;
     this.async = limiter.async();
     this.onMissing = onMissing;
     this.audit = audit;
+    this.door = door;
   }
 
   /**
    * Looks the transactions up under the limits that hold now.
    *
+   * @param wire what the client has written
+   * @param caller who asks
+   * @return the transactions, in order
    * @throws dev.sluice.server.RefusedException if the caller may not spend from one of them
    */
-  List<Transaction> transactions(WireRequest wire, Caller caller) {
+  public List<Transaction> transactions(WireRequest wire, Caller caller) {
     Limits limits = limiter.limits().get();
     List<Transaction> transactions =
         caller.lookUp(wire.limits(), () -> wire.toTransactions(limits, onMissing));
@@ -57,11 +61,14 @@ final class Acts {
   /**
    * Does one act.
    *
+   * @param act what to do
+   * @param wire what the client has written
+   * @param caller who asks
    * @return the decision; nothing for a reset
-   * @throws dev.sluice.server.wire.WireException for a request with mistakes
+   * @throws WireException for a request with mistakes
    * @throws dev.sluice.server.RefusedException if the caller may not do it
    */
-  CompletionStage<Optional<Decision>> send(Act act, WireRequest wire, Caller caller) {
+  public CompletionStage<Optional<Decision>> send(Act act, WireRequest wire, Caller caller) {
     Limits limits = limiter.limits().get();
     List<Transaction> transactions =
         caller.lookUp(
@@ -78,6 +85,6 @@ final class Acts {
           case REFUND -> async.refund(transactions).thenApply(Optional::of);
           case RESET -> async.reset(transactions).thenApply(nothing -> Optional.empty());
         };
-    return audit.following(done, caller, DOOR, act, transactions);
+    return audit.following(done, caller, door, act, transactions);
   }
 }
