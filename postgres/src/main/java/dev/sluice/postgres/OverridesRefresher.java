@@ -201,7 +201,7 @@ public final class OverridesRefresher implements AutoCloseable {
     TableContent content = TableContent.of(read, files.catalogue());
     logBad(content.bad());
     if (content.overrides().isEmpty() && !cleared) {
-      LOG.log(Level.WARNING, "the table of overrides has none that holds; those from before stay");
+      LOG.log(Level.WARNING, "the table of overrides has no valid row; the previous overrides stay in force");
       tell(() -> listener.empty(Instant.now(), content.bad()));
     } else {
       rows = read;
@@ -219,7 +219,7 @@ public final class OverridesRefresher implements AutoCloseable {
     if (!thread.isShutdown()) {
       LOG.log(
           Level.WARNING,
-          "could not read the table of overrides, those from before stay; next try in {0}: {1}",
+          "could not read the table of overrides; the previous ones stay in force; next try in {0}: {1}",
           GoDuration.format(retryIn.truncatedTo(ChronoUnit.MILLIS)),
           failure.getMessage());
       tell(() -> listener.failed(Instant.now(), failure, retryIn));
@@ -232,7 +232,7 @@ public final class OverridesRefresher implements AutoCloseable {
     try {
       message.run();
     } catch (Throwable e) {
-      LOG.log(Level.ERROR, "a listener of the refreshes threw; they go on", e);
+      LOG.log(Level.ERROR, "a refresh listener threw an exception; refreshes go on", e);
     }
   }
 

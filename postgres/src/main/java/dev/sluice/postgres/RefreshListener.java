@@ -24,7 +24,7 @@ public interface RefreshListener {
   default void refreshed(Instant at, Limits limits, List<BadRow> bad) {}
 
   /**
-   * The table was read and had no override that could hold; those from before still do.
+   * The table was read and had no valid override; the previous ones stay in force.
    *
    * @param at when
    * @param bad the rows that were left out
