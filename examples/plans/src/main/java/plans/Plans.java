@@ -10,7 +10,7 @@ import org.springframework.beans.factory.annotation.Value;
 import org.springframework.jdbc.core.simple.JdbcClient;
 import org.springframework.stereotype.Component;
 
-/** What each customer has paid for. */
+/** The plan that each customer has paid for. */
 @Component
 class Plans {
 

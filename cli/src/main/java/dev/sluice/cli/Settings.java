@@ -25,7 +25,7 @@ import picocli.CommandLine.ParseResult;
  * The options of the command are the table: the name of a flag without its hyphens is the key in a file, and in capitals
  * the variable's name. So an option that is added later stands in all three at once.
  *
- * What files and variables say becomes arguments of the command line, which is then read a second time. One reader
+ * Values of files and variables become arguments of the command line, which are then read a second time. One reader
  * converts and checks every value, wherever it comes from.
  */
 /**
@@ -37,7 +37,7 @@ final class Settings {
   private static final String PREFIX = "SLUICE_";
   private static final String DEFAULT = "default";
 
-  /** What mistakes come to. */
+  /** The outcome that mistakes are reported with. */
   static final String OUTCOME = "the configuration has mistakes; nothing was started";
 
   /** Secrets are never flags; the others belong to the launcher and to other commands. */

@@ -29,7 +29,7 @@ final class SettingsFile implements CompanionFile<SettingsFile.Content> {
   record Value(List<String> texts, String place) {}
 
   /**
-   * What a file says.
+   * The content of a file.
    *
    * @param values by the options' keys
    */

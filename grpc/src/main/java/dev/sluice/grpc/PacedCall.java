@@ -88,7 +88,7 @@ final class PacedCall<Q, A> extends ClientCall<Q, A> {
     }
   }
 
-  /** What is done while this runs comes after what was done before it. */
+  /** Runs the kept calls in their order; those that arrive at that time come last. */
   private void drain(ClientCall<Q, A> made) {
     while (true) {
       Consumer<ClientCall<Q, A>> next;

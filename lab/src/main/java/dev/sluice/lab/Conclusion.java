@@ -9,8 +9,8 @@ import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a comparison shows, in a sentence or two: where its worst subject does three times worse
- * than the product's limiter, or than the best one where that does not take part. Pure and
+ * The conclusion of a comparison, in a sentence or two: where its worst subject does three times
+ * worse than the product's limiter, or than the best one where that does not take part. Pure and
  * thread-safe.
  */
 public final class Conclusion {

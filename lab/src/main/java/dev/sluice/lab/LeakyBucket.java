@@ -66,7 +66,7 @@ final class LeakyBucket implements Algorithm {
     return (double) bucket.waterNanos / intervalNanos;
   }
 
-  /** What a client can be told: until the run that makes room, if the process keeps its hours. */
+  /** Returns the time until the run that makes room, if the process keeps its hours. */
   private long waitNanos(long excessNanos, long nowNanos) {
     long runs = (excessNanos - 1) / everyNanos + 1;
     return everyNanos - nowNanos % everyNanos + (runs - 1) * everyNanos;

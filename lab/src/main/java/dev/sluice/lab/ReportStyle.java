@@ -24,8 +24,8 @@ final class ReportStyle {
   }
 
   /**
-   * What a chart that is a file needs: the light colours, written out, as librsvg knows no
-   * variables and a file does not know what surrounds it.
+   * Returns the style of a chart that is a file: the light colours, written out, as librsvg knows
+   * no variables and a file does not know what surrounds it.
    */
   static String forFiles() {
     String style = text("chart.css");

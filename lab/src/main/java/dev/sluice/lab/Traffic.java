@@ -109,7 +109,7 @@ public final class Traffic {
   }
 
   /**
-   * What it is.
+   * Returns its description.
    *
    * @return a few words
    */

@@ -7,9 +7,9 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * What a leaky bucket should do: buckets that leak all the time, by the product's arithmetic, into
- * which goes what was admitted. A request that was denied while such a bucket had room for it was
- * denied wrongly.
+ * The behaviour that a leaky bucket should have: buckets that leak all the time, by the product's
+ * arithmetic, into which goes what was admitted. A request that was denied while such a bucket had
+ * room for it was denied wrongly.
  */
 final class Yardstick {
 

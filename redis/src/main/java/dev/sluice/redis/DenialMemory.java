@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * A denial is given only if even the later of the two denies, so none lasts longer than it would in
  * the store. It is told with the earlier one, so that the wait it names is never too short.
  *
- * What this process refunds or resets is forgotten before and after: an answer that was in flight
+ * A refund or reset by this process makes it forget the denial before and after: an answer that was in flight
  * at that time must not bring it back, so each place carries a stamp which a forgetting moves on,
  * and what was learned under an older stamp does not count. So is, after it, what this process
  * spends (a smaller cost may still have fitted), since the wait is longer then. What another

@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * tokens missing that come back a moment later, and be denied for it; it never sees a token too
  * many. If giving back fails too, the tokens stay spent: the error is on the strict side.
  *
- * What cannot be taken back (refunds, resets) waits for the verdict of those that vote, where the
+ * A charge that cannot be taken back (a refund, a reset) waits for the verdict of those that vote, where the
  * batch has both: it is a check at first, and charged in a second round.
  */
 

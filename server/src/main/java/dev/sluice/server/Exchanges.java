@@ -54,7 +54,7 @@ final class Exchanges implements DecoratingHttpServiceFunction {
     return context.config().service().as(AskedByProxies.class) != null;
   }
 
-  /** What was promised of the body may never come: the connection ends after the answer. */
+  /** The promised body may never come: the connection ends after the answer. */
   private static HttpResponse servedWithoutBody(
       HttpService next, ServiceRequestContext context, HttpRequest request, Exchange exchange) {
     exchange.arrived();

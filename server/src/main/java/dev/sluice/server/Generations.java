@@ -14,7 +14,7 @@ import java.util.function.BooleanSupplier;
 public final class Generations {
 
   /**
-   * What holds now.
+   * The generation in force.
    *
    * @param hash equal for equal contents of all files; {@code none} without files
    * @param since when it was applied
@@ -22,7 +22,7 @@ public final class Generations {
   public record Active(String hash, Instant since) {}
 
   /**
-   * What the files said when they last changed or were read on demand.
+   * The content of the files when they last changed or were read on demand.
    *
    * @param hash equal for equal contents of all files
    * @param at when they were read

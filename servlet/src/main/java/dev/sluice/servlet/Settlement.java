@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  * resets each of its streams could have any number of passwords checked. So the token stays spent,
  * unless the status had been sent before.
  *
- * What containers report about such a request (seen with Jetty 12.1 and Tomcat 10.1):
+ * Containers report such a request differently (seen with Jetty 12.1 and Tomcat 10.1):
  *
  *  - Both call onError with an IOException when an HTTP/2 stream is reset. Over HTTP/1.1 they
  *    notice that the client is gone only when they read or write.
@@ -74,7 +74,7 @@ final class Settlement implements AsyncListener {
     if (isConnectionFailure(failure)) {
       interrupted();
     } else {
-      // What the client has seen counts, whatever came after it.
+      // The status that the client has seen counts, whatever came after it.
       admission.settle(
           response.isCommitted()
               ? response.getStatus()

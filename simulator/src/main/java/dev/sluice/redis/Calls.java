@@ -93,7 +93,7 @@ final class Calls {
     return givenUp.contains(bucketKey);
   }
 
-  /** What an operation gives back has arrived. */
+  /** The tokens that an operation gives back have arrived. */
   void gaveBack(Operation operation) {
     givingBack.remove(operation);
   }

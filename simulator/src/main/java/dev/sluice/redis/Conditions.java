@@ -5,7 +5,7 @@ import java.util.EnumSet;
 import java.util.Set;
 
 /**
- * What a plan lets happen: the less there is, the stricter the invariants are. Immutable.
+ * The events that a plan allows: the fewer there are, the stricter the invariants are. Immutable.
  *
  * @param hasFaults whether anything goes wrong at all
  * @param clientClocks whether buckets go by the clocks of the processes

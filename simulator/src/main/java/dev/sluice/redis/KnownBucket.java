@@ -123,7 +123,7 @@ final class KnownBucket {
     return ahead > offsetNanos - incrementNanos;
   }
 
-  // What may be missing
+  // Tokens that may be missing
 
   /** A clock decided that is ahead of the world's time by so much. */
   void decidedBy(long aheadNanos) {
@@ -186,7 +186,7 @@ final class KnownBucket {
     return true;
   }
 
-  // What was given out
+  // Tokens that were given out
 
   /** Returns what is wrong with its TAT, null for nothing. */
   @Nullable String wrong(long nowNanos) {

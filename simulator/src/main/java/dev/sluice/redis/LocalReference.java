@@ -101,7 +101,7 @@ final class LocalReference {
     return null;
   }
 
-  /** What was taken here may be given back, and not more. */
+  /** Gives back the tokens that were taken here, and not more. */
   void cancelled(Transaction transaction) {
     Quota quota = transaction.quota();
     Bucket bucket = buckets.get(transaction.bucketKey());

@@ -277,7 +277,7 @@ final class Operation {
     }
   }
 
-  // What must hold for an answer
+  // Invariants of an answer
 
   private void requireStatement(@Nullable String wrong, Decision about) {
     if (wrong != null) {
@@ -285,7 +285,7 @@ final class Operation {
     }
   }
 
-  /** What a failure rule decided on, it decided as it says. */
+  /** A failure rule decides as it says. */
   private void requireRule(Decision decision, boolean spends) {
     String wrong =
         switch (conditions.onFailure()) {
@@ -317,7 +317,7 @@ final class Operation {
     }
   }
 
-  /** What a server took for a batch that another one denied is back a few messages later. */
+  /** A server gets back within a few messages what it took for a batch that another one denied. */
   private void requireGivenBack(Decision part, Transaction transaction, long takenNanos) {
     if (!overServers || calls.gaveUpOn(transaction.bucketKey()) || mayBeWaitedFor(transaction)) {
       return; // nothing was taken, or nobody can tell by whom

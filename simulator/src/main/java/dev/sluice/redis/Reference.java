@@ -17,7 +17,7 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /*
- * What may be given out, exactly.
+ * The tokens that may be given out, exactly.
  *
  * A server tells of each charge that it decided on, in its order; a process tells of each allowance
  * that a caller got, and of each reservation that a caller wants to cancel. A spend counts from the
@@ -340,8 +340,8 @@ final class Reference {
   }
 
   /**
-   * What a lease took since a moment, null if nothing. The spends of a lease are those of its
-   * process on its bucket, since nobody else there spends from it.
+   * Returns the tokens that a lease took since a moment, null if none. The spends of a lease are
+   * those of its process on its bucket, since nobody else there spends from it.
    */
   @Nullable Granted takenSince(int process, String key, long moment) {
     Granted last = null;
@@ -471,8 +471,8 @@ final class Reference {
   }
 
   /**
-   * What was not refilled yet must have been given back by now, where nothing else lowered the TAT
-   * since, and no caller has it.
+   * Tokens that were not refilled yet must have been given back by now, where nothing else lowered
+   * the TAT since, and no caller has them.
    *
    * @param begun the moment of the world at which giving back began
    */

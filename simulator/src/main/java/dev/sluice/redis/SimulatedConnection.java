@@ -122,13 +122,13 @@ final class SimulatedConnection implements Connection {
     }
   }
 
-  // What goes wrong
+  // Faults
 
   /** How a connection breaks. */
   enum Cut {
-    /** What is on its way to the server is lost; the client is told. */
+    /** Requests on their way are lost; the client is told. */
     REQUESTS,
-    /** What is on its way to the server arrives, its answers are lost; the client is told. */
+    /** Requests on their way arrive, their answers are lost; the client is told. */
     ANSWERS,
     /** Both are lost, and nobody is told. */
     SILENTLY
@@ -257,7 +257,7 @@ final class SimulatedConnection implements Connection {
     public void cancel() {
       boolean unused = typed.cancel(false);
       unused = answer.cancel(false);
-      // What was sent stays outstanding: its answer still comes, to nobody.
+      // A request that was sent stays outstanding: its answer still comes, to nobody.
     }
   }
 

@@ -55,7 +55,7 @@ final class SimulatedNetwork implements Connector {
     return io;
   }
 
-  // What goes wrong
+  // Faults
 
   void connectSlowly(long nanos) {
     slowUntil = Math.max(slowUntil, world.now() + nanos);

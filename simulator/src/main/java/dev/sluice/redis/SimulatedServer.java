@@ -61,7 +61,7 @@ final class SimulatedServer {
 
   private record Stored(String value, long expiresAtMillis) {}
 
-  // What is wrong with it
+  // Faults
 
   void follow(SimulatedServer master, long lag) {
     replica = true;

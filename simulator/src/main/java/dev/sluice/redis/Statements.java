@@ -7,8 +7,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a decision says, computed once more from its TAT and its limit, by arithmetic that is not
- * the product's. Stateless.
+ * The statements of a decision, computed once more from its TAT and its limit, by arithmetic that
+ * is not the product's. Stateless.
  */
 final class Statements {
 

@@ -43,9 +43,9 @@ public @interface RateLimited {
   String limit();
 
   /**
-   * What is limited, as an expression; for a joined id one expression for each part, in order. A
-   * constant stands in quotes: {@code "'all'"}. An id that is null or has another form than the
-   * limit asks for is an {@link UnusableIdException}.
+   * The id that is limited, as an expression; for a joined id one expression for each part, in
+   * order. A constant stands in quotes: {@code "'all'"}. An id that is null or has another form
+   * than the limit asks for is an {@link UnusableIdException}.
    *
    * @return expressions
    */

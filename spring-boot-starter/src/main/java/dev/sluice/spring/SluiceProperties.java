@@ -42,7 +42,9 @@ record SluiceProperties(
     }
   }
 
-  /** What holds while the store does not answer: {@code fail, allow, deny, local, local/N}. */
+  /**
+   * The failure rule while the store does not answer: {@code fail, allow, deny, local, local/N}.
+   */
   record OnFailure(
       @DefaultValue("fail") @Name("default") String others,
       @DefaultValue Map<String, String> limits) {}

@@ -132,7 +132,7 @@ final class Loading {
     return read == null ? limits : limits.with(reader.type(), read);
   }
 
-  /** What is wrong with attached files; they have no lines to name. */
+  /** The mistakes of attached files, which have no lines to name. */
   private static final class AttachedReports implements AttachedFiles.Reports {
 
     private static final Node WHOLE = new Node.Broken(1, 1);

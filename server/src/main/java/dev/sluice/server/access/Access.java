@@ -142,7 +142,7 @@ public final class Access implements AutoCloseable {
     grants.close();
   }
 
-  /** What is known now; null where there is no access control. */
+  /** Returns the tokens in force; null where there is no access control. */
   @Nullable Tokens known() {
     return tokens == null
         ? null

@@ -25,7 +25,7 @@ public final class Caller {
   private final String address;
   private final Watch watch;
 
-  /** What a caller is known by. */
+  /** The way in which a caller is known. */
   enum Kind {
     TOKEN,
     CERTIFICATE,

@@ -3,7 +3,7 @@ package dev.sluice.server.access;
 
 import org.jspecify.annotations.Nullable;
 
-/** What a caller needs for an endpoint or a command. */
+/** The permission that an endpoint or a command needs. */
 public enum Need {
   /** Open to all: it tells nothing of limits, and changes nothing. */
   NOTHING(null, "nothing"),

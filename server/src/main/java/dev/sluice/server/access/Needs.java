@@ -8,8 +8,8 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * What every endpoint and every command needs: the one table, which docs/security.md prints. What
- * it does not name needs the role {@code admin}. Immutable and thread-safe.
+ * The needs of every endpoint and every command: the one table, which docs/security.md prints. An
+ * endpoint that it does not name needs the role {@code admin}. Immutable and thread-safe.
  */
 public final class Needs {
 

@@ -6,7 +6,9 @@ import java.util.Locale;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** What a caller may do. No role contains another one: a caller has those that its line names. */
+/**
+ * A permission of a caller. No role contains another one: a caller has those that its line names.
+ */
 public enum Role {
   /** Asks for decisions: check, spend, reserve and cancel, on every door. */
   DECIDE,

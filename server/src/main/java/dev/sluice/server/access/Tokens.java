@@ -85,7 +85,7 @@ public final class Tokens {
     return ByteBuffer.wrap(hash).getLong();
   }
 
-  /** What a token grants, null for a token that is unknown. */
+  /** Returns the grants of a token, null for a token that is unknown. */
   @Nullable Grant ofHash(byte[] hash) {
     Entry entry = byStart.get(start(hash));
     return entry != null && MessageDigest.isEqual(hash, HexFormat.of().parseHex(entry.sha256()))
@@ -93,7 +93,7 @@ public final class Tokens {
         : null;
   }
 
-  /** What the first of these names that is known grants, null where none is. */
+  /** Returns the grants of the first of these names that is known, null where none is. */
   @Nullable Grant ofCertificate(List<String> names) {
     for (String name : names) {
       Grant grant = certificates.get(name);

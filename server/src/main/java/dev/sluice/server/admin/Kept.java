@@ -6,7 +6,7 @@ import dev.sluice.limit.Penalty;
 import java.util.List;
 
 /**
- * What was set at run time. Immutable.
+ * The settings that were made at run time. Immutable.
  *
  * @param overrides each id of a limit once
  * @param penalties each id of a limit once

@@ -28,7 +28,7 @@ final class PenaltiesFile implements CompanionFile<PenaltiesFile.Content> {
   private static final String PENALTIES = "penalties";
   private static final List<String> FIELDS = List.of("limit", "id", "until", "owed", "comment");
 
-  /** What the file says. */
+  /** The content of the file. */
   record Content(List<Penalty> penalties) {}
 
   @Override

@@ -111,7 +111,7 @@ final class AdminBody {
     }
   }
 
-  /** What a person notes; empty if it is absent. */
+  /** Returns the comment of a person; empty if it is absent. */
   String comment() {
     String text = text("comment");
     if (text == null) {

@@ -61,7 +61,7 @@ abstract class AdminResource implements HttpService {
   abstract boolean delete(LimitName name, String id);
 
   /**
-   * What was set.
+   * The settings that were made.
    *
    * @param body what is answered
    * @param detail what is noted

@@ -11,7 +11,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /*
- * What a proxy says of a request stands in X-Forwarded-Method, -Host, -Uri and -For. No other header is looked at: nginx
+ * A proxy describes a request in X-Forwarded-Method, -Host, -Uri and -For. No other header is looked at: nginx
  * passes on whatever the client sent, so a second name for the same thing would be the client's to choose wherever the
  * proxy sets the first. A proxy with another way, Envoy, writes the original path behind ours.
  */

@@ -14,7 +14,7 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the configuration of a proxy asks for: the query of its request. Immutable.
+ * The query of a proxy's request, which its configuration writes. Immutable.
  *
  * @param limits the limits that it names; empty to let rules or headers say it
  * @param by where the limits come from if it names none; null for rules if there are any

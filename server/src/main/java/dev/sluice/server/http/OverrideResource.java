@@ -70,7 +70,7 @@ final class OverrideResource extends AdminResource {
     return Quota.of(burst, count, period);
   }
 
-  /** What a file of overrides would be warned of. */
+  /** Returns the warnings that a file with this override would get. */
   private List<String> warnings(LimitOverride override) {
     List<String> warnings = new ArrayList<>();
     LimitName name = override.name();

@@ -7,8 +7,8 @@ import dev.sluice.server.stats.TopDenied;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the page shows of a running server, for programs too: {@code GET /v1/stats} and {@code GET
- * /v1/admin/top-denied}. Immutable and thread-safe.
+ * The figures that the page shows of a running server, for programs too: {@code GET /v1/stats} and
+ * {@code GET /v1/admin/top-denied}. Immutable and thread-safe.
  */
 public final class StatsPart implements Part {
 

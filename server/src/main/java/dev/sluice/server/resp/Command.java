@@ -94,7 +94,7 @@ final class Command {
     return arguments;
   }
 
-  /** What a caller needs for it. */
+  /** Returns the permission that it needs. */
   Need need() {
     return need;
   }

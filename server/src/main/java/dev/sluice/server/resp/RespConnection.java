@@ -229,7 +229,9 @@ final class RespConnection extends Client {
     }
   }
 
-  /** What is still on its way would make the network drop the last replies: it is read first. */
+  /**
+   * Reads the bytes that are still on their way: they would make the network drop the last replies.
+   */
   private void endOutput() {
     SslHandler tls = channel.pipeline().get(SslHandler.class);
     if (tls == null) {

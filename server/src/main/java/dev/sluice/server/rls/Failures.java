@@ -90,7 +90,7 @@ final class Failures {
         || cause instanceof ResponseCompleteException;
   }
 
-  /** What the library made of bytes that are not gRPC: the service has not seen them. */
+  /** Returns the status for bytes that are not gRPC: the service has not seen them. */
   static Status ofProtocol(Throwable failure) {
     return Exceptions.peel(failure) instanceof IndexOutOfBoundsException
         ? Status.INTERNAL.withDescription("the request ends amid a message")

@@ -32,7 +32,7 @@ record RequestRule(
   /** A request, and the variables of the path by which this rule knows it. */
   record Context(RequestFacts facts, Map<String, String> variables) {}
 
-  /** What was found out about a request: the rule is for it, or why it is not. */
+  /** The answer for a request: the rule is for it, or why it is not. */
   record Result(@Nullable Context context, String mismatch) {
 
     static Result no(String mismatch) {

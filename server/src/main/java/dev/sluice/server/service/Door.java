@@ -38,7 +38,7 @@ public interface Door {
   Open open(Room room);
 
   /**
-   * What a door answers with. Thread-safe.
+   * The parts that a door answers with. Thread-safe.
    *
    * @param limiter decides, by the limits that {@link Limiter#limits} holds
    * @param reservations what clients hold, by the same limiter

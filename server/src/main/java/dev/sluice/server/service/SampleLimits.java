@@ -5,9 +5,7 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Limits;
 import java.time.Duration;
 
-/**
- * What the service decides by without limit files; also in examples/limits/samples.yml. Stateless.
- */
+/** The limits of a service without limit files; also in examples/limits/samples.yml. Stateless. */
 public final class SampleLimits {
 
   private SampleLimits() {}

@@ -40,7 +40,7 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
   private final Clock clock;
   private volatile @Nullable Seen last;
 
-  /** What was read last without an error. */
+  /** The last contents that were read without an error. */
   private record Seen(List<byte[]> contents, TlsIdentity identity) {
 
     boolean isOf(List<byte[]> others) {

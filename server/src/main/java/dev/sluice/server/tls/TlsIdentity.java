@@ -20,8 +20,8 @@ import java.util.List;
 import javax.net.ssl.SSLException;
 
 /**
- * What a server shows to its clients, and which clients it lets in, in one generation of its files.
- * TLS 1.2 and 1.3 only. Immutable and thread-safe.
+ * The certificate of a server and the clients that it lets in, in one generation of its files. TLS
+ * 1.2 and 1.3 only. Immutable and thread-safe.
  *
  * <p>Each generation has contexts of its own: a client cannot resume a session that it began under
  * a certificate, or an authority, that has been replaced.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is set for one id alone: an override of its limit, and a penalty.
+// The settings of one id: an override of its limit, and a penalty.
 
 import {get, put, remove} from './api.js';
 import {h, setText, visible} from './dom.js';

@@ -65,7 +65,7 @@ function show() {
   shown = name;
 }
 
-// What the server says
+// The answers of the server
 
 let timer = 0;
 let round = 0;

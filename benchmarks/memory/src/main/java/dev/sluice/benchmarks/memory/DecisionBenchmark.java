@@ -32,7 +32,7 @@ public class DecisionBenchmark {
   public String distribution = "";
 
   /**
-   * What the answers are: {@code allow}, {@code deny}, {@code mixed}, or {@code reuse}: allow,
+   * The kind of the answers: {@code allow}, {@code deny}, {@code mixed}, or {@code reuse}: allow,
    * where the bucket of before has filled up long ago.
    */
   @Param({"allow"})

@@ -4,7 +4,7 @@ package dev.sluice.benchmarks.simulation;
 import java.util.List;
 
 /**
- * What a call came to.
+ * The result of a call.
  *
  * @param failure the class and message of what was thrown, empty for none
  * @param nowNanos the store's present, for each charge

@@ -7,7 +7,8 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * What threads call, and when they run: all that a run depends on. Its text can be kept and parsed.
+ * The calls of threads and the order in which they run: all that a run depends on. Its text can be
+ * kept and parsed.
  *
  * @param setup what the run starts from
  * @param threads the calls of each thread; the calls of the first one are made before the others

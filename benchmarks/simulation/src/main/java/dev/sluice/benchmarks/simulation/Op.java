@@ -15,7 +15,7 @@ import java.util.stream.Collectors;
  */
 public record Op(Kind kind, List<Part> parts, long nanos) {
 
-  /** What is called. */
+  /** The verbs that threads call. */
   public enum Kind {
     /** The store's only verb. */
     CHARGE,

@@ -4,7 +4,7 @@ package dev.sluice.benchmarks.simulation;
 import java.util.List;
 
 /**
- * What came of a history.
+ * The result of a history.
  *
  * @param history as it was run, with its turns
  * @param steps how many were made

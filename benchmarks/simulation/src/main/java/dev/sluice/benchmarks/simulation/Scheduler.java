@@ -52,7 +52,7 @@ final class Scheduler {
     return steps;
   }
 
-  /** What went wrong, empty if nothing did. */
+  /** Returns the violation that was found, empty for none. */
   String violation() {
     return violation;
   }

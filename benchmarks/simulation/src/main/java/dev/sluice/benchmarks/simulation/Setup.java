@@ -2,7 +2,7 @@
 package dev.sluice.benchmarks.simulation;
 
 /**
- * What a run starts from. A token is worth {@link #TOKEN_NANOS}.
+ * The state from which a run starts. A token is worth {@link #TOKEN_NANOS}.
  *
  * @param bound the most live buckets
  * @param keys how many buckets are asked for, numbered from 0

@@ -37,7 +37,7 @@ final class Simulation {
     List<Call> calls = new ArrayList<>();
     List<String> story = new ArrayList<>();
     List<Op> first = history.threads().get(0);
-    // What comes first has nobody beside it, but is simulated too: it might never end.
+    // The first calls run alone, but are simulated too: they might never end.
     Schedule alone = new Schedule(history.schedule().starving(), List.of());
     scheduler.run(works(world, clock, List.of(first), calls, 0), alone, null, 1, null);
     String violation = scheduler.violation();

@@ -5,8 +5,8 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What instrumented code calls before each shared access, and instead of waiting. Calls from
- * outside a running simulation do nothing, or what the replaced call did.
+ * The calls that instrumented code makes before each shared access, and instead of waiting. Calls
+ * from outside a running simulation do nothing, or what the replaced call did.
  *
  * <p>Only one simulation runs in a JVM at a time.
  */

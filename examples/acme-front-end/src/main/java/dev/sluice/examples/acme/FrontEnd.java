@@ -12,7 +12,8 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * What the front end of a certificate authority does with its limits, and nothing else of it.
+ * The calls that the front end of a certificate authority makes to its limits, and nothing else of
+ * it.
  *
  * <p>Not thread-safe, as the set of pauses would be a table.
  */

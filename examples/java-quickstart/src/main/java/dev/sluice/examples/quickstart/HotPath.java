@@ -12,7 +12,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
-/** What docs/memory-store.md shows: limits where each nanosecond counts. */
+/** The code of docs/memory-store.md: limits where each nanosecond counts. */
 final class HotPath {
 
   private final Limiter limiter;

@@ -21,7 +21,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
-/** What docs/java-api.md shows, as a program; run it in this folder. */
+/** The code of docs/java-api.md, as a program; run it in this folder. */
 public final class Quickstart {
 
   private final Limiter limiter;
