@@ -52,8 +52,8 @@ final class Settings {
   private static final Set<String> OF_OTHERS = Set.of("SLUICE_OPTS", "SLUICE_DB", "SLUICE_TOKEN");
 
   /**
-   * What Kubernetes sets in each container for a service whose name starts with "sluice", and what
-   * tests of Sluice set.
+   * Variables that Kubernetes sets in each container for a service whose name starts with "sluice",
+   * and those that tests of Sluice set.
    */
   private static final Pattern FOREIGN =
       Pattern.compile(

@@ -32,8 +32,6 @@ class PlainEnglishTest {
   /** A question is a good heading, and the table of contents of its page. */
   private static final Set<Kind> SENTENCES = EnumSet.of(Kind.MESSAGE, Kind.PARAGRAPH);
 
-  private static final Set<Kind> COMMENTS = EnumSet.of(Kind.COMMENT);
-
   private static final Pattern SENTENCE_END = Pattern.compile("[.!?…][)*_\"”]*(?= |$)");
 
   /** A free relative in the place of a noun; a question ends with its mark. */
@@ -75,8 +73,7 @@ class PlainEnglishTest {
               FREE_RELATIVE.formatted("Who"),
               EnumSet.complementOf(EnumSet.of(Kind.HEADING)),
               "A caller that"),
-          new Rule(FREE_RELATIVE.formatted("What"), SENTENCES, "the noun that it stands for"),
-          new Rule("^ ?What (?![^.!?]*\\?)", COMMENTS, "the noun that it stands for"));
+          new Rule(FREE_RELATIVE.formatted("What"), SENTENCES, "the noun that it stands for"));
 
   /** Where a phrase is right. An entry that is not needed any more fails the test. */
   private static final List<Allowed> ALLOWED = List.of();
@@ -112,7 +109,6 @@ class PlainEnglishTest {
         "fail(\"it can \" + \"not be read\");     | can not      | cannot",
         "/** <p>Who gives up is charged. */   | Who          | A caller that",
         "fail(\"What is held is freed.\");      | What         | the noun",
-        "/** What is held. */                 | What         | the noun",
         "/* It comes back by itself. */       | by itself    | automatically",
         "/** Takes one more. */               | one more     | another",
       })

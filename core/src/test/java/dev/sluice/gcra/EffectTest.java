@@ -77,4 +77,14 @@ class EffectTest {
     assertThat(forgive.tatAfterNanos(NOW, NOW + 50, true)).isEqualTo(NOW + 50);
     assertThat(forgive.tatAfterNanos(NOW, NOW + 30, true)).isEqualTo(NOW + 40);
   }
+
+  @Test
+  void operations_sayWhatTheyMayDo() {
+    assertThat(Op.values()).filteredOn(Op::votes).containsExactly(Op.CHECK, Op.SPEND, Op.FORGIVE);
+    assertThat(Op.values()).filteredOn(op -> !op.writes()).containsExactly(Op.CHECK);
+    assertThat(Op.values())
+        .filteredOn(Op::loosens)
+        .containsExactly(Op.FORGIVE, Op.REFUND, Op.RESET, Op.WITHDRAW);
+    assertThat(Op.values()).filteredOn(Op::hasEnd).containsExactly(Op.REFUND, Op.WITHDRAW);
+  }
 }

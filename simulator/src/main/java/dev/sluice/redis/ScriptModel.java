@@ -12,8 +12,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What {@code charge.lua} does, in Java: the same argument in, the same answer out, on the keys of
- * a {@link Keyspace}. A test holds it against the real script on a real server.
+ * The work of {@code charge.lua}, in Java: the same argument in, the same answer out, on the keys
+ * of a {@link Keyspace}. A test holds it against the real script on a real server.
  */
 final class ScriptModel {
 

@@ -45,7 +45,7 @@ final class Request {
     return count;
   }
 
-  /** What {@link #start} and {@link #length} are places in. */
+  /** Returns the bytes that {@link #start} and {@link #length} point into. */
   byte[] bytes() {
     return bytes;
   }

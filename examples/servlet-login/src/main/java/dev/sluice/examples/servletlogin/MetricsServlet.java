@@ -7,7 +7,7 @@ import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
 
-/** What Prometheus reads. */
+/** The page that Prometheus reads. */
 final class MetricsServlet extends HttpServlet {
 
   private static final long serialVersionUID = 1;
