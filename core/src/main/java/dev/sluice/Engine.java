@@ -20,6 +20,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.function.BiFunction;
 import java.util.function.Function;
+import java.util.function.Supplier;
 
 /**
  * Takes plans to the store and back, on the caller's thread or without it; what {@link Limiter} and
@@ -110,6 +111,9 @@ final class Engine {
 
   private CompletionStage<Decision> decideAsync(
       Plan plan, BiFunction<Plan, List<Decision>, Decision> verdict) {
+    if (ledger.answersAtOnce()) {
+      return decidedAtOnce(plan, verdict);
+    }
     long start = ledger.start();
     BucketStore call = ledger.oneCall();
     Function<List<Decision>, Decision> decided =
@@ -130,6 +134,15 @@ final class Engine {
                         failure == null
                             ? rest.decide(readings)
                             : onFailure.decide(plan, storeException(failure)))));
+  }
+
+  private CompletionStage<Decision> decidedAtOnce(
+      Plan plan, BiFunction<Plan, List<Decision>, Decision> verdict) {
+    try {
+      return CompletableFuture.completedFuture(decide(plan, verdict));
+    } catch (RuntimeException e) {
+      return CompletableFuture.failedFuture(e);
+    }
   }
 
   private List<Decision> decided(BucketStore call, Plan asked) {
@@ -356,6 +369,20 @@ final class Engine {
   /** How many places callers wait for, or left, by the store or by the rules in its place. */
   int waiting() {
     return ledger.waitingRoom().size() + onFailure.waiting();
+  }
+
+  /** Tells of a decision that was not made here. */
+  void observed(Decision decision, long start) {
+    if (observer != NOBODY) {
+      observer.decided(Act.SPEND, decision, System.nanoTime() - start);
+    }
+  }
+
+  /** The same without the decision as an object, unless the observer asks for it. */
+  void observed(LimitName limit, boolean allowed, long elapsedNanos, Supplier<Decision> decision) {
+    if (observer != NOBODY) {
+      observer.spent(limit, allowed, elapsedNanos, decision);
+    }
   }
 
   private List<Decision> observed(Plan plan, List<Decision> decisions, long start) {

@@ -5,6 +5,7 @@ import dev.sluice.limit.LimitName;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,6 +28,16 @@ final class GuardedObserver implements LimiterObserver {
     try {
       guarded.decided(act, decision, elapsedNanos);
     } catch (Throwable e) { // a class that is missing must not take a decision away
+      tell(e);
+    }
+  }
+
+  @Override
+  public void spent(
+      LimitName limit, boolean allowed, long elapsedNanos, Supplier<Decision> decision) {
+    try {
+      guarded.spent(limit, allowed, elapsedNanos, decision);
+    } catch (Throwable e) {
       tell(e);
     }
   }

@@ -9,6 +9,7 @@ import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Gcra;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
+import dev.sluice.store.MemoryStore;
 import dev.sluice.store.Reading;
 import dev.sluice.store.StoreException;
 import dev.sluice.store.TimeSource;
@@ -55,6 +56,11 @@ final class Ledger {
 
   Outstanding outstanding() {
     return outstanding;
+  }
+
+  /** Whether no call of the store waits for anything: then no stage need be made for one. */
+  boolean answersAtOnce() {
+    return store instanceof MemoryStore;
   }
 
   Buckets buckets(String prefix) {
@@ -438,7 +444,7 @@ final class Ledger {
         : found;
   }
 
-  private void stored(Act act, int charges, @Nullable Throwable failure, long start) {
+  void stored(Act act, int charges, @Nullable Throwable failure, long start) {
     if (observer != Engine.NOBODY) {
       observer.stored(act, charges, failure, System.nanoTime() - start);
     }

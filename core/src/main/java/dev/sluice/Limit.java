@@ -5,8 +5,10 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.direct.Buckets;
 import dev.sluice.direct.Bulk;
+import dev.sluice.direct.DirectLimit;
 import dev.sluice.direct.IdBytes;
 import dev.sluice.direct.ReadingMapper;
+import dev.sluice.direct.Spends;
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
@@ -51,7 +53,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Thread-safe; blocks as the limiter's verbs do, and throws what they throw.
  */
-public final class Limit {
+@SuppressWarnings("exports") // DirectLimit is for Sluice's own modules
+public final class Limit implements DirectLimit {
 
   private static final LimitName ALONE =
       LimitName.builder(1, "Limit")
@@ -132,20 +135,20 @@ public final class Limit {
   }
 
   /** All that follows from the limits and the name. */
-  private record Resolved(
+  record Resolved(
       Limits limits,
       LimitName name,
       Terms terms,
       boolean hasOverrides,
       boolean hasPenalties,
       Buckets buckets,
-      Spends spends) {}
+      SmallSpends spends) {}
 
   /**
    * The effects of spends on a bucket; those of small costs are kept, so that trySpend makes no
    * object.
    */
-  private static final class Spends {
+  static final class SmallSpends {
     private final @Nullable Effect[] ofSmallCosts = new Effect[SMALL_COSTS]; // racy, benign: equal
 
     Effect of(Quota quota, long cost) {
@@ -166,7 +169,7 @@ public final class Limit {
     boolean hasOverrides = !terms.ofCaller() && !now.overridesOf(name).isEmpty();
     boolean hasPenalties = !terms.ofCaller() && !now.penaltiesOf(name).isEmpty();
     return new Resolved(
-        now, name, terms, hasOverrides, hasPenalties, engine.buckets(name), new Spends());
+        now, name, terms, hasOverrides, hasPenalties, engine.buckets(name), new SmallSpends());
   }
 
   private Resolved resolved() {
@@ -310,6 +313,11 @@ public final class Limit {
     }
     bulk.charge(now.spends().of(quota, 1), FITS, spent);
     return spent;
+  }
+
+  @Override
+  public @Nullable Spends spends() {
+    return resolved().buckets().series() == null ? null : new SpendSeries(engine, this::resolved);
   }
 
   private static void requireForm(Resolved now, CharSequence id) {

@@ -2,6 +2,7 @@
 package dev.sluice;
 
 import dev.sluice.limit.LimitName;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,6 +22,21 @@ public interface LimiterObserver {
    * @param elapsedNanos how long the call took, for a batch the whole of it
    */
   default void decided(Act act, Decision decision, long elapsedNanos) {}
+
+  /**
+   * A single spend was decided on, on a path that makes no object of a decision: a door of a server
+   * that answers many requests at a time. Asks for the decision and calls {@link #decided} unless
+   * overridden.
+   *
+   * @param limit the limit's name
+   * @param allowed whether it was spent
+   * @param elapsedNanos how long the call took, for several spends together the whole of it
+   * @param decision makes the decision, during this call only
+   */
+  default void spent(
+      LimitName limit, boolean allowed, long elapsedNanos, Supplier<Decision> decision) {
+    decided(Act.SPEND, decision.get(), elapsedNanos);
+  }
 
   /**
    * The store was called.

@@ -35,4 +35,13 @@ public interface Buckets {
   default Bulk bulk(int capacity) {
     return new KeyedBulk(this, capacity);
   }
+
+  /**
+   * Makes a series of decisions.
+   *
+   * @return empty; null where the store does not answer at once
+   */
+  default @Nullable Series series() {
+    return null;
+  }
 }

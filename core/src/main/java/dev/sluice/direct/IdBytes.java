@@ -128,9 +128,22 @@ public final class IdBytes {
    */
   @CanIgnoreReturnValue
   public boolean set(byte[] utf8) {
-    byte[] target = room(utf8.length);
-    System.arraycopy(utf8, 0, target, 0, utf8.length);
-    length = utf8.length;
+    return set(utf8, 0, utf8.length);
+  }
+
+  /**
+   * Sets bytes.
+   *
+   * @param source an array that the id is copied from
+   * @param from the id's first byte
+   * @param count how many bytes it has
+   * @return whether all of it is ASCII
+   */
+  @CanIgnoreReturnValue
+  public boolean set(byte[] source, int from, int count) {
+    byte[] target = room(count);
+    System.arraycopy(source, from, target, 0, count);
+    length = count;
     int seen = 0;
     for (int i = 0; i < length; i++) { // of the copy: the caller may change its own
       seen |= target[i];

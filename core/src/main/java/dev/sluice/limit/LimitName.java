@@ -270,7 +270,7 @@ public final class LimitName {
 
   @Override
   public int hashCode() {
-    return Objects.hash(number, name);
+    return 31 * number + name.hashCode();
   }
 
   @Override

@@ -5,6 +5,7 @@ import dev.sluice.direct.Buckets;
 import dev.sluice.direct.Bulk;
 import dev.sluice.direct.IdBytes;
 import dev.sluice.direct.ReadingMapper;
+import dev.sluice.direct.Series;
 import dev.sluice.direct.SipHash;
 import dev.sluice.gcra.Effect;
 import org.jspecify.annotations.Nullable;
@@ -34,5 +35,10 @@ final class TableBuckets implements Buckets {
   @Override
   public Bulk bulk(int capacity) {
     return new TableBulk(table, prefixHash, capacity);
+  }
+
+  @Override
+  public Series series() {
+    return new TableSeries(table, prefixHash);
   }
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.micrometer;
 
-import dev.sluice.Decision;
 import dev.sluice.limit.LimitName;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.DistributionSummary;
@@ -52,13 +51,14 @@ final class LimitMeters {
         .register(registry);
   }
 
-  void decided(Decision decision, boolean shadow, long elapsedNanos) {
-    (decision.allowed() ? allowedLatency : deniedLatency).record(elapsedNanos / NANOS_PER_SECOND);
+  void decided(boolean isAllowed, boolean isShadow, long elapsedNanos) {
+    (isAllowed ? allowedLatency : deniedLatency).record(elapsedNanos / NANOS_PER_SECOND);
     Counter counter =
-        decision.allowed() ? shadow ? shadowAllowed : allowed : shadow ? shadowDenied : denied;
+        isAllowed ? isShadow ? shadowAllowed : allowed : isShadow ? shadowDenied : denied;
     counter.increment();
-    if (decision.degraded()) {
-      degraded.increment();
-    }
+  }
+
+  void degraded() {
+    degraded.increment();
   }
 }

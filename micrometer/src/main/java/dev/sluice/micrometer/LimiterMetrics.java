@@ -20,6 +20,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -136,8 +137,18 @@ public final class LimiterMetrics implements LimiterObserver {
       notLimited(transaction.name(), transaction.coverage());
     }
     if (act == Act.SPEND && transaction != null) {
-      meters(transaction.name()).decided(decision, transaction.isShadow(), elapsedNanos);
+      LimitMeters meters = meters(transaction.name());
+      meters.decided(decision.allowed(), transaction.isShadow(), elapsedNanos);
+      if (decision.degraded()) {
+        meters.degraded();
+      }
     }
+  }
+
+  @Override
+  public void spent(
+      LimitName limit, boolean allowed, long elapsedNanos, Supplier<Decision> decision) {
+    meters(limit).decided(allowed, false, elapsedNanos);
   }
 
   /** Rare where all is well, so that looking the counter up costs nothing that matters. */

@@ -5,6 +5,7 @@ import dev.sluice.Decision;
 import dev.sluice.LimiterObserver;
 import dev.sluice.limit.LimitName;
 import java.util.List;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** Several observers as one. As thread-safe as they are. */
@@ -13,6 +14,12 @@ record Observers(List<LimiterObserver> all) implements LimiterObserver {
   @Override
   public void decided(Act act, Decision decision, long elapsedNanos) {
     all.forEach(one -> one.decided(act, decision, elapsedNanos));
+  }
+
+  @Override
+  public void spent(
+      LimitName limit, boolean allowed, long elapsedNanos, Supplier<Decision> decision) {
+    all.forEach(one -> one.spent(limit, allowed, elapsedNanos, decision));
   }
 
   @Override

@@ -27,6 +27,7 @@ final class Command {
   private final String summary;
   private final List<Argument> arguments;
   private final boolean hasKey;
+  private final boolean gathers;
   private final Body body;
   private final Need need;
   private final int least;
@@ -34,11 +35,17 @@ final class Command {
   private final LongAdder calls = new LongAdder();
 
   private Command(
-      String name, String summary, List<Argument> arguments, boolean hasKey, Body body) {
+      String name,
+      String summary,
+      List<Argument> arguments,
+      boolean hasKey,
+      boolean gathers,
+      Body body) {
     this.name = name;
     this.summary = summary;
     this.arguments = arguments;
     this.hasKey = hasKey;
+    this.gathers = gathers;
     this.body = body;
     this.need = Needs.ofCommand(name);
     this.least = 1 + (int) arguments.stream().filter(a -> !a.optional()).count();
@@ -53,11 +60,20 @@ final class Command {
    *     argument that is called "key" is one to Redis clients
    */
   static Command of(String usage, String summary, Body body) {
+    return of(usage, summary, false, body);
+  }
+
+  /** Makes a command whose body may {@linkplain Replies#gather gather} requests. */
+  static Command gathering(String usage, String summary, Body body) {
+    return of(usage, summary, true, body);
+  }
+
+  private static Command of(String usage, String summary, boolean gathers, Body body) {
     String[] words = usage.split(" ");
     List<Argument> arguments =
         List.of(words).subList(1, words.length).stream().map(Argument::of).toList();
     boolean hasKey = arguments.stream().anyMatch(a -> a.name().equals("key"));
-    return new Command(words[0], summary, arguments, hasKey, body);
+    return new Command(words[0], summary, arguments, hasKey, gathers, body);
   }
 
   /** An argument that a command takes. */
@@ -101,6 +117,11 @@ final class Command {
 
   boolean hasKey() {
     return hasKey;
+  }
+
+  /** Whether requests that were gathered before may stay undecided during the call. */
+  boolean gathers() {
+    return gathers;
   }
 
   /** As Redis counts: with the name, and negative where there may be more. */

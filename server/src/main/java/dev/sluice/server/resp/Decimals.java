@@ -14,6 +14,18 @@ final class Decimals {
    * @return empty if it is something else
    */
   static OptionalLong read(byte[] bytes, int start, int length) {
+    long value = readOr(Long.MIN_VALUE, bytes, start, length);
+    return value == Long.MIN_VALUE && readOr(0, bytes, start, length) == 0
+        ? OptionalLong.empty()
+        : OptionalLong.of(value);
+  }
+
+  /**
+   * The same without an object.
+   *
+   * @param otherwise the result if it is something else
+   */
+  static long readOr(long otherwise, byte[] bytes, int start, int length) {
     int at = start;
     int end = start + length;
     boolean negative = length > 0 && bytes[at] == '-';
@@ -21,22 +33,22 @@ final class Decimals {
       at++;
     }
     if (at == end) {
-      return OptionalLong.empty();
+      return otherwise;
     }
     long value = 0; // negative, since the least number has no positive twin
     for (; at < end; at++) {
       int digit = bytes[at] - '0';
       if (digit < 0 || digit > 9 || value < Long.MIN_VALUE / 10) {
-        return OptionalLong.empty();
+        return otherwise;
       }
       value = 10 * value - digit;
       if (value > 0) {
-        return OptionalLong.empty();
+        return otherwise;
       }
     }
     if (negative) {
-      return OptionalLong.of(value);
+      return value;
     }
-    return value == Long.MIN_VALUE ? OptionalLong.empty() : OptionalLong.of(-value);
+    return value == Long.MIN_VALUE ? otherwise : -value;
   }
 }

@@ -9,6 +9,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The replies of a connection, in the order of its requests, whenever they become known: one that
@@ -21,6 +22,7 @@ final class Replies {
   private final Runnable whenWritten;
   private final Queue<Waiting<?>> waiting = new ArrayDeque<>();
   private final AtomicBoolean told = new AtomicBoolean();
+  private @Nullable Gathered gathered;
   private boolean resp3;
 
   /**
@@ -48,8 +50,31 @@ final class Replies {
     }
   }
 
+  /** Requests whose replies are decided on together. */
+  interface Gathered {
+
+    /** Decides, and writes the replies in the order of the requests. */
+    void write(ReplyWriter writer);
+  }
+
+  /** Replies before the next one of another kind; not while a reply waits. */
+  void gather(Gathered requests) {
+    gathered = requests;
+  }
+
+  /** Decides on the requests that were gathered. */
+  void settle() {
+    Gathered requests = gathered;
+    if (requests != null) {
+      gathered = null;
+      writer.resp3(resp3);
+      requests.write(writer);
+    }
+  }
+
   /** Chooses the version of the replies to the requests that follow. */
   void resp3(boolean wanted) {
+    settle();
     resp3 = wanted;
   }
 
@@ -69,6 +94,7 @@ final class Replies {
 
   /** Replies with what is known already. */
   void now(Consumer<ReplyWriter> reply) {
+    settle();
     if (waiting.isEmpty()) {
       writer.resp3(resp3);
       reply.accept(writer);
@@ -83,6 +109,7 @@ final class Replies {
 
   /** Replies when the answer is known, or with the error that it ends with. */
   <T> void later(CompletionStage<T> stage, BiConsumer<? super T, ReplyWriter> reply) {
+    settle();
     CompletableFuture<T> answer = stage.toCompletableFuture();
     if (waiting.isEmpty() && answer.isDone()) {
       writer.resp3(resp3);

@@ -109,6 +109,7 @@ final class RespConnection extends Client {
     } catch (ProtocolException e) {
       breaksProtocol(String.valueOf(e.getMessage()));
     }
+    replies.settle();
     reader.keep();
     send();
     account();
@@ -128,6 +129,9 @@ final class RespConnection extends Client {
 
   private void admitted(Command command, Request request) {
     try {
+      if (!command.gathers()) {
+        replies.settle(); // what came before it is decided before it
+      }
       session.admit(command.need());
       command.call(request, session);
     } catch (RefusedException e) {

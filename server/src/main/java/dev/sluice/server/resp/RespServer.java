@@ -242,7 +242,7 @@ public final class RespServer implements AutoCloseable {
       this.idleNanos = builder.idleTimeout.toNanos();
       this.tls = builder.tls;
       ConnectionCommands connection = new ConnectionCommands(builder.version, this::statistics);
-      List<Command> all = new ArrayList<>(new ThrottleCommands(builder.limiter.async()).all());
+      List<Command> all = new ArrayList<>(new ThrottleCommands(builder.limiter).all());
       LimitCommands limits = new LimitCommands(builder.limiter, builder.onMissing, access.audit());
       all.addAll(limits.all());
       all.addAll(new ReservationCommands(limits, builder.reservations).all());

@@ -2,16 +2,24 @@
 package dev.sluice.server.resp;
 
 import dev.sluice.AsyncLimiter;
-import dev.sluice.Decision;
+import dev.sluice.Limiter;
 import dev.sluice.Transaction;
+import dev.sluice.direct.DirectLimit;
+import dev.sluice.direct.Spends;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
+import io.netty.util.concurrent.FastThreadLocal;
 import java.time.Duration;
 import java.util.List;
-import java.util.OptionalLong;
-import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
+
+/*
+ * Commands of one read that stand one behind the other make a run: they are decided together, with
+ * one reading of the clock, and no object is made for one (dev.sluice.direct.Spends). A key that is
+ * not plain ASCII, a store over a network, and a command behind one that waits for a store take the
+ * limiter's ordinary way. The decisions are the same.
+ */
 
 /**
  * {@code CL.THROTTLE} as redis-cell has it, and {@code THROTTLE} as throttlecrab has it: the caller
@@ -25,113 +33,117 @@ final class ThrottleCommands {
   static final LimitName LIMIT =
       LimitName.builder(2_000_000_001, "cl.throttle").id(IdFormat.bytes()).jitter(0).build();
 
-  private static final long NANOS_PER_SECOND = 1_000_000_000;
+  private static final Quota SOME = Quota.of(1, 1, Duration.ofSeconds(1)); // commands bring theirs
   private static final int MOST_QUOTAS = 256;
 
-  private final AsyncLimiter limiter;
+  private final Limiter limiter;
+  private final AsyncLimiter async;
   private final CachedQuota[] quotas = new CachedQuota[MOST_QUOTAS];
+  private final FastThreadLocal<Runs> runs =
+      new FastThreadLocal<>() {
+        @Override
+        protected Runs initialValue() {
+          return new Runs();
+        }
+      };
 
-  ThrottleCommands(AsyncLimiter limiter) {
+  ThrottleCommands(Limiter limiter) {
     this.limiter = limiter;
+    this.async = limiter.async();
   }
 
   /** A quota and the numbers that it was made of. Immutable: threads may race to replace one. */
   private record CachedQuota(long burst, long count, long periodSeconds, Quota quota) {}
 
+  /** The run of a thread, made when it is first needed. */
+  private final class Runs {
+    private @Nullable ThrottleRun run;
+    private boolean known;
+
+    /** Null where the store does not answer at once. */
+    @Nullable ThrottleRun get() {
+      if (!known) {
+        DirectLimit limit = limiter.limit(LIMIT, SOME);
+        Spends spends = limit.spends();
+        run = spends == null ? null : new ThrottleRun(spends);
+        known = true;
+      }
+      return run;
+    }
+  }
+
   List<Command> all() {
     return List.of(
-        Command.of(
+        Command.gathering(
             "CL.THROTTLE key max_burst count period [quantity]",
             "Spends as redis-cell does; the period is in seconds",
             (request, session) -> call(request, session, Dialect.REDIS_CELL)),
-        Command.of(
+        Command.gathering(
             "THROTTLE key max_burst count period [quantity]",
             "Spends as throttlecrab does; the period is in seconds",
             (request, session) -> call(request, session, Dialect.THROTTLECRAB)));
   }
 
-  /**
-   * In what the two commands differ.
-   *
-   * @param beyondMaxBurst what the limit has more than max_burst
-   * @param reply writes a decision
-   * @param neverFits writes a decision on nothing, for a quantity over the limit
-   */
-  private record Dialect(
-      int beyondMaxBurst,
-      BiConsumer<Decision, ReplyWriter> reply,
-      BiConsumer<Decision, ReplyWriter> neverFits) {
-
-    static final Dialect REDIS_CELL = of(1, ThrottleCommands::writeAsRedisCell);
-    static final Dialect THROTTLECRAB = of(0, ThrottleCommands::writeAsThrottlecrab);
-
-    private static Dialect of(int beyondMaxBurst, Writer writer) {
-      return new Dialect(
-          beyondMaxBurst,
-          (decision, out) -> writer.write(decision, true, out),
-          (decision, out) -> writer.write(decision, false, out));
-    }
-  }
-
-  private interface Writer {
-    void write(Decision decision, boolean fits, ReplyWriter writer);
-  }
-
   private void call(Request request, Session session, Dialect dialect) {
     session.caller().requireLimit(LIMIT.name());
-    OptionalLong maxBurst = number(request, 2);
-    OptionalLong count = number(request, 3);
-    OptionalLong period = number(request, 4);
-    OptionalLong quantity = request.count() == 6 ? number(request, 5) : OptionalLong.of(1);
-    String wrong = wrong(request, dialect, maxBurst, count, period, quantity);
-    if (wrong != null) {
-      session.replies().error("ERR", wrong);
+    long maxBurst = number(request, 2);
+    long count = number(request, 3);
+    long period = number(request, 4);
+    long quantity = request.count() == 6 ? number(request, 5) : 1;
+    int least = 1 - dialect.beyondMaxBurst();
+    Replies replies = session.replies();
+    if (maxBurst < least || maxBurst == Long.MAX_VALUE || count < 1 || period < 1 || quantity < 0) {
+      replies.error("ERR", wrong(request, least, maxBurst, count, period));
       return;
     }
-    long burst = maxBurst.getAsLong() + dialect.beyondMaxBurst;
-    Transaction transaction;
+    long burst = maxBurst + dialect.beyondMaxBurst();
     try {
-      Quota quota = quota(burst, count.getAsLong(), period.getAsLong());
-      transaction = Transaction.of(LIMIT, quota, IdFormat.ofBytes(request.copy(1)));
-    } catch (IllegalArgumentException e) {
-      session.replies().error("ERR", String.valueOf(e.getMessage()));
-      return;
+      Quota quota = quota(burst, count, period);
+      boolean fits = quantity <= burst;
+      long cost = fits ? quantity : 0;
+      if (!gather(replies, request, dialect, quota, cost, fits)) {
+        spend(replies, request, dialect, quota, cost, fits);
+      }
+    } catch (IllegalArgumentException e) { // an InvalidRequestException too
+      replies.error("ERR", String.valueOf(e.getMessage()));
     }
-    boolean fits = quantity.getAsLong() <= burst;
-    session
-        .replies()
-        .later(
-            limiter.spend(List.of(transaction.withCost(fits ? quantity.getAsLong() : 0))),
-            fits ? dialect.reply : dialect.neverFits);
   }
 
-  private static OptionalLong number(Request request, int index) {
-    return Decimals.read(request.bytes(), request.start(index), request.length(index));
+  /** Replies do not overtake one that waits, so a run cannot begin behind it. */
+  private boolean gather(
+      Replies replies, Request request, Dialect dialect, Quota quota, long cost, boolean fits) {
+    ThrottleRun run = replies.waiting() == 0 ? runs.get().get() : null;
+    return run != null && run.add(replies, request, dialect, quota, cost, fits);
   }
 
-  /** The first argument that is out of its range, and what that is; null if there is none. */
-  private static @Nullable String wrong(
-      Request request,
-      Dialect dialect,
-      OptionalLong maxBurst,
-      OptionalLong count,
-      OptionalLong period,
-      OptionalLong quantity) {
-    if (maxBurst.isEmpty()
-        || maxBurst.getAsLong() < 1 - dialect.beyondMaxBurst
-        || maxBurst.getAsLong() == Long.MAX_VALUE) {
-      return expected("max_burst", request, 2, "%s or more".formatted(1 - dialect.beyondMaxBurst));
+  private void spend(
+      Replies replies, Request request, Dialect dialect, Quota quota, long cost, boolean fits) {
+    replies.settle();
+    Transaction transaction =
+        Transaction.of(LIMIT, quota, IdFormat.ofBytes(request.copy(1))).withCost(cost);
+    replies.later(
+        async.spend(transaction), (decision, writer) -> dialect.write(decision, fits, writer));
+  }
+
+  /** An argument; what is no whole number of 64 bits is out of the range of all of them. */
+  private static long number(Request request, int index) {
+    return Decimals.readOr(
+        Long.MIN_VALUE, request.bytes(), request.start(index), request.length(index));
+  }
+
+  /** Describes the first argument that is out of its range. */
+  private static String wrong(
+      Request request, int leastMaxBurst, long maxBurst, long count, long period) {
+    if (maxBurst < leastMaxBurst || maxBurst == Long.MAX_VALUE) {
+      return expected("max_burst", request, 2, "%s or more".formatted(leastMaxBurst));
     }
-    if (count.isEmpty() || count.getAsLong() < 1) {
+    if (count < 1) {
       return expected("count", request, 3, "1 or more");
     }
-    if (period.isEmpty() || period.getAsLong() < 1) {
+    if (period < 1) {
       return expected("period", request, 4, "1 or more seconds");
     }
-    if (quantity.isEmpty() || quantity.getAsLong() < 0) {
-      return expected("quantity", request, 5, "0 or more");
-    }
-    return null;
+    return expected("quantity", request, 5, "0 or more");
   }
 
   private static String expected(String argument, Request request, int index, String range) {
@@ -153,38 +165,5 @@ final class ThrottleCommands {
       quotas[slot] = cached;
     }
     return cached.quota;
-  }
-
-  /** Limited, limit, remaining, seconds to wait (-1 for none, and for ever), seconds until full. */
-  private static void writeAsRedisCell(Decision decision, boolean fits, ReplyWriter writer) {
-    boolean allowed = fits && decision.allowed();
-    writer.array(5);
-    writer.number(allowed ? 0 : 1);
-    writer.number(burst(decision));
-    writer.number(decision.remaining());
-    writer.number(allowed || !fits ? -1 : seconds(decision.retryInNanos()));
-    writer.number(seconds(decision.resetInNanos()));
-  }
-
-  /** Allowed, limit, remaining, seconds until full, seconds to wait (0 for none, -1 for ever). */
-  private static void writeAsThrottlecrab(Decision decision, boolean fits, ReplyWriter writer) {
-    boolean allowed = fits && decision.allowed();
-    writer.array(5);
-    writer.number(allowed ? 1 : 0);
-    writer.number(burst(decision));
-    writer.number(decision.remaining());
-    writer.number(seconds(decision.resetInNanos()));
-    writer.number(allowed ? 0 : fits ? seconds(decision.retryInNanos()) : -1);
-  }
-
-  private static long burst(Decision decision) {
-    Transaction transaction = decision.transaction();
-    Quota quota = transaction == null ? null : transaction.quota();
-    return quota == null ? Long.MAX_VALUE : quota.burst();
-  }
-
-  /** Whole seconds, rounded up: a client that waits so long does not come too early. */
-  private static long seconds(long nanos) {
-    return nanos / NANOS_PER_SECOND + (nanos % NANOS_PER_SECOND > 0 ? 1 : 0);
   }
 }

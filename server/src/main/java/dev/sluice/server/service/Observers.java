@@ -5,6 +5,7 @@ import dev.sluice.Decision;
 import dev.sluice.LimiterObserver;
 import dev.sluice.limit.LimitName;
 import java.util.List;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** Several observers of one limiter. Immutable; thread-safe as they are. */
@@ -19,6 +20,12 @@ final class Observers implements LimiterObserver {
   @Override
   public void decided(Act act, Decision decision, long elapsedNanos) {
     all.forEach(one -> one.decided(act, decision, elapsedNanos));
+  }
+
+  @Override
+  public void spent(
+      LimitName limit, boolean allowed, long elapsedNanos, Supplier<Decision> decision) {
+    all.forEach(one -> one.spent(limit, allowed, elapsedNanos, decision));
   }
 
   @Override

@@ -5,6 +5,7 @@ import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.sluice.Decision;
 import dev.sluice.LimiterObserver;
 import dev.sluice.Transaction;
+import dev.sluice.limit.LimitName;
 import dev.sluice.server.stats.SpaceSaving.Estimate;
 import java.time.Duration;
 import java.util.Comparator;
@@ -14,6 +15,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -57,6 +59,14 @@ public final class TopDenied implements LimiterObserver {
     Transaction transaction = decision.transaction();
     if (act == Act.SPEND && decision.denied() && transaction != null && !transaction.isShadow()) {
       denied(transaction.name().name(), transaction.id());
+    }
+  }
+
+  @Override
+  public void spent(
+      LimitName limit, boolean allowed, long elapsedNanos, Supplier<Decision> decision) {
+    if (!allowed) {
+      decided(Act.SPEND, decision.get(), elapsedNanos);
     }
   }
 

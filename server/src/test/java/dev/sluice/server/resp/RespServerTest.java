@@ -2,6 +2,8 @@
 package dev.sluice.server.resp;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.InstanceOfAssertFactories.LIST;
+import static org.assertj.core.api.InstanceOfAssertFactories.MAP;
 
 import dev.sluice.Limiter;
 import dev.sluice.gcra.Quota;
@@ -341,6 +343,37 @@ final class RespServerTest {
     }
   }
 
+  /** What stands behind a run is decided behind it: on the same bucket, and on the same version. */
+  @Test
+  void runOfThrottles_isDecidedBeforeAnythingElse_inOrder() {
+    StringBuilder text = new StringBuilder();
+    for (int i = 0; i < 40; i++) { // more than a run holds
+      text.append("CL.THROTTLE plain 99 1 60\r\n");
+    }
+    text.append("THROTTLE plain 100 1 60 1\r\n"); // the same bucket
+    text.append("CL.THROTTLE \"50%\" 9 1 60\r\n"); // not a key for a run
+    text.append("CL.THROTTLE plain x 1 60\r\n");
+    text.append("CL.THROTTLE plain 99 1 60\r\n");
+    text.append("SLUICE.SPEND LoginsPerIPAddress 192.0.2.1\r\n");
+    text.append("CL.THROTTLE plain 99 1 60\r\n");
+    text.append("HELLO 3\r\nCL.THROTTLE \"50%\" 9 1 60\r\nCL.THROTTLE plain 99 1 60\r\n");
+    client.raw(text.toString());
+    for (int i = 0; i < 40; i++) {
+      assertThat(client.reply()).isEqualTo(numbers(0, 100, 99 - i, -1, 60 * (i + 1)));
+    }
+    assertThat(client.reply()).isEqualTo(numbers(1, 100, 59, 60 * 41, 0));
+    assertThat(client.reply()).isEqualTo(numbers(0, 10, 9, -1, 60));
+    assertThat(client.reply())
+        .isEqualTo(
+            new Failure("ERR max_burst: found x, expected a whole number of 64 bits, 0 or more"));
+    assertThat(client.reply()).isEqualTo(numbers(0, 100, 58, -1, 60 * 42));
+    assertThat(client.reply()).asInstanceOf(LIST).contains("remaining", 9L);
+    assertThat(client.reply()).isEqualTo(numbers(0, 100, 57, -1, 60 * 43));
+    assertThat(client.reply()).asInstanceOf(MAP).containsEntry("proto", 3L);
+    assertThat(client.reply()).isEqualTo(numbers(0, 10, 8, -1, 120));
+    assertThat(client.reply()).isEqualTo(numbers(0, 100, 56, -1, 60 * 44));
+  }
+
   @Test
   void whatClientsSendOnConnect_isAnsweredAsRedisDoes() {
     assertThat(client.call("CLIENT", "SETINFO", "LIB-NAME", "x")).isEqualTo("OK");
@@ -373,7 +406,7 @@ final class RespServerTest {
     BucketStore store = BucketStore.inMemory();
     Limiter limiter = Limiter.of(limits(), store);
     LimitCommands limits = new LimitCommands(limiter, MissingDefault.REFUSE, AuditLog.none());
-    List<Command> all = new ArrayList<>(new ThrottleCommands(limiter.async()).all());
+    List<Command> all = new ArrayList<>(new ThrottleCommands(limiter).all());
     all.addAll(limits.all());
     all.addAll(
         new ReservationCommands(limits, new Reservations(limiter, store, TokenKey.random())).all());

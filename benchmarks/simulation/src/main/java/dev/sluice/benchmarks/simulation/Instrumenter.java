@@ -43,7 +43,15 @@ final class Instrumenter {
   /** Their objects belong to one thread: its fields and arrays are nobody else's. */
   private static final Set<String> CONFINED =
       Set.of(
-          "TableBatch", "TableBulk", "IdBytes", "SipHash", "Utf8", "Snapshot", "Charge", "Effect");
+          "TableBatch",
+          "TableBulk",
+          "TableSeries",
+          "IdBytes",
+          "SipHash",
+          "Utf8",
+          "Snapshot",
+          "Charge",
+          "Effect");
 
   private final Sites sites;
 

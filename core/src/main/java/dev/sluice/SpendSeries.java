@@ -1,0 +1,239 @@
+package dev.sluice;
+
+import dev.sluice.Limit.Resolved;
+import dev.sluice.LimiterObserver.Act;
+import dev.sluice.direct.IdBytes;
+import dev.sluice.direct.ReadingMapper;
+import dev.sluice.direct.Series;
+import dev.sluice.direct.Spends;
+import dev.sluice.gcra.Effect;
+import dev.sluice.gcra.Gcra;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.LimitName;
+import dev.sluice.store.StoreException;
+import java.nio.charset.StandardCharsets;
+import java.util.Objects;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/*
+ * A decision in full is four objects, and the engine's way to it a dozen more. Here all that a
+ * decision follows from stays in arrays; whatever is rare (a debt, a store that is full, an observer
+ * that asks for the decision) takes the engine's way, in its turn among the others.
+ */
+
+/** The spends of a limit whose store answers at once. For one thread. */
+final class SpendSeries implements Spends, ReadingMapper<Boolean>, Supplier<Decision> {
+
+  private static final byte[] NONE = {};
+
+  private final Engine engine;
+  private final Supplier<Resolved> limit;
+  private final byte[][] arrays = new byte[CAPACITY][];
+  private final int[] starts = new int[CAPACITY];
+  private final int[] lengths = new int[CAPACITY];
+  private final @Nullable Quota[] quotas = new @Nullable Quota[CAPACITY];
+  private final long[] costs = new long[CAPACITY];
+  private final @Nullable Effect[] effects = new @Nullable Effect[CAPACITY];
+  private final long[] nowNanos = new long[CAPACITY];
+  private final long[] tatNanos = new long[CAPACITY];
+  private final @Nullable Decision[] decisions = new @Nullable Decision[CAPACITY];
+  private final @Nullable RuntimeException[] failures = new @Nullable RuntimeException[CAPACITY];
+  private @Nullable Resolved resolved; // for the spends that were added
+  private @Nullable Series series; // of those limits
+  private int size;
+  private int at; // the spend that the store, or an observer, is asked about
+
+  // Callers send the same few quotas and costs repeatedly.
+  private @Nullable Quota lastQuota;
+  private long lastCost;
+  private @Nullable Effect lastEffect;
+
+  SpendSeries(Engine engine, Supplier<Resolved> limit) {
+    this.engine = engine;
+    this.limit = limit;
+  }
+
+  @Override
+  public int size() {
+    return size;
+  }
+
+  @Override
+  public void clear() {
+    size = 0;
+  }
+
+  @Override
+  public boolean add(byte[] bytes, int from, int length, @Nullable Quota quota, long cost) {
+    Resolved now = begun();
+    Quota spent = quota == null ? now.terms().quota() : quota;
+    if (spent == null || cost < 0 || cost > spent.burst() || !isForAll(now)) {
+      return false;
+    }
+    IdBytes id = IdBytes.ofThisThread();
+    boolean ascii = id.set(bytes, from, length);
+    if (!ascii || !now.name().id().isCanonical(id.bytes(), id.length())) {
+      return false;
+    }
+    Objects.requireNonNull(series).add(id);
+    arrays[size] = bytes;
+    starts[size] = from;
+    lengths[size] = length;
+    quotas[size] = spent;
+    costs[size] = cost;
+    effects[size] = effect(spent, cost);
+    size++;
+    return true;
+  }
+
+  /** The limits as they are when the first spend is added; they hold for all of the series. */
+  @SuppressWarnings("ReferenceEquality") // the same object as before, as nearly always
+  private Resolved begun() {
+    Resolved now = resolved;
+    if (size == 0) {
+      Resolved last = now;
+      now = limit.get();
+      if (now != last) {
+        resolved = now;
+        series = now.buckets().series();
+      }
+      Objects.requireNonNull(series).clear();
+    }
+    return Objects.requireNonNull(now);
+  }
+
+  private static boolean isForAll(Resolved now) {
+    return !now.hasOverrides() && !now.hasPenalties();
+  }
+
+  @SuppressWarnings("ReferenceEquality") // an equal quota may be made anew
+  private Effect effect(Quota quota, long cost) {
+    Effect effect = lastEffect;
+    if (effect == null || quota != lastQuota || cost != lastCost) {
+      effect = Effect.of(Effect.Op.SPEND, quota.incrementNanos(cost), quota.offsetNanos());
+      lastQuota = quota;
+      lastCost = cost;
+      lastEffect = effect;
+    }
+    return effect;
+  }
+
+  @Override
+  public void decide(Outcome outcome) {
+    try {
+      long start = engine.ledger().start();
+      charge(start);
+      long elapsedNanos = engine.ledger().start() - start;
+      for (at = 0; at < size; at++) {
+        tell(outcome, elapsedNanos);
+      }
+    } finally {
+      forget();
+    }
+  }
+
+  private void charge(long start) {
+    Series asked = Objects.requireNonNull(series);
+    asked.look();
+    int charged = 0;
+    for (at = 0; at < size; at++) {
+      Effect effect = Objects.requireNonNull(effects[at]);
+      try {
+        boolean unused = asked.charge(at, effect, this);
+        charged++;
+        if (isInDebt()) {
+          decisions[at] = engine.decide(Act.SPEND, transaction()); // which may forgive it
+        }
+      } catch (StoreException e) {
+        fail(e, start);
+      }
+    }
+    if (charged > 0) {
+      engine.ledger().stored(Act.SPEND, charged, null, start);
+    }
+  }
+
+  private void fail(StoreException failure, long start) {
+    engine.ledger().stored(Act.SPEND, 1, failure, start);
+    try {
+      Decision decision = engine.onFailure(Act.SPEND, transaction(), failure);
+      engine.observed(decision, start);
+      decisions[at] = decision;
+    } catch (StoreException e) {
+      failures[at] = e;
+    }
+  }
+
+  @Override
+  public Boolean of(@Nullable String id, Effect effect, long now, long tat) {
+    nowNanos[at] = now;
+    tatNanos[at] = tat;
+    return true;
+  }
+
+  private boolean isInDebt() {
+    Quota quota = Objects.requireNonNull(quotas[at]);
+    return Objects.requireNonNull(effects[at]).isInDebt(nowNanos[at], tatNanos[at])
+        && Gcra.aheadNanos(nowNanos[at], tatNanos[at]) > Plan.depthNanos(name(), quota);
+  }
+
+  private void tell(Outcome outcome, long elapsedNanos) {
+    RuntimeException failure = failures[at];
+    Decision decision = decisions[at];
+    Quota quota = Objects.requireNonNull(quotas[at]);
+    if (failure != null) {
+      outcome.failed(at, failure);
+    } else if (decision != null) {
+      outcome.decided(
+          at,
+          quota,
+          decision.allowed(),
+          decision.remaining(),
+          decision.retryInNanos(),
+          decision.resetInNanos());
+    } else {
+      Answer answer = answer(quota);
+      engine.observed(name(), answer.allowed(), elapsedNanos, this);
+      outcome.decided(
+          at,
+          quota,
+          answer.allowed(),
+          answer.remaining(),
+          answer.retryInNanos(),
+          answer.resetInNanos());
+    }
+  }
+
+  private Answer answer(Quota quota) {
+    return Answer.ofSpend(Objects.requireNonNull(effects[at]), quota, nowNanos[at], tatNanos[at]);
+  }
+
+  /** The decision as an object, for an observer that asks for it. */
+  @Override
+  public Decision get() {
+    return Decision.of(transaction(), answer(Objects.requireNonNull(quotas[at])));
+  }
+
+  private Transaction transaction() {
+    Terms own = Objects.requireNonNull(resolved).terms();
+    Quota quota = Objects.requireNonNull(quotas[at]);
+    Terms terms = quota.equals(own.quota()) ? own : Terms.ofCaller(name(), quota);
+    String id = new String(arrays[at], starts[at], lengths[at], StandardCharsets.US_ASCII);
+    return Transaction.of(terms, id, costs[at]);
+  }
+
+  private LimitName name() {
+    return Objects.requireNonNull(resolved).name();
+  }
+
+  /** Keeps nothing of those who asked. */
+  private void forget() {
+    for (int i = 0; i < size; i++) {
+      decisions[i] = null;
+      failures[i] = null;
+      arrays[i] = NONE;
+    }
+    size = 0;
+  }
+}

@@ -1,0 +1,14 @@
+package dev.sluice.direct;
+
+import org.jspecify.annotations.Nullable;
+
+/** A limit whose spends can be decided on many at a time. Only for Sluice's own modules. */
+public interface DirectLimit {
+
+  /**
+   * Returns a way to decide on many spends at a time.
+   *
+   * @return for one thread; null where the store does not answer at once
+   */
+  @Nullable Spends spends();
+}

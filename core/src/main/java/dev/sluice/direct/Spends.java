@@ -1,0 +1,79 @@
+package dev.sluice.direct;
+
+import dev.sluice.gcra.Quota;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Single spends of one limit that are decided on together: what a server does with the requests
+ * that came in one read. The decisions are those of the limit for one spend after the other, with
+ * its failure rules and observers; but the clock is read once, the buckets are looked up together,
+ * and no object is made for a spend.
+ *
+ * <p>For one thread, again and again. Never blocks for long.
+ */
+public interface Spends {
+
+  /** The most spends at a time. */
+  int CAPACITY = Series.CAPACITY;
+
+  /**
+   * How many spends wait for {@link #decide}.
+   *
+   * @return 0 to {@link #CAPACITY}
+   */
+  int size();
+
+  /**
+   * Adds a spend.
+   *
+   * @param bytes an array with the id as ASCII, which must not change before the decision
+   * @param from the id's first byte
+   * @param length how many bytes it has
+   * @param quota what is spent from, in place of the quota that the caller supplied for the limit;
+   *     null for the limit's own
+   * @param cost tokens, 0 to the quota's burst
+   * @return false if only the limit itself can decide on it: the id is not canonical as it is, or
+   *     an override or a penalty may concern it; nothing was added then
+   */
+  boolean add(byte[] bytes, int from, int length, @Nullable Quota quota, long cost);
+
+  /**
+   * Decides on all spends in their order, and forgets them.
+   *
+   * @param outcome is told each answer
+   */
+  void decide(Outcome outcome);
+
+  /** Forgets the spends that were added; nothing was spent. */
+  void clear();
+
+  /** Takes the answers, in the order of the spends. */
+  interface Outcome {
+
+    /**
+     * A spend was decided on.
+     *
+     * @param index its place, from 0
+     * @param quota what it was held to
+     * @param allowed whether it was spent
+     * @param remaining whole tokens
+     * @param retryInNanos until the same cost can be spent (again)
+     * @param resetInNanos until the bucket is full
+     */
+    void decided(
+        int index,
+        Quota quota,
+        boolean allowed,
+        long remaining,
+        long retryInNanos,
+        long resetInNanos);
+
+    /**
+     * A spend could not be decided on.
+     *
+     * @param index its place, from 0
+     * @param failure what its caller is told
+     */
+    void failed(int index, RuntimeException failure);
+  }
+}

@@ -1,0 +1,61 @@
+package dev.sluice.store;
+
+import dev.sluice.direct.IdBytes;
+import dev.sluice.direct.ReadingMapper;
+import dev.sluice.direct.Series;
+import dev.sluice.direct.SipHash;
+import dev.sluice.gcra.Effect;
+
+/**
+ * A series on a table. All lines are touched before the first decision, so that the processor
+ * fetches many at a time.
+ */
+final class TableSeries implements Series {
+
+  private final BucketTable table;
+  private final SipHash prefixHash;
+  private final long[] tags = new long[CAPACITY];
+  private final long[] places = new long[CAPACITY];
+  private int size;
+  private long nowNanos;
+
+  TableSeries(BucketTable table, SipHash prefixHash) {
+    this.table = table;
+    this.prefixHash = prefixHash;
+  }
+
+  @Override
+  public void clear() {
+    size = 0;
+  }
+
+  @Override
+  public void add(IdBytes id) {
+    SipHash hash = id.hashAfter(prefixHash);
+    tags[size] = hash.first();
+    places[size] = hash.second();
+    size++;
+  }
+
+  @Override
+  public void look() {
+    if (size > 1) {
+      touch();
+    }
+    nowNanos = table.nanos();
+  }
+
+  /** Reads a little of each line. The sum keeps the compiler from leaving the reads out. */
+  private void touch() {
+    long sum = 0;
+    for (int i = 0; i < size; i++) {
+      sum += table.touch(tags[i], places[i]);
+    }
+    table.touched(sum);
+  }
+
+  @Override
+  public <R> R charge(int index, Effect effect, ReadingMapper<R> outcome) {
+    return table.charge(tags[index], places[index], effect, null, outcome, nowNanos);
+  }
+}

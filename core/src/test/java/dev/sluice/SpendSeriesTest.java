@@ -1,0 +1,268 @@
+package dev.sluice;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.direct.Spends;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Reading;
+import dev.sluice.store.StoreException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.Random;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** Spends that are decided on together: what the limiter decides one by one. */
+final class SpendSeriesTest {
+
+  private static final LimitName CALLS = LimitName.builder(1, "Calls").build();
+  private static final LimitName BYTES = LimitName.builder(2, "Bytes").id(IdFormat.bytes()).build();
+  private static final Quota TEN = Quota.per(10, Duration.ofSeconds(10));
+  private static final Quota FIVE = Quota.per(5, Duration.ofSeconds(10));
+
+  private final AtomicLong nowNanos = new AtomicLong(1_000_000_000_000L);
+  private final List<String> heard = new ArrayList<>();
+  private final List<String> stored = new ArrayList<>();
+
+  /** Tells what it is told. */
+  private final class Watch implements LimiterObserver {
+    @Override
+    public void decided(Act act, Decision decision, long elapsedNanos) {
+      heard.add(act + " " + decision.transaction() + " " + answer(decision));
+    }
+
+    @Override
+    public void stored(Act act, int charges, @Nullable Throwable failure, long elapsedNanos) {
+      stored.add(act + " " + charges + (failure == null ? "" : " failed"));
+    }
+  }
+
+  private Limiter limiter(Limits limits, BucketStore store) {
+    return Limiter.builder(new CurrentLimits(limits), store).observer(new Watch()).build();
+  }
+
+  private Limiter limiter() {
+    return limiter(none(), BucketStore.inMemory(nowNanos::get));
+  }
+
+  private static Limits none() {
+    return Limits.builder(Catalogue.of()).build();
+  }
+
+  private static Spends spends(Limit limit) {
+    return Objects.requireNonNull(limit.spends());
+  }
+
+  private static boolean add(Spends spends, String id, @Nullable Quota quota, long cost) {
+    byte[] bytes = ("<" + id + ">").getBytes(StandardCharsets.UTF_8);
+    return spends.add(bytes, 1, bytes.length - 2, quota, cost);
+  }
+
+  private static List<String> decide(Spends spends) {
+    List<String> answers = new ArrayList<>();
+    spends.decide(
+        new Spends.Outcome() {
+          @Override
+          public void decided(
+              int index,
+              Quota quota,
+              boolean allowed,
+              long remaining,
+              long retryInNanos,
+              long resetInNanos) {
+            assertThat(index).isEqualTo(answers.size());
+            answers.add("%s %s %s %s".formatted(allowed, remaining, retryInNanos, resetInNanos));
+          }
+
+          @Override
+          public void failed(int index, RuntimeException failure) {
+            assertThat(index).isEqualTo(answers.size());
+            answers.add(String.valueOf(failure.getMessage()));
+          }
+        });
+    return answers;
+  }
+
+  private static String answer(Decision decision) {
+    return "%s %s %s %s"
+        .formatted(
+            decision.allowed(),
+            decision.remaining(),
+            decision.retryInNanos(),
+            decision.resetInNanos());
+  }
+
+  /** Also two quotas on one bucket, which leaves debts that are forgiven. */
+  @Test
+  void randomSpends_areDecidedAndObservedAsOneByOne() {
+    Random random = new Random(15);
+    Limiter together = limiter();
+    Limiter alone =
+        Limiter.builder(new CurrentLimits(none()), BucketStore.inMemory(nowNanos::get)).build();
+    Spends spends = spends(together.limit(BYTES, TEN));
+    for (int round = 0; round < 500; round++) {
+      List<String> expected = new ArrayList<>();
+      List<String> observed = new ArrayList<>();
+      heard.clear();
+      int size = 1 + random.nextInt(Spends.CAPACITY);
+      for (int i = 0; i < size; i++) {
+        String id = "id" + random.nextInt(4);
+        Quota quota = random.nextInt(3) == 0 ? FIVE : TEN;
+        long cost = random.nextInt(4);
+        assertThat(add(spends, id, quota, cost)).isTrue();
+        Decision decision = alone.spend(Transaction.of(BYTES, quota, id).withCost(cost));
+        expected.add(answer(decision));
+        observed.add("SPEND " + decision.transaction() + " " + answer(decision));
+      }
+      assertThat(spends.size()).isEqualTo(size);
+      assertThat(decide(spends)).isEqualTo(expected);
+      assertThat(spends.size()).isZero();
+      assertThat(heard).containsExactlyInAnyOrderElementsOf(observed);
+      nowNanos.addAndGet(random.nextInt(3) * 700_000_000L);
+    }
+  }
+
+  @Test
+  void spends_areOneCallOfTheStore() {
+    Spends spends = spends(limiter().limit(CALLS, TEN));
+    assertThat(add(spends, "x", TEN, 1)).isTrue();
+    assertThat(add(spends, "y", TEN, 1)).isTrue();
+
+    assertThat(decide(spends)).hasSize(2);
+
+    assertThat(stored).containsExactly("SPEND 2");
+  }
+
+  @Test
+  void observerThatNeedsNoDecision_isToldWithoutOne() {
+    List<String> told = new ArrayList<>();
+    LimiterObserver light =
+        new LimiterObserver() {
+          @Override
+          public void decided(Act act, Decision decision, long elapsedNanos) {
+            told.add("decision");
+          }
+
+          @Override
+          public void spent(
+              LimitName limit, boolean allowed, long elapsedNanos, Supplier<Decision> decision) {
+            told.add(limit + " " + allowed);
+          }
+        };
+    Limiter limiter =
+        Limiter.builder(new CurrentLimits(none()), BucketStore.inMemory(nowNanos::get))
+            .observer(light)
+            .build();
+    Spends spends = spends(limiter.limit(CALLS, TEN));
+    assertThat(add(spends, "x", TEN, 10)).isTrue();
+    assertThat(add(spends, "x", TEN, 1)).isTrue();
+
+    assertThat(decide(spends)).hasSize(2);
+
+    assertThat(told).containsExactly("Calls true", "Calls false");
+  }
+
+  @Test
+  void add_whatOnlyTheLimitCanDecide_isRefused() {
+    Spends spends = spends(limiter().limit(BYTES, TEN));
+
+    assertThat(add(spends, "100%", TEN, 1)).isFalse(); // to be escaped
+    assertThat(add(spends, "käse", TEN, 1)).isFalse();
+    assertThat(add(spends, "", TEN, 1)).isFalse();
+    assertThat(add(spends, "x", TEN, 11)).isFalse();
+    assertThat(add(spends, "x", TEN, -1)).isFalse();
+    assertThat(spends.size()).isZero();
+  }
+
+  @Test
+  void add_underALimitWithAnOverride_isRefused_untilItIsGone() {
+    Limits plain = Limits.builder(Catalogue.of(CALLS)).limit("Calls", TEN).build();
+    Limits special =
+        Limits.builder(Catalogue.of(CALLS))
+            .limit("Calls", TEN)
+            .override("Calls", "x", FIVE)
+            .build();
+    CurrentLimits limits = new CurrentLimits(special);
+    Limiter limiter = Limiter.of(limits, BucketStore.inMemory(nowNanos::get));
+    Spends spends = spends(limiter.limit("Calls"));
+
+    assertThat(add(spends, "y", null, 1)).isFalse();
+    limits.replace(plain);
+    assertThat(add(spends, "y", null, 1)).isTrue();
+    assertThat(decide(spends)).containsExactly("true 9 0 1000000000");
+  }
+
+  @Test
+  void add_nameThatTheCatalogueGivesToAnother_isRefused() {
+    CurrentLimits limits = new CurrentLimits(none());
+    Limiter limiter = Limiter.of(limits, BucketStore.inMemory(nowNanos::get));
+    Spends spends = spends(limiter.limit(CALLS, TEN));
+    LimitName clash = LimitName.builder(1, "Others").build();
+    limits.replace(Limits.builder(Catalogue.of(clash)).limit("Others", TEN).build());
+
+    assertThatThrownBy(() -> add(spends, "x", TEN, 1))
+        .isInstanceOf(InvalidRequestException.class)
+        .hasMessageContaining("choose another number");
+  }
+
+  @Test
+  void fullStore_failsTheSpendsThatItRefuses_andNoOther() {
+    BucketStore full = BucketStore.inMemory(nowNanos::get, 1);
+    Spends spends = spends(limiter(none(), full).limit(CALLS, TEN));
+    for (String id : List.of("x", "y", "x")) {
+      assertThat(add(spends, id, TEN, 1)).isTrue();
+    }
+
+    List<String> answers = decide(spends);
+
+    assertThat(answers).hasSize(3);
+    assertThat(answers.get(0)).isEqualTo("true 9 0 1000000000");
+    assertThat(answers.get(1)).contains("1 live buckets");
+    assertThat(answers.get(2)).isEqualTo("true 8 0 2000000000");
+    assertThat(heard).hasSize(2);
+    assertThat(stored).containsExactlyInAnyOrder("SPEND 1 failed", "SPEND 2");
+  }
+
+  @Test
+  void fullStore_withARule_isAnsweredByIt() {
+    BucketStore full = BucketStore.inMemory(nowNanos::get, 1);
+    Limiter limiter =
+        Limiter.builder(new CurrentLimits(none()), full)
+            .observer(new Watch())
+            .onFailure(FailureRule.deny())
+            .build();
+    Spends spends = spends(limiter.limit(CALLS, TEN));
+    assertThat(add(spends, "x", TEN, 1)).isTrue();
+    assertThat(add(spends, "y", TEN, 1)).isTrue();
+
+    assertThat(decide(spends))
+        .containsExactly("true 9 0 1000000000", "false 0 1000000000 1000000000");
+    assertThat(heard).hasSize(2);
+  }
+
+  @Test
+  void storeThatIsNotInMemory_hasNone() {
+    BucketStore batches =
+        new BucketStore() {
+          @Override
+          public List<Reading> charge(List<Charge> charges) {
+            throw new StoreException("not asked");
+          }
+        };
+    assertThat(Limiter.of(none(), batches).limit(CALLS, TEN).spends()).isNull();
+  }
+}
