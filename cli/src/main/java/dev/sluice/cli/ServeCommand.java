@@ -26,6 +26,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -105,6 +106,15 @@ final class ServeCommand implements Callable<Integer> {
           "Addresses of proxies, such as 10.0.0.0/8, that are believed when they say for whom they"
               + " ask (X-Forwarded-For, -Method, -Host, -Uri). Repeatable, or with commas.")
   private List<String> trustedProxies = new ArrayList<>();
+
+  @Option(
+      names = "--proxy-header",
+      paramLabel = "HEADER",
+      defaultValue = "x-forwarded-for",
+      description =
+          "The header in which all trusted proxies name the client: x-forwarded-for (the default)"
+              + " or forwarded (RFC 7239). The other one is not looked at.")
+  private String proxyHeader = "x-forwarded-for";
 
   @Option(
       names = "--store",
@@ -420,12 +430,23 @@ final class ServeCommand implements Callable<Integer> {
     return all;
   }
 
+  private ProxyHeader proxyHeader() {
+    return switch (proxyHeader.toLowerCase(Locale.ROOT)) {
+      case "x-forwarded-for" -> ProxyHeader.X_FORWARDED_FOR;
+      case "forwarded" -> ProxyHeader.FORWARDED;
+      default ->
+          throw new InputException(
+              "--proxy-header: found %s, expected x-forwarded-for or forwarded"
+                  .formatted(SafeText.quote(proxyHeader)));
+    };
+  }
+
   private ClientAddress clientAddress() {
     try {
       return trustedProxies.isEmpty()
           ? ClientAddress.direct()
           : ClientAddress.behind(
-              ProxyHeader.X_FORWARDED_FOR, trustedProxies.toArray(String[]::new));
+              proxyHeader(), trustedProxies.toArray(String[]::new));
     } catch (IllegalArgumentException e) {
       throw new InputException(
           "--trusted-proxies: " + String.valueOf(e.getMessage()).replace("trusted proxies: ", ""));

@@ -439,6 +439,12 @@ final class ServeCommandTest {
     Cli proxies = Cli.run("serve", "--http", ":0", "--trusted-proxies", "10.0.0.0/8,lan");
     assertThat(proxies.code()).isEqualTo(Exit.BROKEN_INPUT);
     assertThat(proxies.err()).contains("--trusted-proxies: found \"lan\", expected an address");
+    Cli header =
+        Cli.run(
+            "serve", "--http", ":0", "--trusted-proxies", "10.0.0.1", "--proxy-header", "Via");
+    assertThat(header.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(header.err())
+        .contains("--proxy-header: found \"Via\", expected x-forwarded-for or forwarded");
   }
 
   @Test

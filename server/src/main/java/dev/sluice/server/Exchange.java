@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server;
 
+import com.linecorp.armeria.server.ServiceRequestContext;
+import io.netty.util.AttributeKey;
+import java.util.Objects;
+
 /** One request in flight: from its headers until its response was read. Of one event loop. */
 final class Exchange {
 
   /** The cost of a request beside its body and its response: objects, buffers, timers. */
   static final int FIXED_BYTES = 16 << 10;
+
+  static final AttributeKey<Exchange> KEY = AttributeKey.valueOf(Exchange.class, "exchange");
 
   private final Connection connection;
   private final long startNanos;
@@ -17,6 +23,11 @@ final class Exchange {
   Exchange(Connection connection, long startNanos) {
     this.connection = connection;
     this.startNanos = startNanos;
+  }
+
+  /** The exchange of a request that has begun one. */
+  static Exchange of(ServiceRequestContext context) {
+    return Objects.requireNonNull(context.attr(KEY), "a request begins an exchange");
   }
 
   long startNanos() {

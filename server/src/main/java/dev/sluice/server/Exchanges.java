@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server;
 
-import com.linecorp.armeria.common.HttpData;
 import com.linecorp.armeria.common.HttpHeaderNames;
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpResponse;
-import com.linecorp.armeria.common.RequestHeaders;
 import com.linecorp.armeria.common.ResponseHeaders;
 import com.linecorp.armeria.server.DecoratingHttpServiceFunction;
 import com.linecorp.armeria.server.HttpService;
@@ -13,12 +11,10 @@ import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.server.Traffic.Stage;
 import io.netty.channel.Channel;
 import java.util.Objects;
-import java.util.concurrent.CompletableFuture;
 
 /**
- * Charges each request to the budget before its body is read, collects the body within its bound,
- * and accounts for the response until it was read. A {@link Piecewise} service reads its bodies
- * itself. Stateless and thread-safe.
+ * Charges each request to the budget before its body is read, and accounts for the response until
+ * it was read. Stateless and thread-safe.
  */
 final class Exchanges implements DecoratingHttpServiceFunction {
 
@@ -41,11 +37,10 @@ final class Exchanges implements DecoratingHttpServiceFunction {
       throw RefusedException.overloaded("too much is in flight; try again in a second");
     }
     var unused = context.log().whenComplete().thenRun(() -> inLoop(channel, exchange::ended));
+    context.setAttr(Exchange.KEY, exchange);
     boolean bodiless = !request.isEmpty() && isAskedByProxies(context);
     HttpResponse response =
-        bodiless
-            ? servedWithoutBody(next, context, request, exchange)
-            : served(next, context, request, exchange);
+        bodiless ? servedWithoutBody(next, context, request) : next.serve(context, request);
     return response.mapHeaders(
         headers -> answered(context, connection, exchange, headers, bodiless));
   }
@@ -56,41 +51,15 @@ final class Exchanges implements DecoratingHttpServiceFunction {
 
   /** The promised body may never come: the connection ends after the answer. */
   private static HttpResponse servedWithoutBody(
-      HttpService next, ServiceRequestContext context, HttpRequest request, Exchange exchange) {
-    exchange.arrived();
-    HttpResponse response = next(next, context, HttpRequest.of(request.headers()));
+      HttpService next, ServiceRequestContext context, HttpRequest request) {
+    HttpResponse response;
+    try {
+      response = next.serve(context, HttpRequest.of(request.headers()));
+    } catch (Exception e) {
+      response = HttpResponse.ofFailure(e);
+    }
     request.abort();
     return response;
-  }
-
-  private HttpResponse served(
-      HttpService next, ServiceRequestContext context, HttpRequest request, Exchange exchange)
-      throws Exception {
-    RequestHeaders headers = request.headers();
-    if (request.isEmpty()) {
-      exchange.arrived();
-      return next.serve(context, request);
-    }
-    if (context.config().service().as(Piecewise.class) != null) {
-      return next.serve(context, request);
-    }
-    CompletableFuture<HttpResponse> response =
-        Body.of(request, exchange, SluiceServer.MAX_BODY)
-            .thenApply(
-                body -> {
-                  exchange.arrived();
-                  return next(next, context, HttpRequest.of(headers, HttpData.wrap(body)));
-                });
-    return HttpResponse.of(response);
-  }
-
-  private static HttpResponse next(
-      HttpService next, ServiceRequestContext context, HttpRequest request) {
-    try {
-      return next.serve(context, request);
-    } catch (Exception e) {
-      return HttpResponse.ofFailure(e);
-    }
   }
 
   private ResponseHeaders answered(

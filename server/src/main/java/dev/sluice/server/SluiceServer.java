@@ -411,8 +411,9 @@ public final class SluiceServer implements AutoCloseable {
         // Not without a name: a browser would remember it for every server on localhost.
         builder.addHeader("strict-transport-security", "max-age=31536000");
       }
+      // A request meets the last one first: what may refuse it by its headers, then its body.
+      builder.decorator(new BodyCollector());
       parts.forEach(part -> part.addTo(builder));
-      // A request meets the last one first.
       builder.decorator(new RequestChecks(Set.copyOf(hosts), Set.copyOf(origins), traffic));
       builder.decorator(new Exchanges(traffic));
       parts.forEach(part -> part.addFirst(builder));

@@ -206,6 +206,21 @@ final class ForwardAuthTest {
     assertThat(send(method, bucket).statusCode()).isEqualTo(429);
   }
 
+  /** A proxy that writes Forwarded passes on the X-Forwarded-For that a client made up. */
+  @Test
+  void forwarded_namesTheClient_whereProxiesWriteIt_andNothingElseDoes() throws IOException {
+    ClientAddress behind = ClientAddress.behind(ProxyHeader.FORWARDED, "127.0.0.0/8");
+    start(FailureRule.fail(), behind, false);
+    String bucket = "?limit=LoginsPerIPAddress&key=ip&cost=2";
+    String made = "X-Forwarded-For";
+    String said = "Forwarded";
+    assertThat(get(bucket, said, "for=203.0.113.9, for=192.0.2.7", made, "192.0.2.1").statusCode())
+        .isEqualTo(200);
+    assertThat(get(bucket, said, "for=\"192.0.2.7:4711\"", made, "192.0.2.2").statusCode())
+        .isEqualTo(429);
+    assertThat(get(bucket, said, "for=192.0.2.8", made, "192.0.2.7").statusCode()).isEqualTo(200);
+  }
+
   @Test
   void dry_spendsNothing() throws IOException {
     start();

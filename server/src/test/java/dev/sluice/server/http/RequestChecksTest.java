@@ -53,6 +53,22 @@ final class RequestChecksTest {
     }
   }
 
+  /** A page in a browser must not make the server hold its bodies either. */
+  @Test
+  void refusedHostOrOrigin_isToldBeforeTheBodyArrives_andTheConnectionGoesOn() throws IOException {
+    for (String wrong :
+        new String[] {"Host: evil.example", "Host: localhost\r\nOrigin: http://evil.example"}) {
+      try (RawClient client = RawClient.connect(server.address())) {
+        client.send(
+            "POST /v1/reset HTTP/1.1\r\n%s\r\nContent-Type: application/json\r\nContent-Length: %s\r\n\r\n"
+                .formatted(wrong, BODY.length()));
+        assertThat(client.answer()).containsPattern(" 4(03|21) ");
+        client.send(BODY).send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        assertThat(client.answer()).contains(" 200 ");
+      }
+    }
+  }
+
   @ParameterizedTest
   @ValueSource(
       strings = {

@@ -359,7 +359,7 @@ final class RespServerTest {
     text.append("HELLO 3\r\nCL.THROTTLE \"50%\" 9 1 60\r\nCL.THROTTLE plain 99 1 60\r\n");
     client.raw(text.toString());
     for (int i = 0; i < 40; i++) {
-      assertThat(client.reply()).isEqualTo(numbers(0, 100, 99 - i, -1, 60 * (i + 1)));
+      assertThat(client.reply()).isEqualTo(numbers(0, 100, 99 - i, -1, 60L * (i + 1)));
     }
     assertThat(client.reply()).isEqualTo(numbers(1, 100, 59, 60 * 41, 0));
     assertThat(client.reply()).isEqualTo(numbers(0, 10, 9, -1, 60));

@@ -10,12 +10,14 @@ import dev.sluice.server.service.ServerConfig.Http;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Set;
@@ -316,5 +318,20 @@ class AccessTest {
     assertThat(lines[0]).contains("\"allowed\":true");
     assertThat(lines[1]).contains("\"allowed\":true");
     assertThat(lines[2]).contains("\"status\":429");
+  }
+
+  @Test
+  void unknownToken_isRefusedBeforeTheBodyArrives() throws IOException {
+    try (Socket socket = new Socket()) {
+      socket.connect(service.addresses().get(0));
+      socket.setSoTimeout(20_000);
+      socket
+          .getOutputStream()
+          .write(
+              "POST /v1/spend HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n"
+                  .getBytes(StandardCharsets.US_ASCII));
+      byte[] start = socket.getInputStream().readNBytes("HTTP/1.1 401".length());
+      assertThat(new String(start, StandardCharsets.US_ASCII)).isEqualTo("HTTP/1.1 401");
+    }
   }
 }

@@ -1,0 +1,44 @@
+package dev.sluice.server;
+
+import com.linecorp.armeria.common.HttpData;
+import com.linecorp.armeria.common.HttpRequest;
+import com.linecorp.armeria.common.HttpResponse;
+import com.linecorp.armeria.server.DecoratingHttpServiceFunction;
+import com.linecorp.armeria.server.HttpService;
+import com.linecorp.armeria.server.ServiceRequestContext;
+
+/**
+ * Collects a body within its bound, after all that may refuse the request by its headers. A {@link
+ * Piecewise} service reads its bodies itself. Stateless and thread-safe.
+ */
+final class BodyCollector implements DecoratingHttpServiceFunction {
+
+  @Override
+  public HttpResponse serve(HttpService next, ServiceRequestContext context, HttpRequest request)
+      throws Exception {
+    Exchange exchange = Exchange.of(context);
+    if (request.isEmpty()) {
+      exchange.arrived();
+      return next.serve(context, request);
+    }
+    if (context.config().service().as(Piecewise.class) != null) {
+      return next.serve(context, request);
+    }
+    return HttpResponse.of(
+        Body.of(request, exchange, SluiceServer.MAX_BODY)
+            .thenApply(
+                body -> {
+                  exchange.arrived();
+                  return answer(next, context, request, HttpData.wrap(body));
+                }));
+  }
+
+  private static HttpResponse answer(
+      HttpService next, ServiceRequestContext context, HttpRequest request, HttpData body) {
+    try {
+      return next.serve(context, HttpRequest.of(request.headers(), body));
+    } catch (Exception e) {
+      return HttpResponse.ofFailure(e);
+    }
+  }
+}
