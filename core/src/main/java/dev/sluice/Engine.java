@@ -371,7 +371,7 @@ final class Engine {
     return ledger.waitingRoom().size() + onFailure.waiting();
   }
 
-  /** Tells of a decision that was not made here. */
+  /** Reports a decision that was not made here. */
   void observed(Decision decision, long start) {
     if (observer != NOBODY) {
       observer.decided(Act.SPEND, decision, System.nanoTime() - start);

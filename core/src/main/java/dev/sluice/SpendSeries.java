@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package dev.sluice;
 
 import dev.sluice.Limit.Resolved;
@@ -107,7 +108,7 @@ final class SpendSeries implements Spends, ReadingMapper<Boolean>, Supplier<Deci
     return !now.hasOverrides() && !now.hasPenalties();
   }
 
-  @SuppressWarnings("ReferenceEquality") // an equal quota may be made anew
+  @SuppressWarnings("ReferenceEquality") // an equal one only costs an object
   private Effect effect(Quota quota, long cost) {
     Effect effect = lastEffect;
     if (effect == null || quota != lastQuota || cost != lastCost) {

@@ -445,8 +445,7 @@ final class ServeCommand implements Callable<Integer> {
     try {
       return trustedProxies.isEmpty()
           ? ClientAddress.direct()
-          : ClientAddress.behind(
-              proxyHeader(), trustedProxies.toArray(String[]::new));
+          : ClientAddress.behind(proxyHeader(), trustedProxies.toArray(String[]::new));
     } catch (IllegalArgumentException e) {
       throw new InputException(
           "--trusted-proxies: " + String.valueOf(e.getMessage()).replace("trusted proxies: ", ""));

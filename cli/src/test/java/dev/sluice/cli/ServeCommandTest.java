@@ -440,8 +440,7 @@ final class ServeCommandTest {
     assertThat(proxies.code()).isEqualTo(Exit.BROKEN_INPUT);
     assertThat(proxies.err()).contains("--trusted-proxies: found \"lan\", expected an address");
     Cli header =
-        Cli.run(
-            "serve", "--http", ":0", "--trusted-proxies", "10.0.0.1", "--proxy-header", "Via");
+        Cli.run("serve", "--http", ":0", "--trusted-proxies", "10.0.0.1", "--proxy-header", "Via");
     assertThat(header.code()).isEqualTo(Exit.BROKEN_INPUT);
     assertThat(header.err())
         .contains("--proxy-header: found \"Via\", expected x-forwarded-for or forwarded");

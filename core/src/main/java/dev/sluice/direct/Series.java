@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package dev.sluice.direct;
 
 import dev.sluice.gcra.Effect;
@@ -7,7 +8,7 @@ import dev.sluice.gcra.Effect;
  * reading of the clock: the store looks all of them up at once. Not a batch: each is spent or
  * denied separately.
  *
- * <p>For one thread, again and again: first all ids, then {@link #look}, then each decision in its
+ * <p>For one thread, and reusable: first all ids, then {@link #look}, then each decision in its
  * turn, then {@link #clear}.
  */
 public interface Series {

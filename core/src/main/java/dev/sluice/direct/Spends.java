@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package dev.sluice.direct;
 
 import dev.sluice.gcra.Quota;
@@ -9,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * its failure rules and observers; but the clock is read once, the buckets are looked up together,
  * and no object is made for a spend.
  *
- * <p>For one thread, again and again. Never blocks for long.
+ * <p>For one thread, and reusable. Never blocks for long.
  */
 public interface Spends {
 

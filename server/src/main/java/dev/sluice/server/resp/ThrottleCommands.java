@@ -125,7 +125,7 @@ final class ThrottleCommands {
         async.spend(transaction), (decision, writer) -> dialect.write(decision, fits, writer));
   }
 
-  /** An argument; what is no whole number of 64 bits is out of the range of all of them. */
+  /** Returns an argument; anything but a number of 64 bits is below the range of all of them. */
   private static long number(Request request, int index) {
     return Decimals.readOr(
         Long.MIN_VALUE, request.bytes(), request.start(index), request.length(index));
