@@ -139,7 +139,7 @@ final class Engine {
   private CompletionStage<Decision> decidedAtOnce(
       Plan plan, BiFunction<Plan, List<Decision>, Decision> verdict) {
     try {
-      return CompletableFuture.completedFuture(decide(plan, verdict));
+      return CompletableFuture.completedFuture(decide(ledger.oneCall(), plan, verdict));
     } catch (RuntimeException e) {
       return CompletableFuture.failedFuture(e);
     }
