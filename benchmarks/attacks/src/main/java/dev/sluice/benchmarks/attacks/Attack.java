@@ -161,6 +161,10 @@ enum Attack {
   }
 
   static byte[] head(int bodyBytes) {
+    return head(String.valueOf(bodyBytes));
+  }
+
+  static byte[] head(String bodyBytes) {
     return ascii(
         "POST /v1/spend HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
             + "Content-Length: "

@@ -7,8 +7,10 @@ import dev.sluice.benchmarks.attacks.WellBehaved.Figures;
 import java.io.BufferedInputStream;
 import java.io.IOException;
 import java.net.Socket;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.stream.Stream;
 
 /**
  * Runs every attack against a server of its own, and prints what was promised beside what was seen;
@@ -27,7 +29,12 @@ final class AttacksReport {
   private AttacksReport() {}
 
   public static void main(String[] args) throws Exception {
-    List<String> wanted = List.of(args);
+    List<String> wanted = new ArrayList<>(List.of(args));
+    if (wanted.remove("--tls")) {
+      try (TlsIdentity identity = TlsIdentity.make()) {
+        System.exit(DoorsReport.run(wanted, identity) ? 0 : 1);
+      }
+    }
     boolean kept = true;
     System.out.printf(
         Locale.ROOT,
@@ -49,6 +56,9 @@ final class AttacksReport {
       if (wanted.isEmpty() || wanted.contains(scenario.name())) {
         kept &= tried(scenario);
       }
+    }
+    if (wanted.isEmpty() || Stream.of(Door.values()).anyMatch(d -> wanted.contains(d.name()))) {
+      kept &= DoorsReport.run(wanted, null);
     }
     System.exit(kept ? 0 : 1);
   }

@@ -19,6 +19,7 @@ final class Http2 {
   static final int INITIAL_WINDOW_SIZE = 4;
   static final int MAX_CONCURRENT_STREAMS = 3;
   static final int DEFAULT_WINDOW = 65_535;
+  static final int LARGEST_FRAME = 16_384;
 
   private static final int END_HEADERS = 4;
   private static final int SETTING_BYTES = 6;
@@ -56,7 +57,11 @@ final class Http2 {
 
   /** The headers of a request whose body is to follow. */
   static byte[] post(int stream, String path) {
-    byte[] type = text("application/json");
+    return post(stream, path, "application/json");
+  }
+
+  static byte[] post(int stream, String path, String mediaType) {
+    byte[] type = text(mediaType);
     byte[] contentType = joined(new byte[] {0x0f, 0x10}, type); // a literal, named by index 31
     return frame(HEADERS, END_HEADERS, stream, joined(block(0x83, path), contentType));
   }

@@ -19,19 +19,20 @@ import java.util.regex.Pattern;
 /** The server under attack: a process of its own with a heap of 256 MB. Thread-safe. */
 final class Victim implements AutoCloseable {
 
-  private static final Pattern LISTENING = Pattern.compile("listening on http://[^ ]*:(\\d+) .*");
+  private static final Pattern LISTENING = Pattern.compile("listening on https?://.*");
+  private static final Pattern PORT = Pattern.compile("://[^ ]*:(\\d+)");
   private static final Pattern PEAK = Pattern.compile("VmHWM:\\s*(\\d+) kB");
   private static final int KIB_PER_MIB = 1024;
   private static final long PATIENCE_SECONDS = 20;
 
   private final Process process;
-  private final int port;
+  private final List<Integer> ports;
   private final AtomicInteger logLines = new AtomicInteger();
   private final Thread reader;
 
-  private Victim(Process process, BufferedReader err, int port) {
+  private Victim(Process process, BufferedReader err, List<Integer> ports) {
     this.process = process;
-    this.port = port;
+    this.ports = ports;
     this.reader = new Thread(() -> countLines(err), "victim-log");
     reader.setDaemon(true);
     reader.start();
@@ -44,7 +45,9 @@ final class Victim implements AutoCloseable {
     for (String line = err.readLine(); line != null; line = err.readLine()) {
       Matcher listening = LISTENING.matcher(line);
       if (listening.matches()) {
-        return new Victim(process, err, Integer.parseInt(listening.group(1)));
+        List<Integer> ports =
+            PORT.matcher(line).results().map(port -> Integer.parseInt(port.group(1))).toList();
+        return new Victim(process, err, ports);
       }
     }
     process.destroyForcibly();
@@ -73,6 +76,7 @@ final class Victim implements AutoCloseable {
     command.add("-cp");
     command.add(System.getProperty("attacks.classpath", System.getProperty("java.class.path")));
     command.addAll(List.of("dev.sluice.cli.Main", "serve", "--http", "127.0.0.1:0"));
+    command.addAll(List.of("--resp", "127.0.0.1:0", "--grpc", "127.0.0.1:0"));
     command.addAll(List.of(options));
     return command;
   }
@@ -91,7 +95,12 @@ final class Victim implements AutoCloseable {
   }
 
   InetSocketAddress address() {
-    return new InetSocketAddress(InetAddress.getLoopbackAddress(), port);
+    return address(0);
+  }
+
+  /** The address of HTTP (0), of the Redis protocol (1), or of gRPC (2). */
+  InetSocketAddress address(int door) {
+    return new InetSocketAddress(InetAddress.getLoopbackAddress(), ports.get(door));
   }
 
   boolean isAlive() {

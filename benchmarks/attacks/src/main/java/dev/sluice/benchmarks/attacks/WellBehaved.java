@@ -120,7 +120,7 @@ final class WellBehaved implements AutoCloseable {
       return new Answer(status, closes);
     }
 
-    private static String line(InputStream in) throws IOException {
+    static String line(InputStream in) throws IOException {
       StringBuilder line = new StringBuilder();
       for (int c = in.read(); c != '\n'; c = in.read()) {
         if (c < 0) {

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.benchmarks.attacks;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.Socket;
+import java.net.SocketTimeoutException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+
+/** What hostile clients do to one door for some seconds. */
+enum DoorAttack {
+  FUZZ("fuzzed bytes") {
+    @Override
+    String run(Door door, Wire wire) throws IOException, InterruptedException {
+      Random random = new Random(SEED);
+      long end = end(FUZZ_SECONDS);
+      int connections = 0;
+      while (System.nanoTime() - end < 0) {
+        byte[] sent = fuzzed(door.samples(), random);
+        byte[] answer = exchange(wire, sent, random.nextBoolean(), MOST_FUZZ_ANSWER);
+        String foreign = door.foreign(answer);
+        if (!foreign.isEmpty()) {
+          throw new BrokenPromise(
+              "answered \"%s\" to %s".formatted(foreign, Arrays.toString(sent)));
+        }
+        connections++;
+      }
+      return "%,d connections".formatted(connections);
+    }
+  },
+  SLOW("300 clients that send a byte now and then") {
+    @Override
+    String run(Door door, Wire wire) throws IOException, InterruptedException {
+      byte[] request = door.request();
+      List<Socket> all = new ArrayList<>();
+      try {
+        for (int i = 0; i < SLOW_CLIENTS; i++) {
+          all.add(wire.connect(Attack.FIRST_ADDRESS));
+        }
+        long end = end(SECONDS);
+        int sent = 0;
+        for (; sent < request.length - 1 && System.nanoTime() - end < 0; sent++) {
+          for (Socket socket : all) {
+            try {
+              socket.getOutputStream().write(request[sent]);
+            } catch (IOException e) {
+              // the server hung up, as it may
+            }
+          }
+          Thread.sleep(SLOW_PAUSE_MILLIS);
+        }
+        return "%s bytes each".formatted(sent);
+      } finally {
+        closeAll(all);
+      }
+    }
+  },
+  FLOOD("64 clients that send without reading") {
+    @Override
+    String run(Door door, Wire wire) throws IOException, InterruptedException {
+      byte[] request = door.request();
+      List<Socket> all = new ArrayList<>();
+      List<Thread> threads = new ArrayList<>();
+      try {
+        for (int i = 0; i < FLOODING; i++) {
+          Socket socket = wire.connect(Attack.FIRST_ADDRESS + i % 2);
+          all.add(socket);
+          Thread thread = new Thread(() -> flood(socket, request), "flood");
+          thread.setDaemon(true);
+          thread.start();
+          threads.add(thread);
+        }
+        Thread.sleep(SECONDS * MILLIS_PER_SECOND);
+        return FLOODING + " connections";
+      } finally {
+        closeAll(all);
+        for (Thread thread : threads) {
+          thread.join(MILLIS_PER_SECOND);
+        }
+      }
+    }
+  },
+  DEEP("deep nesting") {
+    @Override
+    String run(Door door, Wire wire) throws IOException, InterruptedException {
+      return refused(door, wire, door.tooDeep());
+    }
+  },
+  HUGE("huge lengths") {
+    @Override
+    String run(Door door, Wire wire) throws IOException, InterruptedException {
+      return refused(door, wire, door.tooLong());
+    }
+  },
+  HALF_CLOSED("500 clients that end their side after the request") {
+    @Override
+    String run(Door door, Wire wire) throws IOException, InterruptedException {
+      for (int i = 0; i < HALF_CLOSING; i++) {
+        try (Socket socket = wire.connect(Attack.FIRST_ADDRESS)) {
+          socket.getOutputStream().write(door.request());
+          socket.shutdownOutput();
+          door.readAnswer(socket.getInputStream());
+        } catch (IOException e) {
+          throw new BrokenPromise("no answer: " + e);
+        }
+      }
+      return HALF_CLOSING + " answers";
+    }
+  },
+  IDLE("5,000 idle connections") {
+    @Override
+    String run(Door door, Wire wire) throws IOException, InterruptedException {
+      List<Socket> all = new ArrayList<>();
+      try {
+        for (int i = 0; i < IDLING; i++) {
+          boolean silent = i % SHAKING_HANDS != 0;
+          int from = Attack.FIRST_ADDRESS + i % IDLE_ADDRESSES;
+          all.add(silent ? wire.plain(from) : wire.connect(from));
+        }
+        Thread.sleep(SECONDS * MILLIS_PER_SECOND);
+        return all.size() + " connections";
+      } finally {
+        closeAll(all);
+      }
+    }
+  };
+
+  private static final long SEED = Long.getLong("attacks.seed", System.nanoTime());
+  private static final long FUZZ_SECONDS = Long.getLong("attacks.fuzz", 60);
+  private static final long SECONDS = Long.getLong("attacks.seconds", 8);
+  private static final long NANOS_PER_SECOND = 1_000_000_000;
+  private static final long MILLIS_PER_SECOND = 1_000;
+  private static final int SLOW_CLIENTS = 300;
+  private static final long SLOW_PAUSE_MILLIS = 100;
+  private static final int FLOODING = 64;
+  private static final int HALF_CLOSING = 500;
+  private static final int IDLING = 5_000;
+  private static final int IDLE_ADDRESSES = 5;
+  private static final int SHAKING_HANDS =
+      10; // one in so many, as a handshake is the client's work
+  private static final int FUZZ_PATIENCE_MILLIS = 50;
+  private static final int MOST_FUZZ_ANSWER = 64 << 10;
+  private static final int PATIENCE_MILLIS = 5_000;
+  private static final List<String> SPLICES =
+      List.of("-1", "0", "9223372036854775807", "99999999999999999999", "\r\n", "\0", "%00", "$-1");
+
+  private final String text;
+
+  DoorAttack(String text) {
+    this.text = text;
+  }
+
+  String text() {
+    return text;
+  }
+
+  /** The seed of the fuzzed bytes, to be given again as {@code -Dattacks.seed}. */
+  static long seed() {
+    return SEED;
+  }
+
+  /**
+   * Attacks, and checks the answers.
+   *
+   * @return what was done
+   */
+  abstract String run(Door door, Wire wire) throws IOException, InterruptedException;
+
+  /** An answer that must not be. */
+  static final class BrokenPromise extends IOException {
+    private static final long serialVersionUID = 1;
+
+    BrokenPromise(String what) {
+      super(what);
+    }
+  }
+
+  private static long end(long seconds) {
+    return System.nanoTime() + seconds * NANOS_PER_SECOND;
+  }
+
+  private static String refused(Door door, Wire wire, Map<String, byte[]> requests)
+      throws IOException {
+    for (Map.Entry<String, byte[]> request : requests.entrySet()) {
+      byte[] answer = exchange(wire, request.getValue(), true, 1);
+      String text = new String(answer, StandardCharsets.ISO_8859_1);
+      if (!door.isError(text)) {
+        throw new BrokenPromise(
+            "%s was answered \"%s\""
+                .formatted(request.getKey(), text.lines().findFirst().orElse("")));
+      }
+    }
+    return String.join(", ", requests.keySet());
+  }
+
+  /**
+   * Sends bytes, and reads what comes back.
+   *
+   * @param patient whether to wait for an answer as a good client does
+   * @param enough so many bytes end the reading
+   */
+  private static byte[] exchange(Wire wire, byte[] bytes, boolean patient, int enough)
+      throws IOException {
+    byte[] answer = new byte[MOST_FUZZ_ANSWER];
+    int length = 0;
+    try (Socket socket = wire.connect(Attack.FIRST_ADDRESS)) {
+      boolean waits = patient && enough == 1;
+      socket.setSoTimeout(waits ? PATIENCE_MILLIS : FUZZ_PATIENCE_MILLIS);
+      try {
+        socket.getOutputStream().write(bytes);
+        if (patient && !waits) {
+          socket.shutdownOutput();
+        }
+      } catch (IOException e) {
+        // the server hung up amid the request; it may have answered
+      }
+      InputStream in = socket.getInputStream();
+      int more = in.read(answer);
+      while (more > 0 && length + more < Math.min(enough, answer.length)) {
+        length += more;
+        more = in.read(answer, length, answer.length - length);
+      }
+      length += Math.max(more, 0);
+    } catch (SocketTimeoutException e) {
+      // no more comes
+    } catch (IOException e) {
+      if (length == 0 && !(e.getMessage() + "").contains("reset")) {
+        throw e;
+      }
+    }
+    return Arrays.copyOf(answer, length);
+  }
+
+  /** Good requests with something wrong, or nothing good at all. */
+  private static byte[] fuzzed(List<byte[]> samples, Random random) {
+    byte[][] parts = new byte[1 + random.nextInt(4)][];
+    for (int i = 0; i < parts.length; i++) {
+      byte[] sample = samples.get(random.nextInt(samples.size())).clone();
+      parts[i] =
+          switch (random.nextInt(6)) {
+            case 0 -> noise(random);
+            case 1 -> Arrays.copyOf(sample, random.nextInt(sample.length));
+            case 2 -> spliced(sample, random, noise(random));
+            case 3 ->
+                spliced(sample, random, Door.ascii(SPLICES.get(random.nextInt(SPLICES.size()))));
+            default -> flipped(sample, random);
+          };
+    }
+    return Http2.joined(parts);
+  }
+
+  private static byte[] noise(Random random) {
+    byte[] noise = new byte[random.nextInt(64)];
+    random.nextBytes(noise);
+    return noise;
+  }
+
+  private static byte[] spliced(byte[] sample, Random random, byte[] more) {
+    int at = random.nextInt(sample.length);
+    return Http2.joined(
+        Arrays.copyOf(sample, at), more, Arrays.copyOfRange(sample, at, sample.length));
+  }
+
+  private static byte[] flipped(byte[] sample, Random random) {
+    for (int i = random.nextInt(8); i >= 0; i--) {
+      sample[random.nextInt(sample.length)] ^= (byte) (1 << random.nextInt(8));
+    }
+    return sample;
+  }
+
+  private static void flood(Socket socket, byte[] request) {
+    byte[] many = new byte[request.length * 100];
+    for (int i = 0; i < 100; i++) {
+      System.arraycopy(request, 0, many, i * request.length, request.length);
+    }
+    try {
+      while (!socket.isClosed()) {
+        socket.getOutputStream().write(many);
+      }
+    } catch (IOException e) {
+      // the server hung up, or the attack is over
+    }
+  }
+
+  /** Without a word: what is unsent is dropped, and no thread that still writes is waited for. */
+  private static void closeAll(List<Socket> all) {
+    for (Socket socket : all) {
+      Thread closing =
+          new Thread(
+              () -> {
+                try {
+                  socket.close();
+                } catch (IOException e) {
+                  // closed already
+                }
+              },
+              "closing");
+      closing.setDaemon(true);
+      closing.start();
+    }
+  }
+}
