@@ -17,6 +17,18 @@ import java.util.stream.Stream;
 /** A server in a process of its own, known by the ports that it tells. Closing ends it. */
 final class Program implements AutoCloseable {
 
+  /**
+   * As the launcher starts a server, with the heap of the Debian package: figures of a heap that
+   * grows with the machine would say nothing.
+   */
+  private static final List<String> FLAGS =
+      List.of(
+          "-XX:+UseSerialGC",
+          "-Xms16m",
+          "-Xmx128m",
+          "-XX:+IgnoreUnrecognizedVMOptions",
+          "-XX:TrimNativeHeapInterval=10000");
+
   private final Process process;
   private final List<Integer> ports;
 
@@ -33,6 +45,7 @@ final class Program implements AutoCloseable {
   static Program start(String line, String main, List<String> arguments) throws IOException {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.addAll(FLAGS);
     command.addAll(List.of("-cp", System.getProperty("java.class.path"), main));
     command.addAll(arguments);
     Process process = new ProcessBuilder(command).redirectErrorStream(true).start();

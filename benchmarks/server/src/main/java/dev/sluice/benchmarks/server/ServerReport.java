@@ -24,14 +24,18 @@ import java.util.stream.Stream;
 /**
  * Each door of the server beside what a user would pick instead, in one run: the Redis protocol
  * beside Redis itself, HTTP and gRPC beside handlers that decide nothing. All buckets allow. The
- * subjects of a scene take turns; a figure is the median of the rounds. Started by {@code ./sluice
- * bench server}.
+ * subjects of a scene warm up until their rates stay, then take turns; a figure is the median of
+ * the rounds. The servers run with the heap of the packages. Started by {@code ./sluice bench
+ * server}.
  */
 public final class ServerReport {
 
   private static final int ROUNDS = 3;
   private static final double DEFAULT_SECONDS = 3;
-  private static final int WARM_UP = 3; // times as long as a round
+  private static final int LONGEST_WARM_UP = 10; // rounds
+  private static final int ALIKE = 3; // rounds whose rates are about the same: it is warm
+  private static final double ABOUT = 0.1;
+  private static final long MOST_RESIDENT_MIB = 256;
   private static final List<Integer> PIPELINES = List.of(1, 16, 64);
   private static final String HALF_LOAD = "gRPC at half of the peak";
   private static final String LIMIT = "Requests";
@@ -147,8 +151,9 @@ public final class ServerReport {
               figure(calm, Subject.SLUICE).p999Micros() / 1_000,
               20,
               false));
-      System.out.printf(
-          Locale.ROOT, "%nafter the load, MiB: sluice %d%n%n", Usage.residentMib(sluice.pid()));
+      long resident = Usage.residentMib(sluice.pid());
+      System.out.printf(Locale.ROOT, "%nafter the load, MiB: sluice %d%n%n", resident);
+      goals.add(new Goal("memory after the load, MiB", resident, MOST_RESIDENT_MIB, false));
       goals.forEach(goal -> System.out.println(goal.line()));
     }
   }
@@ -156,8 +161,9 @@ public final class ServerReport {
   private void respScene(int pipeline, int resp, long sluice, int redis, long redisPid, String sha)
       throws IOException, InterruptedException {
     String scene = "Redis protocol, -P " + pipeline;
-    List<String> throttle = List.of("CL.THROTTLE", "key:__rand_int__", "1000000", "1000000", "1");
-    List<String> lua = List.of("EVALSHA", sha, "1", "key:__rand_int__", "1", "1000000");
+    List<String> throttle =
+        List.of("CL.THROTTLE", "key:__rand_int__", "1000000", "1000000", "86400");
+    List<String> lua = List.of("EVALSHA", sha, "1", "key:__rand_int__", "86400", "86400000000");
     List<String> get = List.of("GET", "key:__rand_int__");
     Map<String, Figure> row =
         scene(
@@ -197,14 +203,14 @@ public final class ServerReport {
   private Map<String, Figure> scene(String scene, List<Subject> subjects, double timesEmpty)
       throws IOException, InterruptedException {
     Map<String, List<Figure>> rounds = new LinkedHashMap<>();
-    for (int round = 0; round <= ROUNDS; round++) {
+    for (Subject subject : subjects) {
+      warmUp(subject);
+    }
+    for (int round = 0; round < ROUNDS; round++) {
       for (Subject subject : subjects) {
-        boolean warmsUp = round == 0;
-        double length = warmsUp ? WARM_UP * seconds : seconds;
-        Figure figure = Load.measure(subject.pid(), length, subject.load());
-        if (!warmsUp) {
-          rounds.computeIfAbsent(subject.name(), name -> new ArrayList<>()).add(figure);
-        }
+        rounds
+            .computeIfAbsent(subject.name(), name -> new ArrayList<>())
+            .add(Load.measure(subject.pid(), seconds, subject.load()));
       }
     }
     Map<String, Figure> medians = new LinkedHashMap<>();
@@ -230,6 +236,20 @@ public final class ServerReport {
               true));
     }
     return medians;
+  }
+
+  /** A JVM compiles for seconds: its rate climbs to several times that of the first second. */
+  private void warmUp(Subject subject) throws IOException, InterruptedException {
+    List<Double> rates = new ArrayList<>();
+    for (int round = 0; round < LONGEST_WARM_UP; round++) {
+      rates.add(Load.measure(subject.pid(), seconds, subject.load()).perSecond());
+      List<Double> last = rates.subList(Math.max(0, rates.size() - ALIKE), rates.size());
+      double least = last.stream().mapToDouble(rate -> rate).min().orElse(0);
+      double most = last.stream().mapToDouble(rate -> rate).max().orElse(0);
+      if (last.size() == ALIKE && most - least <= ABOUT * most) {
+        return;
+      }
+    }
   }
 
   private static Subject subject(String scene, String name, Program program, Load load) {
