@@ -52,6 +52,7 @@ final class ServeHelp {
             "--host",
             "--allow-origin",
             "--trusted-proxies",
+            "--proxy-header",
             "--rls-overrides"));
     groups.put(
         "TLS and access",
