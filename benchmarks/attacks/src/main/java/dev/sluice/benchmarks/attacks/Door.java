@@ -261,7 +261,7 @@ enum Door {
   /** A good request, which spends nothing. */
   abstract byte[] request();
 
-  /** What fuzzed bytes are made of. */
+  /** Requests that fuzzed bytes are made of. */
   abstract List<byte[]> samples();
 
   /** Requests that nest, by what they are. */
@@ -286,7 +286,7 @@ enum Door {
     }
   }
 
-  /** What of an answer is not this door's language, or admits a fault; empty for nothing. */
+  /** Returns the part of an answer that is foreign to this door, or admits a fault; empty for none. */
   String foreign(byte[] answer) {
     String start = new String(answer, 0, Math.min(answer.length, 16), StandardCharsets.US_ASCII);
     if (answer.length == 0 || start.startsWith("HTTP/1.1 ")) {

@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 
-/** What hostile clients do to one door for some seconds. */
+/** Acts of hostile clients on one door, for some seconds. */
 enum DoorAttack {
   FUZZ("fuzzed bytes") {
     @Override
