@@ -47,8 +47,12 @@ enum Door {
           "a body beyond 64 bits", Attack.head("99999999999999999999"),
           "a chunk of 2^62 bytes",
               ascii(
-                  "POST /v1/spend HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
-                      + "4000000000000000\r\n"));
+                  lines(
+                      "POST /v1/spend HTTP/1.1",
+                      "Host: localhost",
+                      "Transfer-Encoding: chunked",
+                      "",
+                      "4000000000000000")));
     }
 
     @Override
@@ -286,7 +290,9 @@ enum Door {
     }
   }
 
-  /** Returns the part of an answer that is foreign to this door, or admits a fault; empty for none. */
+  /**
+   * Returns the part of an answer that is foreign to this door, or admits a fault; empty for none.
+   */
   String foreign(byte[] answer) {
     String start = new String(answer, 0, Math.min(answer.length, 16), StandardCharsets.US_ASCII);
     if (answer.length == 0 || start.startsWith("HTTP/1.1 ")) {
@@ -309,6 +315,10 @@ enum Door {
 
   static byte[] ascii(String text) {
     return text.getBytes(StandardCharsets.ISO_8859_1);
+  }
+
+  private static String lines(String... lines) {
+    return String.join("\r\n", lines) + "\r\n";
   }
 
   private static byte[] post(String path, String body) {

@@ -30,7 +30,7 @@ enum DoorAttack {
         }
         connections++;
       }
-      return "%,d connections".formatted(connections);
+      return connections + " connections";
     }
   },
   SLOW("300 clients that send a byte now and then") {
