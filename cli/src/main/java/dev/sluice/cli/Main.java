@@ -4,6 +4,7 @@ package dev.sluice.cli;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.server.AddressException;
+import dev.sluice.server.Descriptors;
 import dev.sluice.store.StoreException;
 import dev.sluice.yaml.LimitFilesException;
 import java.io.FileDescriptor;
@@ -35,6 +36,11 @@ public final class Main {
    * @param args the command and its arguments
    */
   public static void main(String[] args) {
+    // Before anything else: with too few descriptors not even the classes of a command load.
+    if (args.length > 0 && args[0].equals("serve") && Descriptors.tooFew().isPresent()) {
+      System.err.println("sluice: " + Descriptors.tooFew().get());
+      System.exit(Exit.BROKEN_INPUT);
+    }
     // Not System.out: it hides that nobody reads any more.
     int code;
     try {

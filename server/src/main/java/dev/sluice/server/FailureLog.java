@@ -43,6 +43,17 @@ public final class FailureLog {
   }
 
   /**
+   * Logs that a change could not be kept. One line without a stack trace: a full disk is no fault
+   * of the server.
+   *
+   * @param why the message of what should have kept it
+   * @return the id of the incident
+   */
+  public static String notKept(String why) {
+    return INCIDENTS.of(why, id -> log.error("incident {}: a change was not kept: {}", id, why));
+  }
+
+  /**
    * Logs a fault of the server, with its stack trace. Ends the process if memory ran out.
    *
    * @param cause what was thrown

@@ -84,14 +84,22 @@ public final class Traffic {
   }
 
   /**
-   * Returns the traffic of a server with the usual bounds, which {@link SluiceServer} lists.
+   * Returns the traffic of a server with the usual bounds, which {@link SluiceServer} lists. There
+   * are fewer connections where the process may open fewer files; a log line says so.
    *
    * @return a traffic without connections
    */
   public static Traffic usual() {
+    int connections = Descriptors.connections(SluiceServer.MAX_CONNECTIONS);
+    if (connections < SluiceServer.MAX_CONNECTIONS) {
+      log.warn(
+          "at most {} connections instead of {}, as the process may open few files: raise that with ulimit -n 16384, or LimitNOFILE in a systemd unit",
+          connections,
+          SluiceServer.MAX_CONNECTIONS);
+    }
     return new Traffic(
         Runtime.getRuntime().maxMemory() / SluiceServer.HEAP_PER_BUDGET,
-        SluiceServer.MAX_CONNECTIONS,
+        connections,
         SluiceServer.MAX_CONNECTIONS_PER_PEER,
         SluiceServer.REQUEST_TIMEOUT.plus(SluiceServer.READ_TIMEOUT));
   }

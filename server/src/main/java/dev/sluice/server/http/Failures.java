@@ -62,7 +62,7 @@ final class Failures implements ServerErrorHandler {
       return undecided(String.valueOf(store.getMessage()));
     }
     if (cause instanceof KeepException) {
-      return Fault.notKept(FailureLog.internal(cause));
+      return Fault.notKept(FailureLog.notKept(String.valueOf(cause.getMessage())));
     }
     if (cause instanceof NotReadyException && cause.getCause() instanceof StoreException store) {
       return Fault.storeAway(FailureLog.undecided(String.valueOf(store.getMessage())));

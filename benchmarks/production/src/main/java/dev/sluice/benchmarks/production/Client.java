@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.benchmarks.production;
+
+import java.io.IOException;
+
+/** A connection to a door that spends, one token with each request. Not thread-safe; it blocks. */
+interface Client extends AutoCloseable {
+
+  /**
+   * Sends requests at once and reads their answers.
+   *
+   * @param id whose token is spent
+   * @param requests how many
+   * @return what they were answered
+   * @throws IOException if a request is lost: it was sent before the server said that the
+   *     connection ends, and has no answer; or if an answer is none that is expected
+   */
+  Answers ask(String id, int requests) throws IOException;
+
+  @Override
+  void close() throws IOException;
+
+  /**
+   * What a few requests were answered.
+   *
+   * @param allowed how many may pass
+   * @param denied how many may not
+   * @param undecided how many were told that the store could not decide
+   * @param goodbye whether the server has said that the connection ends
+   */
+  record Answers(int allowed, int denied, int undecided, boolean goodbye) {
+
+    Answers plus(Answers other) {
+      return new Answers(
+          allowed + other.allowed,
+          denied + other.denied,
+          undecided + other.undecided,
+          goodbye || other.goodbye);
+    }
+
+    static Answers none() {
+      return new Answers(0, 0, 0, false);
+    }
+
+    static Answers of(boolean allowed) {
+      return new Answers(allowed ? 1 : 0, allowed ? 0 : 1, 0, false);
+    }
+  }
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.benchmarks.production;
+
+import java.io.IOException;
+
+/** A protocol of the server, and how a client of it asks. */
+enum Door {
+  HTTP(1) {
+    @Override
+    Client open(Server server) throws IOException {
+      return new Http1Client(
+          Wire.open(server.httpPort(), server.trust(), "http/1.1"), Http1Client.Kind.SPEND);
+    }
+  },
+  NDJSON(1) {
+    @Override
+    Client open(Server server) throws IOException {
+      return new Http1Client(
+          Wire.open(server.httpPort(), server.trust(), "http/1.1"), Http1Client.Kind.STREAM);
+    }
+  },
+  FORWARD_AUTH(1) {
+    @Override
+    Client open(Server server) throws IOException {
+      return new Http1Client(
+          Wire.open(server.httpPort(), server.trust(), "http/1.1"), Http1Client.Kind.FORWARD_AUTH);
+    }
+  },
+  HTTP2(4) {
+    @Override
+    Client open(Server server) throws IOException {
+      return new Http2Client(Wire.open(server.httpPort(), server.trust(), "h2"), false);
+    }
+  },
+  GRPC(4) {
+    @Override
+    Client open(Server server) throws IOException {
+      return new Http2Client(Wire.open(server.httpPort(), server.trust(), "h2"), true);
+    }
+  },
+  RESP(16) {
+    @Override
+    Client open(Server server) throws IOException {
+      return new RespClient(Wire.open(server.respPort(), server.trust(), ""));
+    }
+  };
+
+  /** The limit that all clients spend from. */
+  static final String LIMIT = "ApiCallsPerKey";
+
+  private final int atOnce;
+
+  Door(int atOnce) {
+    this.atOnce = atOnce;
+  }
+
+  /** How many requests a client sends before it reads: 1 where the protocol has no order to it. */
+  int atOnce() {
+    return atOnce;
+  }
+
+  /** Connects; an {@link IOException} here loses no request. */
+  abstract Client open(Server server) throws IOException;
+}

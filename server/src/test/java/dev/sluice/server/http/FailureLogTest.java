@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.server.http;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.server.FailureLog;
+import org.junit.jupiter.api.Test;
+
+final class FailureLogTest {
+
+  @Test
+  void changeThatIsNotKept_isOneLine_withoutAStackTrace() {
+    try (LogLines log = new LogLines()) {
+      String incident =
+          FailureLog.notKept("set.yml cannot be written (disk full); nothing was changed");
+      assertThat(log.lines())
+          .singleElement()
+          .asString()
+          .endsWith(
+              "incident "
+                  + incident
+                  + ": a change was not kept: set.yml cannot be written (disk full); nothing was changed");
+    }
+  }
+}
