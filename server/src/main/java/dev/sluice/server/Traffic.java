@@ -3,6 +3,8 @@ package dev.sluice.server;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
 import java.net.Inet4Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -161,8 +163,8 @@ public final class Traffic {
    */
   @CanIgnoreReturnValue
   public <C extends Client> C admit(Channel channel, Function<Accepted, C> kind) {
-    if (channel.parent() != null) {
-      listeners.add(channel.parent());
+    if (channel.parent() != null && listeners.add(channel.parent())) {
+      channel.parent().pipeline().addLast(new AcceptFailures());
     }
     Object key = key(channel);
     Peer peer =
@@ -378,5 +380,17 @@ public final class Traffic {
 
   private void closeAll() {
     connections.forEach(Client::closeNow);
+  }
+
+  /** Logs that a port cannot accept; the library would log a stack trace each second. */
+  private final class AcceptFailures extends ChannelInboundHandlerAdapter {
+    @Override
+    public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
+      OutOfMemory.report(cause);
+      refused.warn(
+          () ->
+              "a connection cannot be accepted (%s); where files are few, raise their number with ulimit -n 16384, or LimitNOFILE in a systemd unit"
+                  .formatted(cause));
+    }
   }
 }
