@@ -386,7 +386,9 @@ public final class Traffic {
   private final class AcceptFailures extends ChannelInboundHandlerAdapter {
     @Override
     public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
-      OutOfMemory.report(cause);
+      if (cause instanceof Error) { // otherwise no class more than needed: no descriptor is left
+        OutOfMemory.report(cause);
+      }
       refused.warn(
           () ->
               "a connection cannot be accepted (%s); where files are few, raise their number with ulimit -n 16384, or LimitNOFILE in a systemd unit"
