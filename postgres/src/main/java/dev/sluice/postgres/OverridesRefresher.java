@@ -201,7 +201,9 @@ public final class OverridesRefresher implements AutoCloseable {
     TableContent content = TableContent.of(read, files.catalogue());
     logBad(content.bad());
     if (content.overrides().isEmpty() && !cleared) {
-      LOG.log(Level.WARNING, "the table of overrides has no valid row; the previous overrides stay in force");
+      LOG.log(
+          Level.WARNING,
+          "the table of overrides has no valid row; the previous overrides stay in force");
       tell(() -> listener.empty(Instant.now(), content.bad()));
     } else {
       rows = read;
