@@ -43,8 +43,8 @@ public final class FailureLog {
   }
 
   /**
-   * Logs that a change could not be kept. One line without a stack trace: a full disk is no fault
-   * of the server.
+   * Logs that a change could not be kept. One line without a stack trace: the server has no fault
+   * where a disk is full.
    *
    * @param why the message of what should have kept it
    * @return the id of the incident

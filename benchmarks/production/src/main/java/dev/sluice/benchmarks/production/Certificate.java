@@ -78,7 +78,7 @@ record Certificate(X509Certificate leaf, Key key) {
     Files.move(fresh, Path.of(folder.file(name)), StandardCopyOption.ATOMIC_MOVE);
   }
 
-  /** A client that trusts these certificates while they are valid, and begins no session anew. */
+  /** A client that trusts these certificates while they are valid, and resumes no session. */
   static SSLContext trusting(Certificate... certificates)
       throws GeneralSecurityException, IOException {
     KeyStore trusted = KeyStore.getInstance("PKCS12");

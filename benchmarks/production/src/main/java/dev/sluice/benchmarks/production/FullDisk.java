@@ -40,7 +40,7 @@ final class FullDisk implements Drill {
     tryOn("ulimit -f", Disk::limited, ways);
     tryOn("a tmpfs of 1 MB", Disk::mounted, ways);
     return Seen.text(
-        "%s: %,d decisions meanwhile, %s changes refused with 503 and not "
+        "%s: %,d decisions while it was full, %s changes refused with 503 and not "
             + "applied, %s log lines beside theirs, "
             + "all three recovered",
         String.join("; ", ways), decisions, refused, lines);

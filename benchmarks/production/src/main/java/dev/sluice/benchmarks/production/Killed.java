@@ -13,7 +13,7 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 
 /**
- * kill -9, again and again, half of them while a snapshot is being written. Promised: each start
+ * kill -9, many times, half of them while a snapshot is being written. Promised: each start
  * succeeds, a crash forgets at most what was spent since the last snapshot, and no files are left
  * over in growing numbers.
  *

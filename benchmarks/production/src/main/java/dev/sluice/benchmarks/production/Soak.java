@@ -33,7 +33,7 @@ final class Soak implements Drill {
   private static final int FIRST_ROTATION_SECONDS = 90;
   private static final long MANY = 40;
   private static final long FEW = 20;
-  private static final String STORE_TIMEOUT = "2s"; // a busy machine is no outage
+  private static final String STORE_TIMEOUT = "2s"; // a busy machine must not look like an outage
   private static final int MOST_UNDECIDED = 1_000; // one in so many, beside outages
   private static final double MOST_GROWTH = 1.15;
   private static final long SLACK_MIB = 24;
