@@ -305,6 +305,7 @@ final class Callers {
         actor("observer"),
         () -> {
           operation.end("done");
+          transactions.forEach(one -> reference.lines().left(one.bucketKey()));
           transactions.forEach(one -> requireNothingLost(operation, one.bucketKey()));
         });
   }

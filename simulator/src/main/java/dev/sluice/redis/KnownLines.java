@@ -17,6 +17,7 @@ final class KnownLines {
 
   private final Map<String, List<Long>> begun = new HashMap<>(); // moments, by bucket key
   private final Map<String, Long> leavesUntil = new HashMap<>(); // by bucket key
+  private final Map<String, Integer> leaving = new HashMap<>(); // callers, by bucket key
   private final World world;
 
   KnownLines(World world) {
@@ -47,6 +48,12 @@ final class KnownLines {
       disturbed(bucketKey);
     }
     leavesUntil.put(bucketKey, world.now() + nanos);
+    leaving.merge(bucketKey, 1, Integer::sum);
+  }
+
+  /** What a caller that gave up had taken is back by now. */
+  void left(String bucketKey) {
+    leaving.merge(bucketKey, -1, Integer::sum);
   }
 
   void ended(String bucketKey) {
@@ -62,9 +69,9 @@ final class KnownLines {
     return disturbed.contains(bucketKey);
   }
 
-  /** Returns whether no call is under way to a bucket. */
+  /** Returns whether no call is under way to a bucket, and nobody gives up. */
   boolean isCalm(String bucketKey) {
-    return underWay.getOrDefault(bucketKey, 0) == 0;
+    return underWay.getOrDefault(bucketKey, 0) == 0 && leaving.getOrDefault(bucketKey, 0) == 0;
   }
 
   /**
