@@ -5,11 +5,11 @@ import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Outstanding.Lowering;
 import dev.sluice.Outstanding.Stretch;
 import dev.sluice.direct.Buckets;
+import dev.sluice.direct.DirectStore;
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Gcra;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
-import dev.sluice.store.MemoryStore;
 import dev.sluice.store.Reading;
 import dev.sluice.store.StoreException;
 import dev.sluice.store.TimeSource;
@@ -60,7 +60,7 @@ final class Ledger {
 
   /** Whether no call of the store waits for anything: then no stage need be made for one. */
   boolean answersAtOnce() {
-    return store instanceof MemoryStore;
+    return store instanceof DirectStore direct && direct.answersAtOnce();
   }
 
   Buckets buckets(String prefix) {
@@ -345,7 +345,7 @@ final class Ledger {
     return done(chargeAsync(oneCall(), act, charges, NEVER_FORGIVES, Ledger::orThrow));
   }
 
-  /** In a call of its own. Where that fails the denial stands, and tells the debt. */
+  /** In a charge of its own. Where that fails the denial stands, and tells the debt. */
   private List<Reading> forgiven(
       BucketStore call, List<Charge> charges, List<Reading> readings, long depthNanos) {
     try {
@@ -361,7 +361,7 @@ final class Ledger {
       List<Charge> charges,
       CompletionStage<List<Reading>> charged,
       long depthNanos) {
-    return depthNanos == NEVER_FORGIVES || charges.get(0).op() != Effect.Op.SPEND
+    return !isForgivable(charges, depthNanos)
         ? charged
         : charged.thenCompose(
             readings -> {
@@ -388,9 +388,13 @@ final class Ledger {
     throw new CompletionException(cause);
   }
 
-  /** A single spend that found a debt: neither a check nor a batch ever changes what it denies. */
+  /** A single spend: neither a check nor a batch ever changes what it denies. */
+  private static boolean isForgivable(List<Charge> charges, long depthNanos) {
+    return depthNanos != NEVER_FORGIVES && charges.get(0).op() == Effect.Op.SPEND;
+  }
+
   private boolean mayForgive(List<Charge> charges, List<Reading> readings, long depthNanos) {
-    if (depthNanos == NEVER_FORGIVES || charges.get(0).op() != Effect.Op.SPEND) {
+    if (!isForgivable(charges, depthNanos)) {
       return false;
     }
     Charge charge = charges.get(0);

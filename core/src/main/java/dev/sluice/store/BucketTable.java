@@ -57,7 +57,7 @@ final class BucketTable {
   private final AtomicLong tidiedNanos = new AtomicLong();
   private final AtomicInteger toTidy = new AtomicInteger();
 
-  @SuppressWarnings("UnusedVariable") // only written: see touched
+  @SuppressWarnings("UnusedVariable") // only written: see touch
   private volatile long touched;
 
   private volatile long tidyEveryNanos = TIDY_EVERY_NANOS;
@@ -184,12 +184,20 @@ final class BucketTable {
     return Arrays.stream(segments).mapToLong(segment -> segment.slots().length / 2).sum();
   }
 
-  /** Asks for the lines of a key, and returns something of them. */
-  long touch(long hashTag, long place) {
-    return Lines.touch(Segment.slots(shown, segmentOf(place)), tag(hashTag), place);
-  }
-
-  void touched(long sum) {
+  /**
+   * Asks for the lines of some keys, so that the processor fetches many at a time. It reads a
+   * little of each line; the sum keeps the compiler from leaving the reads out.
+   *
+   * @param hashTags the first parts of the keys' hashes
+   * @param places their second parts
+   * @param from the first key
+   * @param to the one after the last
+   */
+  void touch(long[] hashTags, long[] places, int from, int to) {
+    long sum = 0;
+    for (int i = from; i < to; i++) {
+      sum += Lines.touch(Segment.slots(shown, segmentOf(places[i])), tag(hashTags[i]), places[i]);
+    }
     if (sum == 1) { // as good as never, but who knows
       touched = sum;
     }
