@@ -22,11 +22,12 @@ import org.jspecify.annotations.Nullable;
  * A denial is given only if even the later of the two denies, so none lasts longer than it would in
  * the store. It is told with the earlier one, so that the wait it names is never too short.
  *
- * A refund or reset by this process makes it forget the denial before and after: an answer that was in flight
- * at that time must not bring it back, so each place carries a stamp which a forgetting moves on,
- * and what was learned under an older stamp does not count. So is, after it, what this process
- * spends (a smaller cost may still have fitted), since the wait is longer then. What another
- * process does is seen when an entry has reached its greatest age, at the latest.
+ * A refund or a reset by this process makes it forget the denial, before and after. An answer that
+ * was in flight at that time must not bring it back. So each place carries a stamp, which a
+ * forgetting moves on, and what was learned under an older stamp does not count. A spend by this
+ * process makes it forget too, afterwards: a smaller cost may still have fitted, and the wait is
+ * longer then. An act of another process is seen when an entry has reached its greatest age, at the
+ * latest.
  *
  * Over several servers a denial may come from a batch that took tokens on one server, is denied on
  * another, and gives back what it took. Such a denial is over in a moment. So a denial is kept for

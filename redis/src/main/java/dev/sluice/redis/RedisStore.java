@@ -214,11 +214,9 @@ public final class RedisStore implements BucketStore {
 
   @Override
   public CompletionStage<List<Reading>> chargeAsync(List<Charge> charges, Tentative tentative) {
-    CompletableFuture<List<Reading>> answer = ask(charges, tentative, fromNow());
-    return answer.isDone() ? answer : new HandedOver(answer);
+    return chargeAsync(charges, tentative, fromNow());
   }
 
-  /** In a call that has begun already: nothing else ends it when its caller leaves. */
   private CompletionStage<List<Reading>> chargeAsync(
       List<Charge> charges, Tentative tentative, long until) {
     CompletableFuture<List<Reading>> answer = ask(charges, tentative, until);
@@ -226,10 +224,13 @@ public final class RedisStore implements BucketStore {
       return answer;
     }
     HandedOver stage = new HandedOver(answer);
-    try {
-      context.timing().after(until - context.timing().nanoTime(), stage::timeOut);
-    } catch (RejectedExecutionException e) {
-      // The store was closed in between, which ends it.
+    long leftNanos = until - context.timing().nanoTime();
+    if (leftNanos < context.timeoutNanos() - context.timeoutNanos() / LATE) {
+      try { // the call has begun before: its lane would end this charge later
+        context.timing().after(leftNanos, stage::timeOut);
+      } catch (RejectedExecutionException e) {
+        // The store was closed in between, which ends it.
+      }
     }
     return stage;
   }
@@ -263,11 +264,7 @@ public final class RedisStore implements BucketStore {
 
     @Override
     public CompletionStage<List<Reading>> chargeAsync(List<Charge> charges, Tentative tentative) {
-      long leftNanos = until - context.timing().nanoTime();
-      boolean isFirst = leftNanos > context.timeoutNanos() - context.timeoutNanos() / LATE;
-      return isFirst
-          ? RedisStore.this.chargeAsync(charges, tentative) // which needs no timer of its own
-          : RedisStore.this.chargeAsync(charges, tentative, until);
+      return RedisStore.this.chargeAsync(charges, tentative, until);
     }
 
     @Override
