@@ -2,6 +2,7 @@
 package dev.sluice;
 
 import dev.sluice.limit.LimitName;
+import java.util.List;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -72,6 +73,17 @@ public interface LimiterObserver {
    * @param waitedNanos how long the caller has waited; 0 where it was refused
    */
   default void waited(LimitName limit, Ending ending, long waitedNanos) {}
+
+  /**
+   * Makes one observer of several, which are called in their order.
+   *
+   * @param observers copied
+   * @return an observer that is as thread-safe as they are; where one throws, those after it are
+   *     not called
+   */
+  static LimiterObserver all(List<LimiterObserver> observers) {
+    return observers.size() == 1 ? observers.get(0) : new ObserverList(observers);
+  }
 
   /** The endings of a wait. */
   enum Ending {

@@ -83,7 +83,7 @@ class SluiceAutoConfiguration {
     }
     List<LimiterObserver> all = observers.orderedStream().toList();
     if (!all.isEmpty()) {
-      limiter.observer(all.size() == 1 ? all.get(0) : new Observers(all));
+      limiter.observer(LimiterObserver.all(all));
     }
     FailureRules.apply(properties.onFailure(), limits.get(), limiter);
     return limiter.build();

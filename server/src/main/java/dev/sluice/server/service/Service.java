@@ -161,7 +161,7 @@ public final class Service implements AutoCloseable {
     return new Service(started, doors, store, generations);
   }
 
-  /** Loads nothing of the library where nothing is sent. */
+  /** Starts to send if there is a receiver; otherwise the library is not loaded. */
   private static Part traces(ServerConfig config, PrometheusMeterRegistry meters, Started started) {
     OtlpSettings settings = config.otlp();
     if (settings == null) {
@@ -279,7 +279,7 @@ public final class Service implements AutoCloseable {
       LimiterObserver metrics,
       @Nullable TopDenied topDenied) {
     LimiterObserver observer =
-        topDenied == null ? metrics : new Observers(List.of(metrics, topDenied));
+        topDenied == null ? metrics : LimiterObserver.all(List.of(metrics, topDenied));
     Limiter.Builder limiter =
         Limiter.builder(limits, store).observer(observer).onFailure(config.onFailure());
     config.onFailureByLimit().forEach(limiter::onFailure);

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-package dev.sluice.spring;
+package dev.sluice;
 
-import dev.sluice.Decision;
-import dev.sluice.LimiterObserver;
 import dev.sluice.limit.LimitName;
 import java.util.List;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** Several observers as one. As thread-safe as they are. */
-record Observers(List<LimiterObserver> all) implements LimiterObserver {
+/** Several observers of one limiter. Immutable; thread-safe as they are. */
+final class ObserverList implements LimiterObserver {
+
+  private final List<LimiterObserver> all;
+
+  ObserverList(List<LimiterObserver> all) {
+    this.all = List.copyOf(all);
+  }
 
   @Override
   public void decided(Act act, Decision decision, long elapsedNanos) {
