@@ -9,53 +9,39 @@ import dev.sluice.gcra.Quota;
 enum Dialect {
 
   /** Limited, limit, remaining, seconds to wait (-1 for none, and for ever), seconds until full. */
-  REDIS_CELL(1) {
+  REDIS_CELL(1, 0) {
     @Override
-    void write(
-        boolean allowed,
-        boolean fits,
-        long burst,
-        long remaining,
-        long retryInNanos,
-        long resetInNanos,
-        ReplyWriter writer) {
-      boolean passes = allowed && fits;
-      writer.array(5);
-      writer.number(passes ? 0 : 1);
-      writer.number(burst);
-      writer.number(remaining);
-      writer.number(passes || !fits ? -1 : seconds(retryInNanos));
-      writer.number(seconds(resetInNanos));
+    void writeTimes(boolean passes, long retryIn, long resetIn, ReplyWriter writer) {
+      writer.number(passes ? -1 : retryIn);
+      writer.number(resetIn);
     }
   },
 
   /** Allowed, limit, remaining, seconds until full, seconds to wait (0 for none, -1 for ever). */
-  THROTTLECRAB(0) {
+  THROTTLECRAB(0, 1) {
     @Override
-    void write(
-        boolean allowed,
-        boolean fits,
-        long burst,
-        long remaining,
-        long retryInNanos,
-        long resetInNanos,
-        ReplyWriter writer) {
-      boolean passes = allowed && fits;
-      writer.array(5);
-      writer.number(passes ? 1 : 0);
-      writer.number(burst);
-      writer.number(remaining);
-      writer.number(seconds(resetInNanos));
-      writer.number(passes ? 0 : fits ? seconds(retryInNanos) : -1);
+    void writeTimes(boolean passes, long retryIn, long resetIn, ReplyWriter writer) {
+      writer.number(resetIn);
+      writer.number(passes ? 0 : retryIn);
     }
   };
+
+  /** The wait for a quantity over the limit. */
+  static final long FOR_EVER = -1;
 
   private static final long NANOS_PER_SECOND = 1_000_000_000;
 
   private final int beyondMaxBurst;
+  private final int passing;
 
-  Dialect(int beyondMaxBurst) {
+  /**
+   * A dialect.
+   *
+   * @param passing the first number of a reply to a request that passes, 0 or 1
+   */
+  Dialect(int beyondMaxBurst, int passing) {
     this.beyondMaxBurst = beyondMaxBurst;
+    this.passing = passing;
   }
 
   /** What the limit has more than max_burst. */
@@ -63,27 +49,40 @@ enum Dialect {
     return beyondMaxBurst;
   }
 
+  /** Writes the last two numbers, in seconds. */
+  abstract void writeTimes(boolean passes, long retryIn, long resetIn, ReplyWriter writer);
+
+  /**
+   * Writes a decision.
+   *
+   * @param retryInNanos {@link #FOR_EVER} for a quantity over the limit
+   */
+  void write(
+      boolean passes,
+      long burst,
+      long remaining,
+      long retryInNanos,
+      long resetInNanos,
+      ReplyWriter writer) {
+    writer.array(5);
+    writer.number(passes ? passing : 1 - passing);
+    writer.number(burst);
+    writer.number(remaining);
+    long retryIn = retryInNanos == FOR_EVER ? FOR_EVER : seconds(retryInNanos);
+    writeTimes(passes, retryIn, seconds(resetInNanos), writer);
+  }
+
   /**
    * Writes a decision.
    *
    * @param fits false for a quantity over the limit: then the decision is one on nothing
    */
-  abstract void write(
-      boolean allowed,
-      boolean fits,
-      long burst,
-      long remaining,
-      long retryInNanos,
-      long resetInNanos,
-      ReplyWriter writer);
-
   void write(Decision decision, boolean fits, ReplyWriter writer) {
     write(
-        decision.allowed(),
-        fits,
+        decision.allowed() && fits,
         burst(decision),
         decision.remaining(),
-        decision.retryInNanos(),
+        fits ? decision.retryInNanos() : FOR_EVER,
         decision.resetInNanos(),
         writer);
   }

@@ -69,7 +69,12 @@ final class ThrottleRun implements Replies.Gathered, Spends.Outcome {
       long retryInNanos,
       long resetInNanos) {
     dialects[index].write(
-        allowed, fits[index], quota.burst(), remaining, retryInNanos, resetInNanos, writer);
+        allowed && fits[index],
+        quota.burst(),
+        remaining,
+        fits[index] ? retryInNanos : Dialect.FOR_EVER,
+        resetInNanos,
+        writer);
   }
 
   @Override
