@@ -37,9 +37,13 @@ public final class Main {
    */
   public static void main(String[] args) {
     // Before anything else: with too few descriptors not even the classes of a command load.
-    if (args.length > 0 && args[0].equals("serve") && Descriptors.tooFew().isPresent()) {
-      System.err.println("sluice: " + Descriptors.tooFew().get());
-      System.exit(Exit.BROKEN_INPUT);
+    if (args.length > 0 && args[0].equals("serve")) {
+      Descriptors.tooFew()
+          .ifPresent(
+              message -> {
+                System.err.println("sluice: " + message);
+                System.exit(Exit.BROKEN_INPUT);
+              });
     }
     // Not System.out: it hides that nobody reads any more.
     int code;

@@ -442,10 +442,11 @@ final class ServeCommand implements Callable<Integer> {
   }
 
   private ClientAddress clientAddress() {
+    ProxyHeader header = proxyHeader();
     try {
       return trustedProxies.isEmpty()
           ? ClientAddress.direct()
-          : ClientAddress.behind(proxyHeader(), trustedProxies.toArray(String[]::new));
+          : ClientAddress.behind(header, trustedProxies.toArray(String[]::new));
     } catch (IllegalArgumentException e) {
       throw new InputException(
           "--trusted-proxies: " + String.valueOf(e.getMessage()).replace("trusted proxies: ", ""));

@@ -69,7 +69,9 @@ final class ServerTlsOptions {
           new SecureRandom());
       return context;
     } catch (GeneralSecurityException | IOException e) {
-      throw new InputException("%s: cannot be used (%s)".formatted(CERTIFICATE, e.getMessage()));
+      String options =
+          ca == null ? CERTIFICATE : certificate == null ? CA : CA + ", " + CERTIFICATE;
+      throw new InputException("%s: cannot be used (%s)".formatted(options, e.getMessage()));
     }
   }
 

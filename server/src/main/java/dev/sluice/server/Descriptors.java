@@ -18,6 +18,9 @@ public final class Descriptors {
   /** Kept for jars, files, ports, event loops, the store, and connections about to be closed. */
   static final int BESIDE_CONNECTIONS = 192;
 
+  /** What to do about a bound that is too low. */
+  static final String REMEDY = "raise that with ulimit -n 16384, or LimitNOFILE in a systemd unit";
+
   private Descriptors() {}
 
   /**
@@ -33,8 +36,8 @@ public final class Descriptors {
     return bound >= LEAST
         ? Optional.empty()
         : Optional.of(
-            "the process may open only %s files and connections, expected at least %s; raise that with ulimit -n 16384, or LimitNOFILE in a systemd unit"
-                .formatted(bound, LEAST));
+            "the process may open only %s files and connections, expected at least %s; %s"
+                .formatted(bound, LEAST, REMEDY));
   }
 
   /**

@@ -95,9 +95,10 @@ public final class Traffic {
     int connections = Descriptors.connections(SluiceServer.MAX_CONNECTIONS);
     if (connections < SluiceServer.MAX_CONNECTIONS) {
       log.warn(
-          "at most {} connections instead of {}, as the process may open few files: raise that with ulimit -n 16384, or LimitNOFILE in a systemd unit",
+          "at most {} connections instead of {}, as the process may open few files: {}",
           connections,
-          SluiceServer.MAX_CONNECTIONS);
+          SluiceServer.MAX_CONNECTIONS,
+          Descriptors.REMEDY);
     }
     return new Traffic(
         Runtime.getRuntime().maxMemory() / SluiceServer.HEAP_PER_BUDGET,
@@ -391,8 +392,8 @@ public final class Traffic {
       }
       refused.warn(
           () ->
-              "a connection cannot be accepted (%s); where files are few, raise their number with ulimit -n 16384, or LimitNOFILE in a systemd unit"
-                  .formatted(cause));
+              "a connection cannot be accepted (%s); where the process may open few files, %s"
+                  .formatted(cause, Descriptors.REMEDY));
     }
   }
 }
