@@ -81,7 +81,7 @@ class SpringDataRedisTlsTest {
     return folder.resolve(name).toString();
   }
 
-  /** One that vouches for itself, as the server's, the client's, and the authority of both. */
+  /** A self-signed certificate: the server's, the client's, and the authority of both. */
   private void makeCertificate()
       throws IOException, InterruptedException, GeneralSecurityException {
     keytool("-genkeypair -keyalg EC -dname CN=own -ext bc:c -ext san=dns:localhost");

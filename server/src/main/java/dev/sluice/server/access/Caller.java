@@ -124,8 +124,8 @@ public final class Caller {
   }
 
   /**
-   * Looks limits up for the caller, who learns nothing of limits that it may not use: neither
-   * whether there are such, nor as a suggestion for a name that is misspelled.
+   * Looks up limits for the caller. It learns nothing of limits that it may not use: neither that
+   * they exist, nor their names as suggestions for a misspelled one.
    *
    * @param names of the limits
    * @param lookUp looks them up, and throws for those that are unknown

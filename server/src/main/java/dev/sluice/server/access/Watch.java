@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.access;
 
-/** What access control learns of a caller behind the door. Thread-safe; never blocks. */
+/** Tells access control of a caller behind the door. Thread-safe; never blocks. */
 interface Watch {
 
   /** For callers that have no line in the file of tokens. */

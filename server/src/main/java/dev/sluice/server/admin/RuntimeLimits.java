@@ -38,8 +38,8 @@ import org.slf4j.LoggerFactory;
  * A change is kept first and comes into force then: what the caller is told of survives a crash.
  * Other servers look at the same place periodically.
  *
- * Kept entries outlive the names that they were kept for. Entries whose limit is gone, or whose id no
- * longer has the right form, are left out until they fit again, and are logged.
+ * Kept entries outlive the names that they were kept for. Entries whose limit is gone, or whose id
+ * no longer has the right form, are left out until they fit again, and are logged.
  */
 
 /**

@@ -21,10 +21,9 @@ import org.jspecify.annotations.Nullable;
 final class MetricsResource extends Resource {
 
   private static final MediaType TEXT = MediaType.parse("text/plain; version=0.0.4; charset=utf-8");
+  private static final Pattern OF_A_LIMIT = Pattern.compile("[{,]limit=\"([^\"]*)\"");
 
   private final PrometheusMeterRegistry registry;
-
-  private static final Pattern OF_A_LIMIT = Pattern.compile("[{,]limit=\"([^\"]*)\"");
 
   private final AtomicReference<@Nullable CompletableFuture<String>> next = new AtomicReference<>();
 

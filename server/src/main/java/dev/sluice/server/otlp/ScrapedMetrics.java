@@ -41,7 +41,7 @@ import org.jspecify.annotations.Nullable;
  * are the same too, so that a query works on both; a receiver that writes for Prometheus adds "_total" to counters itself.
  */
 
-/** What {@code /metrics} shows, as data of OpenTelemetry. Thread-safe. */
+/** The metrics of {@code /metrics} as data of OpenTelemetry. Thread-safe. */
 final class ScrapedMetrics implements MetricProducer {
 
   private static final InstrumentationScopeInfo SCOPE = InstrumentationScopeInfo.create("sluice");

@@ -33,7 +33,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class TracesPart implements Part {
 
-  /** What nobody wants to see a trace of. */
+  /** Routes without traces: the page, probes, and what other tools read. */
   private static final Set<String> UNTRACED =
       Set.of(
           "/",
