@@ -444,6 +444,9 @@ final class ServeCommandTest {
     assertThat(header.code()).isEqualTo(Exit.BROKEN_INPUT);
     assertThat(header.err())
         .contains("--proxy-header: found \"Via\", expected x-forwarded-for or forwarded");
+    Cli unused = Cli.run("serve", "--http", ":0", "--proxy-header", "Via");
+    assertThat(unused.code()).as("without trusted proxies too").isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(unused.err()).contains("--proxy-header: found \"Via\"");
   }
 
   @Test
