@@ -235,23 +235,27 @@ final class Ledger {
 
   /** Sends charges that lower buckets; each is in flight until its outcome is known. */
   private List<Reading> sent(BucketStore call, List<Lowering> lowerings) {
+    List<Charge> charges = Lowering.charges(lowerings);
+    waitingRoom.lowers(charges);
     List<Reading> readings;
     try {
-      readings = call.charge(Lowering.charges(lowerings));
+      readings = call.charge(charges);
     } catch (RuntimeException | Error e) {
-      outstanding.failed(lowerings);
+      settled(lowerings, null, e);
       throw e;
     }
-    outstanding.answered(lowerings, readings);
+    settled(lowerings, readings, null);
     return readings;
   }
 
   /** The same without blocking; {@link #settled} has to be told of the answer. */
   private CompletionStage<List<Reading>> sentAsync(BucketStore call, List<Lowering> lowerings) {
+    List<Charge> charges = Lowering.charges(lowerings);
+    waitingRoom.lowers(charges);
     try {
-      return call.chargeAsync(Lowering.charges(lowerings));
+      return call.chargeAsync(charges);
     } catch (RuntimeException | Error e) {
-      outstanding.failed(lowerings);
+      settled(lowerings, null, e);
       throw e;
     }
   }
@@ -406,6 +410,7 @@ final class Ledger {
 
   private void settled(
       List<Lowering> lowerings, @Nullable List<Reading> found, @Nullable Throwable failure) {
+    waitingRoom.lowers(Lowering.charges(lowerings));
     if (found == null || failure != null) {
       outstanding.failed(lowerings);
     } else {

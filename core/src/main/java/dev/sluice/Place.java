@@ -35,6 +35,7 @@ final class Place {
   long turnAtNanos; // by the clock here: when the tokens are there
   private long endHereNanos; // the end by the clock here, or earlier
   State state = State.OUTSIDE;
+  boolean isFixed; // tokens were given back to the bucket since: nobody moves up into it
   @Nullable Turn turn;
   @Nullable Place before; // in its line
   @Nullable Place behind;

@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -39,6 +40,11 @@ import org.jspecify.annotations.Nullable;
  * somebody from here comes to stand behind it, and passes unused otherwise. That costs tokens, and
  * gives none.
  *
+ * Fixed places. A reset, a refund or a cancellation moves all stretches that lie behind what it
+ * gives back, and may swallow some: a full bucket gets no fuller. So a place that was taken before
+ * one that this process makes is fixed: who gives it up gives nothing back, and nobody moves up
+ * into it.
+ *
  * Order. Stretches of a bucket don't overlap, so turns come in the order of the spends, however
  * many processes there are. Here, the line of a bucket has one alarm, that of its first place; a
  * caller with several buckets stands in several lines, and its turn comes when it was first in
@@ -59,11 +65,14 @@ final class WaitingRoom {
   /** How many places there are, about. Beyond them nobody may wait. */
   static final int MOST = 1_000_000;
 
+  private static final int STRIPES = 256; // of buckets that share a time
+
   private final TimeSource time;
   private final Supplier<OptionalLong> storeTime;
   private final Function<List<Charge>, CompletionStage<List<Reading>>> withdraw;
   private final ReentrantLock lock = new ReentrantLock();
   private final Map<String, Line> lines = new HashMap<>();
+  private final AtomicLongArray loweredNanos = new AtomicLongArray(STRIPES); // by hash of the key
   private volatile int size; // written under the lock
 
   /**
@@ -80,6 +89,39 @@ final class WaitingRoom {
     this.time = time;
     this.storeTime = storeTime;
     this.withdraw = withdraw;
+    for (int i = 0; i < STRIPES; i++) {
+      loweredNanos.set(i, Long.MIN_VALUE);
+    }
+  }
+
+  /**
+   * Called when charges that lower buckets leave for the store, and again when they have been
+   * answered or have failed: they are decided on at some moment in between.
+   */
+  void lowers(List<Charge> charges) {
+    for (Charge charge : charges) {
+      lowers(charge.key());
+    }
+  }
+
+  private void lowers(String key) {
+    loweredNanos.set(stripe(key), time.nanos());
+    if (size == 0) {
+      return;
+    }
+    lock.lock();
+    try {
+      Line line = lines.get(key);
+      for (Place at = line == null ? null : line.first(); at != null; at = at.behind) {
+        at.isFixed = true;
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private static int stripe(String key) {
+    return key.hashCode() & (STRIPES - 1);
   }
 
   boolean isFull() {
@@ -103,6 +145,7 @@ final class WaitingRoom {
     long hereNanos = time.nanos();
     OptionalLong storeNanos = storeTime.get();
     for (Place place : places) {
+      place.isFixed = loweredNanos.get(stripe(place.key)) >= askedNanos;
       if (storeNanos.isPresent()) {
         long decidedNanos = hereNanos - (storeNanos.getAsLong() - place.nowNanos());
         place.seenAt(hereNanos, storeNanos.getAsLong(), decidedNanos);
@@ -223,6 +266,10 @@ final class WaitingRoom {
 
   /** The store knows best what is left of a hole, unless others here move up into it. */
   private void close(Place hole, Moved moved) {
+    if (hole.isFixed) {
+      remove(line(hole), hole, moved);
+      return;
+    }
     if (hole.isFollowed()) {
       if (!hole.shrink(time.nanos())) {
         remove(line(hole), hole, moved);

@@ -39,7 +39,6 @@ import org.jspecify.annotations.Nullable;
 final class Reference {
 
   private static final long CLOCKS_APART_NANOS = 60_000_000_000L;
-  private static final String WAITED_FOR = SimulatedLimits.W.number() + ":";
   private static final long LATE_FAILOVER_NANOS = 1_100_000_000L;
 
   private final World world;
@@ -151,8 +150,7 @@ final class Reference {
     }
     boolean isLast = charge.op() == Op.WITHDRAW; // nothing lies behind it that could move
     if (!isLast && (charge.op() != Op.FORGIVE || writes)) {
-      boolean isWaitedFor = charge.key().startsWith(WAITED_FOR); // those who wait do not see it
-      bucket.outdate(isWaitedFor ? Entry.NOBODY : process);
+      bucket.outdate(process);
     }
   }
 

@@ -211,6 +211,20 @@ interface WaitRules extends DrivenStores {
   }
 
   @Test
+  default void giveUp_afterAReset_letsNobodyMoveUp() {
+    try (Bench bench = empty()) {
+      CompletableFuture<Decision> leaving = acquire(bench, 1, MINUTE);
+      CompletableFuture<Decision> behind = acquire(bench, 1, MINUTE);
+      bench.limiter.reset(WAITS, ID);
+      assertThat(bench.limiter.spend(WAITS, ID, 10)).isAllowed();
+      assertThat(leaving.cancel(false)).isTrue();
+      bench.settle();
+      awaitTokensLacking(bench, WAITS, 10);
+      assertPassesAfter(bench, TOKEN.multipliedBy(2), behind);
+    }
+  }
+
+  @Test
   default void acquire_twoProcesses_passInTheOrderOfTheStore() {
     try (Bench bench = empty()) {
       Limiter other = Bench.limiter(bench.limits, bench.store, bench.time);
