@@ -320,7 +320,7 @@ final class Engine {
   /** Asks the store, or the rules in its place; then the waiting begins. */
   private CompletionStage<Grant> grant(Plan plan, Duration maxWait, long start) {
     BucketStore call = ledger.oneCall();
-    long askedNanos = ledger.waitingRoom().nowNanos();
+    long askedNanos = ledger.waitingRoom().asks();
     Function<List<Decision>, Decision> verdict =
         decisions -> plan.strictest(refused(plan, maxWait, observed(plan, decisions, start)));
     return afterLook(

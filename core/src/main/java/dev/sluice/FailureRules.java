@@ -63,12 +63,13 @@ final class FailureRules {
       Function<List<Decision>, Decision> verdict,
       LimiterObserver observer) {
     List<Charge> charges = charges(plan, failure);
+    long askedNanos = memory.waitingRoom().asks();
     List<Reading> readings = memory.charge(memory.oneCall(), plan.act(), charges, depthNanos(plan));
     return new Grant(
         verdict.apply(decisions(plan, readings)),
         memory.waitingRoom(),
         plan.taken(charges, readings, this::localShare),
-        time.nanos(),
+        askedNanos,
         observer);
   }
 

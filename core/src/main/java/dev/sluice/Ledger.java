@@ -45,8 +45,9 @@ final class Ledger {
     this.outstanding =
         new Outstanding(
             time, store::nowNanos, Outstanding.MOST, () -> observer.settledEarly(Outstanding.MOST));
-    this.tentative = new TentativeStretches(outstanding);
-    this.waitingRoom = new WaitingRoom(time, store::nowNanos, this::withdrawAsync);
+    this.waitingRoom =
+        new WaitingRoom(time, store::nowNanos, this::withdrawAsync, outstanding::isLowering);
+    this.tentative = new TentativeStretches(outstanding, waitingRoom);
   }
 
   /** Those who wait for what was taken ahead of its time. */
@@ -235,11 +236,9 @@ final class Ledger {
 
   /** Sends charges that lower buckets; each is in flight until its outcome is known. */
   private List<Reading> sent(BucketStore call, List<Lowering> lowerings) {
-    List<Charge> charges = Lowering.charges(lowerings);
-    waitingRoom.lowers(charges);
     List<Reading> readings;
     try {
-      readings = call.charge(charges);
+      readings = call.charge(Lowering.charges(lowerings));
     } catch (RuntimeException | Error e) {
       settled(lowerings, null, e);
       throw e;
@@ -250,10 +249,8 @@ final class Ledger {
 
   /** The same without blocking; {@link #settled} has to be told of the answer. */
   private CompletionStage<List<Reading>> sentAsync(BucketStore call, List<Lowering> lowerings) {
-    List<Charge> charges = Lowering.charges(lowerings);
-    waitingRoom.lowers(charges);
     try {
-      return call.chargeAsync(charges);
+      return call.chargeAsync(Lowering.charges(lowerings));
     } catch (RuntimeException | Error e) {
       settled(lowerings, null, e);
       throw e;
@@ -410,7 +407,10 @@ final class Ledger {
 
   private void settled(
       List<Lowering> lowerings, @Nullable List<Reading> found, @Nullable Throwable failure) {
-    waitingRoom.lowers(Lowering.charges(lowerings));
+    boolean isUnknown = found == null || failure != null;
+    for (Lowering lowering : lowerings) { // first: until then it is known to be under way
+      waitingRoom.lowered(lowering.charge().key(), isUnknown ? lowering.hauntsNanos() : 0);
+    }
     if (found == null || failure != null) {
       outstanding.failed(lowerings);
     } else {

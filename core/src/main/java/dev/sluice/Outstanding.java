@@ -213,6 +213,15 @@ final class Outstanding {
     }
   }
 
+  /** Whether a refund or reset of a bucket is in flight, or of unknown fate. */
+  boolean isLowering(String key) {
+    Stripe stripe = stripe(key);
+    synchronized (stripe) {
+      Line line = stripe.lines.get(key);
+      return line != null && (line.resets > 0 || line.refundingNanos > 0);
+    }
+  }
+
   /** How many stretches are open. */
   int size() {
     return count.get();
@@ -257,6 +266,11 @@ final class Outstanding {
     /** Returns the charge for the store. */
     Charge charge() {
       return charge;
+    }
+
+    /** For how long a server may still apply it where nobody knows whether it has. */
+    long hauntsNanos() {
+      return hauntsNanos;
     }
 
     static List<Charge> charges(List<Lowering> lowerings) {

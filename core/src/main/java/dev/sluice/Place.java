@@ -35,7 +35,8 @@ final class Place {
   long turnAtNanos; // by the clock here: when the tokens are there
   private long endHereNanos; // the end by the clock here, or earlier
   State state = State.OUTSIDE;
-  boolean isFixed; // tokens were given back to the bucket since: nobody moves up into it
+  long askedNanos; // by the clock here: when its spend left for the store, or earlier
+  boolean isFixed; // this process may have lowered its bucket before it came into its line
   @Nullable Turn turn;
   @Nullable Place before; // in its line
   @Nullable Place behind;
@@ -72,13 +73,12 @@ final class Place {
   /**
    * Translates its times to the clock here.
    *
-   * @param hereNanos what the clock here shows
-   * @param storeNanos what the store's clock shows, or an earlier time
-   * @param askedNanos what the clock here showed when the store decided, or an earlier time
+   * @param notBeforeNanos what the clock here showed when the store decided, or a later time
+   * @param notAfterNanos the same, or an earlier time
    */
-  void seenAt(long hereNanos, long storeNanos, long askedNanos) {
-    turnAtNanos = hereNanos - (storeNanos - nowNanos) + waitNanos();
-    endHereNanos = askedNanos + (endNanos - nowNanos);
+  void seenAt(long notBeforeNanos, long notAfterNanos) {
+    turnAtNanos = notBeforeNanos + waitNanos();
+    endHereNanos = notAfterNanos + (endNanos - nowNanos);
   }
 
   /** The store's present when it was taken. */
@@ -130,6 +130,7 @@ final class Place {
     private @Nullable Place last;
     @Nullable Future<?> alarm;
     long alarmAtNanos = Long.MAX_VALUE;
+    long loweredNanos = Long.MIN_VALUE; // when this process lowered the bucket last, or later
 
     Line(String key) {
       this.key = key;

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * Gives back what a store took in vain as a cancelled reservation is given back: it is a stretch of
  * the same time line, so that neither gives back what the other does. Thread-safe.
  */
-record TentativeStretches(Outstanding outstanding) implements Tentative {
+record TentativeStretches(Outstanding outstanding, WaitingRoom waitingRoom) implements Tentative {
 
   @Override
   public Part begin(Charge charge) {
@@ -45,6 +45,7 @@ record TentativeStretches(Outstanding outstanding) implements Tentative {
       if (made == null) {
         return;
       }
+      waitingRoom.lowered(charge.key(), found == null ? made.hauntsNanos() : 0);
       if (found == null) {
         outstanding.failed(List.of(made));
       } else {

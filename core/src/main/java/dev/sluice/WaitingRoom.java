@@ -13,9 +13,9 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -41,19 +41,21 @@ import org.jspecify.annotations.Nullable;
  * gives none.
  *
  * Fixed places. A reset, a refund or a cancellation moves all stretches that lie behind what it
- * gives back, and may swallow some: a full bucket gets no fuller. So a place that was taken before
- * one that this process makes is fixed: who gives it up gives nothing back, and nobody moves up
- * into it.
+ * gives back, and may swallow some: a full bucket gets no fuller. This process knows of its own
+ * only, and not at which moment the store decides on one. So a place is fixed if one of them may
+ * have been decided on since its spend: a caller that gives it up gives nothing back, and nobody
+ * moves up into it. One whose answer is lost counts for as long as the store may still decide.
  *
  * Order. Stretches of a bucket don't overlap, so turns come in the order of the spends, however
  * many processes there are. Here, the line of a bucket has one alarm, that of its first place; a
  * caller with several buckets stands in several lines, and its turn comes when it was first in
  * each.
  *
- * Clocks. A store in this process names the instant. Of any other, the wait is counted from the
- * arrival of its answer: never too early, and late by no more than the way back took. What is left
- * of a place that others move up into is counted from the question: never too much, and too little
- * by no more than the round trip.
+ * Clocks. A store that goes by a clock of this process names the instant of its decision, which lies
+ * between question and answer even if that clock steps. Of any other store, the wait is counted from
+ * the arrival of its answer: never too early, and late by no more than the way back took. What is
+ * left of a place that others move up into is counted from the question: never too much, and too
+ * little by no more than the round trip.
  */
 
 /**
@@ -65,15 +67,15 @@ final class WaitingRoom {
   /** How many places there are, about. Beyond them nobody may wait. */
   static final int MOST = 1_000_000;
 
-  private static final int STRIPES = 256; // of buckets that share a time
-
   private final TimeSource time;
   private final Supplier<OptionalLong> storeTime;
   private final Function<List<Charge>, CompletionStage<List<Reading>>> withdraw;
   private final ReentrantLock lock = new ReentrantLock();
   private final Map<String, Line> lines = new HashMap<>();
-  private final AtomicLongArray loweredNanos = new AtomicLongArray(STRIPES); // by hash of the key
+  private final Predicate<String> isLowering;
+  private final LastLowered lastLowered = new LastLowered();
   private volatile int size; // written under the lock
+  private volatile boolean isUsed; // by a caller that may wait
 
   /**
    * A room.
@@ -81,47 +83,49 @@ final class WaitingRoom {
    * @param time the clock to wait by
    * @param storeTime the store's present, where it is known here
    * @param withdraw asks the store to take spends back
+   * @param isLowering whether a charge of this process that lowers a bucket is under way
    */
   WaitingRoom(
       TimeSource time,
       Supplier<OptionalLong> storeTime,
-      Function<List<Charge>, CompletionStage<List<Reading>>> withdraw) {
+      Function<List<Charge>, CompletionStage<List<Reading>>> withdraw,
+      Predicate<String> isLowering) {
     this.time = time;
     this.storeTime = storeTime;
     this.withdraw = withdraw;
-    for (int i = 0; i < STRIPES; i++) {
-      loweredNanos.set(i, Long.MIN_VALUE);
+    this.isLowering = isLowering;
+  }
+
+  /** A caller that may wait asks the store. Returns the present, for {@link #enter}. */
+  long asks() {
+    if (!isUsed) {
+      isUsed = true; // first: what was answered before it does not count
     }
+    return time.nanos();
   }
 
   /**
-   * Called when charges that lower buckets leave for the store, and again when they have been
-   * answered or have failed: they are decided on at some moment in between.
+   * A charge that lowers a bucket was answered, or failed.
+   *
+   * @param laterNanos for how long the store may still decide on it; 0 if it was answered
    */
-  void lowers(List<Charge> charges) {
-    for (Charge charge : charges) {
-      lowers(charge.key());
-    }
-  }
-
-  private void lowers(String key) {
-    loweredNanos.set(stripe(key), time.nanos());
-    if (size == 0) {
+  void lowered(String key, long laterNanos) {
+    if (!isUsed && laterNanos == 0) {
       return;
     }
-    lock.lock();
-    try {
-      Line line = lines.get(key);
-      for (Place at = line == null ? null : line.first(); at != null; at = at.behind) {
-        at.isFixed = true;
+    long byNanos = time.nanos() + laterNanos;
+    lastLowered.decidedBy(key, byNanos);
+    if (size > 0) {
+      lock.lock();
+      try {
+        Line line = lines.get(key);
+        if (line != null) {
+          line.loweredNanos = Math.max(line.loweredNanos, byNanos);
+        }
+      } finally {
+        lock.unlock();
       }
-    } finally {
-      lock.unlock();
     }
-  }
-
-  private static int stripe(String key) {
-    return key.hashCode() & (STRIPES - 1);
   }
 
   boolean isFull() {
@@ -137,7 +141,7 @@ final class WaitingRoom {
    * Lets a caller wait for what it took.
    *
    * @param places of different buckets
-   * @param askedNanos what the clock showed when the store was asked, or an earlier time
+   * @param askedNanos what {@link #asks} returned
    * @param onCome told when the turn has come, unless it has when this returns; must not block
    */
   Turn enter(List<Place> places, long askedNanos, Runnable onCome) {
@@ -145,12 +149,12 @@ final class WaitingRoom {
     long hereNanos = time.nanos();
     OptionalLong storeNanos = storeTime.get();
     for (Place place : places) {
-      place.isFixed = loweredNanos.get(stripe(place.key)) >= askedNanos;
+      place.askedNanos = askedNanos;
       if (storeNanos.isPresent()) {
-        long decidedNanos = hereNanos - (storeNanos.getAsLong() - place.nowNanos());
-        place.seenAt(hereNanos, storeNanos.getAsLong(), decidedNanos);
+        long decidedNanos = hereNanos - sinceNanos(place, storeNanos.getAsLong(), hereNanos);
+        place.seenAt(decidedNanos, decidedNanos);
       } else {
-        place.seenAt(hereNanos, place.nowNanos(), askedNanos);
+        place.seenAt(hereNanos, askedNanos);
       }
     }
     Moved moved = new Moved();
@@ -174,8 +178,14 @@ final class WaitingRoom {
     } finally {
       lock.unlock();
     }
-    moved.tell(turn);
+    moved.tell(turn, false);
     return turn;
+  }
+
+  /** How long ago the store decided: not before it was asked, even if its clock has stepped. */
+  private static long sinceNanos(Place place, long storeNanos, long hereNanos) {
+    long mostNanos = Math.max(hereNanos - place.askedNanos, 0);
+    return Math.min(Math.max(storeNanos - place.nowNanos(), 0), mostNanos);
   }
 
   /** The present by the clock that callers wait by. */
@@ -201,10 +211,11 @@ final class WaitingRoom {
 
   /** Looks at the clock for a caller, who need not rely on an alarm. */
   void look(Turn turn) {
-    turn.places().forEach(place -> look(place.key));
+    turn.places().forEach(place -> look(place.key, false));
   }
 
-  private void look(String key) {
+  /** Lets those pass whose turn it is; on an alarm's own thread if it says so. */
+  private void look(String key, boolean isAlarm) {
     if (lock.isHeldByCurrentThread()) {
       return; // an alarm that rings while it is set: the clock is read again after that
     }
@@ -215,7 +226,7 @@ final class WaitingRoom {
     } finally {
       lock.unlock();
     }
-    moved.tell(null);
+    moved.tell(null, isAlarm);
   }
 
   /** Gives back what a caller took, unless its turn has come. Returns whether it did. */
@@ -244,7 +255,7 @@ final class WaitingRoom {
     } finally {
       lock.unlock();
     }
-    moved.tell(null);
+    moved.tell(null, false);
     return true;
   }
 
@@ -261,12 +272,13 @@ final class WaitingRoom {
 
   private void add(Place place) {
     lines.computeIfAbsent(place.key, Line::new).add(place);
-    size(1);
+    size(1); // first: what is answered now finds its line
+    place.isFixed |= lastLowered.isSince(place.key, place.askedNanos);
   }
 
   /** The store knows best what is left of a hole, unless others here move up into it. */
   private void close(Place hole, Moved moved) {
-    if (hole.isFixed) {
+    if (isFixed(hole)) {
       remove(line(hole), hole, moved);
       return;
     }
@@ -279,6 +291,12 @@ final class WaitingRoom {
     }
     hole.state = State.LEAVING;
     moved.holes.add(hole);
+  }
+
+  private boolean isFixed(Place place) {
+    return place.isFixed
+        || line(place).loweredNanos >= place.askedNanos
+        || isLowering.test(place.key);
   }
 
   private Line line(Place place) {
@@ -324,7 +342,7 @@ final class WaitingRoom {
             atNanos,
             () -> {
               rang(line);
-              look(line.key);
+              look(line.key, true);
             });
   }
 
@@ -395,7 +413,7 @@ final class WaitingRoom {
     } finally {
       lock.unlock();
     }
-    moved.tell(null);
+    moved.tell(null, false);
   }
 
   /** The work to do once the lock is free. */
@@ -403,15 +421,25 @@ final class WaitingRoom {
     private final List<Turn> come = new ArrayList<>(1);
     private final List<Place> holes = new ArrayList<>(0);
 
-    /** Tells all callers but that of this thread. */
-    void tell(@Nullable Turn here) {
-      for (Turn turn : come) {
-        if (turn != here) {
-          turn.tell();
-        }
-      }
+    /**
+     * Tells all callers but that of this thread. What they do then is their own code, which may
+     * hold its thread up: no two of them share one.
+     *
+     * @param here the turn of this thread's caller, null for none
+     * @param isAlarm whether this is the thread of an alarm, which one of them may have
+     */
+    void tell(@Nullable Turn here, boolean isAlarm) {
       if (!holes.isEmpty()) {
         withdraw(holes);
+      }
+      come.removeIf(turn -> turn == here);
+      int handedOver = isAlarm ? come.size() - 1 : come.size();
+      for (int i = 0; i < come.size(); i++) {
+        if (i < handedOver) {
+          var unused = time.alarm(time.nanos(), come.get(i)::tell);
+        } else {
+          come.get(i).tell();
+        }
       }
     }
   }

@@ -7,14 +7,7 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
-import dev.sluice.store.BucketStore;
-import dev.sluice.store.Charge;
-import dev.sluice.store.Reading;
-import dev.sluice.store.StoreException;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.Test;
 
@@ -28,7 +21,7 @@ class LateAnswersTest {
   private static final String ID = "a";
 
   private long nowMillis = 10_000;
-  private final SlowStore store = new SlowStore();
+  private final SlowStore store = new SlowStore(() -> nowMillis * 1_000_000);
   private final Limiter limiter =
       Limiter.builder(
               new CurrentLimits(
@@ -38,52 +31,6 @@ class LateAnswersTest {
               store)
           .time(() -> nowMillis * 1_000_000) // at the pace of the store's
           .build();
-
-  /** A call that was not answered yet. */
-  private final class Call {
-    private final List<Charge> charges;
-    private final CompletableFuture<List<Reading>> answer = new CompletableFuture<>();
-    private List<Reading> readings = List.of();
-
-    Call(List<Charge> charges) {
-      this.charges = charges;
-    }
-
-    Call apply() {
-      readings = store.memory.charge(charges);
-      return this;
-    }
-
-    void answer() {
-      assertThat(answer.complete(readings)).isTrue();
-    }
-
-    void lose() {
-      assertThat(answer.completeExceptionally(new StoreException("timed out"))).isTrue();
-    }
-  }
-
-  /** Applies and answers the calls of {@code async()} when the test says so, others at once. */
-  private final class SlowStore implements BucketStore {
-    private final BucketStore memory = BucketStore.inMemory(() -> nowMillis * 1_000_000);
-    private final List<Call> calls = new ArrayList<>();
-
-    @Override
-    public List<Reading> charge(List<Charge> charges) {
-      return memory.charge(charges);
-    }
-
-    @Override
-    public CompletionStage<List<Reading>> chargeAsync(List<Charge> charges) {
-      Call call = new Call(charges);
-      calls.add(call);
-      return call.answer;
-    }
-
-    Call last() {
-      return calls.get(calls.size() - 1);
-    }
-  }
 
   private void spend() {
     assertThat(limiter.spend(LIMIT, ID).allowed()).isTrue();
@@ -101,7 +48,7 @@ class LateAnswersTest {
     Reservation younger = limiter.reserve(LIMIT, ID);
     nowMillis += 50;
     older.cancelAsync();
-    Call slow = store.last().apply();
+    SlowStore.Call slow = store.last().apply();
     nowMillis += 50;
     spend();
     nowMillis += 40;
@@ -132,11 +79,11 @@ class LateAnswersTest {
     spend();
     spend();
     CompletionStage<Reservation> reserved = limiter.async().reserve(LIMIT, ID, 1);
-    Call spent = store.last().apply();
+    SlowStore.Call spent = store.last().apply();
     var first = limiter.async().refund(LIMIT, ID, 1);
-    Call firstRefund = store.last().apply();
+    SlowStore.Call firstRefund = store.last().apply();
     var second = limiter.async().refund(LIMIT, ID, 1);
-    Call secondRefund = store.last().apply();
+    SlowStore.Call secondRefund = store.last().apply();
     secondRefund.answer();
     firstRefund.answer();
     spent.answer();
@@ -156,7 +103,7 @@ class LateAnswersTest {
     Reservation younger = limiter.reserve(LIMIT, ID);
     nowMillis += 50;
     younger.cancelAsync();
-    Call late = store.last();
+    SlowStore.Call late = store.last();
     older.cancel();
     nowMillis += 50;
     spend();
@@ -170,7 +117,7 @@ class LateAnswersTest {
   void refund_overtakingACancel_givesNoTokenTwice() {
     Reservation reservation = limiter.reserve(LIMIT, ID);
     reservation.cancelAsync();
-    Call late = store.last();
+    SlowStore.Call late = store.last();
     Decision refund = limiter.refund(LIMIT, ID, 1);
     assertThat(refund.resetIn()).as("what it left").isEqualTo(Duration.ofMillis(100));
     spend();
@@ -186,7 +133,7 @@ class LateAnswersTest {
     Reservation older = limiter.reserve(LIMIT, ID, 2);
     Reservation younger = limiter.reserve(LIMIT, ID, 3);
     older.cancelAsync();
-    Call first = store.last().apply();
+    SlowStore.Call first = store.last().apply();
     younger.cancelAsync();
     store.last().apply().answer();
     first.answer();

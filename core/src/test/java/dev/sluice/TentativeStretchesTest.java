@@ -5,11 +5,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
+import dev.sluice.limit.LimitName;
 import dev.sluice.store.BucketStore.Tentative;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
 class TentativeStretchesTest {
@@ -18,7 +22,17 @@ class TentativeStretchesTest {
 
   private final Outstanding outstanding =
       new Outstanding(() -> 1, OptionalLong::empty, Outstanding.MOST, () -> {});
-  private final TentativeStretches tentative = new TentativeStretches(outstanding);
+  private final List<Charge> withdrawn = new ArrayList<>();
+  private final WaitingRoom room =
+      new WaitingRoom(
+          () -> 1,
+          OptionalLong::empty,
+          charges -> {
+            withdrawn.addAll(charges);
+            return new CompletableFuture<>();
+          },
+          outstanding::isLowering);
+  private final TentativeStretches tentative = new TentativeStretches(outstanding, room);
 
   private static Charge refund(long nanos, long untilNanos) {
     return new Charge("1:a", Op.REFUND, nanos, 1_000, untilNanos);
@@ -64,6 +78,39 @@ class TentativeStretchesTest {
     part.gaveBack(null);
 
     assertThat(later.untilNanos()).isEqualTo(1_400);
+  }
+
+  /** The place of a caller that waits for an hour, behind the part of a batch. */
+  private Turn waits() {
+    LimitName limit = LimitName.builder(1, "A").longestWait(Duration.ofDays(1)).build();
+    long endNanos = 1_000 + 1_000 + Duration.ofHours(1).toNanos();
+    Place place = new Place("1:a", limit, 100, 1_000, endNanos, 1_000);
+    return room.enter(List.of(place), room.asks(), () -> {});
+  }
+
+  @Test
+  void kept_thoseWhoWaitMayGiveUpTheirPlace() {
+    Tentative.Part part = tentative.begin(SPEND);
+    Turn turn = waits();
+
+    part.kept();
+
+    assertThat(room.giveUp(turn)).isTrue();
+    assertThat(withdrawn).hasSize(1);
+  }
+
+  @Test
+  void giveBack_thoseWhoWaitGiveUpTheirPlaceForNothing() {
+    Tentative.Part part = tentative.begin(SPEND);
+    Turn first = waits();
+    Turn second = waits();
+
+    assertThat(part.giveBack(new Reading(1_000, 1_300))).isNotNull();
+    assertThat(room.giveUp(first)).isTrue();
+    part.gaveBack(new Reading(1_010, 1_400));
+    assertThat(room.giveUp(second)).isTrue();
+
+    assertThat(withdrawn).isEmpty();
   }
 
   @Test

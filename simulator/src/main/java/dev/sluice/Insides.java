@@ -41,6 +41,16 @@ public final class Insides {
     return limiter.waiting();
   }
 
+  /**
+   * Returns where a limiter keeps when it last gave tokens back to a bucket.
+   *
+   * @param bucketKey the bucket
+   * @return an entry that it may share with others
+   */
+  public static int entryOf(String bucketKey) {
+    return LastLowered.entry(bucketKey);
+  }
+
   /** How the thread of a caller waits; see {@link Parking}. */
   public interface Waiting {
 

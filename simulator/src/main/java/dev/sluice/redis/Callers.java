@@ -315,7 +315,7 @@ final class Callers {
         && !calls.conditions.hasFaults()
         && !calls.conditions.clientClocks()
         && reference.lines().isCalm(key)
-        && !reference.lines().isDisturbed(key)) {
+        && !reference.lines().mayStayTaken(key)) {
       reference.requireNothingLost(operation, key);
     }
   }

@@ -164,8 +164,13 @@ final class KnownBucket {
     allowances.addLast(new Allowance(world.now(), nanos));
   }
 
-  /** Makes up for what is missing, if what is allowed is enough for it. */
-  private boolean isAllowed(long nowNanos, long missingNanos) {
+  /** Makes up for what is missing before a spend, if what is allowed is enough for it. */
+  boolean isAllowedBefore(Entry spend, long missingNanos) {
+    return isAllowed(Math.max(entries.indexOf(spend), 0), spend.nowNanos, missingNanos);
+  }
+
+  /** Makes up for what is missing at a place, if what is allowed is enough for it. */
+  private boolean isAllowed(int place, long nowNanos, long missingNanos) {
     long mostNanos = 0;
     for (Iterator<Allowance> all = allowances.iterator(); all.hasNext(); ) {
       Allowance one = all.next();
@@ -181,6 +186,7 @@ final class KnownBucket {
     allowances.clear();
     allowances.addLast(new Allowance(world.now(), mostNanos - missingNanos));
     entries.add(
+        place,
         new Entry(
             Kind.REFUND, Entry.NOBODY, world.now(), nowNanos, missingNanos, 0, missingNanos, true));
     return true;
@@ -195,7 +201,7 @@ final class KnownBucket {
     boolean isShort =
         Long.compareUnsigned(owedNanos, nowNanos) > 0
             && Long.compareUnsigned(tatNanos, owedNanos) < 0;
-    return isShort && !isAllowed(nowNanos, missingNanos)
+    return isShort && !isAllowed(entries.size(), nowNanos, missingNanos)
         ? World.text(
             "holds the TAT %d, but callers have spent up to %d (%d ns more)",
             tatNanos, owedNanos, missingNanos)

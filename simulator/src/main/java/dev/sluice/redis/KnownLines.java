@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
+import dev.sluice.Insides;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -13,6 +14,7 @@ final class KnownLines {
 
   private final Map<String, Integer> underWay = new HashMap<>(); // calls, by bucket key
   private final Set<String> disturbed = new HashSet<>(); // bucket keys
+  private final Set<Integer> fixed = new HashSet<>(); // entries that buckets share
   private final Map<String, Long> lastPassed = new HashMap<>(); // by process and bucket key
 
   private final Map<String, List<Long>> begun = new HashMap<>(); // moments, by bucket key
@@ -63,10 +65,19 @@ final class KnownLines {
   /** Something other than waiting and spending moves a bucket's TAT, or nobody knows what does. */
   void disturbed(String bucketKey) {
     disturbed.add(bucketKey);
+    fixed.add(Insides.entryOf(bucketKey));
   }
 
   boolean isDisturbed(String bucketKey) {
     return disturbed.contains(bucketKey);
+  }
+
+  /**
+   * Returns whether what a caller gives up may stay taken: its bucket was disturbed, or another one
+   * that a limiter can't tell from it.
+   */
+  boolean mayStayTaken(String bucketKey) {
+    return fixed.contains(Insides.entryOf(bucketKey));
   }
 
   /** Returns whether no call is under way to a bucket, and nobody gives up. */

@@ -418,7 +418,8 @@ final class Reference {
     // What was refunded since may have made room for it, and what was reset left its turn alone.
     long owedNanos = Math.min(bucket.owedNanos(entry), bucket.owedNanos());
     long earlyNanos = owedNanos - offsetNanos - bucket.nowNanos();
-    if (earlyNanos > driftNanos(entry.moment)) {
+    long tooEarlyNanos = earlyNanos - driftNanos(entry.moment);
+    if (tooEarlyNanos > 0 && !bucket.isAllowedBefore(entry, tooEarlyNanos)) {
       world.violated(
           () ->
               World.text(

@@ -224,6 +224,26 @@ interface WaitRules extends DrivenStores {
     }
   }
 
+  /** A part that is there at once stands in no line. */
+  @Test
+  default void giveUp_ofABatchAfterAReset_takesNothingBackFromThoseWhoSpentSince() {
+    try (Bench bench = empty()) {
+      Transaction isThere = waits(bench, WAITS_TOO, 10);
+      CompletableFuture<Decision> leaving =
+          bench
+              .limiter
+              .async()
+              .acquire(List.of(waits(bench, WAITS, 1), isThere), MINUTE)
+              .toCompletableFuture();
+      bench.settle();
+      bench.limiter.reset(WAITS_TOO, ID);
+      assertThat(bench.limiter.spend(isThere)).isAllowed();
+      assertThat(leaving.cancel(false)).isTrue();
+      awaitTokensLacking(bench, WAITS, 10);
+      assertThat(bench.state(WAITS_TOO)).hasRemaining(0);
+    }
+  }
+
   @Test
   default void acquire_twoProcesses_passInTheOrderOfTheStore() {
     try (Bench bench = empty()) {
