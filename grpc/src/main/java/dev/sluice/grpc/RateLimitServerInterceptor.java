@@ -30,7 +30,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A conditional rule ({@link dev.sluice.web.Rule.Builder#countOnly}) is settled by the HTTP
  * status that {@code google.rpc.Code} names for the status of the call: {@code UNAUTHENTICATED} is
- * 401. A call that its client cancels leaves the tokens spent.
+ * 401. An exception of the handler is {@code UNKNOWN}, a 500. A call that its client cancels leaves
+ * the tokens spent.
  *
  * <p>Thread-safe. Blocks the thread of the call as long as the limiter's store does, which suits
  * the threads that gRPC has by default; use a store in memory with a {@code directExecutor}.
@@ -70,9 +71,16 @@ public final class RateLimitServerInterceptor implements ServerInterceptor {
     if (decision != null) {
       context = context.withValue(DECISION, decision);
     }
-    ServerCall.Listener<Q> listener =
-        Contexts.interceptCall(context, new Admitted<>(call, admission), metadata, next);
-    return admission.isConditional() ? new LeavesSpent<>(listener, admission) : listener;
+    ServerCall<Q, A> admitted = new Admitted<>(call, admission);
+    if (!admission.isConditional()) {
+      return Contexts.interceptCall(context, admitted, metadata, next);
+    }
+    try {
+      return new Ending<>(Contexts.interceptCall(context, admitted, metadata, next), admission);
+    } catch (RuntimeException | Error e) {
+      admission.settle(Statuses.http(Status.UNKNOWN));
+      throw e;
+    }
   }
 
   private static void refuse(ServerCall<?, ?> call, Refusal refusal, @Nullable Decision decision) {
@@ -125,13 +133,40 @@ public final class RateLimitServerInterceptor implements ServerInterceptor {
     }
   }
 
-  /** A cancelled call: nobody knows how the work ends. */
-  private static final class LeavesSpent<Q> extends SimpleForwardingServerCallListener<Q> {
+  /**
+   * The ends of a call that its handler does not close: one that the client cancels, where nobody
+   * knows how the work ends, and an exception, which gRPC answers with {@code UNKNOWN}.
+   */
+  private static final class Ending<Q> extends SimpleForwardingServerCallListener<Q> {
     private final Admission admission;
 
-    LeavesSpent(ServerCall.Listener<Q> listener, Admission admission) {
+    Ending(ServerCall.Listener<Q> listener, Admission admission) {
       super(listener);
       this.admission = admission;
+    }
+
+    @Override
+    public void onMessage(Q message) {
+      perform(() -> super.onMessage(message));
+    }
+
+    @Override
+    public void onHalfClose() {
+      perform(super::onHalfClose);
+    }
+
+    @Override
+    public void onReady() {
+      perform(super::onReady);
+    }
+
+    private void perform(Runnable handler) {
+      try {
+        handler.run();
+      } catch (RuntimeException | Error e) {
+        admission.settle(Statuses.http(Status.UNKNOWN));
+        throw e;
+      }
     }
 
     @Override

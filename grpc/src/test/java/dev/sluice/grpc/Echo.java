@@ -43,7 +43,7 @@ final class Echo implements AutoCloseable {
         }
       };
 
-  /** Fails with the status that it is sent, if that is the name of one. */
+  /** Fails with the status that it is sent, if that is the name of one; throws if told so. */
   static final MethodDescriptor<String, String> SAY =
       method("test.Echo/Say", MethodDescriptor.MethodType.UNARY);
 
@@ -83,6 +83,9 @@ final class Echo implements AutoCloseable {
         answer.onError(code.toStatus().asRuntimeException());
         return;
       }
+    }
+    if (words.equals("throw")) {
+      throw new IllegalStateException("as the test wants");
     }
     answer.onNext(words);
     answer.onCompleted();

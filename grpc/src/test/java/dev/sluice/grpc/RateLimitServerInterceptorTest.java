@@ -184,6 +184,16 @@ class RateLimitServerInterceptorTest {
     assertThat(code(() -> say("good", key("ann")))).isEqualTo(Status.Code.RESOURCE_EXHAUSTED);
   }
 
+  /** Which gRPC answers itself, with UNKNOWN. */
+  @Test
+  void countOnly_exceptionOfTheHandler_isA500() throws Exception {
+    start(perKey("/test.Echo/Say").countOnly(401).build());
+
+    for (int i = 0; i < 5; i++) {
+      assertThat(code(() -> say("throw", key("ann")))).isEqualTo(Status.Code.UNKNOWN);
+    }
+  }
+
   @Test
   void store_thatFails_isUnavailable() throws Exception {
     start(
