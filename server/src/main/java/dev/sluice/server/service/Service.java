@@ -28,6 +28,7 @@ import dev.sluice.server.service.ServerConfig.Files;
 import dev.sluice.server.service.ServerConfig.Snapshot;
 import dev.sluice.server.stats.RateHistory;
 import dev.sluice.server.stats.TopDenied;
+import dev.sluice.server.tls.EndOfCertificate;
 import dev.sluice.server.tls.Tls;
 import dev.sluice.server.tls.TlsFiles;
 import dev.sluice.server.tls.TlsIdentity;
@@ -112,7 +113,7 @@ public final class Service implements AutoCloseable {
     table.start(metrics.metrics());
     started.add(table::close);
     GenerationMeters.register(generations, meters);
-    Tls tls = config.tls() == null ? null : tls(base, meters);
+    Tls tls = config.tls() == null ? null : tls(config.tls(), base, meters, started);
     Access access = Control.access(config.control(), base, meters, started);
     if (files != null) {
       ReloadListener listener =
@@ -173,7 +174,8 @@ public final class Service implements AutoCloseable {
   }
 
   /** The certificate comes and goes with the limits, so that one look finds both. */
-  private static Tls tls(CurrentLimits limits, MeterRegistry meters) {
+  private static Tls tls(
+      TlsFiles files, CurrentLimits limits, MeterRegistry meters, Started started) {
     Supplier<TlsIdentity> current =
         () -> Objects.requireNonNull(limits.get().companion(TlsIdentity.class), "no certificate");
     Gauge.builder(
@@ -182,6 +184,7 @@ public final class Service implements AutoCloseable {
             identity -> identity.get().end().getEpochSecond())
         .description("When the certificate in use ends, in seconds since the epoch")
         .register(meters);
+    started.add(EndOfCertificate.watch(files, current)::close);
     return new Tls(current);
   }
 

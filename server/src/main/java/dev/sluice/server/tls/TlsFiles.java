@@ -15,7 +15,6 @@ import java.security.cert.CertificateException;
 import java.security.cert.CertificateFactory;
 import java.security.cert.X509Certificate;
 import java.time.Clock;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.Arrays;
 import java.util.List;
@@ -31,7 +30,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class TlsFiles implements AttachedFiles<TlsIdentity> {
 
-  private static final Duration ENDS_SOON = Duration.ofDays(14);
   private static final byte[] SIGNED = {1, 2, 3};
 
   private final Path certificate;
@@ -78,6 +76,10 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
    */
   public boolean requiresClientCertificates() {
     return clients != null && clients.required();
+  }
+
+  Path certificate() {
+    return certificate;
   }
 
   @Override
@@ -178,15 +180,9 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
   }
 
   private void warnOfEnd(X509Certificate leaf, Reports reports) {
-    Instant end = leaf.getNotAfter().toInstant();
-    Instant now = clock.instant();
-    if (now.isAfter(end)) {
-      reports.warning(certificate, "this certificate ended at %s; replace it".formatted(end));
-    } else if (now.plus(ENDS_SOON).isAfter(end)) {
-      reports.warning(
-          certificate,
-          "this certificate ends in %s h, at %s; replace it"
-              .formatted(Duration.between(now, end).toHours(), end));
+    String warning = EndOfCertificate.warning(leaf.getNotAfter().toInstant(), clock.instant());
+    if (warning != null) {
+      reports.warning(certificate, warning);
     }
   }
 

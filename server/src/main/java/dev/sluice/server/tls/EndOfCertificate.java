@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.server.tls;
+
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import java.nio.file.Path;
+import java.time.Clock;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Warns of the end of the certificate in use, although no file changes: once a day in its last two
+ * weeks, each hour in its last day and afterwards. A load of the files warns too, so a certificate
+ * is not warned about right after it was loaded.
+ *
+ * <p>Thread-safe; no method blocks.
+ */
+public final class EndOfCertificate implements AutoCloseable {
+
+  private static final Logger log = LoggerFactory.getLogger(EndOfCertificate.class);
+  private static final Duration SOON = Duration.ofDays(14);
+  private static final long HOURS_OF_A_DAY = 24;
+  private static final long HALF_AN_HOUR = 30;
+
+  private final Path certificate;
+  private final Supplier<TlsIdentity> current;
+  private final Clock clock;
+  private final Consumer<String> warnings;
+  private final ScheduledExecutorService hours =
+      Executors.newSingleThreadScheduledExecutor(
+          task -> {
+            Thread thread = new Thread(task, "sluice-certificate");
+            thread.setDaemon(true);
+            return thread;
+          });
+
+  @GuardedBy("this")
+  private Instant end;
+
+  @GuardedBy("this")
+  private Instant told;
+
+  EndOfCertificate(
+      Path certificate, Supplier<TlsIdentity> current, Clock clock, Consumer<String> warnings) {
+    this.certificate = certificate;
+    this.current = current;
+    this.clock = clock;
+    this.warnings = warnings;
+    this.end = current.get().end();
+    this.told = clock.instant();
+  }
+
+  /**
+   * Starts to look, each hour, until it is closed.
+   *
+   * @param files name the certificate in warnings
+   * @param current returns what is in use; must not block
+   * @return the watch
+   */
+  public static EndOfCertificate watch(TlsFiles files, Supplier<TlsIdentity> current) {
+    EndOfCertificate watch =
+        new EndOfCertificate(files.certificate(), current, Clock.systemUTC(), log::warn);
+    var unused = watch.hours.scheduleAtFixedRate(watch::look, 1, 1, TimeUnit.HOURS);
+    return watch;
+  }
+
+  /** Looks once. */
+  synchronized void look() {
+    Instant now = clock.instant();
+    if (!current.get().end().equals(end)) { // the load of the new one has warned
+      end = current.get().end();
+      told = now;
+      return;
+    }
+    String warning = warning(end, now);
+    boolean isLastDay = now.plus(Duration.ofHours(HOURS_OF_A_DAY)).isAfter(end);
+    long hours = Duration.between(told, now).plusMinutes(HALF_AN_HOUR).toHours();
+    if (warning != null && hours >= (isLastDay ? 1 : HOURS_OF_A_DAY)) {
+      told = now;
+      warnings.accept(certificate + ": " + warning);
+    }
+  }
+
+  /** Returns what to say of a certificate that ends soon, or has ended; null for another one. */
+  static @Nullable String warning(Instant end, Instant now) {
+    if (now.isAfter(end)) {
+      return "this certificate ended at %s; replace it".formatted(end);
+    }
+    return now.plus(SOON).isAfter(end)
+        ? "this certificate ends in %s h, at %s; replace it"
+            .formatted(Duration.between(now, end).toHours(), end)
+        : null;
+  }
+
+  /** Ends the watch. */
+  @Override
+  public void close() {
+    hours.shutdownNow();
+  }
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.server.tls;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.netty.handler.ssl.ClientAuth;
+import java.nio.file.Path;
+import java.time.Clock;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.time.ZoneOffset;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** A certificate that ends while no file changes. */
+final class EndOfCertificateTest {
+
+  private final List<String> warnings = new ArrayList<>();
+  private TlsIdentity current;
+  private Instant end = Instant.EPOCH;
+  private Instant now = Instant.EPOCH;
+
+  @BeforeEach
+  void makeIdentity() throws Exception {
+    current =
+        TlsIdentity.of(
+            Pem.SERVER.privateKey(), List.of(Pem.leaf(Pem.SERVER)), List.of(), ClientAuth.NONE);
+    end = current.end();
+  }
+
+  /** Looks each hour, from some hours before the end of the certificate to others. */
+  private int warnings(long fromHours, long toHours) {
+    InstantSource time = () -> now;
+    Clock clock = time.withZone(ZoneOffset.UTC);
+    now = end.minus(Duration.ofHours(fromHours));
+    try (EndOfCertificate watch =
+        new EndOfCertificate(Path.of("tls.crt"), () -> current, clock, warnings::add)) {
+      for (long hours = fromHours - 1; hours >= toHours; hours--) {
+        now = end.minus(Duration.ofHours(hours)).plusMillis(1);
+        watch.look();
+      }
+    }
+    return warnings.size();
+  }
+
+  @Test
+  void certificateThatEndsLater_isNotMentioned() {
+    assertThat(warnings(40 * 24, 14 * 24 + 1)).isZero();
+  }
+
+  @Test
+  void lastTwoWeeks_areWarnedOfOnceADay() {
+    assertThat(warnings(20 * 24, 24)).isEqualTo(14);
+    assertThat(warnings.get(0))
+        .isEqualTo("tls.crt: this certificate ends in 335 h, at %s; replace it".formatted(end));
+  }
+
+  @Test
+  void lastDay_andAfterTheEnd_areWarnedOfEachHour() {
+    assertThat(warnings(24, -10)).isEqualTo(34);
+    assertThat(warnings.get(33))
+        .isEqualTo("tls.crt: this certificate ended at %s; replace it".formatted(end));
+  }
+}
