@@ -3,11 +3,13 @@ package dev.sluice.spring;
 
 import dev.sluice.FailureRule;
 import dev.sluice.Limiter;
+import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.springframework.boot.context.properties.bind.Binder;
 
 /** Reads {@code sluice.on-failure}. */
 final class FailureRules {
@@ -16,15 +18,21 @@ final class FailureRules {
 
   private FailureRules() {}
 
-  static void apply(SluiceProperties.OnFailure properties, Limits limits, Limiter.Builder limiter) {
+  static void apply(
+      SluiceProperties.OnFailure properties,
+      Limits limits,
+      Limiter.Builder limiter,
+      Binder binder) {
     List<String> problems = new ArrayList<>();
     try {
       limiter.onFailure(parse(properties.others()));
     } catch (IllegalArgumentException e) {
       problems.add("sluice.on-failure.default: " + e.getMessage());
     }
-    properties
-        .limits()
+    RelaxedNames names =
+        new RelaxedNames(limits.catalogue().names().stream().map(LimitName::name).toList());
+    names
+        .keys(properties.limits(), "sluice.on-failure.limits", binder)
         .forEach(
             (name, rule) -> {
               try {

@@ -30,6 +30,11 @@ final class LimitReload implements AutoCloseable {
       @Nullable CurrentLimits limits,
       Duration interval,
       @Nullable ReloadMeters meters) {
+    if (interval.isNegative()) {
+      throw new SluiceConfigurationException(
+          List.of("sluice.files.reload: found %s, expected 0 or more".formatted(interval)),
+          "Write how often to look at the files, such as 10s, or 0 to read them once.");
+    }
     return new LimitReload(
         files == null || limits == null || interval.isZero()
             ? null

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.spring;
 
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.yaml.LimitFiles;
 import dev.sluice.yaml.LimitProperties;
@@ -12,8 +14,11 @@ import java.lang.System.Logger.Level;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.core.env.Environment;
 import org.springframework.core.io.Resource;
 import org.springframework.core.io.ResourceLoader;
 
@@ -24,10 +29,12 @@ final class LimitSource {
 
   private final SluiceProperties properties;
   private final ResourceLoader resources;
+  private final Environment environment;
 
-  LimitSource(SluiceProperties properties, ResourceLoader resources) {
+  LimitSource(SluiceProperties properties, ResourceLoader resources, Environment environment) {
     this.properties = properties;
     this.resources = resources;
+    this.environment = environment;
     boolean here =
         properties.limits() != null || properties.names() != null || properties.overrides() != null;
     if (here && !properties.files().isEmpty()) {
@@ -44,10 +51,25 @@ final class LimitSource {
         ? LimitProperties.load(
             SluiceProperties.PREFIX,
             properties.names(),
-            properties.limits(),
+            limits(),
             properties.overrides(),
             warning -> LOG.log(Level.WARNING, warning))
         : files.load();
+  }
+
+  private @Nullable Map<String, Object> limits() {
+    Map<String, Object> limits = properties.limits();
+    return limits == null
+        ? null
+        : new RelaxedNames(names())
+            .keys(limits, SluiceProperties.PREFIX + ".limits", Binder.get(environment));
+  }
+
+  private List<String> names() {
+    List<Map<String, Object>> declared = properties.names();
+    return declared == null
+        ? Catalogue.samples().names().stream().map(LimitName::name).toList()
+        : declared.stream().map(name -> String.valueOf(name.get("name"))).toList();
   }
 
   /** The files; null where the limits stand in the properties. */

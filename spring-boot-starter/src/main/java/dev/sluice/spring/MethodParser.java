@@ -8,8 +8,10 @@ import dev.sluice.limit.Limits;
 import dev.sluice.spring.RateLimitedMethod.Fallback;
 import dev.sluice.spring.RateLimitedMethod.Kind;
 import dev.sluice.spring.RateLimitedMethod.Spend;
+import java.lang.reflect.AnnotatedElement;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
+import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashSet;
@@ -17,16 +19,21 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.support.AopUtils;
+import org.springframework.beans.factory.BeanFactory;
 import org.springframework.core.DefaultParameterNameDiscoverer;
+import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.expression.Expression;
 import org.springframework.expression.ParseException;
 import org.springframework.expression.spel.SpelNode;
+import org.springframework.expression.spel.ast.BeanReference;
 import org.springframework.expression.spel.ast.Literal;
 import org.springframework.expression.spel.ast.VariableReference;
 import org.springframework.expression.spel.standard.SpelExpression;
 import org.springframework.expression.spel.standard.SpelExpressionParser;
+import org.springframework.scheduling.annotation.Async;
 import org.springframework.util.ReflectionUtils;
 
 /** Parses the annotations of one method, and finds every error in them. */
@@ -36,15 +43,33 @@ final class MethodParser {
 
   private static final SpelExpressionParser PARSER = new SpelExpressionParser();
 
+  /** Results that are there before the work has ended; by their names, as most may be absent. */
+  private static final List<String> LATER =
+      List.of(
+          "java.util.concurrent.Callable",
+          "java.util.concurrent.Flow$Publisher",
+          "java.util.concurrent.Future",
+          "kotlinx.coroutines.flow.Flow",
+          "org.reactivestreams.Publisher",
+          "org.springframework.web.context.request.async.DeferredResult",
+          "org.springframework.web.context.request.async.WebAsyncTask",
+          "org.springframework.web.servlet.mvc.method.annotation.ResponseBodyEmitter",
+          "org.springframework.web.servlet.mvc.method.annotation.StreamingResponseBody");
+
   private final Limits limits;
+  private final BeanFactory beans;
   private final Method method;
   private final Class<?> type;
   private final List<String> problems;
 
-  MethodParser(Limits limits, Method declared, Class<?> type, List<String> problems) {
+  MethodParser(
+      Limits limits, BeanFactory beans, Method declared, Class<?> type, List<String> problems) {
     this.limits = limits;
-    this.method = AopUtils.getMostSpecificMethod(declared, type);
-    this.type = type;
+    this.beans = beans;
+    // A client that is an interface alone: the methods of its proxy say nothing.
+    boolean isProxy = Proxy.isProxyClass(type);
+    this.method = isProxy ? declared : AopUtils.getMostSpecificMethod(declared, type);
+    this.type = isProxy ? declared.getDeclaringClass() : type;
     this.problems = problems;
   }
 
@@ -69,6 +94,9 @@ final class MethodParser {
       if (!annotation.fallback().isEmpty()) {
         fallbacks.add(annotation.fallback());
       }
+    }
+    if (spends.stream().anyMatch(Spend::isConditional) && kind == Kind.BLOCKING) {
+      checkOutcome();
     }
     if (fallbacks.size() > 1) {
       problem("found the fallbacks %s, expected one for the method".formatted(fallbacks));
@@ -102,6 +130,29 @@ final class MethodParser {
       problem("found a suspend function, expected a blocking one, a CompletionStage or a Mono");
     }
     return Kind.BLOCKING;
+  }
+
+  /** The exceptions of work that goes on elsewhere are not seen: no failure would ever count. */
+  private void checkOutcome() {
+    Class<?> result = method.getReturnType();
+    boolean isLater =
+        LATER.stream().anyMatch(name -> isA(result, name)) || isAsync(method) || isAsync(type);
+    if (isLater) {
+      problem(
+          ("countOnlyOn: found the result %s of a method whose work goes on after it has returned,"
+                  + " expected CompletableFuture, Mono, Flux, or work in the caller's thread")
+              .formatted(result.getSimpleName()));
+    }
+  }
+
+  private static boolean isA(Class<?> type, String name) {
+    return type.getName().equals(name)
+        || Stream.concat(Stream.ofNullable(type.getSuperclass()), Stream.of(type.getInterfaces()))
+            .anyMatch(parent -> isA(parent, name));
+  }
+
+  private static boolean isAsync(AnnotatedElement element) {
+    return AnnotatedElementUtils.hasAnnotation(element, Async.class);
   }
 
   private @Nullable Spend spend(RateLimited annotation) {
@@ -176,7 +227,7 @@ final class MethodParser {
   private @Nullable Expression expression(String field, String text) {
     try {
       SpelExpression parsed = PARSER.parseRaw(text);
-      checkVariables(field, text, parsed.getAST());
+      checkNames(field, text, parsed.getAST());
       return parsed;
     } catch (ParseException | IllegalStateException | IllegalArgumentException e) {
       problem(
@@ -186,16 +237,21 @@ final class MethodParser {
     }
   }
 
-  private void checkVariables(String field, String text, SpelNode node) {
+  private void checkNames(String field, String text, SpelNode node) {
+    if (node instanceof BeanReference bean) {
+      String name = bean.toStringAST().replaceAll("^@|'", "");
+      if (!beans.containsBean(name)) {
+        problem(
+            "%s: found @%s in \"%s\", expected the name of a bean".formatted(field, name, text));
+      }
+    }
     if (node instanceof VariableReference variable) {
       String name = variable.toStringAST().substring(1);
       List<String> known = parameters();
-      boolean positional = name.matches("[pa][0-9]+");
-      boolean exists =
-          positional
-              ? Integer.parseInt(name.substring(1)) < method.getParameterCount()
-              : known.contains(name) || name.equals("this") || name.equals("root");
-      if (!exists) {
+      boolean isPosition =
+          name.matches("[pa][0-9]{1,3}")
+              && Integer.parseInt(name.substring(1)) < method.getParameterCount();
+      if (!isPosition && !known.contains(name) && !name.equals("this") && !name.equals("root")) {
         problem(
             "%s: found #%s in \"%s\", expected %s"
                 .formatted(
@@ -210,7 +266,7 @@ final class MethodParser {
     }
     // Within a selection or a projection, #this is an element, and the rest is the same.
     for (int i = 0; i < node.getChildCount(); i++) {
-      checkVariables(field, text, node.getChild(i));
+      checkNames(field, text, node.getChild(i));
     }
   }
 

@@ -17,9 +17,11 @@ import java.lang.System.Logger.Level;
 import java.lang.reflect.InvocationTargetException;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -35,11 +37,22 @@ import org.springframework.context.expression.BeanFactoryResolver;
 import org.springframework.context.expression.MethodBasedEvaluationContext;
 import org.springframework.expression.EvaluationException;
 import org.springframework.expression.Expression;
+import org.springframework.expression.spel.SpelEvaluationException;
+import org.springframework.expression.spel.SpelMessage;
 
 /** One call of a limited method. */
 final class RateLimitedCall {
 
   private static final Logger LOG = System.getLogger(RateLimitedCall.class.getName());
+
+  /** What no arguments of a caller can cause, only an expression or a bean. */
+  private static final Set<SpelMessage> MISTAKES =
+      EnumSet.of(
+          SpelMessage.CONSTRUCTOR_NOT_FOUND,
+          SpelMessage.EXCEPTION_DURING_BEAN_RESOLUTION,
+          SpelMessage.METHOD_NOT_FOUND,
+          SpelMessage.PROPERTY_OR_FIELD_NOT_READABLE,
+          SpelMessage.TYPE_NOT_FOUND);
 
   private final RateLimitedMethod method;
   private final MethodInvocation call;
@@ -137,27 +150,42 @@ final class RateLimitedCall {
 
   private Transaction transaction(
       Spend spend, MethodBasedEvaluationContext context, Limits limits) {
-    try {
-      List<String> parts = new ArrayList<>(spend.id().size());
-      for (Expression part : spend.id()) {
-        Object value = part.getValue(context);
-        if (value == null) {
-          throw unusable(spend, "the id is null: " + part.getExpressionString());
-        }
-        parts.add(value.toString());
+    List<String> parts = new ArrayList<>(spend.id().size());
+    for (Expression part : spend.id()) {
+      Object value = value(spend, part, context, Object.class);
+      if (value == null) {
+        throw unusable(spend, "the id is null: " + part.getExpressionString());
       }
+      parts.add(value.toString());
+    }
+    Expression cost = spend.cost();
+    Long tokens =
+        cost == null ? Long.valueOf(spend.fixedCost()) : value(spend, cost, context, Long.class);
+    if (tokens == null) {
+      throw unusable(spend, "the cost is null");
+    }
+    try {
       String id =
           parts.size() == 1
               ? parts.get(0)
               : limits.catalogue().get(spend.limit()).id().join(parts, Strictness.LENIENT);
-      Expression cost = spend.cost();
-      Long tokens =
-          cost == null ? Long.valueOf(spend.fixedCost()) : cost.getValue(context, Long.class);
-      if (tokens == null) {
-        throw unusable(spend, "the cost is null");
-      }
       return Transaction.of(limits, spend.limit(), id).withCost(tokens);
-    } catch (EvaluationException | InvalidRequestException e) {
+    } catch (InvalidRequestException e) {
+      throw unusable(spend, String.valueOf(e.getMessage()));
+    }
+  }
+
+  private <T> @Nullable T value(
+      Spend spend, Expression expression, MethodBasedEvaluationContext context, Class<T> type) {
+    try {
+      return expression.getValue(context, type);
+    } catch (EvaluationException e) {
+      if (e instanceof SpelEvaluationException wrong && MISTAKES.contains(wrong.getMessageCode())) {
+        throw new IllegalStateException(
+            "@RateLimited(limit = \"%s\") on %s: correct the expression \"%s\": %s"
+                .formatted(spend.limit(), method, expression.getExpressionString(), e.getMessage()),
+            e);
+      }
       throw unusable(spend, String.valueOf(e.getMessage()));
     }
   }
@@ -233,7 +261,7 @@ final class RateLimitedCall {
     CompletableFuture<Admission> admitted;
     try {
       admitted = admit(limiter, batch(limits));
-    } catch (UnusableIdException e) {
+    } catch (RuntimeException e) {
       return CompletableFuture.failedFuture(e);
     }
     MethodInvocation later = later();
@@ -318,8 +346,11 @@ final class RateLimitedCall {
       arguments = Arrays.copyOf(arguments, arguments.length + 1);
       arguments[arguments.length - 1] = denial;
     }
+    // A client that is an interface alone has no other object than its proxy.
+    Object target =
+        call.getThis() == null ? ((ProxyMethodInvocation) call).getProxy() : call.getThis();
     try {
-      return fallback.method().invoke(call.getThis(), arguments);
+      return fallback.method().invoke(target, arguments);
     } catch (InvocationTargetException e) {
       throw e.getCause();
     }

@@ -47,7 +47,7 @@ final class RateLimitedMethods {
 
   /** Parses a method, and adds what is wrong with it to the problems. */
   @Nullable RateLimitedMethod check(Method method, Class<?> type, List<String> problems) {
-    return new MethodParser(limiter.limits().get(), method, type, problems).parse();
+    return new MethodParser(limiter.limits().get(), beans, method, type, problems).parse();
   }
 
   @Nullable Object invoke(MethodInvocation call) throws Throwable {

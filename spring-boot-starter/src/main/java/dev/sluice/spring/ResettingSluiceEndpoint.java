@@ -21,6 +21,9 @@ final class ResettingSluiceEndpoint extends SluiceEndpoint {
   @DeleteOperation
   WebEndpointResponse<Map<String, Object>> reset(
       @Selector(match = Match.ALL_REMAINING) String[] path) {
+    if (!isKnown(path)) {
+      return new WebEndpointResponse<>(WebEndpointResponse.STATUS_NOT_FOUND);
+    }
     try {
       limiter().reset(path[0], id(path));
       return new WebEndpointResponse<>(WebEndpointResponse.STATUS_NO_CONTENT);

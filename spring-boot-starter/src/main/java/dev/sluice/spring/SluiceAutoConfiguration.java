@@ -22,8 +22,11 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.ImportRuntimeHints;
+import org.springframework.context.annotation.Lazy;
 import org.springframework.core.env.Environment;
 import org.springframework.core.io.ResourceLoader;
 
@@ -37,8 +40,9 @@ class SluiceAutoConfiguration {
 
   @Bean
   @ConditionalOnMissingBean({CurrentLimits.class, Limits.class, Limiter.class})
-  LimitSource sluiceLimitSource(SluiceProperties properties, ResourceLoader resources) {
-    return new LimitSource(properties, resources);
+  LimitSource sluiceLimitSource(
+      SluiceProperties properties, ResourceLoader resources, Environment environment) {
+    return new LimitSource(properties, resources, environment);
   }
 
   /** A bean of limits that the application has made is used, and not reloaded. */
@@ -74,6 +78,7 @@ class SluiceAutoConfiguration {
       SluiceProperties properties,
       CurrentLimits limits,
       BucketStore store,
+      Environment environment,
       ObjectProvider<TimeSource> time,
       ObjectProvider<LimiterObserver> observers) {
     Limiter.Builder limiter = Limiter.builder(limits, store);
@@ -85,7 +90,7 @@ class SluiceAutoConfiguration {
     if (!all.isEmpty()) {
       limiter.observer(LimiterObserver.all(all));
     }
-    FailureRules.apply(properties.onFailure(), limits.get(), limiter);
+    FailureRules.apply(properties.onFailure(), limits.get(), limiter, Binder.get(environment));
     return limiter.build();
   }
 
@@ -95,8 +100,9 @@ class SluiceAutoConfiguration {
     return limiter.async();
   }
 
-  /** Follows the limit files. */
+  /** Follows the limit files, also where no other bean is made at start. */
   @Bean
+  @Lazy(false)
   @ConditionalOnMissingBean
   LimitReload sluiceLimitReload(
       SluiceProperties properties,
@@ -118,6 +124,7 @@ class SluiceAutoConfiguration {
   /** Only where sluice-redis is on the class path. */
   @Configuration(proxyBeanMethods = false)
   @ConditionalOnClass(RedisStore.class)
+  @ImportRuntimeHints(SpringDataRedis.Hints.class)
   static class Redis {
 
     @Bean

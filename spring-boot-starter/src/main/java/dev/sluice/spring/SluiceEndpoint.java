@@ -56,10 +56,10 @@ class SluiceEndpoint {
   @ReadOperation
   WebEndpointResponse<Map<String, Object>> bucket(
       @Selector(match = Match.ALL_REMAINING) String[] path) {
-    String limit = path[0];
-    if (path.length < 2 || limiter.limits().get().catalogue().find(limit) == null) {
+    if (!isKnown(path)) {
       return new WebEndpointResponse<>(WebEndpointResponse.STATUS_NOT_FOUND);
     }
+    String limit = path[0];
     String id = id(path);
     try {
       Decision decision = limiter.check(limiter.transaction(limit, id).withCost(0));
@@ -77,6 +77,10 @@ class SluiceEndpoint {
     } catch (InvalidRequestException e) {
       return bad(e);
     }
+  }
+
+  boolean isKnown(String[] path) {
+    return path.length > 1 && limiter.limits().get().catalogue().find(path[0]) != null;
   }
 
   static String id(String[] path) {

@@ -13,6 +13,9 @@ import java.util.Objects;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.springframework.aot.hint.RuntimeHints;
+import org.springframework.aot.hint.RuntimeHintsRegistrar;
+import org.springframework.boot.context.properties.bind.BindableRuntimeHintsRegistrar;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.core.env.Environment;
@@ -60,6 +63,15 @@ final class SpringDataRedis {
   record Bundle(@DefaultValue Keys keystore, @DefaultValue Keys truststore) {}
 
   record Keys(@Nullable String certificate, @Nullable String privateKey) {}
+
+  /** Spring finds the records' components by reflection, which a native image must be told of. */
+  static final class Hints implements RuntimeHintsRegistrar {
+    @Override
+    public void registerHints(RuntimeHints hints, @Nullable ClassLoader loader) {
+      BindableRuntimeHintsRegistrar.forTypes(Properties.class, Bundle.class)
+          .registerHints(hints, loader);
+    }
+  }
 
   static RedisStoreBuilder builder(Environment environment) {
     Binder binder = Binder.get(environment);

@@ -8,17 +8,24 @@ import dev.sluice.Limiter;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
+import java.lang.reflect.InvocationHandler;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executor;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeoutException;
+import org.aopalliance.intercept.MethodInterceptor;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.aop.ProxyMethodInvocation;
+import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.scheduling.annotation.Async;
+import org.springframework.web.context.request.async.DeferredResult;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
@@ -334,7 +341,110 @@ class RateLimitedTest {
         });
   }
 
+  static class Typos {
+    @RateLimited(limit = "PerUser", id = "#user.nme")
+    public void property(User user) {}
+
+    @RateLimited(limit = "PerUser", id = "#user.name()")
+    public CompletionStage<String> method(User user) {
+      return CompletableFuture.completedFuture("");
+    }
+
+    @RateLimited(limit = "PerUser", id = "#user.id.length")
+    public void ofNull(User user) {}
+  }
+
+  /** A 400 would blame the client. */
+  @Test
+  void expressionThatIsWrong_isTheApplicationsError_notTheCallers() {
+    application
+        .withBean(Typos.class)
+        .run(
+            context -> {
+              Typos typos = context.getBean(Typos.class);
+              assertThatThrownBy(() -> typos.property(new User("ann")))
+                  .isInstanceOf(IllegalStateException.class)
+                  .hasMessageContaining("Typos.property: correct the expression \"#user.nme\"");
+              assertThatThrownBy(() -> typos.method(new User("ann")).toCompletableFuture().join())
+                  .hasCauseInstanceOf(IllegalStateException.class);
+              assertThatThrownBy(() -> typos.ofNull(new User(null)))
+                  .isInstanceOf(UnusableIdException.class);
+            });
+  }
+
+  static class Numbered {
+    @RateLimited(limit = "PerUser", id = "#p7")
+    public void call(String p7) {}
+  }
+
+  @Test
+  void parameterNamedLikeAPosition_isAParameter() {
+    application
+        .withBean(Numbered.class)
+        .run(
+            context -> {
+              context.getBean(Numbered.class).call("ann");
+              assertThat(left(context.getBean(Limiter.class), "ann")).isEqualTo(1);
+            });
+  }
+
+  interface Remote {
+    @RateLimited(limit = "PerUser", id = "#user", fallback = "cached")
+    String profile(String user);
+
+    default String cached(String user) {
+      return user + " cached";
+    }
+  }
+
+  /** As Spring makes the clients of HTTP that are interfaces. */
+  private static Remote remote() {
+    ProxyFactory client = new ProxyFactory();
+    client.addInterface(Remote.class);
+    client.addAdvice(
+        (MethodInterceptor)
+            call ->
+                call.getMethod().isDefault()
+                    ? InvocationHandler.invokeDefault(
+                        ((ProxyMethodInvocation) call).getProxy(),
+                        call.getMethod(),
+                        call.getArguments())
+                    : call.getArguments()[0] + " fresh");
+    return (Remote) client.getProxy();
+  }
+
+  @Test
+  void clientThatIsAnInterfaceAlone_isLimited_andHasItsFallback() {
+    application
+        .withBean("remote", Remote.class, RateLimitedTest::remote)
+        .run(
+            context -> {
+              Remote remote = context.getBean(Remote.class);
+              assertThat(remote.profile("ann")).isEqualTo("ann fresh");
+              assertThat(remote.profile("ann")).isEqualTo("ann fresh");
+
+              assertThat(remote.profile("ann")).isEqualTo("ann cached");
+            });
+  }
+
   static class Wrong {
+    @RateLimited(limit = "PerUser", id = "@nobody.current()")
+    public void unknownBean() {}
+
+    @RateLimited(limit = "PerUser", id = "#user", countOnlyOn = BadPassword.class)
+    public Future<String> endsLater(String user) {
+      return new CompletableFuture<>();
+    }
+
+    @Async
+    @RateLimited(limit = "PerUser", id = "#user", countOnlyOn = BadPassword.class)
+    public void endsElsewhere(String user) {}
+
+    @RateLimited(limit = "PerUser", id = "#user", countOnlyOn = BadPassword.class)
+    public DeferredResult<String> answersLater(String user) {
+      return new DeferredResult<>();
+    }
+
     @RateLimited(limit = "PerUsr", id = "#user")
     public void unknownLimit(String user) {}
 
@@ -382,6 +492,10 @@ class RateLimitedTest {
                     .contains("Wrong.unknownLimit: ")
                     .contains("did you mean \"PerUser\"")
                     .contains("Wrong.notConfigured: the limit Forgotten is not configured")
+                    .contains("Wrong.unknownBean: id: found @nobody in \"@nobody.current()\"")
+                    .contains("Wrong.endsLater: countOnlyOn: found the result Future")
+                    .contains("Wrong.endsElsewhere: countOnlyOn: found the result void")
+                    .contains("Wrong.answersLater: countOnlyOn: found the result DeferredResult")
                     .contains("Wrong.unknownParameter: id: found #usr in \"#usr.name\"")
                     .contains("[user]")
                     .contains(

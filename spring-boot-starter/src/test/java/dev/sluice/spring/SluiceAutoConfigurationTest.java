@@ -21,10 +21,14 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Arrays;
+import java.util.Map;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.springframework.boot.LazyInitializationBeanFactoryPostProcessor;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 import org.springframework.boot.test.context.FilteredClassLoader;
@@ -32,8 +36,13 @@ import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.boot.test.context.runner.ReactiveWebApplicationContextRunner;
 import org.springframework.boot.test.context.runner.WebApplicationContextRunner;
 import org.springframework.boot.web.servlet.FilterRegistrationBean;
+import org.springframework.context.ApplicationContextInitializer;
+import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.core.env.MapPropertySource;
+import org.springframework.core.env.StandardEnvironment;
+import org.springframework.core.env.SystemEnvironmentPropertySource;
 
 /** Which beans there are, and what the application is told where it cannot start. */
 class SluiceAutoConfigurationTest {
@@ -130,6 +139,79 @@ class SluiceAutoConfigurationTest {
             });
   }
 
+  /** Nobody injects what follows the files. */
+  @Test
+  void limitFiles_areFollowed_whereBeansAreMadeLate() throws IOException {
+    Path file = folder.resolve("limits.yml");
+    Files.writeString(file, "LoginsPerIPAddress: {burst: 3, count: 3, period: 1m}\n");
+    application
+        .withInitializer(
+            context ->
+                context.addBeanFactoryPostProcessor(
+                    new LazyInitializationBeanFactoryPostProcessor()))
+        .withPropertyValues("sluice.files.limits=" + file, "sluice.files.reload=10ms")
+        .run(
+            context -> {
+              Limiter limiter = context.getBean(Limiter.class);
+              Files.writeString(file, "LoginsPerIPAddress: {burst: 9, count: 9, period: 1m}\n");
+              await()
+                  .until(
+                      () -> limiter.check("LoginsPerIPAddress", "192.0.2.1", 0).remaining() == 9);
+            });
+  }
+
+  @Test
+  void variablesOfTheEnvironment_replaceWhatFilesSayOfALimit() {
+    application
+        .withInitializer(file(LOGINS))
+        .withInitializer(
+            file(
+                "sluice.limits.ApiCallsPerKey.burst=5",
+                "sluice.limits.ApiCallsPerKey.count=5",
+                "sluice.on-failure.limits.LoginsPerIPAddress=maybe"))
+        .withInitializer(
+            variables(
+                Map.of(
+                    "SLUICE_LIMITS_LOGINSPERIPADDRESS_BURST", "7",
+                    "SLUICE_LIMITS_APICALLSPERKEY_PERIOD", "1h",
+                    "SLUICE_ONFAILURE_LIMITS_LOGINSPERIPADDRESS", "allow")))
+        .run(
+            context -> {
+              Limits limits = context.getBean(Limiter.class).limits().get();
+              assertThat(limits.defaultFor(limits.catalogue().get("LoginsPerIPAddress")))
+                  .isEqualTo(Quota.of(7, 2, Duration.ofMinutes(1)));
+              assertThat(limits.defaultFor(limits.catalogue().get("ApiCallsPerKey")))
+                  .isEqualTo(Quota.per(5, Duration.ofHours(1)));
+            });
+  }
+
+  /** Properties of a file, which variables and tests win over. */
+  private static ApplicationContextInitializer<ConfigurableApplicationContext> file(
+      String... properties) {
+    return context ->
+        context
+            .getEnvironment()
+            .getPropertySources()
+            .addLast(
+                new MapPropertySource(
+                    "file with " + properties[0],
+                    Arrays.stream(properties)
+                        .map(property -> property.split("=", 2))
+                        .collect(Collectors.toMap(part -> part[0], part -> part[1]))));
+  }
+
+  private static ApplicationContextInitializer<ConfigurableApplicationContext> variables(
+      Map<String, Object> variables) {
+    return context ->
+        context
+            .getEnvironment()
+            .getPropertySources()
+            .replace(
+                StandardEnvironment.SYSTEM_ENVIRONMENT_PROPERTY_SOURCE_NAME,
+                new SystemEnvironmentPropertySource(
+                    StandardEnvironment.SYSTEM_ENVIRONMENT_PROPERTY_SOURCE_NAME, variables));
+  }
+
   @Test
   void mistakesInProperties_areAnalysed_withThePropertysName() {
     application
@@ -164,6 +246,7 @@ class SluiceAutoConfigurationTest {
         "sluice.store=redis//x                  | sluice.store: | Write memory, spring.data.redis",
         "sluice.on-failure.default=maybe        | sluice.on-failure.default: found \"maybe\" | Write fail",
         "sluice.on-failure.limits.Nope=allow    | sluice.on-failure.limits.Nope: | Write fail",
+        "sluice.files.reload=-1s                | sluice.files.reload: found PT-1S | Write how often",
         "sluice.files.limits=classpath:none.yml | none.yml:1:1: | Correct the limit files",
       })
   void mistakeInAProperty_isAnalysed(String property, String problem, String action) {
@@ -277,6 +360,27 @@ class SluiceAutoConfigurationTest {
         .run(
             context ->
                 assertThat(context.getBean(RateLimitWebFilter.class).getOrder()).isEqualTo(5));
+  }
+
+  @Test
+  void rulesReplacedByFewer_areThoseOfTheFilter() {
+    new WebApplicationContextRunner()
+        .withConfiguration(ALL)
+        .withPropertyValues(LOGINS)
+        .withInitializer(
+            file(
+                "sluice.filter.rules[0].path=/login",
+                "sluice.filter.rules[0].limit=LoginsPerIPAddress",
+                "sluice.filter.rules[0].id=ip",
+                "sluice.filter.rules[1].path=/other",
+                "sluice.filter.rules[1].methods=POST",
+                "sluice.filter.rules[1].limit=LoginsPerIPAddress",
+                "sluice.filter.rules[1].id=ip"))
+        .withPropertyValues(
+            "sluice.filter.rules[0].path=/login",
+            "sluice.filter.rules[0].limit=LoginsPerIPAddress",
+            "sluice.filter.rules[0].id=ip")
+        .run(context -> assertThat(context).hasNotFailed());
   }
 
   @ParameterizedTest

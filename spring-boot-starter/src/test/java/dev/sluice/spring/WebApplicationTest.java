@@ -275,6 +275,6 @@ class WebApplicationTest {
     assertThat(send("DELETE", "/actuator/sluice/ApiCallsPerKey/a").statusCode()).isEqualTo(204);
 
     assertThat(get("/actuator/sluice/ApiCallsPerKey/a").body()).contains("\"remaining\":2");
-    assertThat(send("DELETE", "/actuator/sluice/Unknown/a").statusCode()).isEqualTo(400);
+    assertThat(send("DELETE", "/actuator/sluice/Unknown/a").statusCode()).isEqualTo(404);
   }
 }
