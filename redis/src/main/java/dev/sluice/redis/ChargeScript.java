@@ -29,6 +29,16 @@ final class ChargeScript {
   static final String SOURCE = source();
   static final String DIGEST = digest(SOURCE);
 
+  /** The forms of a group of charges, as the script calls them. */
+  private static final int SPENDS = 0;
+
+  private static final int SHORT = 1;
+  private static final int LONG = 2;
+
+  private static final int HEAD = 3; // the numbers before the first group
+  private static final int GROUP_HEAD = 2;
+  private static final int LONGEST_CHARGE = 7;
+  private static final long SHORT_BELOW_NANOS = 1L << 52;
   private static final long NANOS_PER_SECOND = 1_000_000_000;
   private static final int MAX_DIGITS = 20;
 
@@ -44,14 +54,7 @@ final class ChargeScript {
    * @param clock the client's, read now; null for the server's
    */
   static byte[] argument(@Nullable ClientClock clock, List<List<Charge>> batches) {
-    int numbers = 3;
-    for (List<Charge> batch : batches) {
-      numbers++;
-      for (Charge charge : batch) {
-        numbers += charge.op().hasEnd() ? 7 : 5;
-      }
-    }
-    MessagePackArray array = new MessagePackArray(numbers);
+    MessagePackArray array = new MessagePackArray(HEAD + mostNumbers(batches));
     if (clock == null) {
       array.addMinusOne();
       array.add(0);
@@ -60,18 +63,82 @@ final class ChargeScript {
       addTime(array, TimeSource.read(clock.time()));
       array.add(ClientClock.SLACK.toMillis());
     }
-    for (List<Charge> batch : batches) {
-      array.add(batch.size());
-      for (Charge charge : batch) {
-        array.add(number(charge.op()));
-        addTime(array, charge.incrementNanos());
-        addTime(array, charge.offsetNanos());
-        if (charge.op().hasEnd()) {
-          addTime(array, charge.untilNanos());
-        }
+    int next = 0;
+    while (next < batches.size()) {
+      int spends = spendsFrom(next, batches);
+      if (spends == 0) {
+        addBatch(array, batches.get(next));
+        next++;
+        continue;
+      }
+      array.add(SPENDS);
+      array.add(spends);
+      for (int end = next + spends; next < end; next++) {
+        Charge spend = batches.get(next).get(0);
+        array.add(spend.incrementNanos());
+        array.add(spend.offsetNanos());
       }
     }
     return array.bytes();
+  }
+
+  private static int mostNumbers(List<List<Charge>> batches) {
+    int most = 0;
+    for (List<Charge> batch : batches) {
+      most += GROUP_HEAD + batch.size() * LONGEST_CHARGE;
+    }
+    return most;
+  }
+
+  /** How many batches from here on are one spend each, as nearly all are. */
+  private static int spendsFrom(int first, List<List<Charge>> batches) {
+    int next = first;
+    while (next < batches.size() && isSpend(batches.get(next))) {
+      next++;
+    }
+    return next - first;
+  }
+
+  private static boolean isSpend(List<Charge> batch) {
+    Charge charge = batch.get(0);
+    return batch.size() == 1
+        && charge.op() == Effect.Op.SPEND
+        && charge.incrementNanos() > 0
+        && isShort(charge);
+  }
+
+  private static void addBatch(MessagePackArray array, List<Charge> batch) {
+    boolean isShort = true;
+    for (Charge charge : batch) {
+      isShort &= isShort(charge);
+    }
+    array.add(isShort ? SHORT : LONG);
+    array.add(batch.size());
+    for (Charge charge : batch) {
+      array.add(number(charge.op()));
+      if (isShort) {
+        array.add(charge.incrementNanos());
+        array.add(charge.offsetNanos());
+        continue;
+      }
+      addTime(array, charge.incrementNanos());
+      addTime(array, charge.offsetNanos());
+      if (charge.op().hasEnd()) {
+        addTime(array, charge.untilNanos());
+      }
+    }
+  }
+
+  /** Whether the script may calculate with one number for a time, and only spends or looks. */
+  private static boolean isShort(Charge charge) {
+    boolean spendsOrLooks =
+        switch (charge.op()) {
+          case CHECK, SPEND, SPEND_ONLY -> true;
+          case REFUND, RESET, FORGIVE, WITHDRAW -> false;
+        };
+    return spendsOrLooks
+        && charge.incrementNanos() < SHORT_BELOW_NANOS
+        && charge.offsetNanos() < SHORT_BELOW_NANOS;
   }
 
   /** How the script calls an act. */

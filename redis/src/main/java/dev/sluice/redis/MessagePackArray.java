@@ -2,6 +2,7 @@
 package dev.sluice.redis;
 
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 
 /**
  * An array of whole numbers in MessagePack, which every Redis unpacks in C: some times faster than
@@ -17,10 +18,16 @@ final class MessagePackArray {
   private static final byte UINT_64 = (byte) 0xcf;
 
   private final ByteBuffer out;
+  private int size;
 
-  MessagePackArray(int size) {
-    out = ByteBuffer.allocate(1 + Integer.BYTES + size * LONGEST);
-    out.put(ARRAY_32).putInt(size);
+  /**
+   * An array without numbers.
+   *
+   * @param atMost how many it may get
+   */
+  MessagePackArray(int atMost) {
+    out = ByteBuffer.allocate(1 + Integer.BYTES + atMost * LONGEST);
+    out.put(ARRAY_32).putInt(0);
   }
 
   /** Adds a number, not negative. */
@@ -32,16 +39,16 @@ final class MessagePackArray {
     } else {
       out.put(UINT_64).putLong(number);
     }
+    size++;
   }
 
   void addMinusOne() {
     out.put((byte) -1);
+    size++;
   }
 
   byte[] bytes() {
-    byte[] bytes = new byte[out.position()];
-    out.flip();
-    out.get(bytes);
-    return bytes;
+    out.putInt(1, size);
+    return Arrays.copyOf(out.array(), out.position());
   }
 }

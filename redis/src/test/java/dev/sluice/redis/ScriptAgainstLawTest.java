@@ -10,6 +10,10 @@ import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
 import dev.sluice.testkit.ManualTime;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.ScriptOutputType;
+import io.lettuce.core.codec.ByteArrayCodec;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -26,6 +30,13 @@ final class ScriptAgainstLawTest {
 
   private static final List<String> KEYS = List.of("1:a", "1:b", "2:a", "2:b", "3:c");
   private static final int BATCHES = 2_500;
+  private static final int CALLS = 250;
+  private static final int MOST_BATCHES = 30;
+
+  /** By what the times of a limit are measured; around 2^52 the script changes its arithmetic. */
+  private static final List<Long> BASES =
+      List.of(7L, 50_000_000L, 86_400_000_000_000L, 1L << 51, 1L << 53, 1L << 59);
+
   private static final List<Op> ACTS =
       List.of(Op.CHECK, Op.SPEND, Op.SPEND_ONLY, Op.REFUND, Op.WITHDRAW);
 
@@ -47,6 +58,67 @@ final class ScriptAgainstLawTest {
             .isEqualTo(decide(batch, tats, time.nanos()));
       }
     }
+  }
+
+  /**
+   * Calls that many callers share: batches in all forms, the same bucket in several of them, under
+   * limits on both sides of what a double holds. From the year 1970 to 2095: of few digits and of
+   * many.
+   */
+  @ParameterizedTest
+  @ValueSource(longs = {0, 5_000_000_000L, 999_999_999_000_000_000L, 3_942_000_000_000_000_000L})
+  void anyCallOfManyBatches_isDecidedAsTheLawSays_oneAfterTheOther(long startNanos) {
+    Random random = new Random(startNanos);
+    ManualTime time = new ManualTime(startNanos);
+    ClientClock clock = new ClientClock(time, Duration.ZERO);
+    Map<String, Long> tats = new HashMap<>();
+    RedisClient client = RedisClient.create(TestServers.single().toString());
+    try (var connection = client.connect(ByteArrayCodec.INSTANCE)) {
+      for (int call = 0; call < CALLS; call++) {
+        time.advanceNanos(random.nextLong(BASES.get(random.nextInt(BASES.size() - 2))));
+        List<List<Charge>> batches = batches(random, time.nanos(), tats);
+        List<Object> answer =
+            connection
+                .sync()
+                .eval(
+                    ChargeScript.SOURCE.getBytes(StandardCharsets.UTF_8),
+                    ScriptOutputType.MULTI,
+                    keys("law" + startNanos + "-", batches),
+                    ChargeScript.argument(clock, batches));
+        int first = 0;
+        for (List<Charge> batch : batches) {
+          assertThat(ChargeScript.readings(answer, first, batch, "the server"))
+              .as("start %d, call %d, charge %d of %s", startNanos, call, first, batches)
+              .isEqualTo(decide(batch, tats, time.nanos()));
+          first += batch.size();
+        }
+      }
+    } finally {
+      client.shutdown();
+    }
+  }
+
+  private static List<List<Charge>> batches(Random random, long now, Map<String, Long> tats) {
+    List<List<Charge>> batches = new ArrayList<>();
+    for (int i = random.nextInt(MOST_BATCHES); i >= 0; i--) {
+      long base = BASES.get(random.nextInt(BASES.size()));
+      if (random.nextInt(3) > 0) { // the common case, often many in a row
+        long offset = 1 + random.nextLong(base);
+        long increment = random.nextLong(offset + 1);
+        String key = KEYS.get(random.nextInt(KEYS.size()));
+        batches.add(List.of(new Charge(key, Op.SPEND, increment, offset, Effect.NO_END)));
+      } else {
+        batches.add(batch(base, random, now, tats));
+      }
+    }
+    return batches;
+  }
+
+  private static byte[][] keys(String prefix, List<List<Charge>> batches) {
+    return batches.stream()
+        .flatMap(List::stream)
+        .map(charge -> (prefix + charge.key()).getBytes(StandardCharsets.UTF_8))
+        .toArray(byte[][]::new);
   }
 
   private static List<Reading> decide(List<Charge> batch, Map<String, Long> tats, long now) {

@@ -19,6 +19,8 @@ final class ScriptModel {
 
   private static final long NANOS_PER_SECOND = 1_000_000_000;
   private static final long NANOS_PER_MILLI = 1_000_000;
+  private static final int SPENDS = 0; // the forms of a group of charges
+  private static final int LONG = 2;
   private static final Op[] ACTS = {
     Op.CHECK, Op.SPEND, Op.SPEND_ONLY, Op.REFUND, Op.RESET, Op.FORGIVE, Op.WITHDRAW
   };
@@ -51,7 +53,6 @@ final class ScriptModel {
 
   static List<Object> run(Keyspace keys, byte[][] names, byte[] argument) {
     ByteBuffer in = ByteBuffer.wrap(argument);
-    int numbers = in.getInt(1);
     in.position(1 + Integer.BYTES);
     long nowSeconds = number(in);
     long nowRest = number(in);
@@ -61,25 +62,30 @@ final class ScriptModel {
     List<Object> reply = new ArrayList<>();
     reply.add(nowNanos / NANOS_PER_SECOND);
     reply.add(nowNanos % NANOS_PER_SECOND);
-    int read = 3;
     int first = 0;
-    while (read < numbers) {
+    while (in.hasRemaining()) {
+      int form = (int) number(in);
       int n = (int) number(in);
-      read++;
-      List<Charge> batch = new ArrayList<>();
+      List<Charge> charges = new ArrayList<>();
       for (int i = 0; i < n; i++) {
-        Op act = ACTS[(int) number(in)];
-        long incrementNanos = time(in);
-        long offsetNanos = time(in);
-        long untilNanos = act.hasEnd() ? time(in) : Effect.NO_END;
-        read += act.hasEnd() ? 7 : 5;
-        String key = new String(names[first + i], StandardCharsets.UTF_8);
-        batch.add(new Charge(key, act, incrementNanos, offsetNanos, untilNanos));
+        charges.add(charge(in, form, new String(names[first + i], StandardCharsets.UTF_8)));
       }
       first += n;
-      new Batch(keys, batch, nowNanos, ownClock, slackMillis).run(reply);
+      List<List<Charge>> batches =
+          form == SPENDS ? charges.stream().map(List::of).toList() : List.of(charges);
+      for (List<Charge> batch : batches) {
+        new Batch(keys, batch, nowNanos, ownClock, slackMillis).run(reply);
+      }
     }
     return reply;
+  }
+
+  private static Charge charge(ByteBuffer in, int form, String key) {
+    Op act = form == SPENDS ? Op.SPEND : ACTS[(int) number(in)];
+    long incrementNanos = form == LONG ? time(in) : number(in);
+    long offsetNanos = form == LONG ? time(in) : number(in);
+    long untilNanos = act.hasEnd() ? time(in) : Effect.NO_END;
+    return new Charge(key, act, incrementNanos, offsetNanos, untilNanos);
   }
 
   private static long time(ByteBuffer in) {
