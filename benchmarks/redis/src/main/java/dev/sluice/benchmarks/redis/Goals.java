@@ -1,68 +1,79 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.benchmarks.redis;
 
+import dev.sluice.benchmarks.redis.Rounds.Ratio;
 import dev.sluice.benchmarks.report.Goal;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.function.ToDoubleFunction;
 
 /** The goals of these benchmarks. Stateless. */
 final class Goals {
 
+  private static final double SERVER_MICROS = 4.5;
+  private static final double BYTES = 80;
+
   private Goals() {}
 
   /**
-   * All goals.
+   * All goals; the range of the rounds stands beside each ratio.
    *
-   * @param figures by subject, then by load: callers, or {@link RedisBenchmark#OUTSTANDING}
+   * @param figures by subject, then by load
    * @param bytes of Redis memory of one bucket of ours
    */
-  static List<Goal> of(Map<String, Map<Integer, Figure>> figures, double bytes) {
+  static List<Goal> of(Map<String, Map<Load, Rounds>> figures, double bytes) {
     List<Goal> goals = new ArrayList<>();
-    Figure one = figure(figures, Subjects.SLUICE, 1);
-    Figure get = figure(figures, Subjects.GET, 1);
     goals.add(
-        new Goal("1 caller: p50, times that of GET", one.p50Nanos() / get.p50Nanos(), 1.2, false));
-    Figure ours = figure(figures, Subjects.SLUICE, 64);
-    for (String peer : List.of(Subjects.SEED, Subjects.BUCKET4J)) {
-      Figure theirs = figure(figures, peer, 64);
+        goal(
+            "1 caller, alternating: p50, times that of GET",
+            figure(figures, Subjects.BESIDE_GET, Load.ONE)
+                .ratio(Figure::p50Nanos, figure(figures, Subjects.GET_BESIDE, Load.ONE)),
+            1.2,
+            false));
+    for (String peer : List.of(Subjects.BOULDER, Subjects.BUCKET4J)) {
+      double wanted = peer.equals(Subjects.BOULDER) ? 4 : 3;
       goals.add(
-          new Goal(
-              "64 callers: decisions, times " + peer,
-              ours.perSecond() / theirs.perSecond(),
-              peer.equals(Subjects.SEED) ? 5 : 3,
-              true));
-      goals.add(
-          new Goal(
-              "64 callers: p50, times " + peer,
-              ours.p50Nanos() / theirs.p50Nanos(),
-              1.0 / 3,
-              false));
-      goals.add(
-          new Goal(
-              "64 callers: p99, times " + peer,
-              ours.p99Nanos() / theirs.p99Nanos(),
-              1.0 / 3,
-              false));
+          against(figures, peer, Load.SIXTY_FOUR, "calls/s", Figure::perSecond, wanted, true));
+      goals.add(against(figures, peer, Load.SIXTY_FOUR, "p50", Figure::p50Nanos, 1.0 / 3, false));
+      goals.add(against(figures, peer, Load.SIXTY_FOUR, "p99", Figure::p99Nanos, 1.0 / 3, false));
     }
-    int many = RedisBenchmark.OUTSTANDING;
+    goals.add(
+        against(figures, Subjects.BUCKET4J, Load.MANY, "calls/s", Figure::perSecond, 4, true));
     goals.add(
         new Goal(
-            many + " outstanding: decisions, times " + Subjects.BUCKET4J,
-            figure(figures, Subjects.SLUICE, many).perSecond()
-                / figure(figures, Subjects.BUCKET4J, many).perSecond(),
-            3.5,
-            true));
-    goals.add(new Goal("bytes of Redis memory of a bucket", bytes, 80, false));
+            "the script alone, 20 charges a call: server µs a charge",
+            figure(figures, Subjects.SCRIPT_ALONE, Load.EIGHT_CALLS).median(Figure::serverMicros),
+            SERVER_MICROS,
+            false));
+    goals.add(new Goal("bytes of Redis memory of a bucket", bytes, BYTES, false));
     return goals;
   }
 
-  private static Figure figure(
-      Map<String, Map<Integer, Figure>> figures, String subject, int load) {
-    Figure figure = figures.getOrDefault(subject, Map.of()).get(load);
-    if (figure == null) {
-      throw new IllegalStateException("no figure of " + subject + " at " + load);
+  private static Goal against(
+      Map<String, Map<Load, Rounds>> figures,
+      String peer,
+      Load load,
+      String what,
+      ToDoubleFunction<Figure> number,
+      double wanted,
+      boolean atLeast) {
+    return goal(
+        load.title() + ": " + what + ", times " + peer,
+        figure(figures, Subjects.SLUICE, load).ratio(number, figure(figures, peer, load)),
+        wanted,
+        atLeast);
+  }
+
+  private static Goal goal(String text, Ratio ratio, double wanted, boolean atLeast) {
+    return new Goal(text + " (" + ratio.range() + ")", ratio.ofMedians(), wanted, atLeast);
+  }
+
+  private static Rounds figure(Map<String, Map<Load, Rounds>> figures, String subject, Load load) {
+    Rounds rounds = figures.getOrDefault(subject, Map.of()).get(load);
+    if (rounds == null) {
+      throw new IllegalStateException("no figure of " + subject + " at " + load.title());
     }
-    return figure;
+    return rounds;
   }
 }

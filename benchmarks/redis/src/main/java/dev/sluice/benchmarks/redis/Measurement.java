@@ -6,34 +6,32 @@ import io.lettuce.core.RedisClient;
 import io.lettuce.core.api.sync.RedisCommands;
 import java.lang.management.ManagementFactory;
 import java.net.URI;
-import java.util.Arrays;
-import java.util.SplittableRandom;
-import java.util.concurrent.CompletionStage;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.Semaphore;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.LongAdder;
 
 /**
- * Measures one subject under all loads, in a JVM of its own: what the compiler has learnt of one
- * client's code must not shape another's. Started by {@link RedisBenchmark}, which reads what it
- * prints.
+ * Measures one subject under all its loads, in a JVM of its own: what the compiler has learnt of
+ * one client's code must not shape another's. Only where a caller alternates with GET the two share
+ * a JVM, and each moment of the machine with it. Started by {@link RedisBenchmark}, which reads
+ * what it prints.
  */
 final class Measurement {
 
+  /** Between the parts of a line of its output. */
+  static final String BAR = "|";
+
   private static final int BUCKETS = 10_000;
-  private static final int MOST_SAMPLES = 1 << 19;
+  private static final long SPAN_NANOS = 300_000_000;
+  private static final int MOST_SPANS = 50;
   private static final double MICROS_PER_SECOND = 1e6;
 
   private final long measureNanos;
-  private final long warmUpNanos;
   private final RedisCommands<String, String> commands;
   private final OperatingSystemMXBean system =
       ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class);
 
   private Measurement(double seconds, RedisCommands<String, String> commands) {
     this.measureNanos = (long) (seconds * TimeUnit.SECONDS.toNanos(1));
-    this.warmUpNanos = measureNanos / 2;
     this.commands = commands;
   }
 
@@ -41,7 +39,7 @@ final class Measurement {
    * Prints a line for each load, and the bytes of a bucket.
    *
    * @param args the URI of a Redis whose content may be lost, seconds for each figure, the name of
-   *     a subject
+   *     a subject, and names of loads where not all are wanted
    * @throws InterruptedException if somebody interrupts it
    */
   public static void main(String[] args) throws InterruptedException {
@@ -49,27 +47,109 @@ final class Measurement {
     RedisClient client = RedisClient.create(uri.toString());
     Measurement measurement = new Measurement(Double.parseDouble(args[1]), client.connect().sync());
     var unused = measurement.commands.flushall();
-    try (Subject subject = Subjects.make(args[2], uri, BUCKETS)) {
-      measurement.print(subject);
+    if (args[2].equals(Subjects.BESIDE_GET)) {
+      measurement.alternate(uri);
+    } else {
+      try (Subject subject = Subjects.make(args[2], uri, BUCKETS)) {
+        List<String> wanted = List.of(args).subList(3, args.length);
+        for (Load load : subject.loads()) {
+          if (wanted.isEmpty() || wanted.contains(load.name())) {
+            measurement.print(args[2], load, subject);
+          }
+        }
+        measurement.printBytes(args[2], subject);
+      }
     }
     client.shutdown();
   }
 
-  private void print(Subject subject) throws InterruptedException {
-    var unused = callers(subject, 16); // or the first load would pay for the compiler's work
-    for (int callers : RedisBenchmark.CALLERS) {
-      System.out.println(callers + " " + callers(subject, callers).text());
-    }
-    if (subject.spendAsync(0) != null) {
-      System.out.println(RedisBenchmark.OUTSTANDING + " " + asynchronous(subject).text());
-    }
-    System.out.println(RedisBenchmark.BYTES + " " + bytes(subject));
+  private void print(String name, Load load, Subject subject) throws InterruptedException {
+    print(name, load, figure(Run.start(subject, load, BUCKETS), subject.charges()));
   }
 
-  private long bytes(Subject subject) {
+  private void printBytes(String name, Subject subject) {
     String key = subject.redisKey(7);
-    subject.spend(7);
-    return key == null ? 0 : commands.memoryUsage(key);
+    if (key != null) {
+      subject.spend(7);
+      System.out.println(
+          String.join(BAR, name, RedisBenchmark.BYTES, commands.memoryUsage(key).toString()));
+    }
+  }
+
+  private static void print(String name, Load load, Figure figure) {
+    System.out.println(String.join(BAR, name, load.name(), figure.text()));
+  }
+
+  private void alternate(URI uri) throws InterruptedException {
+    try (Subject get = Subjects.make(Subjects.GET, uri, BUCKETS);
+        Subject sluice = Subjects.make(Subjects.SLUICE, uri, BUCKETS)) {
+      Run run = Run.alternating(List.of(get, sluice), BUCKETS);
+      Figure both = figure(run, 1);
+      print(Subjects.GET_BESIDE, Load.ONE, withWaits(both, run.waits(0, 2)));
+      print(Subjects.BESIDE_GET, Load.ONE, withWaits(both, run.waits(1, 2)));
+    }
+  }
+
+  /** Warms it up, measures it, and stops it. */
+  private Figure figure(Run run, int charges) throws InterruptedException {
+    double warmUpSeconds;
+    long nanos;
+    long calls;
+    double clientSeconds;
+    double serverSeconds;
+    try (run) {
+      warmUpSeconds = warmUp(run);
+      double clientBefore = system.getProcessCpuTime() / 1e9;
+      double serverBefore = serverSeconds();
+      long callsBefore = run.calls();
+      long start = System.nanoTime();
+      run.take();
+      TimeUnit.NANOSECONDS.sleep(measureNanos);
+      nanos = System.nanoTime() - start;
+      calls = run.calls() - callsBefore;
+      serverSeconds = serverSeconds() - serverBefore;
+      clientSeconds = system.getProcessCpuTime() / 1e9 - clientBefore;
+    }
+    double decided = Math.max((double) calls * charges, 1);
+    Figure figure =
+        new Figure(
+            calls * 1e9 / nanos,
+            0,
+            0,
+            clientSeconds * MICROS_PER_SECOND / decided,
+            serverSeconds * MICROS_PER_SECOND / decided,
+            run.failures(),
+            warmUpSeconds);
+    return withWaits(figure, run.waits(0, 1));
+  }
+
+  private static Figure withWaits(Figure figure, long[] waits) {
+    return waits.length == 0
+        ? figure
+        : new Figure(
+            figure.perSecond(),
+            (double) waits[waits.length / 2],
+            (double) waits[waits.length * 99 / 100],
+            figure.clientMicros(),
+            figure.serverMicros(),
+            figure.failures(),
+            figure.warmUpSeconds());
+  }
+
+  /**
+   * Lets it run until its rate no longer rises. Returns the seconds, negative where it still did.
+   */
+  private static double warmUp(Run run) throws InterruptedException {
+    Warmth warmth = new Warmth();
+    long start = System.nanoTime();
+    for (int i = 0; i < MOST_SPANS && !warmth.isStable(); i++) {
+      long before = System.nanoTime();
+      long calls = run.calls();
+      TimeUnit.NANOSECONDS.sleep(SPAN_NANOS);
+      warmth.add((run.calls() - calls) * 1e9 / (System.nanoTime() - before));
+    }
+    double seconds = (System.nanoTime() - start) / 1e9;
+    return warmth.isStable() ? seconds : -seconds;
   }
 
   /** Seconds of processor time of the server so far. */
@@ -81,93 +161,5 @@ final class Measurement {
       }
     }
     return seconds;
-  }
-
-  /** Processor time from here on, warm-up included, as is what is decided in it. */
-  private final class Meter {
-    private final double serverStart = serverSeconds();
-    private final long clientStart = system.getProcessCpuTime();
-    private final LongAdder decisions = new LongAdder();
-
-    Figure figure(double perSecond, double p50Nanos, double p99Nanos, long failures) {
-      double count = Math.max(decisions.sum(), 1);
-      return new Figure(
-          perSecond,
-          p50Nanos,
-          p99Nanos,
-          (system.getProcessCpuTime() - clientStart) / 1e3 / count,
-          (serverSeconds() - serverStart) * MICROS_PER_SECOND / count,
-          failures);
-    }
-  }
-
-  private Figure callers(Subject subject, int callers) throws InterruptedException {
-    long[][] samples = new long[callers][];
-    CountDownLatch done = new CountDownLatch(callers);
-    Meter meter = new Meter();
-    long start = System.nanoTime() + warmUpNanos;
-    for (int i = 0; i < callers; i++) {
-      int caller = i;
-      new Thread(
-              () -> {
-                samples[caller] = call(subject, caller, start, meter.decisions);
-                done.countDown();
-              })
-          .start();
-    }
-    done.await();
-    long[] all = Arrays.stream(samples).flatMapToLong(Arrays::stream).sorted().toArray();
-    return meter.figure(
-        all.length * 1e9 / measureNanos,
-        (double) all[all.length / 2],
-        (double) all[all.length * 99 / 100],
-        0);
-  }
-
-  private long[] call(Subject subject, int caller, long start, LongAdder decisions) {
-    SplittableRandom random = new SplittableRandom(caller);
-    long[] samples = new long[MOST_SAMPLES];
-    int count = 0;
-    int all = 0;
-    for (long now = System.nanoTime(); now - start < measureNanos; all++) {
-      subject.spend(random.nextInt(BUCKETS));
-      long after = System.nanoTime();
-      if (now - start >= 0 && count < MOST_SAMPLES) {
-        samples[count++] = after - now;
-      }
-      now = after;
-    }
-    decisions.add(all);
-    return Arrays.copyOf(samples, count);
-  }
-
-  private Figure asynchronous(Subject subject) throws InterruptedException {
-    SplittableRandom random = new SplittableRandom(1);
-    Semaphore free = new Semaphore(RedisBenchmark.OUTSTANDING);
-    LongAdder done = new LongAdder();
-    LongAdder failures = new LongAdder();
-    Meter meter = new Meter();
-    long start = System.nanoTime() + warmUpNanos;
-    for (long now = System.nanoTime(); now - start < measureNanos; now = System.nanoTime()) {
-      free.acquire();
-      CompletionStage<?> call = subject.spendAsync(random.nextInt(BUCKETS));
-      if (call == null) {
-        continue;
-      }
-      boolean counts = now - start >= 0;
-      var unused =
-          call.whenComplete(
-              (answer, failure) -> {
-                free.release();
-                meter.decisions.increment();
-                if (failure != null) {
-                  failures.increment();
-                } else if (counts) {
-                  done.increment();
-                }
-              });
-    }
-    free.acquire(RedisBenchmark.OUTSTANDING);
-    return meter.figure(done.sum() * 1e9 / measureNanos, 0, 0, failures.sum());
   }
 }

@@ -6,13 +6,11 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
-import java.util.function.Function;
-import java.util.stream.Stream;
+import java.util.function.BiFunction;
 
 /**
  * The Redis store beside its peers and its bounds, in one run: decisions on buckets that all allow;
@@ -21,15 +19,11 @@ import java.util.stream.Stream;
  */
 public final class RedisBenchmark {
 
-  static final List<Integer> CALLERS = List.of(1, 16, 64);
-  static final int OUTSTANDING = 1_024;
   static final String BYTES = "bytes";
 
-  private static final List<Integer> LOADS =
-      Stream.concat(CALLERS.stream(), Stream.of(OUTSTANDING)).toList();
   private static final int ROUNDS = 3;
 
-  private final Map<String, Map<Integer, List<Figure>>> figures = new LinkedHashMap<>();
+  private final Map<String, Map<Load, Rounds>> figures = new LinkedHashMap<>();
   private final Map<String, Long> bytes = new LinkedHashMap<>();
 
   private RedisBenchmark() {}
@@ -70,7 +64,7 @@ public final class RedisBenchmark {
     try (BufferedReader out =
         new BufferedReader(
             new InputStreamReader(measurement.getInputStream(), StandardCharsets.UTF_8))) {
-      out.lines().forEach(line -> take(subject, line.split(" ", 2)));
+      out.lines().map(line -> line.split("[|]", 3)).forEach(this::take);
       if (measurement.waitFor() != 0) {
         throw new IOException(
             "the measurement of " + subject + " ended with " + measurement.exitValue());
@@ -80,53 +74,78 @@ public final class RedisBenchmark {
     }
   }
 
-  private void take(String subject, String[] line) {
-    if (line[0].equals(BYTES)) {
-      bytes.put(subject, Long.parseLong(line[1]));
+  private void take(String[] line) {
+    if (line[1].equals(BYTES)) {
+      bytes.put(line[0], Long.parseLong(line[2]));
     } else {
       figures
-          .computeIfAbsent(subject, s -> new TreeMap<>())
-          .computeIfAbsent(Integer.parseInt(line[0]), load -> new ArrayList<>())
-          .add(Figure.parse(line[1]));
+          .computeIfAbsent(line[0], subject -> new EnumMap<>(Load.class))
+          .computeIfAbsent(Load.valueOf(line[1]), load -> new Rounds())
+          .add(Figure.parse(line[2]));
     }
   }
 
   private void print(boolean withGoals) {
-    Map<String, Map<Integer, Figure>> medians = new LinkedHashMap<>();
-    figures.forEach(
-        (subject, row) -> {
-          Map<Integer, Figure> median = new TreeMap<>();
-          row.forEach((load, rounds) -> median.put(load, Figure.median(rounds)));
-          medians.put(subject, median);
+    table(
+        "calls/s (p50 / p99 µs)",
+        (load, rounds) -> {
+          Rounds ours = row(Subjects.SLUICE).get(load);
+          boolean isLike = ours != null && ours != rounds && ours.isLike(rounds);
+          return (isLike ? "≈ " : "") + rounds.rate();
         });
     System.out.println(
-        "| decisions/s (p50 / p99 µs) | 1 caller | 16 | 64 | asynchronous, 1024 | bytes |");
-    System.out.println("|---|---|---|---|---|---|");
-    medians.forEach(
-        (subject, row) -> {
-          long one = bytes.getOrDefault(subject, 0L);
-          System.out.println(
-              cells(subject, row, Figure::cell) + " | " + (one == 0 ? "" : one) + " |");
-        });
-    System.out.println();
-    System.out.println("| processor µs a decision: client + server | 1 caller | 16 | 64 | 1024 |");
-    System.out.println("|---|---|---|---|---|");
-    medians.forEach(
-        (subject, row) -> System.out.println(cells(subject, row, Figure::processorCell) + " |"));
+        "\n±: half of the range of the rounds; ≈: its range meets that of Sluice, which of the two is"
+            + " faster is not known.");
+    table("processor µs a charge: client + server", (load, rounds) -> rounds.processor());
+    table("warm-up, seconds: median / longest", (load, rounds) -> rounds.warmUp());
+    apart();
+    System.out.println("\nbytes of Redis memory of a bucket: " + bytes);
     if (withGoals) {
       System.out.println();
-      Goals.of(medians, bytes.getOrDefault(Subjects.SLUICE, 0L))
+      Goals.of(figures, bytes.getOrDefault(Subjects.SLUICE, 0L))
           .forEach(goal -> System.out.println(goal.line()));
     }
   }
 
-  private static String cells(
-      String subject, Map<Integer, Figure> row, Function<Figure, String> cell) {
-    StringBuilder line = new StringBuilder("| ").append(subject);
-    for (int load : LOADS) {
-      Figure figure = row.get(load);
-      line.append(" | ").append(figure == null ? "" : cell.apply(figure));
+  private Map<Load, Rounds> row(String subject) {
+    return figures.getOrDefault(subject, Map.of());
+  }
+
+  private void table(String title, BiFunction<Load, Rounds, String> cell) {
+    StringBuilder table = new StringBuilder("\n| ").append(title);
+    Load.ALL.forEach(load -> table.append(" | ").append(load.title()));
+    table.append(" |\n|").append("---|".repeat(Load.ALL.size() + 1)).append('\n');
+    for (String subject : figures.keySet()) {
+      if (Subjects.APART.contains(subject)) {
+        continue;
+      }
+      table.append("| ").append(subject);
+      for (Load load : Load.ALL) {
+        table.append(" | ");
+        Rounds rounds = row(subject).get(load);
+        table.append(rounds == null ? "" : cell.apply(load, rounds));
+      }
+      table.append(" |\n");
     }
-    return line.toString();
+    System.out.print(table);
+  }
+
+  /** What has a load of its own. */
+  private void apart() {
+    System.out.println("\n| | p50 / p99 µs | server µs a charge | warm-up, seconds |");
+    System.out.println("|---|---|---|---|");
+    for (String subject : Subjects.APART) {
+      row(subject)
+          .forEach(
+              (load, rounds) -> {
+                boolean alternates = load == Load.ONE;
+                System.out.printf(
+                    "| %s | %s | %s | %s |%n",
+                    subject,
+                    alternates ? rounds.waits() : "",
+                    alternates ? "" : rounds.server(),
+                    rounds.warmUp());
+              });
+    }
   }
 }

@@ -3,12 +3,14 @@ package dev.sluice.benchmarks.redis;
 
 import dev.sluice.AsyncLimiter;
 import dev.sluice.Limiter;
+import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.redis.RedisStore;
+import dev.sluice.redis.ScriptCalls;
 import io.github.bucket4j.BucketConfiguration;
 import io.github.bucket4j.distributed.ExpirationAfterWriteStrategy;
 import io.github.bucket4j.distributed.proxy.AsyncProxyManager;
@@ -23,9 +25,11 @@ import io.lettuce.core.codec.RedisCodec;
 import io.lettuce.core.codec.StringCodec;
 import java.net.URI;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.redisson.Redisson;
 import org.redisson.api.RRateLimiter;
@@ -38,15 +42,40 @@ final class Subjects {
 
   static final String GET = "bound: GET";
   static final String SCRIPT = "bound: a script of TIME, GET, SET";
-  static final String SEED = "Boulder's scheme";
+  static final String BOULDER = "Boulder's scheme";
   static final String BUCKET4J = "Bucket4j, Lettuce";
   static final String REDISSON = "Redisson RRateLimiter";
   static final String SLUICE = "Sluice";
+  static final String THREE = "Sluice, 3 charges a call";
+  static final String EIGHT = "Sluice, 8 charges a call";
 
-  static final List<String> ALL = List.of(GET, SCRIPT, SEED, BUCKET4J, REDISSON, SLUICE);
+  static final String GET_BESIDE = "bound: GET, in turn with Sluice";
+  static final String BESIDE_GET = "Sluice, in turn with GET";
+  static final String GET_SET_ALONE = "bound: a script of 20 GET and SET";
+  static final String SCRIPT_ALONE = "the script of Sluice, 20 charges a call";
+
+  /** What is started; the measurement of {@link #BESIDE_GET} is that of its bound as well. */
+  static final List<String> ALL =
+      List.of(
+          GET,
+          SCRIPT,
+          BOULDER,
+          BUCKET4J,
+          REDISSON,
+          SLUICE,
+          THREE,
+          EIGHT,
+          BESIDE_GET,
+          GET_SET_ALONE,
+          SCRIPT_ALONE);
+
+  /** What stands in a table of its own. */
+  static final List<String> APART = List.of(GET_BESIDE, BESIDE_GET, GET_SET_ALONE, SCRIPT_ALONE);
 
   private static final long BURST = 1_000_000;
   private static final Duration PERIOD = Duration.ofDays(10);
+  private static final long INTERVAL_NANOS = PERIOD.toNanos() / BURST;
+  private static final int CHARGES_ALONE = 20;
 
   private Subjects() {}
 
@@ -54,10 +83,14 @@ final class Subjects {
     return switch (name) {
       case GET -> get(uri);
       case SCRIPT -> script(uri);
-      case SEED -> seed(uri);
+      case BOULDER -> boulder(uri);
       case BUCKET4J -> bucket4j(uri);
       case REDISSON -> redisson(uri, buckets);
-      case SLUICE -> sluice(uri);
+      case SLUICE -> sluice(uri, 1, Load.ALL);
+      case THREE -> sluice(uri, 3, List.of(Load.SIXTY_FOUR));
+      case EIGHT -> sluice(uri, 8, List.of(Load.SIXTY_FOUR));
+      case GET_SET_ALONE -> getAndSetAlone(uri, buckets);
+      case SCRIPT_ALONE -> scriptAlone(uri, buckets);
       default ->
           throw new IllegalArgumentException("found \"" + name + "\", expected one of " + ALL);
     };
@@ -67,7 +100,12 @@ final class Subjects {
   private static Subject get(URI uri) {
     RedisClient client = RedisClient.create(uri.toString());
     StatefulRedisConnection<String, String> connection = client.connect();
-    return new Named(GET, "get:") {
+    return new Keyed("get:", Load.ALL) {
+      @Override
+      public @Nullable String redisKey(int bucket) {
+        return null; // nobody makes it
+      }
+
       @Override
       public void spend(int bucket) {
         var unused = connection.sync().get("get:" + bucket);
@@ -95,7 +133,7 @@ final class Subjects {
             .scriptLoad(
                 "redis.call('TIME') local v = redis.call('GET', KEYS[1])"
                     + " redis.call('SET', KEYS[1], ARGV[1], 'PX', '4200000') return v");
-    return new Named(SCRIPT, "script:") {
+    return new Keyed("script:", Load.ALL) {
       @Override
       public void spend(int bucket) {
         String unused =
@@ -123,20 +161,20 @@ final class Subjects {
   }
 
   /** Boulder's scheme: read, decide here, add, set the life. */
-  private static Subject seed(URI uri) {
+  private static Subject boulder(URI uri) {
     RedisClient client = RedisClient.create(uri.toString());
     StatefulRedisConnection<String, String> connection = client.connect();
-    long interval = PERIOD.toNanos() / BURST;
-    return new Named(SEED, "seed:") {
+    return new Keyed("boulder:", Load.BLOCKING) {
       @Override
       public void spend(int bucket) {
-        String key = "seed:" + bucket;
+        String key = "boulder:" + bucket;
         long now = System.currentTimeMillis() * 1_000_000;
         String stored = connection.sync().get(key);
         if (stored == null || Long.parseLong(stored) < now) {
-          var unused = connection.sync().set(key, "" + (now + interval), SetArgs.Builder.ex(4_200));
+          var unused =
+              connection.sync().set(key, "" + (now + INTERVAL_NANOS), SetArgs.Builder.ex(4_200));
         } else {
-          var added = connection.async().incrby(key, interval);
+          var added = connection.async().incrby(key, INTERVAL_NANOS);
           var unused = connection.sync().expire(key, 4_200);
           unused &= added.toCompletableFuture().join() > 0;
         }
@@ -162,7 +200,7 @@ final class Subjects {
         BucketConfiguration.builder()
             .addLimit(limit -> limit.capacity(BURST).refillGreedy(BURST, PERIOD))
             .build();
-    return new Named(BUCKET4J, "b4j:") {
+    return new Keyed("b4j:", Load.ALL) {
       @Override
       public void spend(int bucket) {
         var unused = buckets.builder().build("b4j:" + bucket, () -> configuration).tryConsume(1);
@@ -192,7 +230,7 @@ final class Subjects {
       limiters[i] = client.getRateLimiter("rds:" + i);
       var unused = limiters[i].trySetRate(RateType.OVERALL, BURST, PERIOD);
     }
-    return new Named(REDISSON, "rds:") {
+    return new Keyed("rds:", Load.BLOCKING) {
       @Override
       public void spend(int bucket) {
         var unused = limiters[bucket].tryAcquire();
@@ -205,23 +243,39 @@ final class Subjects {
     };
   }
 
-  private static Subject sluice(URI uri) {
-    Limits limits =
-        Limits.builder(Catalogue.of(LimitName.builder(3, "Measured").id(IdFormat.string()).build()))
-            .limit("Measured", Quota.per(BURST, PERIOD))
-            .build();
+  /** A call spends from as many buckets, each of another limit. */
+  private static Subject sluice(URI uri, int charges, List<Load> loads) {
+    List<LimitName> names =
+        IntStream.range(0, charges)
+            .mapToObj(i -> LimitName.builder(3 + i, "Measured" + i).id(IdFormat.string()).build())
+            .toList();
+    Limits.Builder limits = Limits.builder(Catalogue.of(names.toArray(LimitName[]::new)));
+    names.forEach(name -> limits.limit(name.name(), Quota.per(BURST, PERIOD)));
     RedisStore store = RedisStore.builder(uri).timeout(Duration.ofSeconds(10)).open();
-    Limiter limiter = Limiter.of(limits, store);
+    Limiter limiter = Limiter.of(limits.build(), store);
     AsyncLimiter async = limiter.async();
-    return new Named(SLUICE, "3:") {
+    return new Keyed("3:", loads) {
+      @Override
+      public int charges() {
+        return charges;
+      }
+
       @Override
       public void spend(int bucket) {
-        var unused = limiter.spend("Measured", "" + bucket);
+        if (charges == 1) {
+          var unused = limiter.spend("Measured0", "" + bucket);
+          return;
+        }
+        List<Transaction> batch = new ArrayList<>(charges);
+        for (LimitName name : names) {
+          batch.add(limiter.transaction(name.name(), "" + bucket));
+        }
+        var unused = limiter.spend(batch);
       }
 
       @Override
       public CompletionStage<?> spendAsync(int bucket) {
-        return async.spend("Measured", "" + bucket);
+        return async.spend("Measured0", "" + bucket);
       }
 
       @Override
@@ -231,23 +285,102 @@ final class Subjects {
     };
   }
 
-  private abstract static class Named implements Subject {
-    private final String name;
-    private final String prefix;
+  /** What the server does for a call of the store when many callers share it, and nothing else. */
+  private static Subject scriptAlone(URI uri, int buckets) {
+    ScriptCalls calls = new ScriptCalls(uri, CHARGES_ALONE, INTERVAL_NANOS, BURST * INTERVAL_NANOS);
+    return new Alone("3:", buckets) {
+      @Override
+      public CompletionStage<?> spendAsync(int bucket) {
+        return calls.call(keys(bucket));
+      }
 
-    Named(String name, String prefix) {
-      this.name = name;
+      @Override
+      public void close() {
+        calls.close();
+      }
+    };
+  }
+
+  /** The bound for it: the calls that no decision can do without. */
+  private static Subject getAndSetAlone(URI uri, int buckets) {
+    RedisClient client = RedisClient.create(uri.toString());
+    StatefulRedisConnection<String, String> connection = client.connect();
+    String digest =
+        connection
+            .sync()
+            .scriptLoad(
+                "redis.call('TIME') local found = {} for i = 1, #KEYS do"
+                    + " found[i] = redis.call('GET', KEYS[i])"
+                    + " redis.call('SET', KEYS[i], ARGV[1], 'PXAT', ARGV[2]) end return found");
+    String tomorrow = "" + (System.currentTimeMillis() + Duration.ofDays(1).toMillis());
+    return new Alone("script:", buckets) {
+      @Override
+      public CompletionStage<?> spendAsync(int bucket) {
+        return connection
+            .async()
+            .evalsha(digest, ScriptOutputType.MULTI, keys(bucket), "1234567890123456789", tomorrow);
+      }
+
+      @Override
+      public void close() {
+        client.shutdown();
+      }
+    };
+  }
+
+  private abstract static class Keyed implements Subject {
+    private final String prefix;
+    private final List<Load> loads;
+
+    Keyed(String prefix, List<Load> loads) {
       this.prefix = prefix;
+      this.loads = loads;
     }
 
     @Override
-    public String name() {
-      return name;
+    public List<Load> loads() {
+      return loads;
     }
 
     @Override
     public @Nullable String redisKey(int bucket) {
-      return prefix.equals("get:") ? null : prefix + bucket;
+      return prefix + bucket;
+    }
+  }
+
+  /** A script without a store around it. */
+  private abstract static class Alone extends Keyed {
+    private final String prefix;
+    private final int buckets;
+
+    Alone(String prefix, int buckets) {
+      super(prefix, List.of(Load.EIGHT_CALLS));
+      this.prefix = prefix;
+      this.buckets = buckets;
+    }
+
+    @Override
+    public int charges() {
+      return CHARGES_ALONE;
+    }
+
+    @Override
+    public @Nullable String redisKey(int bucket) {
+      return null;
+    }
+
+    @Override
+    public void spend(int bucket) {
+      throw new UnsupportedOperationException();
+    }
+
+    /** Different ones, far from each other. */
+    final String[] keys(int bucket) {
+      String[] keys = new String[CHARGES_ALONE];
+      for (int i = 0; i < keys.length; i++) {
+        keys[i] = prefix + (bucket + i * (buckets / CHARGES_ALONE)) % buckets;
+      }
+      return keys;
     }
   }
 }

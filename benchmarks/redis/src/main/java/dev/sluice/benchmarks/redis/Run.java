@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.benchmarks.redis;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.IntConsumer;
+
+/** A subject under one load, from its start until it is closed. Its waits are taken on demand. */
+final class Run implements AutoCloseable {
+
+  private static final int MOST_SAMPLES = 1 << 17; // of each caller
+
+  private final int buckets;
+  private final LongAdder calls = new LongAdder();
+  private final LongAdder failures = new LongAdder();
+  private final List<Thread> threads = new ArrayList<>();
+  private final List<Samples> samples = new ArrayList<>();
+  private volatile boolean taking;
+  private volatile boolean over;
+
+  private Run(int buckets) {
+    this.buckets = buckets;
+  }
+
+  static Run start(Subject subject, Load load, int buckets) {
+    Run run = new Run(buckets);
+    for (int i = 0; i < load.callers(); i++) {
+      run.caller(i, List.of(subject::spend));
+    }
+    if (load.outstanding() > 0) {
+      run.threads.add(new Thread(() -> run.keepUnderWay(subject, load.outstanding())));
+    }
+    run.threads.forEach(Thread::start);
+    return run;
+  }
+
+  /** One caller that asks one subject after the other, so that both meet the same moments. */
+  static Run alternating(List<Subject> subjects, int buckets) {
+    Run run = new Run(buckets);
+    run.caller(0, subjects.stream().<IntConsumer>map(subject -> subject::spend).toList());
+    run.threads.forEach(Thread::start);
+    return run;
+  }
+
+  /** The waits of a caller for one subject; written by the caller, read when the run is over. */
+  private static final class Samples {
+    private final long[] nanos = new long[MOST_SAMPLES];
+    private int count;
+
+    void add(long sample) {
+      if (count < MOST_SAMPLES) {
+        nanos[count++] = sample;
+      }
+    }
+  }
+
+  private void caller(int number, List<IntConsumer> asked) {
+    List<Samples> own = asked.stream().map(one -> new Samples()).toList();
+    samples.addAll(own);
+    threads.add(new Thread(() -> call(new SplittableRandom(number), asked, own)));
+  }
+
+  private void call(SplittableRandom random, List<IntConsumer> asked, List<Samples> own) {
+    long before = System.nanoTime();
+    while (!over) {
+      for (int i = 0; i < asked.size(); i++) {
+        try {
+          asked.get(i).accept(random.nextInt(buckets));
+        } catch (RuntimeException e) {
+          failures.increment();
+        }
+        long after = System.nanoTime();
+        if (taking) {
+          own.get(i).add(after - before);
+        }
+        before = after;
+        calls.increment();
+      }
+    }
+  }
+
+  private void keepUnderWay(Subject subject, int outstanding) {
+    SplittableRandom random = new SplittableRandom(1);
+    Semaphore free = new Semaphore(outstanding);
+    while (!over) {
+      free.acquireUninterruptibly();
+      var unused =
+          subject
+              .spendAsync(random.nextInt(buckets))
+              .whenComplete(
+                  (answer, failure) -> {
+                    free.release();
+                    calls.increment();
+                    if (failure != null) {
+                      failures.increment();
+                    }
+                  });
+    }
+    free.acquireUninterruptibly(outstanding);
+  }
+
+  /** How many calls were answered so far. */
+  long calls() {
+    return calls.sum();
+  }
+
+  long failures() {
+    return failures.sum();
+  }
+
+  /** From now on each caller's waits are kept. */
+  void take() {
+    taking = true;
+  }
+
+  @Override
+  public void close() throws InterruptedException {
+    over = true;
+    for (Thread thread : threads) {
+      thread.join();
+    }
+  }
+
+  /** The waits for the n-th subject, of all callers, in nanoseconds, sorted; of a closed run. */
+  long[] waits(int subject, int subjects) {
+    long[] all = new long[0];
+    for (int i = subject; i < samples.size(); i += subjects) {
+      Samples one = samples.get(i);
+      int end = all.length;
+      all = Arrays.copyOf(all, end + one.count);
+      System.arraycopy(one.nanos, 0, all, end, one.count);
+    }
+    Arrays.sort(all);
+    return all;
+  }
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.benchmarks.redis;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Tells from the rates of equal spans of time whether the JVM has warmed up: its rate no longer
+ * rises. Not thread-safe.
+ */
+final class Warmth {
+
+  private static final int SPANS = 3;
+  private static final double RISE = 1.05; // what noise alone does not do to the mean of three
+
+  private final List<Double> rates = new ArrayList<>();
+
+  void add(double perSecond) {
+    rates.add(perSecond);
+  }
+
+  /** Whether the last spans were hardly faster than as many before them. */
+  boolean isStable() {
+    int size = rates.size();
+    return size >= 2 * SPANS
+        && sum(rates.subList(size - SPANS, size))
+            <= RISE * sum(rates.subList(size - 2 * SPANS, size - SPANS));
+  }
+
+  private static double sum(List<Double> numbers) {
+    return numbers.stream().mapToDouble(Double::doubleValue).sum();
+  }
+}
