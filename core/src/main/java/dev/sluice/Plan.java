@@ -124,20 +124,24 @@ record Plan(
    */
   Looked looked(List<Reading> found) {
     List<Charge> rest = new ArrayList<>(charges.size());
+    List<@Nullable Penalty> inForce = new ArrayList<>(transactions.size());
     boolean isDone = act == Act.CHECK;
     int next = 0;
     for (int i = 0; i < transactions.size(); i++) {
       Transaction transaction = transactions.get(i);
+      Penalty penalty = null;
       if (limiting(transaction) != null) {
-        boolean penalized = penalties.at(i, found.get(next).nowNanos()) != null;
-        isDone |= penalized && Penalties.denies(transaction);
+        penalty = penalties.at(i, found.get(next).nowNanos());
+        isDone |= penalty != null && Penalties.denies(transaction);
         Charge charge = charges.get(next);
-        rest.add(penalized ? look(charge) : charge);
+        rest.add(penalty == null ? charge : look(charge));
         next++;
       }
+      inForce.add(penalty);
     }
     return new Looked(
-        new Plan(act, transactions, rest, maxWaitNanos, penalties), isDone ? decide(found) : null);
+        new Plan(act, transactions, rest, maxWaitNanos, new Penalties(inForce, true)),
+        isDone ? decide(found) : null);
   }
 
   /** Whether it is one transaction, and no batch. */

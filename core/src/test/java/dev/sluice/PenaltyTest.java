@@ -188,6 +188,26 @@ final class PenaltyTest {
     assertThat(limiter.check(OTHERS, "x", 0).remaining()).isEqualTo(9);
   }
 
+  /** The race: a penalty ends between the look at the buckets and the charge. */
+  @Test
+  void spendOnlyPart_whosePenaltyEndsMeanwhile_isDeniedAndSpendsNothing() {
+    penalize(ban("a", Duration.ofMinutes(10)));
+    BucketStore slow =
+        charges -> {
+          List<Reading> readings = memory.charge(charges);
+          pass(Duration.ofMinutes(10));
+          return readings;
+        };
+    Limiter late = Limiter.of(limits, slow);
+    Decision passed =
+        late.spend(
+            List.of(late.transaction(OTHERS, "x"), late.transaction(CALLS, "a").spendOnly()));
+    assertThat(passed.allowed()).isTrue();
+    assertThat(passed.parts().get(1).denied()).as("none was spent").isTrue();
+    assertThat(passed.parts().get(1).retryIn()).isZero();
+    assertThat(limiter.check(CALLS, "a", 0).remaining()).isEqualTo(10);
+  }
+
   @Test
   void costOfZero_readsThePenalizedBucket_asEmpty() {
     penalize(ban("a", Duration.ofMinutes(10)));
