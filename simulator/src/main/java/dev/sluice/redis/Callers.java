@@ -23,6 +23,7 @@ import org.jspecify.annotations.Nullable;
 final class Callers {
 
   private static final long LONGEST_WAIT_MILLIS = 5_000;
+  private static final int MOST_LOOKED_AFTER = 8; // each costs some calls in each world
   static final int CLOSED_AT_ONCE = -1;
   static final int NEVER_CLOSED = -2;
 
@@ -34,7 +35,7 @@ final class Callers {
   private final AsyncLimiter async;
   private final SimulatedWaiting waiting;
   private final long latencyNanos;
-  private final List<Reservation> neverClosed = new ArrayList<>();
+  private final List<Held> neverClosed = new ArrayList<>();
 
   Callers(Calls calls, Limiter limiter, SimulatedWaiting waiting, long latencyNanos) {
     this.waiting = waiting;
@@ -161,12 +162,18 @@ final class Callers {
         world.blocking(
             () -> {
               Operation operation = calls.begin("blocking spend", List.of(transaction));
-              blocking(
-                  operation, () -> operation.decided(limiter.spend(List.of(transaction)), true));
+              blocking(operation, () -> operation.decided(spent(transaction), true));
             });
     if (!waited) {
       spend(transaction);
     }
+  }
+
+  /** By one of the two ways to ask for a single bucket. */
+  private Decision spent(Transaction transaction) {
+    return calls.number() % 2 == 0
+        ? limiter.spend(List.of(transaction))
+        : limiter.limit(transaction.name().name()).spend(transaction.id(), transaction.cost());
   }
 
   void check(Transaction transaction) {
@@ -352,7 +359,7 @@ final class Callers {
             reservation.close();
             cancelOnceMore(reservation); // too late: it stays spent
           } else if (millis == NEVER_CLOSED) {
-            neverClosed.add(reservation);
+            neverClosed.add(new Held(operation, reservation));
           } else {
             world.after(
                 millis * 1_000_000L,
@@ -433,8 +440,36 @@ final class Callers {
 
   // At the end
 
+  /**
+   * Reserves again where reservations were neither cancelled nor closed: a limiter forgets those
+   * whose tokens are back, two for each call to a part of its buckets.
+   *
+   * @param open how many reservations the limiter follows
+   * @return false if that can't be done here
+   */
+  boolean reserveAgain(int open) {
+    List<Transaction> again =
+        neverClosed.stream()
+            .flatMap(held -> held.made.granted().keySet().stream())
+            .map(one -> one.withCost(1))
+            .distinct()
+            .toList();
+    if (open > MOST_LOOKED_AFTER
+        || calls.conditions.hasFaults() // a refund that failed is followed for long
+        || again.stream().anyMatch(one -> Reference.isFresh(one.bucketKey()))) {
+      return false;
+    }
+    for (Transaction one : again) {
+      for (int i = 0; i < 2 * open + 2; i++) { // beside those that are under way
+        calls.nextStep();
+        reserve(List.of(one), CLOSED_AT_ONCE);
+      }
+    }
+    return true;
+  }
+
   void closeAll() {
-    neverClosed.forEach(Reservation::close);
+    neverClosed.forEach(held -> held.reservation.close());
     neverClosed.clear();
   }
 

@@ -2,6 +2,7 @@
 package dev.sluice.redis;
 
 import dev.sluice.Transaction;
+import dev.sluice.limit.CurrentLimits;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
@@ -17,6 +18,7 @@ final class Calls {
   final Fleet fleet;
   final Reference reference;
   final Conditions conditions;
+  final CurrentLimits limits;
   final LocalReference local;
   private final long latencyNanos;
   private final Set<Operation> underWay = new LinkedHashSet<>();
@@ -35,12 +37,14 @@ final class Calls {
       Fleet fleet,
       Reference reference,
       Conditions conditions,
+      CurrentLimits limits,
       long latencyNanos) {
     this.process = process;
     this.world = world;
     this.fleet = fleet;
     this.reference = reference;
     this.conditions = conditions;
+    this.limits = limits;
     this.local = new LocalReference(conditions);
     this.latencyNanos = latencyNanos;
   }

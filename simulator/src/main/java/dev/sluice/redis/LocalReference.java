@@ -56,6 +56,7 @@ final class LocalReference {
       Quota quota = transaction == null ? null : transaction.quota();
       if (transaction == null
           || quota == null
+          || part.penalty() != null
           || !transaction.name().longestWait().isZero()) { // told of in an order of its own
         continue;
       }

@@ -5,6 +5,7 @@ import dev.sluice.Decision;
 import dev.sluice.Transaction;
 import dev.sluice.Transaction.Kind;
 import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Penalty;
 import dev.sluice.redis.Reference.Granted;
 import dev.sluice.redis.World.Actor;
 import dev.sluice.store.StoreException;
@@ -15,6 +16,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletionException;
@@ -45,6 +47,7 @@ final class Operation {
   private final long waitNanos;
   private final long start;
   private final Map<Transaction, Granted> granted = new LinkedHashMap<>();
+  private final Map<String, Penalty> penalties = new HashMap<>(); // when it began, by key
   private final Map<String, Long> loweredSince = new HashMap<>(); // by others under way, by key
   private final boolean unwritten;
   private final boolean overServers;
@@ -76,6 +79,10 @@ final class Operation {
         transactions.stream().allMatch(t -> isFresh(t) && !reference.everWritten(t.bucketKey()));
     for (Transaction one : transactions) {
       loweredSince.put(one.bucketKey(), calls.givingBackSince(one.bucketKey(), start));
+      Penalty penalty = calls.limits.get().penaltyFor(one.name(), one.id());
+      if (penalty != null) {
+        penalties.put(one.bucketKey(), penalty);
+      }
     }
     calls.began(this);
     this.begun = calls.begunGivingBack();
@@ -212,7 +219,11 @@ final class Operation {
     for (Decision part : decision.parts()) {
       Transaction transaction = part.transaction();
       Quota quota = transaction == null ? null : transaction.quota();
-      if (transaction != null && quota != null) {
+      if (transaction == null || quota == null) {
+        continue;
+      }
+      requirePenalty(decision, part, transaction);
+      if (part.penalty() == null) {
         decided(
             decision, part, transaction, quota, spends && transaction.kind() != Kind.CHECK_ONLY);
       }
@@ -279,6 +290,61 @@ final class Operation {
 
   // Invariants of an answer
 
+  /** Whether a penalty on an id is in force, by the clock of its bucket. */
+  boolean isPenalized(Transaction transaction, long nowNanos) {
+    Penalty penalty = penalties.get(transaction.bucketKey());
+    return penalty != null && penalty.holdsAt(nowNanos) && !isClockUnknown();
+  }
+
+  /** By how much the time of a denial from memory may be behind. */
+  private long afterMemoryNanos() {
+    return conditions.hasFaults() ? Conditions.DENIALS_NANOS : calls.roundTrip();
+  }
+
+  /** Whether such a penalty was neither lifted nor replaced since the call began. */
+  boolean isStillPenalized(Transaction transaction, long nowNanos) {
+    Penalty now = calls.limits.get().penaltyFor(transaction.name(), transaction.id());
+    return isPenalized(transaction, nowNanos)
+        && Objects.equals(penalties.get(transaction.bucketKey()), now);
+  }
+
+  private boolean isClockUnknown() {
+    return conditions.clientClocks()
+        || calls.fleet.clocksWereStepped()
+        || calls.fleet.failedOverLately();
+  }
+
+  /** A penalty holds until its end, and denies a batch before any of its buckets is touched. */
+  private void requirePenalty(Decision whole, Decision part, Transaction transaction) {
+    long nowNanos = nanos(part.decidedAt());
+    Penalty penalty = part.penalty();
+    if (penalty == null) {
+      // A denial from memory tells a time that the store's clock showed by then, or an earlier one.
+      boolean holds = isPenalized(transaction, nowNanos + afterMemoryNanos());
+      requireStatement(holds ? "was not told of a penalty" : null, part);
+      return;
+    }
+    long lookedNanos = nowNanos - (world.now() - start) - conditions.driftNanos(); // or later
+    boolean held = isPenalized(transaction, lookedNanos) || isClockUnknown();
+    requireStatement(held ? null : "was told of a penalty that is not in force", part);
+    long leftNanos = penalty.untilNanos() - nowNanos;
+    boolean asks = transaction.cost() > 0;
+    requireStatement(part.denied() == asks ? null : "was not denied by a penalty", part);
+    requireStatement(part.remaining() == 0 ? null : "has tokens left beside a penalty", part);
+    requireStatement(
+        part.resetInNanos() >= leftNanos && (part.retryInNanos() >= leftNanos || !asks)
+            ? null
+            : "was told of a penalty that ends too early",
+        part);
+    if (asks && transaction.kind() != Kind.SPEND_ONLY) {
+      requireStatement(whole.denied() ? null : "was allowed in spite of a penalty", whole);
+      for (Transaction one : transactions) {
+        boolean written = isFresh(one) && reference.everWritten(one.bucketKey());
+        requireStatement(written ? "was denied by a penalty and left a trace" : null, whole);
+      }
+    }
+  }
+
   private void requireStatement(@Nullable String wrong, Decision about) {
     if (wrong != null) {
       world.violated(() -> this + " " + wrong + ": " + about);
@@ -289,7 +355,10 @@ final class Operation {
   private void requireRule(Decision decision, boolean spends) {
     String wrong =
         switch (conditions.onFailure()) {
-          case 1 -> decision.allowed() ? null : "was denied, by a rule that allows";
+          case 1 ->
+              decision.allowed() || isPenalized(decision)
+                  ? null
+                  : "was denied, by a rule that allows";
           case 2 -> decision.denied() ? null : "was allowed, by a rule that denies";
           case 3 -> waitNanos > 0 ? null : calls.local.wrong(decision, spends);
           default -> "was decided on, by a rule that fails";
@@ -298,6 +367,10 @@ final class Operation {
     if (!(conditions.hasFaults() || calls.isClosing())) {
       requireStatement("was decided on by a rule, with nothing wrong", decision);
     }
+  }
+
+  private static boolean isPenalized(Decision decision) {
+    return decision.parts().stream().anyMatch(part -> part.penalty() != null);
   }
 
   /** The TAT that an answer goes by is one that the bucket had during the call. */

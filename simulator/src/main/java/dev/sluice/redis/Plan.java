@@ -65,7 +65,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     }
     for (int i = 0; i < calls; i++) {
       Kind kind = dice.one(kinds.toArray(Kind[]::new));
-      steps.add(call(dice, kind, processes, waiting, millis * MILLI));
+      steps.add(call(dice, kind, processes, waiting, leases, millis * MILLI));
     }
     if (topology == Topology.RING && dice.chance(30)) {
       observed(dice, steps, processes, millis * MILLI);
@@ -113,6 +113,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
           Kind.RESERVE_BLOCKING,
           Kind.LIMITS,
           Kind.OVERRIDES,
+          Kind.PENALTY,
           Kind.LEASE,
           Kind.LEASE_CLOSE,
           Kind.ACQUIRE,
@@ -134,12 +135,13 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     return some;
   }
 
-  private static Step call(Dice dice, Kind kind, int processes, boolean waiting, long nanos) {
+  private static Step call(
+      Dice dice, Kind kind, int processes, boolean waiting, boolean leases, long nanos) {
     long at = dice.between(0, nanos);
     int process = dice.below(processes);
     int limit = waiting ? dice.one(0, 1, MAY_WAIT, MAY_WAIT) : dice.below(2);
     boolean mayLower = kind == Kind.REFUND || kind == Kind.RESET || kind == Kind.CHECK;
-    int id = mayLower && dice.chance(10) ? 6 + dice.below(2) : dice.below(6);
+    int id = mayLower && dice.chance(leases ? 40 : 10) ? 6 + dice.below(2) : dice.below(6);
     int cost = dice.one(1, 1, 1, 2, 3);
     return switch (kind) {
       case RESET ->
@@ -161,6 +163,8 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
           Step.of(at, kind, process, limit, id, cost, dice.one(0, 50, 1_000, 10_000, 100_000));
       case LIMITS -> Step.of(at, kind, process, dice.below(4));
       case OVERRIDES -> Step.of(at, kind, process, dice.below(3), dice.one(0, 2, 8, 30));
+      case PENALTY ->
+          Step.of(at, kind, process, limit, dice.one(0, 1, 2, 6), dice.one(0, 5, 50, 500));
       case LEASE -> Step.of(at, kind, process, limit % 2, dice.below(2), 1 + dice.below(4));
       case LEASE_CLOSE -> Step.of(at, kind, process, limit % 2, dice.below(2));
       case ACQUIRE, ACQUIRE_BLOCKING ->

@@ -559,6 +559,11 @@ final class Reference {
     return bucket(key).version;
   }
 
+  /** Returns the present of a bucket, 0 where no server knows it. */
+  long nowNanos(String key) {
+    return bucket(key).nowNanos();
+  }
+
   long tatNanos(String key) {
     return bucket(key).tatNanos;
   }

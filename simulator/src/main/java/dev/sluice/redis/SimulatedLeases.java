@@ -78,6 +78,9 @@ final class SimulatedLeases {
 
   private void handedOut(Operation operation, Leased leased, Transaction one, boolean spent) {
     Reference reference = calls.reference;
+    if (spent && operation.isStillPenalized(one, reference.nowNanos(one.bucketKey()))) {
+      world.violated(() -> operation + " handed out a token, though a penalty is in force");
+    }
     Granted fresh = reference.takenSince(calls.process, one.bucketKey(), operation.start());
     leased.taken = fresh == null ? leased.taken : fresh;
     Granted taken = leased.taken;

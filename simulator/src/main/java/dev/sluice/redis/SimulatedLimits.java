@@ -7,7 +7,10 @@ import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.Penalty;
 import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 
 /**
@@ -53,6 +56,23 @@ final class SimulatedLimits {
   /** Returns the name of a limit by its number in a plan. */
   static String nameOf(int number) {
     return NAMES.get(number);
+  }
+
+  /**
+   * Returns the same limits with a penalty on an id in place of the one that it has.
+   *
+   * @param until when the penalty ends; not later than now lifts it
+   */
+  static Limits penalized(Limits now, String limit, String id, Instant until) {
+    LimitName name = CATALOGUE.get(limit);
+    List<Penalty> penalties = new ArrayList<>();
+    for (LimitName one : List.of(A, B, W)) {
+      now.penaltiesOf(one).stream()
+          .filter(penalty -> !(one.equals(name) && penalty.id().equals(id)))
+          .forEach(penalties::add);
+    }
+    penalties.add(new Penalty(name, id, until, 0, ""));
+    return now.withPenalties(penalties);
   }
 
   /** Returns an override of A. */

@@ -8,7 +8,9 @@ import dev.sluice.Transaction;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
 import dev.sluice.redis.Callers.Held;
+import dev.sluice.redis.World.Actor;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
@@ -24,6 +26,7 @@ final class SimulatedProcess {
   static final long TIMEOUT_NANOS = 500_000_000;
 
   private static final int ASKED = 12; // buckets, some on each server
+  private static final long LONGEST_REFILL_NANOS = 1_000_000_000; // of all limits but Z
   private static final long START_NANOS = 1_000_000_000_000L; // of the process
 
   private final int index;
@@ -46,6 +49,7 @@ final class SimulatedProcess {
   private final SimulatedLeases leases;
   private @Nullable Held heldToTheEnd;
   private boolean spentToTheEnd;
+  private boolean forgets; // what nobody closed, since there were calls after it
 
   SimulatedProcess(int index, Plan plan, World world, Fleet fleet, Reference reference, Dice dice) {
     this.index = index;
@@ -54,7 +58,6 @@ final class SimulatedProcess {
     this.reference = reference;
     long latencyNanos = 1_000L * plan.setting("latencyMicros");
     Conditions conditions = Conditions.of(plan);
-    this.calls = new Calls(index, world, fleet, reference, conditions, latencyNanos);
     this.denials = new KnownDenials(world);
     SimulatedClock monotonic = monotonic(plan.setting("pacesDiffer") > 0, world, dice.fork(4));
     this.timing = new SimulatedTiming(world, monotonic, dice.fork(1), "p" + index);
@@ -65,6 +68,7 @@ final class SimulatedProcess {
     this.storeWatch = new StoreWatch(index, world, timing, fleet, network);
     this.plainLimits = plan.setting("limitsDiffer") * index;
     this.limits = new CurrentLimits(SimulatedLimits.of(plainLimits));
+    this.calls = new Calls(index, world, fleet, reference, conditions, limits, latencyNanos);
     this.clock = clock(conditions, plan.setting("clocksDiffer") > 0, world, dice.fork(3));
     RedisStoreBuilder builder = RedisStore.builder(plan.topology().uri).observer(storeWatch);
     if (conditions.clientClocks()) {
@@ -189,6 +193,7 @@ final class SimulatedProcess {
               held -> callers.cancelSome(held, one -> true));
       case LIMITS -> limits.replace(SimulatedLimits.of(step.number(0)));
       case OVERRIDES -> override("s" + step.number(0), step.number(1));
+      case PENALTY -> penalize(step);
       case LEASE ->
           leases.spend(
               SimulatedLimits.nameOf(step.number(0)), "l" + step.number(1), step.number(2));
@@ -241,6 +246,15 @@ final class SimulatedProcess {
             : now.withOverrides(List.of(SimulatedLimits.override(id, burst))));
   }
 
+  /** As an operator does, by the clock of the server that has the bucket. */
+  private void penalize(Step step) {
+    Transaction one = transaction(step.number(0), step.number(1), 1);
+    SimulatedServer server = reference.serverOf(one.bucketKey());
+    long nowNanos = server == null ? Fleet.START_NANOS + world.now() : server.clock.nanos();
+    Instant until = Instant.ofEpochSecond(0, nowNanos + step.number(2) * 1_000_000L);
+    limits.replace(SimulatedLimits.penalized(limits.get(), one.name().name(), one.id(), until));
+  }
+
   private void stepClock(long nanos) {
     clock.step(nanos);
     reference.clockOfAProcessStepped();
@@ -283,6 +297,10 @@ final class SimulatedProcess {
           operation.ended(decision, failure);
           spentToTheEnd = decision != null && !decision.degraded();
         });
+    world.after(
+        LONGEST_REFILL_NANOS,
+        new Actor("caller"),
+        () -> forgets = callers.reserveAgain(openStretches()));
   }
 
   /**
@@ -315,7 +333,7 @@ final class SimulatedProcess {
     for (String key : calls.asked()) {
       require(store.isIdle(key), () -> "has something under way to the server of " + key);
     }
-    int open = Insides.openStretches(limiter) - (heldToTheEnd == null ? 0 : 1);
+    int open = openStretches();
     require(open == 0, () -> "follows " + open + " reservations that nobody holds");
     int inFlight = Insides.inFlight(limiter);
     require(inFlight == 0, () -> "takes " + inFlight + " refunds to be in flight");
@@ -392,9 +410,15 @@ final class SimulatedProcess {
     require(reference.isFull(key), () -> "holds tokens of " + key + ", though " + why);
   }
 
+  private int openStretches() {
+    return Insides.openStretches(limiter) - (heldToTheEnd == null ? 0 : 1);
+  }
+
   /** Lets go of what callers hold. */
   void close() {
-    callers.closeAll();
     leases.closeAll();
+    int open = openStretches();
+    require(open == 0 || !forgets, () -> "follows " + open + " reservations whose tokens are back");
+    callers.closeAll();
   }
 }

@@ -54,6 +54,8 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
     LIMITS,
     /** which of the shared ids, the burst of its override from now on, 0 for none. */
     OVERRIDES,
+    /** limit, id, for how many milliseconds; 0 lifts it. */
+    PENALTY,
     /** limit, id, how many tokens are spent one after the other. */
     LEASE,
     /** limit, id. */
