@@ -17,7 +17,8 @@ import org.jspecify.annotations.Nullable;
  *
  *   callers ──▶ waiting ──▶ drain ──▶ call ──▶ server
  *                             ▲        │
- *                             └────────┘  a call that ends lets the next one leave
+ *                             └────────┘  a call that ends lets the next one leave,
+ *                                         when its callers are awake (WakeUp)
  *
  * A call of the script leaves whenever fewer than two are under way, with all that waits (up to a
  * bound): an idle caller waits for nobody, and a busy moment batches itself. No timer holds

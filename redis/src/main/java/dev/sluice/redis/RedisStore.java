@@ -404,7 +404,10 @@ public final class RedisStore implements BucketStore {
     Remembered(List<Charge> charges, List<byte[]> keys, long sent, long until) {
       super(charges, keys, sent + context.timeoutNanos(), until);
       this.sent = sent;
-      this.stamps = charges.stream().mapToInt(charge -> denials.stamp(charge.key())).toArray();
+      this.stamps = new int[charges.size()];
+      for (int i = 0; i < stamps.length; i++) {
+        stamps[i] = denials.stamp(charges.get(i).key());
+      }
     }
 
     @Override
@@ -429,12 +432,21 @@ public final class RedisStore implements BucketStore {
 
   private Request send(Lane lane, List<Charge> charges, List<byte[]> bytes, long until) {
     Request request = new Remembered(charges, bytes, context.timing().nanoTime(), until);
-    if (charges.stream().anyMatch(charge -> charge.op().loosens())) {
+    if (loosens(charges)) {
       forgetDenials(charges);
       keepOpenFor(request);
     }
     lane.submit(request);
     return request;
+  }
+
+  private static boolean loosens(List<Charge> charges) {
+    for (Charge charge : charges) {
+      if (charge.op().loosens()) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /** Registers a call that gives tokens back, or may have to: closing waits for it. */

@@ -8,6 +8,7 @@ import dev.sluice.store.Reading;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One caller's batch for one lane, on its way: completed once, by the answer or the deadline.
@@ -20,6 +21,7 @@ class Request extends CompletableFuture<List<Reading>> {
   final long deadline;
   private final long until;
   private final AtomicBoolean left = new AtomicBoolean();
+  private final Sleeper caller = new Sleeper();
 
   /**
    * A request.
@@ -36,9 +38,49 @@ class Request extends CompletableFuture<List<Reading>> {
     this.until = until;
   }
 
-  /** Completes the request with the readings of the store. */
+  /** Completes the request with the readings of the store; its caller is woken by {@link #wake}. */
   void answer(List<Reading> readings) {
-    complete(readings);
+    super.complete(readings);
+  }
+
+  @Override
+  @CanIgnoreReturnValue
+  public boolean complete(List<Reading> readings) {
+    boolean completed = super.complete(readings);
+    wake(null);
+    return completed;
+  }
+
+  @Override
+  @CanIgnoreReturnValue
+  public boolean completeExceptionally(Throwable failure) {
+    boolean completed = super.completeExceptionally(failure);
+    wake(null);
+    return completed;
+  }
+
+  @Override
+  @CanIgnoreReturnValue
+  public boolean cancel(boolean interrupt) {
+    boolean cancelled = super.cancel(interrupt);
+    wake(null);
+    return cancelled;
+  }
+
+  /** Blocks its one caller until it is done, at most for the given time. */
+  final void sleep(long nanos) throws InterruptedException {
+    caller.sleep(this, nanos);
+  }
+
+  /**
+   * Wakes its caller, if it is done.
+   *
+   * @param others whom the caller wakes in its turn, null for nobody
+   * @return whether there was one to wake
+   */
+  @CanIgnoreReturnValue
+  final boolean wake(@Nullable WakeUp others) {
+    return isDone() && caller.wake(others);
   }
 
   /** Takes it out of the queue, to send it or because nobody wants it any more; true once. */

@@ -59,7 +59,12 @@ final class SharedCall {
   }
 
   boolean refunds() {
-    return requests.stream().anyMatch(Request::refunds);
+    for (Request request : requests) {
+      if (request.refunds()) {
+        return true;
+      }
+    }
+    return false;
   }
 
   void start() {
@@ -68,13 +73,30 @@ final class SharedCall {
             .whenComplete(
                 (answer, failure) -> {
                   if (answer != null) {
-                    end(null);
-                    answer(answer, requests);
+                    answered(answer);
                   } else {
                     failed(Failures.cause(failure));
+                    lane.drain();
                   }
-                  lane.drain();
                 });
+  }
+
+  /**
+   * Frees the place of this call when its callers are awake, not before: who comes back at once
+   * shares the next call, instead of sending one of its own.
+   */
+  private void answered(List<Object> answer) {
+    try {
+      tell(Result.ANSWERED, null);
+      answer(answer, requests);
+    } finally {
+      new WakeUp(requests, this::leave).go();
+    }
+  }
+
+  private void leave() {
+    lane.free(slot, this);
+    lane.drain();
   }
 
   private ScriptCall ask(List<Request> some) {
@@ -159,6 +181,7 @@ final class SharedCall {
                 (answer, failure) -> {
                   if (answer != null) {
                     answer(answer, List.of(request));
+                    request.wake(null);
                     settled(left, null);
                     return;
                   }
@@ -237,16 +260,24 @@ final class SharedCall {
     end(outage == null ? Result.ANSWERED : Result.FAILED, outage);
   }
 
+  /** Frees the place of this call, and tells what became of it. */
+  private void end(Result result, @Nullable String outage) {
+    try {
+      tell(result, outage);
+    } finally {
+      lane.free(slot, this);
+    }
+  }
+
   /**
-   * Once: frees the place of this call, and tells what became of it.
+   * Tells once what became of this call.
    *
    * @param outage why the server is not there, null where it is, whatever it said
    */
-  private void end(Result result, @Nullable String outage) {
+  private void tell(Result result, @Nullable String outage) {
     if (!ended.compareAndSet(false, true)) {
       return;
     }
-    lane.free(slot, this);
     if (server.breaker() == breaker) { // else nobody knows which of the two it was
       if (outage == null) {
         breaker.answered();

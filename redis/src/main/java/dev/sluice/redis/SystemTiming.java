@@ -58,6 +58,10 @@ final class SystemTiming implements Timing {
   @Override
   public <T> T await(CompletableFuture<T> future, long nanos)
       throws InterruptedException, ExecutionException, TimeoutException {
+    if (future instanceof Request request) {
+      request.sleep(nanos);
+      return future.get(0, TimeUnit.NANOSECONDS);
+    }
     return future.get(nanos, TimeUnit.NANOSECONDS);
   }
 
