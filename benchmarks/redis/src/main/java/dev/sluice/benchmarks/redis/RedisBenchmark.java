@@ -53,6 +53,7 @@ public final class RedisBenchmark {
         new ProcessBuilder(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+                "-Dio.lettuce.core.epoll=" + subject.equals(Subjects.EPOLL),
                 "-cp",
                 System.getProperty("java.class.path"),
                 Measurement.class.getName(),

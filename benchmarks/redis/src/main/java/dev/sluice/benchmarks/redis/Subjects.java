@@ -46,6 +46,7 @@ final class Subjects {
   static final String BUCKET4J = "Bucket4j, Lettuce";
   static final String REDISSON = "Redisson RRateLimiter";
   static final String SLUICE = "Sluice";
+  static final String EPOLL = "Sluice, on Netty's epoll";
   static final String THREE = "Sluice, 3 charges a call";
   static final String EIGHT = "Sluice, 8 charges a call";
 
@@ -63,6 +64,7 @@ final class Subjects {
           BUCKET4J,
           REDISSON,
           SLUICE,
+          EPOLL,
           THREE,
           EIGHT,
           BESIDE_GET,
@@ -86,7 +88,7 @@ final class Subjects {
       case BOULDER -> boulder(uri);
       case BUCKET4J -> bucket4j(uri);
       case REDISSON -> redisson(uri, buckets);
-      case SLUICE -> sluice(uri, 1, Load.ALL);
+      case SLUICE, EPOLL -> sluice(uri, 1, Load.ALL);
       case THREE -> sluice(uri, 3, List.of(Load.SIXTY_FOUR));
       case EIGHT -> sluice(uri, 8, List.of(Load.SIXTY_FOUR));
       case GET_SET_ALONE -> getAndSetAlone(uri, buckets);
