@@ -297,6 +297,7 @@ final class SimulatedProcess {
           operation.ended(decision, failure);
           spentToTheEnd = decision != null && !decision.degraded();
         });
+    limits.replace(limits.get().withPenalties(List.of())); // what is penalized reserves nothing
     world.after(
         LONGEST_REFILL_NANOS,
         new Actor("caller"),

@@ -88,7 +88,7 @@ public final class SimulationMain {
       if (time.getAsLong() - told
           > PROGRESS_NANOS) { // a run of hours that is cut off has told something
         told = time.getAsLong();
-        System.err.printf(Locale.ROOT, "%d worlds, %d steps so far%n", seed - first + 1, steps);
+        tellProgress(seed - first + 1, steps);
       }
       if (result.violation() != null && brief) {
         out.println(result.violation());
@@ -110,20 +110,32 @@ public final class SimulationMain {
     return 0;
   }
 
+  private static void tellProgress(long worlds, long steps) {
+    System.err.printf(Locale.ROOT, "%d worlds, %d steps so far%n", worlds, steps);
+  }
+
   private static int survey(double minutes, PrintStream out) {
     long end = System.nanoTime() + (long) (minutes * TimeUnit.MINUTES.toNanos(1));
     Map<String, Integer> counts = new TreeMap<>();
     Map<String, String> firsts = new TreeMap<>();
     long worlds = 0;
     long steps = 0;
+    long told = System.nanoTime();
     for (long seed = freshSeed(); System.nanoTime() - end < 0; seed++) {
       Simulation.Result result = Simulation.run(Plan.random(seed), false);
       worlds++;
       steps += result.steps();
       String violation = result.violation();
       if (violation != null) {
+        String first = "seed " + seed + ": " + violation;
         counts.merge(kind(violation), 1, Integer::sum);
-        firsts.putIfAbsent(kind(violation), "seed " + seed + ": " + violation);
+        if (firsts.putIfAbsent(kind(violation), first) == null) {
+          System.err.println(first);
+        }
+      }
+      if (System.nanoTime() - told > PROGRESS_NANOS) {
+        told = System.nanoTime();
+        tellProgress(worlds, steps);
       }
     }
     out.println(worlds + " worlds, " + steps + " steps");
