@@ -201,14 +201,16 @@ final class Callers {
         server.clock.whenItShows(due) + 1_000 + calls.conditions.driftNanos(),
         actor("patient"),
         () -> {
-          if (isUntouched(key, version) && !fleet.failedOverLately()) {
+          if (isUntouched(key, version)) {
             requireLetIn(denied, transaction, decision, version);
           }
         });
   }
 
   private boolean isUntouched(String key, long version) {
-    return reference.version(key) == version && !fleet.clocksWereStepped();
+    return reference.version(key) == version
+        && !fleet.clocksWereStepped()
+        && !fleet.failedOverLately(); // a master that was replaced counts for nothing
   }
 
   private void requireLetIn(
