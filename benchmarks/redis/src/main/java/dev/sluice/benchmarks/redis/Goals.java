@@ -59,10 +59,14 @@ final class Goals {
       double wanted,
       boolean atLeast) {
     return goal(
-        load.title() + ": " + what + ", times " + peer,
+        size(load) + ": " + what + ", times " + peer,
         figure(figures, Subjects.SLUICE, load).ratio(number, figure(figures, peer, load)),
         wanted,
         atLeast);
+  }
+
+  private static String size(Load load) {
+    return load.callers() > 0 ? load.callers() + " callers" : load.outstanding() + " outstanding";
   }
 
   private static Goal goal(String text, Ratio ratio, double wanted, boolean atLeast) {
