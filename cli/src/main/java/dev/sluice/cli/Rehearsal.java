@@ -14,6 +14,7 @@ import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
@@ -31,6 +32,10 @@ final class Rehearsal {
   private static final String LIMIT = "LoginsPerIPAddress";
   private static final String ID = "192.0.2.7";
   private static final Pattern LISTENING = Pattern.compile("://127\\.0\\.0\\.1:([0-9]+)");
+
+  /** Not compressed, of no bytes. */
+  private static final byte[] EMPTY_MESSAGE = new byte[5];
+
   private static final List<String> PATHS =
       List.of("/", "/metrics", "/readyz", "/v1/limits", "/openapi.json");
 
@@ -114,6 +119,12 @@ final class Rehearsal {
           client.send(
               HttpRequest.newBuilder(server.resolve(path)).build(), BodyHandlers.discarding());
     }
+    HttpRequest health =
+        HttpRequest.newBuilder(server.resolve("/grpc.health.v1.Health/Check"))
+            .header("Content-Type", "application/grpc")
+            .POST(BodyPublishers.ofByteArray(EMPTY_MESSAGE))
+            .build();
+    var unused = client.send(health, BodyHandlers.discarding());
     try (Socket redis = new Socket(InetAddress.getLoopbackAddress(), resp)) {
       String question = "SLUICE.SPEND " + LIMIT + " " + ID + "\r\n";
       redis.getOutputStream().write(question.getBytes(StandardCharsets.US_ASCII));

@@ -11,7 +11,6 @@ import com.linecorp.armeria.common.util.TimeoutMode;
 import com.linecorp.armeria.server.DecoratingHttpServiceFunction;
 import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.ServiceRequestContext;
-import com.linecorp.armeria.server.grpc.GrpcService;
 import io.grpc.Status;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
@@ -49,7 +48,7 @@ final class GrpcRequests implements DecoratingHttpServiceFunction {
     }
     try {
       setDeadline(context, request.headers().get("grpc-timeout"));
-      if (context.config().service().as(GrpcService.class) == null) {
+      if (context.config().service().as(LateGrpc.class) == null) {
         return trailers(
             Status.UNIMPLEMENTED.withDescription("no service has the method " + context.path()));
       }

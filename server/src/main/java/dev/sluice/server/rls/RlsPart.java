@@ -5,11 +5,16 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.linecorp.armeria.common.grpc.GrpcSerializationFormats;
 import com.linecorp.armeria.server.ServerBuilder;
 import com.linecorp.armeria.server.grpc.GrpcService;
+import com.linecorp.armeria.server.grpc.GrpcServiceBuilder;
 import dev.sluice.Limiter;
+import dev.sluice.envoy.RateLimitServiceGrpc;
 import dev.sluice.server.Part;
 import dev.sluice.server.SluiceServer;
+import io.grpc.health.v1.HealthGrpc;
 import io.grpc.protobuf.services.ProtoReflectionServiceV1;
+import io.grpc.reflection.v1.ServerReflectionGrpc;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.util.concurrent.Executor;
 
 /**
  * Envoy's rate limit service over gRPC, with health checks and reflection, and as JSON. Immutable
@@ -17,7 +22,11 @@ import io.micrometer.core.instrument.MeterRegistry;
  */
 public final class RlsPart implements Part {
 
+  private static final String REFLECTION =
+      ServerReflectionGrpc.SERVICE_NAME + "/ServerReflectionInfo";
+
   private final RateLimitService service;
+  private final LateGrpc grpc;
   private final JsonService json;
   private final Runnable ready;
 
@@ -28,6 +37,12 @@ public final class RlsPart implements Part {
     this.service = new RateLimitService(requests, meters);
     this.json = new JsonService(requests, meters);
     this.ready = builder.ready;
+    this.grpc =
+        new LateGrpc(
+            this::grpc,
+            RateLimitServiceGrpc.SERVICE_NAME + "/ShouldRateLimit",
+            HealthGrpc.SERVICE_NAME + "/Check",
+            HealthGrpc.SERVICE_NAME + "/Watch");
   }
 
   /**
@@ -44,24 +59,38 @@ public final class RlsPart implements Part {
 
   @Override
   public void addTo(ServerBuilder server) {
-    GrpcService grpc =
-        GrpcService.builder()
-            .addService(service)
-            .addService(new HealthService(ready))
-            .supportedSerializationFormats(GrpcSerializationFormats.PROTO)
-            .maxRequestMessageLength(SluiceServer.MAX_BODY)
-            .useClientTimeoutHeader(false) // it knows no bound; GrpcRequests does
-            .exceptionHandler((context, status, cause, metadata) -> Failures.ofProtocol(cause))
-            .build();
-    GrpcService reflection =
-        GrpcService.builder()
-            .addService(ProtoReflectionServiceV1.newInstance())
-            .supportedSerializationFormats(GrpcSerializationFormats.PROTO)
-            .maxRequestMessageLength(SluiceServer.MAX_BODY)
-            .useClientTimeoutHeader(false)
-            .exceptionHandler((context, status, cause, metadata) -> Failures.ofProtocol(cause))
-            .build();
-    server.service(grpc).service(reflection, Reflection::new).service("/json", json);
+    server
+        .service(grpc)
+        .service(new LateGrpc(this::reflection, REFLECTION), Reflection::new)
+        .service("/json", json);
+  }
+
+  private GrpcService grpc() {
+    return bounded(GrpcService.builder().addService(service).addService(new HealthService(ready)));
+  }
+
+  /** Describes the services that are made by then. */
+  private GrpcService reflection() {
+    var unused = grpc.make(Runnable::run).join();
+    return bounded(GrpcService.builder().addService(ProtoReflectionServiceV1.newInstance()));
+  }
+
+  private static GrpcService bounded(GrpcServiceBuilder builder) {
+    return builder
+        .supportedSerializationFormats(GrpcSerializationFormats.PROTO)
+        .maxRequestMessageLength(SluiceServer.MAX_BODY)
+        .useClientTimeoutHeader(false) // it knows no bound; GrpcRequests does
+        .exceptionHandler((context, status, cause, metadata) -> Failures.ofProtocol(cause))
+        .build();
+  }
+
+  /**
+   * Makes the services now, so that the first request does not wait for them.
+   *
+   * @param executor runs a task that takes processor time, and does not wait
+   */
+  public void prepare(Executor executor) {
+    var unused = grpc.make(executor);
   }
 
   @Override

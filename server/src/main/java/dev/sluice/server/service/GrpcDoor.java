@@ -9,6 +9,7 @@ import dev.sluice.server.rls.OverridePolicy;
 import dev.sluice.server.rls.RlsPart;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.concurrent.ForkJoinPool;
 
 /** Envoy's rate limit service on a port of its own. Immutable. */
 final class GrpcDoor implements Door {
@@ -31,16 +32,18 @@ final class GrpcDoor implements Door {
 
   @Override
   public Open open(Room room) {
+    RlsPart rls = part(room, overrides);
     SluiceServer server =
         SluiceServer.builder(address)
             .part(new ProblemsPart())
             .part(new AccessPart(room.access()))
-            .part(part(room, overrides))
+            .part(rls)
             .part(room.traces())
             .traffic(room.traffic())
             .tls(room.tls())
             .idleTimeout(IDLE_TIMEOUT)
             .start();
+    rls.prepare(ForkJoinPool.commonPool());
     return new OpenServer(server);
   }
 

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.server.rls;
+
+import com.linecorp.armeria.common.ExchangeType;
+import com.linecorp.armeria.common.HttpRequest;
+import com.linecorp.armeria.common.HttpResponse;
+import com.linecorp.armeria.server.HttpServiceWithRoutes;
+import com.linecorp.armeria.server.Route;
+import com.linecorp.armeria.server.RoutingContext;
+import com.linecorp.armeria.server.ServiceConfig;
+import com.linecorp.armeria.server.ServiceRequestContext;
+import com.linecorp.armeria.server.grpc.GrpcService;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A service of gRPC that is made when it is needed: the library generates code for each of its own
+ * messages first, which took a third of the start of a server that nobody asked over gRPC.
+ *
+ * <p>Thread-safe. The first requests wait for the service, without blocking their event loop.
+ */
+final class LateGrpc implements HttpServiceWithRoutes {
+
+  private final Set<Route> routes;
+  private final Supplier<GrpcService> maker;
+  private final AtomicReference<CompletableFuture<GrpcService>> making = new AtomicReference<>();
+  private volatile @Nullable ServiceConfig config;
+  private volatile @Nullable GrpcService known;
+  private volatile @Nullable GrpcService made;
+
+  /**
+   * Describes a service.
+   *
+   * @param maker makes it; blocks for as long as that takes
+   * @param methods the full names of all of its methods
+   */
+  LateGrpc(Supplier<GrpcService> maker, String... methods) {
+    this.maker = maker;
+    this.routes =
+        Stream.of(methods)
+            .map(method -> Route.builder().exact("/" + method).build())
+            .collect(Collectors.toUnmodifiableSet());
+  }
+
+  @Override
+  public Set<Route> routes() {
+    return routes;
+  }
+
+  @Override
+  public void serviceAdded(ServiceConfig added) {
+    config = added;
+  }
+
+  /** Makes the service, once; the stage is done when it is there. */
+  CompletableFuture<GrpcService> make(Executor executor) {
+    CompletableFuture<GrpcService> mine = new CompletableFuture<>();
+    CompletableFuture<GrpcService> other = making.compareAndExchange(null, mine);
+    if (other != null) {
+      return other;
+    }
+    return mine.completeAsync(this::made, executor);
+  }
+
+  private GrpcService made() {
+    try {
+      GrpcService service = maker.get();
+      known = service; // reflection finds itself too, when it is added
+      ServiceConfig added = config;
+      if (added != null) {
+        service.serviceAdded(added);
+      }
+      made = service;
+      return service;
+    } catch (Exception e) {
+      throw new IllegalStateException("the gRPC service could not be made", e);
+    }
+  }
+
+  @Override
+  public HttpResponse serve(ServiceRequestContext context, HttpRequest request) throws Exception {
+    GrpcService service = made;
+    return service == null
+        ? HttpResponse.of(
+            make(context.blockingTaskExecutor())
+                .thenApplyAsync(ready -> serve(ready, context, request), context.eventLoop()))
+        : service.serve(context, request);
+  }
+
+  private static HttpResponse serve(
+      GrpcService service, ServiceRequestContext context, HttpRequest request) {
+    try {
+      return service.serve(context, request);
+    } catch (Exception e) {
+      return HttpResponse.ofFailure(e);
+    }
+  }
+
+  @Override
+  public ExchangeType exchangeType(RoutingContext context) {
+    GrpcService service = made;
+    return service == null ? ExchangeType.BIDI_STREAMING : service.exchangeType(context);
+  }
+
+  /** Once it is made, the service can be found, by reflection for example. */
+  @Override
+  public <T> @Nullable T as(Class<T> type) {
+    T own = HttpServiceWithRoutes.super.as(type);
+    return own == null && type.isInstance(known) ? type.cast(known) : own;
+  }
+}
