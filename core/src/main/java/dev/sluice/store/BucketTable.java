@@ -9,7 +9,6 @@ import dev.sluice.gcra.Gcra;
 import dev.sluice.store.Census.Room;
 import java.security.SecureRandom;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -37,10 +36,10 @@ import org.jspecify.annotations.Nullable;
  */
 final class BucketTable {
 
-  static final int SEGMENTS = 1024;
+  /** What a segment may have before it is split: copying these stops it for about 1 ms. */
+  private static final int MOST_LINES = 8_192;
 
   private static final long EXISTS = -1;
-  private static final int SEGMENT_SHIFT = 64 - 10;
   private static final long TIDY_EVERY_NANOS = 1_000_000;
   private static final long TIDY_NANOS_PER_LONG = 50; // going through it takes about 1: 2 % at most
 
@@ -52,8 +51,7 @@ final class BucketTable {
   private final long key0;
   private final long key1;
   private final SipHash keyed;
-  private final long[][] shown = new long[SEGMENTS][]; // the slots of each segment
-  private final Segment[] segments = new Segment[SEGMENTS];
+  private final Directory directory;
   private final AtomicLong tidiedNanos = new AtomicLong();
   private final AtomicInteger toTidy = new AtomicInteger();
 
@@ -82,15 +80,22 @@ final class BucketTable {
 
   /** A table with the hash of another. */
   BucketTable(TimeSource time, long bound, long keptNanos, long key0, long key1) {
+    this(time, bound, keptNanos, key0, key1, MOST_LINES);
+  }
+
+  /**
+   * The same with segments of another size, for tests.
+   *
+   * @param mostLines a segment that needs more is split
+   */
+  BucketTable(TimeSource time, long bound, long keptNanos, long key0, long key1, int mostLines) {
     this.time = time;
     this.keptNanos = keptNanos;
     this.key0 = key0;
     this.key1 = key1;
     this.keyed = new SipHash(key0, key1);
     this.census = new Census(bound);
-    for (int i = 0; i < SEGMENTS; i++) {
-      segments[i] = new Segment(census, shown, i);
-    }
+    this.directory = new Directory(census, mostLines);
   }
 
   /** The start of every hash, to be copied. */
@@ -112,25 +117,24 @@ final class BucketTable {
    */
   List<long[]> live() {
     long nowNanos = nanos();
-    List<long[]> live = new ArrayList<>(SEGMENTS);
-    for (int i = 0; i < SEGMENTS; i++) {
-      live.add(live(i, nowNanos));
-    }
-    return live;
-  }
-
-  private long[] live(int index, long nowNanos) {
-    for (int spins = 0; ; spins = Spin.once(spins)) {
-      segments[index].lock();
+    List<long[]> live = new ArrayList<>();
+    int spins = 0;
+    for (int entry = 0; entry < Directory.ENTRIES; ) {
+      Segment segment = directory.lock(entry);
+      long[] part;
       try {
-        long[] live = segments[index].live((long) index << SEGMENT_SHIFT, nowNanos);
-        if (live != null) {
-          return live;
-        }
+        part = segment.live(nowNanos);
       } finally {
-        segments[index].unlock();
+        segment.unlock();
+      }
+      if (part == null) {
+        spins = Spin.once(spins);
+      } else {
+        live.add(part);
+        entry = segment.endEntry();
       }
     }
+    return live;
   }
 
   /**
@@ -143,22 +147,22 @@ final class BucketTable {
     if (tag == 0 || tatNanos == Lines.LOCKED || Lines.isDead(tatNanos, nowNanos)) {
       return;
     }
-    Segment segment = segments[segmentOf(place)];
-    segment.lock();
-    try {
-      if (Lines.find(segment.slots(), tag, place) >= 0) {
-        throw new IllegalArgumentException("a bucket twice");
-      }
-      while (!claimed(segment, tag, place, nowNanos, tatNanos)) {
-        if (segment.isRefused()) {
+    for (boolean grown = true; grown; ) {
+      Segment segment = lockedSegment(place);
+      try {
+        if (Lines.find(segment.slots(), tag, place) >= 0) {
+          throw new IllegalArgumentException("a bucket twice");
+        }
+        grown = !claimed(segment, tag, place, nowNanos, tatNanos);
+        if (grown && segment.isRefused()) {
           throw full();
         }
-        if (segment.grow(1, nowNanos) == Segment.Growth.CROWDED) {
+        if (grown && segment.grow(1, nowNanos) == Segment.Growth.CROWDED) {
           throw new IllegalArgumentException("buckets that crowd one line, as no hash makes them");
         }
+      } finally {
+        segment.unlock();
       }
-    } finally {
-      segment.unlock();
     }
   }
 
@@ -181,7 +185,13 @@ final class BucketTable {
   }
 
   long slots() {
-    return Arrays.stream(segments).mapToLong(segment -> segment.slots().length / 2).sum();
+    long longs = 0;
+    for (int entry = 0; entry < Directory.ENTRIES; ) {
+      Segment segment = directory.segment(entry);
+      longs += segment.slots().length;
+      entry = segment.endEntry();
+    }
+    return longs / 2;
   }
 
   /**
@@ -196,19 +206,25 @@ final class BucketTable {
   void touch(long[] hashTags, long[] places, int from, int to) {
     long sum = 0;
     for (int i = from; i < to; i++) {
-      sum += Lines.touch(Segment.slots(shown, segmentOf(places[i])), tag(hashTags[i]), places[i]);
+      sum += Lines.touch(directory.slots(places[i]), tag(hashTags[i]), places[i]);
     }
     if (sum == 1) { // as good as never, but who knows
       touched = sum;
     }
   }
 
-  static int segmentOf(long place) {
-    return (int) (place >>> SEGMENT_SHIFT);
+  /** The segment of an entry at this moment. */
+  Segment segmentAt(int entry) {
+    return directory.segment(entry);
   }
 
-  Segment segment(int index) {
-    return segments[index];
+  private Segment segment(long place) {
+    return directory.segment(Directory.entryOf(place));
+  }
+
+  /** The segment of a key, locked. The caller holds no lock. */
+  Segment lockedSegment(long place) {
+    return directory.lock(Directory.entryOf(place));
   }
 
   /**
@@ -250,8 +266,7 @@ final class BucketTable {
    */
   private long spend(long tag, long place, Effect effect, long nowNanos) {
     long incrementNanos = effect.incrementNanos();
-    int index = segmentOf(place);
-    long[] slots = Segment.slots(shown, index);
+    long[] slots = directory.slots(place);
     int at = Lines.find(slots, tag, place);
     if (at < 0 || incrementNanos == 0) { // for nothing, a full bucket would stay unwritten
       return Lines.LOCKED;
@@ -268,7 +283,7 @@ final class BucketTable {
     if (!fits || !Lines.replace(slots, at, tag, storedNanos, afterNanos)) {
       return Lines.LOCKED;
     }
-    wrote(segments[index], nowNanos, tatNanos, afterNanos);
+    wrote(place, nowNanos, tatNanos, afterNanos);
     return tatNanos;
   }
 
@@ -285,10 +300,10 @@ final class BucketTable {
         Long.compareUnsigned(effect.incrementNanos(), effect.offsetNanos()) < 0
             ? effect.offsetNanos() - effect.incrementNanos()
             : 0;
-    Segment segment = segments[segmentOf(place)];
     for (int spins = 0; ; spins = Spin.once(spins)) {
+      Segment segment = segment(place);
       long version = segment.version();
-      long[] slots = segment.slots();
+      long[] slots = directory.slots(place);
       int at = Lines.find(slots, tag, place);
       long storedNanos = at < 0 ? Gcra.NO_TAT : Lines.tatNanos(slots, at);
       if (storedNanos == Lines.LOCKED) {
@@ -308,14 +323,12 @@ final class BucketTable {
       }
       if (storedNanos == Gcra.NO_TAT) {
         nowNanos =
-            at < 0
-                ? insert(segment, tag, place, effect)
-                : chargeForgotten(segment, slots, at, tag, effect);
+            at < 0 ? insert(tag, place, effect) : chargeForgotten(slots, at, tag, place, effect);
         if (nowNanos != EXISTS) {
           return outcome.of(id, effect, nowNanos, Gcra.NO_TAT);
         }
       } else if (Lines.replace(slots, at, tag, storedNanos, writes ? afterNanos : storedNanos)) {
-        wrote(segment, nowNanos, tatNanos, afterNanos);
+        wrote(place, nowNanos, tatNanos, afterNanos);
         return outcome.of(id, effect, nowNanos, tatNanos);
       }
     }
@@ -328,7 +341,7 @@ final class BucketTable {
    *
    * @return the moment of the decision, {@link #EXISTS} if the slot has changed
    */
-  private long chargeForgotten(Segment segment, long[] slots, int at, long tag, Effect effect) {
+  private long chargeForgotten(long[] slots, int at, long tag, long place, Effect effect) {
     if (!Lines.lock(slots, at, Gcra.NO_TAT)) {
       return EXISTS;
     }
@@ -343,7 +356,7 @@ final class BucketTable {
     } finally {
       Lines.unlock(slots, at, afterNanos);
     }
-    wrote(segment, nowNanos, Gcra.NO_TAT, afterNanos);
+    wrote(place, nowNanos, Gcra.NO_TAT, afterNanos);
     return nowNanos;
   }
 
@@ -358,10 +371,10 @@ final class BucketTable {
    *
    * @return the moment of the decision, {@link #EXISTS} if there is a bucket by now
    */
-  private long insert(Segment segment, long tag, long place, Effect effect) {
+  private long insert(long tag, long place, Effect effect) {
     for (int spins = 0; ; spins = Spin.once(spins)) {
       long nowNanos;
-      segment.lock();
+      Segment segment = lockedSegment(place);
       try {
         if (Lines.find(segment.slots(), tag, place) >= 0) {
           return EXISTS;
@@ -402,17 +415,21 @@ final class BucketTable {
       return false;
     }
     Lines.unlock(segment.slots(), at, afterNanos);
-    wrote(segment, nowNanos, Gcra.NO_TAT, afterNanos);
+    wrote(place, nowNanos, Gcra.NO_TAT, afterNanos);
     return true;
   }
 
   /** Called for each TAT that a batch or a decision has written. */
-  void wrote(Segment segment, long nowNanos, long tatNanos, long afterNanos) {
+  void wrote(long place, long nowNanos, long tatNanos, long afterNanos) {
     if (afterNanos == tatNanos) {
       return;
     }
     if (tatNanos == Gcra.NO_TAT || Long.compareUnsigned(afterNanos, tatNanos) < 0) {
-      segment.firstDeath().tell(afterNanos);
+      Segment segment;
+      do { // one that is split passes on what it was told by then
+        segment = segment(place);
+        segment.firstDeath().tell(afterNanos);
+      } while (segment != segment(place));
       firstDeath.tell(afterNanos);
     }
     long sinceNanos = nowNanos - tidiedNanos.getPlain();
@@ -427,7 +444,8 @@ final class BucketTable {
     if (!tidiedNanos.compareAndSet(thenNanos, nowNanos)) {
       return;
     }
-    Segment segment = segments[toTidy.getAndIncrement() & (SEGMENTS - 1)];
+    Segment segment = directory.segment(toTidy.get());
+    toTidy.set(segment.endEntry() % Directory.ENTRIES);
     if (segment.tryLock()) {
       try {
         segment.tidy(fullNanos(nowNanos));
@@ -486,7 +504,8 @@ final class BucketTable {
   private Room look(long fullNanos) {
     Room room = Room.NONE;
     firstDeath.startOver();
-    for (Segment segment : segments) {
+    for (int entry = 0; entry < Directory.ENTRIES; ) {
+      Segment segment = directory.segment(entry);
       if (room != Room.FOUND && segment.firstDeath().mayBeBy(fullNanos)) {
         if (!segment.tryLock()) {
           room = Room.UNSETTLED;
@@ -503,6 +522,7 @@ final class BucketTable {
         }
       }
       firstDeath.tell(segment.firstDeath().nanos());
+      entry = segment.endEntry();
     }
     return room;
   }

@@ -28,8 +28,10 @@ import org.jspecify.annotations.Nullable;
  *
  * Rebuilding (more lines, fewer, or the same without the dead) locks all slots of the old lines and
  * never unlocks them, copies, and shows the new lines; a thread that meets a lock for long finds
- * the new lines by looking the segment up again, which every attempt does anyway. It stops one
- * segment, a thousandth of the table, for the time of the copy.
+ * the new lines by looking the key up again, which every attempt does anyway. Splitting does the
+ * same with the segment: it stays locked for good, and two new ones are shown in its place, locked
+ * until both can be seen. So who has locked a segment that it found in the directory has the one
+ * that the key belongs to. Either stops one segment for the time of the copy.
  *
  * No thread waits while it holds a lock. It tries to take the next one, a bounded number of times;
  * if it can't have it, it lets go of all that it holds, waits, and starts again. So a thread that
@@ -41,7 +43,6 @@ import org.jspecify.annotations.Nullable;
 /** A part of the table with a lock of its own for what is rare. Thread-safe. */
 final class Segment {
 
-  private static final VarHandle SHOWN = MethodHandles.arrayElementVarHandle(long[][].class);
   private static final VarHandle VERSION;
 
   static {
@@ -53,39 +54,43 @@ final class Segment {
   }
 
   private final Census census;
+  private final Directory directory;
+  private final int mostLines;
+  private final int firstEntry;
+  private final int entries;
   private final FirstDeath firstDeath = new FirstDeath();
-  private final long[][] shown;
-  private final int index;
   private Lines lines = Lines.NONE;
+  private boolean replaced; // by its halves
 
   private long version;
 
   /**
-   * A segment without lines.
+   * A segment without lines, which nobody sees yet.
    *
-   * @param shown the slots of all segments, where this one shows its own
-   * @param index the place there
+   * @param mostLines if it needs more it is split, provided that it has more than one entry
+   * @param firstEntry where its entries begin
+   * @param entries how many it has, a power of two
    */
-  Segment(Census census, long[][] shown, int index) {
+  Segment(Census census, Directory directory, int mostLines, int firstEntry, int entries) {
     this.census = census;
-    this.shown = shown;
-    this.index = index;
-    show(Lines.NONE);
+    this.directory = directory;
+    this.mostLines = mostLines;
+    this.firstEntry = firstEntry;
+    this.entries = entries;
   }
 
-  /** The lines as they are now, for {@link Lines#find} and what follows from it. */
-  long[] slots() {
-    return slots(shown, index);
+  int firstEntry() {
+    return firstEntry;
   }
 
-  /** The same for who does without the segment: one read less on the way to a slot. */
-  static long[] slots(long[][] shown, int index) {
-    return (long[]) SHOWN.getAcquire(shown, index);
+  /** The entry after its last one. */
+  int endEntry() {
+    return firstEntry + entries;
   }
 
-  private void show(Lines fresh) {
-    lines = fresh;
-    SHOWN.setRelease(shown, index, fresh.slots);
+  /** Shows its lines as they are now. */
+  void show() {
+    directory.show(this, lines.slots);
   }
 
   long version() {
@@ -101,24 +106,24 @@ final class Segment {
     return firstDeath;
   }
 
-  /** Waits for the lock. The caller holds none. */
-  void lock() {
-    int spins = 0;
-    while (!tryLock()) {
-      spins = Spin.once(spins);
-    }
-  }
-
+  /** Takes the lock if it is free; that of a segment that was split never is. */
   boolean tryLock() {
     long seen = version();
     return (seen & 1) == 0 && VERSION.compareAndSet(this, seen, seen + 1);
   }
 
   void unlock() {
-    VERSION.setRelease(this, version + 1);
+    if (!replaced) {
+      VERSION.setRelease(this, version + 1);
+    }
   }
 
   // Under the lock
+
+  /** The lines as they are now. */
+  long[] slots() {
+    return lines.slots;
+  }
 
   /**
    * Finds a slot for a key that has none, and leaves it locked with the key's tag.
@@ -127,12 +132,12 @@ final class Segment {
    * @return its index in {@link #slots}, -1 where there is none
    */
   int claim(long tag, long place, long fullNanos) {
-    return lines.claim(tag, (char) place, fullNanos, census);
+    return lines.claim(tag, Lines.kept(place), fullNanos, census);
   }
 
   /** The same for a batch, which has reserved its slots and settles for {@link #tagged}. */
   int claimReserved(long tag, long place, long fullNanos) {
-    return lines.claim(tag, (char) place, fullNanos, null);
+    return lines.claim(tag, Lines.kept(place), fullNanos, null);
   }
 
   /** Gives back a slot that {@link #claimReserved} gave, still locked. */
@@ -160,13 +165,18 @@ final class Segment {
     CROWDED
   }
 
-  /** Makes room for some more buckets. The caller holds no slot's lock. */
+  /**
+   * Makes room for some more buckets. The caller holds no slot's lock. Afterwards the segment may
+   * have been split: the caller lets go of it and looks its key up again.
+   */
   Growth grow(int buckets, long fullNanos) {
     int live = lines.countLive(fullNanos);
     boolean crowded = live == lines.tagged(); // without the dead it would be no better
     int more = crowded ? enlarged(lines.count()) : 0;
-    int most = Lines.mostLinesFor(live + buckets);
-    return rebuild(Math.max(more, Lines.linesFor(live + buckets)), most, fullNanos);
+    int least = Math.max(more, Lines.linesFor(live + buckets));
+    return least > mostLines && entries > 1
+        ? split(buckets, fullNanos)
+        : rebuild(least, Lines.mostLinesFor(live + buckets), fullNanos);
   }
 
   /**
@@ -193,8 +203,8 @@ final class Segment {
   }
 
   /** Place, tag and TAT of each live bucket, null if another thread keeps a slot. */
-  long @Nullable [] live(long segmentBits, long nowNanos) {
-    return lines.live(segmentBits, nowNanos);
+  long @Nullable [] live(long nowNanos) {
+    return lines.live(firstEntry, nowNanos);
   }
 
   private static int enlarged(int lines) {
@@ -209,19 +219,81 @@ final class Segment {
     }
     Lines fresh = null;
     try {
-      for (int count = atLeast; fresh == null && count <= most; count = enlarged(count)) {
-        fresh = old.copy(tatsNanos, count, fullNanos);
-      }
+      fresh = copy(tatsNanos, atLeast, most, fullNanos, this);
       if (fresh == null) {
         return Growth.CROWDED;
       }
       census.remove(old.tagged() - fresh.tagged());
-      show(fresh);
+      lines = fresh;
+      show();
       return Growth.DONE;
     } finally {
       if (fresh == null) { // crowded, or no memory: everything stays as it was
         old.unlockAll(tatsNanos);
       }
     }
+  }
+
+  /** Puts two segments in the place of this one, with room for some more buckets in each. */
+  private Growth split(int buckets, long fullNanos) {
+    Lines old = lines;
+    long[] tatsNanos = new long[old.slots.length / 2];
+    if (!old.tryLockAll(tatsNanos)) {
+      return Growth.BUSY;
+    }
+    try {
+      Segment lower = half(firstEntry, tatsNanos, buckets, fullNanos);
+      Segment upper = half(firstEntry + entries / 2, tatsNanos, buckets, fullNanos);
+      if (lower == null || upper == null) {
+        return Growth.CROWDED;
+      }
+      replaced = true;
+      census.remove(old.tagged() - lower.lines.tagged() - upper.lines.tagged());
+      lower.show();
+      upper.show();
+      // Who tells this segment of a death from now on sees that it was replaced, and tells a half.
+      lower.firstDeath.tell(firstDeath.nanos());
+      upper.firstDeath.tell(firstDeath.nanos());
+      lower.unlock();
+      upper.unlock();
+      return Growth.DONE;
+    } finally {
+      if (!replaced) { // crowded, or no memory: everything stays as it was
+        old.unlockAll(tatsNanos);
+      }
+    }
+  }
+
+  /** A locked segment with the buckets of half the entries, null if no number of lines would do. */
+  private @Nullable Segment half(int first, long[] tatsNanos, int buckets, long fullNanos) {
+    Segment half = new Segment(census, directory, mostLines, first, entries / 2);
+    half.version = 1;
+    int live = lines.countLive(tatsNanos, fullNanos, half);
+    int least = Lines.linesFor(live + buckets);
+    Lines fresh = copy(tatsNanos, least, Lines.mostLinesFor(live + buckets), fullNanos, half);
+    if (fresh == null) {
+      return null;
+    }
+    half.lines = fresh;
+    return half;
+  }
+
+  /** The live buckets that are a segment's, in new lines; null if no number of these would do. */
+  private @Nullable Lines copy(
+      long[] tatsNanos, int least, int most, long fullNanos, Segment part) {
+    Lines fresh = null;
+    for (int count = least; fresh == null && count <= most; count = enlarged(count)) {
+      fresh = lines.copy(tatsNanos, count, fullNanos, part);
+    }
+    return fresh;
+  }
+
+  /**
+   * Whether a bucket that this segment, or the one of which it is a half, has kept is its own.
+   *
+   * @param keptPlace what {@link Lines} has kept of its place
+   */
+  boolean has(int keptPlace) {
+    return Lines.entry(keptPlace, firstEntry) < endEntry();
   }
 }

@@ -42,7 +42,8 @@ final class TableBatch {
   private final int[] slotAt; // of each charge, -1 for none
   private final long[] storedNanos; // in that slot, 0 for none
   private final long[] afterNanos;
-  private final int[] segments; // ascending
+  private final int[] entries; // of the directory, ascending
+  private final Segment[] segments; // that are locked, ascending
   private long nowNanos;
   private int missing; // slots, before some were claimed
   private int failed; // the charge that found no slot
@@ -70,8 +71,8 @@ final class TableBatch {
     this.slotAt = new int[tags.length];
     this.storedNanos = new long[tags.length];
     this.afterNanos = new long[tags.length];
-    this.segments =
-        Arrays.stream(places).mapToInt(BucketTable::segmentOf).sorted().distinct().toArray();
+    this.entries = Arrays.stream(places).mapToInt(Directory::entryOf).sorted().toArray();
+    this.segments = new Segment[tags.length];
   }
 
   List<Reading> charge() {
@@ -98,16 +99,23 @@ final class TableBatch {
 
   /** How many buckets of the batch are in the same segment: so many may be missing there. */
   private int withSegmentOf(int charge) {
-    int segment = BucketTable.segmentOf(places[charge]);
-    return (int)
-        Arrays.stream(places).filter(place -> BucketTable.segmentOf(place) == segment).count();
+    int count = 0;
+    for (int i = 0; i < slotAt.length; i++) {
+      count += segment(i) == segment(charge) ? 1 : 0;
+    }
+    return count;
   }
 
   private boolean lockSegments() {
-    for (int index : segments) {
-      if (!table.segment(index).tryLock()) {
+    for (int entry : entries) {
+      Segment segment = table.segmentAt(entry);
+      if (locked > 0 && segments[locked - 1] == segment) {
+        continue;
+      }
+      if (!segment.tryLock()) {
         return false;
       }
+      segments[locked] = segment;
       locked++;
     }
     return true;
@@ -116,7 +124,7 @@ final class TableBatch {
   private void unlockSegments() {
     while (locked > 0) {
       locked--;
-      table.segment(segments[locked]).unlock();
+      segments[locked].unlock();
     }
   }
 
@@ -220,8 +228,8 @@ final class TableBatch {
 
   private int tagged() {
     int tagged = 0;
-    for (int index : segments) {
-      tagged += table.segment(index).tagged();
+    for (int i = 0; i < locked; i++) {
+      tagged += segments[i].tagged();
     }
     return tagged;
   }
@@ -236,7 +244,7 @@ final class TableBatch {
     for (int i = 0; i < slotAt.length; i++) {
       readings.add(new Reading(nowNanos, tatNanos(i)));
       if (afterNanos[i] != storedNanos[i]) {
-        table.wrote(segment(i), nowNanos, tatNanos(i), afterNanos[i]);
+        table.wrote(places[i], nowNanos, tatNanos(i), afterNanos[i]);
       }
     }
     return readings;
@@ -246,7 +254,8 @@ final class TableBatch {
     return Lines.isDead(storedNanos[i], nowNanos) ? Gcra.NO_TAT : storedNanos[i];
   }
 
+  /** The segment of a charge's key; stays so while it is locked. */
   private Segment segment(int i) {
-    return table.segment(BucketTable.segmentOf(places[i]));
+    return table.segmentAt(Directory.entryOf(places[i]));
   }
 }

@@ -14,8 +14,8 @@ import org.junit.jupiter.api.Test;
 /**
  * The table is linearizable while slots change hands: all keys live in one segment, of one full
  * line at first, so few calls make it look up, insert, reuse the slot of a dead bucket, move
- * buckets, grow, and shrink. On a clock that stands still a bucket dies by a reset. Keys spend one
- * or two nanoseconds: some TATs tell whose they are, and some meet by chance.
+ * buckets, grow, split, and shrink. On a clock that stands still a bucket dies by a reset. Keys
+ * spend one or two nanoseconds: some TATs tell whose they are, and some meet by chance.
  */
 @Param(name = "key", gen = IntGen.class, conf = "0:5")
 public class BucketTableLincheckTest {
@@ -24,8 +24,9 @@ public class BucketTableLincheckTest {
   private static final long OFFSET = 4;
   private static final int KEYS = 6;
   private static final int BEFORE = 4; // slots in a line
+  private static final int MOST_LINES = 2; // a segment that needs a third is split
 
-  private final BucketTable table = new BucketTable(() -> NOW, 1_000);
+  private final BucketTable table = new BucketTable(() -> NOW, 1_000, 0, 1, 2, MOST_LINES);
 
   public BucketTableLincheckTest() {
     for (int key = 0; key < BEFORE; key++) {
@@ -49,7 +50,8 @@ public class BucketTableLincheckTest {
   }
 
   private static long place(int key) {
-    return (key * 0x6487L) & 0xffff; // the upper bits choose the segment: the first one
+    long halves = key % 2 == 0 ? 0 : 1L << 57; // of the first segment, if it is split
+    return halves | (key * 0x6487L & 0xffff);
   }
 
   @Operation
@@ -84,8 +86,7 @@ public class BucketTableLincheckTest {
   /** As when lines are crowded. */
   @Operation
   public void rebuild() {
-    Segment segment = table.segment(0);
-    segment.lock();
+    Segment segment = table.lockedSegment(0);
     try {
       Segment.Growth unused = segment.grow(1, NOW);
     } finally {
@@ -96,8 +97,7 @@ public class BucketTableLincheckTest {
   /** As the upkeep does: the dead go, and so do lines that are not used. */
   @Operation
   public void tidy() {
-    Segment segment = table.segment(0);
-    segment.lock();
+    Segment segment = table.lockedSegment(0);
     try {
       segment.tidy(NOW);
     } finally {

@@ -265,7 +265,7 @@ class BucketTableTest {
     }
     assertThat(store.liveBuckets()).hasValue(200_000);
     long slots = store.slots();
-    for (int i = 0; i < 2 * BucketTable.SEGMENTS; i++) { // one segment is tidied with each
+    for (int i = 0; i < 2 * Directory.ENTRIES; i++) { // one segment is tidied with each
       nowNanos.addAndGet(2 * SECOND);
       assertThat(spend(store, 1)).isTrue();
     }
@@ -280,8 +280,45 @@ class BucketTableTest {
     for (long id = 0; id < keys; id++) {
       assertThat(spend(store, id)).isTrue();
     }
-    double bytes = 18.0 * store.slots();
-    assertThat(bytes).isLessThan(24.0 * keys + 18 * 8.0 * BucketTable.SEGMENTS);
+    double bytes = 19.0 * store.slots();
+    assertThat(bytes).isLessThan(24.0 * keys + 19 * 8.0 * 64);
+  }
+
+  /** Segments of one line each, until there are as many as entries. */
+  @Test
+  void segments_thatAreSplit_keepEveryBucket() throws Exception {
+    BucketTable table = new BucketTable(nowNanos::get, 1_000_000, 0, 3, 5, 1);
+    MemoryStore store = new MemoryStore(table);
+    long keys = 20_000;
+    for (int token = 0; token < BURST; token++) {
+      onThreads(
+          4,
+          thread -> {
+            for (long id = thread; id < keys; id += 4) {
+              assertThat(spend(store, id)).isTrue();
+            }
+          });
+    }
+    assertThat(table.segmentAt(Directory.ENTRIES - 1).firstEntry()).isEqualTo(1023);
+    assertThat(store.liveBuckets()).hasValue(keys);
+    assertThat(table.live().stream().mapToInt(part -> part.length / 3).sum()).isEqualTo(keys);
+    for (long id = 0; id < keys; id++) {
+      assertThat(spend(store, id)).as("three tokens are spent").isFalse();
+    }
+  }
+
+  /** A death that was told to a segment before it was split makes room after it. */
+  @Test
+  void bound_isReachedAfterASplit_deadBucketsMakeRoom() {
+    MemoryStore store = new MemoryStore(new BucketTable(nowNanos::get, 2_000, 0, 3, 5, 1));
+    for (long id = 0; id < 2_000; id++) {
+      assertThat(spend(store, id)).isTrue();
+    }
+    assertThatThrownBy(() -> spend(store, 2_000)).isInstanceOf(StoreException.class);
+    nowNanos.addAndGet(2 * SECOND);
+    for (long id = 2_000; id < 4_000; id++) {
+      assertThat(spend(store, id)).isTrue();
+    }
   }
 
   /** How often a debt may be forgiven is the limiter's; see LimiterDebtTest. */

@@ -36,10 +36,10 @@ class HostileKeysTest {
     return LongStream.iterate(0, id -> id + 1).filter(wanted).limit(CHOSEN).toArray();
   }
 
-  /** How many keys each of 1024 segments gets, by the keys' places. */
+  /** How many keys each of 1024 entries gets, by the keys' places. */
   private static int[] perSegment(List<Long> places) {
-    int[] counts = new int[BucketTable.SEGMENTS];
-    places.forEach(place -> counts[BucketTable.segmentOf(place)]++);
+    int[] counts = new int[Directory.ENTRIES];
+    places.forEach(place -> counts[Directory.entryOf(place)]++);
     return counts;
   }
 
@@ -69,8 +69,8 @@ class HostileKeysTest {
 
   @Test
   void keys_thatFloodSegmentsOfOneTable_areSpreadOverAnother() {
-    long[] ids = chosen(id -> BucketTable.segmentOf(place(theirs, id)) < 16);
-    assertThat(perSegment(places(theirs, ids))).endsWith(new int[BucketTable.SEGMENTS - 16]);
+    long[] ids = chosen(id -> Directory.entryOf(place(theirs, id)) < 16);
+    assertThat(perSegment(places(theirs, ids))).endsWith(new int[Directory.ENTRIES - 16]);
     assertByChance(perSegment(places(ours, ids)), CHOSEN);
   }
 
@@ -85,7 +85,7 @@ class HostileKeysTest {
   /** The worst that can be done to a store, and what the same keys do to any other one. */
   @Test
   void aFlood_isDecidedExactly_andTakesNoMoreRoom() {
-    long[] ids = chosen(id -> BucketTable.segmentOf(place(theirs, id)) < 16);
+    long[] ids = chosen(id -> Directory.entryOf(place(theirs, id)) < 16);
     BucketTable known = new BucketTable(() -> NOW, 1_000_000, 0, theirs.key0(), theirs.key1());
     BucketTable other = new BucketTable(() -> NOW, 1_000_000);
     for (BucketTable table : List.of(known, other)) {

@@ -158,7 +158,7 @@ class SnapshotTest {
   @Test
   void forged_bucketsOfOneLineInEverySegment_areRefusedWithoutMuchMemory() throws IOException {
     int each = 12;
-    int count = each * BucketTable.SEGMENTS;
+    int count = each * Directory.ENTRIES;
     ByteBuffer forged = ByteBuffer.allocate(5 * Long.BYTES + count * 3 * Long.BYTES);
     forged.putLong(0x534c554943450001L).putLong(1).putLong(2).putLong(count);
     for (int i = 0; i < count; i++) {

@@ -163,7 +163,7 @@ class WaitingTest {
   }
 
   private static long place(int segment) {
-    return (long) segment << 54;
+    return Directory.place(16 * segment, 0); // of 64 that have 16 entries each
   }
 
   private static void charge(BucketTable table, int segment, Op act) {

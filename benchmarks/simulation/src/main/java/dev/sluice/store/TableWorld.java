@@ -18,14 +18,16 @@ import java.util.Map;
 
 /**
  * A memory store under simulation. It stands in the store's package because it makes a table whose
- * hash is known, so that the buckets it is asked for lie in three segments, and looks at the slots
- * when all is over. The calls themselves go through the public door.
+ * hash is known, so that the buckets it is asked for lie in three segments, which are split while
+ * they are still small. It looks at the slots when all is over. The calls themselves go through the
+ * public door.
  */
 public final class TableWorld implements World {
 
   private static final long KEY0 = 0x0123456789abcdefL;
   private static final long KEY1 = 0xfedcba9876543210L;
-  private static final int SEGMENTS = 3;
+  private static final int ENTRIES = 48; // of three segments, until they are split
+  private static final int MOST_LINES = 2; // in a segment that is not split yet
   private static final int MOST_KEYS = 24;
   private static final List<String> KEYS = keys();
 
@@ -50,7 +52,8 @@ public final class TableWorld implements World {
             setup.bound(),
             setup.keptNanos(),
             KEY0,
-            KEY1);
+            KEY1,
+            MOST_LINES);
     this.store = new MemoryStore(table);
   }
 
@@ -61,7 +64,7 @@ public final class TableWorld implements World {
     List<String> keys = new ArrayList<>();
     for (int i = 0; keys.size() < MOST_KEYS; i++) {
       bytes.set("1:" + i);
-      if (BucketTable.segmentOf(bytes.hashKey(keyed).second()) < SEGMENTS) {
+      if (Directory.entryOf(bytes.hashKey(keyed).second()) < ENTRIES) {
         keys.add("1:" + i);
       }
     }
@@ -125,8 +128,12 @@ public final class TableWorld implements World {
   @Override
   public String leftovers() {
     long tagged = 0;
-    for (int i = 0; i < BucketTable.SEGMENTS; i++) {
-      Segment segment = table.segment(i);
+    Segment segment;
+    for (int i = 0; i < Directory.ENTRIES; i = segment.endEntry()) {
+      segment = table.segmentAt(i);
+      if (segment.firstEntry() != i) {
+        return "entry %s shows a segment that begins at %s".formatted(i, segment.firstEntry());
+      }
       if ((segment.version() & 1) == 1) {
         return "segment %s is still locked".formatted(i);
       }
