@@ -27,6 +27,7 @@ import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
@@ -289,25 +290,59 @@ public final class Limit implements DirectLimit {
    *     may have been charged
    */
   public boolean[] trySpendEach(List<? extends CharSequence> ids) {
+    return trySpendEach(ids.toArray(new CharSequence[0]), IdBytes::set, CharSequence::toString);
+  }
+
+  /**
+   * Spends one token of each id that has one, as {@link #trySpendEach(List)} does, without making
+   * texts of the ids.
+   *
+   * @param utf8Ids what is limited, each as UTF-8; one may be there more than once; not kept
+   * @return whether it was spent, for each id in its place
+   * @throws InvalidIdException if an id is not UTF-8, or does not match the name's format; nothing
+   *     is spent then
+   * @throws StoreException if the store could not decide and no failure rule does; ids before it
+   *     may have been charged
+   */
+  public boolean[] trySpendEach(byte[]... utf8Ids) {
+    return trySpendEach(
+        utf8Ids,
+        IdBytes::set,
+        utf8Id -> {
+          IdBytes bytes = IdBytes.ofThisThread();
+          boolean unused = bytes.set(utf8Id);
+          return text(bytes, null);
+        });
+  }
+
+  /** How an id of some kind becomes bytes; returns whether all of it is ASCII. */
+  private interface IntoBytes<T> {
+    boolean set(IdBytes target, T id);
+  }
+
+  private <T> boolean[] trySpendEach(T[] ids, IntoBytes<T> into, Function<T, String> text) {
     Resolved now = resolved();
     Quota quota = now.terms().quota();
-    boolean[] spent = new boolean[ids.size()];
+    boolean[] spent = new boolean[ids.length];
     if (quota == null
         || now.hasOverrides()
         || now.hasPenalties()
         || engine.mayAnswerForTheStore()) {
-      ids.forEach(id -> requireForm(now, id));
+      List<String> canonical = new ArrayList<>(ids.length);
+      for (T id : ids) {
+        canonical.add(now.name().id().canonical(text.apply(id), Strictness.LENIENT));
+      }
       for (int i = 0; i < spent.length; i++) {
-        spent[i] = trySpend(ids.get(i));
+        spent[i] = decide(Act.SPEND, now, canonical.get(i), 1).allowed();
       }
       return spent;
     }
     Bulk bulk = now.buckets().bulk(spent.length);
     IdBytes bytes = IdBytes.ofThisThread();
     IdFormat format = now.name().id();
-    for (CharSequence id : ids) {
-      if (!bytes.set(id) || !format.isCanonical(bytes.bytes(), bytes.length())) {
-        bytes.set(format.canonical(id.toString(), Strictness.LENIENT));
+    for (T id : ids) {
+      if (!into.set(bytes, id) || !format.isCanonical(bytes.bytes(), bytes.length())) {
+        bytes.set(format.canonical(text.apply(id), Strictness.LENIENT));
       }
       bulk.add(bytes);
     }
@@ -318,10 +353,6 @@ public final class Limit implements DirectLimit {
   @Override
   public @Nullable Spends spends() {
     return resolved().buckets().series() == null ? null : new SpendSeries(engine, this::resolved);
-  }
-
-  private static void requireForm(Resolved now, CharSequence id) {
-    String unused = now.name().id().canonical(id.toString(), Strictness.LENIENT);
   }
 
   /**

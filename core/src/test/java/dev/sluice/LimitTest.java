@@ -193,6 +193,30 @@ class LimitTest {
   }
 
   @Test
+  void each_ofBytes_isSpentAsEachOfTexts() {
+    Limit limit = limiter.limit("CallsPerText");
+    byte[] text = "ä1".getBytes(StandardCharsets.UTF_8);
+    assertThat(limit.trySpendEach(text, bytes("b"), text, text, text))
+        .containsExactly(true, true, true, true, false);
+    assertThat(limit.trySpend("ä1")).isFalse();
+    assertThat(limit.trySpendEach()).isEmpty();
+    byte[] half = {'c', (byte) 0xc3};
+    assertThatThrownBy(() -> limit.trySpendEach(bytes("c"), half))
+        .isInstanceOf(InvalidRequestException.class)
+        .hasMessageContaining("not UTF-8");
+    assertThat(limit.trySpend("c", 3)).as("nothing was spent").isTrue();
+    current.replace(
+        limits(3).override("CallsPerText", "b", Quota.per(1, Duration.ofDays(1))).build());
+    assertThat(limit.trySpendEach(bytes("d"), bytes("b"))).containsExactly(true, false);
+    assertThatThrownBy(() -> limit.trySpendEach(bytes("d"), half))
+        .isInstanceOf(InvalidRequestException.class);
+  }
+
+  private static byte[] bytes(String text) {
+    return text.getBytes(StandardCharsets.UTF_8);
+  }
+
+  @Test
   void store_withoutAShortWay_answersTheSame() {
     BucketStore plain =
         new BucketStore() {

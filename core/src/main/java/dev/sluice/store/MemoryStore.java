@@ -13,11 +13,11 @@ import java.util.List;
 import java.util.OptionalLong;
 
 /**
- * Buckets in this process's memory: a table of TATs without keys, 18 bytes a slot.
+ * Buckets in this process's memory: a table of TATs without keys, 19 bytes a slot.
  *
- * <p>An existing bucket is locked alone, for a few instructions; to add one, a thousandth of the
- * table is locked. No thread in the background. ({@code Segment} says why it is right, {@code
- * Lines} how it is laid out.)
+ * <p>An existing bucket is locked alone, for a few instructions; to add one, a part of the table is
+ * locked: a 64th of a small one, a thousandth of a large one. No thread in the background. ({@code
+ * Segment} says why it is right, {@code Lines} how it is laid out.)
  *
  * <p>Thread-safe. Deciding never blocks for long; {@link #save} writes a file.
  */

@@ -17,7 +17,7 @@ final class Footprint {
     decider.trySpend("warm");
     long before = used();
     for (int i = 0; i < keys; i++) {
-      decider.trySpend(String.format(Locale.ROOT, "user-%015d", i * 7_919L));
+      decider.trySpend(Keys.text(i));
     }
     System.out.printf(Locale.ROOT, "%.2f%n", (used() - before) / (double) keys);
     if (!decider.trySpend("still here")) {

@@ -17,28 +17,24 @@ final class Goals {
   static List<Goal> of(Map<Row, Figure> figures, List<Size> sizes) {
     List<Goal> goals = new ArrayList<>();
     Row million = new Row(Subjects.SLUICE, 1_000_000, "uniform", "allow", 1, "Parallel");
-    Row million2 = new Row(Subjects.SLUICE, 1_000_000, "uniform", "allow", 2, "Parallel");
-    Row million2G1 = new Row(Subjects.SLUICE, 1_000_000, "uniform", "allow", 2, "G1");
     Row ten = new Row(Subjects.SLUICE, 10_000_000, "uniform", "allow", 1, "Parallel");
     Row one = new Row(Subjects.SLUICE, 1, "uniform", "allow", 1, "Parallel");
     Row one2 = new Row(Subjects.SLUICE, 1, "uniform", "allow", 2, "Parallel");
-    times(goals, figures, "10^6 keys, 1 thread: times Bucket4j", million, Subjects.BUCKET4J, 10);
-    times(goals, figures, "10^6 keys, 2 threads: times Bucket4j", million2, Subjects.BUCKET4J, 10);
-    times(
-        goals,
-        figures,
-        "10^6 keys, 2 threads, G1: times Bucket4j",
-        million2G1,
-        Subjects.BUCKET4J,
-        20);
-    times(goals, figures, "10^6 keys, 1 thread: times a map's get", million, Subjects.MAP_GET, 1);
+    Row thousand = new Row(Subjects.SLUICE, 1_000, "uniform", "allow", 1, "Parallel");
+    Figure exact = figures.get(million);
+    Figure bound = figures.get(million.of(Subjects.CLOCK_AND_SWAP));
+    if (exact != null && bound != null) {
+      double ratio = exact.nanos() / bound.nanos();
+      goals.add(new Goal("10^6 keys, 1 thread: clock-and-swap's time, times", ratio, 1.25, false));
+    }
+    times(goals, figures, "10^6 keys, 1 thread: times Bucket4j", million, Subjects.BUCKET4J, 5);
     times(
         goals,
         figures,
         "10^6 keys, 1 thread, ticking: times a GCRA in a map",
         million.of(Subjects.SLUICE_TICKING),
         Subjects.MAP_GCRA,
-        5);
+        3);
     times(
         goals,
         figures,
@@ -46,8 +42,17 @@ final class Goals {
         million.of(Subjects.SLUICE_BULK),
         Subjects.BUCKET4J,
         12);
-    times(goals, figures, "10^7 keys, 1 thread: times Bucket4j", ten, Subjects.BUCKET4J, 8);
-    times(goals, figures, "1 key, 1 thread: times Bucket4j", one, Subjects.BUCKET4J, 1.5);
+    times(goals, figures, "10^7 keys, 1 thread: times Bucket4j", ten, Subjects.BUCKET4J, 6);
+    times(goals, figures, "1 key, 1 thread: times a GCRA in a map", one, Subjects.MAP_GCRA, 1);
+    times(goals, figures, "1 key, 1 thread: times Bucket4j", one, Subjects.BUCKET4J, 1.3);
+    times(
+        goals,
+        figures,
+        "1,000 keys, 1 thread: times a GCRA in a map",
+        thousand,
+        Subjects.MAP_GCRA,
+        1);
+    times(goals, figures, "1,000 keys, 1 thread: times Bucket4j", thousand, Subjects.BUCKET4J, 1.3);
     times(goals, figures, "1 key, 2 threads: times Bucket4j", one2, Subjects.BUCKET4J, 2.5);
     bytes(goals, figures, million);
     bytes(goals, figures, new Row(Subjects.SLUICE, 1_000_000, "uniform", "deny", 1, "Parallel"));
@@ -64,7 +69,7 @@ final class Goals {
       if (size.subject() == Subjects.SLUICE) {
         String text =
             String.format(Locale.ROOT, "bytes of heap per live bucket at %,d", size.keys());
-        goals.add(new Goal(text, size.bytes(), 24, false));
+        goals.add(new Goal(text, size.bytes(), size.keys() <= 1_000 ? 64 : 24, false));
       }
     }
     return goals;

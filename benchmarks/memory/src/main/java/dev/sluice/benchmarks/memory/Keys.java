@@ -1,48 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.benchmarks.memory;
 
-import java.util.Locale;
-import java.util.Random;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.SplittableRandom;
 
-/**
- * Keys of 20 characters, and the requests for them, the same in each run.
- *
- * <p>A request brings its id as a text of its own, as a server reads one from the network: equal to
- * the key, not the same object, and near in memory. A table that keeps keys must compare them.
- */
+/** Keys of 20 characters, and the order in which they are asked for, the same in each run. */
 final class Keys {
 
-  private static final int ORDER = 1 << 21; // a power of two: its end is found by a mask
+  private static final byte[] START = "user-".getBytes(StandardCharsets.US_ASCII);
+  private static final int LENGTH = 20;
+  private static final long STEP = 7_919; // neighbours differ in several digits
 
   private Keys() {}
 
-  static String[] make(int count) {
-    String[] keys = new String[count];
-    for (int i = 0; i < count; i++) {
-      keys[i] = String.format(Locale.ROOT, "user-%015d", i * 7_919L);
+  /** A key by its number, as ASCII. */
+  static byte[] ascii(int number) {
+    byte[] ascii = Arrays.copyOf(START, LENGTH);
+    long rest = number * STEP;
+    for (int at = LENGTH - 1; at >= START.length; at--) {
+      ascii[at] = (byte) ('0' + rest % 10);
+      rest /= 10;
     }
-    return keys;
+    return ascii;
   }
 
-  /** As many ids as a power of two, in the order in which they are asked for. */
-  static String[] requests(String[] keys, boolean zipf, long seed) {
-    int[] order = order(keys.length, zipf, seed);
-    String[] requests = new String[order.length];
-    for (int i = 0; i < order.length; i++) {
-      requests[i] = new String(keys[order[i]].toCharArray());
-    }
-    return requests;
+  static String text(int number) {
+    return new String(ascii(number), StandardCharsets.ISO_8859_1);
   }
 
-  /** Indexes of keys, uniform or after Zipf's law with the exponent 0.99 (key 0 is the hottest). */
-  private static int[] order(int count, boolean zipf, long seed) {
-    Random random = new Random(seed);
-    int[] order = new int[ORDER];
-    double[] cumulated = zipf ? cumulated(count) : new double[0];
-    for (int i = 0; i < order.length; i++) {
-      order[i] = zipf ? search(cumulated, random.nextDouble()) : random.nextInt(count);
+  /** Says which key is asked for next. For one thread. */
+  interface Order {
+
+    /** The number of a key. */
+    int next();
+  }
+
+  /**
+   * An order by chance: uniform, or after Zipf's law with the exponent 0.99 (key 0 is the hottest).
+   */
+  static Order order(int count, boolean zipf, long seed) {
+    SplittableRandom random = new SplittableRandom(seed);
+    if (!zipf) {
+      return () -> random.nextInt(count);
     }
-    return order;
+    double[] cumulated = cumulated(count);
+    return () -> search(cumulated, random.nextDouble());
   }
 
   private static double[] cumulated(int count) {
@@ -59,7 +62,7 @@ final class Keys {
   }
 
   private static int search(double[] cumulated, double share) {
-    int found = java.util.Arrays.binarySearch(cumulated, share);
+    int found = Arrays.binarySearch(cumulated, share);
     return Math.min(found < 0 ? -found - 1 : found, cumulated.length - 1);
   }
 }

@@ -38,12 +38,23 @@ final class MemoryReport {
       Measures the store in memory beside Bucket4j, Resilience4j, Guava, Failsafe, a GCRA by hand in
       a ConcurrentHashMap, and that map's get alone. Ratios within one run are what counts.
 
-        --quick       what the goals need (default; some 9 minutes)
-        --full        all scenes, with both collectors of garbage (some 45 minutes, 10 GB of heap)
+      Each id is a new text, as in a server. The rows of a scene are measured in turn, three rounds
+      in processes of their own; a figure is the median, beside the lowest and the highest. "~" marks
+      a row whose rounds overlap with those of sluice: no difference was measured.
+
+        --quick       what the goals need (default; some 15 minutes)
+        --full        all scenes, with both collectors of garbage (an hour and more, 10 GB of heap)
         --smoke       a second each of a few, to see that it works; its figures mean nothing
         --only REGEX  only rows whose text has it, e.g. 'sluice|bucket4j' or '1 key'
         --out DIR     where memory.json, memory.svg and memory.md go (default: target/bench)
       """;
+
+  private static final int ROUNDS = 3;
+
+  /** What the id of a request takes: an array of 20 bytes; and a text, with its copy of them. */
+  private static final double ARRAY = 40;
+
+  private static final double TEXT = ARRAY + 24 + 40;
 
   private final List<Row> rows;
   private final Path out;
@@ -115,13 +126,20 @@ final class MemoryReport {
     Map<Row, Figure> figures = new LinkedHashMap<>();
     List<RunResult> raw = new ArrayList<>();
     List<Size> sizes = smoke ? List.of() : sizes();
-    for (Row row : rows) {
+    Map<String, List<Row>> scenes = new LinkedHashMap<>();
+    rows.forEach(row -> scenes.computeIfAbsent(row.scene(), s -> new ArrayList<>()).add(row));
+    for (List<Row> scene : scenes.values()) {
       System.err.printf(
-          "%d of %d: %s, %s%n",
-          figures.size() + 1, rows.size(), row.subject().title(), row.scene());
-      RunResult result = measure(row);
-      raw.add(result);
-      figures.put(row, figure(result));
+          "%s (%d of %d rows are done)%n", scene.get(0).scene(), figures.size(), rows.size());
+      Map<Row, List<Figure>> measured = new LinkedHashMap<>();
+      for (int round = 0; round < (smoke ? 1 : ROUNDS); round++) {
+        for (Row row : scene) {
+          RunResult result = measure(row);
+          raw.add(result);
+          measured.computeIfAbsent(row, r -> new ArrayList<>()).add(figure(row, result));
+        }
+      }
+      measured.forEach((row, rounds) -> figures.put(row, Figure.of(rounds)));
     }
     print(figures, sizes, Goals.of(figures, sizes));
     try (PrintStream json =
@@ -137,8 +155,6 @@ final class MemoryReport {
     OptionsBuilder options = new OptionsBuilder();
     if (row.answers().equals("insert")) {
       options.include(InsertBenchmark.class.getName()).param("subject", row.subject().name());
-    } else if (row.subject() == Subjects.SLUICE_BULK) {
-      options.include(BulkBenchmark.class.getName());
     } else {
       options
           .include(DecisionBenchmark.class.getName())
@@ -155,24 +171,25 @@ final class MemoryReport {
             "-Xms" + gigabytes + "g",
             "-Xmx" + gigabytes + "g",
             "-XX:+AlwaysPreTouch") // else who makes objects is charged for the pages they fall on
-        .warmupIterations(smoke ? 1 : 2)
-        .warmupTime(smoke ? TimeValue.milliseconds(100) : TimeValue.seconds(1))
+        .warmupIterations(smoke ? 1 : 3)
+        .warmupTime(TimeValue.milliseconds(smoke ? 100 : 400))
         .measurementIterations(smoke ? 1 : 3)
-        .measurementTime(smoke ? TimeValue.milliseconds(100) : TimeValue.seconds(1))
+        .measurementTime(TimeValue.milliseconds(smoke ? 100 : 400))
         .addProfiler(GCProfiler.class)
         .verbosity(VerboseMode.SILENT)
         .shouldFailOnError(true);
     return new Runner(options.build()).run().iterator().next();
   }
 
-  private static Figure figure(RunResult result) {
+  private static Figure figure(Row row, RunResult result) {
     Result<?> allocated = result.getSecondaryResults().get("·gc.alloc.rate.norm");
     if (allocated == null) {
       allocated = result.getSecondaryResults().get("gc.alloc.rate.norm");
     }
+    double ids = row.answers().equals("insert") ? 0 : row.subject().takesBytes() ? ARRAY : TEXT;
     return new Figure(
         result.getPrimaryResult().getScore(),
-        allocated == null ? Double.NaN : allocated.getScore());
+        allocated == null ? Double.NaN : Math.max(allocated.getScore() - ids, 0));
   }
 
   private static List<Size> sizes() throws IOException, InterruptedException {
@@ -180,6 +197,7 @@ final class MemoryReport {
     for (Subjects subject : Subjects.WITH_BUCKETS) {
       sizes.add(size(subject, 1_000_000));
     }
+    sizes.add(size(Subjects.SLUICE, 1_000));
     sizes.add(size(Subjects.SLUICE, 10_000_000));
     return sizes;
   }
@@ -221,7 +239,8 @@ final class MemoryReport {
             Runtime.getRuntime().availableProcessors(),
             System.getProperty("java.version"));
     System.out.println(machine);
-    System.out.println("ns and bytes allocated per decision of a thread; times: of sluice's time");
+    System.out.println(
+        "ns (median, lowest to highest) and bytes allocated per decision of a thread; times: of sluice's time");
     Table.lines(figures, "", "  ").forEach(System.out::println);
     System.out.println();
     sizes.forEach(size -> System.out.println(size.line()));
@@ -230,8 +249,8 @@ final class MemoryReport {
     List<String> markdown = new ArrayList<>();
     markdown.add(machine);
     markdown.add("");
-    markdown.add("| scene | who | ns | bytes | times sluice |");
-    markdown.add("|---|---|---:|---:|---:|");
+    markdown.add("| scene | who | ns | of three rounds | bytes | times sluice |");
+    markdown.add("|---|---|---:|---:|---:|---:|");
     Table.lines(figures, "| ", " | ").forEach(line -> markdown.add(line + " |"));
     markdown.add("");
     markdown.add("| keys | who | bytes of heap per live bucket |");

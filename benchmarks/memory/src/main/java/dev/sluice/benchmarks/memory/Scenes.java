@@ -14,15 +14,11 @@ final class Scenes {
           Subjects.SLUICE,
           Subjects.SLUICE_TICKING,
           Subjects.SLUICE_BY_NAME,
+          Subjects.SLUICE_BULK,
+          Subjects.SLUICE_BULK_BYTES,
           Subjects.BUCKET4J,
           Subjects.MAP_GCRA,
-          Subjects.MAP_GET);
-
-  private static final Set<Subjects> FEW_AND_BULK = EnumSet.copyOf(FEW);
-
-  static {
-    FEW_AND_BULK.add(Subjects.SLUICE_BULK);
-  }
+          Subjects.CLOCK_AND_SWAP);
 
   private Scenes() {}
 
@@ -30,6 +26,7 @@ final class Scenes {
     List<Row> rows = new ArrayList<>();
     add(rows, FEW, 1, "uniform", "allow", new Machine(1, "Parallel"));
     add(rows, FEW, 1, "uniform", "allow", new Machine(2, "Parallel"));
+    add(rows, FEW, 1_000, "uniform", "allow", new Machine(1, "Parallel"));
     add(
         rows,
         EnumSet.allOf(Subjects.class),
@@ -39,7 +36,7 @@ final class Scenes {
         new Machine(1, "Parallel"));
     add(rows, FEW, 1_000_000, "uniform", "allow", new Machine(2, "Parallel"));
     add(rows, FEW, 1_000_000, "uniform", "allow", new Machine(2, "G1"));
-    add(rows, FEW_AND_BULK, 10_000_000, "uniform", "allow", new Machine(1, "Parallel"));
+    add(rows, FEW, 10_000_000, "uniform", "allow", new Machine(1, "Parallel"));
     churn(rows);
     return rows;
   }
@@ -72,6 +69,8 @@ final class Scenes {
     add(rows, FEW, 1_000_000, "uniform", "reuse", new Machine(1, "Parallel"));
     Set<Subjects> insert = EnumSet.copyOf(FEW);
     insert.remove(Subjects.SLUICE_TICKING); // a clock's thread for each run would add up
+    insert.removeAll(EnumSet.of(Subjects.SLUICE_BULK, Subjects.SLUICE_BULK_BYTES)); // one by one
+    insert.remove(Subjects.CLOCK_AND_SWAP); // nothing grows
     add(rows, insert, InsertBenchmark.KEYS, "in order", "insert", new Machine(1, "Parallel"));
   }
 

@@ -50,12 +50,35 @@ enum Subjects {
       return key -> limiter.spend(NAME, key).allowed();
     }
   },
-  /** 32 ids at a time ({@link BulkBenchmark}); one at a time it is the handle. */
+  /** 32 ids at a time. */
   SLUICE_BULK {
     @Override
     Subject make(long burst, Duration interval) {
       Limit limit = limit(burst, interval);
-      return limit::trySpend;
+      return new Together(limit) {
+        @Override
+        boolean[] decide(Requests requests, int from) {
+          return limit.trySpendEach(requests.together(from));
+        }
+      };
+    }
+  },
+  /** The same from bytes, as they come from a network, without texts. */
+  SLUICE_BULK_BYTES {
+    @Override
+    Subject make(long burst, Duration interval) {
+      Limit limit = limit(burst, interval);
+      return new Together(limit) {
+        @Override
+        boolean[] decide(Requests requests, int from) {
+          return limit.trySpendEach(requests.bytesTogether(from));
+        }
+      };
+    }
+
+    @Override
+    boolean takesBytes() {
+      return true;
     }
   },
   BUCKET4J {
@@ -205,11 +228,43 @@ enum Subjects {
 
   private static final String NAME = "CallsPerKey";
 
-  static Limit limit(long burst, Duration interval) {
+  private static Limit limit(long burst, Duration interval) {
     return limiter(burst, interval, TimeSource.system()).limit(NAME);
   }
 
   abstract Subject make(long burst, Duration interval);
+
+  /** Whether it wants the ids of requests as bytes. */
+  boolean takesBytes() {
+    return false;
+  }
+
+  /** Decides on some at a time. */
+  private abstract static class Together implements Subject {
+    private final Limit limit;
+
+    Together(Limit limit) {
+      this.limit = limit;
+    }
+
+    abstract boolean[] decide(Requests requests, int from);
+
+    @Override
+    public boolean trySpend(String key) {
+      return limit.trySpend(key);
+    }
+
+    @Override
+    public int trySpendEach(Requests requests) {
+      int allowed = 0;
+      for (int from = 0; from < Requests.SIZE; from += Requests.TOGETHER) {
+        for (boolean one : decide(requests, from)) {
+          allowed += one ? 1 : 0;
+        }
+      }
+      return allowed;
+    }
+  }
 
   /** Where the line of a text begins. */
   private static int start(String key) {

@@ -17,12 +17,13 @@ final class Table {
     byScene(figures)
         .forEach(
             (scene, rows) -> {
-              double ours =
+              Figure none = new Figure(Double.NaN, Double.NaN);
+              Figure ours =
                   rows.entrySet().stream()
                       .filter(e -> e.getKey().subject() == Subjects.SLUICE)
-                      .mapToDouble(e -> e.getValue().nanos())
+                      .map(Map.Entry::getValue)
                       .findFirst()
-                      .orElse(Double.NaN);
+                      .orElse(none);
               rows.forEach(
                   (row, figure) ->
                       lines.add(
@@ -30,10 +31,17 @@ final class Table {
                               + String.join(
                                   separator,
                                   "%-46s".formatted(scene),
-                                  "%-16s".formatted(row.subject().title()),
+                                  "%-17s".formatted(row.subject().title()),
                                   number("%8.1f", figure.nanos()),
+                                  "%s to %s"
+                                      .formatted(
+                                          number("%6.1f", figure.lowest()),
+                                          number("%6.1f", figure.highest())),
                                   number("%6.1f", figure.bytes()),
-                                  number("%6.2f", figure.nanos() / ours))));
+                                  number("%6.2f", figure.nanos() / ours.nanos())
+                                      + (figure.equals(ours) || figure.differsFrom(ours)
+                                          ? " "
+                                          : "~"))));
             });
     return lines;
   }
