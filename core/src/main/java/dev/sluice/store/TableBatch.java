@@ -46,6 +46,8 @@ final class TableBatch {
   private final Segment[] segments; // that are locked, ascending
   private long nowNanos;
   private int missing; // slots, before some were claimed
+  private int reserved; // slots, in the census
+  private int taggedBefore; // slots, when they were reserved
   private int failed; // the charge that found no slot
   private int locked; // segments, from the first one
 
@@ -89,6 +91,7 @@ final class TableBatch {
           table.grow(segment(failed), crowded * withSegmentOf(failed), nowNanos);
         }
       } finally {
+        settle();
         unlockSegments();
       }
       if (attempt == Attempt.REFUSED) {
@@ -189,14 +192,24 @@ final class TableBatch {
     if (!table.census().tryReserve(missing)) {
       return Attempt.REFUSED;
     }
-    int before = tagged();
-    boolean done = false;
-    try {
-      done = claimReserved();
-    } finally {
-      table.census().settle(missing, tagged() - before);
+    reserved = missing;
+    taggedBefore = tagged();
+    if (!claimReserved()) {
+      settle();
+      return Attempt.CROWDED;
     }
-    return done ? Attempt.DONE : Attempt.CROWDED;
+    return Attempt.DONE; // settled when all is told
+  }
+
+  /**
+   * Ends the reservation. Not before the table has been told which buckets of the batch are full
+   * now: until then their slots could not be found, and somebody would be told that it is full.
+   */
+  private void settle() {
+    if (reserved > 0) {
+      table.census().settle(reserved, tagged() - taggedBefore);
+      reserved = 0;
+    }
   }
 
   private boolean claimReserved() {
