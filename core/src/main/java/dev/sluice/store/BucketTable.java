@@ -6,13 +6,9 @@ import dev.sluice.direct.SipHash;
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
 import dev.sluice.gcra.Gcra;
-import dev.sluice.store.Census.Room;
 import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /*
@@ -40,25 +36,17 @@ final class BucketTable {
   private static final int MOST_LINES = 8_192;
 
   private static final long EXISTS = -1;
-  private static final long TIDY_EVERY_NANOS = 1_000_000;
-  private static final long TIDY_NANOS_PER_LONG = 50; // going through it takes about 1: 2 % at most
 
   private final TimeSource time;
-  private final long keptNanos;
   private final Census census;
-  private final FirstDeath firstDeath = new FirstDeath();
-  private final ReentrantLock makingRoom = new ReentrantLock();
   private final long key0;
   private final long key1;
   private final SipHash keyed;
   private final Directory directory;
-  private final AtomicLong tidiedNanos = new AtomicLong();
-  private final AtomicInteger toTidy = new AtomicInteger();
+  private final Upkeep upkeep;
 
   @SuppressWarnings("UnusedVariable") // only written: see touch
   private volatile long touched;
-
-  private volatile long tidyEveryNanos = TIDY_EVERY_NANOS;
 
   /** A table with a hash of its own: nobody can know which keys come near each other. */
   BucketTable(TimeSource time, long bound) {
@@ -90,12 +78,12 @@ final class BucketTable {
    */
   BucketTable(TimeSource time, long bound, long keptNanos, long key0, long key1, int mostLines) {
     this.time = time;
-    this.keptNanos = keptNanos;
     this.key0 = key0;
     this.key1 = key1;
     this.keyed = new SipHash(key0, key1);
     this.census = new Census(bound);
     this.directory = new Directory(census, mostLines);
+    this.upkeep = new Upkeep(directory, census, keptNanos);
   }
 
   /** The start of every hash, to be copied. */
@@ -155,7 +143,7 @@ final class BucketTable {
         }
         grown = !claimed(segment, tag, place, nowNanos, tatNanos);
         if (grown && segment.isRefused()) {
-          throw full();
+          throw upkeep.full();
         }
         if (grown && segment.grow(1, nowNanos) == Segment.Growth.CROWDED) {
           throw new IllegalArgumentException("buckets that crowd one line, as no hash makes them");
@@ -171,9 +159,8 @@ final class BucketTable {
     return TimeSource.read(time);
   }
 
-  /** The instant by which a bucket must have been full to be forgotten now. */
-  long fullNanos(long nowNanos) {
-    return Math.max(nowNanos - keptNanos, 0);
+  Upkeep upkeep() {
+    return upkeep;
   }
 
   Census census() {
@@ -283,7 +270,7 @@ final class BucketTable {
     if (!fits || !Lines.replace(slots, at, tag, storedNanos, afterNanos)) {
       return Lines.LOCKED;
     }
-    wrote(place, nowNanos, tatNanos, afterNanos);
+    upkeep.now(nowNanos);
     return tatNanos;
   }
 
@@ -322,14 +309,22 @@ final class BucketTable {
         return outcome.of(id, effect, nowNanos, tatNanos);
       }
       if (storedNanos == Gcra.NO_TAT) {
-        nowNanos =
-            at < 0 ? insert(tag, place, effect) : chargeForgotten(slots, at, tag, place, effect);
+        nowNanos = at < 0 ? insert(tag, place, effect) : chargeForgotten(slots, at, tag, effect);
         if (nowNanos != EXISTS) {
+          upkeep.now(nowNanos);
           return outcome.of(id, effect, nowNanos, Gcra.NO_TAT);
         }
-      } else if (Lines.replace(slots, at, tag, storedNanos, writes ? afterNanos : storedNanos)) {
-        wrote(place, nowNanos, tatNanos, afterNanos);
-        return outcome.of(id, effect, nowNanos, tatNanos);
+      } else if (Lines.lock(slots, at, storedNanos)) {
+        boolean still = Lines.tag(slots, at) == tag;
+        boolean written = still && writes;
+        if (written && Long.compareUnsigned(afterNanos, storedNanos) < 0) {
+          upkeep.diesAt(place, afterNanos);
+        }
+        Lines.unlock(slots, at, written ? afterNanos : storedNanos);
+        if (still) {
+          upkeep.now(nowNanos);
+          return outcome.of(id, effect, nowNanos, tatNanos);
+        }
       }
     }
   }
@@ -341,7 +336,7 @@ final class BucketTable {
    *
    * @return the moment of the decision, {@link #EXISTS} if the slot has changed
    */
-  private long chargeForgotten(long[] slots, int at, long tag, long place, Effect effect) {
+  private long chargeForgotten(long[] slots, int at, long tag, Effect effect) {
     if (!Lines.lock(slots, at, Gcra.NO_TAT)) {
       return EXISTS;
     }
@@ -356,7 +351,6 @@ final class BucketTable {
     } finally {
       Lines.unlock(slots, at, afterNanos);
     }
-    wrote(place, nowNanos, Gcra.NO_TAT, afterNanos);
     return nowNanos;
   }
 
@@ -391,7 +385,7 @@ final class BucketTable {
       } finally {
         segment.unlock();
       }
-      makeRoom(1, nowNanos);
+      upkeep.makeRoom(1, nowNanos);
     }
   }
 
@@ -402,7 +396,7 @@ final class BucketTable {
    * @throws StoreException if no number of lines would do
    */
   void grow(Segment segment, int buckets, long nowNanos) {
-    if (segment.grow(buckets, fullNanos(nowNanos)) == Segment.Growth.CROWDED) {
+    if (segment.grow(buckets, upkeep.fullNanos(nowNanos)) == Segment.Growth.CROWDED) {
       throw new StoreException(
           "the memory store has no slot for a bucket: too many keys share its line of slots, as if"
               + " somebody who knows the store's hash had chosen them; nothing was charged");
@@ -410,121 +404,13 @@ final class BucketTable {
   }
 
   private boolean claimed(Segment segment, long tag, long place, long nowNanos, long afterNanos) {
-    int at = segment.claim(tag, place, fullNanos(nowNanos));
+    int at = segment.claim(tag, place, upkeep.fullNanos(nowNanos));
     if (at < 0) {
       return false;
     }
+    upkeep.diesAt(place, afterNanos);
     Lines.unlock(segment.slots(), at, afterNanos);
-    wrote(place, nowNanos, Gcra.NO_TAT, afterNanos);
     return true;
-  }
-
-  /** Called for each TAT that a batch or a decision has written. */
-  void wrote(long place, long nowNanos, long tatNanos, long afterNanos) {
-    if (afterNanos == tatNanos) {
-      return;
-    }
-    if (tatNanos == Gcra.NO_TAT || Long.compareUnsigned(afterNanos, tatNanos) < 0) {
-      Segment segment;
-      do { // one that is split passes on what it was told by then
-        segment = segment(place);
-        segment.firstDeath().tell(afterNanos);
-      } while (segment != segment(place));
-      firstDeath.tell(afterNanos);
-    }
-    long sinceNanos = nowNanos - tidiedNanos.getPlain();
-    if (sinceNanos >= tidyEveryNanos || sinceNanos < 0) {
-      tidy(nowNanos);
-    }
-  }
-
-  /** A little upkeep by one caller now and then: one segment of all, in turn. */
-  private void tidy(long nowNanos) {
-    long thenNanos = tidiedNanos.get();
-    if (!tidiedNanos.compareAndSet(thenNanos, nowNanos)) {
-      return;
-    }
-    Segment segment = directory.segment(toTidy.get());
-    toTidy.set(segment.endEntry() % Directory.ENTRIES);
-    if (segment.tryLock()) {
-      try {
-        segment.tidy(fullNanos(nowNanos));
-        firstDeath.tell(segment.firstDeath().nanos()); // makeRoom may have looked in between
-      } catch (OutOfMemoryError e) {
-        // The caller has its decision; upkeep can wait.
-      } finally {
-        tidyEveryNanos = Math.max(TIDY_EVERY_NANOS, TIDY_NANOS_PER_LONG * segment.slots().length);
-        segment.unlock();
-      }
-    }
-  }
-
-  /**
-   * Sees to room: empties slots of buckets that have filled up, unless another caller just did. The
-   * caller holds no lock.
-   *
-   * <p>One at a time: a caller that sees a first death while it is being recomputed would refuse
-   * though there is room.
-   *
-   * @param slots how many the caller is short of, all in all
-   * @throws StoreException if there is none: the table is full
-   */
-  void makeRoom(int slots, long nowNanos) {
-    long fullNanos = fullNanos(nowNanos);
-    for (int spins = 0; ; spins = Spin.once(spins)) {
-      makingRoom.lock();
-      try {
-        Room room = census.roomFor(slots);
-        if (room == Room.NONE && firstDeath.mayBeBy(fullNanos)) {
-          room = look(fullNanos);
-        }
-        if (room == Room.NONE) { // others may have freed or reserved some since it was asked
-          room = census.roomFor(slots);
-        }
-        if (room == Room.NONE) {
-          throw full();
-        }
-        if (room == Room.FOUND) {
-          return;
-        }
-      } finally {
-        makingRoom.unlock();
-      }
-    }
-  }
-
-  private StoreException full() {
-    return new StoreException(
-        "the memory store is full: it keeps %s live buckets at most, and none is forgotten to"
-                .formatted(census.bound())
-            + " make room; nothing was charged");
-  }
-
-  /** Looks for the dead, up to the first segment that has some; passes by those that are locked. */
-  private Room look(long fullNanos) {
-    Room room = Room.NONE;
-    firstDeath.startOver();
-    for (int entry = 0; entry < Directory.ENTRIES; ) {
-      Segment segment = directory.segment(entry);
-      if (room != Room.FOUND && segment.firstDeath().mayBeBy(fullNanos)) {
-        if (!segment.tryLock()) {
-          room = Room.UNSETTLED;
-        } else {
-          try {
-            if (segment.clearDead(fullNanos)) {
-              room = Room.FOUND;
-            } else if (segment.firstDeath().mayBeBy(fullNanos)) { // another thread keeps a slot
-              room = Room.UNSETTLED;
-            }
-          } finally {
-            segment.unlock();
-          }
-        }
-      }
-      firstDeath.tell(segment.firstDeath().nanos());
-      entry = segment.endEntry();
-    }
-    return room;
   }
 
   /** A tag is never 0, which stands for an empty slot. */

@@ -249,11 +249,10 @@ final class Segment {
       }
       replaced = true;
       census.remove(old.tagged() - lower.lines.tagged() - upper.lines.tagged());
-      lower.show();
-      upper.show();
-      // Who tells this segment of a death from now on sees that it was replaced, and tells a half.
       lower.firstDeath.tell(firstDeath.nanos());
       upper.firstDeath.tell(firstDeath.nanos());
+      lower.show();
+      upper.show();
       lower.unlock();
       upper.unlock();
       return Growth.DONE;

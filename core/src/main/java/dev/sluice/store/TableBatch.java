@@ -83,19 +83,19 @@ final class TableBatch {
       Attempt attempt;
       try {
         attempt = lockSegments() ? attempt() : Attempt.BUSY;
-        if (attempt == Attempt.DONE) {
-          return readings();
-        }
         if (attempt == Attempt.CROWDED) {
           crowded++;
           table.grow(segment(failed), crowded * withSegmentOf(failed), nowNanos);
         }
       } finally {
-        settle();
         unlockSegments();
       }
+      if (attempt == Attempt.DONE) {
+        table.upkeep().now(nowNanos);
+        return readings();
+      }
       if (attempt == Attempt.REFUSED) {
-        table.makeRoom(missing, nowNanos);
+        table.upkeep().makeRoom(missing, nowNanos);
       }
     }
   }
@@ -142,9 +142,13 @@ final class TableBatch {
       nowNanos = table.nanos();
       decide();
       Attempt attempt = claimSlots();
-      written = attempt == Attempt.DONE;
+      if (attempt == Attempt.DONE) {
+        tellDeaths();
+        written = true;
+      }
       return attempt;
     } finally {
+      settle(); // not before the deaths are told: somebody would be told that the table is full
       for (int i = 0; i < slotAt.length; i++) {
         if (slotAt[i] >= 0) {
           Lines.unlock(segment(i).slots(), slotAt[i], written ? afterNanos[i] : storedNanos[i]);
@@ -194,17 +198,18 @@ final class TableBatch {
     }
     reserved = missing;
     taggedBefore = tagged();
-    if (!claimReserved()) {
-      settle();
-      return Attempt.CROWDED;
-    }
-    return Attempt.DONE; // settled when all is told
+    return claimReserved() ? Attempt.DONE : Attempt.CROWDED;
   }
 
-  /**
-   * Ends the reservation. Not before the table has been told which buckets of the batch are full
-   * now: until then their slots could not be found, and somebody would be told that it is full.
-   */
+  private void tellDeaths() {
+    for (int i = 0; i < slotAt.length; i++) {
+      boolean earlier = Long.compareUnsigned(afterNanos[i], storedNanos[i]) < 0;
+      if (slotAt[i] >= 0 && (earlier || storedNanos[i] == Gcra.NO_TAT)) {
+        table.upkeep().diesAt(places[i], afterNanos[i]);
+      }
+    }
+  }
+
   private void settle() {
     if (reserved > 0) {
       table.census().settle(reserved, tagged() - taggedBefore);
@@ -213,7 +218,7 @@ final class TableBatch {
   }
 
   private boolean claimReserved() {
-    long fullNanos = table.fullNanos(nowNanos);
+    long fullNanos = table.upkeep().fullNanos(nowNanos);
     boolean[] claimed = new boolean[slotAt.length];
     for (int i = 0; i < slotAt.length; i++) {
       if (isMissing(i)) {
@@ -256,9 +261,6 @@ final class TableBatch {
     List<Reading> readings = new ArrayList<>(slotAt.length);
     for (int i = 0; i < slotAt.length; i++) {
       readings.add(new Reading(nowNanos, tatNanos(i)));
-      if (afterNanos[i] != storedNanos[i]) {
-        table.wrote(places[i], nowNanos, tatNanos(i), afterNanos[i]);
-      }
     }
     return readings;
   }

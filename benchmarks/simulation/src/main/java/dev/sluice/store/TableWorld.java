@@ -11,10 +11,11 @@ import dev.sluice.direct.IdBytes;
 import dev.sluice.direct.SipHash;
 import dev.sluice.gcra.Effect;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * A memory store under simulation. It stands in the store's package because it makes a table whose
@@ -127,7 +128,7 @@ public final class TableWorld implements World {
 
   @Override
   public String leftovers() {
-    long tagged = 0;
+    Set<Long> tags = new HashSet<>();
     Segment segment;
     for (int i = 0; i < Directory.ENTRIES; i = segment.endEntry()) {
       segment = table.segmentAt(i);
@@ -138,21 +139,16 @@ public final class TableWorld implements World {
         return "segment %s is still locked".formatted(i);
       }
       long[] slots = segment.slots();
-      long[] tags = new long[slots.length / 2];
-      int length = 0;
       for (int at = 0; at < slots.length; at += 2) {
         if (slots[at + 1] == Lines.LOCKED) {
           return "slot %s of segment %s is still locked".formatted(at / 2, i);
         }
-        if (slots[at] != 0) {
-          tags[length++] = slots[at];
+        if (slots[at] != 0 && !tags.add(slots[at])) {
+          return "a slot of segment %s is a second one for its key".formatted(i);
         }
       }
-      if (Arrays.stream(tags, 0, length).distinct().count() < length) {
-        return "segment %s has two slots for one key".formatted(i);
-      }
-      tagged += length;
     }
+    int tagged = tags.size();
     if (tagged != table.tagged()) {
       return "%s slots bear a tag, the census says %s".formatted(tagged, table.tagged());
     }

@@ -33,7 +33,8 @@ final class Generator {
     boolean back = random.nextInt(8) == 0;
     boolean crowded = random.nextInt(6) == 0; // lines are full, buckets are moved
     int keys = crowded ? 18 + random.nextInt(7) : 1 + random.nextInt(5);
-    long bound = random.nextInt(6) == 0 && !back && !crowded ? 1 + random.nextInt(6) : 1_000;
+    boolean bounded = random.nextInt(crowded ? 3 : 6) == 0 && !back;
+    long bound = bounded ? (crowded ? keys / 2 : 1) + random.nextInt(6) : 1_000;
     Setup setup = new Setup(bound, keys, 1 + random.nextInt(4), back ? 1_000 * MILLI : 0);
     boolean snapshots = random.nextInt(16) == 0 && !back && !crowded;
     int threads = 2 + random.nextInt(3);

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.store;
+
+import dev.sluice.store.Census.Room;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * What a table does beside deciding: it forgets buckets that have filled up, a segment now and then
+ * or all where the bound is reached. Callers do it; there is no thread.
+ *
+ * <p>Thread-safe.
+ */
+final class Upkeep {
+
+  private static final long TIDY_EVERY_NANOS = 1_000_000;
+  private static final long TIDY_NANOS_PER_LONG = 50; // going through it takes about 1: 2 % at most
+
+  private final Directory directory;
+  private final Census census;
+  private final long keptNanos;
+  private final FirstDeath firstDeath = new FirstDeath();
+  private final ReentrantLock makingRoom = new ReentrantLock();
+  private final AtomicLong tidiedNanos = new AtomicLong();
+  private final AtomicInteger toTidy = new AtomicInteger();
+  private volatile long tidyEveryNanos = TIDY_EVERY_NANOS;
+
+  /**
+   * The upkeep of a table.
+   *
+   * @param keptNanos how long a full bucket is kept at least
+   */
+  Upkeep(Directory directory, Census census, long keptNanos) {
+    this.directory = directory;
+    this.census = census;
+    this.keptNanos = keptNanos;
+  }
+
+  /** The instant by which a bucket must have been full to be forgotten now. */
+  long fullNanos(long nowNanos) {
+    return Math.max(nowNanos - keptNanos, 0);
+  }
+
+  /**
+   * Takes down that a bucket dies at an instant that may be earlier than those known: that of a
+   * bucket that is new, or an earlier one than before. The caller has locked the bucket's slot, or
+   * its segment, and unlocks it afterwards: nobody sees the bucket before the table knows when it
+   * dies. Else a caller could see it dead, and be told that the table is full.
+   */
+  void diesAt(long place, long tatNanos) {
+    directory.segment(Directory.entryOf(place)).firstDeath().tell(tatNanos);
+    firstDeath.tell(tatNanos);
+  }
+
+  /** Called after each decision that wrote. The caller has no slot locked. */
+  void now(long nowNanos) {
+    long sinceNanos = nowNanos - tidiedNanos.getPlain();
+    if (sinceNanos >= tidyEveryNanos || sinceNanos < 0) {
+      tidy(nowNanos);
+    }
+  }
+
+  /** A little upkeep by one caller now and then: one segment of all, in turn. */
+  private void tidy(long nowNanos) {
+    long thenNanos = tidiedNanos.get();
+    if (!tidiedNanos.compareAndSet(thenNanos, nowNanos)) {
+      return;
+    }
+    Segment segment = directory.segment(toTidy.get());
+    toTidy.set(segment.endEntry() % Directory.ENTRIES);
+    if (segment.tryLock()) {
+      try {
+        segment.tidy(fullNanos(nowNanos));
+        firstDeath.tell(segment.firstDeath().nanos()); // makeRoom may have looked in between
+      } catch (OutOfMemoryError e) {
+        // The caller has its decision; upkeep can wait.
+      } finally {
+        tidyEveryNanos = Math.max(TIDY_EVERY_NANOS, TIDY_NANOS_PER_LONG * segment.slots().length);
+        segment.unlock();
+      }
+    }
+  }
+
+  /**
+   * Sees to room: empties slots of buckets that have filled up, unless another caller just did. The
+   * caller holds no lock.
+   *
+   * <p>One at a time: a caller that sees a first death while it is being recomputed would refuse
+   * though there is room.
+   *
+   * @param slots how many the caller is short of, all in all
+   * @throws StoreException if there is none: the table is full
+   */
+  void makeRoom(int slots, long nowNanos) {
+    long fullNanos = fullNanos(nowNanos);
+    for (int spins = 0; ; spins = Spin.once(spins)) {
+      makingRoom.lock();
+      try {
+        Room room = census.roomFor(slots);
+        if (room == Room.NONE && firstDeath.mayBeBy(fullNanos)) {
+          room = look(fullNanos);
+        }
+        if (room == Room.NONE) { // others may have freed or reserved some since it was asked
+          room = census.roomFor(slots);
+        }
+        if (room == Room.NONE) {
+          throw full();
+        }
+        if (room == Room.FOUND) {
+          return;
+        }
+      } finally {
+        makingRoom.unlock();
+      }
+    }
+  }
+
+  StoreException full() {
+    return new StoreException(
+        "the memory store is full: it keeps %s live buckets at most, and none is forgotten to"
+                .formatted(census.bound())
+            + " make room; nothing was charged");
+  }
+
+  /** Looks for the dead, up to the first segment that has some; passes by those that are locked. */
+  private Room look(long fullNanos) {
+    Room room = Room.NONE;
+    firstDeath.startOver();
+    for (int entry = 0; entry < Directory.ENTRIES; ) {
+      Segment segment = directory.segment(entry);
+      if (room != Room.FOUND && segment.firstDeath().mayBeBy(fullNanos)) {
+        if (!segment.tryLock()) {
+          room = Room.UNSETTLED;
+        } else {
+          try {
+            if (segment.clearDead(fullNanos)) {
+              room = Room.FOUND;
+            } else if (segment.firstDeath().mayBeBy(fullNanos)) { // another thread keeps a slot
+              room = Room.UNSETTLED;
+            }
+          } finally {
+            segment.unlock();
+          }
+        }
+      }
+      firstDeath.tell(segment.firstDeath().nanos());
+      entry = segment.endEntry();
+    }
+    return room;
+  }
+}
