@@ -129,24 +129,32 @@ final class Upkeep {
     firstDeath.startOver();
     for (int entry = 0; entry < Directory.ENTRIES; ) {
       Segment segment = directory.segment(entry);
-      if (room != Room.FOUND && segment.firstDeath().mayBeBy(fullNanos)) {
-        if (!segment.tryLock()) {
-          room = Room.UNSETTLED;
-        } else {
-          try {
-            if (segment.clearDead(fullNanos)) {
-              room = Room.FOUND;
-            } else if (segment.firstDeath().mayBeBy(fullNanos)) { // another thread keeps a slot
-              room = Room.UNSETTLED;
-            }
-          } finally {
-            segment.unlock();
-          }
-        }
+      long version = segment.version();
+      boolean due = segment.firstDeath().mayBeBy(fullNanos);
+      if (room != Room.FOUND && due) {
+        room = clear(segment, fullNanos, room);
+      } else if (room != Room.FOUND && !segment.isStill(version)) { // it may be finding out
+        room = Room.UNSETTLED;
+        firstDeath.tell(fullNanos); // so that it is looked at again
       }
       firstDeath.tell(segment.firstDeath().nanos());
       entry = segment.endEntry();
     }
     return room;
+  }
+
+  private static Room clear(Segment segment, long fullNanos, Room before) {
+    if (!segment.tryLock()) {
+      return Room.UNSETTLED;
+    }
+    try {
+      if (segment.clearDead(fullNanos)) {
+        return Room.FOUND;
+      }
+      boolean kept = segment.firstDeath().mayBeBy(fullNanos); // another thread keeps a slot
+      return kept ? Room.UNSETTLED : before;
+    } finally {
+      segment.unlock();
+    }
   }
 }
