@@ -18,9 +18,6 @@ import org.jspecify.annotations.Nullable;
  * line, at most two moves deep. In simulations this fails first at a load of 0.90 to 0.95 (without
  * moves at 0.27 to 0.54, with one at 0.71 to 0.85); then the lines are rebuilt at a load of 0.8.
  *
- * In a line, a key's tag says which slot it is looked for in first, and goes to if that is free:
- * the processor guesses right more often than with slots that are tried in order.
- *
  * Of the place, 24 bits are kept beside the slots, 19 bytes a slot in all, because no key is kept:
  * they say where a bucket goes when the number of lines changes (16 bits) or the segment is split
  * (8). A tag must not, or keys of one line would have fewer than 64 bits to differ in.
@@ -114,18 +111,12 @@ final class Lines {
    * line first, and took a tenth longer.)
    */
   private static int findInLine(long[] slots, int at, long tag) {
-    int preferred = at + preferred(tag);
-    for (int other = 0; other < LONGS; other += 2) {
-      if (tag(slots, preferred ^ other) == tag) {
-        return preferred ^ other;
+    for (int slot = at; slot < at + LONGS; slot += 2) {
+      if (tag(slots, slot) == tag) {
+        return slot;
       }
     }
     return -1;
-  }
-
-  /** Where in a line a tag is looked for first. The others follow by an exclusive or. */
-  private static int preferred(long tag) {
-    return (int) tag & (LONGS - 2);
   }
 
   private static int firstLine(long place, int lines) {
@@ -244,9 +235,9 @@ final class Lines {
     int first = firstLine(place, count());
     int second = otherLine(first, tag, count());
     for (int moves = 0; moves <= MOVES; moves += MOVES) {
-      int at = free(first, tag, nowNanos, moves, census);
+      int at = free(first, nowNanos, moves, census);
       if (at < 0) {
-        at = free(second, tag, nowNanos, moves, census);
+        at = free(second, nowNanos, moves, census);
       }
       if (at >= 0) {
         setTag(at, tag, place);
@@ -257,10 +248,9 @@ final class Lines {
   }
 
   /** A slot of the line that is free or was made free by moves; locked, its tag to be replaced. */
-  private int free(int line, long newTag, long nowNanos, int moves, @Nullable Census census) {
-    int preferred = line * LONGS + preferred(newTag);
-    for (int other = 0; other < LONGS; other += 2) {
-      int at = preferred ^ other;
+  private int free(int line, long nowNanos, int moves, @Nullable Census census) {
+    int start = line * LONGS;
+    for (int at = start; at < start + LONGS; at += 2) {
       long tatNanos = tatNanos(slots, at);
       if (isDead(tatNanos, nowNanos) && lock(slots, at, tatNanos)) {
         if (tag(slots, at) != 0 || countOneMore(census)) {
@@ -269,11 +259,10 @@ final class Lines {
         unlock(slots, at, tatNanos);
       }
     }
-    for (int other = 0; moves > 0 && other < LONGS; other += 2) {
-      int at = preferred ^ other;
+    for (int at = start; moves > 0 && at < start + LONGS; at += 2) {
       long tag = tag(slots, at);
-      int otherLine = tag == 0 ? line : otherLine(line, tag, count());
-      int to = otherLine == line ? -1 : free(otherLine, tag, nowNanos, moves - 1, census);
+      int other = tag == 0 ? line : otherLine(line, tag, count());
+      int to = other == line ? -1 : free(other, nowNanos, moves - 1, census);
       if (to >= 0 && move(at, to, census)) {
         return at;
       }
