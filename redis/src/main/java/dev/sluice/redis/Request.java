@@ -83,6 +83,13 @@ class Request extends CompletableFuture<List<Reading>> {
     return isDone() && caller.wake(others);
   }
 
+  /** Wakes its caller, if it is done and the caller is a virtual thread. */
+  final void wakeIfVirtual() {
+    if (isDone()) {
+      caller.wakeIfVirtual();
+    }
+  }
+
   /** Takes it out of the queue, to send it or because nobody wants it any more; true once. */
   final boolean leave() {
     return left.compareAndSet(false, true);

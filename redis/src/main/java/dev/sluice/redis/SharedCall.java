@@ -90,7 +90,7 @@ final class SharedCall {
       tell(Result.ANSWERED, null);
       answer(answer, requests);
     } finally {
-      new WakeUp(requests, this::leave).go();
+      new WakeUp(requests, this::leave).begin();
     }
   }
 

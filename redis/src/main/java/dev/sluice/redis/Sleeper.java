@@ -64,6 +64,14 @@ final class Sleeper {
     return true;
   }
 
+  /** The same, for nobody else, if it is a virtual thread. */
+  void wakeIfVirtual() {
+    Thread sleeping = thread.get();
+    if (sleeping != null && VirtualThreads.isOne(sleeping)) {
+      boolean unused = wake(null);
+    }
+  }
+
   /** A pool is told when one of its threads sleeps. */
   private static final class Sleep implements ManagedBlocker {
     private final CompletableFuture<?> future;

@@ -16,6 +16,10 @@ import java.util.concurrent.atomic.AtomicInteger;
  * taken, and the next in the list is. So all are woken as soon as one of those awake gets on. If
  * none did, each would still wake up by its own time-out, and find its answer.
  *
+ * Virtual threads are woken first, all by the thread that reads the answers: that costs little, and
+ * one that is woken runs only when its scheduler has a carrier for it. The carriers may all be held
+ * by callers that still sleep, where these are pinned.
+ *
  * The last to look finds nobody left to wake, and goes on with what comes after: the next call. Most
  * of those awake have come back by then, and share it.
  */
@@ -38,6 +42,14 @@ final class WakeUp {
   WakeUp(List<Request> requests, Runnable after) {
     this.requests = requests;
     this.after = after;
+  }
+
+  /** Wakes those who may not be able to go on with it, and a few who do. */
+  void begin() {
+    for (Request request : requests) {
+      request.wakeIfVirtual();
+    }
+    go();
   }
 
   /** Wakes a few, who go on with it. */

@@ -21,6 +21,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** Callers that wake each other: none is forgotten, whoever leaves in between. */
 final class WakeUpTest {
@@ -79,7 +81,7 @@ final class WakeUpTest {
     List<Request> requests = requests(20);
     List<CompletableFuture<Object>> outcomes = allAsleep(requests);
     requests.forEach(request -> request.answer(ANSWER));
-    wakeUp(requests).go();
+    wakeUp(requests).begin();
     outcomes.forEach(outcome -> assertThat(outcome.join()).isEqualTo(ANSWER));
     await().until(() -> ended.get() == 1);
   }
@@ -88,7 +90,7 @@ final class WakeUpTest {
   void nobodyAsleep_theNextCallFollowsAtOnce() {
     List<Request> requests = requests(5);
     requests.forEach(request -> request.answer(ANSWER));
-    wakeUp(requests).go();
+    wakeUp(requests).begin();
     assertThat(ended).hasValue(1);
   }
 
@@ -98,13 +100,52 @@ final class WakeUpTest {
     List<CompletableFuture<Object>> outcomes = allAsleep(requests);
     requests.get(0).answer(ANSWER);
     requests.get(2).answer(ANSWER);
-    wakeUp(requests).go();
+    wakeUp(requests).begin();
     assertThat(outcomes.get(0).join()).isEqualTo(ANSWER);
     assertThat(outcomes.get(2).join()).isEqualTo(ANSWER);
     await().until(() -> ended.get() == 1);
     assertThat(outcomes.get(1)).isNotDone();
     requests.get(1).complete(ANSWER); // wakes its caller itself
     assertThat(outcomes.get(1).join()).isEqualTo(ANSWER);
+  }
+
+  static List<String> kindsOfThreads() {
+    return Runtime.version().feature() < 21 ? List.of("platform") : List.of("platform", "virtual");
+  }
+
+  /** A virtual one that is woken may never run: its carrier is held by one that sleeps. */
+  @ParameterizedTest
+  @MethodSource("kindsOfThreads")
+  void callersOfEitherKind_areWoken_virtualOnesByNoneOfThemselves(String kind) throws Exception {
+    List<Request> requests = requests(6);
+    for (Request request : requests) {
+      Thread caller = start(kind, () -> awaits(request));
+      await().until(() -> caller.getState() == Thread.State.TIMED_WAITING);
+    }
+    requests.forEach(request -> request.answer(ANSWER));
+    wakeUp(requests).begin();
+    if (kind.equals("virtual")) {
+      assertThat(ended).as("nobody was left to be woken by another").hasValue(1);
+    }
+    await().until(() -> ended.get() == 1);
+  }
+
+  private static Thread start(String kind, Runnable work) throws ReflectiveOperationException {
+    if (kind.equals("virtual")) {
+      return (Thread)
+          Thread.class.getMethod("startVirtualThread", Runnable.class).invoke(null, work);
+    }
+    Thread thread = new Thread(work);
+    thread.start();
+    return thread;
+  }
+
+  private void awaits(Request request) {
+    try {
+      var unused = timing.await(request, LONG_NANOS);
+    } catch (Exception e) {
+      throw new IllegalStateException(e);
+    }
   }
 
   @Test
@@ -124,7 +165,7 @@ final class WakeUpTest {
     asleep(requests.get(0), first).interrupt();
     assertThat(first.join()).isInstanceOf(InterruptedException.class);
     requests.forEach(request -> request.answer(ANSWER));
-    wakeUp(requests).go();
+    wakeUp(requests).begin();
     outcomes.forEach(outcome -> assertThat(outcome.join()).isEqualTo(ANSWER));
   }
 
@@ -172,7 +213,7 @@ final class WakeUpTest {
       shared.add(waiting.take());
       waiting.drainTo(shared);
       shared.forEach(request -> request.answer(ANSWER));
-      wakeUp(shared).go();
+      wakeUp(shared).begin();
       answered += shared.size();
     }
     int all = calls;
