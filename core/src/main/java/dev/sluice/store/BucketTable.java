@@ -404,11 +404,17 @@ final class BucketTable {
   }
 
   private boolean claimed(Segment segment, long tag, long place, long nowNanos, long afterNanos) {
+    boolean mayCount = census.roomFor(1) == Census.Room.FOUND;
+    if (mayCount) { // else a flood that is refused would make the table look for the dead
+      upkeep.diesAt(place, afterNanos); // before it counts: it may be dead by then
+    }
     int at = segment.claim(tag, place, upkeep.fullNanos(nowNanos));
     if (at < 0) {
       return false;
     }
-    upkeep.diesAt(place, afterNanos);
+    if (!mayCount) { // it got the slot of a dead bucket, whose death is told
+      upkeep.diesAt(place, afterNanos);
+    }
     Lines.unlock(segment.slots(), at, afterNanos);
     return true;
   }

@@ -33,15 +33,16 @@ final class Generator {
     boolean back = random.nextInt(8) == 0;
     boolean crowded = random.nextInt(6) == 0; // lines are full, buckets are moved
     int keys = crowded ? 18 + random.nextInt(7) : 1 + random.nextInt(5);
-    boolean bounded = random.nextInt(crowded ? 3 : 6) == 0 && !back;
-    long bound = bounded ? (crowded ? keys / 2 : 1) + random.nextInt(6) : 1_000;
+    boolean bounded = random.nextInt(3) == 0 && !back;
+    long bound = bounded ? (crowded ? keys * 3 / 4 : 1) + random.nextInt(6) : 1_000;
     Setup setup = new Setup(bound, keys, 1 + random.nextInt(4), back ? 1_000 * MILLI : 0);
     boolean snapshots = random.nextInt(16) == 0 && !back && !crowded;
     int threads = 2 + random.nextInt(3);
+    int crowding = random.nextInt(2); // before the threads, or beside them
     List<List<Op>> all = new ArrayList<>();
     for (int i = 0; i <= threads; i++) {
       List<Op> ops = new ArrayList<>();
-      if (crowded && i == 0) {
+      if (crowded && i == crowding) {
         ops.add(many(setup));
       }
       int count = i == 0 ? random.nextInt(back ? 12 : 5) : 1 + random.nextInt(4);
