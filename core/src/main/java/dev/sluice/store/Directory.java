@@ -15,7 +15,7 @@ import java.lang.invoke.VarHandle;
  *
  * Entries are replaced one after the other, under the lock of the segment that had them. A reader
  * may find some replaced and others not: the old slots are locked for good, and so is a segment that
- * was split. Whoever meets a lock comes back here.
+ * was split. A thread that meets a lock comes back here.
  */
 
 /** Which segment a key belongs to. Thread-safe. */
