@@ -7,7 +7,8 @@ import java.util.List;
 
 /**
  * Some requests, as a server has them: the id of each as a text that nobody has hashed yet, or as
- * the bytes that came from the network. New ones are made outside of the measured time. For one thread.
+ * the bytes that came from the network. New ones are made outside of the measured time. For one
+ * thread.
  */
 final class Requests {
 
