@@ -39,7 +39,7 @@ public interface TimeSource {
     long leftNanos = Math.max(atNanos - nanos(), 0);
     CompletableFuture<Void> bell =
         new CompletableFuture<Void>().completeOnTimeout(null, leftNanos, TimeUnit.NANOSECONDS);
-    var unused = bell.thenRunAsync(task);
+    var unused = bell.thenRunAsync(task, AlarmThreads.executor());
     return bell;
   }
 
