@@ -151,6 +151,8 @@ class ArchitectureTest {
         .that()
         .doNotHaveSimpleName("Spin") // waits for a lock's holder, by yielding
         .and()
+        .doNotHaveSimpleName("AlarmThreads") // where the common pool has one thread
+        .and()
         .doNotHaveSimpleName("TickingTime") // whoever chooses it chooses a thread
         .and()
         .doNotHaveSimpleName("Grant") // parks a caller who asked to wait, and can be interrupted
