@@ -16,6 +16,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
@@ -35,6 +36,7 @@ class WatchedWaitTest {
 
   private final List<String> heard = Collections.synchronizedList(new ArrayList<>());
   private final CountDownLatch waits = new CountDownLatch(1);
+  private final Semaphore ends = new Semaphore(0);
   private final AtomicLong now = new AtomicLong(1_700_000_000_000_000_000L);
   private final Limiter limiter =
       Limiter.builder(new CurrentLimits(LIMITS), BucketStore.inMemory(now::get))
@@ -50,9 +52,15 @@ class WatchedWaitTest {
                 @Override
                 public void waited(LimitName limit, Ending ending, long waitedNanos) {
                   heard.add(ending + " " + limit + " " + Duration.ofNanos(waitedNanos));
+                  ends.release();
                 }
               })
           .build();
+
+  /** The race: a caller that waits for an answer may go on before the observer has heard of it. */
+  private void awaitEnds(int count) throws InterruptedException {
+    assertThat(ends.tryAcquire(count, 10, TimeUnit.SECONDS)).isTrue();
+  }
 
   private CompletableFuture<Decision> acquire(Duration maxWait) {
     return limiter.async().acquire("Calls", "x", 1, maxWait).toCompletableFuture();
@@ -74,6 +82,7 @@ class WatchedWaitTest {
     now.addAndGet(SECOND.toNanos());
 
     assertThat(second.get(10, TimeUnit.SECONDS).allowed()).isTrue();
+    awaitEnds(1);
     assertThat(heard).containsExactly("waits for Calls", "PASSED Calls PT1S");
   }
 
@@ -127,6 +136,7 @@ class WatchedWaitTest {
     now.addAndGet(Duration.ofSeconds(2).toNanos());
 
     assertThat(first.get(10, TimeUnit.SECONDS).allowed()).isTrue();
+    awaitEnds(2);
     assertThat(heard)
         .containsExactly("waits for Orders", "REFUSED Orders PT0S", "PASSED Orders PT2S");
   }
