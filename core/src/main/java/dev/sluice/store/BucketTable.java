@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class BucketTable {
 
-  /** What a segment may have before it is split: copying these stops it for about 1 ms. */
+  /** What a segment may have before it is split: copying these stops it for 1 to 3 ms. */
   private static final int MOST_LINES = 8_192;
 
   private static final long EXISTS = -1;

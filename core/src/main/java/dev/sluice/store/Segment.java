@@ -4,6 +4,7 @@ package dev.sluice.store;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /*
@@ -30,8 +31,8 @@ import org.jspecify.annotations.Nullable;
  * never unlocks them, copies, and shows the new lines; a thread that meets a lock for long finds
  * the new lines by looking the key up again, which every attempt does anyway. Splitting does the
  * same with the segment: it stays locked for good, and two new ones are shown in its place, locked
- * until both can be seen. So who has locked a segment that it found in the directory has the one
- * that the key belongs to. Either stops one segment for the time of the copy.
+ * until both can be seen. So a thread that has locked a segment of the directory has the one of
+ * the key that it looked up. Either stops one segment for the time of the copy.
  *
  * No thread waits while it holds a lock. It tries to take the next one, a bounded number of times;
  * if it can't have it, it lets go of all that it holds, waits, and starts again. So a thread that
@@ -212,52 +213,57 @@ final class Segment {
   }
 
   private Growth rebuild(int atLeast, int most, long fullNanos) {
-    Lines old = lines;
-    long[] tatsNanos = new long[old.slots.length / 2];
-    if (!old.tryLockAll(tatsNanos)) {
-      return Growth.BUSY;
-    }
-    Lines fresh = null;
-    try {
-      fresh = copy(tatsNanos, atLeast, most, fullNanos, this);
-      if (fresh == null) {
-        return Growth.CROWDED;
-      }
-      census.remove(old.tagged() - fresh.tagged());
-      lines = fresh;
-      show();
-      return Growth.DONE;
-    } finally {
-      if (fresh == null) { // crowded, or no memory: everything stays as it was
-        old.unlockAll(tatsNanos);
-      }
-    }
+    return withLockedSlots(
+        tatsNanos -> {
+          Lines fresh = copy(tatsNanos, atLeast, most, fullNanos, this);
+          if (fresh == null) {
+            return false;
+          }
+          census.remove(lines.tagged() - fresh.tagged());
+          lines = fresh;
+          show();
+          return true;
+        });
   }
 
   /** Puts two segments in the place of this one, with room for some more buckets in each. */
   private Growth split(int buckets, long fullNanos) {
+    return withLockedSlots(
+        tatsNanos -> {
+          Segment lower = half(firstEntry, tatsNanos, buckets, fullNanos);
+          Segment upper = half(firstEntry + entries / 2, tatsNanos, buckets, fullNanos);
+          if (lower == null || upper == null) {
+            return false;
+          }
+          replaced = true;
+          census.remove(lines.tagged() - lower.lines.tagged() - upper.lines.tagged());
+          lower.firstDeath.tell(firstDeath.nanos());
+          upper.firstDeath.tell(firstDeath.nanos());
+          lower.show();
+          upper.show();
+          lower.unlock();
+          upper.unlock();
+          return true;
+        });
+  }
+
+  /**
+   * Locks all slots, and unlocks them again unless they are replaced.
+   *
+   * @param replacing is given their TATs; returns false where keys are crowded
+   */
+  private Growth withLockedSlots(Predicate<long[]> replacing) {
     Lines old = lines;
     long[] tatsNanos = new long[old.slots.length / 2];
     if (!old.tryLockAll(tatsNanos)) {
       return Growth.BUSY;
     }
+    boolean done = false;
     try {
-      Segment lower = half(firstEntry, tatsNanos, buckets, fullNanos);
-      Segment upper = half(firstEntry + entries / 2, tatsNanos, buckets, fullNanos);
-      if (lower == null || upper == null) {
-        return Growth.CROWDED;
-      }
-      replaced = true;
-      census.remove(old.tagged() - lower.lines.tagged() - upper.lines.tagged());
-      lower.firstDeath.tell(firstDeath.nanos());
-      upper.firstDeath.tell(firstDeath.nanos());
-      lower.show();
-      upper.show();
-      lower.unlock();
-      upper.unlock();
-      return Growth.DONE;
+      done = replacing.test(tatsNanos);
+      return done ? Growth.DONE : Growth.CROWDED;
     } finally {
-      if (!replaced) { // crowded, or no memory: everything stays as it was
+      if (!done) { // crowded, or no memory: everything stays as it was
         old.unlockAll(tatsNanos);
       }
     }

@@ -82,8 +82,8 @@ final class SharedCall {
   }
 
   /**
-   * Frees the place of this call when its callers are awake, not before: who comes back at once
-   * shares the next call, instead of sending one of its own.
+   * Frees the place of this call when its callers are awake, not before: one that comes back at
+   * once shares the next call, instead of sending one of its own.
    */
   private void answered(List<Object> answer) {
     try {

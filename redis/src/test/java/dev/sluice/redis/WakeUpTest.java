@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Callers that wake each other: none is forgotten, whoever leaves in between. */
+/** Callers that wake each other: none is forgotten, also where others leave in between. */
 final class WakeUpTest {
 
   private static final long LONG_NANOS = TimeUnit.MINUTES.toNanos(1);

@@ -124,8 +124,8 @@ public final class Caller {
   }
 
   /**
-   * Looks up limits for the caller. It learns nothing of limits that it may not use: neither that
-   * they exist, nor their names as suggestions for a misspelled one.
+   * Looks up limits for the caller. Limits that it may not use do not exist for it: a suggestion
+   * for a misspelled name is none of theirs.
    *
    * @param names of the limits
    * @param lookUp looks them up, and throws for those that are unknown

@@ -55,12 +55,7 @@ enum Subjects {
     @Override
     Subject make(long burst, Duration interval) {
       Limit limit = limit(burst, interval);
-      return new Together(limit) {
-        @Override
-        boolean[] decide(Requests requests, int from) {
-          return limit.trySpendEach(requests.together(from));
-        }
-      };
+      return new Together(limit, (requests, from) -> limit.trySpendEach(requests.together(from)));
     }
   },
   /** The same from bytes, as they come from a network, without texts. */
@@ -68,12 +63,8 @@ enum Subjects {
     @Override
     Subject make(long burst, Duration interval) {
       Limit limit = limit(burst, interval);
-      return new Together(limit) {
-        @Override
-        boolean[] decide(Requests requests, int from) {
-          return limit.trySpendEach(requests.bytesTogether(from));
-        }
-      };
+      return new Together(
+          limit, (requests, from) -> limit.trySpendEach(requests.bytesTogether(from)));
     }
 
     @Override
@@ -239,16 +230,12 @@ enum Subjects {
     return false;
   }
 
-  /** Decides on some at a time. */
-  private abstract static class Together implements Subject {
-    private final Limit limit;
+  /** Decides on {@link Requests#TOGETHER} at a time, from a given one. */
+  private interface Deciding {
+    boolean[] decide(Requests requests, int from);
+  }
 
-    Together(Limit limit) {
-      this.limit = limit;
-    }
-
-    abstract boolean[] decide(Requests requests, int from);
-
+  private record Together(Limit limit, Deciding deciding) implements Subject {
     @Override
     public boolean trySpend(String key) {
       return limit.trySpend(key);
@@ -258,7 +245,7 @@ enum Subjects {
     public int trySpendEach(Requests requests) {
       int allowed = 0;
       for (int from = 0; from < Requests.SIZE; from += Requests.TOGETHER) {
-        for (boolean one : decide(requests, from)) {
+        for (boolean one : deciding.decide(requests, from)) {
           allowed += one ? 1 : 0;
         }
       }
