@@ -28,8 +28,9 @@ public interface TimeSource {
    * held until then.
    *
    * <p>Unless a source says otherwise, the system's clock measures the time that is left, and the
-   * task runs on the common pool. To a source that goes at a pace of its own it may come early: the
-   * task reads the clock again. It must be short, and neither block nor throw.
+   * task runs on the common pool, or on a thread of its own where that pool has only one. To a
+   * source that goes at a pace of its own it may come early: the task reads the clock again. It
+   * must be short, and neither block nor throw.
    *
    * @param atNanos nanoseconds since the Unix epoch
    * @param task run at most once

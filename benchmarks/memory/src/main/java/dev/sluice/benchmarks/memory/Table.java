@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.benchmarks.memory;
 
+import dev.sluice.benchmarks.report.Spread;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -35,15 +36,18 @@ final class Table {
                                   number("%8.1f", figure.nanos()),
                                   "%s to %s"
                                       .formatted(
-                                          number("%6.1f", figure.lowest()),
-                                          number("%6.1f", figure.highest())),
+                                          number("%6.1f", figure.rounds().lowest()),
+                                          number("%6.1f", figure.rounds().highest())),
                                   number("%6.1f", figure.bytes()),
                                   number("%6.2f", figure.nanos() / ours.nanos())
-                                      + (figure.equals(ours) || figure.differsFrom(ours)
-                                          ? " "
-                                          : "~"))));
+                                      + mark(figure, ours))));
             });
     return lines;
+  }
+
+  private static String mark(Figure figure, Figure ours) {
+    boolean isKnown = figure.equals(ours) || !figure.rounds().overlaps(ours.rounds());
+    return isKnown ? " " : Spread.NO_DIFFERENCE;
   }
 
   static Map<String, Map<Row, Figure>> byScene(Map<Row, Figure> figures) {

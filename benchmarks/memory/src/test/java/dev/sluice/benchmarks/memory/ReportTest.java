@@ -4,6 +4,7 @@ package dev.sluice.benchmarks.memory;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.benchmarks.report.Goal;
+import dev.sluice.benchmarks.report.Spread;
 import java.io.ByteArrayInputStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -86,10 +87,10 @@ class ReportTest {
   void figures_thatOverlap_areMarked() {
     Map<Row, Figure> figures = new LinkedHashMap<>();
     Figure ours = Figure.of(List.of(new Figure(90, 0), new Figure(120, 0), new Figure(100, 8)));
-    assertThat(ours).isEqualTo(new Figure(100, 90, 120, 0));
+    assertThat(ours).isEqualTo(new Figure(new Spread(100, 90, 120), 0));
     figures.put(MILLION, ours);
-    figures.put(MILLION.of(Subjects.BUCKET4J), new Figure(130, 115, 140, 64));
-    figures.put(MILLION.of(Subjects.MAP_GCRA), new Figure(130, 121, 140, 0));
+    figures.put(MILLION.of(Subjects.BUCKET4J), new Figure(new Spread(130, 115, 140), 64));
+    figures.put(MILLION.of(Subjects.MAP_GCRA), new Figure(new Spread(130, 121, 140), 0));
     assertThat(Table.lines(figures, "", " "))
         .anyMatch(line -> line.contains("bucket4j") && line.endsWith("1.30~"))
         .anyMatch(line -> line.contains("map-gcra") && line.endsWith("1.30 "));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.benchmarks.redis;
 
+import dev.sluice.benchmarks.report.Spread;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -92,10 +93,10 @@ public final class RedisBenchmark {
         (load, rounds) -> {
           Rounds ours = row(Subjects.SLUICE).get(load);
           boolean isLike = ours != null && ours != rounds && ours.isLike(rounds);
-          return (isLike ? "≈ " : "") + rounds.rate();
+          return (isLike ? Spread.NO_DIFFERENCE + " " : "") + rounds.rate();
         });
     System.out.println(
-        "\n±: half of the range of the rounds; ≈: its range meets that of Sluice, which of the two is"
+        "\n±: half of the range of the rounds; ~: its range meets that of Sluice, which of the two is"
             + " faster is not known.");
     table("processor µs a charge: client + server", (load, rounds) -> rounds.processor());
     table("warm-up, seconds: median / longest", (load, rounds) -> rounds.warmUp());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.benchmarks.redis;
 
+import dev.sluice.benchmarks.report.Spread;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -19,20 +20,11 @@ final class Rounds {
   }
 
   double median(ToDoubleFunction<Figure> number) {
-    double[] sorted = numbers(number).sorted().toArray();
-    return sorted[sorted.length / 2];
+    return spread(number).median();
   }
 
-  private DoubleStream numbers(ToDoubleFunction<Figure> number) {
-    return figures.stream().mapToDouble(number);
-  }
-
-  private double lowest(ToDoubleFunction<Figure> number) {
-    return numbers(number).min().orElseThrow();
-  }
-
-  private double highest(ToDoubleFunction<Figure> number) {
-    return numbers(number).max().orElseThrow();
+  private Spread spread(ToDoubleFunction<Figure> number) {
+    return Spread.of(figures.stream().mapToDouble(number));
   }
 
   /** How often a number of ours holds theirs: of the medians, and of each round. */
@@ -42,10 +34,8 @@ final class Rounds {
       ofRounds[i] =
           number.applyAsDouble(figures.get(i)) / number.applyAsDouble(theirs.figures.get(i));
     }
-    return new Ratio(
-        median(number) / theirs.median(number),
-        DoubleStream.of(ofRounds).min().orElseThrow(),
-        DoubleStream.of(ofRounds).max().orElseThrow());
+    Spread spread = Spread.of(DoubleStream.of(ofRounds));
+    return new Ratio(median(number) / theirs.median(number), spread.lowest(), spread.highest());
   }
 
   /**
@@ -64,17 +54,17 @@ final class Rounds {
 
   /** Whether the rounds of the two overlap: which is faster, nobody can tell from them. */
   boolean isLike(Rounds other) {
-    return lowest(Figure::perSecond) <= other.highest(Figure::perSecond)
-        && other.lowest(Figure::perSecond) <= highest(Figure::perSecond);
+    return spread(Figure::perSecond).overlaps(other.spread(Figure::perSecond));
   }
 
   /** The rate, half of the range of its rounds in percent, the waits, and what failed. */
   String rate() {
-    double median = median(Figure::perSecond);
-    double range = highest(Figure::perSecond) - lowest(Figure::perSecond);
+    Spread rates = spread(Figure::perSecond);
+    double range = rates.highest() - rates.lowest();
     double p50 = median(Figure::p50Nanos);
-    double failures = numbers(Figure::failures).sum();
-    return String.format(Locale.ROOT, "%,.0f ± %.0f %%", median, 50 * range / median)
+    double failures = figures.stream().mapToDouble(Figure::failures).sum();
+    return String.format(
+            Locale.ROOT, "%,.0f ± %.0f %%", rates.median(), 50 * range / rates.median())
         + (p50 == 0 ? "" : " (" + waits() + ")")
         + (failures == 0 ? "" : String.format(Locale.ROOT, ", %.0f failed", failures));
   }
@@ -96,23 +86,20 @@ final class Rounds {
 
   /** Processor time of the server, and the range of its rounds. */
   String server() {
+    Spread micros = spread(Figure::serverMicros);
     return String.format(
-        Locale.ROOT,
-        "%.2f (%.2f to %.2f)",
-        median(Figure::serverMicros),
-        lowest(Figure::serverMicros),
-        highest(Figure::serverMicros));
+        Locale.ROOT, "%.2f (%.2f to %.2f)", micros.median(), micros.lowest(), micros.highest());
   }
 
   /** How long the rounds took to warm up. */
   String warmUp() {
-    boolean stable = lowest(Figure::warmUpSeconds) >= 0;
-    double longest = numbers(Figure::warmUpSeconds).map(Math::abs).max().orElseThrow();
+    boolean stable = spread(Figure::warmUpSeconds).lowest() >= 0;
+    Spread seconds = spread(figure -> Math.abs(figure.warmUpSeconds()));
     return String.format(
         Locale.ROOT,
         "%.1f / %.1f%s",
-        median(figure -> Math.abs(figure.warmUpSeconds())),
-        longest,
+        seconds.median(),
+        seconds.highest(),
         stable ? "" : ", still rising");
   }
 }
