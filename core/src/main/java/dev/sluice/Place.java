@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.gcra.Effect;
 import dev.sluice.limit.LimitName;
 import dev.sluice.store.Charge;
@@ -34,6 +35,7 @@ final class Place {
   long endNanos; // unsigned, by the store's clock
   long turnAtNanos; // by the clock here: when the tokens are there
   private long endHereNanos; // the end by the clock here, or earlier
+  private long behindNanos; // by how much the store's clock is behind that here, at most
   State state = State.OUTSIDE;
   long askedNanos; // by the clock here: when its spend left for the store, or earlier
   boolean isFixed; // this process may have lowered its bucket before it came into its line
@@ -77,8 +79,25 @@ final class Place {
    * @param notAfterNanos the same, or an earlier time
    */
   void seenAt(long notBeforeNanos, long notAfterNanos) {
+    behindNanos = notBeforeNanos - nowNanos;
     turnAtNanos = notBeforeNanos + waitNanos();
     endHereNanos = notAfterNanos + (endNanos - nowNanos);
+  }
+
+  /**
+   * Learns from a place that was taken later, and whose answer took less time: so much earlier was
+   * this one taken, too.
+   *
+   * @return whether its turn comes earlier now
+   */
+  @CanIgnoreReturnValue
+  private boolean learn(Place later) {
+    long atNanos = endNanos - offsetNanos + later.behindNanos;
+    if (later.nowNanos < nowNanos || atNanos - turnAtNanos >= 0) {
+      return false;
+    }
+    turnAtNanos = atNanos;
+    return true;
   }
 
   /** The store's present when it was taken. */
@@ -147,6 +166,20 @@ final class Place {
         at = at.before;
       }
       insertBehind(at, place);
+      learn(place);
+    }
+
+    /**
+     * The answer to a batch comes when the slowest server has answered. Those behind it wait for
+     * its turn, so it must not seem later than the other answers say.
+     */
+    private static void learn(Place added) {
+      if (added.behind != null) {
+        added.learn(added.behind);
+      }
+      for (Place before = added.before; before != null && before.learn(added); ) {
+        before = before.before;
+      }
     }
 
     void remove(Place place) {

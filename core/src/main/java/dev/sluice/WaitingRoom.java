@@ -44,7 +44,9 @@ import org.jspecify.annotations.Nullable;
  * gives back, and may swallow some: a full bucket gets no fuller. This process knows of its own
  * only, and not at which moment the store decides on one. So a place is fixed if one of them may
  * have been decided on since its spend: a caller that gives it up gives nothing back, and nobody
- * moves up into it. One whose answer is lost counts for as long as the store may still decide.
+ * moves up into it. One whose answer is lost counts for as long as the store may still decide. One
+ * that is sent behind a withdrawal must not arrive before it, or the withdrawal might find by chance
+ * the TAT that it expects (see BucketStore).
  *
  * Order. Stretches of a bucket don't overlap, so turns come in the order of the spends, however
  * many processes there are. Here, the line of a bucket has one alarm, that of its first place; a
@@ -53,9 +55,10 @@ import org.jspecify.annotations.Nullable;
  *
  * Clocks. A store that goes by a clock of this process names the instant of its decision, which lies
  * between question and answer even if that clock steps. Of any other store, the wait is counted from
- * the arrival of its answer: never too early, and late by no more than the way back took. What is
- * left of a place that others move up into is counted from the question: never too much, and too
- * little by no more than the round trip.
+ * the arrival of its answer: never too early, and late by no more than the way back took. A batch is
+ * answered with its slowest server, and those behind it wait for its turn. So a place learns from
+ * those that were taken later and answered sooner. What is left of a place that others move up into
+ * is counted from the question: never too much, and too little by no more than the round trip.
  */
 
 /**

@@ -56,9 +56,51 @@ class WaitingRoomTest {
   }
 
   private Turn waits(long endNanos, Runnable onCome) {
+    return waits(endNanos, STORE_NANOS, onCome);
+  }
+
+  private Turn waits(long endNanos, long decidedNanos, Runnable onCome) {
     LimitName limit = LimitName.builder(1, "A").longestWait(Duration.ofDays(1)).build();
-    Place place = new Place("1:a", limit, 100, 1_000, endNanos, STORE_NANOS);
+    Place place = new Place("1:a", limit, 100, 1_000, endNanos, decidedNanos);
     return room.enter(List.of(place), ASKED_NANOS, onCome);
+  }
+
+  /** A batch is answered when its slowest server has answered. */
+  @ParameterizedTest
+  @ValueSource(longs = {0, 100})
+  void enter_anAnswerThatTookLong_keepsNobodyWhoWasFasterWaiting(long behindNanos) {
+    long endNanos = STORE_NANOS + 1_000 + HOUR;
+    hereNanos = ASKED_NANOS + Duration.ofMillis(60).toNanos();
+    Turn slow = waits(endNanos, () -> {});
+    hereNanos = ASKED_NANOS;
+    Turn fast = waits(endNanos + behindNanos, () -> {});
+    hereNanos = ASKED_NANOS + HOUR + behindNanos;
+    room.look(fast);
+    assertThat(slow.hasCome()).isTrue();
+    assertThat(fast.hasCome()).isTrue();
+  }
+
+  @Test
+  void enter_anAnswerThatTookLong_learnsFromThoseBehind() {
+    long endNanos = STORE_NANOS + 1_000 + HOUR;
+    hereNanos = ASKED_NANOS;
+    Turn fast = waits(endNanos + 100, () -> {});
+    hereNanos = ASKED_NANOS + Duration.ofMillis(60).toNanos();
+    Turn slow = waits(endNanos, () -> {});
+    assertThat(room.leftNanos(slow)).isEqualTo(room.leftNanos(fast) - 100);
+  }
+
+  /** The store's clock stepped back in between, so the two answers can't be compared. */
+  @Test
+  void enter_takenEarlierByTheStoresClock_teachesNothing() {
+    long endNanos = STORE_NANOS + 1_000 + HOUR;
+    hereNanos = ASKED_NANOS + Duration.ofMillis(60).toNanos();
+    Turn first = waits(endNanos, () -> {});
+    hereNanos = ASKED_NANOS;
+    storeNanos -= 1;
+    Turn second = waits(endNanos + 100, storeNanos, () -> {});
+    assertThat(room.leftNanos(first)).isEqualTo(HOUR + Duration.ofMillis(60).toNanos());
+    assertThat(second.hasCome()).isFalse();
   }
 
   /** The race: two turns have come before an alarm rings, and the first caller holds its thread. */

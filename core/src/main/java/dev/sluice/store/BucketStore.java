@@ -23,6 +23,9 @@ import org.jspecify.annotations.Nullable;
  *   <li><b>Its own time.</b> The present is read once for a batch, where the buckets are kept (over
  *       several servers: once for each), never handed in by a caller.
  *   <li><b>The law</b> is {@link Effect#passes} and {@link Effect#tatAfterNanos}.
+ *   <li><b>In order, where tokens come back.</b> On one bucket, a reset or a forgiven debt is not
+ *       decided on before a refund that was asked for earlier; none of the three is before an
+ *       earlier withdrawal. One that failed may still be decided on later.
  *   <li><b>Bounded.</b> Every call ends: with readings, or with a {@link StoreException} by the
  *       store's time-out. So do all those of one {@link #forOneCall}, together. A live bucket is
  *       never forgotten silently.

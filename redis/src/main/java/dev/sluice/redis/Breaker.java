@@ -117,16 +117,15 @@ final class Breaker {
   }
 
   private void probe() {
-    var unused =
-        ask()
-            .whenComplete(
-                (answer, failure) -> {
-                  if (failure == null) {
-                    comeBack();
-                  } else {
-                    probeLater();
-                  }
-                });
+    Stages.onEnd(
+        ask(),
+        (answer, failure) -> {
+          if (failure == null) {
+            comeBack();
+          } else {
+            probeLater();
+          }
+        });
   }
 
   private void comeBack() {

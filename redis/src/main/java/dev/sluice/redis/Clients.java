@@ -29,6 +29,7 @@ import io.lettuce.core.resource.EpollProvider;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -95,13 +96,20 @@ final class Clients {
     return finish(server);
   }
 
-  RedisURI sentinel() {
+  /**
+   * Returns the addresses of the Sentinels, in the order in which they are tried.
+   *
+   * @param left how many were left, since they did not answer: the next one comes first
+   */
+  RedisURI sentinel(int left) {
     RedisURI.Builder sentinel =
         RedisURI.builder()
             .withSentinelMasterId(String.valueOf(uri.master()))
             .withDatabase(uri.database());
     String password = options.find(RedisOptions.SENTINEL_PASSWORD);
-    for (Host host : uri.hosts()) {
+    List<Host> hosts = new ArrayList<>(uri.hosts());
+    Collections.rotate(hosts, -(left % hosts.size()));
+    for (Host host : hosts) {
       RedisURI.Builder one = RedisURI.builder().withHost(host.name()).withPort(host.port());
       if (password != null) {
         one.withAuthentication(credentials(options.find(RedisOptions.SENTINEL_USER), password));

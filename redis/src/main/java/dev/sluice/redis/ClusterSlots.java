@@ -109,8 +109,7 @@ final class ClusterSlots implements Topology {
   private void look() {
     if (looking.compareAndSet(false, true)) {
       try {
-        var unused =
-            connector.refreshCluster().whenComplete((known, failure) -> looking.set(false));
+        Stages.onEnd(connector.refreshCluster(), (known, failure) -> looking.set(false));
       } catch (Throwable e) { // the client is closed
         looking.set(false);
       }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import java.util.concurrent.CompletionStage;
 
 /**
@@ -24,5 +25,6 @@ interface Connection {
   CompletionStage<String> ping();
 
   /** Closes the connection; what is outstanding on it fails. */
+  @CanIgnoreReturnValue
   CompletionStage<Void> closeAsync();
 }

@@ -10,7 +10,10 @@ interface Connector {
   /** Connects to a server. */
   CompletionStage<? extends Connection> connect(Host server);
 
-  /** Asks the Sentinels who is the master. */
+  /**
+   * Asks a Sentinel for the address of the master. Fails if that Sentinel does not answer; the next
+   * call asks another one.
+   */
   CompletionStage<Host> askForMaster();
 
   /** Looks at the Cluster's map, and connects. */

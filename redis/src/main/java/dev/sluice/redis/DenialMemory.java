@@ -30,8 +30,12 @@ import org.jspecify.annotations.Nullable;
  * latest.
  *
  * Over several servers a denial may come from a batch that took tokens on one server, is denied on
- * another, and gives back what it took. Such a denial is over in a moment. So a denial is kept for
- * no longer than the round trip that brought it, until the same TAT was found twice.
+ * another, and gives back what it took. Such a denial is over in a moment, or in a longer one where
+ * the machine or a server is slow. So a denial is kept for as long again as its TAT is known to have
+ * stood. At first that is nothing. A bucket that denies for long is asked for after one round trip,
+ * two, four and so on, up to the greatest age. Tokens that are missing for a moment deny for two
+ * moments at most. Another TAT, in an allowance too, ends the time for which it stood: batches that
+ * ask for the same repeatedly leave the same TAT each time.
  */
 
 /**
@@ -72,21 +76,15 @@ final class DenialMemory {
   /**
    * A denial that the store gave.
    *
-   * @param confirmed whether the same TAT was read twice, the second time asked for after the first
-   *     was told: it does not belong to a batch that is given back a moment later
+   * @param since when this TAT was first told, without another one in between
    */
   private record Entry(
-      String key,
-      long nowNanos,
-      long tatNanos,
-      long sent,
-      long received,
-      int stamp,
-      boolean confirmed) {
+      String key, long nowNanos, long tatNanos, long sent, long received, int stamp, long since) {
 
-    /** How old it may become. */
-    long mostNanos(long maxAgeNanos) {
-      return confirmed ? maxAgeNanos : Math.min(maxAgeNanos, received - sent);
+    /** How old it may become, from the moment on at which it was asked for. */
+    long mostNanos(long maxAgeNanos, boolean mayBeTentative) {
+      long stoodNanos = Math.max(sent - since, 0);
+      return mayBeTentative ? Math.min(maxAgeNanos, received - sent + stoodNanos) : maxAgeNanos;
     }
   }
 
@@ -102,7 +100,7 @@ final class DenialMemory {
       return null;
     }
     long t = timing.nanoTime();
-    if (t - entry.sent > entry.mostNanos(maxAgeNanos)) {
+    if (t - entry.sent > entry.mostNanos(maxAgeNanos, mayBeTentative)) {
       return null;
     }
     long earliest =
@@ -119,34 +117,39 @@ final class DenialMemory {
     return entries.length() == 0 ? 0 : stamps.get(place(key));
   }
 
-  /** Keeps a denial that the store gave, and forgets one after which there was an allowance. */
+  /**
+   * Keeps a denial that the store gave, and forgets one after which a spend was allowed, or another
+   * TAT was found.
+   */
   void learn(Charge charge, Reading reading, long sent, int stamp) {
     if (entries.length() == 0) {
       return;
     }
+    int place = place(charge.key());
+    Entry last = entries.get(place);
+    Entry before = last != null && last.key.equals(charge.key()) ? last : null;
     if (charge.passes(reading.nowNanos(), reading.tatNanos())) {
-      Entry entry = entries.get(place(charge.key()));
-      if (charge.op().writes() && entry != null && entry.key.equals(charge.key())) {
+      if (before != null && charge.op().writes()) {
         forget(charge.key());
+      } else if (before != null && before.tatNanos != reading.tatNanos()) {
+        entries.compareAndSet(place, before, null);
       }
     } else {
-      Entry before = entries.get(place(charge.key()));
-      boolean confirmed =
-          !mayBeTentative
-              || (before != null
-                  && before.key.equals(charge.key())
-                  && before.tatNanos == reading.tatNanos()
-                  && (before.confirmed || sent - before.received > 0));
+      long received = timing.nanoTime();
+      long since =
+          before != null && before.stamp == stamp && before.tatNanos == reading.tatNanos()
+              ? before.since
+              : received;
       entries.set(
-          place(charge.key()),
+          place,
           new Entry(
               charge.key(),
               reading.nowNanos(),
               charge.tatAfterNanos(reading.nowNanos(), reading.tatNanos(), false),
               sent,
-              timing.nanoTime(),
+              received,
               stamp,
-              confirmed));
+              since));
     }
   }
 

@@ -27,9 +27,11 @@ import org.jspecify.annotations.Nullable;
  * Order. Requests leave in the order in which they came: there is one queue, and only one thread at
  * a time drains it (`wip` counts what arrives during that time). Two calls may still change places
  * on their way: a connection that is handed one by its own thread writes that one first. By the
- * server's clock nobody can tell, but for one case: a refund that arrives behind a reset (or behind
- * a debt that is forgiven) would give back what was spent after it. So a reset does not leave while
- * a call with a refund is under way. By a client's clock, the second would be decided on by an
+ * server's clock nobody can tell, but for charges that give tokens back. A refund that arrives
+ * behind a reset (or behind a debt that is forgiven) would give back what was spent after it. A
+ * withdrawal goes by the TAT alone. Behind a refund or a reset it may find the one that it expects
+ * by chance, and would give back what others spent. So a request does not leave while a call with
+ * one is under way that it must not overtake. By a client's clock, the second would be decided on by an
  * earlier time than the first, and its denial would give tokens away (it takes a TAT beyond now + τ
  * for the work of a clock that stepped back). So by a client's clock one call is under way, and no
  * more (what goes apart leaves from one thread, in its order).
@@ -177,17 +179,20 @@ final class Lane {
   }
 
   private boolean mayLeave(@Nullable Request next) {
-    return next != null && !closed && (!next.resets() || noRefundIsUnderWay());
+    return next != null && !closed && !wouldOvertake(next);
   }
 
-  private boolean noRefundIsUnderWay() {
+  private boolean wouldOvertake(Request next) {
+    if (!next.loosens()) {
+      return false;
+    }
     for (int i = 0; i < calls.length(); i++) {
       SharedCall call = calls.get(i);
-      if (call != null && call.refunds()) {
-        return false;
+      if (call != null && call.mustStayBefore(next)) {
+        return true;
       }
     }
-    return true;
+    return false;
   }
 
   private int freeSlot() {
@@ -202,6 +207,7 @@ final class Lane {
   private void send(int slot) {
     List<Request> requests = new ArrayList<>();
     int charges = 0;
+    StoreException tooLate = null; // one for all: thousands may be due at once
     for (Request next = waiting.peek(); next != null; next = waiting.peek()) {
       boolean isFull = charges > 0 && charges + next.charges.size() > options.maxChargesPerCall;
       if (isFull || !mayLeave(next)) {
@@ -214,7 +220,8 @@ final class Lane {
       if (!next.isDone() && next.leave()) { // its caller may have given up
         if (next.isLeftBy(timing.nanoTime() + roundTripNanos)) {
           observer.refused(server.name(), Refusal.WAITED_TOO_LONG);
-          next.completeExceptionally(timeOutWhileWaiting());
+          tooLate = tooLate == null ? timeOutWhileWaiting() : tooLate;
+          next.completeExceptionally(tooLate);
           continue;
         }
         requests.add(next);

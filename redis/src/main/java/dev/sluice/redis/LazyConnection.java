@@ -50,40 +50,37 @@ final class LazyConnection<C extends Connection> {
   }
 
   private void attempt(ScriptCall call, int attempts) {
-    var unused =
-        connection()
-            .whenComplete(
-                (open, failure) -> {
-                  if (failure == null) {
-                    follow(call, attempts, open, false);
-                  } else {
-                    call.notSent(failure);
-                  }
-                });
+    Stages.onEnd(
+        connection(),
+        (open, failure) -> {
+          if (failure == null) {
+            follow(call, attempts, open, false);
+          } else {
+            call.notSent(failure);
+          }
+        });
   }
 
   private void follow(ScriptCall call, int attempts, C on, boolean whole) {
     Exchange exchange = call.ask(on, whole);
-    var unused =
-        exchange
-            .answer()
-            .whenComplete(
-                (answer, failure) -> {
-                  if (failure == null) {
-                    call.complete(answer);
-                  } else if (call.isAbandoned()) {
-                    // Nobody waits for it.
-                  } else if (failure instanceof RedisNoScriptException && !whole) {
-                    follow(call, attempts, on, true);
-                  } else if (exchange.wasSent()) {
-                    call.completeExceptionally(failure);
-                  } else if (attempts > 1) {
-                    leave(on);
-                    attempt(call, attempts - 1);
-                  } else {
-                    call.notSent(failure);
-                  }
-                });
+    Stages.onEnd(
+        exchange.answer(),
+        (answer, failure) -> {
+          if (failure == null) {
+            call.complete(answer);
+          } else if (call.isAbandoned()) {
+            // Nobody waits for it.
+          } else if (failure instanceof RedisNoScriptException && !whole) {
+            follow(call, attempts, on, true);
+          } else if (exchange.wasSent()) {
+            call.completeExceptionally(failure);
+          } else if (attempts > 1) {
+            leave(on);
+            attempt(call, attempts - 1);
+          } else {
+            call.notSent(failure);
+          }
+        });
   }
 
   private synchronized void leave(C broken) {

@@ -25,6 +25,8 @@ import org.jspecify.annotations.Nullable;
 /** Connects with the client library. Thread-safe. */
 final class LettuceConnector implements Connector {
 
+  private static final long SENTINEL_ANSWERS_NANOS = 400_000_000;
+
   private final StoreUri uri;
   private final Clients clients;
   private final @Nullable RedisClient client; // unless it is a Cluster
@@ -32,6 +34,7 @@ final class LettuceConnector implements Connector {
   private final Timing timing;
   private @Nullable CompletableFuture<StatefulRedisSentinelConnection<byte[], byte[]>>
       sentinel; // guarded by this
+  private int leftSentinels; // guarded by this
 
   LettuceConnector(StoreUri uri, Clients clients, Timing timing) {
     this.uri = uri;
@@ -48,22 +51,26 @@ final class LettuceConnector implements Connector {
         .thenApply(LettuceConnection::new);
   }
 
-  /** On one connection, to the first Sentinel that answers. */
+  /** On one connection, to the first Sentinel that answers; one that fell silent is left. */
   @Override
   public CompletionStage<Host> askForMaster() {
-    return sentinel()
-        .thenCompose(
-            open ->
-                open.async()
-                    .getMasterAddrByName(
-                        String.valueOf(uri.master()).getBytes(StandardCharsets.UTF_8)))
+    var asked = sentinel();
+    return asked
+        .thenCompose(this::masterKnownTo)
         .thenApply(LettuceConnector::host)
         .whenComplete(
             (host, failure) -> {
               if (failure != null) {
-                leaveSentinel(); // the next time another one is tried
+                leave(asked); // the next time another one is tried
               }
             });
+  }
+
+  private CompletionStage<SocketAddress> masterKnownTo(
+      StatefulRedisSentinelConnection<byte[], byte[]> open) {
+    byte[] name = String.valueOf(uri.master()).getBytes(StandardCharsets.UTF_8);
+    return timing.within(
+        open.async().getMasterAddrByName(name).toCompletableFuture(), SENTINEL_ANSWERS_NANOS);
   }
 
   private static Host host(@Nullable SocketAddress address) {
@@ -83,18 +90,20 @@ final class LettuceConnector implements Connector {
     if (known == null || isBroken) {
       known =
           Objects.requireNonNull(client)
-              .connectSentinelAsync(ByteArrayCodec.INSTANCE, clients.sentinel());
+              .connectSentinelAsync(ByteArrayCodec.INSTANCE, clients.sentinel(leftSentinels));
       sentinel = known;
     }
     return known;
   }
 
-  private synchronized void leaveSentinel() {
-    var known = sentinel;
-    sentinel = null;
-    if (known != null) {
+  /** Once for all who asked there: the next Sentinel may be the one that answers. */
+  private synchronized void leave(
+      CompletableFuture<StatefulRedisSentinelConnection<byte[], byte[]>> asked) {
+    if (sentinel == asked) {
+      sentinel = null;
+      leftSentinels++;
       var unused =
-          known.thenAccept(
+          asked.thenAccept(
               open -> timing.elsewhere(() -> open.closeAsync().exceptionally(closed -> null)));
     }
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.BucketStore.Tentative;
 import dev.sluice.store.Charge;
@@ -20,6 +21,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -125,16 +127,51 @@ public final class RedisStore implements BucketStore {
 
   /**
    * Connects, and runs the script once, so that the first caller's time-out is not spent on that:
-   * in a cold JVM it takes longer than a time-out. An unreachable server does not make it fail.
+   * in a cold JVM it takes longer than a time-out. An unreachable server does not make it fail:
+   * callers are told when they ask, and their failure rules decide.
+   *
+   * @return whether every server ran it
    */
-  void warmUp(long nanos) {
+  boolean warmUp(long nanos) {
+    return awaited(() -> topology.probe().toCompletableFuture(), nanos);
+  }
+
+  /** Whether a task ends well in that time. */
+  @CanIgnoreReturnValue
+  private boolean awaited(Supplier<CompletableFuture<?>> task, long nanos) {
     try {
-      var unused = context.timing().await(topology.probe().toCompletableFuture(), nanos);
+      var unused = context.timing().await(task.get(), nanos);
+      return true;
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
+      return false;
     } catch (Exception e) {
-      // Callers are told when they ask, and their failure rules decide.
+      return false;
     }
+  }
+
+  /**
+   * Asks for nobody's bucket on the way that calls take, unseen by the observer: what that loads is
+   * not loaded at a caller's cost, whose time-out is running then.
+   */
+  void rehearse() {
+    awaited(this::lookAtNobodys, context.timeoutNanos());
+    awaited(this::handOver, context.timeoutNanos());
+  }
+
+  private CompletableFuture<List<Reading>> lookAtNobodys() {
+    Charge look = context.nobodys();
+    byte[] key = keys.bytes(look.key());
+    Request request =
+        new Remembered(List.of(look), List.of(key), context.timing().nanoTime(), fromNow());
+    context.unseenLane(topology.laneOf(key).server()).submit(request);
+    return request;
+  }
+
+  private CompletableFuture<String> handOver() {
+    CompletableFuture<String> done = new CompletableFuture<>();
+    handover.run(() -> done.complete("on a thread for callers"));
+    return done;
   }
 
   @Override
@@ -286,8 +323,7 @@ public final class RedisStore implements BucketStore {
 
     HandedOver(CompletableFuture<List<Reading>> answer) {
       this.answer = answer;
-      var unused =
-          answer.whenComplete((readings, failure) -> handover.run(() -> settle(readings, failure)));
+      Stages.onEnd(answer, (readings, failure) -> handover.run(() -> settle(readings, failure)));
     }
 
     private void settle(List<Reading> readings, @Nullable Throwable failure) {
@@ -453,7 +489,7 @@ public final class RedisStore implements BucketStore {
   private void keepOpenFor(CompletableFuture<?> call) {
     long number = arrivals.incrementAndGet();
     mustArrive.put(number, call);
-    var unused = call.whenComplete((readings, failure) -> mustArrive.remove(number));
+    Stages.onEnd(call, (readings, failure) -> mustArrive.remove(number));
   }
 
   /** Returns whether nothing waits or is under way to the server of a bucket, or must arrive. */

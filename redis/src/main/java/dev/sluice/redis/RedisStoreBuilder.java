@@ -323,30 +323,37 @@ public final class RedisStoreBuilder {
     options.check();
     Timing timing = new SystemTiming();
     Clients clients = new Clients(uri, options);
-    return open(timing, new LettuceConnector(uri, clients, timing), clients::close);
+    RedisStore store = store(timing, new LettuceConnector(uri, clients, timing), clients::close);
+    if (store.warmUp(options.get(RedisOptions.CONNECT_TIMEOUT).toNanos())) {
+      store.rehearse();
+    }
+    return store;
   }
 
   /** Opens a store on connections and a time that are not the machine's own. */
   RedisStore open(Timing timing, Connector connector, Runnable release) {
+    RedisStore store = store(timing, connector, release);
+    var unused = store.warmUp(options.get(RedisOptions.CONNECT_TIMEOUT).toNanos());
+    return store;
+  }
+
+  private RedisStore store(Timing timing, Connector connector, Runnable release) {
     StoreContext context = new StoreContext(options, timing, new GuardedObserver(observer));
     Duration denials = options.get(RedisOptions.DENIALS);
-    RedisStore store =
-        new RedisStore(
-            uri.toString(),
-            topology(connector, context),
-            context,
-            new DenialMemory(
-                denials.isZero() ? 0 : DENIALS,
-                denials.toNanos(),
-                uri.isSeveralServers(),
-                options.get(RedisOptions.CLOCK).orElse(null),
-                timing),
-            () -> {
-              release.run();
-              timing.close();
-            });
-    store.warmUp(options.get(RedisOptions.CONNECT_TIMEOUT).toNanos());
-    return store;
+    return new RedisStore(
+        uri.toString(),
+        topology(connector, context),
+        context,
+        new DenialMemory(
+            denials.isZero() ? 0 : DENIALS,
+            denials.toNanos(),
+            uri.isSeveralServers(),
+            options.get(RedisOptions.CLOCK).orElse(null),
+            timing),
+        () -> {
+          release.run();
+          timing.close();
+        });
   }
 
   private Topology topology(Connector connector, StoreContext context) {

@@ -105,19 +105,25 @@ class Request extends CompletableFuture<List<Reading>> {
     return neverLeft;
   }
 
-  /** Whether it gives tokens back. */
-  final boolean refunds() {
-    return has(Op.REFUND, Op.REFUND);
-  }
-
-  /** Whether a refund that was sent before it must not arrive after it. */
-  final boolean resets() {
-    return has(Op.RESET, Op.FORGIVE);
-  }
-
-  private boolean has(Op one, Op other) {
+  /** Whether it may leave more in a bucket than it found. */
+  final boolean loosens() {
     for (Charge charge : charges) {
-      if (charge.op() == one || charge.op() == other) {
+      if (charge.op().loosens()) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Whether it must not arrive before a request that was sent earlier. */
+  final boolean mustFollow(Request earlier) {
+    boolean resets = has(Op.RESET) || has(Op.FORGIVE);
+    return earlier.has(Op.WITHDRAW) ? resets || has(Op.REFUND) : resets && earlier.has(Op.REFUND);
+  }
+
+  private boolean has(Op op) {
+    for (Charge charge : charges) {
+      if (charge.op() == op) {
         return true;
       }
     }

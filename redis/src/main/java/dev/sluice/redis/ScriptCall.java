@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
@@ -65,6 +66,7 @@ final class ScriptCall extends CompletableFuture<List<Object>> {
    *
    * @return whether the server has certainly not seen it
    */
+  @CanIgnoreReturnValue
   boolean abandon() {
     Exchange exchange;
     synchronized (this) {

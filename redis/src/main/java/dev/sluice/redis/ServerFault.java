@@ -39,7 +39,7 @@ record ServerFault(Throwable cause, String code) {
     return code.equals("TRYAGAIN") || (code.equals("NOPERM") && !neverLeft());
   }
 
-  /** It is over in a moment: a slot is on its way from one master to another. */
+  /** Transient: a slot is moving from one master to another. */
   boolean passes() {
     return code.equals("TRYAGAIN");
   }

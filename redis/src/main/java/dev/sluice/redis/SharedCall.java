@@ -8,6 +8,7 @@ import dev.sluice.store.StoreException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -58,9 +59,10 @@ final class SharedCall {
     this.charges = charges;
   }
 
-  boolean refunds() {
+  /** Whether a request must not arrive at the server before this call. */
+  boolean mustStayBefore(Request next) {
     for (Request request : requests) {
-      if (request.refunds()) {
+      if (next.mustFollow(request)) {
         return true;
       }
     }
@@ -68,17 +70,16 @@ final class SharedCall {
   }
 
   void start() {
-    var unused =
-        ask(requests)
-            .whenComplete(
-                (answer, failure) -> {
-                  if (answer != null) {
-                    answered(answer);
-                  } else {
-                    failed(Failures.cause(failure));
-                    lane.drain();
-                  }
-                });
+    Stages.onEnd(
+        ask(requests),
+        (answer, failure) -> {
+          if (answer != null) {
+            answered(answer);
+          } else {
+            failed(Failures.cause(failure));
+            lane.drain();
+          }
+        });
   }
 
   /**
@@ -108,7 +109,7 @@ final class SharedCall {
     }
     underWay.add(call);
     if (ended.get()) {
-      var unused = call.abandon();
+      call.abandon();
     }
     return call;
   }
@@ -161,13 +162,25 @@ final class SharedCall {
 
   /**
    * Asks for each request alone, all of them at once and in their order; again where the fault is
-   * transient.
+   * transient. One that must not overtake another waits for that one's end.
    */
   private void apart() {
     AtomicInteger left = new AtomicInteger(requests.size());
-    for (Request request : requests) {
-      alone(request, left);
+    for (int i = 0; i < requests.size(); i++) {
+      Request request = requests.get(i);
+      CompletableFuture<?>[] before = mustStayBefore(request, requests.subList(0, i));
+      if (before.length == 0) {
+        alone(request, left);
+      } else {
+        Stages.onEnd(CompletableFuture.allOf(before), (none, failure) -> alone(request, left));
+      }
     }
+  }
+
+  private static CompletableFuture<?>[] mustStayBefore(Request next, List<Request> earlier) {
+    return next.loosens()
+        ? earlier.stream().filter(next::mustFollow).toArray(CompletableFuture[]::new)
+        : new CompletableFuture<?>[0];
   }
 
   private void alone(Request request, AtomicInteger left) {
@@ -175,25 +188,24 @@ final class SharedCall {
       settled(left, null);
       return;
     }
-    var unused =
-        ask(List.of(request))
-            .whenComplete(
-                (answer, failure) -> {
-                  if (answer != null) {
-                    answer(answer, List.of(request));
-                    request.wake(null);
-                    settled(left, null);
-                    return;
-                  }
-                  ServerFault fault = ServerFault.of(Failures.cause(failure));
-                  if (fault.passes() && !request.isLeftBy(timing.nanoTime() + RETRY_NANOS)) {
-                    lane.after(RETRY_NANOS, () -> alone(request, left));
-                    return;
-                  }
-                  StoreException exception = fault.exception(name);
-                  request.completeExceptionally(exception);
-                  settled(left, fault.isOutage() ? fault.words() : null);
-                });
+    Stages.onEnd(
+        ask(List.of(request)),
+        (answer, failure) -> {
+          if (answer != null) {
+            answer(answer, List.of(request));
+            request.wake(null);
+            settled(left, null);
+            return;
+          }
+          ServerFault fault = ServerFault.of(Failures.cause(failure));
+          if (fault.passes() && !request.isLeftBy(timing.nanoTime() + RETRY_NANOS)) {
+            lane.after(RETRY_NANOS, () -> alone(request, left));
+            return;
+          }
+          StoreException exception = fault.exception(name);
+          request.completeExceptionally(exception);
+          settled(left, fault.isOutage() ? fault.words() : null);
+        });
   }
 
   /** The last request ends the call, and not the first outage: others may still be asked for. */

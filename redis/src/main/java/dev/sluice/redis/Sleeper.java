@@ -68,7 +68,7 @@ final class Sleeper {
   void wakeIfVirtual() {
     Thread sleeping = thread.get();
     if (sleeping != null && VirtualThreads.isOne(sleeping)) {
-      boolean unused = wake(null);
+      wake(null);
     }
   }
 

@@ -112,7 +112,7 @@ final class Spread {
       throw e;
     }
     settled = all(parts).whenComplete((done, failure) -> settle(Failures.cause(failure)));
-    var unused = verdict.whenComplete((readings, failure) -> withdraw(failure));
+    Stages.onEnd(verdict, (readings, failure) -> withdraw(failure));
     return verdict;
   }
 
@@ -215,15 +215,13 @@ final class Spread {
       }
     }
     if (!refunds.isEmpty()) {
-      var unused =
-          giveBack
-              .apply(part.lane, refunds)
-              .whenComplete(
-                  (readings, failure) -> {
-                    for (int i = 0; i < refunded.size(); i++) {
-                      refunded.get(i).gaveBack(failure == null ? readings.get(i) : null);
-                    }
-                  });
+      Stages.onEnd(
+          giveBack.apply(part.lane, refunds),
+          (readings, failure) -> {
+            for (int i = 0; i < refunded.size(); i++) {
+              refunded.get(i).gaveBack(failure == null ? readings.get(i) : null);
+            }
+          });
     }
   }
 
@@ -258,20 +256,18 @@ final class Spread {
         late.add(new Part(part.lane, places, rest, send.apply(part.lane, rest)));
       }
     }
-    var unused =
-        all(late)
-            .whenComplete(
-                (done, failure) -> {
-                  if (failure == null) {
-                    late.forEach(this::read);
-                    verdict.complete(List.of(readings));
-                  } else {
-                    verdict.completeExceptionally(
-                        new StoreException(
-                            "the batch was spent, but a part of its refunds or resets failed",
-                            failure));
-                  }
-                });
+    Stages.onEnd(
+        all(late),
+        (done, failure) -> {
+          if (failure == null) {
+            late.forEach(this::read);
+            verdict.complete(List.of(readings));
+          } else {
+            verdict.completeExceptionally(
+                new StoreException(
+                    "the batch was spent, but a part of its refunds or resets failed", failure));
+          }
+        });
   }
 
   /** Gives back what has not been refilled since. */

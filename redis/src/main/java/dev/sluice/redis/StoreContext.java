@@ -71,10 +71,14 @@ final class StoreContext {
     return new byte[][] {keys.bytes(NOBODYS + number)};
   }
 
+  /** A charge that looks at a bucket that nobody has, and changes nothing. */
+  Charge nobodys() {
+    return new Charge(NOBODYS, Effect.Op.CHECK, 1, 1, Effect.NO_END);
+  }
+
   /** The argument of a call that looks at one bucket, and changes nothing. */
   byte[] look() {
-    Charge look = new Charge(NOBODYS, Effect.Op.CHECK, 1, 1, Effect.NO_END);
-    return ChargeScript.argument(lanes.clock(), List.of(List.of(look)));
+    return ChargeScript.argument(lanes.clock(), List.of(List.of(nobodys())));
   }
 
   /** Fails where the server does not run the script; what it refuses for other reasons it ran. */
@@ -93,6 +97,12 @@ final class StoreContext {
   /** The lane of a server; lanes with one count of what waits have one bound together. */
   Lane lane(Endpoint server, AtomicInteger waiting) {
     return new Lane(server, lanes, waiting, timing, observer);
+  }
+
+  /** A lane of its own to a server, of whose calls no observer is told. */
+  Lane unseenLane(Endpoint server) {
+    RedisObserver nobody = new GuardedObserver(new RedisObserver() {}); // as every lane has one
+    return new Lane(server, lanes, new AtomicInteger(), timing, nobody);
   }
 
   Breaker breaker(String server, Supplier<CompletionStage<?>> probe) {

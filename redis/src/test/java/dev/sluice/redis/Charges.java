@@ -26,6 +26,11 @@ final class Charges {
     return List.of(new Charge(key, Op.RESET, 0, 0, Effect.NO_END));
   }
 
+  /** Of a spend that left a TAT in the far past: no bucket has it. */
+  static List<Charge> withdrawal(String key) {
+    return List.of(new Charge(key, Op.WITHDRAW, INTERVAL_NANOS, INTERVAL_NANOS, 1));
+  }
+
   static List<Charge> check(String key) {
     return List.of(of(key, Op.CHECK));
   }

@@ -7,9 +7,12 @@ import static org.awaitility.Awaitility.await;
 
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Reading;
 import dev.sluice.testkit.ManualTime;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
@@ -119,5 +122,113 @@ final class DenialMemoryTest {
       time.advanceNanos(-Duration.ofDays(1).toNanos());
       assertThat(limiter.spend(LIMIT, "a").retryIn()).isEqualTo(Duration.ofHours(1));
     }
+  }
+
+  // Over several servers a denial may come from a batch that is given back a moment later.
+
+  private static final String BUCKET = "1:a";
+  private static final long NOW = 1_700_000_000_000_000_000L;
+  private static final long TAKEN = NOW + Spending.BURST * 3_600_000_000_000L;
+
+  private final Moments moments = new Moments();
+  private final DenialMemory overServers =
+      new DenialMemory(16, Duration.ofSeconds(1).toNanos(), true, null, moments);
+
+  /** A time that only this test moves. */
+  private static final class Moments implements Timing {
+    private long nanos;
+
+    @Override
+    public long nanoTime() {
+      return nanos;
+    }
+
+    @Override
+    public void after(long nanos, Runnable task) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public <T> T await(CompletableFuture<T> future, long nanos) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public void elsewhere(Runnable task) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public void close() {}
+  }
+
+  private boolean isDenied(double millis) {
+    moments.nanos = nanos(millis);
+    return overServers.denial(Charges.check(BUCKET).get(0)) != null;
+  }
+
+  /** An answer after a round trip of a millisecond. */
+  private void found(double sentMillis, long tatNanos) {
+    moments.nanos = nanos(sentMillis + 1);
+    Charge check = Charges.check(BUCKET).get(0);
+    overServers.learn(
+        check,
+        new Reading(NOW + nanos(sentMillis), tatNanos),
+        nanos(sentMillis),
+        overServers.stamp(BUCKET));
+  }
+
+  private static long nanos(double millis) {
+    return (long) (millis * 1_000_000);
+  }
+
+  @Test
+  void overServers_aDenialFoundOnce_isAskedForAgain() {
+    found(0, TAKEN);
+    assertThat(isDenied(1.1)).isFalse();
+  }
+
+  @Test
+  void overServers_aDenialFoundTwice_isKeptForAsLongAgainAsItStood() {
+    found(0, TAKEN);
+    found(6, TAKEN); // five milliseconds after the first answer
+    assertThat(isDenied(11.9)).isTrue();
+    assertThat(isDenied(12.1)).isFalse();
+  }
+
+  @Test
+  void overServers_aDenialThatStands_isAskedForMoreAndMoreSeldom() {
+    int asked = 0;
+    for (int millis = 0; millis < 10_000; millis++) {
+      if (!isDenied(millis)) {
+        found(millis, TAKEN);
+        asked++;
+      }
+    }
+    assertThat(asked).isBetween(15, 22); // ten until a second has passed, then one each second
+  }
+
+  /** Batches that come again and again leave the same TAT each time, if they ask for as much. */
+  @Test
+  void overServers_anotherTatInBetween_beginsAnew() {
+    found(0, TAKEN);
+    found(20, NOW);
+    found(40, TAKEN);
+    assertThat(isDenied(41.1)).isFalse();
+  }
+
+  @Test
+  void overServers_aLaterTat_beginsAnew() {
+    found(0, TAKEN - 5);
+    found(20, TAKEN);
+    assertThat(isDenied(21.1)).isFalse();
+  }
+
+  @Test
+  void overServers_aRefundInBetween_beginsAnew() {
+    found(0, TAKEN);
+    overServers.forget(BUCKET);
+    found(40, TAKEN);
+    assertThat(isDenied(41.1)).isFalse();
   }
 }

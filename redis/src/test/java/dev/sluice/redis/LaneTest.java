@@ -17,6 +17,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The order of events in a lane, told one by one; what servers do is tried on real ones. */
 final class LaneTest {
@@ -35,6 +37,7 @@ final class LaneTest {
   private final Timing timing = new SystemTiming();
   private final List<ScriptCall> calls = new CopyOnWriteArrayList<>();
   private Breaker breaker = breaker("there");
+  private @Nullable Error error;
   private final Lane lane = lane(null);
 
   private Breaker breaker(String server) {
@@ -65,6 +68,10 @@ final class LaneTest {
 
     @Override
     public ScriptCall call(byte[][] keys, byte[] argument) {
+      Error now = error;
+      if (now != null) {
+        throw now;
+      }
       ScriptCall call = new ScriptCall(keys, argument);
       calls.add(call);
       return call;
@@ -132,6 +139,33 @@ final class LaneTest {
     assertThat(later).isNotDone();
   }
 
+  @ParameterizedTest
+  @ValueSource(classes = {OutOfMemoryError.class, NoClassDefFoundError.class})
+  void errorWhileSending_endsItsRequest_andTheNextOneLeaves(Class<? extends Error> kind)
+      throws ReflectiveOperationException {
+    error = kind.getConstructor(String.class).newInstance("as the test wants");
+    for (int i = 0; i < 3; i++) { // one for each place, and one more
+      assertThatThrownBy(submit(LONG)::join)
+          .hasMessageContaining("as the test wants")
+          .hasMessageContaining("nothing was charged");
+    }
+    error = null;
+    assertThat(submit(LONG)).isNotDone();
+    assertThat(calls).hasSize(1);
+    assertThatThrownBy(submit(SHORT)::join).hasMessageContaining("timed out");
+  }
+
+  /** It would be charged, and nobody would be there any more to be told. */
+  @Test
+  void requestDueWithinARoundTrip_isNotSent() {
+    lane.answeredWithin(Duration.ofMillis(50).toNanos());
+    Request late = submit(Duration.ofMillis(40));
+    assertThat(calls).isEmpty();
+    assertThatThrownBy(late::join).hasMessageContaining("nothing was charged");
+    assertThat(submit(LONG)).isNotDone();
+    assertThat(calls).hasSize(1);
+  }
+
   @Test
   void calls_whoseCallersAllGaveUp_holdTheirPlacesNoLongerThanTheTimeOut() {
     List<Request> given = List.of(submit(SHORT), submit(SHORT));
@@ -153,6 +187,51 @@ final class LaneTest {
     assertThat(calls).as("the reset, and the spend behind it").hasSize(2);
     fail(1, "ERR no");
     assertThat(List.of(reset, spend)).allMatch(Request::isCompletedExceptionally);
+  }
+
+  /** Behind them, a withdrawal may find by chance the TAT that it expects. */
+  @Test
+  void refundAndReset_leaveWhenNoWithdrawalIsUnderWay() {
+    for (List<Charge> lowering : List.of(Charges.refund("1:a"), Charges.reset("1:a"))) {
+      int before = calls.size();
+      Request withdrawal = submit(lane, Charges.withdrawal("1:a"), LONG);
+      Request lowers = submit(lane, lowering, LONG);
+      assertThat(calls).hasSize(before + 1);
+      fail(before, "ERR no");
+      assertThat(withdrawal).isCompletedExceptionally();
+      assertThat(calls).as("what lowers the bucket").hasSize(before + 2);
+      fail(before + 1, "ERR no");
+      assertThat(lowers).isCompletedExceptionally();
+    }
+  }
+
+  /** The race: of a call that was not begun, the first is refused once more, the second is not. */
+  @Test
+  void resetThatSharesACallWithARefund_staysBehindIt() {
+    Request unrelated = submit(LONG);
+    Request alike = submit(LONG); // both places are taken: the two share the next call
+    Request refund = submit(lane, Charges.refund("1:a"), LONG);
+    Request reset = submit(lane, Charges.reset("1:a"), LONG);
+    fail(0, "ERR no");
+    assertThat(calls).hasSize(3);
+    fail(2, "TRYAGAIN moving");
+    assertThat(calls).as("the refund alone").hasSize(4);
+    fail(3, "TRYAGAIN moving");
+    await().until(() -> calls.size() == 5);
+    fail(4, "ERR no");
+    assertThat(refund).isCompletedExceptionally();
+    assertThat(calls).as("the reset").hasSize(6);
+    fail(5, "ERR no");
+    fail(1, "ERR no");
+    assertThat(List.of(unrelated, alike, reset)).allMatch(Request::isCompletedExceptionally);
+  }
+
+  @Test
+  void withdrawal_waitsForNothing() {
+    Request reset = submit(lane, Charges.reset("1:a"), LONG);
+    Request withdrawal = submit(lane, Charges.withdrawal("1:a"), LONG);
+    assertThat(calls).hasSize(2);
+    assertThat(List.of(reset, withdrawal)).noneMatch(Request::isDone);
   }
 
   @Test

@@ -8,6 +8,7 @@ import static org.awaitility.Awaitility.await;
 
 import dev.sluice.Limiter;
 import dev.sluice.redis.RedisStoreBuilder.Protocol;
+import dev.sluice.store.Charge;
 import dev.sluice.store.StoreException;
 import dev.sluice.testkit.servers.LocalCluster;
 import dev.sluice.testkit.servers.LocalRedis;
@@ -86,6 +87,22 @@ final class LoginTest {
       assertThatThrownBy(() -> doEverything(store))
           .isInstanceOf(StoreException.class)
           .hasMessageContaining(" run "); // "can't run", "no permissions to run"
+    }
+  }
+
+  /** Without DEL a reset is refused; what stands before it in its batch was charged by then. */
+  @Test
+  void partOfABatchRefused_saysThatNothingWasCharged_onlyWhereThatIsCertain() {
+    allow(redis, NEEDED.stream().filter(rule -> !rule.equals("+del")).toList());
+    try (RedisStore store = builder("/0").open()) {
+      Charge reset = Charges.reset("1:b").get(0);
+      var unused = store.charge(Charges.spend("1:b"));
+      assertThatThrownBy(() -> store.charge(List.of(reset)))
+          .hasMessageContaining("nothing was charged");
+      assertThatThrownBy(() -> store.charge(List.of(Charges.spend("1:a").get(0), reset)))
+          .hasMessageContaining("refused a part of the batch, after it had charged another")
+          .hasMessageNotContaining("nothing was charged");
+      assertThat(redis.command("EXISTS", "rl:1:a")).isEqualTo(1L);
     }
   }
 

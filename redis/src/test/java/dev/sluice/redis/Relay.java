@@ -21,6 +21,7 @@ final class Relay implements AutoCloseable {
   private final ServerSocket door = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
   private final List<Pair> pairs = new CopyOnWriteArrayList<>();
   private volatile int serverPort;
+  private volatile boolean silent;
 
   Relay() throws IOException {}
 
@@ -65,6 +66,7 @@ final class Relay implements AutoCloseable {
       while (true) {
         Socket client = door.accept();
         Pair pair = new Pair(client, new Socket(InetAddress.getLoopbackAddress(), serverPort));
+        pair.forgotten = silent;
         pairs.add(pair);
         start(() -> pair.pass(pair.client, pair.server));
         start(() -> pair.pass(pair.server, pair.client));
@@ -83,6 +85,12 @@ final class Relay implements AutoCloseable {
   /** Swallows from now on what comes on the connections that there are. */
   void forget() {
     pairs.forEach(pair -> pair.forgotten = true);
+  }
+
+  /** Swallows everything from now on, as a server that froze: it still takes connections. */
+  void freeze() {
+    silent = true;
+    forget();
   }
 
   @Override

@@ -191,6 +191,29 @@ final class TopologyFaultsTest {
     }
   }
 
+  /**
+   * The first Sentinel freezes before the failover: its connection stays open, and says nothing.
+   */
+  @Test
+  void sentinel_firstOneSilent_theSuccessorIsFoundByTheSecond() throws Exception {
+    try (LocalSentinel group = LocalSentinel.start(RedisBinary.bundled());
+        Relay first = new Relay()) {
+      first.to(group.sentinel().port());
+      String hosts = "127.0.0.1:" + first.port() + "," + group.sentinel().address();
+      try (RedisStore store =
+          builder(URI.create("redis-sentinel://" + hosts + "/0#mymaster")).open()) {
+        Limiter limiter = ready(store, "a");
+        first.freeze();
+        group.sentinel().command("SENTINEL", "FAILOVER", "mymaster");
+        awaitTrue(() -> decides(limiter, "a") && runsTheScript(group.second()));
+      }
+    }
+  }
+
+  private static boolean runsTheScript(LocalRedis server) {
+    return String.valueOf(server.command("INFO", "commandstats")).contains("cmdstat_evalsha:");
+  }
+
   @Test
   void cluster_masterDemotedUnderItsClients_itsSuccessorGoesOnWhereItWas() {
     try (LocalCluster cluster = LocalCluster.start(RedisBinary.bundled(), true);

@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.Limiter;
 import dev.sluice.Reservation;
 import dev.sluice.limit.CurrentLimits;
@@ -27,6 +28,7 @@ interface AsyncRules extends DrivenStores {
   /** How long a stage may take before the test gives up on it. */
   long PATIENCE_SECONDS = 30;
 
+  @CanIgnoreReturnValue
   static <T> T await(CompletionStage<T> stage) {
     try {
       return stage.toCompletableFuture().get(PATIENCE_SECONDS, TimeUnit.SECONDS);
@@ -64,7 +66,7 @@ interface AsyncRules extends DrivenStores {
       assertThat(bench.spend(3)).isAllowed().hasRemaining(3);
       assertThat(await(bench.limiter.async().check(A, ID, 4))).isDenied().hasRemaining(3);
       assertThat(await(bench.limiter.async().refund(A, ID, 1))).isAllowed().hasRemaining(4);
-      var unused = await(bench.limiter.async().reset(A, ID));
+      await(bench.limiter.async().reset(A, ID));
       assertThat(bench.state()).hasRemaining(10);
     }
   }
@@ -75,7 +77,7 @@ interface AsyncRules extends DrivenStores {
       Reservation reservation =
           await(bench.limiter.async().reserve(List.of(bench.on(A, 4), bench.on(B, 2))));
       assertThat(reservation.decision()).isAllowed().hasRemaining(6);
-      var unused = await(reservation.cancelAsync());
+      await(reservation.cancelAsync());
       assertThat(bench.state(A)).hasRemaining(10);
       assertThat(bench.state(B)).hasRemaining(10);
     }

@@ -100,7 +100,7 @@ interface PeerRules extends DrivenStores {
       assertThatThrownBy(() -> bench.limiter.spend(A, key(step), cost).orThrow())
           .as(what)
           .isInstanceOf(InvalidRequestException.class)
-          .hasMessageContaining("burst is " + expect.get("capacity").asText());
+          .hasMessageContaining("the burst (" + expect.get("capacity").asText() + ")");
       return;
     }
     Decision decision = bench.limiter.spend(A, key(step), cost);

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
 import dev.sluice.gcra.Gcra;
@@ -22,6 +23,12 @@ interface StoreRules extends DrivenStores {
 
   private static Charge spend(String key, long incrementNanos) {
     return new Charge(key, Op.SPEND, incrementNanos, 1_000, Effect.NO_END);
+  }
+
+  /** Charges for what it does to the buckets. */
+  @CanIgnoreReturnValue
+  private static List<Reading> charge(BucketStore store, Charge... charges) {
+    return store.charge(List.of(charges));
   }
 
   private static Charge of(String key, Op act, long incrementNanos) {
@@ -53,7 +60,7 @@ interface StoreRules extends DrivenStores {
     try (BucketStore store = newStore(time)) {
       long start = time.nanos();
       List<String> keys = List.of("1:spend", "1:check", "1:best", "1:refund", "1:reset");
-      var unused = store.charge(keys.stream().map(key -> spend(key, 400)).toList());
+      keys.forEach(key -> charge(store, spend(key, 400)));
       List<Charge> denied = mixed(700);
       assertThat(store.charge(denied)).hasSize(5);
       assertThat(tats(store, keys)).as("after a denial").containsOnly(start + 400);
@@ -88,9 +95,8 @@ interface StoreRules extends DrivenStores {
     ManualTime time = new ManualTime();
     try (BucketStore store = newStore(time)) {
       long start = time.nanos();
-      var unusedSpends =
-          List.of(
-              store.charge(List.of(spend("1:a", 300))), store.charge(List.of(spend("1:a", 500))));
+      charge(store, spend("1:a", 300));
+      charge(store, spend("1:a", 500));
       assertThat(store.charge(List.of(withdrawal(500, start + 800))).get(0).tatNanos())
           .isEqualTo(start + 800);
       assertThat(tats(store, List.of("1:a"))).containsExactly(start + 300);
@@ -110,9 +116,8 @@ interface StoreRules extends DrivenStores {
       assertThat(store.charge(List.of(withdrawal(300, start + 300))).get(0).tatNanos())
           .as("no bucket")
           .isEqualTo(Gcra.NO_TAT);
-      var unusedSpends =
-          List.of(
-              store.charge(List.of(spend("1:a", 300))), store.charge(List.of(spend("1:a", 500))));
+      charge(store, spend("1:a", 300));
+      charge(store, spend("1:a", 500));
       for (long other : new long[] {start + 300, start + 799, start + 801, Effect.NO_END}) {
         assertThat(store.charge(List.of(withdrawal(300, other)))).hasSize(1);
         assertThat(tats(store, List.of("1:a"))).as("%s", other).containsExactly(start + 800);
@@ -125,7 +130,7 @@ interface StoreRules extends DrivenStores {
     ManualTime time = new ManualTime();
     try (BucketStore store = newStore(time)) {
       long start = time.nanos();
-      var unused = store.charge(List.of(spend("1:a", 800)));
+      charge(store, spend("1:a", 800));
       assertThat(store.charge(List.of(new Charge("1:a", Op.REFUND, 500, 1_000, start + 200))))
           .hasSize(1);
       assertThat(tats(store, List.of("1:a"))).containsExactly(start + 600);
@@ -137,7 +142,7 @@ interface StoreRules extends DrivenStores {
   @Test
   default void charge_oneKeyTwiceInABatch_isRefusedByItsName() {
     try (BucketStore store = newStore(new ManualTime())) {
-      var unused = store.charge(List.of(spend("1:a", 100)));
+      charge(store, spend("1:a", 100));
       List<Charge> twice = List.of(spend("1:b", 1), spend("1:a", 1), spend("1:a", 2));
       assertThatThrownBy(() -> store.charge(twice))
           .isInstanceOf(IllegalArgumentException.class)
@@ -154,7 +159,7 @@ interface StoreRules extends DrivenStores {
   default void charge_clockBeforeTheEpoch_isAnErrorAndNoOpenGate() {
     AtomicLong nowNanos = new AtomicLong(ManualTime.START_NANOS);
     try (BucketStore store = newStore(nowNanos::get)) {
-      var unused = store.charge(List.of(spend("1:a", 1_000)));
+      charge(store, spend("1:a", 1_000));
       nowNanos.set(-1);
       for (List<Charge> charges :
           List.of(List.of(spend("1:a", 1)), List.of(spend("1:a", 1), spend("1:b", 1)))) {
@@ -175,19 +180,15 @@ interface StoreRules extends DrivenStores {
     List<String> keys = List.of("1:checked", "1:denied", "1:reset", "1:both", "1:refunded");
     try (BucketStore store = newStore(time)) {
       long start = time.nanos();
-      var unusedSpend = store.charge(keys.stream().map(key -> spend(key, 400)).toList());
+      keys.forEach(key -> charge(store, spend(key, 400)));
       time.advanceNanos(300);
-      var unusedRefund = store.charge(List.of(of("1:refunded", Op.REFUND, 100))); // to exactly full
+      charge(store, of("1:refunded", Op.REFUND, 100)); // to exactly full
       time.advanceNanos(100);
-      var unusedCheck = store.charge(List.of(of("1:checked", Op.CHECK, 1)));
-      var unusedDenial =
-          store.charge(
-              List.of(
-                  of("1:denied", Op.SPEND, 1),
-                  new Charge("1:other", Op.SPEND, 2, 1, Effect.NO_END)));
-      var unusedReset = store.charge(List.of(of("1:reset", Op.RESET, 0)));
-      var unusedBoth =
-          store.charge(List.of(of("1:both", Op.RESET, 0), of("1:checked", Op.CHECK, 1)));
+      charge(store, of("1:checked", Op.CHECK, 1));
+      charge(
+          store, of("1:denied", Op.SPEND, 1), new Charge("1:other", Op.SPEND, 2, 1, Effect.NO_END));
+      charge(store, of("1:reset", Op.RESET, 0));
+      charge(store, of("1:both", Op.RESET, 0), of("1:checked", Op.CHECK, 1));
       time.advanceNanos(-200);
       assertThat(tats(store, keys))
           .containsExactly(start + 400, start + 400, Gcra.NO_TAT, Gcra.NO_TAT, start + 300);

@@ -108,9 +108,9 @@ interface SuppliedQuotaRules extends DrivenStores {
       assertThat(await(bench.limiter.async().refund(plan(FIVE, 1)))).isAllowed().hasRemaining(2);
       Reservation reservation = await(bench.limiter.async().reserve(plan(FIVE, 2)));
       assertThat(reservation.decision()).isAllowed().hasRemaining(0);
-      var unused = await(reservation.cancelAsync());
+      await(reservation.cancelAsync());
       assertThat(bench.limiter.check(plan(FIVE, 0))).hasRemaining(2);
-      var unusedReset = await(bench.limiter.async().reset(plan(FIVE, 1)));
+      await(bench.limiter.async().reset(plan(FIVE, 1)));
       assertThat(bench.limiter.check(plan(FIVE, 0))).hasRemaining(5);
     }
   }

@@ -12,6 +12,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
 import dev.sluice.Transaction;
@@ -41,6 +42,7 @@ interface WaitRules extends DrivenStores {
     return bench;
   }
 
+  @CanIgnoreReturnValue
   private static CompletableFuture<Decision> acquire(Bench bench, long cost, Duration maxWait) {
     return acquire(bench.limiter, bench, cost, maxWait);
   }
@@ -369,7 +371,7 @@ interface WaitRules extends DrivenStores {
   @Test
   default void acquire_nothingOrUnlimited_neverWaits() {
     try (Bench bench = empty()) {
-      var unusedWaiting = acquire(bench, 5, MINUTE);
+      acquire(bench, 5, MINUTE);
       assertThat(await(acquire(bench, 0, MINUTE))).isAllowed();
       assertThat(await(bench.limiter.async().acquire(OFF, ID, 1, Duration.ZERO))).isAllowed();
     }
@@ -378,7 +380,7 @@ interface WaitRules extends DrivenStores {
   @Test
   default void acquire_badRequests_areRefused() {
     try (Bench bench = empty()) {
-      assertRefused(() -> bench.limiter.acquire(WAITS, ID, 11, MINUTE), "burst is 10");
+      assertRefused(() -> bench.limiter.acquire(WAITS, ID, 11, MINUTE), "exceeds the burst (10)");
       assertRefused(
           () -> bench.limiter.acquire(WAITS, ID, 1, Duration.ofNanos(-1)), "found PT-0.000000001S");
       assertRefused(() -> bench.limiter.acquire(A, ID, MINUTE), "longestWait");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.testkit.servers;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import java.io.BufferedInputStream;
 import java.io.DataInputStream;
 import java.io.IOException;
@@ -30,7 +31,7 @@ final class RespCall {
       DataInputStream in = new DataInputStream(new BufferedInputStream(socket.getInputStream()));
       if (password != null) {
         send(socket.getOutputStream(), "AUTH", password);
-        var unused = read(in);
+        read(in);
       }
       send(socket.getOutputStream(), words);
       return read(in);
@@ -49,6 +50,7 @@ final class RespCall {
     out.flush();
   }
 
+  @CanIgnoreReturnValue
   private static @Nullable Object read(DataInputStream in) throws IOException {
     char type = (char) in.readByte();
     String line = line(in);

@@ -84,7 +84,7 @@ public abstract class BrokenOffContract {
   final void check_clientBreaksOff_tokenIsNotBackBeforeTheCheckEnds() throws Exception {
     try (AbortingClient client = startWithCheck()) {
       Exchange exchange = client.get("/check");
-      var unused = held.next();
+      held.next();
       held.awaitLeft();
 
       exchange.abort();

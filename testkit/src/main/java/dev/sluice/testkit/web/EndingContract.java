@@ -23,8 +23,9 @@ import org.junit.jupiter.params.provider.CsvSource;
  *       query parameter {@code status} (401 without it): {@code complete} ends with it, {@code
  *       no-status} sets none, {@code redirect} redirects with a 302, {@code events} sends three
  *       server-sent events under a 200, {@code throw} throws an exception, {@code time-out} ends by
- *       a time-out of the server's or the framework's, {@code sent-then-time-out} does so after it
- *       has sent the status;
+ *       a time-out of the server's or the framework's, {@code time-out-answered} by one that the
+ *       framework answers with the status, {@code sent-then-time-out} by one after it has sent the
+ *       status;
  *   <li>on {@code /other}, answer with a 200.
  * </ul>
  */
@@ -101,6 +102,7 @@ public abstract class EndingContract {
     "/end?how=throw                      , 500, false, true,  true",
     // Nobody knows how the work ends: all stays spent.
     "/end?how=time-out                   , 500, true,  true,  true",
+    "/end?how=time-out-answered&status=503, 503, true,  true,  true",
     "/end?how=sent-then-time-out         , 401, true,  false, true",
   })
   final void ending_isCountedByItsStatus(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.testkit.web;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.Semaphore;
@@ -34,6 +35,7 @@ public final class HeldRequests {
   }
 
   /** The next request that has arrived. */
+  @CanIgnoreReturnValue
   HeldRequest next() throws InterruptedException {
     HeldRequest request = arrived.poll(PATIENCE_SECONDS, TimeUnit.SECONDS);
     if (request == null) {
