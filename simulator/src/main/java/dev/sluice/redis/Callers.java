@@ -74,16 +74,16 @@ final class Callers {
       Operation operation, Supplier<CompletionStage<T>> asked, Consumer<T> then) {
     CompletionStage<T> stage = call(operation, asked);
     if (stage != null) {
-      var unused =
-          stage.whenComplete(
-              (answer, failure) -> {
-                if (failure == null) {
-                  then.accept(answer);
-                } else {
-                  operation.failed(failure);
-                }
-                calls.goOn(operation);
-              });
+      Stages.onEnd(
+          stage,
+          (answer, failure) -> {
+            if (failure == null) {
+              then.accept(answer);
+            } else {
+              operation.failed(failure);
+            }
+            calls.goOn(operation);
+          });
     }
   }
 
@@ -121,15 +121,15 @@ final class Callers {
     if (stage == null) {
       return;
     }
-    var unused =
-        stage.whenComplete(
-            (decision, failure) -> {
-              if (failure == null) {
-                operation.decided(decision, true);
-              } else {
-                operation.failed(failure);
-              }
-            });
+    Stages.onEnd(
+        stage,
+        (decision, failure) -> {
+          if (failure == null) {
+            operation.decided(decision, true);
+          } else {
+            operation.failed(failure);
+          }
+        });
     world.after(nanos, actor("impatient"), () -> giveUp(stage));
   }
 
@@ -246,16 +246,16 @@ final class Callers {
     if (stage == null) {
       return;
     }
-    var unused =
-        stage.whenComplete(
-            (decision, failure) -> {
-              if (failure == null) {
-                operation.passed(decision);
-              } else {
-                operation.failed(failure);
-              }
-              calls.goOn(operation);
-            });
+    Stages.onEnd(
+        stage,
+        (decision, failure) -> {
+          if (failure == null) {
+            operation.passed(decision);
+          } else {
+            operation.failed(failure);
+          }
+          calls.goOn(operation);
+        });
     if (nanos >= 0) {
       world.after(
           nanos,
@@ -484,8 +484,7 @@ final class Callers {
     Operation operation = calls.begin(verb, List.of(transaction));
     CompletionStage<Decision> stage = call(operation, () -> async.spend(List.of(transaction)));
     if (stage != null) {
-      var unused =
-          stage.whenComplete((decision, failure) -> outcome.of(operation, decision, failure));
+      Stages.onEnd(stage, (decision, failure) -> outcome.of(operation, decision, failure));
     }
   }
 }

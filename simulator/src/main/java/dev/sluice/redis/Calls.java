@@ -9,6 +9,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /** The calls of one process: which are under way, and what they ask for. For one thread. */
 final class Calls {
@@ -24,6 +25,7 @@ final class Calls {
   private final Set<Operation> underWay = new LinkedHashSet<>();
   private final Set<String> asked = new HashSet<>(); // bucket keys
   private final Set<String> givenUp = new HashSet<>(); // bucket keys
+  private final Set<String> lost = new HashSet<>(); // bucket keys
   private final Map<String, Found> found = new HashMap<>(); // denials, by bucket key
   private int number;
   private final Set<Operation> givingBack = new LinkedHashSet<>();
@@ -36,14 +38,13 @@ final class Calls {
       World world,
       Fleet fleet,
       Reference reference,
-      Conditions conditions,
       CurrentLimits limits,
       long latencyNanos) {
     this.process = process;
     this.world = world;
     this.fleet = fleet;
     this.reference = reference;
-    this.conditions = conditions;
+    this.conditions = reference.conditions();
     this.limits = limits;
     this.local = new LocalReference(conditions);
     this.latencyNanos = latencyNanos;
@@ -95,6 +96,16 @@ final class Calls {
 
   boolean gaveUpOn(String bucketKey) {
     return givenUp.contains(bucketKey);
+  }
+
+  /** Nobody knows whether, or when, tokens that were to be given back to a bucket arrive. */
+  void loseSightOf(String bucketKey) {
+    lost.add(bucketKey);
+  }
+
+  /** Returns the process whose refunds and resets it knows of itself; null if it lost sight. */
+  @Nullable Integer knowsItsOwn(String bucketKey) {
+    return lost.contains(bucketKey) ? null : process;
   }
 
   /** The tokens that an operation gives back have arrived. */

@@ -31,34 +31,33 @@ final class Entry {
   }
 
   /**
-   * An entry.
+   * How a TAT was moved.
    *
-   * @param moment of the world
    * @param nowNanos by the clock that decided
    * @param nanos an increment; of a loss the TAT that is left
-   * @param counts whether a caller knows of it, or it is not a spend
+   * @param offsetNanos the burst offset
+   * @param afterNanos the TAT afterwards
    */
-  Entry(
-      Kind kind,
-      int process,
-      long moment,
-      long nowNanos,
-      long nanos,
-      long offsetNanos,
-      long afterNanos,
-      boolean counts) {
+  record Move(long nowNanos, long nanos, long offsetNanos, long afterNanos) {}
+
+  /**
+   * An entry. A spend counts once a caller knows of it, everything else at once.
+   *
+   * @param moment of the world
+   */
+  Entry(Kind kind, int process, long moment, Move move) {
     this.kind = kind;
     this.process = process;
     this.moment = moment;
-    this.nowNanos = nowNanos;
-    this.nanos = nanos;
-    this.offsetNanos = offsetNanos;
-    this.afterNanos = afterNanos;
-    this.counts = counts;
+    this.nowNanos = move.nowNanos;
+    this.nanos = move.nanos;
+    this.offsetNanos = move.offsetNanos;
+    this.afterNanos = move.afterNanos;
+    this.counts = kind != Kind.SPEND;
   }
 
   static Entry loss(long moment, long nowNanos, long leftNanos) {
-    return new Entry(Kind.LOSS, NOBODY, moment, nowNanos, leftNanos, 0, leftNanos, true);
+    return new Entry(Kind.LOSS, NOBODY, moment, new Move(nowNanos, leftNanos, 0, leftNanos));
   }
 
   boolean isSpend() {

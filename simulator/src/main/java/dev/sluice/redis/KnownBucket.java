@@ -185,10 +185,8 @@ final class KnownBucket {
     }
     allowances.clear();
     allowances.addLast(new Allowance(world.now(), mostNanos - missingNanos));
-    entries.add(
-        place,
-        new Entry(
-            Kind.REFUND, Entry.NOBODY, world.now(), nowNanos, missingNanos, 0, missingNanos, true));
+    Entry.Move move = new Entry.Move(nowNanos, missingNanos, 0, missingNanos);
+    entries.add(place, new Entry(Kind.REFUND, Entry.NOBODY, world.now(), move));
     return true;
   }
 

@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
 /*
  * A batch over several servers takes tokens on one of them for a moment, though another one denies
  * it. Others find these tokens missing. So a process must not ask for it repeatedly: it remembers
- * what it was told to deny for long, and a batch that needs that only looks elsewhere. A first
- * answer is kept for a round trip, a second one like it for `denials`.
+ * what it was told to deny for long, and a batch that needs that only looks elsewhere. An answer is
+ * kept for as long again as it was found before, and for `denials` at most.
  */
 
 /** How often a process may take in vain, by what it was told of the buckets that deny. */
@@ -31,7 +31,13 @@ final class KnownDenials {
     this.world = world;
   }
 
-  private record Known(long sent, long received, boolean confirmed) {}
+  /** An answer, and when the first one like it was told. */
+  private record Known(long sent, long since) {
+
+    long keptNanos() {
+      return Math.min(KEPT_NANOS, (sent - since) * 9 / 10); // a clock may be slow
+    }
+  }
 
   static String id(int partner) {
     return "e" + partner;
@@ -41,7 +47,7 @@ final class KnownDenials {
   Runnable begun(int partner) {
     long sent = world.now();
     Known last = known.get(partner);
-    if (last != null && last.confirmed && sent - last.sent < KEPT_NANOS) {
+    if (last != null && sent - last.sent < last.keptNanos()) {
       return () -> {};
     }
     mayTake++;
@@ -49,8 +55,7 @@ final class KnownDenials {
   }
 
   private Known learned(long sent, @Nullable Known before) {
-    boolean confirmed = before != null && (before.confirmed || sent > before.received);
-    return new Known(sent, world.now(), confirmed);
+    return new Known(sent, before == null ? world.now() : before.since);
   }
 
   /** Returns how many batches may have taken in vain. */

@@ -189,9 +189,11 @@ final class Operation {
     if (!conditions.hasFaults() && !calls.isClosing() && why instanceof StoreException) {
       world.violated(() -> this + " failed, with nothing wrong: " + why.getMessage());
     }
-    if (String.valueOf(why.getMessage()).contains("nothing was charged")
-        && unwritten
-        && transactions.size() == 1) {
+    boolean isUncharged = String.valueOf(why.getMessage()).contains("nothing was charged");
+    if (givesBack && !isUncharged) {
+      transactions.forEach(one -> calls.loseSightOf(one.bucketKey()));
+    }
+    if (isUncharged && unwritten && transactions.size() == 1) {
       String promise = this + " was told \"" + why.getMessage() + "\"";
       String key = transactions.get(0).bucketKey();
       if (reference.everWritten(key)) {
@@ -465,7 +467,7 @@ final class Operation {
       boolean isKept = foundAgain || conditions.hasFaults(); // else for a round trip
       return since - (isKept ? Conditions.DENIALS_NANOS : calls.roundTrip());
     }
-    if (reference.wasLoosened(key, calls.process, start - Conditions.DENIALS_NANOS)) {
+    if (reference.wasLoosened(key, calls.knowsItsOwn(key), start - Conditions.DENIALS_NANOS)) {
       return since - Conditions.DENIALS_NANOS; // another process' refund is seen a little later
     }
     return conditions.callsOvertake() // its own one as well, until its answer is there

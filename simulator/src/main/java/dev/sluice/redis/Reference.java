@@ -72,6 +72,10 @@ final class Reference {
     fleet = newFleet;
   }
 
+  Conditions conditions() {
+    return conditions;
+  }
+
   KnownLines lines() {
     return lines;
   }
@@ -182,15 +186,9 @@ final class Reference {
   }
 
   private Entry entry(Kind kind, int process, Charge charge, long nowNanos, long afterNanos) {
-    return new Entry(
-        kind,
-        process,
-        world.now(),
-        nowNanos,
-        charge.incrementNanos(),
-        charge.offsetNanos(),
-        afterNanos,
-        kind != Kind.SPEND);
+    Entry.Move move =
+        new Entry.Move(nowNanos, charge.incrementNanos(), charge.offsetNanos(), afterNanos);
+    return new Entry(kind, process, world.now(), move);
   }
 
   private static void add(KnownBucket bucket, Entry entry) {
@@ -367,16 +365,9 @@ final class Reference {
     int at = bucket.entries.indexOf(whole);
     boolean asTaken = isFirst || bucket.clockChangedSince(whole.moment);
     long nowNanos = asTaken ? whole.nowNanos : bucket.nowNanos() - driftNanos(whole.moment);
-    Entry token =
-        new Entry(
-            Kind.SPEND,
-            whole.process,
-            world.now(),
-            nowNanos,
-            intervalNanos,
-            whole.offsetNanos,
-            whole.afterNanos,
-            true);
+    Entry.Move move = new Entry.Move(nowNanos, intervalNanos, whole.offsetNanos, whole.afterNanos);
+    Entry token = new Entry(Kind.SPEND, whole.process, world.now(), move);
+    token.counts = true;
     bucket.entries.add(asTaken && at >= 0 ? at + 1 : bucket.entries.size(), token);
     require(taken.key, bucket, bucket.nowNanos(), "when " + caller + " was handed out");
   }
@@ -573,9 +564,9 @@ final class Reference {
   }
 
   /** Returns whether another process, or a fault, gave a bucket room since a moment. */
-  boolean wasLoosened(String key, int butBy, long since) {
+  boolean wasLoosened(String key, @Nullable Integer butBy, long since) {
     return bucket(key).loosened.entrySet().stream()
-        .anyMatch(one -> one.getKey() != butBy && one.getValue() > since);
+        .anyMatch(one -> !one.getKey().equals(butBy) && one.getValue() > since);
   }
 
   /** A caller was told that nothing was charged: its bucket must stay as it is. */

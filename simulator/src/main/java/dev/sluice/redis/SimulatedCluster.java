@@ -141,20 +141,20 @@ final class SimulatedCluster implements ClusterConnection {
       } catch (Error e) {
         made = CompletableFuture.failedFuture(e);
       }
-      var unused =
-          made.whenComplete(
-              (open, failure) -> {
-                connecting = false;
-                if (failure != null) {
-                  world.after(RECONNECT_NANOS, network.io(), this::connect);
-                  return;
-                }
-                connection = open;
-                open.onBroken(this::connectAgain);
-                List<Runnable> ready = new ArrayList<>(waiting);
-                waiting.clear();
-                ready.forEach(this::run);
-              });
+      Stages.onEnd(
+          made,
+          (open, failure) -> {
+            connecting = false;
+            if (failure != null) {
+              world.after(RECONNECT_NANOS, network.io(), this::connect);
+              return;
+            }
+            connection = open;
+            open.onBroken(this::connectAgain);
+            List<Runnable> ready = new ArrayList<>(waiting);
+            waiting.clear();
+            ready.forEach(this::run);
+          });
     }
 
     CompletionStage<String> ping() {
@@ -163,16 +163,15 @@ final class SimulatedCluster implements ClusterConnection {
           () -> {
             SimulatedConnection open = connection;
             if (open != null) {
-              var unused =
-                  open.ping()
-                      .whenComplete(
-                          (answer, failure) -> {
-                            if (failure == null) {
-                              pong.complete(answer);
-                            } else {
-                              pong.completeExceptionally(failure);
-                            }
-                          });
+              Stages.onEnd(
+                  open.ping(),
+                  (answer, failure) -> {
+                    if (failure == null) {
+                      pong.complete(answer);
+                    } else {
+                      pong.completeExceptionally(failure);
+                    }
+                  });
             }
           });
       return pong;
@@ -187,7 +186,7 @@ final class SimulatedCluster implements ClusterConnection {
       SimulatedConnection open = connection;
       connection = null;
       if (open != null) {
-        var unused = open.closeAsync();
+        open.closeAsync();
       }
     }
   }
@@ -224,10 +223,8 @@ final class SimulatedCluster implements ClusterConnection {
             sent = true;
             Exchange exchange = on.exchange(whole, keys, argument);
             exchange.send();
-            var unused =
-                exchange
-                    .answer()
-                    .whenComplete((reply, failure) -> answered(to, reply, failure, redirections));
+            Stages.onEnd(
+                exchange.answer(), (reply, failure) -> answered(to, reply, failure, redirections));
           });
     }
 

@@ -96,15 +96,15 @@ final class SimulatedConnection implements Connection {
   public CompletionStage<String> ping() {
     CompletableFuture<String> pong = new CompletableFuture<>();
     Sent sent = new Sent(Command.PING);
-    var unused =
-        sent.answer.whenComplete(
-            (answer, failure) -> {
-              if (failure == null) {
-                pong.complete(String.valueOf(answer));
-              } else {
-                pong.completeExceptionally(failure);
-              }
-            });
+    Stages.onEnd(
+        sent.answer,
+        (answer, failure) -> {
+          if (failure == null) {
+            pong.complete(String.valueOf(answer));
+          } else {
+            pong.completeExceptionally(failure);
+          }
+        });
     sent.send();
     return pong;
   }

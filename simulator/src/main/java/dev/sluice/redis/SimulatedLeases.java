@@ -98,17 +98,16 @@ final class SimulatedLeases {
   }
 
   private void close(Leased leased) {
-    boolean unused =
-        world.blocking(
-            () -> {
-              Operation operation = calls.begin("close the lease", List.of(leased.token));
-              try {
-                leased.lease.close();
-                operation.end("done");
-              } catch (StoreException e) {
-                operation.failed(e);
-              }
-            });
+    world.blocking(
+        () -> {
+          Operation operation = calls.begin("close the lease", List.of(leased.token));
+          try {
+            leased.lease.close();
+            operation.end("done");
+          } catch (StoreException e) {
+            operation.failed(e);
+          }
+        });
   }
 
   void closeAll() {

@@ -130,7 +130,7 @@ final class SimulatedNetwork implements Connector {
     return connect(
         () -> fleet.masters().stream().filter(SimulatedServer::isUp).findFirst().orElse(null),
         any -> {
-          var unused = any.closeAsync();
+          any.closeAsync();
           return new SimulatedCluster(world, fleet, this);
         });
   }
@@ -184,18 +184,16 @@ final class SimulatedNetwork implements Connector {
             server);
     connections.removeIf(old -> !old.isOpen());
     connections.add(connection);
-    var unused =
-        connection
-            .ping()
-            .whenComplete(
-                (pong, failure) -> {
-                  if (failure != null) {
-                    to.completeExceptionally(failure);
-                  } else {
-                    world.log(() -> connection + " is open");
-                    to.complete(then.apply(connection));
-                  }
-                });
+    Stages.onEnd(
+        connection.ping(),
+        (pong, failure) -> {
+          if (failure != null) {
+            to.completeExceptionally(failure);
+          } else {
+            world.log(() -> connection + " is open");
+            to.complete(then.apply(connection));
+          }
+        });
     world.after(
         CONNECT_TIMEOUT_NANOS,
         io,

@@ -32,7 +32,7 @@ final class SimulatedTime implements TimeSource {
   public Future<?> alarm(long atNanos, Runnable task) {
     CompletableFuture<Boolean> bell = new CompletableFuture<>();
     pending++;
-    var unused = bell.whenComplete((rung, cancelled) -> pending--);
+    Stages.onEnd(bell, (rung, cancelled) -> pending--);
     world.at(
         clock.whenItShows(atNanos) + dice.between(0, 100_000),
         new Actor(process + ".common"),

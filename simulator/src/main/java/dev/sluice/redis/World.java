@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -111,7 +112,7 @@ final class World {
     Actor actor = running;
     if (actor != null) {
       long until = actor.freeAt;
-      boolean unused = blocking(() -> runUntil(() -> false, until));
+      blocking(() -> runUntil(() -> false, until));
     }
   }
 
@@ -156,6 +157,7 @@ final class World {
    *
    * @return whether it was run
    */
+  @CanIgnoreReturnValue
   boolean blocking(Runnable call) {
     if (blocked) {
       return false;
