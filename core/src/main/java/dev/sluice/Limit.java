@@ -310,7 +310,7 @@ public final class Limit implements DirectLimit {
         IdBytes::set,
         utf8Id -> {
           IdBytes bytes = IdBytes.ofThisThread();
-          boolean unused = bytes.set(utf8Id);
+          bytes.set(utf8Id);
           return text(bytes, null);
         });
   }

@@ -104,8 +104,8 @@ public final class Transaction {
     if (quota != null && newCost > quota.burst()) {
       throw new InvalidRequestException(
           Field.COST,
-          "invalid cost, must be <= limit.Burst: found %s for %s, whose burst is %s"
-              .formatted(newCost, name(), quota.burst()));
+          "invalid cost, must be <= limit.Burst: cost %s exceeds the burst (%s) of %s"
+              .formatted(newCost, quota.burst(), name()));
     }
     return new Transaction(terms, id, kind, newCost, shadow);
   }

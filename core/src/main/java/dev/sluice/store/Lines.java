@@ -44,6 +44,7 @@ final class Lines {
   private static final int ENTRIES_KEPT = 1 << 8; // what the other 8 can
   private static final int TRIES = 32;
   private static final int FEW_LINES = 64;
+  private static final int NEAR_LONGS = 1 << 10; // 8 KiB; 26,000 buckets in all segments
   private static final int MOST_ENLARGED = 8;
   private static final double FRESH_LOAD = 0.8;
   private static final VarHandle AT = MethodHandles.arrayElementVarHandle(long[].class);
@@ -82,8 +83,36 @@ final class Lines {
       return -1;
     }
     int line = firstLine(place, lines);
+    if (slots.length <= NEAR_LONGS) {
+      return findNear(slots, line * LONGS, otherLine(line, tag, lines) * LONGS, tag);
+    }
     int at = findInLine(slots, line * LONGS, tag);
     return at >= 0 ? at : findInLine(slots, otherLine(line, tag, lines) * LONGS, tag);
+  }
+
+  /**
+   * Looks at all eight slots, without a branch. The lines of a small table are in the processor's
+   * caches, where a wrong guess costs more than the look: 11 % of a decision with 20,000 keys. With
+   * 300,000 it would be 15 % slower instead.
+   */
+  private static int findNear(long[] slots, int first, int second, long tag) {
+    int inFirst = afterIndexInLine(slots, first, tag);
+    int inSecond = afterIndexInLine(slots, second, tag);
+    return (inFirst | (inSecond & ((inFirst - 1) >> 31))) - 1; // the first one if it is there
+  }
+
+  /** The number after the index of a tag's slot in a line, 0 for none. */
+  private static int afterIndexInLine(long[] slots, int at, long tag) {
+    return ((at + 1) & ifEqual(tag(slots, at), tag))
+        | ((at + 3) & ifEqual(tag(slots, at + 2), tag))
+        | ((at + 5) & ifEqual(tag(slots, at + 4), tag))
+        | ((at + 7) & ifEqual(tag(slots, at + 6), tag));
+  }
+
+  /** All bits for two equal numbers, none for others. */
+  private static int ifEqual(long one, long other) {
+    long difference = one ^ other;
+    return (int) ~((difference | -difference) >> 63);
   }
 
   /**

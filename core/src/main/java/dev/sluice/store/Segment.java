@@ -190,7 +190,7 @@ final class Segment {
     clearDead(fullNanos);
     int enough = Lines.linesFor(lines.tagged());
     if (lines.count() > 2 * enough) {
-      Growth unused = rebuild(enough, lines.count(), fullNanos); // if not now, another time
+      rebuild(enough, lines.count(), fullNanos); // if not now, another time
     }
   }
 
@@ -212,6 +212,7 @@ final class Segment {
     return lines + 1 + lines / 8;
   }
 
+  @CanIgnoreReturnValue
   private Growth rebuild(int atLeast, int most, long fullNanos) {
     return withLockedSlots(
         tatsNanos -> {
