@@ -20,6 +20,8 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.logging.Logger;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
@@ -194,6 +196,40 @@ class AcmeTransactionsTest {
     assertThat(acme.newOrder(ACCOUNT, repeated, false)).hasSize(1 + 100 + 1 + 1);
     assertThat(acme.certificateIssued(ACCOUNT, repeated))
         .hasToString(acme.certificateIssued(ACCOUNT, names(100)).toString());
+  }
+
+  @Test
+  void limitWithoutADefault_isWarnedOf_whereTheBuilderIsMadeAndWhereAReloadTakesItAway() {
+    List<String> warned = new CopyOnWriteArrayList<>();
+    Logger log = Logger.getLogger(CurrentLimits.class.getName());
+    log.setFilter(
+        line -> {
+          warned.add(line.getLevel() + " " + line.getMessage().split(",", 2)[0]);
+          return false;
+        });
+    try {
+      String lost = AcmeLimit.NEW_ORDERS_PER_ACCOUNT.limitName();
+      CurrentLimits complete = new CurrentLimits(all().build());
+      var unused = AcmeLimits.bundled().transactions(complete);
+      assertThat(warned).isEmpty();
+      complete.replace(allBut(lost));
+      assertThat(warned).containsExactly("WARNING " + lost + " has no default");
+      var another = AcmeLimits.bundled().transactions(new CurrentLimits(allBut(lost)));
+      assertThat(warned).hasSize(2);
+      assertThat(lines(another.newOrder(ACCOUNT, ORDER, false))).isNotEmpty();
+    } finally {
+      log.setFilter(null);
+    }
+  }
+
+  private static Limits allBut(String name) {
+    Limits.Builder builder = Limits.builder(AcmeLimits.bundled().catalogue());
+    for (AcmeLimit limit : AcmeLimit.values()) {
+      if (!limit.limitName().equals(name)) {
+        builder.limit(limit.limitName(), Quota.per(2, Duration.ofHours(1)));
+      }
+    }
+    return builder.build();
   }
 
   private void overridePerAccount() {

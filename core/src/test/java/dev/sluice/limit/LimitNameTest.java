@@ -92,4 +92,63 @@ class LimitNameTest {
         .isInstanceOf(InvalidIdException.class)
         .hasMessageContaining("regId");
   }
+
+  @Test
+  void name_answersAsItWasDeclared() {
+    LimitName name =
+        LimitName.builder(7, "A")
+            .id(IdFormat.uuid())
+            .message("too many")
+            .helpLink("https://example.com/help")
+            .jitter(1)
+            .longestWait(Duration.ofNanos(Long.MAX_VALUE))
+            .build();
+    assertThat(name.id()).isEqualTo(IdFormat.uuid());
+    assertThat(name.message()).isEqualTo("too many");
+    assertThat(name.helpLink()).isEqualTo("https://example.com/help");
+    assertThat(name.jitter()).isEqualTo(1);
+    assertThat(name.longestWait()).isEqualTo(Duration.ofNanos(Long.MAX_VALUE));
+    assertThat(LimitName.builder(7, "A").jitter(0).build().jitter()).isZero();
+    assertThat(name).isNotEqualTo(LimitName.builder(7, "B").build());
+    assertThat(name).isNotEqualTo(LimitName.builder(8, "A").build());
+  }
+
+  @Test
+  void builder_jitterOrWaitOutOfRange_isRefused() {
+    LimitName.Builder builder = LimitName.builder(7, "A");
+    for (double share : new double[] {-0.01, 1.01, Double.NaN}) {
+      assertThatThrownBy(() -> builder.jitter(share)).hasMessageContaining("jitter: found");
+    }
+    Duration longer = Duration.ofNanos(Long.MAX_VALUE).plusNanos(1);
+    for (Duration wait : List.of(Duration.ofNanos(-1), longer)) {
+      assertThatThrownBy(() -> builder.longestWait(wait))
+          .hasMessageContaining("longestWait: found");
+    }
+    assertThat(builder.longestWait(Duration.ZERO).build().longestWait()).isZero();
+  }
+
+  @Test
+  void overrideIdOf_isTheOtherWayOfBucketKey() {
+    LimitName plain = LimitName.builder(7, "A").id(IdFormat.ipAddress()).build();
+    assertThat(plain.overrideIdOf("7:2001:db8::1")).isEqualTo("2001:db8::1");
+    assertThatThrownBy(() -> plain.overrideIdOf("8:192.0.2.1"))
+        .isInstanceOf(InvalidIdException.class)
+        .hasMessageContaining("starts with \"7:\"");
+    assertThatThrownBy(() -> plain.overrideIdOf("7:2001:DB8::1"))
+        .isInstanceOf(InvalidIdException.class)
+        .hasMessageContaining("canonical form \"7:2001:db8::1\"");
+    LimitName byPrefix =
+        LimitName.builder(7, "A")
+            .id(IdFormat.joined(IdFormat.string(), IdFormat.string()))
+            .overrideId(IdFormat.string())
+            .build();
+    assertThat(byPrefix.overrideIdOf("7:alice")).isEqualTo("alice");
+    assertThat(byPrefix.keyOf("alice", Strictness.STRICT)).isEqualTo("7:alice");
+    assertThat(byPrefix.keyOf("alice:x", Strictness.STRICT)).isEqualTo("7:alice:x");
+    assertThatThrownBy(() -> byPrefix.keyOf(":x", Strictness.STRICT))
+        .isInstanceOf(InvalidIdException.class);
+    LimitName spelled =
+        LimitName.builder(7, "A").id(IdFormat.ipAddress()).overrideId(IdFormat.string()).build();
+    assertThat(spelled.keyOf("a:b", Strictness.STRICT)).isEqualTo("7:a:b");
+  }
 }

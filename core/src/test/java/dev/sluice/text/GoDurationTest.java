@@ -140,4 +140,19 @@ class GoDurationTest {
       assertThat(GoDuration.parse(GoDuration.format(duration))).isEqualTo(duration);
     }
   }
+
+  @Test
+  void format_smallestOfAUnit_isWrittenInIt() {
+    assertThat(GoDuration.format(Duration.ofNanos(999))).isEqualTo("999ns");
+    assertThat(GoDuration.format(Duration.ofNanos(1_000))).isEqualTo("1µs");
+    assertThat(GoDuration.format(Duration.ofMillis(1))).isEqualTo("1ms");
+    assertThat(GoDuration.format(Duration.ofSeconds(1))).isEqualTo("1s");
+  }
+
+  @Test
+  void parse_sixtyFourCharacters_areTaken_andNoMore() {
+    assertThat(GoDuration.parse("0".repeat(62) + "1s")).isEqualTo(Duration.ofSeconds(1));
+    assertThatThrownBy(() -> GoDuration.parse("0".repeat(63) + "1s"))
+        .isInstanceOf(IllegalArgumentException.class);
+  }
 }

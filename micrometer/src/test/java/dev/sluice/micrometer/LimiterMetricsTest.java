@@ -10,6 +10,8 @@ import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.Requirement;
+import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
@@ -120,6 +122,24 @@ class LimiterMetricsTest {
     }
 
     assertThat(exposition()).hasSize((int) before);
+  }
+
+  @Test
+  void limitThatIsAskedForAndMissing_isCounted_untilItIsThere() {
+    String missing = "SignUpsPerIPAddress";
+    assertThat(value("ratelimits_missing_defaults")).isEqualTo("0.0");
+    watched.limits.require(List.of(new Requirement(missing, "a door", MissingDefault.ALLOW)));
+    assertThat(value("ratelimits_missing_defaults")).isEqualTo("1.0");
+    watched.limits.replace(Limits.builder(Catalogue.samples()).unlimited(missing).build());
+    assertThat(value("ratelimits_missing_defaults")).isEqualTo("0.0");
+  }
+
+  @Test
+  void knownNameThatIsNotConfigured_hasNoSeries() {
+    watched.everything();
+    assertThat(watched.registry.scrape())
+        .contains("LoginsPerIPAddress")
+        .doesNotContain("SignUpsPerIPAddress");
   }
 
   @Test

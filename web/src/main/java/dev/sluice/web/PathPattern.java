@@ -52,7 +52,8 @@ public final class PathPattern {
       if (isVariable(segment)) {
         String name = segment.substring(1, segment.length() - 1);
         if (!name.matches(NAME) || !pattern.variables.add(name)) {
-          throw wrong(text, "each variable once, as a letter, then letters, digits or \"_\"");
+          throw wrong(
+              text, "each variable once, named by a letter and then letters, digits or \"_\"");
         }
       } else if (!segment.equals("*") && segment.matches(".*[*{}?].*")) {
         throw wrong(text, "\"*\" and {variables} as whole segments, and \"**\" as the last one");

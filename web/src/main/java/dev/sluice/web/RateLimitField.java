@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.web;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -44,7 +45,7 @@ final class RateLimitField {
     long longest = 0;
     skipSpace();
     while (at < text.length()) {
-      String unused = bareItem();
+      bareItem();
       Map<String, String> parameters = parameters();
       if (number(parameters.get("r")) == 0) {
         longest = Math.max(longest, number(parameters.get("t")));
@@ -92,6 +93,7 @@ final class RateLimitField {
   /**
    * A string without its quotes, prefixed so that it is not a number; anything else as it stands.
    */
+  @CanIgnoreReturnValue
   private String bareItem() throws UnreadableException {
     require(at < text.length());
     char first = text.charAt(at);

@@ -5,11 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.limit.IpAddress;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** How a client's address is described. Which address is found, the contract of filters tests. */
+/** How a client's address is described and found; the contract of filters has more headers. */
 class ClientAddressTest {
 
   @ParameterizedTest
@@ -51,5 +52,64 @@ class ClientAddressTest {
     assertThat(ClientAddress.direct().grouped(address)).hasToString("2001:db8:1:2::");
     assertThat(ClientAddress.direct().groupIpv6By(48).grouped(address)).hasToString("2001:db8:1::");
     assertThat(ClientAddress.direct().groupIpv6By(128).grouped(address)).isEqualTo(address);
+  }
+
+  private static String found(ClientAddress how, @Nullable String peer, String... forwardedFor) {
+    PlainRequest.Builder request = new PlainRequest.Builder("GET", "/").peer(peer);
+    for (String line : forwardedFor) {
+      request.header("X-Forwarded-For", line);
+    }
+    return String.valueOf(how.find(request.build()));
+  }
+
+  @Test
+  void find_direct_isThePeer_withoutItsZone() {
+    ClientAddress direct = ClientAddress.direct();
+    assertThat(found(direct, "192.0.2.1", "6.6.6.6")).isEqualTo("192.0.2.1");
+    assertThat(found(direct, "fe80::1%eth0")).isEqualTo("fe80::1");
+    assertThat(found(direct, "[fe80::1%eth0]")).isEqualTo("fe80::1");
+    assertThat(found(direct, null, "6.6.6.6")).isEqualTo("null");
+    assertThat(direct.trusts("192.0.2.1")).isFalse();
+  }
+
+  @Test
+  void find_behindProxies_endsWhereTrustEnds() {
+    ClientAddress behind =
+        ClientAddress.behind(ProxyHeader.X_FORWARDED_FOR, "127.0.0.1", "10.0.0.0/8", "fd00::/8");
+    assertThat(found(behind, "127.0.0.1", "6.6.6.6, 192.0.2.1, 10.1.2.3")).isEqualTo("192.0.2.1");
+    assertThat(found(behind, "fd00::7", "192.0.2.1")).isEqualTo("192.0.2.1");
+    assertThat(found(behind, "127.0.0.1", "6.6.6.6", "192.0.2.1, 10.1.2.3")).isEqualTo("192.0.2.1");
+    assertThat(found(behind, "127.0.0.1", "10.9.9.9")).isEqualTo("10.9.9.9");
+    assertThat(found(behind, "127.0.0.1", "6.6.6.6, unknown, 10.1.2.3")).isEqualTo("10.1.2.3");
+    assertThat(found(behind, "127.0.0.1")).isEqualTo("127.0.0.1");
+    assertThat(found(behind, "127.0.0.2", "6.6.6.6")).as("no proxy").isEqualTo("127.0.0.2");
+    assertThat(found(behind, null, "6.6.6.6")).isEqualTo("null");
+    assertThat(behind.trusts("10.1.2.3")).isTrue();
+    assertThat(behind.trusts("fd00::1%eth0")).isTrue();
+    assertThat(behind.trusts("11.1.2.3")).isFalse();
+    assertThat(behind.trusts("somebody")).isFalse();
+    assertThat(behind.trusts(null)).isFalse();
+  }
+
+  @Test
+  void groupIpv6By_theWidestAndTheNarrowest_areTaken() {
+    IpAddress address = IpAddress.parse("ffff::1");
+    assertThat(ClientAddress.direct().groupIpv6By(1).grouped(address)).hasToString("8000::");
+    assertThatThrownBy(() -> ClientAddress.direct().groupIpv6By(129))
+        .hasMessage("bits: found 129, expected 1 to 128");
+    IpAddress ipv4 = IpAddress.parse("192.0.2.1");
+    assertThat(ClientAddress.direct().groupIpv6By(1).grouped(ipv4)).isEqualTo(ipv4);
+  }
+
+  @Test
+  void range_containsItsFamilyAlone_andIsWrittenAsItWasRead() {
+    AddressRange range = AddressRange.parse("10.0.0.0/8");
+    assertThat(range).hasToString("10.0.0.0/8");
+    assertThat(AddressRange.parse("2001:db8::")).hasToString("2001:db8::/128");
+    assertThat(range.contains(IpAddress.parse("10.255.0.1"))).isTrue();
+    assertThat(range.contains(IpAddress.parse("11.0.0.1"))).isFalse();
+    AddressRange all = AddressRange.parse("::/0");
+    assertThat(all.contains(IpAddress.parse("1::"))).isTrue();
+    assertThat(all.contains(IpAddress.parse("10.0.0.1"))).isFalse();
   }
 }

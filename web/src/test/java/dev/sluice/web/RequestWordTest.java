@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.web;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class RequestWordTest {
+
+  @ParameterizedTest
+  @CsvSource({
+    "ip/0, ip or",
+    "ip/129, ip",
+    "ip/064, ip",
+    "header:, header:NAME",
+    "header:a b, header:NAME",
+    "hedder:X, did you mean \"header:\"?",
+    "pth, did you mean \"path\"?",
+    "path|, found nothing behind \"|\"",
+  })
+  void parse_unknownWord_isRefused(String word, String message) {
+    String part = message.startsWith("ip") ? "expected ip, ip/BITS" : message;
+    assertThatThrownBy(() -> RequestWord.parse(word))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining(part);
+  }
+
+  @Test
+  void parse_knownWords_areTaken() {
+    for (String word :
+        List.of(
+            "ip", "ip/1", "ip/128", "header:X-Api-Key", "cookie:s", "query:q", "path:account")) {
+      assertThat(RequestWord.parse(word)).as(word).isNotNull();
+      assertThat(RequestWord.parse(word + "|nobody")).as(word).isNotNull();
+    }
+    for (String word : List.of("path", "method", "host")) {
+      assertThat(RequestWord.parse(word)).as(word).isNotNull();
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "example.com, example.com",
+    "Example.COM:8080, example.com",
+    "example.com., example.com",
+    "example.com.:80, example.com",
+    "[2001:DB8::1], [2001:db8::1]",
+    "[2001:db8::1]:80, [2001:db8::1]",
+  })
+  void host_isWithoutItsPort(String header, String host) {
+    assertThat(RequestWord.host(asked(header))).isEqualTo(host);
+  }
+
+  @Test
+  void host_ofNoHeader_orTwo_isNone() {
+    assertThat(RequestWord.host(asked())).isNull();
+    assertThat(RequestWord.host(asked("a", "b"))).isNull();
+  }
+
+  private static PlainRequest asked(String... hosts) {
+    PlainRequest.Builder request = new PlainRequest.Builder("GET", "/");
+    for (String host : hosts) {
+      request.header("Host", host);
+    }
+    return request.build();
+  }
+
+  @Test
+  void query_valuesOfAName_areDecodedInOrder() {
+    assertThat(QueryString.values("a=1&b=2&a=%33&a&%61=x+y&ab=9", "a"))
+        .containsExactly("1", "3", "", "x y");
+    assertThat(QueryString.values(null, "a")).isEmpty();
+    assertThat(QueryString.values("", "a")).isEmpty();
+    assertThat(QueryString.values("%zz=1&a=2", "a")).containsExactly("2");
+    assertThatThrownBy(() -> QueryString.values("a=%zz", "a"))
+        .isInstanceOf(UnusableRequestException.class);
+  }
+}
