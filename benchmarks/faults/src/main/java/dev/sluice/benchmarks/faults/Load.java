@@ -20,7 +20,6 @@ import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
-import java.util.concurrent.TimeUnit;
 
 /**
  * A process under load: four threads that spend, alone and in batches, and print each grant and
@@ -35,9 +34,18 @@ public final class Load {
   /** 20 at once, then one every 25 ms. */
   static final Quota QUOTA = Quota.of(20, 40, Duration.ofSeconds(1));
 
+  static final String HOURLY = "CallsAnHour";
+
+  /** 20 at once, then one every three minutes: once it is empty, it denies as long as a trial. */
+  static final Quota HOURLY_QUOTA = Quota.of(20, 20, Duration.ofHours(1));
+
   static final Limits LIMITS =
-      Limits.builder(Catalogue.of(LimitName.builder(1, NAME).id(IdFormat.string()).build()))
+      Limits.builder(
+              Catalogue.of(
+                  LimitName.builder(1, NAME).id(IdFormat.string()).build(),
+                  LimitName.builder(2, HOURLY).id(IdFormat.string()).build()))
           .limit(NAME, QUOTA)
+          .limit(HOURLY, HOURLY_QUOTA)
           .build();
 
   static final String GRANT = "grant";
@@ -47,7 +55,6 @@ public final class Load {
   private static final int THREADS = 4;
   private static final int MOST_COST = 3;
   private static final int PAUSE_MILLIS = 2;
-  private static final int STALL_SLEEP_MILLIS = 5;
 
   private final Limiter limiter;
   private final long endNanos;
@@ -65,7 +72,8 @@ public final class Load {
    * @throws InterruptedException if somebody interrupts it
    */
   public static void main(String[] args) throws InterruptedException {
-    try (RedisStore store = RedisStore.builder(URI.create(args[0])).timeout(TIMEOUT).open()) {
+    try (RedisStore store = RedisStore.builder(URI.create(args[0])).timeout(TIMEOUT).open();
+        Stalls stalls = new Stalls()) {
       long nanos = Duration.ofSeconds(Long.parseLong(args[1])).toNanos();
       Load load = new Load(Limiter.of(LIMITS, store), System.nanoTime() + nanos);
       List<Thread> threads = new ArrayList<>();
@@ -74,23 +82,12 @@ public final class Load {
         threads.add(thread);
         thread.start();
       }
-      long stallNanos = 0;
-      while (System.nanoTime() - load.endNanos < 0) {
-        stallNanos = Math.max(stallNanos, stall());
-      }
       for (Thread thread : threads) {
         thread.join();
       }
-      load.out.printf("%s %s%n", STALL, stallNanos);
+      load.out.printf("%s %s%n", STALL, stalls.longestNanos());
       load.out.flush();
     }
-  }
-
-  /** How much longer than asked for this thread slept: what the machine adds to every call. */
-  private static long stall() throws InterruptedException {
-    long start = System.nanoTime();
-    TimeUnit.MILLISECONDS.sleep(STALL_SLEEP_MILLIS);
-    return System.nanoTime() - start - TimeUnit.MILLISECONDS.toNanos(STALL_SLEEP_MILLIS);
   }
 
   private void spendUntilTheEnd() {
