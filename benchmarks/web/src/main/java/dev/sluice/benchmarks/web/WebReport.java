@@ -31,7 +31,7 @@ import org.springframework.web.server.WebFilter;
  */
 public final class WebReport {
 
-  private static final int REQUESTS = 500;
+  private static final int REQUESTS = 1_600;
   private static final int CALLS = 50_000;
   private static final int LEAST_ROUNDS = 3;
 
@@ -176,8 +176,9 @@ public final class WebReport {
           at(ratios, 0.75));
     }
     System.out.printf(
-        "%nMedians of %d rounds: %,d requests each on one connection, %,d calls each alone.%n",
-        micros.values().iterator().next().size(), REQUESTS, CALLS);
+        "%nMedians of %d rounds: %,d requests each on one connection, %d at a time; %,d calls each"
+            + " alone.%n",
+        micros.values().iterator().next().size(), REQUESTS, Connection.TOGETHER, CALLS);
   }
 
   private static double at(double[] sorted, double share) {
