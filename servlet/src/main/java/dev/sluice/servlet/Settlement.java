@@ -33,9 +33,11 @@ import org.jspecify.annotations.Nullable;
  *    or never.
  *  - After a read that failed, Tomcat says that a 400 is committed, and keeps the failure in the
  *    attribute for error pages, also where the application swallowed it.
- *  - A time-out that the application's listeners do not answer is a 500 in both.
+ *  - A time-out that the application's listeners do not answer is a 500 in both. Spring MVC answers
+ *    it with a 503 in the application's name.
  *
  * A 400 and a 500 may thus be the container's own words, every other status is the application's.
+ * After a time-out, no error of the server says how the work ends.
  */
 
 /**
@@ -62,7 +64,7 @@ final class Settlement implements AsyncListener {
     int status = response.getStatus();
     if (isConnectionFailure(request.getAttribute(RequestDispatcher.ERROR_EXCEPTION))) {
       interrupted();
-    } else if (timedOut && mayBeContainers(status)) {
+    } else if (timedOut && (mayBeContainers(status) || isServerError(status))) {
       admission.leaveSpent();
     } else {
       admission.settle(status);
@@ -97,6 +99,10 @@ final class Settlement implements AsyncListener {
         || status == HttpServletResponse.SC_INTERNAL_SERVER_ERROR;
   }
 
+  private static boolean isServerError(int status) {
+    return status >= HttpServletResponse.SC_INTERNAL_SERVER_ERROR;
+  }
+
   /** Whether a failure is one of the connection, or cannot be told from one. */
   private static boolean isConnectionFailure(@Nullable Object failure) {
     return failure instanceof Throwable thrown
@@ -116,10 +122,10 @@ final class Settlement implements AsyncListener {
     event.getAsyncContext().addListener(this);
   }
 
-  /** The application's listeners may answer it; if not, the container does. */
+  /** The application's listeners, which have run by now, may answer it; if not, others do. */
   @Override
   public void onTimeout(AsyncEvent event) {
-    timedOut = !response.isCommitted();
+    timedOut = true;
   }
 
   /** After an exception of the application's, its listeners and error pages set the status. */

@@ -68,7 +68,24 @@ final class AsyncPages extends HttpServlet {
             });
       }
       case "time-out", "thread-dies" -> {} // the work does not end in time, or never
-      case "time-out-handled" -> context.addListener(new Answer(status(request)));
+      case "time-out-handled" ->
+          context.addListener(
+              new OnTimeOut(
+                  timedOut -> {
+                    timedOut.setStatus(status(request));
+                    context.complete();
+                  }));
+      case "time-out-refused" ->
+          context.addListener(
+              new OnTimeOut(
+                  timedOut -> {
+                    timedOut.sendError(status(request));
+                    context.complete();
+                  }));
+      case "time-out-answered" -> {
+        request.setAttribute("again", true);
+        context.addListener(new OnTimeOut(timedOut -> context.dispatch()));
+      }
       case "sent-then-time-out" -> {
         response.setStatus(status(request));
         response.flushBuffer();
@@ -81,10 +98,12 @@ final class AsyncPages extends HttpServlet {
   }
 
   /** After a dispatch; one that starts anew forgets its listeners. */
-  private static void again(String how, HttpServletRequest request, HttpServletResponse response) {
+  private static void again(String how, HttpServletRequest request, HttpServletResponse response)
+      throws IOException {
     switch (how) {
       case "dispatch-complete" -> complete(request.startAsync(), request, response);
       case "dispatch-status" -> response.setStatus(status(request));
+      case "time-out-answered" -> response.sendError(status(request)); // as Spring MVC does it
       default -> throw new IllegalStateException("crashed, as the test wants");
     }
   }
@@ -104,12 +123,17 @@ final class AsyncPages extends HttpServlet {
     return status == null ? 401 : Integer.parseInt(status);
   }
 
-  /** An application that answers a time-out by itself. */
-  private record Answer(int status) implements AsyncListener {
+  /** The answer of an application or its framework. */
+  @FunctionalInterface
+  private interface Answer {
+    void send(HttpServletResponse response) throws IOException;
+  }
+
+  /** An application that answers a time-out itself. */
+  private record OnTimeOut(Answer answer) implements AsyncListener {
     @Override
-    public void onTimeout(AsyncEvent event) {
-      ((HttpServletResponse) event.getAsyncContext().getResponse()).setStatus(status);
-      event.getAsyncContext().complete();
+    public void onTimeout(AsyncEvent event) throws IOException {
+      answer.send((HttpServletResponse) event.getAsyncContext().getResponse());
     }
 
     @Override

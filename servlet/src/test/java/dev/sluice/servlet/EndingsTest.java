@@ -53,7 +53,10 @@ class EndingsTest extends EndingContract {
     "/end?how=dispatch-complete            , 401, true,  false, true",
     "/end?how=dispatch-status              , 401, true,  false, true",
     "/end?how=time-out-handled             , 401, true,  false, true",
-    "/end?how=time-out-handled&status=503  , 503, false, true,  true",
+    "/end?how=time-out-handled&status=204  , 204, false, false, false",
+    // An error of the server does not say how the work ends that a time-out interrupts.
+    "/end?how=time-out-handled&status=503  , 503, true,  true,  true",
+    "/end?how=time-out-refused&status=503  , 503, true,  true,  true",
     "/end?how=thread-dies                  , 500, true,  true,  true",
   })
   void endingOfServlets_isCountedByItsStatus(

@@ -10,18 +10,23 @@ import dev.sluice.testkit.web.FilterSetup;
 import dev.sluice.testkit.web.FilteredSite;
 import java.net.URI;
 import java.time.Duration;
+import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.springframework.core.ParameterizedTypeReference;
+import org.springframework.http.HttpStatus;
 import org.springframework.http.HttpStatusCode;
 import org.springframework.http.MediaType;
 import org.springframework.http.codec.ServerSentEvent;
+import org.springframework.util.MultiValueMap;
 import org.springframework.web.reactive.function.server.RouterFunctions;
 import org.springframework.web.reactive.function.server.ServerRequest;
 import org.springframework.web.reactive.function.server.ServerResponse;
 import org.springframework.web.server.ResponseStatusException;
+import org.springframework.web.server.ServerWebExchange;
+import org.springframework.web.server.WebFilterChain;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
@@ -41,7 +46,23 @@ class EndingsTest extends EndingContract {
     return NettySite.start(
         setup,
         RouterFunctions.route(path("/end"), EndingsTest::end)
-            .andRoute(all(), request -> ServerResponse.ok().build()));
+            .andRoute(all(), request -> ServerResponse.ok().build()),
+        EndingsTest::answerTimeOut);
+  }
+
+  /** As a framework does that has an answer of its own to a time-out. */
+  private static Mono<Void> answerTimeOut(ServerWebExchange exchange, WebFilterChain chain) {
+    MultiValueMap<String, String> query = exchange.getRequest().getQueryParams();
+    return chain
+        .filter(exchange)
+        .onErrorResume(
+            failure ->
+                failure instanceof TimeoutException
+                    && "time-out-answered".equals(query.getFirst("how")),
+            timeOut -> {
+              var unused = exchange.getResponse().setStatusCode(HttpStatus.SERVICE_UNAVAILABLE);
+              return exchange.getResponse().setComplete();
+            });
   }
 
   private static Mono<ServerResponse> end(ServerRequest request) {
@@ -56,7 +77,9 @@ class EndingsTest extends EndingContract {
               .body(
                   Flux.range(0, 3).map(i -> ServerSentEvent.builder(i).build()),
                   new ParameterizedTypeReference<ServerSentEvent<Integer>>() {});
-      case "time-out" -> Mono.<ServerResponse>never().timeout(SOON);
+      case "time-out", "time-out-answered" -> Mono.<ServerResponse>never().timeout(SOON);
+      case "time-out-handled" ->
+          Mono.<ServerResponse>never().timeout(SOON, ServerResponse.status(status).build());
       case "sent-then-time-out" ->
           ServerResponse.status(status)
               .contentType(MediaType.TEXT_EVENT_STREAM)
@@ -73,6 +96,8 @@ class EndingsTest extends EndingContract {
     // What turns an exception into a response stands in front of the filter.
     "/end?how=status-exception            , 401, true,  false, true",
     "/end?how=status-exception&status=503 , 503, false, true,  true",
+    // The handler's own time-out is its own affair: the filter sees a status.
+    "/end?how=time-out-handled&status=503 , 503, false, true,  true",
   })
   void endingOfExchanges_isCountedByItsStatus(
       String path, int status, boolean of401, boolean of500, boolean allButSuccess)
