@@ -111,15 +111,22 @@ class OrderApplicationTest {
   @Test
   void docs_quoteThisProgram() throws Exception {
     assertThat(Files.readString(Path.of("../../docs/spring.md")))
-        .contains(part("main/java/orders/Orders.java", "annotation"))
-        .contains(part("test/java/orders/OrdersTest.java", "slice"));
+        .contains(part("main/resources/application.yml", "names", "#", "yaml"))
+        .contains(part("main/java/orders/Orders.java", "annotation", "//", "java"))
+        .contains(part("test/java/orders/OrdersTest.java", "slice", "//", "java"));
   }
 
-  private static String part(String file, String name) throws IOException {
+  private static String part(String file, String name, String comment, String language)
+      throws IOException {
     Path path = Path.of("../boot-3/src").resolve(file);
-    String part = Files.readString(path).split("// begin: " + name + "\n")[1];
-    return "<!-- from: %s#%s -->\n```java\n%s\n```"
+    String text = Files.readString(path);
+    int begin = text.indexOf(comment + " begin: " + name + "\n");
+    int end = text.indexOf(comment + " end: " + name + "\n");
+    return "<!-- from: %s#%s -->\n```%s\n%s\n```"
         .formatted(
-            path.getFileName(), name, part.split("// end: " + name)[0].stripIndent().strip());
+            path.getFileName(),
+            name,
+            language,
+            text.substring(text.indexOf('\n', begin) + 1, end).stripIndent().strip());
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.spring;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.AsyncLimiter;
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
@@ -103,6 +104,7 @@ final class RateLimitedCall {
       }
     }
 
+    @CanIgnoreReturnValue
     CompletionStage<Void> settleAsync(@Nullable Throwable failure) {
       return reservation == null
           ? CompletableFuture.completedFuture(null)
@@ -117,7 +119,7 @@ final class RateLimitedCall {
 
     /** The method was not called, so it has not failed either. */
     void neverRan() {
-      var unused = settleAsync(null);
+      settleAsync(null);
     }
 
     void leaveSpent() {

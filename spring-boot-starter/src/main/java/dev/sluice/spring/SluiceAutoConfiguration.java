@@ -38,6 +38,12 @@ class SluiceAutoConfiguration {
 
   private static final Logger LOG = System.getLogger(SluiceAutoConfiguration.class.getName());
 
+  /** Static, as it is needed before the properties are. */
+  @Bean
+  static UnknownProperties sluiceUnknownProperties() {
+    return new UnknownProperties();
+  }
+
   @Bean
   @ConditionalOnMissingBean({CurrentLimits.class, Limits.class, Limiter.class})
   LimitSource sluiceLimitSource(

@@ -6,8 +6,14 @@ import dev.sluice.yaml.LimitPropertiesException;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 import org.springframework.boot.diagnostics.FailureAnalyzer;
+import org.springframework.core.Ordered;
+import org.springframework.core.annotation.Order;
 
-/** Says what is wrong with limits, rules and annotations, and what to do. */
+/**
+ * Says what is wrong with limits, rules and annotations, and what to do. Comes before those of
+ * Spring Boot, which know less of what went wrong while properties were bound.
+ */
+@Order(Ordered.HIGHEST_PRECEDENCE)
 final class SluiceFailureAnalyzer implements FailureAnalyzer {
 
   @Override
@@ -27,7 +33,8 @@ final class SluiceFailureAnalyzer implements FailureAnalyzer {
       return e.action();
     }
     if (cause instanceof LimitPropertiesException) {
-      return "Correct the properties. Each line begins with the name of the one that is wrong.";
+      return "Correct the properties. Each line begins with the name of the one that is wrong. Names of"
+          + " your own stand in sluice.names.";
     }
     if (cause instanceof LimitFilesException) {
       return "Correct the limit files. Each line begins with file, line and column; `sluice lint`"

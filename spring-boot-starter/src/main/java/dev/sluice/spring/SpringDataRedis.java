@@ -43,7 +43,8 @@ final class SpringDataRedis {
       @Nullable String clientName,
       @DefaultValue Ssl ssl,
       @Nullable Sentinel sentinel,
-      @Nullable Cluster cluster) {}
+      @Nullable Cluster cluster,
+      @Nullable MasterReplica masterreplica) {}
 
   record Ssl(@Nullable Boolean enabled, @Nullable String bundle) {
     boolean isOn() {
@@ -58,6 +59,9 @@ final class SpringDataRedis {
       @Nullable String password) {}
 
   record Cluster(@DefaultValue List<String> nodes) {}
+
+  /** Servers of which nobody says which one is the master; Spring Boot has them since 4.0. */
+  record MasterReplica(@DefaultValue List<String> nodes) {}
 
   /** The files of a PEM bundle. */
   record Bundle(@DefaultValue Keys keystore, @DefaultValue Keys truststore) {}
@@ -128,6 +132,14 @@ final class SpringDataRedis {
     Cluster cluster = properties.cluster();
     if (cluster != null && !cluster.nodes().isEmpty()) {
       return "redis-cluster://%s%s".formatted(String.join(",", cluster.nodes()), options);
+    }
+    MasterReplica replicated = properties.masterreplica();
+    if (replicated != null && !replicated.nodes().isEmpty()) {
+      throw new SluiceConfigurationException(
+          List.of(
+              PREFIX + ".masterreplica: found a list of servers, which does not name the master"),
+          "Buckets are in the master: set sluice.store to its address, such as"
+              + " redis://host:6379/0, or to one of Sentinel, which follows a new master.");
     }
     if (url != null) {
       String path = url.getPath();

@@ -485,10 +485,7 @@ class RateLimitedTest {
         .withBean(Wrong.class, Wrong::new, bean -> bean.setLazyInit(true))
         .run(
             context ->
-                assertThat(
-                        new SluiceFailureAnalyzer()
-                            .analyze(context.getStartupFailure())
-                            .getDescription())
+                assertThat(Analyses.of(context.getStartupFailure()).getDescription())
                     .contains("Wrong.unknownLimit: ")
                     .contains("did you mean \"PerUser\"")
                     .contains("Wrong.notConfigured: the limit Forgotten is not configured")

@@ -28,6 +28,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.LazyInitializationBeanFactoryPostProcessor;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.diagnostics.FailureAnalysis;
@@ -75,8 +76,7 @@ class SluiceAutoConfigurationTest {
   @TempDir Path folder;
 
   private static String analysis(Throwable failure) {
-    FailureAnalysis analysis = new SluiceFailureAnalyzer().analyze(failure);
-    assertThat(analysis).as("analysis of %s", failure).isNotNull();
+    FailureAnalysis analysis = Analyses.of(failure);
     return analysis.getDescription() + "\n-> " + analysis.getAction();
   }
 
@@ -223,6 +223,7 @@ class SluiceAutoConfigurationTest {
                 assertThat(analysis(context.getStartupFailure()))
                     .contains("sluice.limits.LoginsPerIPAddress.burst: found 0")
                     .contains("sluice.limits.LoginsPerUser: found the name")
+                    .contains("Names of your own stand in sluice.names")
                     .contains("-> Correct the properties"));
   }
 
@@ -261,11 +262,44 @@ class SluiceAutoConfigurationTest {
                     .contains("-> " + action.strip()));
   }
 
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "sluice.filter.ruls[0].path     | sluice.filter.ruls           | one of client-address, enabled, headers, order, rules",
+        "sluice.filter.rules.path       | sluice.filter.rules.path     | a list, sluice.filter.rules[0] and so on",
+        "sluice.filter.rules[0].methds  | sluice.filter.rules[0].methds | one of cost, count-all-but, count-all-but-success, count-only, id, limit, methods, path, shadow",
+        "sluice.store.address           | sluice.store.address         | nothing below sluice.store",
+        "sluice.enabeld                 | sluice.enabeld               | one of annotation, enabled, endpoint,",
+      })
+  void unknownProperty_isAnalysed_withThoseThatThereAre(
+      String property, String unknown, String expected) {
+    new WebApplicationContextRunner()
+        .withConfiguration(ALL)
+        .withPropertyValues(LOGINS)
+        .withPropertyValues(property.contains("rules.path") ? new String[0] : RULE)
+        .withPropertyValues(property + "=x")
+        .run(
+            context ->
+                assertThat(analysis(context.getStartupFailure()))
+                    .contains(unknown + " (")
+                    .contains("): found an unknown property, expected " + expected)
+                    .contains("-> Correct the names"));
+  }
+
   @Test
-  void unknownProperty_isRefused() {
-    application
-        .withPropertyValues("sluice.filter.ruls[0].path=/login")
-        .run(context -> assertThat(context).hasFailed());
+  void listThatDoesNotBegin_isAnalysed() {
+    new WebApplicationContextRunner()
+        .withConfiguration(ALL)
+        .withPropertyValues(LOGINS)
+        .withInitializer(file(RULE))
+        .withInitializer(variables(Map.of("SLUICE_FILTER_RULES_1_COST", "2")))
+        .run(
+            context ->
+                assertThat(analysis(context.getStartupFailure()))
+                    .contains("sluice.filter.rules[1].cost")
+                    .contains("found an element of a list that has none before it")
+                    .contains("-> Give the whole list, from sluice.filter.rules[0] on"));
   }
 
   @Test
@@ -362,25 +396,78 @@ class SluiceAutoConfigurationTest {
                 assertThat(context.getBean(RateLimitWebFilter.class).getOrder()).isEqualTo(5));
   }
 
-  @Test
-  void rulesReplacedByFewer_areThoseOfTheFilter() {
-    new WebApplicationContextRunner()
+  /** A main file, and a profile that wins over it. */
+  private static WebApplicationContextRunner profile(String... properties) {
+    return new WebApplicationContextRunner()
         .withConfiguration(ALL)
         .withPropertyValues(LOGINS)
         .withInitializer(
             file(
-                "sluice.filter.rules[0].path=/login",
+                "sluice.filter.rules[0].path[0]=/login",
+                "sluice.filter.rules[0].path[1]=/signin",
+                "sluice.filter.rules[0].methods[0]=POST",
                 "sluice.filter.rules[0].limit=LoginsPerIPAddress",
                 "sluice.filter.rules[0].id=ip",
-                "sluice.filter.rules[1].path=/other",
-                "sluice.filter.rules[1].methods=POST",
+                "sluice.filter.rules[1].path[0]=/other",
+                "sluice.filter.rules[1].methods[0]=POST",
                 "sluice.filter.rules[1].limit=LoginsPerIPAddress",
-                "sluice.filter.rules[1].id=ip"))
-        .withPropertyValues(
-            "sluice.filter.rules[0].path=/login",
+                "sluice.filter.rules[1].id[0]=ip",
+                "sluice.overrides[0].LoginsPerIPAddress.burst=5",
+                "sluice.overrides[0].LoginsPerIPAddress.count=5",
+                "sluice.overrides[0].LoginsPerIPAddress.period=1m",
+                "sluice.overrides[0].LoginsPerIPAddress.ids[0]=192.0.2.1",
+                "sluice.overrides[1].LoginsPerIPAddress.burst=5",
+                "sluice.overrides[1].LoginsPerIPAddress.count=5",
+                "sluice.overrides[1].LoginsPerIPAddress.period=1m",
+                "sluice.overrides[1].LoginsPerIPAddress.ids[0]=192.0.2.2"))
+        .withPropertyValues(properties);
+  }
+
+  @Test
+  void listsOfTheMainFile_areReplacedByThoseOfAProfile_withFewerElements() {
+    profile(
+            "sluice.filter.rules[0].path[0]=/page",
             "sluice.filter.rules[0].limit=LoginsPerIPAddress",
-            "sluice.filter.rules[0].id=ip")
-        .run(context -> assertThat(context).hasNotFailed());
+            "sluice.filter.rules[0].id=ip",
+            "sluice.overrides[0].LoginsPerIPAddress.burst=5",
+            "sluice.overrides[0].LoginsPerIPAddress.count=5",
+            "sluice.overrides[0].LoginsPerIPAddress.period=1m",
+            "sluice.overrides[0].LoginsPerIPAddress.ids[0]=192.0.2.3")
+        .run(
+            context -> {
+              assertThat(context).hasNotFailed();
+              SluiceProperties properties = context.getBean(SluiceProperties.class);
+              assertThat(properties.filter().rules())
+                  .singleElement()
+                  .satisfies(
+                      rule -> {
+                        assertThat(rule.path()).containsExactly("/page");
+                        assertThat(rule.methods()).isEmpty();
+                      });
+              Limits limits = context.getBean(Limiter.class).limits().get();
+              assertThat(limits.overridesOf(limits.catalogue().get("LoginsPerIPAddress")))
+                  .hasSize(1);
+            });
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "sluice.filter.rules[0].methds[0]",
+        "sluice.filter.ruls[0].path[0]",
+      })
+  void unknownPropertyOfAProfile_isAnalysedAlone_whereItsListReplacesAnother(String unknown) {
+    profile(
+            "sluice.filter.rules[0].path[0]=/page",
+            "sluice.filter.rules[0].limit=LoginsPerIPAddress",
+            "sluice.filter.rules[0].id=ip",
+            unknown + "=POST")
+        .run(
+            context ->
+                assertThat(analysis(context.getStartupFailure()))
+                    .contains(unknown.replace("[0].path[0]", "").replace("methds[0]", "methds"))
+                    .containsOnlyOnce("found an unknown property")
+                    .doesNotContain("[1]"));
   }
 
   @ParameterizedTest

@@ -53,7 +53,9 @@ class SpringDataRedisTest {
           "spring.data.redis.password=s3cr&t",
           "spring.data.redis.timeout=2s",
           "spring.data.redis.client-name=orders");
-      decidesInRedis("spring.data.redis.url=redis://:s3cr%26t@127.0.0.1:" + redis.port() + "/4");
+      decidesInRedis(
+          "spring.data.redis.url=redis://:s3cr%26t@127.0.0.1:" + redis.port() + "/4",
+          "spring.data.redis.timeout=5s");
     }
   }
 
@@ -62,7 +64,8 @@ class SpringDataRedisTest {
     try (LocalSentinel sentinel = LocalSentinel.start(BINARY)) {
       decidesInRedis(
           "spring.data.redis.sentinel.master=" + sentinel.uri().getFragment(),
-          "spring.data.redis.sentinel.nodes=" + sentinel.sentinel().address());
+          "spring.data.redis.sentinel.nodes=" + sentinel.sentinel().address(),
+          "spring.data.redis.timeout=5s");
     }
   }
 
@@ -73,7 +76,8 @@ class SpringDataRedisTest {
           "spring.data.redis.cluster.nodes="
               + cluster.servers().stream()
                   .map(LocalRedis::address)
-                  .collect(Collectors.joining(",")));
+                  .collect(Collectors.joining(",")),
+          "spring.data.redis.timeout=5s");
     }
   }
 
@@ -106,12 +110,19 @@ class SpringDataRedisTest {
         .withPropertyValues("spring.data.redis.url=" + url)
         .run(
             context ->
-                assertThat(
-                        new SluiceFailureAnalyzer()
-                            .analyze(context.getStartupFailure())
-                            .getDescription())
+                assertThat(Analyses.of(context.getStartupFailure()).getDescription())
                     .contains("spring.data.redis.url: ")
                     .doesNotContain("s3cret"));
+  }
+
+  @Test
+  void serversWithoutAKnownMaster_areRefused_insteadOfLocalhost() {
+    application
+        .withPropertyValues("spring.data.redis.masterreplica.nodes=10.0.0.1:6379,10.0.0.2:6379")
+        .run(
+            context ->
+                assertThat(Analyses.of(context.getStartupFailure()).getDescription())
+                    .contains("spring.data.redis.masterreplica: found a list of servers"));
   }
 
   @Test
@@ -120,10 +131,7 @@ class SpringDataRedisTest {
         .withPropertyValues("spring.data.redis.ssl.bundle=mine")
         .run(
             context ->
-                assertThat(
-                        new SluiceFailureAnalyzer()
-                            .analyze(context.getStartupFailure())
-                            .getDescription())
+                assertThat(Analyses.of(context.getStartupFailure()).getDescription())
                     .contains("found no PEM bundle with the name \"mine\""));
   }
 }
