@@ -49,7 +49,7 @@ final class Exchanges implements DecoratingHttpServiceFunction {
     return context.config().service().as(AskedByProxies.class) != null;
   }
 
-  /** The promised body may never come: the connection ends after the answer. */
+  /** The promised body may never come: a connection of HTTP/1.1 ends after the answer. */
   private static HttpResponse servedWithoutBody(
       HttpService next, ServiceRequestContext context, HttpRequest request) {
     HttpResponse response;
@@ -58,7 +58,9 @@ final class Exchanges implements DecoratingHttpServiceFunction {
     } catch (Exception e) {
       response = HttpResponse.ofFailure(e);
     }
-    request.abort();
+    if (!context.sessionProtocol().isMultiplex()) {
+      request.abort();
+    }
     return response;
   }
 

@@ -97,6 +97,12 @@ public final class SluiceServer implements AutoCloseable {
   private static final Duration SWEEP_EVERY = Duration.ofMillis(250);
   private static final Duration QUIET_PERIOD = Duration.ofMillis(100);
 
+  /**
+   * How long a body may still arrive after its request was answered by its headers alone. Without
+   * that, an HTTP/2 stream is reset at once, and its client may lose the answer.
+   */
+  private static final Duration LATE_BODY = Duration.ofSeconds(2);
+
   private final Server server;
   private final Traffic traffic;
   private final Duration unready;
@@ -374,10 +380,12 @@ public final class SluiceServer implements AutoCloseable {
               // With TLS too: it ends before the valve, which bounds plain requests (see
               // Connection).
               .port(address, SessionProtocol.HTTP)
+              .bossGroupFactory(Acceptor::of)
               .defaultHostname("localhost") // what a request without Host is taken for
               .idleTimeout(idleTimeout)
               .maxConnectionAge(maxConnectionAge)
               .requestTimeout(requestTimeout)
+              .requestAutoAbortDelay(LATE_BODY)
               .maxNumConnections(maxConnections + BEING_CLOSED)
               .maxRequestLength(MAX_BODY)
               .http1MaxInitialLineLength(MAX_LINE)

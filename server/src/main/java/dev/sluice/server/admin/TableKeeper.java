@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.admin;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
@@ -55,13 +56,12 @@ final class TableKeeper implements Keeper {
 
   @Override
   public void put(LimitOverride override, Catalogue names) {
-    boolean unused =
-        onDatabase(
-            () -> {
-              OverridesTable table = new OverridesTable(database, names);
-              table.put(List.of(override));
-              return table.setEnabled(override.name(), override.id(), true);
-            });
+    onDatabase(
+        () -> {
+          OverridesTable table = new OverridesTable(database, names);
+          table.put(List.of(override));
+          return table.setEnabled(override.name(), override.id(), true);
+        });
     refresh.run();
   }
 
@@ -76,12 +76,11 @@ final class TableKeeper implements Keeper {
 
   @Override
   public void put(Penalty penalty, Catalogue names) {
-    int unused =
-        onDatabase(
-            () -> {
-              penalties.put(penalty);
-              return penalties.removeEnded(Instant.now().minus(GRACE));
-            });
+    onDatabase(
+        () -> {
+          penalties.put(penalty);
+          return penalties.removeEnded(Instant.now().minus(GRACE));
+        });
   }
 
   @Override
@@ -93,6 +92,7 @@ final class TableKeeper implements Keeper {
     T run() throws SQLException;
   }
 
+  @CanIgnoreReturnValue
   private static <T> T onDatabase(Work<T> work) {
     try {
       return work.run();

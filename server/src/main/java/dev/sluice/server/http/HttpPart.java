@@ -89,4 +89,9 @@ public final class HttpPart implements Part {
         .serviceUnder(LimitResource.UNDER, new LimitResource(limiter, onMissing))
         .errorHandler(new Failures());
   }
+
+  @Override
+  public void addFirst(ServerBuilder server) {
+    server.decorator(new EarlyAnswers(new Failures()));
+  }
 }

@@ -14,4 +14,9 @@ public final class ProblemsPart implements Part {
   public void addTo(ServerBuilder server) {
     server.errorHandler(new Failures());
   }
+
+  @Override
+  public void addFirst(ServerBuilder server) {
+    server.decorator(new EarlyAnswers(new Failures()));
+  }
 }

@@ -117,9 +117,7 @@ final class Replies {
       return;
     }
     waiting.add(new Waiting<>(answer, reply, resp3));
-    if (!answer.isDone()) {
-      var unused = answer.whenComplete((known, failure) -> tell());
-    }
+    var unused = answer.whenComplete((known, failure) -> tell()); // at once if it is known by now
   }
 
   /** Many may become known at once: the connection's thread is told once. */

@@ -65,6 +65,20 @@ final class ShutdownTest {
     closed.get();
   }
 
+  /** The thread that accepts connections has nothing to wait for once the port is closed. */
+  @Test
+  void serverWithoutRequests_stopsAtOnce() throws Exception {
+    try (BucketStore store = BucketStore.inMemory()) {
+      SluiceServer server = server(store, Duration.ZERO);
+      try (RawClient client = RawClient.connect(server.address())) {
+        assertThat(client.send(get("/healthz")).answer()).startsWith("HTTP/1.1 200 ");
+      }
+      long begin = System.nanoTime();
+      server.close();
+      assertThat(Duration.ofNanos(System.nanoTime() - begin)).isLessThan(Duration.ofSeconds(2));
+    }
+  }
+
   @Test
   void clientsThatKeepTheirConnections_loseNothing() throws Exception {
     ExecutorService clients = Executors.newFixedThreadPool(CLIENTS);

@@ -12,7 +12,6 @@ import io.grpc.health.v1.HealthCheckRequest;
 import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
 import io.grpc.health.v1.HealthGrpc.HealthBlockingStub;
 import java.io.IOException;
-import java.io.InputStream;
 import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -223,8 +222,7 @@ final class TlsDoorsTest {
             .write(
                 "GET /v1/limits HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
                     .getBytes(StandardCharsets.US_ASCII));
-        InputStream in = socket.getInputStream();
-        String answer = new String(in.readAllBytes(), StandardCharsets.UTF_8);
+        String answer = OneAnswer.read(socket.getInputStream());
         return answer.endsWith("}") ? answer.lines().findFirst().orElse("") : "cut: " + answer;
       } catch (IOException e) {
         return e.toString();
