@@ -132,8 +132,7 @@ final class ActCommand implements Callable<Integer> {
           "--server: found %s too, expected none: the server has its own"
               .formatted(store == null ? "limit files" : "--store"));
     }
-    return new ServerClient(url, TokenFile.read(tokenFile), tls.context())
-        .ask(act, limit, id, cost);
+    return ServerClient.of(url, tokenFile, tls.context(), console).ask(act, limit, id, cost);
   }
 
   private ActAnswer onStore() {

@@ -23,6 +23,7 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.net.http.HttpTimeoutException;
 import java.nio.channels.UnresolvedAddressException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Locale;
@@ -46,18 +47,38 @@ final class ServerClient {
   private final @Nullable String token;
   private final @Nullable SSLContext tls;
 
-  /**
-   * Makes a client.
-   *
-   * @param url the server's address, {@code http://host:port}
-   * @param token what the server knows the client by, null for nothing
-   * @param tls whom to trust and what to show, null for what Java trusts, and nothing
-   * @throws InputException if the address is none
-   */
-  ServerClient(String url, @Nullable String token, @Nullable SSLContext tls) {
-    this.server = parse(url);
+  private ServerClient(URI server, @Nullable String token, @Nullable SSLContext tls) {
+    this.server = server;
     this.token = token;
     this.tls = tls;
+  }
+
+  /**
+   * Returns a client, and warns of a token that would be sent unencrypted to another machine.
+   *
+   * @param url the server's address, {@code http://host:port}
+   * @param tokenFile where the token is that the server knows the client by; null for {@link
+   *     TokenFile}'s variable, or nothing
+   * @param tls whom to trust and what to show, null for what Java trusts, and nothing
+   * @throws InputException if the address or the file cannot be used
+   */
+  static ServerClient of(
+      String url, @Nullable Path tokenFile, @Nullable SSLContext tls, Console console) {
+    URI server = parse(url);
+    String token = TokenFile.read(tokenFile);
+    if (token != null && "http".equals(server.getScheme()) && !isLoopback(server.getHost())) {
+      console
+          .err()
+          .printf(
+              "warning: the token is sent to %s unencrypted; use https:// if the server has TLS%n",
+              server);
+    }
+    return new ServerClient(server, token, tls);
+  }
+
+  /** By the text alone: a name is not looked up. */
+  private static boolean isLoopback(String host) {
+    return host.equals("localhost") || host.equals("[::1]") || host.matches("127(\\.[0-9]+){3}");
   }
 
   private static URI parse(String url) {

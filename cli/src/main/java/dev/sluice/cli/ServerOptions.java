@@ -22,7 +22,7 @@ final class ServerOptions {
   @Mixin private ServerTlsOptions tls = new ServerTlsOptions();
 
   /** A client of that server. */
-  ServerClient client() {
-    return new ServerClient(server, TokenFile.read(tokenFile), tls.context());
+  ServerClient client(Console console) {
+    return ServerClient.of(server, tokenFile, tls.context(), console);
   }
 }

@@ -64,7 +64,7 @@ final class ServerSettings {
       if (comment != null) {
         body.put("comment", comment);
       }
-      console.line(server.client().put(path, limit, id, body));
+      console.line(server.client(console).put(path, limit, id, body));
       return Exit.DONE;
     }
   }
@@ -78,7 +78,7 @@ final class ServerSettings {
 
     @Override
     public final Integer call() {
-      console.line(server.client().delete(path, limit, id));
+      console.line(server.client(console).delete(path, limit, id));
       return Exit.DONE;
     }
   }
@@ -101,7 +101,7 @@ final class ServerSettings {
 
     @Override
     public final Integer call() {
-      server.client().list(path, field, limit, console::line);
+      server.client(console).list(path, field, limit, console::line);
       return Exit.DONE;
     }
   }

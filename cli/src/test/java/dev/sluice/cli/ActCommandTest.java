@@ -112,7 +112,7 @@ final class ActCommandTest {
     String nobody = "redis://127.0.0.1:1";
     Cli cost = run(nobody, "spend", "NewOrdersPerAccount", "17", "--cost", "4");
     assertThat(cost.code()).isEqualTo(Exit.BROKEN_INPUT);
-    assertThat(cost.err()).contains("whose burst is 3");
+    assertThat(cost.err()).contains("exceeds the burst (3)");
     assertThat(run(nobody, "reset", "NewOrdersPerAccount", "17", "--cost", "1").err())
         .contains("found --cost");
     Cli limits = Cli.run("check", "NewOrdersPerAccount", "17", "--store", nobody);
@@ -152,6 +152,32 @@ final class ActCommandTest {
       Cli both = act("spend", where, "--store", "redis://h");
       assertThat(both.err()).contains("--server: found --store too");
     }
+  }
+
+  @Test
+  void tokenThatLeavesTheMachineUnencrypted_isWarnedOf() throws IOException {
+    Path token = Files.writeString(folder.resolve("token"), "s3cret\n");
+    for (String url : List.of("http://127.0.0.1:1", "http://[::1]:1", "https://0.0.0.0:1")) {
+      assertThat(checkWith(token, url).err()).doesNotContain("warning");
+    }
+
+    Cli warned = checkWith(token, "http://0.0.0.0:1");
+
+    assertThat(warned.code()).isEqualTo(Exit.UNREACHABLE);
+    assertThat(warned.err())
+        .startsWith("warning: the token is sent to http://0.0.0.0:1 unencrypted; use https://")
+        .doesNotContain("s3cret");
+  }
+
+  private static Cli checkWith(Path token, String url) {
+    return Cli.run(
+        "check",
+        "LoginsPerIPAddress",
+        "192.0.2.7",
+        "--token-file",
+        token.toString(),
+        "--server",
+        url);
   }
 
   @Test
