@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.postgres;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
 import dev.sluice.text.GoDuration;
@@ -136,7 +137,7 @@ public final class OverridesRefresher implements AutoCloseable {
    */
   public void refreshNow() {
     try {
-      Duration unused = refreshed();
+      refreshed();
     } catch (Throwable e) { // as in a periodic refresh
       broke(e);
     }
@@ -165,6 +166,7 @@ public final class OverridesRefresher implements AutoCloseable {
     }
   }
 
+  @CanIgnoreReturnValue
   private Duration refreshed() {
     try {
       List<OverrideRow> read = table.enabledRows();
