@@ -9,7 +9,6 @@ import com.linecorp.armeria.common.stream.SubscriptionOption;
 import io.netty.buffer.ByteBuf;
 import java.util.Arrays;
 import java.util.concurrent.CompletableFuture;
-import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Subscriber;
 import org.reactivestreams.Subscription;
 
@@ -26,7 +25,6 @@ final class Body implements Subscriber<HttpObject> {
   private final int maxBytes;
   private byte[] bytes = new byte[0];
   private int size;
-  private @Nullable Subscription subscription;
 
   private Body(Exchange exchange, int maxBytes) {
     this.exchange = exchange;
@@ -42,7 +40,6 @@ final class Body implements Subscriber<HttpObject> {
 
   @Override
   public void onSubscribe(Subscription started) {
-    subscription = started;
     started.request(Long.MAX_VALUE);
   }
 
@@ -80,13 +77,10 @@ final class Body implements Subscriber<HttpObject> {
     return true;
   }
 
+  /** Goes on reading: an HTTP/2 stream that is cancelled may take the answer with it. */
   private void fail(RuntimeException cause) {
     bytes = new byte[0];
     whole.completeExceptionally(cause);
-    Subscription running = subscription;
-    if (running != null) {
-      running.cancel();
-    }
   }
 
   @Override

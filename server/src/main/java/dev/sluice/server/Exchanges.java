@@ -58,7 +58,9 @@ final class Exchanges implements DecoratingHttpServiceFunction {
     } catch (Exception e) {
       response = HttpResponse.ofFailure(e);
     }
-    if (!context.sessionProtocol().isMultiplex()) {
+    if (context.sessionProtocol().isMultiplex()) {
+      LateBodies.drop(request);
+    } else {
       request.abort();
     }
     return response;

@@ -97,12 +97,6 @@ public final class SluiceServer implements AutoCloseable {
   private static final Duration SWEEP_EVERY = Duration.ofMillis(250);
   private static final Duration QUIET_PERIOD = Duration.ofMillis(100);
 
-  /**
-   * How long a body may still arrive after its request was answered by its headers alone. Without
-   * that, an HTTP/2 stream is reset at once, and its client may lose the answer.
-   */
-  private static final Duration LATE_BODY = Duration.ofSeconds(2);
-
   private final Server server;
   private final Traffic traffic;
   private final Duration unready;
@@ -385,7 +379,6 @@ public final class SluiceServer implements AutoCloseable {
               .idleTimeout(idleTimeout)
               .maxConnectionAge(maxConnectionAge)
               .requestTimeout(requestTimeout)
-              .requestAutoAbortDelay(LATE_BODY)
               .maxNumConnections(maxConnections + BEING_CLOSED)
               .maxRequestLength(MAX_BODY)
               .http1MaxInitialLineLength(MAX_LINE)
@@ -425,6 +418,7 @@ public final class SluiceServer implements AutoCloseable {
       builder.decorator(new RequestChecks(Set.copyOf(hosts), Set.copyOf(origins), traffic));
       builder.decorator(new Exchanges(traffic));
       parts.forEach(part -> part.addFirst(builder));
+      builder.decorator(new LateBodies());
       Server server = builder.build();
       try {
         server.start().join();

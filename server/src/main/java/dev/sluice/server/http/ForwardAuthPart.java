@@ -34,8 +34,8 @@ public final class ForwardAuthPart implements Part {
   @Override
   public void addTo(ServerBuilder server) {
     ForwardAuthResource resource = new ForwardAuthResource(limiter, onMissing, clientAddress);
-    server
-        .service(ForwardAuthResource.PATH, resource)
-        .serviceUnder(ForwardAuthResource.PATH + "/", resource);
+    // A proxy may pass on the length of an upload, however large: no body is read.
+    server.route().path(ForwardAuthResource.PATH).maxRequestLength(0).build(resource);
+    server.route().pathPrefix(ForwardAuthResource.PATH + "/").maxRequestLength(0).build(resource);
   }
 }

@@ -137,6 +137,40 @@ final class AttacksTest {
     }
   }
 
+  /** Over HTTP/1.1, requests refused by their headers are over: no body is waited for. */
+  @Test
+  void refusedRequests_holdNothing_whileTheirBodiesArrive() throws IOException {
+    String refused = POST.replace("localhost", "evil.example").formatted(SluiceServer.MAX_BODY);
+    try (SluiceServer server = server().maxBytesInFlight(MIB).start()) {
+      for (int i = 0; i < 100; i++) {
+        RawClient client = hostile(server, HOSTILE);
+        assertThat(client.send(refused).answer()).startsWith("HTTP/1.1 421 ");
+        client.send(new byte[1000]);
+      }
+    }
+  }
+
+  /**
+   * A body that nobody reads would fill the window that all streams of its connection share, and
+   * what is sent beyond the window ends the connection.
+   */
+  @Test
+  void http2BodiesOfRefusedRequests_areDropped_whileOthersAreAnswered() throws IOException {
+    try (SluiceServer server = server().start();
+        RawClient client = RawClient.connect(server.address())) {
+      client.send(RawClient.http2(1 << 16));
+      for (int stream = 1; stream < 20; stream += 2) {
+        client.send(RawClient.http2Post(stream, "/v1/spend", "http://evil.example"));
+        assertThat(client.frame(RawClient.HEADERS)).isNotEmpty();
+        for (int i = 0; i < 4; i++) {
+          client.send(RawClient.frame(RawClient.DATA, 0, stream, new byte[15_000]));
+        }
+      }
+      client.send(RawClient.http2Get(21, "/healthz"));
+      assertThat(client.frame(RawClient.HEADERS)).isNotEmpty();
+    }
+  }
+
   /** It asked for more than passes at once, and ended its side: each answer is owed to it. */
   @ParameterizedTest
   @CsvSource({"/healthz, 200", "/openapi.json, 200", "/healthz, 65"})

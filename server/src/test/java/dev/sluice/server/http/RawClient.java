@@ -3,6 +3,7 @@ package dev.sluice.server.http;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import java.io.BufferedInputStream;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -16,6 +17,9 @@ import java.util.Locale;
 
 /** One connection that sends bytes as a test wants them, and reads only when the test does. */
 final class RawClient implements AutoCloseable {
+
+  static final int DATA = 0;
+  static final int HEADERS = 1;
 
   private static final int PATIENCE_MILLIS = 20_000;
   private static final int SMALL_BUFFER = 4096;
@@ -127,7 +131,27 @@ final class RawClient implements AutoCloseable {
     block.put((byte) 0x82).put((byte) 0x86); // GET, http
     block.put((byte) 0x01).put((byte) host.length).put(host);
     block.put((byte) 0x04).put((byte) bytes.length).put(bytes);
-    return frame(1, 5, stream, block.array());
+    return frame(HEADERS, 5, stream, block.array());
+  }
+
+  /** The headers of a request over HTTP/2 whose body follows, from a page of another origin. */
+  static byte[] http2Post(int stream, String path, String origin) {
+    ByteArrayOutputStream block = new ByteArrayOutputStream();
+    block.write(0x83); // POST
+    block.write(0x86); // http
+    block.write(0x01);
+    block.writeBytes(literal("localhost"));
+    block.write(0x04);
+    block.writeBytes(literal(path));
+    block.write(0x00);
+    block.writeBytes(literal("origin"));
+    block.writeBytes(literal(origin));
+    return frame(HEADERS, 4, stream, block.toByteArray());
+  }
+
+  private static byte[] literal(String text) {
+    byte[] bytes = text.getBytes(StandardCharsets.US_ASCII);
+    return ByteBuffer.allocate(1 + bytes.length).put((byte) bytes.length).put(bytes).array();
   }
 
   static byte[] frame(int type, int flags, int stream, byte[] payload) {

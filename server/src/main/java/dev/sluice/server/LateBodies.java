@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.server;
+
+import com.linecorp.armeria.common.HttpData;
+import com.linecorp.armeria.common.HttpObject;
+import com.linecorp.armeria.common.HttpRequest;
+import com.linecorp.armeria.common.HttpResponse;
+import com.linecorp.armeria.common.stream.SubscriptionOption;
+import com.linecorp.armeria.server.DecoratingHttpServiceFunction;
+import com.linecorp.armeria.server.HttpService;
+import com.linecorp.armeria.server.ServiceRequestContext;
+import java.time.Duration;
+import org.reactivestreams.Subscriber;
+import org.reactivestreams.Subscription;
+
+/*
+ * Over HTTP/2 the library resets a stream at once where the answer is out and the body is not in,
+ * and the client may lose the answer with it. So the body may arrive for a while. It must be read
+ * then: unread, it would fill the window that all streams of its connection share, and memory that
+ * no budget counts. Over HTTP/1.1 the library drops what follows.
+ */
+
+/** Reads and drops what still arrives of a body whose request is answered. Thread-safe. */
+final class LateBodies implements DecoratingHttpServiceFunction {
+
+  /** How long a body may arrive after the answer. */
+  private static final Duration PATIENCE = Duration.ofSeconds(2);
+
+  private static final String GRPC = "application/grpc";
+
+  @Override
+  public HttpResponse serve(HttpService next, ServiceRequestContext context, HttpRequest request)
+      throws Exception {
+    HttpResponse response = next.serve(context, request);
+    boolean isGrpc = request.headers().get("content-type", "").startsWith(GRPC);
+    if (context.sessionProtocol().isMultiplex() && !request.isEmpty() && !isGrpc) {
+      context.setRequestAutoAbortDelay(PATIENCE);
+      var unused =
+          response
+              .whenComplete()
+              .handle(
+                  (done, failure) -> {
+                    drop(request);
+                    return null;
+                  });
+    }
+    return response;
+  }
+
+  /** Does nothing for a body that somebody reads. */
+  static void drop(HttpRequest request) {
+    request.subscribe(new Dropped(), SubscriptionOption.WITH_POOLED_OBJECTS);
+  }
+
+  /** Takes everything and keeps nothing. */
+  private static final class Dropped implements Subscriber<HttpObject> {
+
+    @Override
+    public void onSubscribe(Subscription subscription) {
+      subscription.request(Long.MAX_VALUE);
+    }
+
+    @Override
+    public void onNext(HttpObject part) {
+      if (part instanceof HttpData data) {
+        data.close();
+      }
+    }
+
+    @Override
+    public void onError(Throwable cause) {
+      // somebody reads it, or it will not arrive: either way there is nothing to drop
+    }
+
+    @Override
+    public void onComplete() {
+      // it arrived
+    }
+  }
+}
