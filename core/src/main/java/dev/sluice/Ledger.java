@@ -336,9 +336,24 @@ final class Ledger {
             .handle(
                 (readings, failure) -> {
                   stored(act, charges.size(), failure == null ? null : unwrapped(failure), start);
-                  return then.apply(readings, failure);
+                  return passingOn(then, readings, failure);
                 });
     return Cancellation.reaching(charged, done.thenApply(value -> value));
+  }
+
+  /** A failure goes on as it came: a new exception for each caller takes long where many fail. */
+  private static <T> T passingOn(
+      BiFunction<List<Reading>, @Nullable Throwable, T> then,
+      List<Reading> readings,
+      @Nullable Throwable failure) {
+    try {
+      return then.apply(readings, failure);
+    } catch (StoreException e) {
+      if (failure instanceof CompletionException known && known.getCause() == e) {
+        throw known;
+      }
+      throw e;
+    }
   }
 
   /** Charges without blocking; done when the store has answered. */

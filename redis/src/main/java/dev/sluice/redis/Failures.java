@@ -41,4 +41,27 @@ final class Failures {
         ? failure.getCause()
         : failure;
   }
+
+  /**
+   * Returns a failure as the stages behind it pass it on. They make such an exception otherwise,
+   * each of them, with a stack that tells nothing: thousands of callers that time out at once would
+   * wait for that.
+   */
+  static CompletionException passedOn(Throwable failure) {
+    return failure instanceof CompletionException known ? known : new PassedOn(failure);
+  }
+
+  private static final class PassedOn extends CompletionException {
+
+    private static final long serialVersionUID = 1;
+
+    PassedOn(Throwable cause) {
+      super(cause);
+    }
+
+    @Override
+    public synchronized Throwable fillInStackTrace() {
+      return this;
+    }
+  }
 }

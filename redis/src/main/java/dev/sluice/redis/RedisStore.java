@@ -327,7 +327,10 @@ public final class RedisStore implements BucketStore {
     }
 
     private void settle(List<Reading> readings, @Nullable Throwable failure) {
-      boolean unused = failure == null ? complete(readings) : super.completeExceptionally(failure);
+      boolean unused =
+          failure == null
+              ? complete(readings)
+              : super.completeExceptionally(Failures.passedOn(failure));
     }
 
     void timeOut() {

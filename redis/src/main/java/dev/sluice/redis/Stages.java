@@ -18,6 +18,11 @@ final class Stages {
    */
   static <T> void onEnd(
       CompletionStage<T> stage, BiConsumer<? super T, ? super @Nullable Throwable> action) {
-    var unused = stage.whenComplete(action);
+    var unused =
+        stage.handle( // whenComplete would make an exception of its own for a stage that nobody has
+            (value, failure) -> {
+              action.accept(value, failure);
+              return null;
+            });
   }
 }

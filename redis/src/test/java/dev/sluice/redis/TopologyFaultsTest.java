@@ -210,6 +210,21 @@ final class TopologyFaultsTest {
     }
   }
 
+  /** It accepts the connection, and does not answer the greeting. */
+  @Test
+  void sentinel_firstOneSilentFromTheStart_theSecondIsAsked() throws Exception {
+    try (LocalSentinel group = LocalSentinel.start(RedisBinary.bundled());
+        Relay first = new Relay()) {
+      first.to(group.sentinel().port());
+      first.freeze();
+      String hosts = "127.0.0.1:" + first.port() + "," + group.sentinel().address();
+      try (RedisStore store =
+          builder(URI.create("redis-sentinel://" + hosts + "/0#mymaster")).open()) {
+        assertThat(decides(ready(store, "a"), "a")).isTrue();
+      }
+    }
+  }
+
   private static boolean runsTheScript(LocalRedis server) {
     return String.valueOf(server.command("INFO", "commandstats")).contains("cmdstat_evalsha:");
   }
