@@ -161,12 +161,17 @@ final class Place {
 
     /** Nearly always at the end: a store grants one stretch behind the other. */
     void add(Place place) {
-      Place at = last;
+      insertByEnd(last, place);
+      learn(place);
+    }
+
+    /** Behind all that end earlier or at the same time, looked for from a place on. */
+    private void insertByEnd(@Nullable Place from, Place place) {
+      Place at = from;
       while (at != null && Long.compareUnsigned(at.endNanos, place.endNanos) > 0) {
         at = at.before;
       }
       insertBehind(at, place);
-      learn(place);
     }
 
     /**
@@ -201,7 +206,8 @@ final class Place {
 
     /**
      * Lets those who stand directly behind a hole move up into it, one after the other, until it
-     * lies behind them all.
+     * lies behind them all. After a refund, stretches may overlap: who moves up may come to stand
+     * before others.
      */
     void close(Place hole) {
       while (hole.isFollowed()) {
@@ -209,8 +215,8 @@ final class Place {
         hole.endNanos = next.endNanos;
         hole.turnAtNanos = next.turnAtNanos;
         next.moveUp(hole.incrementNanos);
-        remove(hole);
-        insertBehind(next, hole);
+        remove(next);
+        insertByEnd(hole.before, next);
       }
     }
 

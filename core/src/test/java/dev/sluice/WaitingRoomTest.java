@@ -60,8 +60,12 @@ class WaitingRoomTest {
   }
 
   private Turn waits(long endNanos, long decidedNanos, Runnable onCome) {
+    return enters(100, endNanos, decidedNanos, onCome);
+  }
+
+  private Turn enters(long lengthNanos, long endNanos, long decidedNanos, Runnable onCome) {
     LimitName limit = LimitName.builder(1, "A").longestWait(Duration.ofDays(1)).build();
-    Place place = new Place("1:a", limit, 100, 1_000, endNanos, decidedNanos);
+    Place place = new Place("1:a", limit, lengthNanos, 1_000, endNanos, decidedNanos);
     return room.enter(List.of(place), ASKED_NANOS, onCome);
   }
 
@@ -101,6 +105,21 @@ class WaitingRoomTest {
     Turn second = waits(endNanos + 100, storeNanos, () -> {});
     assertThat(room.leftNanos(first)).isEqualTo(HOUR + Duration.ofMillis(60).toNanos());
     assertThat(second.hasCome()).isFalse();
+  }
+
+  /** Stretches overlap where tokens were refunded while callers waited. */
+  @Test
+  void giveUp_whoMovesUpPastAnother_passesBeforeIt() {
+    long inAnHour = STORE_NANOS + 1_000 + HOUR;
+    Turn other = enters(100, inAnHour + 250, STORE_NANOS, () -> {});
+    Turn leaving = enters(300, inAnHour + 300, STORE_NANOS, () -> {});
+    Turn movesUp = enters(100, inAnHour + 400, STORE_NANOS, () -> {});
+    assertThat(room.giveUp(leaving)).isTrue();
+    assertThat(room.leftNanos(movesUp)).isEqualTo(HOUR + 100);
+    hereNanos = ASKED_NANOS + HOUR + 100;
+    room.look(movesUp);
+    assertThat(movesUp.hasCome()).isTrue();
+    assertThat(other.hasCome()).isFalse();
   }
 
   /** The race: two turns have come before an alarm rings, and the first caller holds its thread. */

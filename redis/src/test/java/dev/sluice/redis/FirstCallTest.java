@@ -48,7 +48,7 @@ final class FirstCallTest {
             "-cp",
             System.getProperty("java.class.path"),
             Fresh.class.getName(),
-            TestServers.single() + "?prefix=first-call-");
+            TestServers.single() + "?timeout=10s&prefix=first-call-"); // for the rehearsal as well
     Process fresh =
         new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD).start();
     try {
