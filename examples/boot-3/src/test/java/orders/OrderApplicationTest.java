@@ -76,8 +76,8 @@ class OrderApplicationTest {
     for (int i = 0; i < 4; i++) {
       HttpResponse<String> good = post("/login?user=ann&password=secret");
       assertThat(good.body()).isEqualTo("welcome, ann");
-      assertThat(good.headers().firstValue("RateLimit"))
-          .hasValue("\"LoginsPerIPAddress\";r=" + (9 - i));
+      assertThat(good.headers().firstValue("RateLimit").orElseThrow())
+          .startsWith("\"LoginsPerIPAddress\";r=" + (9 - i) + ",");
     }
     for (int i = 0; i < 3; i++) {
       assertThat(post("/login?user=ann&password=x").statusCode()).isEqualTo(401);
@@ -90,6 +90,31 @@ class OrderApplicationTest {
 
     assertThat(eleventh.statusCode()).isEqualTo(429);
     assertThat(eleventh.body()).contains("LoginsPerIPAddress");
+    // Ten requests passed the filter; of those the three bad passwords cost a token of this limit.
+    assertThat(send("GET", "/actuator/sluice/FailedLoginsPerIPAddress/127.0.0.1").body())
+        .contains("\"remaining\":27");
+  }
+
+  @Test
+  void trial_refusesNobody_andIsSeenInTheMetrics() throws Exception {
+    assertThat(post("/orders?account=tom&items=a").statusCode()).isEqualTo(200);
+    double before = deniedOnTrial();
+
+    for (int i = 0; i < 3; i++) {
+      HttpResponse<String> order = post("/orders?account=tom&items=a");
+      assertThat(order.statusCode()).isEqualTo(200);
+      assertThat(order.headers().firstValue("RateLimit")).isEmpty();
+    }
+
+    assertThat(deniedOnTrial()).isEqualTo(before + 3);
+  }
+
+  private double deniedOnTrial() throws IOException, InterruptedException {
+    String meter =
+        send("GET", "/actuator/metrics/ratelimits.decisions?tag=decision:shadow_denied").body();
+    String count = "\"value\":";
+    int from = meter.indexOf(count) + count.length();
+    return Double.parseDouble(meter.substring(from, meter.indexOf('}', from)));
   }
 
   @Test
@@ -112,6 +137,7 @@ class OrderApplicationTest {
   void docs_quoteThisProgram() throws Exception {
     assertThat(Files.readString(Path.of("../../docs/spring.md")))
         .contains(part("main/resources/application.yml", "names", "#", "yaml"))
+        .contains(part("main/resources/application.yml", "rules", "#", "yaml"))
         .contains(part("main/java/orders/Orders.java", "annotation", "//", "java"))
         .contains(part("test/java/orders/OrdersTest.java", "slice", "//", "java"));
   }

@@ -136,7 +136,8 @@ final class FilterRules {
     } catch (IllegalArgumentException e) {
       throw new SluiceConfigurationException(
           List.of(String.valueOf(e.getMessage())),
-          "Correct sluice.filter.rules or the Rule beans, or configure the limits that they name.");
+          "Correct sluice.filter.rules or the Rule beans, or configure the limits that they name."
+              + " Names of your own stand in sluice.names.");
     }
   }
 }

@@ -46,7 +46,7 @@ final class RateLimitedCheck implements SmartInitializingSingleton, AutoCloseabl
       throw new SluiceConfigurationException(
           problems,
           "Correct the annotations, or configure the limits that they name (sluice.limits or"
-              + " sluice.files).");
+              + " sluice.files). Names of your own stand in sluice.names.");
     }
     methods.limiter().limits().require(required);
   }
