@@ -53,6 +53,11 @@ final class KnownLines {
     leaving.merge(bucketKey, 1, Integer::sum);
   }
 
+  /** Returns whether a caller that waited for a bucket has ever given up. */
+  boolean wasLeft(String bucketKey) {
+    return leaving.containsKey(bucketKey);
+  }
+
   /** What a caller that gave up had taken is back by now. */
   void left(String bucketKey) {
     leaving.merge(bucketKey, -1, Integer::sum);

@@ -410,6 +410,10 @@ final class Reference {
     long owedNanos = Math.min(bucket.owedNanos(entry), bucket.owedNanos());
     long earlyNanos = owedNanos - offsetNanos - bucket.nowNanos();
     long tooEarlyNanos = earlyNanos - driftNanos(entry.moment);
+    if (tooEarlyNanos > 0 && lines.wasLeft(granted.key)) {
+      // It moved up into a place that another process had set free (decision 004).
+      bucket.allowOutdated(entry.process, tooEarlyNanos);
+    }
     if (tooEarlyNanos > 0 && !bucket.isAllowedBefore(entry, tooEarlyNanos)) {
       world.violated(
           () ->
