@@ -12,6 +12,7 @@ import dev.sluice.limit.LimitName;
 import io.netty.util.concurrent.FastThreadLocal;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /*
@@ -35,6 +36,7 @@ final class ThrottleCommands {
 
   private static final Quota SOME = Quota.of(1, 1, Duration.ofSeconds(1)); // commands bring theirs
   private static final int MOST_QUOTAS = 256;
+  private static final long MOST_SECONDS = TimeUnit.NANOSECONDS.toSeconds(Long.MAX_VALUE);
 
   private final Limiter limiter;
   private final AsyncLimiter async;
@@ -92,14 +94,17 @@ final class ThrottleCommands {
     long quantity = request.count() == 6 ? number(request, 5) : 1;
     int least = 1 - dialect.beyondMaxBurst();
     Replies replies = session.replies();
-    if (maxBurst < least || maxBurst == Long.MAX_VALUE || count < 1 || period < 1 || quantity < 0) {
+    if (maxBurst < least || count < 1 || period < 1 || quantity < 0) {
       replies.error("ERR", wrong(request, least, maxBurst, count, period));
       return;
     }
-    long burst = maxBurst + dialect.beyondMaxBurst();
+    if (request.length(1) == 0) {
+      replies.error("ERR", "key: the id is empty, expected at least one byte");
+      return;
+    }
     try {
-      Quota quota = quota(burst, count, period);
-      boolean fits = quantity <= burst;
+      Quota quota = quota(maxBurst, count, period, dialect);
+      boolean fits = quantity <= quota.burst();
       long cost = fits ? quantity : 0;
       if (!gather(replies, request, dialect, quota, cost, fits)) {
         spend(replies, request, dialect, quota, cost, fits);
@@ -134,7 +139,7 @@ final class ThrottleCommands {
   /** Describes the first argument that is out of its range. */
   private static String wrong(
       Request request, int leastMaxBurst, long maxBurst, long count, long period) {
-    if (maxBurst < leastMaxBurst || maxBurst == Long.MAX_VALUE) {
+    if (maxBurst < leastMaxBurst) {
       return expected("max_burst", request, 2, "%s or more".formatted(leastMaxBurst));
     }
     if (count < 1) {
@@ -152,7 +157,8 @@ final class ThrottleCommands {
   }
 
   /** Callers send the same few quotas repeatedly. */
-  private Quota quota(long burst, long count, long periodSeconds) {
+  private Quota quota(long maxBurst, long count, long periodSeconds, Dialect dialect) {
+    long burst = maxBurst + dialect.beyondMaxBurst();
     long mixed = (burst * 31 + count) * 31 + periodSeconds;
     int slot = (int) ((mixed * 0x9E3779B97F4A7C15L) >>> 56);
     CachedQuota cached = quotas[slot];
@@ -160,10 +166,33 @@ final class ThrottleCommands {
         || cached.burst != burst
         || cached.count != count
         || cached.periodSeconds != periodSeconds) {
+      requireNoOverflow(maxBurst, count, periodSeconds, dialect);
       Quota quota = Quota.of(burst, count, Duration.ofSeconds(periodSeconds));
       cached = new CachedQuota(burst, count, periodSeconds, quota);
       quotas[slot] = cached;
     }
     return cached.quota;
+  }
+
+  /** A quota would refuse them too, by other names than the caller knows. */
+  private static void requireNoOverflow(
+      long maxBurst, long count, long periodSeconds, Dialect dialect) {
+    if (periodSeconds > MOST_SECONDS) {
+      throw new IllegalArgumentException(
+          "period: found %s, expected at most %s seconds (about 292 years)"
+              .formatted(periodSeconds, MOST_SECONDS));
+    }
+    long intervalNanos = TimeUnit.SECONDS.toNanos(periodSeconds) / count;
+    if (intervalNanos == 0) {
+      throw new IllegalArgumentException(
+          "count: found %s in %s s, expected at most one token a nanosecond"
+              .formatted(count, periodSeconds));
+    }
+    long most = Long.MAX_VALUE / intervalNanos - dialect.beyondMaxBurst();
+    if (maxBurst > most) {
+      throw new IllegalArgumentException(
+          "max_burst: found %s, expected at most %s: a bucket fills within about 292 years"
+              .formatted(maxBurst, most));
+    }
   }
 }

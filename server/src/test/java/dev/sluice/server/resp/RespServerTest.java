@@ -121,23 +121,27 @@ final class RespServerTest {
   }
 
   @ParameterizedTest
-  @CsvSource({
-    "k -1 1 1, max_burst",
-    "k x 1 1, max_burst",
-    "k 9223372036854775807 1 1, max_burst",
-    "k 1.0 1 1, max_burst",
-    "k 1 0 1, count",
-    "k 1 -1 1, count",
-    "k 1 1 0, period",
-    "k 1 1 -5, period",
-    "k 1 1 9223372036854775807, period",
-    "k 1 1 1 -1, quantity",
-    "k 1 1 1 1.5, quantity",
-    "k 1 2000000000 1, count",
-    "k 9223372036854775806 1 1, burst",
-    "k 1 1, expected CL.THROTTLE key max_burst count period [quantity]",
-    "k 1 1 1 1 1, expected CL.THROTTLE key max_burst count period [quantity]"
-  })
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "k -1 1 1 | max_burst",
+        "k x 1 1 | max_burst",
+        "k 9223372036854775807 1 1 | max_burst: found 9223372036854775807, expected at most 9223372035",
+        "k 1.0 1 1 | max_burst",
+        "k 1 0 1 | count",
+        "k 1 -1 1 | count",
+        "k 1 1 0 | period",
+        "k 1 1 -5 | period",
+        "k 1 1 9223372036854775807 | period: found 9223372036854775807, expected at most 9223372036 seconds",
+        "k 1 1 1 -1 | quantity",
+        "k 1 1 1 1.5 | quantity",
+        "k 1 2000000000 1 | count",
+        "k 9223372036854775806 1 1 | max_burst: found 9223372036854775806, expected at most 9223372035",
+        "k 9223372035 1 2 | max_burst: found 9223372035, expected at most 4611686017",
+        "\"\" 1 1 1 | key: the id is empty",
+        "k 1 1 | expected CL.THROTTLE key max_burst count period [quantity]",
+        "k 1 1 1 1 1 | expected CL.THROTTLE key max_burst count period [quantity]"
+      })
   void clThrottle_withBadArguments_saysWhichAndWhatIsExpected(String arguments, String says) {
     client.raw("CL.THROTTLE " + arguments + "\r\n");
     assertThat(client.reply())
