@@ -4,7 +4,6 @@ package dev.sluice.cli;
 import dev.sluice.FailureRule;
 import dev.sluice.limit.Requirement;
 import dev.sluice.limit.Requirement.MissingDefault;
-import dev.sluice.server.service.ServerConfig;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -35,18 +34,6 @@ final class FailureRuleOptions {
         .distinct()
         .map(limit -> new Requirement(limit, "--on-failure", onMissing))
         .toList();
-  }
-
-  void applyTo(ServerConfig.Builder server) {
-    all()
-        .forEach(
-            (limit, rule) -> {
-              if (limit.isEmpty()) {
-                server.onFailure(rule);
-              } else {
-                server.onFailure(limit, rule);
-              }
-            });
   }
 
   /**

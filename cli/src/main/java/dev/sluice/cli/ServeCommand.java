@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import dev.sluice.FailureRule;
 import dev.sluice.limit.CurrentLimits.MissingDefaultException;
 import dev.sluice.limit.Requirement;
 import dev.sluice.limit.Requirement.MissingDefault;
@@ -12,6 +13,10 @@ import dev.sluice.server.rls.OverridePolicy;
 import dev.sluice.server.service.ConfigException;
 import dev.sluice.server.service.InsecureException;
 import dev.sluice.server.service.ServerConfig;
+import dev.sluice.server.service.ServerConfig.Buckets;
+import dev.sluice.server.service.ServerConfig.Doors;
+import dev.sluice.server.service.ServerConfig.Sources;
+import dev.sluice.server.service.ServerConfig.Telemetry;
 import dev.sluice.server.service.Service;
 import dev.sluice.store.StoreException;
 import dev.sluice.text.SafeText;
@@ -307,7 +312,7 @@ final class ServeCommand implements Callable<Integer> {
     List<String> mistakes = new ArrayList<>(settings.mistakes());
     for (Supplier<?> value :
         List.<Supplier<?>>of(
-            this::http,
+            () -> http(ClientAddress.direct()),
             () -> optionalAddress("--resp", resp),
             () -> optionalAddress("--grpc", grpc),
             () -> files.forServer(rules),
@@ -383,33 +388,41 @@ final class ServeCommand implements Callable<Integer> {
   }
 
   private ServerConfig config() {
-    List<Requirement> required = new ArrayList<>(askedFor.requirements(onMissing()));
-    required.addAll(failureRules.requirements(onMissing()));
-    ServerConfig.Builder server =
-        ServerConfig.builder(http())
-            .files(files.forServer(rules))
-            .require(required)
-            .missingDefaults(onMissing())
-            .clientAddress(clientAddress())
-            .table(table())
-            .snapshot(snapshot())
-            .store(storePasswords.access(store))
-            .tokenKey(tokenKey())
-            .resp(optionalAddress("--resp", resp))
-            .grpc(optionalAddress("--grpc", grpc))
-            .rlsOverrides(rlsOverrides())
-            .topDenied(topDenied)
-            .tls(tls.files())
-            .otlp(otlp.settings(environment))
-            .insecure(insecure);
-    failureRules.applyTo(server);
-    server.control(access.control(overridesDb != null));
-    return server.build();
+    return new ServerConfig(
+        new Doors(
+            http(clientAddress()),
+            optionalAddress("--resp", resp),
+            optionalAddress("--grpc", grpc),
+            rlsOverrides(),
+            tls.files(),
+            insecure),
+        new Sources(files.forServer(rules), table(), required(), onMissing()),
+        buckets(),
+        access.control(overridesDb != null),
+        new Telemetry(topDenied, otlp.settings(environment)));
   }
 
-  private ServerConfig.Http http() {
+  private List<Requirement> required() {
+    List<Requirement> required = new ArrayList<>(askedFor.requirements(onMissing()));
+    required.addAll(failureRules.requirements(onMissing()));
+    return required;
+  }
+
+  private Buckets buckets() {
+    Map<String, FailureRule> byLimit = failureRules.all();
+    FailureRule others = byLimit.remove("");
+    return new Buckets(
+        storePasswords.access(store),
+        snapshot(),
+        tokenKey(),
+        others == null ? FailureRule.fail() : others,
+        byLimit);
+  }
+
+  private ServerConfig.Http http(ClientAddress clientAddress) {
     return new ServerConfig.Http(
         address("--http", http),
+        clientAddress,
         each("--host", hosts, HOST, "a name such as sluice.example.com, without scheme and port"),
         each("--allow-origin", origins, ORIGIN, "an origin such as https://example.com"),
         requestLog);
@@ -541,10 +554,13 @@ final class ServeCommand implements Callable<Integer> {
     return new ServerConfig.Snapshot(snapshot, every);
   }
 
-  private @Nullable TokenKey tokenKey() {
+  /** Without a secret one of its own. */
+  private TokenKey tokenKey() {
     String secret = Passwords.of(TOKEN_KEY, tokenKey, "SLUICE_TOKEN_KEY");
     try {
-      return secret == null ? null : TokenKey.of(secret.getBytes(StandardCharsets.UTF_8));
+      return secret == null
+          ? TokenKey.random()
+          : TokenKey.of(secret.getBytes(StandardCharsets.UTF_8));
     } catch (IllegalArgumentException e) {
       throw new InputException(
           "%s: %s".formatted(tokenKey == null ? "SLUICE_TOKEN_KEY" : TOKEN_KEY, e.getMessage()));

@@ -16,7 +16,7 @@ public final class ConfigException extends RuntimeException {
   /**
    * Returns which setting is wrong.
    *
-   * @return its name in {@link ServerConfig}, such as {@code store}
+   * @return its name among the options of {@code sluice serve}, such as {@code store}
    */
   public String setting() {
     return setting;

@@ -11,7 +11,6 @@ import dev.sluice.server.http.MetricsPart;
 import dev.sluice.server.http.StatsPart;
 import dev.sluice.server.rls.OverridePolicy;
 import dev.sluice.server.service.ServerConfig.Http;
-import dev.sluice.web.ClientAddress;
 import java.util.List;
 
 /** HTTP with {@code /metrics}, and Envoy's rate limit service. Immutable. */
@@ -20,19 +19,12 @@ final class HttpDoor implements Door {
   private final Http settings;
   private final OverridePolicy overrides;
   private final MetricsPart metrics;
-  private final ClientAddress clientAddress;
   private final StatsPart stats;
 
-  HttpDoor(
-      Http settings,
-      OverridePolicy overrides,
-      MetricsPart metrics,
-      ClientAddress clientAddress,
-      StatsPart stats) {
+  HttpDoor(Http settings, OverridePolicy overrides, MetricsPart metrics, StatsPart stats) {
     this.settings = settings;
     this.overrides = overrides;
     this.metrics = metrics;
-    this.clientAddress = clientAddress;
     this.stats = stats;
   }
 
@@ -67,7 +59,7 @@ final class HttpDoor implements Door {
             room.generations()),
         new AdminPart(room.runtime(), room.access().audit()),
         GrpcDoor.part(room, overrides),
-        new ForwardAuthPart(room.limiter(), room.onMissing(), clientAddress),
+        new ForwardAuthPart(room.limiter(), room.onMissing(), settings.clientAddress()),
         stats,
         metrics,
         room.traces());

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.service;
 
-import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.FailureRule;
 import dev.sluice.limit.Requirement;
 import dev.sluice.limit.Requirement.MissingDefault;
@@ -15,8 +14,6 @@ import dev.sluice.web.ClientAddress;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -27,57 +24,169 @@ import org.jspecify.annotations.Nullable;
 /**
  * All that a {@link Service} is started from. Immutable and thread-safe; nothing is read or opened
  * before the service starts.
+ *
+ * <pre>{@code
+ * new ServerConfig(
+ *     Doors.of(http), Sources.SAMPLE, Buckets.IN_MEMORY, Control.NONE, Telemetry.NONE)
+ * }</pre>
+ *
+ * @param doors where clients are answered
+ * @param sources where the limits come from
+ * @param buckets where the buckets are kept
+ * @param control who may do what
+ * @param telemetry what is kept and sent besides the metrics
  */
-public final class ServerConfig {
+public record ServerConfig(
+    Doors doors, Sources sources, Buckets buckets, Control control, Telemetry telemetry) {
 
-  private final Files files;
-  private final @Nullable Table table;
-  private final StoreAccess store;
-  private final @Nullable Snapshot snapshot;
-  private final FailureRule onFailure;
-  private final Map<String, FailureRule> onFailureByLimit;
-  private final List<Requirement> required;
-  private final MissingDefault onMissing;
-  private final ClientAddress clientAddress;
-  private final Http http;
-  private final @Nullable InetSocketAddress resp;
-  private final TokenKey tokenKey;
-  private final @Nullable InetSocketAddress grpc;
-  private final OverridePolicy rlsOverrides;
-  private final boolean topDenied;
-  private final Control control;
-  private final @Nullable TlsFiles tls;
-  private final @Nullable OtlpSettings otlp;
-
-  private ServerConfig(Builder builder) {
-    this.files = builder.files;
-    this.table = builder.table;
-    this.store = builder.store;
-    this.snapshot = builder.snapshot;
-    this.onFailure = builder.onFailure;
-    this.onFailureByLimit = Map.copyOf(builder.onFailureByLimit);
-    this.required = List.copyOf(builder.required);
-    this.onMissing = builder.onMissing;
-    this.clientAddress = builder.clientAddress;
-    this.http = builder.http;
-    this.resp = builder.resp;
-    this.tokenKey = builder.tokenKey == null ? TokenKey.random() : builder.tokenKey;
-    this.grpc = builder.grpc;
-    this.rlsOverrides = builder.rlsOverrides;
-    this.topDenied = builder.topDenied;
-    this.control = builder.control;
-    this.tls = builder.tls;
-    this.otlp = builder.otlp;
+  /**
+   * Makes the settings.
+   *
+   * @param doors where clients are answered
+   * @param sources where the limits come from
+   * @param buckets where the buckets are kept
+   * @param control who may do what
+   * @param telemetry what is kept and sent besides the metrics
+   * @throws InsecureException if a door would listen beyond loopback without TLS or without access
+   *     control, unless {@link Doors#insecure}
+   * @throws IllegalArgumentException if both a table and a file keep overrides
+   */
+  public ServerConfig {
+    TlsFiles tls = doors.tls();
+    boolean controlsAccess =
+        control.tokens() != null || (tls != null && tls.requiresClientCertificates());
+    if (!doors.insecure() && (tls == null || !controlsAccess)) {
+      doors.requireLoopback();
+    }
+    if (control.overrideStore() != null && sources.table() != null) {
+      throw new IllegalArgumentException(
+          "a file of overrides and a table are two places for the same: choose one");
+    }
   }
 
   /**
-   * Returns a builder.
+   * Where clients are answered.
    *
    * @param http the HTTP door
-   * @return a builder: samples of limits, in memory, without snapshot or table
+   * @param resp where Redis clients are answered, port 0 for any free one; null for nowhere
+   * @param grpc where Envoy's rate limit service is answered besides the port of HTTP, port 0 for
+   *     any free one; null for nowhere else
+   * @param rlsOverrides what becomes of limits that proxies send with their descriptors
+   * @param tls the certificate, its key, and the authorities of clients, for all doors; null for no
+   *     TLS
+   * @param insecure whether doors may listen beyond loopback without TLS or without access control
    */
-  public static Builder builder(Http http) {
-    return new Builder(http);
+  public record Doors(
+      Http http,
+      @Nullable InetSocketAddress resp,
+      @Nullable InetSocketAddress grpc,
+      OverridePolicy rlsOverrides,
+      @Nullable TlsFiles tls,
+      boolean insecure) {
+
+    /**
+     * Returns the HTTP door alone, without TLS.
+     *
+     * @param http the door
+     * @return the doors
+     */
+    public static Doors of(Http http) {
+      return new Doors(http, null, null, OverridePolicy.ALLOW, null, false);
+    }
+
+    private void requireLoopback() {
+      Stream.of(http.address(), resp, grpc)
+          .filter(address -> address != null && !isLoopback(address))
+          .findFirst()
+          .ifPresent(
+              address -> {
+                throw new InsecureException(HostPort.format(address), tls != null);
+              });
+    }
+
+    private static boolean isLoopback(InetSocketAddress address) {
+      return address.getAddress() != null && address.getAddress().isLoopbackAddress();
+    }
+  }
+
+  /**
+   * The HTTP door.
+   *
+   * @param address where it listens; port 0 for any free one
+   * @param clientAddress which proxies are believed when they say for whom they ask
+   * @param hosts names that clients may use in {@code Host}, besides localhost and IP addresses;
+   *     {@code *} for any
+   * @param origins origins whose web pages may ask; {@code *} for any
+   * @param requestLog whether each request is logged, with the client's address
+   */
+  public record Http(
+      InetSocketAddress address,
+      ClientAddress clientAddress,
+      Set<String> hosts,
+      Set<String> origins,
+      boolean requestLog) {
+
+    /**
+     * Makes the settings.
+     *
+     * @param address where it listens; port 0 for any free one
+     * @param clientAddress which proxies are believed when they say for whom they ask
+     * @param hosts copied
+     * @param origins copied
+     * @param requestLog whether each request is logged
+     */
+    public Http {
+      hosts = Set.copyOf(hosts);
+      origins = Set.copyOf(origins);
+    }
+
+    /**
+     * Returns a door without names, origins, proxies and log.
+     *
+     * @param address where it listens; port 0 for any free one
+     * @return the door
+     */
+    public static Http on(InetSocketAddress address) {
+      return new Http(address, ClientAddress.direct(), Set.of(), Set.of(), false);
+    }
+  }
+
+  /**
+   * Where the limits come from.
+   *
+   * @param files the limit files, which are watched
+   * @param table the overrides that win over those of the file, null for none
+   * @param required the limits that must not be missing, at the start and after each reload
+   * @param onMissing what a request gets for a limit that is known, and not configured
+   */
+  public record Sources(
+      Files files, @Nullable Table table, List<Requirement> required, MissingDefault onMissing) {
+
+    /** A sample of limits. */
+    public static final Sources SAMPLE = Sources.of(Files.NONE);
+
+    /**
+     * Makes the settings.
+     *
+     * @param files the limit files, which are watched
+     * @param table the overrides that win over those of the file, null for none
+     * @param required copied
+     * @param onMissing what a request gets for a limit that is known, and not configured
+     */
+    public Sources {
+      required = List.copyOf(required);
+    }
+
+    /**
+     * Returns files alone, of which none must name a certain limit; a request for a limit without a
+     * default is refused.
+     *
+     * @param files the files
+     * @return the sources
+     */
+    public static Sources of(Files files) {
+      return new Sources(files, null, List.of(), MissingDefault.REFUSE);
+    }
   }
 
   /**
@@ -91,17 +200,23 @@ public final class ServerConfig {
   public record Files(
       @Nullable Path limits, @Nullable Path overrides, @Nullable Path names, @Nullable Path rules) {
 
-    static final Files NONE = new Files(null, null, null);
+    /** No file at all. */
+    public static final Files NONE = new Files(null, null, null, null);
 
     /**
-     * Names files without a rule book.
+     * Makes the settings.
      *
      * @param limits the defaults, null for none
      * @param overrides the overrides, null for none
      * @param names the names, null for the known ones
+     * @param rules the rule book, null for none
+     * @throws IllegalArgumentException if there is a rule book without limits
      */
-    public Files(@Nullable Path limits, @Nullable Path overrides, @Nullable Path names) {
-      this(limits, overrides, names, null);
+    public Files {
+      if (rules != null && limits == null) {
+        throw new IllegalArgumentException(
+            "a rule book needs a file of limits: its rules name them");
+      }
     }
 
     boolean isEmpty() {
@@ -118,17 +233,51 @@ public final class ServerConfig {
   public record Table(DataSource database, Duration every) {}
 
   /**
-   * Access control, where its acts are noted, and where changes at run time are kept.
+   * Where the buckets are kept.
    *
-   * @param tokens the file of tokens, null for no access control
-   * @param auditLog the file that takes the audit log, "-" for standard error, null for none
-   * @param overrideStore the file that keeps overrides and penalties that are set at run time, null
-   *     for the table, or nowhere if there is none
+   * @param store where the store is, and its passwords
+   * @param snapshot the file that keeps the buckets of the memory store, null for none
+   * @param tokenKey the key of the tokens of reservations, which all servers of a fleet share
+   * @param onFailure what holds for limits without a rule of their own while the store cannot
+   *     decide
+   * @param onFailureByLimit what holds for single limits, by their names
    */
-  public record Control(
-      @Nullable Path tokens, @Nullable String auditLog, @Nullable Path overrideStore) {
+  public record Buckets(
+      StoreAccess store,
+      @Nullable Snapshot snapshot,
+      TokenKey tokenKey,
+      FailureRule onFailure,
+      Map<String, FailureRule> onFailureByLimit) {
 
-    static final Control NONE = new Control(null, null, null);
+    /**
+     * Makes the settings.
+     *
+     * @param store where the store is, and its passwords
+     * @param snapshot the file that keeps the buckets of the memory store, null for none
+     * @param tokenKey the key of the tokens of reservations
+     * @param onFailure what holds for limits without a rule of their own
+     * @param onFailureByLimit copied
+     * @throws IllegalArgumentException if there is a snapshot and the store is not memory
+     */
+    public Buckets {
+      onFailureByLimit = Map.copyOf(onFailureByLimit);
+      if (snapshot != null && !store.isMemory()) {
+        throw new IllegalArgumentException(
+            "a snapshot works with the memory store only; %s persists its own buckets"
+                .formatted(store));
+      }
+    }
+
+    /**
+     * Returns buckets in a store without a snapshot, with a key that no other server has; a store
+     * that fails is an error of each request.
+     *
+     * @param store where the store is, and its passwords
+     * @return the settings
+     */
+    public static Buckets in(StoreAccess store) {
+      return new Buckets(store, null, TokenKey.random(), FailureRule.fail(), Map.of());
+    }
   }
 
   /**
@@ -140,400 +289,30 @@ public final class ServerConfig {
   public record Snapshot(Path file, Duration every) {}
 
   /**
-   * The HTTP door.
+   * Access control, where its acts are noted, and where changes at run time are kept.
    *
-   * @param address where it listens; port 0 for any free one
-   * @param hosts names that clients may use in {@code Host}, besides localhost and IP addresses;
-   *     {@code *} for any
-   * @param origins origins whose web pages may ask; {@code *} for any
-   * @param requestLog whether each request is logged, with the client's address
+   * @param tokens the file of tokens, null for no access control
+   * @param auditLog the file that takes the audit log, "-" for standard error, null for none
+   * @param overrideStore the file that keeps overrides and penalties that are set at run time, null
+   *     for the table, or nowhere if there is none
    */
-  public record Http(
-      InetSocketAddress address, Set<String> hosts, Set<String> origins, boolean requestLog) {
+  public record Control(
+      @Nullable Path tokens, @Nullable String auditLog, @Nullable Path overrideStore) {
 
-    /**
-     * Makes the settings.
-     *
-     * @param address where it listens; port 0 for any free one
-     * @param hosts copied
-     * @param origins copied
-     * @param requestLog whether each request is logged
-     */
-    public Http {
-      hosts = Set.copyOf(hosts);
-      origins = Set.copyOf(origins);
-    }
+    /** Everybody may do everything, noted and kept nowhere. */
+    public static final Control NONE = new Control(null, null, null);
   }
 
-  Files files() {
-    return files;
-  }
+  /**
+   * What is kept and sent besides the metrics that are asked for.
+   *
+   * @param topDenied whether the ids that each limit denies most are kept, in bounded memory, for
+   *     administrators; ids are often personal data
+   * @param otlp where metrics and traces are sent, null for nowhere
+   */
+  public record Telemetry(boolean topDenied, @Nullable OtlpSettings otlp) {
 
-  @Nullable Table table() {
-    return table;
-  }
-
-  StoreAccess store() {
-    return store;
-  }
-
-  @Nullable Snapshot snapshot() {
-    return snapshot;
-  }
-
-  FailureRule onFailure() {
-    return onFailure;
-  }
-
-  Map<String, FailureRule> onFailureByLimit() {
-    return onFailureByLimit;
-  }
-
-  List<Requirement> required() {
-    return required;
-  }
-
-  MissingDefault onMissing() {
-    return onMissing;
-  }
-
-  ClientAddress clientAddress() {
-    return clientAddress;
-  }
-
-  Http http() {
-    return http;
-  }
-
-  @Nullable InetSocketAddress resp() {
-    return resp;
-  }
-
-  TokenKey tokenKey() {
-    return tokenKey;
-  }
-
-  @Nullable InetSocketAddress grpc() {
-    return grpc;
-  }
-
-  Control control() {
-    return control;
-  }
-
-  OverridePolicy rlsOverrides() {
-    return rlsOverrides;
-  }
-
-  boolean topDenied() {
-    return topDenied;
-  }
-
-  @Nullable TlsFiles tls() {
-    return tls;
-  }
-
-  @Nullable OtlpSettings otlp() {
-    return otlp;
-  }
-
-  /** Makes a {@link ServerConfig}. Not thread-safe. */
-  public static final class Builder {
-    private final Http http;
-    private Files files = Files.NONE;
-    private @Nullable Table table;
-    private StoreAccess store = StoreAccess.of("memory");
-    private @Nullable Snapshot snapshot;
-    private FailureRule onFailure = FailureRule.fail();
-    private final Map<String, FailureRule> onFailureByLimit = new LinkedHashMap<>();
-    private final List<Requirement> required = new ArrayList<>();
-    private MissingDefault onMissing = MissingDefault.REFUSE;
-    private ClientAddress clientAddress = ClientAddress.direct();
-    private @Nullable InetSocketAddress resp;
-    private @Nullable TokenKey tokenKey;
-    private @Nullable InetSocketAddress grpc;
-    private OverridePolicy rlsOverrides = OverridePolicy.ALLOW;
-    private boolean topDenied;
-    private Control control = Control.NONE;
-    private @Nullable TlsFiles tls;
-    private @Nullable OtlpSettings otlp;
-    private boolean insecure;
-
-    private Builder(Http http) {
-      this.http = http;
-    }
-
-    /**
-     * Sets the limit files, which are watched; samples if not called.
-     *
-     * @param newFiles the files
-     * @return this
-     */
-    @CanIgnoreReturnValue
-    public Builder files(Files newFiles) {
-      this.files = newFiles;
-      return this;
-    }
-
-    /**
-     * Sets the table of overrides; none if not called.
-     *
-     * @param newTable the table, null for none
-     * @return this
-     */
-    @CanIgnoreReturnValue
-    public Builder table(@Nullable Table newTable) {
-      this.table = newTable;
-      return this;
-    }
-
-    /**
-     * Sets the store of the buckets; memory if not called.
-     *
-     * @param access where it is, and its passwords
-     * @return this
-     */
-    @CanIgnoreReturnValue
-    public Builder store(StoreAccess access) {
-      this.store = access;
-      return this;
-    }
-
-    /**
-     * Sets the file that keeps the buckets of the memory store; none if not called.
-     *
-     * @param newSnapshot the file, null for none
-     * @return this
-     */
-    @CanIgnoreReturnValue
-    public Builder snapshot(@Nullable Snapshot newSnapshot) {
-      this.snapshot = newSnapshot;
-      return this;
-    }
-
-    /**
-     * Sets what holds for limits without a rule of their own while the store cannot decide; {@link
-     * FailureRule#fail} if not called.
-     *
-     * @param rule the rule
-     * @return this
-     */
-    @CanIgnoreReturnValue
-    public Builder onFailure(FailureRule rule) {
-      this.onFailure = rule;
-      return this;
-    }
-
-    /**
-     * Sets what holds for one limit while the store cannot decide.
-     *
-     * @param limit the limit's name
-     * @param rule the rule
-     * @return this
-     */
-    @CanIgnoreReturnValue
-    public Builder onFailure(String limit, FailureRule rule) {
-      onFailureByLimit.put(limit, rule);
-      return this;
-    }
-
-    /**
-     * Adds limits that must not be missing, at the start and after each reload.
-     *
-     * @param limits the limits, and who asks for them
-     * @return this
-     */
-    @CanIgnoreReturnValue
-    public Builder require(List<Requirement> limits) {
-      required.addAll(limits);
-      return this;
-    }
-
-    /**
-     * Sets what a request gets for a limit that is known, and not configured; {@link
-     * MissingDefault#REFUSE} if not called.
-     *
-     * @param policy the policy
-     * @return this
-     */
-    @CanIgnoreReturnValue
-    public Builder missingDefaults(MissingDefault policy) {
-      this.onMissing = policy;
-      return this;
-    }
-
-    /**
-     * Sets which proxies are believed when they say for whom they ask; none if not called.
-     *
-     * @param how how the client's address is found behind them
-     * @return this
-     */
-    @CanIgnoreReturnValue
-    public Builder clientAddress(ClientAddress how) {
-      this.clientAddress = how;
-      return this;
-    }
-
-    /**
-     * Sets where Redis clients are answered; nowhere if not called.
-     *
-     * @param address where the door listens, port 0 for any free one; null for nowhere
-     * @return this
-     */
-    @CanIgnoreReturnValue
-    public Builder resp(@Nullable InetSocketAddress address) {
-      this.resp = address;
-      return this;
-    }
-
-    /**
-     * Sets the key of the tokens of reservations, which all servers of a fleet share; one of its
-     * own if not called.
-     *
-     * @param key the key, null for one of its own
-     * @return this
-     */
-    @CanIgnoreReturnValue
-    public Builder tokenKey(@Nullable TokenKey key) {
-      this.tokenKey = key;
-      return this;
-    }
-
-    /**
-     * Sets where Envoy's rate limit service is answered, besides the port of HTTP; nowhere else if
-     * not called.
-     *
-     * @param address where the door listens, port 0 for any free one; null for nowhere else
-     * @return this
-     */
-    @CanIgnoreReturnValue
-    public Builder grpc(@Nullable InetSocketAddress address) {
-      this.grpc = address;
-      return this;
-    }
-
-    /**
-     * Sets where metrics and traces are sent; nowhere if not called.
-     *
-     * @param newOtlp the settings, null for nowhere
-     * @return this
-     */
-    @CanIgnoreReturnValue
-    public Builder otlp(@Nullable OtlpSettings newOtlp) {
-      this.otlp = newOtlp;
-      return this;
-    }
-
-    /**
-     * Sets who may do what; everybody everything, noted and kept nowhere, if not called.
-     *
-     * @param newControl the settings
-     * @return this
-     */
-    @CanIgnoreReturnValue
-    public Builder control(Control newControl) {
-      this.control = newControl;
-      return this;
-    }
-
-    /**
-     * Sets what becomes of limits that proxies send with their descriptors; they are allowed if not
-     * called.
-     *
-     * @param policy the policy
-     * @return this
-     */
-    @CanIgnoreReturnValue
-    public Builder rlsOverrides(OverridePolicy policy) {
-      this.rlsOverrides = policy;
-      return this;
-    }
-
-    /**
-     * Sets whether the ids that each limit denies most are kept, in bounded memory, for
-     * administrators; not, if not called: ids are often personal data.
-     *
-     * @param wanted true to keep them
-     * @return this
-     */
-    @CanIgnoreReturnValue
-    public Builder topDenied(boolean wanted) {
-      this.topDenied = wanted;
-      return this;
-    }
-
-    /**
-     * Encrypts the connections of all doors; none if not called.
-     *
-     * @param files the certificate, its key, and the authorities of clients; null for no TLS
-     * @return this
-     */
-    @CanIgnoreReturnValue
-    public Builder tls(@Nullable TlsFiles files) {
-      this.tls = files;
-      return this;
-    }
-
-    /**
-     * Sets whether doors may listen beyond loopback without TLS or without access control; they may
-     * not if not called.
-     *
-     * @param allowed whether they may
-     * @return this
-     */
-    @CanIgnoreReturnValue
-    public Builder insecure(boolean allowed) {
-      this.insecure = allowed;
-      return this;
-    }
-
-    /** Whether strangers who reach a door are refused. */
-    private boolean controlsAccess() {
-      return control.tokens() != null || (tls != null && tls.requiresClientCertificates());
-    }
-
-    private void requireSecure() {
-      if (insecure || (tls != null && controlsAccess())) {
-        return;
-      }
-      Stream.of(http.address(), resp, grpc)
-          .filter(address -> address != null && !isLoopback(address))
-          .findFirst()
-          .ifPresent(
-              address -> {
-                throw new InsecureException(HostPort.format(address), tls != null);
-              });
-    }
-
-    private static boolean isLoopback(InetSocketAddress address) {
-      return address.getAddress() != null && address.getAddress().isLoopbackAddress();
-    }
-
-    /**
-     * Makes the settings.
-     *
-     * @return the settings
-     * @throws InsecureException if a door would listen beyond loopback without TLS or without
-     *     access control
-     * @throws IllegalArgumentException if a snapshot is asked for with a store that is not memory,
-     *     or a rule book without limits of files
-     */
-    public ServerConfig build() {
-      requireSecure();
-      if (snapshot != null && !store.isMemory()) {
-        throw new IllegalArgumentException(
-            "a snapshot works with the memory store only; %s persists its own buckets"
-                .formatted(store));
-      }
-      if (control.overrideStore() != null && table != null) {
-        throw new IllegalArgumentException(
-            "a file of overrides and a table are two places for the same: choose one");
-      }
-      if (files.rules() != null && files.limits() == null) {
-        throw new IllegalArgumentException(
-            "a rule book needs a file of limits: its rules name them");
-      }
-      return new ServerConfig(this);
-    }
+    /** Nothing. */
+    public static final Telemetry NONE = new Telemetry(false, null);
   }
 }

@@ -24,8 +24,10 @@ import dev.sluice.server.otlp.Otlp;
 import dev.sluice.server.otlp.OtlpSettings;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.rules.RuleBook;
+import dev.sluice.server.service.ServerConfig.Buckets;
 import dev.sluice.server.service.ServerConfig.Files;
 import dev.sluice.server.service.ServerConfig.Snapshot;
+import dev.sluice.server.service.ServerConfig.Sources;
 import dev.sluice.server.stats.RateHistory;
 import dev.sluice.server.stats.TopDenied;
 import dev.sluice.server.tls.EndOfCertificate;
@@ -98,22 +100,24 @@ public final class Service implements AutoCloseable {
   private static Service start(ServerConfig config, Started started) {
     LimitFiles files = files(config);
     CurrentLimits base = new CurrentLimits(files == null ? SampleLimits.make() : files.load());
-    require(config, base);
+    require(config.sources(), base);
     Generations generations = new Generations();
     PrometheusMeterRegistry meters = MetricsPart.newRegistry();
-    BucketStore store = openStore(config, meters, started);
-    TableOverrides table = new TableOverrides(config.table(), base);
+    BucketStore store = openStore(config.buckets(), meters, started);
+    TableOverrides table = new TableOverrides(config.sources().table(), base);
     RuntimeLimits runtime = runtime(config, table, store);
     started.add(runtime::close);
     CurrentLimits limits = runtime.limits();
     MetricsPart metrics = new MetricsPart(meters, limits, store);
     ReloadLog reloads =
-        new ReloadLog(metrics.metrics(), table.isPresent() ? null : config.files().overrides());
+        new ReloadLog(
+            metrics.metrics(), table.isPresent() ? null : config.sources().files().overrides());
     reloads.tellLoaded(Instant.now());
     table.start(metrics.metrics());
     started.add(table::close);
     GenerationMeters.register(generations, meters);
-    Tls tls = config.tls() == null ? null : tls(config.tls(), base, meters, started);
+    TlsFiles tlsFiles = config.doors().tls();
+    Tls tls = tlsFiles == null ? null : tls(tlsFiles, base, meters, started);
     Access access = Control.access(config.control(), base, meters, started);
     if (files != null) {
       ReloadListener listener =
@@ -129,9 +133,9 @@ public final class Service implements AutoCloseable {
               table.requireReady();
             },
             System::nanoTime);
-    TopDenied topDenied = config.topDenied() ? new TopDenied() : null;
-    Limiter limiter = limiter(config, limits, store, metrics.metrics(), topDenied);
-    Reservations reservations = new Reservations(limiter, store, config.tokenKey());
+    TopDenied topDenied = config.telemetry().topDenied() ? new TopDenied() : null;
+    Limiter limiter = limiter(config.buckets(), limits, store, metrics.metrics(), topDenied);
+    Reservations reservations = new Reservations(limiter, store, config.buckets().tokenKey());
     RateHistory history = RateHistory.start(meters);
     started.add(history::close);
     Traffic traffic = Traffic.usual();
@@ -144,7 +148,7 @@ public final class Service implements AutoCloseable {
             reservations,
             meters,
             ready,
-            config.onMissing(),
+            config.sources().onMissing(),
             traffic,
             access,
             runtime,
@@ -155,8 +159,14 @@ public final class Service implements AutoCloseable {
     started.add(doors::close);
     ServerState state =
         new ServerState(
-            history, meters, traffic, doors::shown, store, config.store().toString(), ready);
-    for (Door door : doors(config, metrics, new StatsPart(state, topDenied))) {
+            history,
+            meters,
+            traffic,
+            doors::shown,
+            store,
+            config.buckets().store().toString(),
+            ready);
+    for (Door door : doors(config.doors(), metrics, new StatsPart(state, topDenied))) {
       doors.open(door, room);
     }
     return new Service(started, doors, store, generations);
@@ -164,7 +174,7 @@ public final class Service implements AutoCloseable {
 
   /** Starts to send if there is a receiver; otherwise the library is not loaded. */
   private static Part traces(ServerConfig config, PrometheusMeterRegistry meters, Started started) {
-    OtlpSettings settings = config.otlp();
+    OtlpSettings settings = config.telemetry().otlp();
     if (settings == null) {
       return server -> {};
     }
@@ -198,23 +208,23 @@ public final class Service implements AutoCloseable {
   }
 
   /** Every way in; the first is the one whose address is told. */
-  private static List<Door> doors(ServerConfig config, MetricsPart metrics, StatsPart stats) {
+  private static List<Door> doors(
+      ServerConfig.Doors settings, MetricsPart metrics, StatsPart stats) {
     List<Door> doors = new ArrayList<>();
-    doors.add(
-        new HttpDoor(config.http(), config.rlsOverrides(), metrics, config.clientAddress(), stats));
-    if (config.resp() != null) {
-      doors.add(new RespDoor(config.resp()));
+    doors.add(new HttpDoor(settings.http(), settings.rlsOverrides(), metrics, stats));
+    if (settings.resp() != null) {
+      doors.add(new RespDoor(settings.resp()));
     }
-    if (config.grpc() != null) {
-      doors.add(new GrpcDoor(config.grpc(), config.rlsOverrides()));
+    if (settings.grpc() != null) {
+      doors.add(new GrpcDoor(settings.grpc(), settings.rlsOverrides()));
     }
     return doors;
   }
 
   /** All files that are watched, as one generation; null if there are none. */
   private static @Nullable LimitFiles files(ServerConfig config) {
-    Files files = config.files();
-    TlsFiles tls = config.tls();
+    Files files = config.sources().files();
+    TlsFiles tls = config.doors().tls();
     Path tokens = config.control().tokens();
     if (files.isEmpty() && tls == null && tokens == null) {
       return null;
@@ -247,16 +257,16 @@ public final class Service implements AutoCloseable {
   /**
    * From here on, for each reload too. The policy for missing limits has no say in unknown names.
    */
-  private static void require(ServerConfig config, CurrentLimits limits) {
-    for (Requirement one : config.required()) {
+  private static void require(Sources sources, CurrentLimits limits) {
+    for (Requirement one : sources.required()) {
       var unused = limits.get().catalogue().get(one.limit());
     }
-    limits.require(config.required());
+    limits.require(sources.required());
   }
 
   private static BucketStore openStore(
-      ServerConfig config, PrometheusMeterRegistry meters, Started started) {
-    Snapshot snapshot = config.snapshot();
+      Buckets buckets, PrometheusMeterRegistry meters, Started started) {
+    Snapshot snapshot = buckets.snapshot();
     if (snapshot != null) {
       KeptBuckets kept = KeptBuckets.open(snapshot.file(), snapshot.every(), meters);
       started.add(kept.store()::close);
@@ -265,9 +275,9 @@ public final class Service implements AutoCloseable {
     }
     try {
       BucketStore store =
-          config.store().isMemory()
+          buckets.store().isMemory()
               ? BucketStore.inMemory()
-              : Stores.open(config.store(), new RedisMetrics(meters));
+              : Stores.open(buckets.store(), new RedisMetrics(meters));
       started.add(store::close);
       return store;
     } catch (IllegalArgumentException e) {
@@ -276,7 +286,7 @@ public final class Service implements AutoCloseable {
   }
 
   private static Limiter limiter(
-      ServerConfig config,
+      Buckets buckets,
       CurrentLimits limits,
       BucketStore store,
       LimiterObserver metrics,
@@ -284,8 +294,8 @@ public final class Service implements AutoCloseable {
     LimiterObserver observer =
         topDenied == null ? metrics : LimiterObserver.all(List.of(metrics, topDenied));
     Limiter.Builder limiter =
-        Limiter.builder(limits, store).observer(observer).onFailure(config.onFailure());
-    config.onFailureByLimit().forEach(limiter::onFailure);
+        Limiter.builder(limits, store).observer(observer).onFailure(buckets.onFailure());
+    buckets.onFailureByLimit().forEach(limiter::onFailure);
     return limiter.build();
   }
 

@@ -5,11 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.sluice.server.HostPort;
-import dev.sluice.server.service.ServerConfig.Http;
+import dev.sluice.server.service.ServerConfig.Sources;
+import dev.sluice.server.service.ServerConfig.Telemetry;
 import dev.sluice.yaml.LimitFiles;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -18,7 +17,6 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -53,14 +51,13 @@ class AdminTest {
   }
 
   private Service service() {
-    Http http =
-        new Http(
-            new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), Set.of(), Set.of(), false);
     return Service.start(
-        ServerConfig.builder(http)
-            .files(new ServerConfig.Files(limits, folder.resolve("overrides.yml"), null))
-            .control(new ServerConfig.Control(null, audit.toString(), kept))
-            .build());
+        new ServerConfig(
+            Configs.onPort(0),
+            Sources.of(new ServerConfig.Files(limits, folder.resolve("overrides.yml"), null, null)),
+            Configs.inMemory(),
+            new ServerConfig.Control(null, audit.toString(), kept),
+            Telemetry.NONE));
   }
 
   @AfterEach

@@ -4,6 +4,8 @@ package dev.sluice.server.service;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.server.HostPort;
+import dev.sluice.server.rls.OverridePolicy;
+import dev.sluice.server.service.ServerConfig.Doors;
 import dev.sluice.server.service.ServerConfig.Http;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -14,7 +16,6 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
-import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class ConnectionsMeterTest {
@@ -25,7 +26,7 @@ class ConnectionsMeterTest {
   @Test
   void metrics_countTheConnectionsOfAllDoors() throws Exception {
     ServerConfig config =
-        ServerConfig.builder(new Http(ANY_PORT, Set.of(), Set.of(), false)).resp(ANY_PORT).build();
+        Configs.of(new Doors(Http.on(ANY_PORT), ANY_PORT, null, OverridePolicy.ALLOW, null, false));
     try (Service service = Service.start(config);
         Socket redis = connected(service.addresses().get(1))) {
       String metrics = get(service.addresses().get(0));

@@ -8,7 +8,7 @@ import com.linecorp.armeria.client.ClientFactory;
 import com.linecorp.armeria.client.WebClient;
 import com.linecorp.armeria.common.AggregatedHttpResponse;
 import com.linecorp.armeria.common.MediaType;
-import dev.sluice.server.service.ServerConfig.Snapshot;
+import dev.sluice.server.service.ServerConfig.Telemetry;
 import dev.sluice.server.tls.Pem;
 import io.envoyproxy.envoy.extensions.common.ratelimit.v3.RateLimitDescriptor;
 import io.envoyproxy.envoy.extensions.common.ratelimit.v3.RateLimitDescriptor.Entry;
@@ -20,7 +20,6 @@ import java.net.http.HttpClient;
 import java.net.http.HttpClient.Version;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CountDownLatch;
@@ -48,10 +47,12 @@ final class DrainTest {
   void serviceThatIsStopped_underLoad_losesNoAnswer() throws Exception {
     TlsFixture fixture = TlsFixture.in(folder);
     ServerConfig config =
-        fixture
-            .config(false)
-            .snapshot(new Snapshot(folder.resolve("buckets"), Duration.ofHours(1)))
-            .build();
+        new ServerConfig(
+            fixture.doors(false),
+            fixture.sources(),
+            Configs.keptIn(folder.resolve("buckets")),
+            ServerConfig.Control.NONE,
+            Telemetry.NONE);
     Service service = Service.start(config);
     SSLContext trusting = Pem.client(null, Pem.SERVER);
     Map<String, Future<Integer>> answered = new TreeMap<>();

@@ -28,7 +28,6 @@ import dev.sluice.server.resp.CommandNames;
 import dev.sluice.server.rls.OverridePolicy;
 import dev.sluice.server.stats.RateHistory;
 import dev.sluice.store.BucketStore;
-import dev.sluice.web.ClientAddress;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.io.InputStream;
@@ -75,14 +74,9 @@ class NeedsTest {
   void everyRouteOfTheHttpDoor_standsInTheTable_andNoOther() {
     HttpDoor door =
         new HttpDoor(
-            new ServerConfig.Http(
-                new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
-                Set.of(),
-                Set.of(),
-                false),
+            ServerConfig.Http.on(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0)),
             OverridePolicy.ALLOW,
             new MetricsPart(limits, store),
-            ClientAddress.direct(),
             new StatsPart(state(), null));
     ServerBuilder builder = Server.builder();
     door.parts(room()).forEach(part -> part.addTo(builder));

@@ -10,7 +10,7 @@ import com.linecorp.armeria.client.grpc.GrpcClients;
 import dev.sluice.server.HostPort;
 import dev.sluice.server.http.LogLines;
 import dev.sluice.server.otlp.OtlpSettings;
-import dev.sluice.server.service.ServerConfig.Http;
+import dev.sluice.server.service.ServerConfig.Telemetry;
 import io.envoyproxy.envoy.extensions.common.ratelimit.v3.RateLimitDescriptor;
 import io.envoyproxy.envoy.extensions.common.ratelimit.v3.RateLimitDescriptor.Entry;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitRequest;
@@ -21,8 +21,6 @@ import io.opentelemetry.proto.metrics.v1.Metric;
 import io.opentelemetry.proto.metrics.v1.NumberDataPoint;
 import io.opentelemetry.proto.trace.v1.Span;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -34,7 +32,6 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -70,9 +67,6 @@ class OtlpTest {
   }
 
   private void serve(double traced) {
-    Http http =
-        new Http(
-            new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), Set.of(), Set.of(), false);
     OtlpSettings settings =
         new OtlpSettings(
             receiver.uri(),
@@ -80,7 +74,7 @@ class OtlpTest {
             traced,
             Map.of("x-key", "S3cret"),
             Map.of("service.namespace", "edge"));
-    service = Service.start(ServerConfig.builder(http).otlp(settings).build());
+    service = Service.start(Configs.of(new Telemetry(false, settings)));
   }
 
   private URI uri(String path) {

@@ -8,14 +8,14 @@ import static org.awaitility.Awaitility.await;
 import dev.sluice.server.HostPort;
 import dev.sluice.server.StoreAccess;
 import dev.sluice.server.access.Tokens;
-import dev.sluice.server.service.ServerConfig.Http;
+import dev.sluice.server.service.ServerConfig.Buckets;
+import dev.sluice.server.service.ServerConfig.Sources;
+import dev.sluice.server.service.ServerConfig.Telemetry;
 import dev.sluice.testkit.servers.LocalBrowser;
 import dev.sluice.testkit.servers.LocalBrowser.Look;
 import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.RedisBinary;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.net.URI;
 import java.net.URLEncoder;
 import java.net.http.HttpClient;
@@ -30,7 +30,6 @@ import java.util.Base64;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.Callable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -74,14 +73,16 @@ final class PageTest {
   }
 
   private static Service serve(int port) {
-    return Service.start(config(port).build());
+    return Service.start(config(port, ServerConfig.Control.NONE));
   }
 
-  private static ServerConfig.Builder config(int port) {
-    InetSocketAddress address = new InetSocketAddress(InetAddress.getLoopbackAddress(), port);
-    return ServerConfig.builder(new Http(address, Set.of(), Set.of(), false))
-        .store(StoreAccess.of(redis.uri() + "?timeout=250ms"))
-        .topDenied(true);
+  private static ServerConfig config(int port, ServerConfig.Control control) {
+    return new ServerConfig(
+        Configs.onPort(port),
+        Sources.SAMPLE,
+        Buckets.in(StoreAccess.of(redis.uri() + "?timeout=250ms")),
+        control,
+        new Telemetry(true, null));
   }
 
   @AfterAll
@@ -443,7 +444,7 @@ final class PageTest {
     Path tokens = folder.resolve("tokens.yml");
     Files.writeString(
         tokens, "tokens:\n" + token("viewer", reader, "read") + token("ops", admin, "read, admin"));
-    ServerConfig guarded = config(0).control(new ServerConfig.Control(tokens, null, null)).build();
+    ServerConfig guarded = config(0, new ServerConfig.Control(tokens, null, null));
     try (Service other = Service.start(guarded)) {
       String open = base;
       base = "http://" + HostPort.format(other.addresses().get(0));

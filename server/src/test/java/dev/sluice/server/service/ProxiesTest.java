@@ -7,6 +7,11 @@ import static org.awaitility.Awaitility.await;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.sun.net.httpserver.HttpServer;
 import dev.sluice.server.HostPort;
+import dev.sluice.server.StoreAccess;
+import dev.sluice.server.service.ServerConfig.Buckets;
+import dev.sluice.server.service.ServerConfig.Doors;
+import dev.sluice.server.service.ServerConfig.Sources;
+import dev.sluice.server.service.ServerConfig.Telemetry;
 import dev.sluice.web.ClientAddress;
 import dev.sluice.web.ProxyHeader;
 import java.io.IOException;
@@ -117,13 +122,19 @@ final class ProxiesTest {
     Path rules = EXAMPLES.resolve(example).resolve("rules.yml");
     ServerConfig.Http http =
         new ServerConfig.Http(
-            new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), Set.of(), Set.of(), false);
+            new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+            ClientAddress.behind(ProxyHeader.X_FORWARDED_FOR, "127.0.0.1"),
+            Set.of(),
+            Set.of(),
+            false);
     service =
         Service.start(
-            ServerConfig.builder(http)
-                .files(new ServerConfig.Files(limits, null, null, rules))
-                .clientAddress(ClientAddress.behind(ProxyHeader.X_FORWARDED_FOR, "127.0.0.1"))
-                .build());
+            new ServerConfig(
+                Doors.of(http),
+                Sources.of(new ServerConfig.Files(limits, null, null, rules)),
+                Buckets.in(StoreAccess.of("memory")),
+                ServerConfig.Control.NONE,
+                Telemetry.NONE));
   }
 
   @AfterEach

@@ -6,7 +6,9 @@ import static org.awaitility.Awaitility.await;
 
 import dev.sluice.server.HostPort;
 import dev.sluice.server.http.LogLines;
+import dev.sluice.server.service.ServerConfig.Doors;
 import dev.sluice.server.service.ServerConfig.Http;
+import dev.sluice.web.ClientAddress;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
@@ -35,8 +37,12 @@ class SafeguardsTest {
   void start() {
     Http http =
         new Http(
-            new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), Set.of(), Set.of(), true);
-    service = Service.start(ServerConfig.builder(http).build());
+            new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+            ClientAddress.direct(),
+            Set.of(),
+            Set.of(),
+            true);
+    service = Service.start(Configs.of(Doors.of(http)));
   }
 
   /** Does not wait: the library's acceptor takes two seconds to be sure that nobody comes. */

@@ -4,6 +4,7 @@ package dev.sluice.server.service;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.FailureRule;
 import dev.sluice.limit.CurrentLimits.MissingDefaultException;
 import dev.sluice.limit.Requirement;
 import dev.sluice.limit.Requirement.MissingDefault;
@@ -11,8 +12,14 @@ import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.server.AddressException;
 import dev.sluice.server.HostPort;
 import dev.sluice.server.StoreAccess;
+import dev.sluice.server.reservation.TokenKey;
+import dev.sluice.server.rls.OverridePolicy;
+import dev.sluice.server.service.ServerConfig.Buckets;
+import dev.sluice.server.service.ServerConfig.Doors;
 import dev.sluice.server.service.ServerConfig.Http;
 import dev.sluice.server.service.ServerConfig.Snapshot;
+import dev.sluice.server.service.ServerConfig.Sources;
+import dev.sluice.server.service.ServerConfig.Telemetry;
 import dev.sluice.server.tls.ClientCertificates;
 import dev.sluice.server.tls.TlsFiles;
 import java.io.IOException;
@@ -29,24 +36,19 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The service without the command line: its start, its end, and a start that fails half-way. */
 class ServiceTest {
 
+  private static final Http LOOPBACK = Configs.onPort(0).http();
+
   /** Services of earlier tests may still be closing. */
   private final Set<Thread> before = Thread.getAllStackTraces().keySet();
-
-  private static ServerConfig.Builder onPort(int port) {
-    return ServerConfig.builder(
-        new Http(
-            new InetSocketAddress(InetAddress.getLoopbackAddress(), port),
-            Set.of(),
-            Set.of(),
-            false));
-  }
 
   private static String spend(Service service) throws IOException, InterruptedException {
     HttpRequest request =
@@ -60,7 +62,7 @@ class ServiceTest {
 
   @Test
   void service_withoutSettings_answersByTheSamples() throws Exception {
-    try (Service service = Service.start(onPort(0).build())) {
+    try (Service service = Service.start(Configs.of(Sources.SAMPLE))) {
       service.ping();
       assertThat(spend(service)).contains("\"remaining\":99");
     }
@@ -68,18 +70,19 @@ class ServiceTest {
 
   @Test
   void service_thatIsClosed_keepsItsBuckets_forTheNext(@TempDir Path folder) throws Exception {
-    ServerConfig config =
-        onPort(0).snapshot(new Snapshot(folder.resolve("buckets"), Duration.ofHours(1))).build();
+    ServerConfig config = Configs.of(Configs.keptIn(folder.resolve("buckets")));
     try (Service service = Service.start(config)) {
       assertThat(spend(service)).contains("\"remaining\":99");
     }
     Path limits = folder.resolve("limits.yml");
     Files.writeString(limits, "ApiCallsPerKey: {burst: 100, count: 1, period: 1h}\n");
     ServerConfig next =
-        onPort(0)
-            .files(new ServerConfig.Files(limits, null, null))
-            .snapshot(new Snapshot(folder.resolve("buckets"), Duration.ofHours(1)))
-            .build();
+        new ServerConfig(
+            Configs.onPort(0),
+            Sources.of(new ServerConfig.Files(limits, null, null, null)),
+            Configs.keptIn(folder.resolve("buckets")),
+            ServerConfig.Control.NONE,
+            Telemetry.NONE);
     try (Service service = Service.start(next)) {
       assertThat(spend(service)).contains("\"burst\":100");
     }
@@ -90,9 +93,12 @@ class ServiceTest {
   void start_onATakenPort_endsWhatWasStarted(@TempDir Path folder) throws Exception {
     try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       ServerConfig config =
-          onPort(taken.getLocalPort())
-              .snapshot(new Snapshot(folder.resolve("buckets"), Duration.ofHours(1)))
-              .build();
+          new ServerConfig(
+              Configs.onPort(taken.getLocalPort()),
+              Sources.SAMPLE,
+              Configs.keptIn(folder.resolve("buckets")),
+              ServerConfig.Control.NONE,
+              Telemetry.NONE);
 
       assertThatThrownBy(() -> Service.start(config)).isInstanceOf(AddressException.class);
 
@@ -117,20 +123,21 @@ class ServiceTest {
   @Test
   void settingsThatCannotBeUsed_areNamed(@TempDir Path folder) throws Exception {
     assertThatThrownBy(
-            () -> Service.start(onPort(0).store(StoreAccess.of("rediss-typo://x")).build()))
+            () -> Service.start(Configs.of(Buckets.in(StoreAccess.of("rediss-typo://x")))))
         .isInstanceOfSatisfying(
             ConfigException.class, e -> assertThat(e.setting()).isEqualTo("store"));
     Path torn = Files.writeString(folder.resolve("buckets"), "SLUICE");
-    assertThatThrownBy(
-            () ->
-                Service.start(onPort(0).snapshot(new Snapshot(torn, Duration.ofHours(1))).build()))
+    assertThatThrownBy(() -> Service.start(Configs.of(Configs.keptIn(torn))))
         .isInstanceOfSatisfying(
             ConfigException.class, e -> assertThat(e.setting()).isEqualTo("snapshot"));
-    ServerConfig.Builder contradiction =
-        onPort(0)
-            .store(StoreAccess.of("redis://127.0.0.1:1"))
-            .snapshot(new Snapshot(torn, Duration.ofHours(1)));
-    assertThatThrownBy(contradiction::build)
+    assertThatThrownBy(
+            () ->
+                new Buckets(
+                    StoreAccess.of("redis://127.0.0.1:1"),
+                    new Snapshot(torn, Duration.ofHours(1)),
+                    TokenKey.random(),
+                    FailureRule.fail(),
+                    Map.of()))
         .hasMessageContaining("a snapshot works with the memory store only");
   }
 
@@ -140,20 +147,25 @@ class ServiceTest {
     Path any = folder.resolve("any");
     InetSocketAddress open = new InetSocketAddress("0.0.0.0", 0);
     TlsFiles encrypted = new TlsFiles(any, any, null);
-    assertThatThrownBy(onPort(0).resp(open)::build)
+    assertThatThrownBy(
+            () -> Configs.of(new Doors(LOOPBACK, open, null, OverridePolicy.ALLOW, null, false)))
         .isInstanceOf(InsecureException.class)
         .hasMessageStartingWith("0.0.0.0:0 is not loopback, and nothing would be encrypted; give");
-    assertThatThrownBy(onPort(0).grpc(open).tls(encrypted)::build)
+    assertThatThrownBy(() -> Configs.of(grpc(open, encrypted, false)))
         .isInstanceOf(InsecureException.class)
         .hasMessageContaining("everybody who reaches it could spend and reset")
         .hasMessageContaining("--tls-client-ca FILE");
     TlsFiles optional = new TlsFiles(any, any, new ClientCertificates(any, false));
-    assertThatThrownBy(onPort(0).grpc(open).tls(optional)::build)
+    assertThatThrownBy(() -> Configs.of(grpc(open, optional, false)))
         .isInstanceOf(InsecureException.class);
 
     TlsFiles required = new TlsFiles(any, any, new ClientCertificates(any, true));
-    assertThat(onPort(0).grpc(open).tls(required).build()).isNotNull();
-    assertThat(onPort(0).grpc(open).insecure(true).build()).isNotNull();
+    assertThat(Configs.of(grpc(open, required, false)).doors().grpc()).isEqualTo(open);
+    assertThat(Configs.of(grpc(open, null, true)).doors().grpc()).isEqualTo(open);
+  }
+
+  private static Doors grpc(InetSocketAddress address, @Nullable TlsFiles tls, boolean insecure) {
+    return new Doors(LOOPBACK, null, address, OverridePolicy.ALLOW, tls, insecure);
   }
 
   @Test
@@ -166,8 +178,7 @@ class ServiceTest {
   }
 
   private static ServerConfig asking(String limit) {
-    return onPort(0)
-        .require(List.of(new Requirement(limit, "the test", MissingDefault.REFUSE)))
-        .build();
+    List<Requirement> one = List.of(new Requirement(limit, "the test", MissingDefault.REFUSE));
+    return Configs.of(new Sources(ServerConfig.Files.NONE, null, one, MissingDefault.REFUSE));
   }
 }

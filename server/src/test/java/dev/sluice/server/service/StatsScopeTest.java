@@ -6,10 +6,9 @@ import static org.awaitility.Awaitility.await;
 
 import dev.sluice.server.HostPort;
 import dev.sluice.server.access.Tokens;
-import dev.sluice.server.service.ServerConfig.Http;
+import dev.sluice.server.service.ServerConfig.Sources;
+import dev.sluice.server.service.ServerConfig.Telemetry;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -18,7 +17,6 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -50,15 +48,14 @@ class StatsScopeTest {
                 roles: [decide, read]
             """
                 .formatted(Tokens.sha256(SCOPED), Tokens.sha256(ALL)));
-    Http http =
-        new Http(
-            new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), Set.of(), Set.of(), false);
     service =
         Service.start(
-            ServerConfig.builder(http)
-                .topDenied(true)
-                .control(new ServerConfig.Control(tokens, null, null))
-                .build());
+            new ServerConfig(
+                Configs.onPort(0),
+                Sources.SAMPLE,
+                Configs.inMemory(),
+                new ServerConfig.Control(tokens, null, null),
+                new Telemetry(true, null)));
   }
 
   @AfterEach

@@ -62,7 +62,7 @@ final class TlsDoorsTest {
             .sslParameters(parameters)
             .version(version)
             .build();
-    try (Service service = Service.start(fixture.config(false).build())) {
+    try (Service service = Service.start(fixture.config(false))) {
       HttpResponse<String> answer = TlsFixture.spend(client, service, "k");
       assertThat(answer.statusCode()).isEqualTo(200);
       assertThat(answer.version()).isEqualTo(version);
@@ -76,7 +76,7 @@ final class TlsDoorsTest {
   void clientWithoutACertificate_isRefusedOnEveryDoor_andOneWithItIsLetIn() throws Exception {
     SSLContext stranger = Pem.client(null, Pem.SERVER);
     SSLContext known = Pem.client(Pem.CLIENT, Pem.SERVER);
-    try (Service service = Service.start(fixture.config(true).build())) {
+    try (Service service = Service.start(fixture.config(true))) {
       assertThatThrownBy(() -> TlsFixture.spend(client(stranger), service, "k"))
           .isInstanceOf(IOException.class);
       assertThat(TlsFixture.spend(client(known), service, "k").statusCode()).isEqualTo(200);
@@ -96,7 +96,7 @@ final class TlsDoorsTest {
   @Test
   void pageOfTheServerItself_mayAskOverTls_andOneWithoutItMayNot() throws Exception {
     HttpClient client = client(Pem.client(null, Pem.SERVER));
-    try (Service service = Service.start(fixture.config(false).build())) {
+    try (Service service = Service.start(fixture.config(false))) {
       String own = TlsFixture.url(service, TlsFixture.HTTP, "");
       assertThat(asked(client, own, own)).isEqualTo(200);
       assertThat(asked(client, own, own.replace("https", "http"))).isEqualTo(403);
@@ -114,8 +114,7 @@ final class TlsDoorsTest {
     Path tokens =
         Files.writeString(
             folder.resolve("tokens.yml"), "certificates: [{name: client-7, roles: [decide]}]\n");
-    ServerConfig config =
-        fixture.config(true).control(new ServerConfig.Control(tokens, null, null)).build();
+    ServerConfig config = fixture.config(true, new ServerConfig.Control(tokens, null, null));
     HttpClient client = client(Pem.client(Pem.CLIENT, Pem.SERVER));
     try (Service service = Service.start(config)) {
       assertThat(TlsFixture.spend(client, service, "k").statusCode()).isEqualTo(200);
@@ -143,7 +142,7 @@ final class TlsDoorsTest {
   /** A request without encryption gets no answer, and does no harm. */
   @Test
   void plainRequest_isNotAnswered_andTheServerGoesOn() throws Exception {
-    try (Service service = Service.start(fixture.config(false).build())) {
+    try (Service service = Service.start(fixture.config(false))) {
       for (var address : service.addresses()) {
         try (Socket socket = new Socket("localhost", address.getPort())) {
           socket
@@ -161,7 +160,7 @@ final class TlsDoorsTest {
   @Test
   void certificateThatIsReplaced_underLoad_losesNoAnswer() throws Exception {
     SSLContext trusting = Pem.client(null, Pem.SERVER, Pem.NEXT);
-    try (Service service = Service.start(fixture.config(false).build());
+    try (Service service = Service.start(fixture.config(false));
         Load load = new Load(service, trusting);
         Jedis keptJedis = TlsFixture.jedis(service, trusting)) {
       HttpClient kept = client(trusting);
@@ -241,7 +240,7 @@ final class TlsDoorsTest {
   void badCertificate_refusesTheWholeGeneration_andTheNextGoodOneIsApplied() throws Exception {
     SSLContext trusting = Pem.client(null, Pem.SERVER, Pem.NEXT);
     HttpClient client = client(trusting);
-    try (Service service = Service.start(fixture.config(false).build())) {
+    try (Service service = Service.start(fixture.config(false))) {
       String before = TlsFixture.send(client, service, "GET", "/v1/limits").body();
       assertThat(before).contains("\"mistakes\":[]");
 
@@ -288,7 +287,7 @@ final class TlsDoorsTest {
   @Test
   void badCertificate_stopsTheStart() throws Exception {
     Pem.writeKey(Pem.NEXT, folder);
-    assertThatThrownBy(() -> Service.start(fixture.config(false).build()))
+    assertThatThrownBy(() -> Service.start(fixture.config(false)))
         .isInstanceOf(LimitFilesException.class)
         .hasMessageContaining("tls.key:1:1: found a key that does not belong to the certificate");
   }

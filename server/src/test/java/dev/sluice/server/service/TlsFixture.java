@@ -4,11 +4,16 @@ package dev.sluice.server.service;
 import com.linecorp.armeria.client.ClientFactory;
 import com.linecorp.armeria.client.grpc.GrpcClients;
 import com.linecorp.armeria.common.TlsKeyPair;
+import dev.sluice.server.rls.OverridePolicy;
+import dev.sluice.server.service.ServerConfig.Doors;
 import dev.sluice.server.service.ServerConfig.Files;
 import dev.sluice.server.service.ServerConfig.Http;
+import dev.sluice.server.service.ServerConfig.Sources;
+import dev.sluice.server.service.ServerConfig.Telemetry;
 import dev.sluice.server.tls.ClientCertificates;
 import dev.sluice.server.tls.Pem;
 import dev.sluice.server.tls.TlsFiles;
+import dev.sluice.web.ClientAddress;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -51,18 +56,29 @@ record TlsFixture(Path folder) {
         "ApiCallsPerKey: {burst: %s, count: 1, period: 1h}\n".formatted(burst));
   }
 
-  ServerConfig.Builder config(boolean clientsShowCertificates) {
-    return ServerConfig.builder(new Http(ANY, Set.of("sluice.test"), Set.of(), false))
-        .files(new Files(folder.resolve("limits.yml"), null, null))
-        .resp(ANY)
-        .grpc(ANY)
-        .tls(
-            new TlsFiles(
-                folder.resolve("tls.crt"),
-                folder.resolve("tls.key"),
-                clientsShowCertificates
-                    ? new ClientCertificates(folder.resolve("ca.crt"), true)
-                    : null));
+  ServerConfig config(boolean clientsShowCertificates) {
+    return config(clientsShowCertificates, ServerConfig.Control.NONE);
+  }
+
+  ServerConfig config(boolean clientsShowCertificates, ServerConfig.Control control) {
+    return new ServerConfig(
+        doors(clientsShowCertificates), sources(), Configs.inMemory(), control, Telemetry.NONE);
+  }
+
+  Sources sources() {
+    return Sources.of(new Files(folder.resolve("limits.yml"), null, null, null));
+  }
+
+  Doors doors(boolean clientsShowCertificates) {
+    TlsFiles tls =
+        new TlsFiles(
+            folder.resolve("tls.crt"),
+            folder.resolve("tls.key"),
+            clientsShowCertificates
+                ? new ClientCertificates(folder.resolve("ca.crt"), true)
+                : null);
+    Http http = new Http(ANY, ClientAddress.direct(), Set.of("sluice.test"), Set.of(), false);
+    return new Doors(http, ANY, ANY, OverridePolicy.ALLOW, tls, false);
   }
 
   static String url(Service service, int door, String path) {

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.server.service;
+
+import dev.sluice.server.StoreAccess;
+import dev.sluice.server.service.ServerConfig.Buckets;
+import dev.sluice.server.service.ServerConfig.Control;
+import dev.sluice.server.service.ServerConfig.Doors;
+import dev.sluice.server.service.ServerConfig.Http;
+import dev.sluice.server.service.ServerConfig.Snapshot;
+import dev.sluice.server.service.ServerConfig.Sources;
+import dev.sluice.server.service.ServerConfig.Telemetry;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.file.Path;
+import java.time.Duration;
+
+/** Settings of which a test names one part: the others are the simplest ones. */
+final class Configs {
+
+  private Configs() {}
+
+  /** The HTTP door on loopback; port 0 for any free one. */
+  static Doors onPort(int port) {
+    return Doors.of(Http.on(new InetSocketAddress(InetAddress.getLoopbackAddress(), port)));
+  }
+
+  static Buckets inMemory() {
+    return Buckets.in(StoreAccess.of("memory"));
+  }
+
+  static Buckets keptIn(Path file) {
+    Buckets usual = inMemory();
+    return new Buckets(
+        usual.store(),
+        new Snapshot(file, Duration.ofHours(1)),
+        usual.tokenKey(),
+        usual.onFailure(),
+        usual.onFailureByLimit());
+  }
+
+  static ServerConfig of(Doors doors) {
+    return new ServerConfig(doors, Sources.SAMPLE, inMemory(), Control.NONE, Telemetry.NONE);
+  }
+
+  static ServerConfig of(Sources sources) {
+    return new ServerConfig(onPort(0), sources, inMemory(), Control.NONE, Telemetry.NONE);
+  }
+
+  static ServerConfig of(Buckets buckets) {
+    return new ServerConfig(onPort(0), Sources.SAMPLE, buckets, Control.NONE, Telemetry.NONE);
+  }
+
+  static ServerConfig of(Control control) {
+    return new ServerConfig(onPort(0), Sources.SAMPLE, inMemory(), control, Telemetry.NONE);
+  }
+
+  static ServerConfig of(Telemetry telemetry) {
+    return new ServerConfig(onPort(0), Sources.SAMPLE, inMemory(), Control.NONE, telemetry);
+  }
+}
