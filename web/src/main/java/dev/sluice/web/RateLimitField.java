@@ -90,22 +90,20 @@ final class RateLimitField {
     return text.substring(start, at);
   }
 
-  /**
-   * A string without its quotes, prefixed so that it is not a number; anything else as it stands.
-   */
+  /** Reads an item; returns what may be a number, and nothing for a string or bytes. */
   @CanIgnoreReturnValue
   private String bareItem() throws UnreadableException {
     require(at < text.length());
     char first = text.charAt(at);
     if (first == '"') {
-      return string();
+      skipString();
+      return "";
     }
     if (first == ':') {
       int end = text.indexOf(':', at + 1);
       require(end > 0);
-      String bytes = text.substring(at, end + 1);
       at = end + 1;
-      return bytes;
+      return "";
     }
     int start = at;
     if (first == '?') {
@@ -118,8 +116,8 @@ final class RateLimitField {
     return text.substring(start, at);
   }
 
-  private String string() throws UnreadableException {
-    int start = at++;
+  private void skipString() throws UnreadableException {
+    at++;
     while (at < text.length() && text.charAt(at) != '"') {
       char c = text.charAt(at);
       require(c >= ' ' && c <= '~');
@@ -130,7 +128,6 @@ final class RateLimitField {
       at++;
     }
     expect('"');
-    return text.substring(start, at);
   }
 
   private void expect(char c) throws UnreadableException {

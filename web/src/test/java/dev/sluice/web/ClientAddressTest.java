@@ -92,6 +92,18 @@ class ClientAddressTest {
   }
 
   @Test
+  void find_behindProxiesThatSendForwarded_readsThatHeaderAlone() {
+    ClientAddress behind = ClientAddress.behind(ProxyHeader.FORWARDED, "10.0.0.0/8");
+    WebRequest request =
+        WebRequest.builder("GET", "/")
+            .peer("10.0.0.1")
+            .header("X-Forwarded-For", "6.6.6.6")
+            .header("Forwarded", "for=192.0.2.1;proto=https, for=10.0.0.2")
+            .build();
+    assertThat(behind.find(request)).hasToString("192.0.2.1");
+  }
+
+  @Test
   void groupIpv6By_theWidestAndTheNarrowest_areTaken() {
     IpAddress address = IpAddress.parse("ffff::1");
     assertThat(ClientAddress.direct().groupIpv6By(1).grouped(address)).hasToString("8000::");

@@ -109,6 +109,12 @@ class HeaderProfileTest {
   }
 
   @Test
+  void github_resetAtAFullSecond_isThatSecond() {
+    assertThat(HeaderProfile.GITHUB.headers(Bucket.twentyAMinute().spend(5)))
+        .containsEntry("X-RateLimit-Reset", "1700000015"); // 5 tokens, 3 seconds each
+  }
+
+  @Test
   void github_resetIsAnInstantInEpochSeconds() {
     Bucket bucket = Bucket.twentyAMinute();
     bucket.nowNanos.addAndGet(1);

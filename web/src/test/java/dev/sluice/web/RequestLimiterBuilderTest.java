@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.web;
 
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.Limiter;
@@ -27,6 +28,25 @@ class RequestLimiterBuilderTest {
         .hasMessageContaining("rule /b: found 1 part(s)")
         .hasMessageContaining("rule /c: invalid ipAddress")
         .hasMessageContaining("rule /d: found the cost 4 for PerAddress, whose burst is 3");
+  }
+
+  /** One line for each fault: a typo is not a missing default too. */
+  @Test
+  void build_findsMissingDefaults_besideOtherFaults() {
+    RequestLimiter.Builder builder =
+        RequestLimiter.builder(limiter)
+            .clientAddress(ClientAddress.direct())
+            .headers(HeaderProfile.NONE)
+            .rule(Rule.on("/a").limit("PerAdress", VaryBy.clientAddress()).build())
+            .rule(Rule.on("/b").limit("Forgotten", VaryBy.constant("all")).build());
+
+    assertThatThrownBy(builder::build)
+        .satisfies(
+            e ->
+                assertThat(e.getMessage().lines())
+                    .hasSize(2)
+                    .anyMatch(line -> line.startsWith("rule /a: no limit has the name"))
+                    .anyMatch(line -> line.startsWith("Forgotten has no default")));
   }
 
   @Test

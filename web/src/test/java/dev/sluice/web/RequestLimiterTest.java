@@ -193,6 +193,69 @@ class RequestLimiterTest {
     assertThat(failedLeft()).isEqualTo(28);
   }
 
+  /** Operators learn from the log what a trial would have done, and clients do not. */
+  @ParameterizedTest
+  @EnumSource
+  void trials_areLogged_whereTheyWouldHaveDenied(Way way) {
+    Rule trial = Rule.on("/page").limit("PerKey", VaryBy.constant("a")).cost(2).shadow().build();
+    RequestLimiter requests = requests(trial);
+    try (LoggedLines log = new LoggedLines(RequestLimiter.class)) {
+      assertThat(way.admit(requests, get("/page")).refusal()).isNull();
+      assertThat(log.lines()).isEmpty();
+      assertThat(way.admit(requests, get("/page")).refusal()).isNull();
+      assertThat(log.lines())
+          .containsExactly("INFO PerKey would have denied (shadow rule on /page)");
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void trial_thatCannotBeDecided_isLogged_andTheRequestPasses(Way way) {
+    RequestLimiter unusable =
+        requests(Rule.on("/page").limit("PerKey", VaryBy.header("X-Key")).shadow().build());
+    RequestLimiter away =
+        requests(
+            Rule.on("/page")
+                .limit("FailedPerAddress", VaryBy.constant("192.0.2.9"))
+                .shadow()
+                .build());
+    store.breakDown();
+    try (LoggedLines log = new LoggedLines(RequestLimiter.class)) {
+      assertThat(way.admit(unusable, get("/page")).refusal()).isNull();
+      assertThat(way.admit(away, get("/page")).refusal()).isNull();
+      assertThat(log.lines())
+          .containsExactly(
+              "WARNING could not decide for the shadow rule on /page:"
+                  + " the request lacks the header X-Key, by which it is limited",
+              "WARNING could not decide for the shadow rule on /page:"
+                  + " the store is broken, as the test wants");
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void failures_ofTheStore_areLogged(Way way) {
+    RequestLimiter requests = requests(failed("/login"));
+    Admission admitted = way.admit(requests, get("/login"));
+    store.breakDown();
+    try (LoggedLines log = new LoggedLines(RequestLimiter.class)) {
+      if (way == Way.SYNC) {
+        admitted.settle(200);
+      } else {
+        admitted.settleAsync(200).toCompletableFuture().join();
+      }
+      assertThat(log.lines())
+          .containsExactly(
+              "WARNING tokens were not given back: the store is broken, as the test wants");
+    }
+    RequestLimiter fresh = requests(failed("/login"));
+    try (LoggedLines log = new LoggedLines(RequestLimiter.class)) {
+      assertThat(way.admit(fresh, get("/login")).refusal().status()).isEqualTo(503);
+      assertThat(log.lines())
+          .containsExactly("WARNING could not decide: the store is broken, as the test wants");
+    }
+  }
+
   @Test
   void admitAsync_doesNotBlock_whileTheStoreHoldsItsAnswer() {
     store.hold();

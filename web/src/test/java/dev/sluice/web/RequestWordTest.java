@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -21,6 +22,7 @@ class RequestWordTest {
     "hedder:X, did you mean \"header:\"?",
     "pth, did you mean \"path\"?",
     "path|, found nothing behind \"|\"",
+    "|nobody, found \"\"",
   })
   void parse_unknownWord_isRefused(String word, String message) {
     String part = message.startsWith("ip") ? "expected ip, ip/BITS" : message;
@@ -40,6 +42,15 @@ class RequestWordTest {
     for (String word : List.of("path", "method", "host")) {
       assertThat(RequestWord.parse(word)).as(word).isNotNull();
     }
+  }
+
+  @Test
+  void parse_ofAWordAndAStandIn_isBoth() {
+    RequestFacts facts =
+        new RequestFacts(
+            WebRequest.builder("GET", "/").header("X-Key", "k").build(), ClientAddress.direct());
+    assertThat(RequestWord.parse("header:X-Key|nobody").value(facts, Map.of())).isEqualTo("k");
+    assertThat(RequestWord.parse("cookie:s|no|body").value(facts, Map.of())).isEqualTo("no|body");
   }
 
   @ParameterizedTest

@@ -42,6 +42,9 @@ class RetryAdviceTest {
         "429|retry-after|3.5|0",
         "429|retry-after|soon|0",
         "429|retry-after|9999999999999999|0",
+        "429|retry-after|999999999999999|999999999999999",
+        "400|retry-after|3|3",
+        "399|retry-after|3|0",
         "200|ratelimit|\"per-ip\";r=0;t=3|3",
         "200|ratelimit|\"per-ip\";r=1;t=3|0",
         "429|ratelimit|\"burst\";r=0;t=3, \"daily\";r=0;t=60,\"other\";r=7;t=99|60",
@@ -67,6 +70,9 @@ class RetryAdviceTest {
     "x-ratelimit-, 0, 1795334410000, 10", // milliseconds, as some
     "x-ratelimit-, 0, 1795334390, 0",
     "x-ratelimit-, 0, soon, 0",
+    "x-ratelimit-, 0, 999999999, 999999999", // the longest that is not a date: 31 years
+    "x-ratelimit-, 0, 1000000000, 0", // the first seconds that are a date, in 2001
+    "x-ratelimit-, 0, 1000000000000, 0", // the first milliseconds that are one, in 2001
     "x-ratelimit-, '', 30, 0",
   })
   void pause_ofOlderFamilies_isUntilTheReset(
@@ -136,6 +142,37 @@ class RetryAdviceTest {
             .as("%s: %s", name, text)
             .isGreaterThanOrEqualTo(Duration.ZERO);
       }
+    }
+  }
+
+  /** The sender has said "at once": what else it sends does not change that. */
+  @Test
+  void pause_ofZero_winsOverAQuotaThatIsUsedUp() {
+    Map<String, List<String>> fields =
+        Map.of("retry-after", List.of("0"), "ratelimit", List.of("\"a\";r=0;t=9"));
+    assertThat(pause(429, fields)).isZero();
+    assertThat(pause(200, fields)).hasSeconds(9);
+  }
+
+  @Test
+  void pause_ofAFieldThatCannotBeRead_isThatOfTheNext() {
+    Map<String, List<String>> fields =
+        Map.of("retry-after", List.of("soon"), "ratelimit", List.of("\"a\";r=0;t=9"));
+    assertThat(pause(429, fields)).hasSeconds(9);
+  }
+
+  @Test
+  void pause_ofTheLongestField_isRead_andOfALongerOneIsNot() {
+    for (int length : new int[] {8_192, 8_193}) {
+      String padded = "3" + " ".repeat(length - 1);
+      assertThat(pause(429, Map.of("retry-after", List.of(padded))))
+          .as("%s characters", length)
+          .isEqualTo(length == 8_192 ? Duration.ofSeconds(3) : Duration.ZERO);
+      String item = "\"a\";r=0;t=3";
+      String field = item + " ".repeat(length - 2 - item.length()); // each value counts two more
+      assertThat(pause(200, Map.of("ratelimit", List.of(field))))
+          .as("%s characters", length)
+          .isEqualTo(length == 8_192 ? Duration.ofSeconds(3) : Duration.ZERO);
     }
   }
 

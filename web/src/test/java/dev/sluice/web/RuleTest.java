@@ -5,11 +5,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.Limiter;
+import dev.sluice.Transaction;
 import dev.sluice.limit.CurrentLimits.MissingDefaultException;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Requirement.MissingDefault;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -108,6 +110,125 @@ class RuleTest {
     filter.close();
     limiter.limits().replace(bad);
     assertThat(limiter.limits().get()).isSameAs(bad);
+  }
+
+  private static Rule.Builder page() {
+    return Rule.on("/page", "/users/{user}").limit("PerKey", VaryBy.constant("all"));
+  }
+
+  private static @Nullable Map<String, String> match(Rule rule, String method, String... paths) {
+    WebRequest plain = WebRequest.builder(method, "/").build();
+    return rule.match(
+        new RequestFacts(new RequestOfPaths(plain, List.of(paths)), ClientAddress.direct()));
+  }
+
+  @Test
+  void methods_restrictTheRule_andGetIncludesHead() {
+    Rule reads = page().methods("GET").build();
+    assertThat(match(reads, "GET", "/page")).isEmpty();
+    assertThat(match(reads, "HEAD", "/page")).isEmpty();
+    assertThat(match(reads, "POST", "/page")).isNull();
+    Rule writes = page().methods("POST", "PUT").methods("M-SEARCH").build();
+    assertThat(match(writes, "PUT", "/page")).isNotNull();
+    assertThat(match(writes, "M-SEARCH", "/page")).isNotNull();
+    assertThat(match(writes, "HEAD", "/page")).isNull();
+    assertThat(match(page().build(), "ANYTHING", "/page")).isNotNull();
+  }
+
+  /** An application may take an escaped slash for a slash, or not: the rule holds either way. */
+  @Test
+  void match_looksAtAllReadingsOfThePath() {
+    Rule rule = page().build();
+    assertThat(match(rule, "GET", "/a%2Fb", "/users/7")).isEqualTo(Map.of("user", "7"));
+    assertThat(match(rule, "GET", "/users/8", "/users/7")).isEqualTo(Map.of("user", "8"));
+    assertThat(match(rule, "GET", "/x", "/y")).isNull();
+    RequestFacts facts =
+        new RequestFacts(
+            new RequestOfPaths(WebRequest.builder("GET", "/x").build(), List.of("/x", "/users/7")),
+            ClientAddress.direct());
+    assertThat(PathPattern.parse("/users/{id}").match(facts)).isEqualTo(Map.of("id", "7"));
+    assertThat(PathPattern.parse("/page").match(facts)).isNull();
+  }
+
+  @Test
+  void cost_isThatOfTheRule_orOfTheRequest() {
+    assertThat(costs(page().build())).containsExactly(1L);
+    assertThat(costs(page().cost(2).build())).containsExactly(2L);
+    assertThat(costs(page().cost(0).build())).as("looks, and takes nothing").containsExactly(0L);
+    assertThat(costs(page().cost(request -> request.path().length() - 3).build()))
+        .containsExactly(2L);
+    for (long unfit : new long[] {-1, 3}) {
+      assertThatThrownBy(() -> costs(page().cost(request -> unfit).build()))
+          .isInstanceOf(UnusableRequestException.class)
+          .hasMessage("the request costs %s, which the limit PerKey never lets pass", unfit);
+    }
+  }
+
+  private static List<Long> costs(Rule rule) {
+    RequestFacts facts =
+        new RequestFacts(WebRequest.builder("GET", "/page").build(), ClientAddress.direct());
+    return rule.transactions(Limiters.limits(), facts, Map.of()).stream()
+        .map(Transaction::cost)
+        .toList();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    // status, countOnly(100, 401, 599), countAllBut(200, 204), countAllButSuccess
+    "100, true,  true,  true",
+    "199, false, true,  true",
+    "200, false, false, false",
+    "204, false, false, false",
+    "299, false, true,  false",
+    "300, false, true,  true",
+    "401, true,  true,  true",
+    "599, true,  true,  true"
+  })
+  void counts_goesByTheStatus(int status, boolean only, boolean allBut, boolean allButSuccess) {
+    assertThat(page().countOnly(100, 401, 599).build().counts(status)).isEqualTo(only);
+    assertThat(page().countAllBut(200, 204).build().counts(status)).isEqualTo(allBut);
+    assertThat(page().countAllButSuccess().build().counts(status)).isEqualTo(allButSuccess);
+    Rule last = page().countOnly(401).countAllButSuccess().build();
+    assertThat(last.counts(status)).as("the last one replaces it").isEqualTo(allButSuccess);
+    assertThat(page().build().counts(status)).as("all outcomes").isTrue();
+  }
+
+  /** A request that an application may take for one of several paths. */
+  private record RequestOfPaths(WebRequest plain, List<String> paths) implements WebRequest {
+    @Override
+    public String method() {
+      return plain.method();
+    }
+
+    @Override
+    public String path() {
+      return paths.get(0);
+    }
+
+    @Override
+    public List<String> headers(String name) {
+      return plain.headers(name);
+    }
+
+    @Override
+    public List<String> cookies(String name) {
+      return plain.cookies(name);
+    }
+
+    @Override
+    public @Nullable String query() {
+      return plain.query();
+    }
+
+    @Override
+    public @Nullable String peer() {
+      return plain.peer();
+    }
+
+    @Override
+    public @Nullable String user() {
+      return plain.user();
+    }
   }
 
   @Test

@@ -88,6 +88,9 @@ class WebPathTest {
     assertThat(request.headers("Other")).isEmpty();
     assertThat(request.cookies("s")).containsExactly("quoted", "t=u");
     assertThat(request.cookies("broken")).isEmpty();
+    assertThat(WebRequest.builder("GET", "/").header("Cookie", "a=\"\";b=\"").build())
+        .satisfies(one -> assertThat(one.cookies("a")).containsExactly(""))
+        .satisfies(one -> assertThat(one.cookies("b")).containsExactly("\""));
     assertThat(request.peer()).isEqualTo("192.0.2.7");
     assertThat(request.user()).isEqualTo("ann");
     assertThatThrownBy(() -> request.unwrap(String.class))
