@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
-import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.postgres.PutResult;
-import dev.sluice.text.GoDuration;
 import java.util.List;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
@@ -34,26 +32,7 @@ final class OverridesAddCommand implements Callable<Integer> {
   @Mixin private OverrideIdOptions override = new OverrideIdOptions();
   @Mixin private DatabaseOptions database = new DatabaseOptions();
 
-  @Option(
-      names = "--burst",
-      required = true,
-      paramLabel = "N",
-      description = "Tokens that the bucket holds.")
-  private long burst;
-
-  @Option(
-      names = "--count",
-      required = true,
-      paramLabel = "N",
-      description = "Tokens that are added every period.")
-  private long count;
-
-  @Option(
-      names = "--period",
-      required = true,
-      paramLabel = "PERIOD",
-      description = "The period, such as 1s, 180m, 1h30m, 7d or PT3H.")
-  private String period = "";
+  @Mixin private QuotaOptions quota = new QuotaOptions();
 
   @Option(names = "--comment", paramLabel = "TEXT", description = "A note for people.")
   private String comment = "";
@@ -71,7 +50,8 @@ final class OverridesAddCommand implements Callable<Integer> {
   public Integer call() {
     Catalogue catalogue = override.catalogue();
     String id = override.canonical(catalogue, strict ? Strictness.STRICT : Strictness.LENIENT);
-    LimitOverride made = new LimitOverride(catalogue.get(override.limit()), id, quota(), comment);
+    LimitOverride made =
+        new LimitOverride(catalogue.get(override.limit()), id, quota.quota(), comment);
     String doubt = made.name().overrideId().doubt(id);
     if (doubt != null) {
       console.err().println("warning: " + doubt);
@@ -85,13 +65,5 @@ final class OverridesAddCommand implements Callable<Integer> {
             made.name().bucketKey(id),
             written.disabled() == 1 ? ", which is disabled: see sluice overrides enable" : "");
     return Exit.DONE;
-  }
-
-  private Quota quota() {
-    try {
-      return Quota.of(burst, count, GoDuration.parse(period));
-    } catch (IllegalArgumentException e) {
-      throw new InputException(String.valueOf(e.getMessage()));
-    }
   }
 }

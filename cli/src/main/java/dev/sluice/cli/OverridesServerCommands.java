@@ -3,7 +3,7 @@ package dev.sluice.cli;
 
 import java.util.Map;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Option;
+import picocli.CommandLine.Mixin;
 
 /** {@code sluice overrides set}, {@code remove} and {@code list}: overrides of a running server. */
 final class OverridesServerCommands {
@@ -27,26 +27,7 @@ final class OverridesServerCommands {
       })
   static final class SetOne extends ServerSettings.SetOne {
 
-    @Option(
-        names = "--burst",
-        required = true,
-        paramLabel = "N",
-        description = "Tokens that the bucket holds.")
-    private long burst;
-
-    @Option(
-        names = "--count",
-        required = true,
-        paramLabel = "N",
-        description = "Tokens that are added every period.")
-    private long count;
-
-    @Option(
-        names = "--period",
-        required = true,
-        paramLabel = "PERIOD",
-        description = "The period, such as 1s, 180m, 1h30m, 7d or PT3H.")
-    private String period = "";
+    @Mixin private QuotaOptions quota = new QuotaOptions();
 
     SetOne(Console console) {
       super(console, PATH);
@@ -54,9 +35,9 @@ final class OverridesServerCommands {
 
     @Override
     void addTo(Map<String, Object> body) {
-      body.put("burst", burst);
-      body.put("count", count);
-      body.put("period", period);
+      body.put("burst", quota.burst());
+      body.put("count", quota.count());
+      body.put("period", quota.period());
     }
   }
 

@@ -60,10 +60,8 @@ final class SettingsFile implements CompanionFile<SettingsFile.Content> {
   @Override
   public @Nullable Content read(
       Node root, String file, Limits limits, boolean known, Problems problems) {
-    if (!(root instanceof Node.Mapping map)) {
-      if (!(root instanceof Node.Broken)) {
-        problems.wrongKind(root, expected());
-      }
+    Node.Mapping map = Values.map(root, expected(), problems);
+    if (map == null) {
       return null;
     }
     for (Node.Entry entry : map.entries()) {

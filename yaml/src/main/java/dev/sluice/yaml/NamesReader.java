@@ -71,10 +71,10 @@ final class NamesReader {
 
   /** Reads the list of names. */
   void section(Node node, Problems problems) {
-    if (node instanceof Node.Sequence list) {
+    Node.Sequence list =
+        Values.list(node, "a list of names, each {number, name, id, message, help}", problems);
+    if (list != null) {
       list.items().forEach(item -> name(item, problems));
-    } else if (!(node instanceof Node.Broken)) {
-      problems.wrongKind(node, "a list of names, each {number, name, id, message, help}");
     }
   }
 

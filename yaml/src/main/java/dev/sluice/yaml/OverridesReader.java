@@ -51,11 +51,13 @@ final class OverridesReader {
 
   /** The overrides that have no mistake. */
   List<LimitOverride> read(Node root) {
-    if (root instanceof Node.Sequence list) {
+    Node.Sequence list =
+        Values.list(
+            root,
+            EXPECTED + (root instanceof Node.Mapping ? "; is it a file of defaults?" : ""),
+            problems);
+    if (list != null) {
       list.items().forEach(this::entry);
-    } else if (!(root instanceof Node.Broken)) {
-      problems.wrongKind(
-          root, EXPECTED + (root instanceof Node.Mapping ? "; is it a file of defaults?" : ""));
     }
     return overrides;
   }
@@ -93,10 +95,8 @@ final class OverridesReader {
 
   private void override(Node.Entry entry) {
     LimitName name = names.find(entry.key(), problems);
-    if (!(entry.value() instanceof Node.Mapping map)) {
-      if (!(entry.value() instanceof Node.Broken)) {
-        problems.wrongKind(entry.value(), "{burst, count, period, ids}");
-      }
+    Node.Mapping map = Values.map(entry.value(), "{burst, count, period, ids}", problems);
+    if (map == null) {
       return;
     }
     if (isUnlimited(map)) {

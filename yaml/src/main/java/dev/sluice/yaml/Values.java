@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.yaml;
 
+import dev.sluice.gcra.Quota;
 import dev.sluice.text.GoDuration;
 import java.time.Duration;
 import java.util.regex.Pattern;
@@ -124,6 +125,57 @@ public final class Values {
     }
     problems.wrong(node, "true or false");
     return null;
+  }
+
+  /**
+   * Reads a map.
+   *
+   * @param node the value, null if it is absent
+   * @param expected what should stand there, for the message
+   * @param problems where mistakes go
+   * @return the map, null if there is none
+   */
+  public static Node.@Nullable Mapping map(
+      @Nullable Node node, String expected, Problems problems) {
+    if (node instanceof Node.Mapping map) {
+      return map;
+    }
+    notOfKind(node, expected, problems);
+    return null;
+  }
+
+  /**
+   * Reads a list.
+   *
+   * @param node the value, null if it is absent
+   * @param expected what should stand there, for the message
+   * @param problems where mistakes go
+   * @return the list, null if there is none
+   */
+  public static Node.@Nullable Sequence list(
+      @Nullable Node node, String expected, Problems problems) {
+    if (node instanceof Node.Sequence list) {
+      return list;
+    }
+    notOfKind(node, expected, problems);
+    return null;
+  }
+
+  private static void notOfKind(@Nullable Node node, String expected, Problems problems) {
+    if (node != null && !(node instanceof Node.Broken)) {
+      problems.wrongKind(node, expected);
+    }
+  }
+
+  /**
+   * Reads burst, count and period, and reports what is wrong with each of them.
+   *
+   * @param fields the fields, of which others may stand beside them
+   * @param problems where mistakes go
+   * @return the quota, null if there is none
+   */
+  public static @Nullable Quota quota(Fields fields, Problems problems) {
+    return Quotas.read(fields, problems);
   }
 
   /**

@@ -10,7 +10,6 @@ import dev.sluice.yaml.Fields;
 import dev.sluice.yaml.Node;
 import dev.sluice.yaml.Problems;
 import dev.sluice.yaml.Values;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.HashMap;
@@ -49,10 +48,8 @@ final class TokensFile implements CompanionFile<Tokens> {
   @Override
   public @Nullable Tokens read(
       Node root, String file, Limits limits, boolean known, Problems problems) {
-    if (!(root instanceof Node.Mapping map)) {
-      if (!(root instanceof Node.Broken)) {
-        problems.wrongKind(root, expected());
-      }
+    Node.Mapping map = Values.map(root, expected(), problems);
+    if (map == null) {
       return null;
     }
     Fields lists = Fields.of(map, root, LISTS, problems);
@@ -78,7 +75,8 @@ final class TokensFile implements CompanionFile<Tokens> {
   private static <T> List<T> each(
       @Nullable Node list, Problems problems, Function<Node.Mapping, @Nullable T> read) {
     List<T> all = new ArrayList<>();
-    if (list instanceof Node.Sequence sequence) {
+    Node.Sequence sequence = Values.list(list, "a list", problems);
+    if (sequence != null) {
       for (Node item : sequence.items()) {
         if (item instanceof Node.Mapping map) {
           T one = read.apply(map);
@@ -89,8 +87,6 @@ final class TokensFile implements CompanionFile<Tokens> {
           problems.wrongKind(item, "{name, roles, …}");
         }
       }
-    } else if (list != null && !(list instanceof Node.Broken)) {
-      problems.wrongKind(list, "a list");
     }
     return all;
   }
@@ -154,7 +150,8 @@ final class TokensFile implements CompanionFile<Tokens> {
 
   private static Set<Role> roles(@Nullable Node node, Problems problems) {
     Set<Role> roles = EnumSet.noneOf(Role.class);
-    if (node instanceof Node.Sequence list) {
+    Node.Sequence list = Values.list(node, "a list of roles, such as [decide]", problems);
+    if (list != null) {
       for (Node item : list.items()) {
         String word = Values.text(item, "a role", problems);
         Role role = word == null ? null : Role.of(word);
@@ -171,17 +168,16 @@ final class TokensFile implements CompanionFile<Tokens> {
         }
       }
       if (list.items().isEmpty()) {
-        problems.mistake(node, "found no role, expected at least one of decide, read, admin");
+        problems.mistake(list, "found no role, expected at least one of decide, read, admin");
       }
-    } else if (node != null && !(node instanceof Node.Broken)) {
-      problems.wrongKind(node, "a list of roles, such as [decide]");
     }
     return roles;
   }
 
   private static List<String> scopes(@Nullable Node node, Problems problems) {
     List<String> scopes = new ArrayList<>();
-    if (node instanceof Node.Sequence list) {
+    Node.Sequence list = Values.list(node, "a list of limits, such as [\"Orders*\"]", problems);
+    if (list != null) {
       for (Node item : list.items()) {
         String scope = Values.text(item, "a limit's name, or a pattern such as Orders*", problems);
         if (scope != null && !SCOPE.matcher(scope).matches()) {
@@ -192,31 +188,14 @@ final class TokensFile implements CompanionFile<Tokens> {
       }
       if (list.items().isEmpty()) { // none in a list must not come to mean all
         problems.mistake(
-            node, "found no limit, expected at least one: leave limits out to allow all of them");
+            list, "found no limit, expected at least one: leave limits out to allow all of them");
       }
-    } else if (node != null && !(node instanceof Node.Broken)) {
-      problems.wrongKind(node, "a list of limits, such as [\"Orders*\"]");
     }
     return scopes;
   }
 
   private static @Nullable Quota requests(@Nullable Node node, Problems problems) {
-    if (node == null || node instanceof Node.Broken) {
-      return null;
-    }
-    if (!(node instanceof Node.Mapping map)) {
-      problems.wrongKind(node, "{burst, count, period}");
-      return null;
-    }
-    Fields fields = Fields.of(map, node, QUOTA_FIELDS, problems);
-    Long burst = Values.wholeNumber(fields.require("burst"), problems);
-    Long count = Values.wholeNumber(fields.require("count"), problems);
-    Duration period = Values.duration(fields.require("period"), problems);
-    if (burst == null || count == null || period == null) {
-      return null;
-    }
-    List<Quota.Fault> faults = Quota.faults(burst, count, period);
-    faults.forEach(fault -> problems.mistake(fields.at(fault.field()), fault.message()));
-    return faults.isEmpty() ? Quota.of(burst, count, period) : null;
+    Node.Mapping map = Values.map(node, "{burst, count, period}", problems);
+    return map == null ? null : Values.quota(Fields.of(map, map, QUOTA_FIELDS, problems), problems);
   }
 }

@@ -44,16 +44,15 @@ final class PenaltiesFile implements CompanionFile<PenaltiesFile.Content> {
   @Override
   public @Nullable Content read(
       Node root, String file, Limits limits, boolean known, Problems problems) {
-    if (!(root instanceof Node.Mapping map)) {
-      if (!(root instanceof Node.Broken)) {
-        problems.wrongKind(root, expected());
-      }
+    Node.Mapping map = Values.map(root, expected(), problems);
+    if (map == null) {
       return null;
     }
     Node list = Fields.of(map, root, List.of(PENALTIES), problems).require(PENALTIES);
     List<Penalty> penalties = new ArrayList<>();
     Set<String> keys = new HashSet<>();
-    if (list instanceof Node.Sequence sequence) {
+    Node.Sequence sequence = Values.list(list, "a list of penalties", problems);
+    if (sequence != null) {
       for (Node item : sequence.items()) {
         Penalty penalty = penalty(item, limits, problems);
         if (penalty != null) {
@@ -63,17 +62,13 @@ final class PenaltiesFile implements CompanionFile<PenaltiesFile.Content> {
           }
         }
       }
-    } else if (list != null && !(list instanceof Node.Broken)) {
-      problems.wrongKind(list, "a list of penalties");
     }
     return problems.mistaken() ? null : new Content(penalties);
   }
 
   private static @Nullable Penalty penalty(Node item, Limits limits, Problems problems) {
-    if (!(item instanceof Node.Mapping map)) {
-      if (!(item instanceof Node.Broken)) {
-        problems.wrongKind(item, "{limit, id, until}");
-      }
+    Node.Mapping map = Values.map(item, "{limit, id, until}", problems);
+    if (map == null) {
       return null;
     }
     Fields fields = Fields.of(map, item, FIELDS, problems);

@@ -65,10 +65,8 @@ final class EnvoyRateLimitFile implements CompanionFile<Converted> {
   @Override
   public @Nullable Converted read(
       Node root, String file, Limits limits, boolean known, Problems problems) {
-    if (!(root instanceof Node.Mapping map)) {
-      if (!(root instanceof Node.Broken)) {
-        problems.wrongKind(root, expected());
-      }
+    Node.Mapping map = Values.map(root, expected(), problems);
+    if (map == null) {
       return null;
     }
     Fields fields = Fields.of(map, root, ROOT, problems);
@@ -89,7 +87,8 @@ final class EnvoyRateLimitFile implements CompanionFile<Converted> {
 
   private static List<Branch> branches(@Nullable Node node, Problems problems) {
     List<Branch> branches = new ArrayList<>();
-    if (node instanceof Node.Sequence list) {
+    Node.Sequence list = Values.list(node, "a list of descriptors", problems);
+    if (list != null) {
       Map<String, Node> known = new HashMap<>();
       for (Node item : list.items()) {
         Branch branch = branch(item, known, problems);
@@ -97,17 +96,13 @@ final class EnvoyRateLimitFile implements CompanionFile<Converted> {
           branches.add(branch);
         }
       }
-    } else if (node != null && !(node instanceof Node.Broken)) {
-      problems.wrongKind(node, "a list of descriptors");
     }
     return branches;
   }
 
   private static @Nullable Branch branch(Node item, Map<String, Node> known, Problems problems) {
-    if (!(item instanceof Node.Mapping map)) {
-      if (!(item instanceof Node.Broken)) {
-        problems.wrongKind(item, "a descriptor as {key, value, rate_limit}");
-      }
+    Node.Mapping map = Values.map(item, "a descriptor as {key, value, rate_limit}", problems);
+    if (map == null) {
       return null;
     }
     Fields fields = Fields.of(map, item, DESCRIPTOR, problems);
@@ -164,13 +159,11 @@ final class EnvoyRateLimitFile implements CompanionFile<Converted> {
   }
 
   private static @Nullable Rate rate(@Nullable Node node, Problems problems) {
-    if (!(node instanceof Node.Mapping map)) {
-      if (node != null && !(node instanceof Node.Broken)) {
-        problems.wrongKind(node, "a limit as {unit, requests_per_unit}");
-      }
+    Node.Mapping map = Values.map(node, "a limit as {unit, requests_per_unit}", problems);
+    if (map == null) {
       return null;
     }
-    Fields fields = Fields.of(map, node, RATE, problems);
+    Fields fields = Fields.of(map, map, RATE, problems);
     String named = text(fields.find("name"));
     String name = named == null ? "" : named;
     if (fields.find("replaces") != null) {

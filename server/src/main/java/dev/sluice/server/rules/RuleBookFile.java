@@ -6,6 +6,7 @@ import dev.sluice.yaml.CompanionFile;
 import dev.sluice.yaml.Fields;
 import dev.sluice.yaml.Node;
 import dev.sluice.yaml.Problems;
+import dev.sluice.yaml.Values;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -32,15 +33,14 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
   @Override
   public @Nullable RuleBook read(
       Node root, String file, Limits limits, boolean known, Problems problems) {
-    if (!(root instanceof Node.Mapping map)) {
-      if (!(root instanceof Node.Broken)) {
-        problems.wrongKind(root, expected());
-      }
+    Node.Mapping map = Values.map(root, expected(), problems);
+    if (map == null) {
       return null;
     }
     Node list = Fields.of(map, root, List.of(RULES), problems).require(RULES);
     List<AnyRule> rules = new ArrayList<>();
-    if (list instanceof Node.Sequence sequence) {
+    Node.Sequence sequence = Values.list(list, "a list of rules", problems);
+    if (sequence != null) {
       RuleReader reader = new RuleReader(new LimitReferences(limits, known, problems), problems);
       for (Node item : sequence.items()) {
         AnyRule rule = reader.read(item);
@@ -50,10 +50,8 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
       }
       if (sequence.items().isEmpty()) {
         problems.mistake(
-            list, "found no rule, expected at least one: an empty book limits nothing");
+            sequence, "found no rule, expected at least one: an empty book limits nothing");
       }
-    } else if (list != null && !(list instanceof Node.Broken)) {
-      problems.wrongKind(list, "a list of rules");
     }
     if (problems.mistaken()) {
       return null;

@@ -38,10 +38,8 @@ final class RuleReader {
 
   /** The rule, null where it cannot be told what it is for; its mistakes have been reported. */
   @Nullable AnyRule read(Node item) {
-    if (!(item instanceof Node.Mapping map)) {
-      if (!(item instanceof Node.Broken)) {
-        problems.wrongKind(item, "a rule as {path, limits} or {entries, limits}");
-      }
+    Node.Mapping map = Values.map(item, "a rule as {path, limits} or {entries, limits}", problems);
+    if (map == null) {
       return null;
     }
     Fields fields = Fields.of(map, item, ALL, problems);
@@ -72,7 +70,8 @@ final class RuleReader {
 
   private List<Wanted> wanted(@Nullable Node node) {
     List<Wanted> wanted = new ArrayList<>();
-    if (node instanceof Node.Sequence list) {
+    Node.Sequence list = Values.list(node, "a list of entries, each " + ENTRY, problems);
+    if (list != null) {
       for (Node item : list.items()) {
         Wanted one = wantedEntry(item);
         if (one != null) {
@@ -80,10 +79,8 @@ final class RuleReader {
         }
       }
       if (list.items().isEmpty()) {
-        problems.mistake(node, "found no entry, expected at least one");
+        problems.mistake(list, "found no entry, expected at least one");
       }
-    } else if (node != null && !(node instanceof Node.Broken)) {
-      problems.wrongKind(node, "a list of entries, each " + ENTRY);
     }
     return wanted;
   }
