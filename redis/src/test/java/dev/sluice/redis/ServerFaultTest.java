@@ -6,8 +6,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.redis.ScriptCall.NotSentException;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisConnectionException;
+import java.io.IOException;
+import java.util.List;
+import javax.net.ssl.SSLException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 final class ServerFaultTest {
@@ -28,6 +32,61 @@ final class ServerFaultTest {
     assertThat(greeting.wasNotBegun()).isFalse();
     assertThat(greeting.exception("there")).hasMessageContaining("nothing was charged");
     assertThat(ServerFault.of(said).isOutage()).isFalse(); // as the answer to a call
+  }
+
+  /** What each of the server's words means for the call, and for the server. */
+  @ParameterizedTest
+  @CsvSource({
+    // code, the server is away, nothing was begun, it passes
+    "LOADING, true, false, false",
+    "BUSY, true, false, false",
+    "MASTERDOWN, true, false, false",
+    "CLUSTERDOWN, true, false, false",
+    "NOAUTH, true, false, false",
+    "WRONGPASS, true, false, false",
+    "TRYAGAIN, false, true, true",
+    "NOPERM, false, true, false",
+    "OOM, false, false, false",
+    "READONLY, false, false, false",
+    "ERR, false, false, false"
+  })
+  void words_ofTheServer_haveAMeaning(
+      String code, boolean outage, boolean notBegun, boolean passes) {
+    ServerFault fault = ServerFault.of(new RedisCommandExecutionException(code + " and more"));
+    assertThat(fault.isOutage()).isEqualTo(outage);
+    assertThat(fault.wasNotBegun()).isEqualTo(notBegun);
+    assertThat(fault.passes()).isEqualTo(passes);
+    assertThat(fault.isSilence()).isFalse();
+    assertThat(fault.exception("h:1"))
+        .hasMessageStartingWith("h:1: " + code + " and more")
+        .hasMessageContaining("nothing was charged");
+  }
+
+  /** It may have been charged, or not: the message must not say that it was not. */
+  @Test
+  void serverThatSaysNothing_isAway_andNobodyKnowsWhatItCharged() {
+    for (ServerFault fault :
+        List.of(ServerFault.of(null), ServerFault.of(new IOException("broken pipe")))) {
+      assertThat(fault.isSilence()).isTrue();
+      assertThat(fault.isOutage()).isTrue();
+      assertThat(fault.wasNotBegun()).isFalse();
+      assertThat(fault.exception("h:1")).hasMessageStartingWith("h:1: ");
+      assertThat(fault.exception("h:1").getMessage()).doesNotContain("nothing was charged");
+    }
+  }
+
+  @Test
+  void words_areThoseOfTheInnermostCause_orItsName() {
+    assertThat(
+            ServerFault.of(new IOException("outer", new IllegalStateException("inner. "))).words())
+        .isEqualTo("inner");
+    assertThat(ServerFault.of(new IllegalStateException((String) null)).words())
+        .isEqualTo("IllegalStateException");
+    assertThat(
+            ServerFault.of(new IOException("x", new SSLException("no path to an anchor"))).words())
+        .startsWith("no TLS (no path to an anchor), expected a certificate");
+    assertThat(ServerFault.of(new IOException("RedisHandshakeHandler not registered")).words())
+        .isEqualTo("the server closed the connection as soon as it was greeted");
   }
 
   @Test
