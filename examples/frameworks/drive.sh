@@ -14,7 +14,9 @@ python3 - "$work/backend" <<'P' &
 import http.server, sys
 class Welcome(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
-        self.send_response(200); self.send_header('Content-Length', '7'); self.end_headers(); self.wfile.write(b'welcome')
+        good = 'password=secret' in self.path
+        body = b'welcome' if good else b''
+        self.send_response(200 if good else 401); self.send_header('Content-Length', str(len(body))); self.end_headers(); self.wfile.write(body)
     def log_message(self, *words): pass
 server = http.server.HTTPServer(('127.0.0.1', 0), Welcome)
 open(sys.argv[1], 'w').write(str(server.server_port))
@@ -22,8 +24,9 @@ server.serve_forever()
 P
 backend=$!
 
-login() { # ADDRESS: the status of a login of this client, seen through a proxy
-  curl -s -o "$work/body" -D "$work/head" -w '%{http_code}' -X POST -H "X-Forwarded-For: 192.0.2.99, $1" "http://127.0.0.1:$port/login"
+login() { # ADDRESS [PASSWORD]: the status of a login of this client, seen through a proxy
+  curl -s -o "$work/body" -D "$work/head" -w '%{http_code}' -X POST -H "X-Forwarded-For: 192.0.2.99, $1" \
+    "http://127.0.0.1:$port/login?user=ann&password=${2:-secret}"
 }
 
 expect() { # WHAT EXPECTED FOUND
@@ -56,8 +59,16 @@ for name in "${@:-gateway dropwizard micronaut quarkus quarkus-undertow}"; do fo
   expect 'its Retry-After' 1 "$(grep -ci '^retry-after: 1[0-3]' "$work/head")"
   expect 'its body' 1 "$(grep -c quota-exceeded "$work/body")"
   expect 'another client' 200 "$(login 192.0.2.3)"
+  for _ in 1 2; do expect 'a wrong password' 401 "$(login 192.0.2.4 wrong)"; done
+  for _ in 1 2; do expect 'a good login, which costs nothing of the failed ones' 200 "$(login 192.0.2.4)"; done
+  expect 'the third wrong password' 401 "$(login 192.0.2.4 wrong)"
+  for _ in 1 2 3; do expect 'a wrong password' 401 "$(login 192.0.2.5 wrong)"; done
+  expect 'a login after three wrong passwords' 429 "$(login 192.0.2.5)"
+  expect 'its limit' 1 "$(grep -c '"violated-policies":\["FailedLoginsPerIPAddress"\]' "$work/body")"
+  expect 'a header of the limit on trial' 0 "$(grep -c LoginsPerUserPerIPAddress "$work/head")"
+  expect 'the trial in the log' yes "$(grep -q 'LoginsPerUserPerIPAddress would have denied (shadow rule on /login)' "$work/log" && echo yes)"
   kill "$application"
   wait "$application" || true
   application=
-  echo "$name: five logins pass, the sixth is a 429"
+  echo "$name: five logins pass, the sixth is a 429; three wrong passwords too; the trial refuses nobody"
 done; done

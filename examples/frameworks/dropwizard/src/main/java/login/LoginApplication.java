@@ -17,6 +17,8 @@ import io.dropwizard.core.setup.Environment;
 import jakarta.servlet.DispatcherType;
 import jakarta.ws.rs.POST;
 import jakarta.ws.rs.Path;
+import jakarta.ws.rs.QueryParam;
+import jakarta.ws.rs.WebApplicationException;
 import java.time.Duration;
 import java.util.EnumSet;
 
@@ -32,6 +34,8 @@ public final class LoginApplication extends Application<Configuration> {
     Limits limits =
         Limits.builder(Catalogue.samples())
             .limit("LoginsPerIPAddress", Quota.per(5, Duration.ofMinutes(1)))
+            .limit("FailedLoginsPerIPAddress", Quota.per(3, Duration.ofHours(1)))
+            .limit("LoginsPerUserPerIPAddress", Quota.per(1, Duration.ofHours(1)))
             .build();
     RateLimitFilter filter =
         RateLimitFilter.builder(Limiter.of(limits, BucketStore.inMemory()))
@@ -40,6 +44,21 @@ public final class LoginApplication extends Application<Configuration> {
                 Rule.on("/login")
                     .methods("POST")
                     .limit("LoginsPerIPAddress", VaryBy.clientAddress())
+                    .build())
+            .rule(
+                Rule.on("/login")
+                    .methods("POST")
+                    .limit("FailedLoginsPerIPAddress", VaryBy.clientAddress())
+                    .countOnly(401)
+                    .build())
+            .rule(
+                Rule.on("/login")
+                    .methods("POST")
+                    .limit(
+                        "LoginsPerUserPerIPAddress",
+                        VaryBy.clientAddress(),
+                        VaryBy.queryParameter("user"))
+                    .shadow()
                     .build())
             .build();
     environment
@@ -53,7 +72,10 @@ public final class LoginApplication extends Application<Configuration> {
   @Path("/login")
   public static final class Login {
     @POST
-    public String login() {
+    public String login(@QueryParam("password") String password) {
+      if (!password.equals("secret")) {
+        throw new WebApplicationException(401);
+      }
       return "welcome";
     }
   }

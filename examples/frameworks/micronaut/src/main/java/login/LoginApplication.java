@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package login;
 
+import io.micronaut.http.HttpResponse;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Post;
+import io.micronaut.http.annotation.QueryValue;
 import io.micronaut.runtime.Micronaut;
 
 public final class LoginApplication {
@@ -16,8 +18,8 @@ public final class LoginApplication {
   @Controller("/login")
   static class Login {
     @Post
-    String login() {
-      return "welcome";
+    HttpResponse<String> login(@QueryValue String password) {
+      return password.equals("secret") ? HttpResponse.ok("welcome") : HttpResponse.unauthorized();
     }
   }
 }

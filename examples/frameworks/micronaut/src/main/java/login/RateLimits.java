@@ -37,6 +37,8 @@ class RateLimits {
               Limiter.of(
                   Limits.builder(Catalogue.samples())
                       .limit("LoginsPerIPAddress", Quota.per(5, Duration.ofMinutes(1)))
+                      .limit("FailedLoginsPerIPAddress", Quota.per(3, Duration.ofHours(1)))
+                      .limit("LoginsPerUserPerIPAddress", Quota.per(1, Duration.ofHours(1)))
                       .build(),
                   BucketStore.inMemory()))
           .clientAddress(ClientAddress.behind(ProxyHeader.X_FORWARDED_FOR, "127.0.0.1"))
@@ -44,6 +46,21 @@ class RateLimits {
               Rule.on("/login")
                   .methods("POST")
                   .limit("LoginsPerIPAddress", VaryBy.clientAddress())
+                  .build())
+          .rule(
+              Rule.on("/login")
+                  .methods("POST")
+                  .limit("FailedLoginsPerIPAddress", VaryBy.clientAddress())
+                  .countOnly(401)
+                  .build())
+          .rule(
+              Rule.on("/login")
+                  .methods("POST")
+                  .limit(
+                      "LoginsPerUserPerIPAddress",
+                      VaryBy.clientAddress(),
+                      VaryBy.queryParameter("user"))
+                  .shadow()
                   .build())
           .build();
 

@@ -13,6 +13,10 @@ public class Login extends HttpServlet {
   @Override
   protected void doPost(HttpServletRequest request, HttpServletResponse response)
       throws IOException {
-    response.getWriter().write("welcome");
+    if (request.getParameter("password").equals("secret")) {
+      response.getWriter().write("welcome");
+    } else {
+      response.setStatus(HttpServletResponse.SC_UNAUTHORIZED);
+    }
   }
 }
