@@ -56,7 +56,7 @@ final class RendezvousTest {
    * names, and every key with the tag on the second.
    */
   @Test
-  void serverOf_namesOfTheSeedSystemsClient_placesAsItDoes() {
+  void serverOf_namesOfBouldersClient_placesAsItDoes() {
     Rendezvous placement = new Rendezvous(List.of("ringShardOne", "ringShardTwo"));
     assertThat(IntStream.range(0, 100).map(i -> placement.serverOf(("key" + i).getBytes(UTF_8))))
         .filteredOn(place -> place == 0)

@@ -87,7 +87,7 @@ final class StoredValuesTest {
   }
 
   @Test
-  void spend_bucketOfTheSeedSystem_goesOnWhereItWas() {
+  void spend_bucketOfBoulder_goesOnWhereItWas() {
     try (BucketStore store = open()) {
       Limiter limiter = Limiter.of(LIMITS, store);
       long now = nanos(limiter.check(LIMIT, "seed").decidedAt());
