@@ -120,10 +120,18 @@ public final class GoDuration {
     return minutes > 0 ? minutes + "m" + seconds : seconds;
   }
 
+  /** In units of a power of ten. By hand: it is a part of every decision that HTTP answers. */
   private static String decimal(long nanos, long unit) {
-    return BigDecimal.valueOf(nanos)
-        .divide(BigDecimal.valueOf(unit))
-        .stripTrailingZeros()
-        .toPlainString();
+    long whole = nanos / unit;
+    long rest = nanos % unit;
+    if (rest == 0) {
+      return Long.toString(whole);
+    }
+    String digits = Long.toString(unit + rest).substring(1); // with the zeros before it
+    int end = digits.length();
+    while (digits.charAt(end - 1) == '0') {
+      end--;
+    }
+    return whole + "." + digits.substring(0, end);
   }
 }
