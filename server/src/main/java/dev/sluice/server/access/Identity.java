@@ -110,15 +110,25 @@ public final class Identity {
    *
    * @param need what the request needs
    * @return the caller
-   * @throws RefusedException if it is unknown, lacks the role, or sends too many requests
+   * @throws RefusedException if it is unknown, or sends too many requests
    */
-  public Caller admitted(Need need) {
-    if (need == Need.NOTHING) {
-      return Caller.unknown(Access.address(peer));
+  public Caller caller(Need need) {
+    return need == Need.NOTHING
+        ? Caller.unknown(Access.address(peer))
+        : access.caller("resp", peer, tokenHash, certificateNames());
+  }
+
+  /**
+   * Refuses a caller that lacks what a request needs.
+   *
+   * @param caller from {@link #caller}
+   * @param need what the request needs
+   * @throws RefusedException if it lacks the role
+   */
+  public void require(Caller caller, Need need) {
+    if (need != Need.NOTHING) {
+      access.require(caller, need);
     }
-    Caller caller = access.caller("resp", peer, tokenHash, certificateNames());
-    access.require(caller, need);
-    return caller;
   }
 
   private List<String> certificateNames() {

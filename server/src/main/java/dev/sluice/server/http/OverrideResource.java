@@ -65,7 +65,9 @@ final class OverrideResource extends AdminResource {
     if (!faults.isEmpty()) {
       throw new WireException(
           faults.get(0).field(),
-          faults.stream().map(Quota.Fault::message).collect(Collectors.joining("; ")));
+          faults.stream()
+              .map(fault -> fault.field() + ": " + fault.message())
+              .collect(Collectors.joining("; ")));
     }
     return Quota.of(burst, count, period);
   }

@@ -51,7 +51,8 @@ final class Session {
    */
   void admit(Need need) {
     if (!identity.isOpen()) {
-      caller = identity.admitted(need);
+      caller = identity.caller(need);
+      identity.require(caller, need);
     }
   }
 

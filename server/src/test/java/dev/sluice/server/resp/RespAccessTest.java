@@ -127,6 +127,15 @@ class RespAccessTest {
   }
 
   @Test
+  void refusal_namesTheCaller_fromItsFirstCommandOn() {
+    try (RespClient client = new RespClient(server.address())) {
+      assertThat(client.call("AUTH", DECIDE)).isEqualTo("OK");
+      assertThat(text(client.call("SLUICE.RESET", "ApiCallsPerKey", "k")))
+          .contains("NOPERM User shop has no permissions to run the 'sluice.reset' command");
+    }
+  }
+
+  @Test
   void roleAndScope_holdForEachCommand_alsoWithinABatch() {
     try (RespClient client = new RespClient(server.address())) {
       assertThat(client.call("AUTH", "shop", DECIDE)).isEqualTo("OK");

@@ -141,8 +141,8 @@ class AdminTest {
 
   @Test
   void overrideWithMistakes_isRefused_inTheWordsOfTheFiles() throws Exception {
-    assertThat(send("PUT", OVERRIDES + "k", "{\"burst\":0,\"count\":1,\"period\":\"1m\"}").body())
-        .contains("\"field\":\"burst\"");
+    assertThat(send("PUT", OVERRIDES + "k", "{\"burst\":0,\"count\":0,\"period\":\"1m\"}").body())
+        .contains("\"field\":\"burst\"", "burst: found 0, expected", "count: found 0, expected");
     assertThat(send("PUT", OVERRIDES + "k", "{\"burst\":1,\"count\":1,\"period\":\"soon\"}").body())
         .contains("\"field\":\"period\"", "soon");
     assertThat(send("PUT", OVERRIDES + "k", "{\"burst\":1,\"cuont\":1,\"period\":\"1m\"}").body())
