@@ -20,6 +20,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -168,6 +169,20 @@ final class AttacksTest {
       }
       client.send(RawClient.http2Get(21, "/healthz"));
       assertThat(client.frame(RawClient.HEADERS)).isNotEmpty();
+    }
+  }
+
+  /** A client whose stream is reset while its body is under way may lose the answer. */
+  @Test
+  void http2RefusedRequest_isNotReset_whileItsBodyArrives() throws Exception {
+    try (SluiceServer server = server().start();
+        RawClient client = RawClient.connect(server.address())) {
+      client.send(RawClient.http2(1 << 16));
+      client.send(RawClient.http2Post(1, "/v1/spend", "http://evil.example"));
+      assertThat(client.frame(RawClient.HEADERS)).isNotEmpty();
+      TimeUnit.MILLISECONDS.sleep(200);
+      client.send(RawClient.http2Get(3, "/healthz"));
+      assertThat(client.frameUnless(RawClient.RST_STREAM, RawClient.HEADERS)).isNotEmpty();
     }
   }
 

@@ -20,6 +20,7 @@ final class RawClient implements AutoCloseable {
 
   static final int DATA = 0;
   static final int HEADERS = 1;
+  static final int RST_STREAM = 3;
 
   private static final int PATIENCE_MILLIS = 20_000;
   private static final int SMALL_BUFFER = 4096;
@@ -102,6 +103,11 @@ final class RawClient implements AutoCloseable {
 
   /** Reads and drops frames of HTTP/2 until one of a type comes; its payload. */
   byte[] frame(int type) throws IOException {
+    return frameUnless(-1, type);
+  }
+
+  /** The same; fails where one of another type comes before. */
+  byte[] frameUnless(int wrong, int type) throws IOException {
     while (true) {
       ByteBuffer header = ByteBuffer.wrap(in.readNBytes(9));
       if (header.remaining() < 9) {
@@ -109,7 +115,11 @@ final class RawClient implements AutoCloseable {
       }
       int length = (header.get() & 0xff) << 16 | (header.getShort() & 0xffff);
       byte[] payload = in.readNBytes(length);
-      if (header.get() == type) {
+      byte found = header.get();
+      if (found == wrong) {
+        throw new IOException("a frame of type " + found);
+      }
+      if (found == type) {
         return payload;
       }
     }

@@ -10,19 +10,13 @@ import java.io.IOException;
 import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
-import java.net.http.HttpClient.Version;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
-import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.SubmissionPublisher;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -163,26 +157,6 @@ class AccessTest {
         .doesNotContain("LoginsPerIPAddress");
     assertThat(send("GET", "/v1/limits/LoginsPerIPAddress", READ, "").statusCode()).isEqualTo(403);
     assertThat(send("POST", "/v1/spend", ADMIN, batch).statusCode()).isEqualTo(200);
-  }
-
-  /** Over HTTP/2 the stream must not be reset: the client would lose the answer. */
-  @Test
-  void answerIsNotLost_whenItComesBeforeTheBody() throws Exception {
-    assertThat(send("GET", "/healthz", null, "").version()).isEqualTo(Version.HTTP_2);
-    for (String path : List.of("/v1/spend", "/nowhere", "/v1/forward-auth?limit=A&id=k")) {
-      SubmissionPublisher<ByteBuffer> body = new SubmissionPublisher<>(Runnable::run, 1);
-      HttpRequest request =
-          HttpRequest.newBuilder(uri(path)).POST(BodyPublishers.fromPublisher(body)).build();
-      CompletableFuture<HttpResponse<String>> answer =
-          client.sendAsync(request, BodyHandlers.ofString());
-      await().until(() -> body.getNumberOfSubscribers() == 1);
-      TimeUnit.MILLISECONDS.sleep(200); // in which the server answers
-      body.submit(ByteBuffer.wrap(SPEND.getBytes(StandardCharsets.UTF_8)));
-      body.close();
-      HttpResponse<String> early = answer.get(10, TimeUnit.SECONDS);
-      assertThat(early.version()).isEqualTo(Version.HTTP_2);
-      assertThat(early.statusCode()).as(path).isIn(401, 404);
-    }
   }
 
   /** The proxy passes on the client's own Authorization: only Sluice-Token is the proxy's. */
