@@ -30,16 +30,8 @@ final class BodyCollector implements DecoratingHttpServiceFunction {
             .thenApply(
                 body -> {
                   exchange.arrived();
-                  return answer(next, context, request, HttpData.wrap(body));
+                  return Requests.pass(
+                      next, context, HttpRequest.of(request.headers(), HttpData.wrap(body)));
                 }));
-  }
-
-  private static HttpResponse answer(
-      HttpService next, ServiceRequestContext context, HttpRequest request, HttpData body) {
-    try {
-      return next.serve(context, HttpRequest.of(request.headers(), body));
-    } catch (Exception e) {
-      return HttpResponse.ofFailure(e);
-    }
   }
 }

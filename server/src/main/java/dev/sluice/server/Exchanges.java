@@ -52,12 +52,7 @@ final class Exchanges implements DecoratingHttpServiceFunction {
   /** The promised body may never come: a connection of HTTP/1.1 ends after the answer. */
   private static HttpResponse servedWithoutBody(
       HttpService next, ServiceRequestContext context, HttpRequest request) {
-    HttpResponse response;
-    try {
-      response = next.serve(context, HttpRequest.of(request.headers()));
-    } catch (Exception e) {
-      response = HttpResponse.ofFailure(e);
-    }
+    HttpResponse response = Requests.pass(next, context, HttpRequest.of(request.headers()));
     if (context.sessionProtocol().isMultiplex()) {
       LateBodies.drop(request);
     } else {

@@ -26,14 +26,13 @@ final class LateBodies implements DecoratingHttpServiceFunction {
   /** How long a body may arrive after the answer. */
   private static final Duration PATIENCE = Duration.ofSeconds(2);
 
-  private static final String GRPC = "application/grpc";
-
   @Override
   public HttpResponse serve(HttpService next, ServiceRequestContext context, HttpRequest request)
       throws Exception {
     HttpResponse response = next.serve(context, request);
-    boolean isGrpc = request.headers().get("content-type", "").startsWith(GRPC);
-    if (context.sessionProtocol().isMultiplex() && !request.isEmpty() && !isGrpc) {
+    if (context.sessionProtocol().isMultiplex()
+        && !request.isEmpty()
+        && !Requests.isGrpc(request.headers())) {
       context.setRequestAutoAbortDelay(PATIENCE);
       var unused =
           response

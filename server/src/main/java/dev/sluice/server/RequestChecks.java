@@ -63,8 +63,7 @@ final class RequestChecks implements DecoratingHttpServiceFunction {
   }
 
   private static boolean isBeyondBrowsers(ServiceRequestContext context, HttpRequest request) {
-    return context.sessionProtocol() == SessionProtocol.H2C
-        && request.headers().get(HttpHeaderNames.CONTENT_TYPE, "").startsWith("application/grpc");
+    return context.sessionProtocol() == SessionProtocol.H2C && Requests.isGrpc(request.headers());
   }
 
   /** Host and Origin are then those of the request that the proxy asks about. */

@@ -10,6 +10,7 @@ import com.linecorp.armeria.server.Route;
 import com.linecorp.armeria.server.ServerBuilder;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.server.Part;
+import dev.sluice.server.Requests;
 import dev.sluice.server.tls.Tls;
 import io.netty.util.AttributeKey;
 import java.util.List;
@@ -32,7 +33,6 @@ public final class AccessPart implements Part {
   private static final String TOKEN_HEADER = "sluice-token";
   private static final String SCHEME = "bearer ";
   private static final String ASKED_BY_PROXIES = "/v1/forward-auth";
-  private static final String GRPC = "application/grpc";
 
   private final Access access;
 
@@ -79,7 +79,7 @@ public final class AccessPart implements Part {
         List<String> names = token == null ? CertificateNames.of(Tls.session(context)) : List.of();
         Caller caller =
             access.caller(
-                isGrpc(request) ? "grpc" : "http",
+                Requests.isGrpc(request.headers()) ? "grpc" : "http",
                 context.remoteAddress(),
                 token == null ? null : Tokens.hash(token),
                 names);
@@ -87,10 +87,6 @@ public final class AccessPart implements Part {
         context.setAttr(CALLER, caller);
       }
       return next.serve(context, request);
-    }
-
-    private static boolean isGrpc(HttpRequest request) {
-      return request.headers().get("content-type", "").startsWith(GRPC);
     }
 
     /** A path that nothing answers tells nothing. */

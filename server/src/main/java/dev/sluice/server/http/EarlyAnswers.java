@@ -7,6 +7,7 @@ import com.linecorp.armeria.server.DecoratingHttpServiceFunction;
 import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.HttpStatusException;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.server.Requests;
 
 /**
  * Makes an answer of what goes wrong before the library sees it. The library resets an HTTP/2
@@ -24,16 +25,9 @@ final class EarlyAnswers implements DecoratingHttpServiceFunction {
   @Override
   public HttpResponse serve(HttpService next, ServiceRequestContext context, HttpRequest request)
       throws Exception {
-    if (request.headers().get("content-type", "").startsWith("application/grpc")) {
-      return next.serve(context, request);
-    }
-    HttpResponse response;
-    try {
-      response = next.serve(context, request);
-    } catch (Exception e) {
-      response = HttpResponse.ofFailure(e);
-    }
-    return response.recover(cause -> answer(context, request, cause));
+    return Requests.isGrpc(request.headers())
+        ? next.serve(context, request)
+        : Requests.pass(next, context, request).recover(cause -> answer(context, request, cause));
   }
 
   private HttpResponse answer(ServiceRequestContext context, HttpRequest request, Throwable cause) {

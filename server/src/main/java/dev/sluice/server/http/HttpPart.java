@@ -23,6 +23,7 @@ public final class HttpPart implements Part {
   private final MissingDefault onMissing;
   private final AuditLog audit;
   private final Generations generations;
+  private final ProblemsPart problems = new ProblemsPart();
 
   /**
    * Makes the door of a server of its own: no other one knows the tokens of its reservations.
@@ -86,12 +87,12 @@ public final class HttpPart implements Part {
         .serviceUnder(CancelResource.UNDER, new CancelResource(reservations))
         .service("/v1/limits", new LimitsResource(limiter.limits(), generations))
         .service("/v1/admin/reload", new ReloadResource(generations, audit))
-        .serviceUnder(LimitResource.UNDER, new LimitResource(limiter, onMissing))
-        .errorHandler(new Failures());
+        .serviceUnder(LimitResource.UNDER, new LimitResource(limiter, onMissing));
+    problems.addTo(server);
   }
 
   @Override
   public void addFirst(ServerBuilder server) {
-    server.decorator(new EarlyAnswers(new Failures()));
+    problems.addFirst(server);
   }
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.otlp;
 
-import com.linecorp.armeria.common.HttpHeaderNames;
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.common.RequestHeaders;
@@ -13,6 +12,7 @@ import com.linecorp.armeria.server.Route;
 import com.linecorp.armeria.server.ServerBuilder;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.server.Part;
+import dev.sluice.server.Requests;
 import dev.sluice.server.tls.Tls;
 import io.opentelemetry.api.trace.Span;
 import io.opentelemetry.api.trace.SpanKind;
@@ -85,7 +85,7 @@ final class TracesPart implements Part {
 
     private Span begin(ServiceRequestContext context, String path, RequestHeaders headers) {
       Context caller = PROPAGATOR.extract(Context.root(), headers, Headers.INSTANCE);
-      boolean isGrpc = isGrpc(headers);
+      boolean isGrpc = Requests.isGrpc(headers);
       String name = isGrpc ? path.substring(1) : context.method().name() + " " + path;
       Span span =
           tracer.spanBuilder(name).setSpanKind(SpanKind.SERVER).setParent(caller).startSpan();
@@ -107,12 +107,8 @@ final class TracesPart implements Part {
       return span;
     }
 
-    private static boolean isGrpc(RequestHeaders headers) {
-      return headers.get(HttpHeaderNames.CONTENT_TYPE, "").startsWith("application/grpc");
-    }
-
     private static void end(Span span, RequestLog log) {
-      if (isGrpc(log.requestHeaders())) {
+      if (Requests.isGrpc(log.requestHeaders())) {
         String status =
             log.responseTrailers().get("grpc-status", log.responseHeaders().get("grpc-status", ""));
         span.setAttribute("rpc.grpc.status_code", status.isEmpty() ? -1 : Long.parseLong(status));

@@ -11,6 +11,7 @@ import com.linecorp.armeria.common.util.TimeoutMode;
 import com.linecorp.armeria.server.DecoratingHttpServiceFunction;
 import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.server.Requests;
 import io.grpc.Status;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
@@ -27,8 +28,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class GrpcRequests implements DecoratingHttpServiceFunction {
 
-  static final String MEDIA_TYPE = "application/grpc";
-
   private static final Pattern TIMEOUT = Pattern.compile("([0-9]{1,8})([HMSmun])");
   private static final String UNITS = "HMSmun";
   private static final TimeUnit[] SIZES = {
@@ -42,9 +41,8 @@ final class GrpcRequests implements DecoratingHttpServiceFunction {
 
   @Override
   public HttpResponse serve(HttpService next, ServiceRequestContext context, HttpRequest request) {
-    String type = request.headers().get(HttpHeaderNames.CONTENT_TYPE, "");
-    if (!type.startsWith(MEDIA_TYPE)) {
-      return passed(next, context, request);
+    if (!Requests.isGrpc(request.headers())) {
+      return Requests.pass(next, context, request);
     }
     try {
       setDeadline(context, request.headers().get("grpc-timeout"));
@@ -52,20 +50,9 @@ final class GrpcRequests implements DecoratingHttpServiceFunction {
         return trailers(
             Status.UNIMPLEMENTED.withDescription("no service has the method " + context.path()));
       }
-      return passed(next, context, request).recover(GrpcRequests::failed);
+      return Requests.pass(next, context, request).recover(GrpcRequests::failed);
     } catch (RuntimeException e) {
       return failed(e);
-    }
-  }
-
-  private static HttpResponse passed(
-      HttpService next, ServiceRequestContext context, HttpRequest request) {
-    try {
-      return next.serve(context, request);
-    } catch (RuntimeException e) {
-      throw e;
-    } catch (Exception e) {
-      return HttpResponse.ofFailure(e);
     }
   }
 
@@ -91,7 +78,7 @@ final class GrpcRequests implements DecoratingHttpServiceFunction {
   private static HttpResponse trailers(Status status) {
     ResponseHeadersBuilder headers =
         ResponseHeaders.builder(HttpStatus.OK)
-            .set(HttpHeaderNames.CONTENT_TYPE, MEDIA_TYPE)
+            .set(HttpHeaderNames.CONTENT_TYPE, Requests.GRPC)
             .set("grpc-status", Integer.toString(status.getCode().value()));
     String description = status.getDescription();
     if (description != null) {

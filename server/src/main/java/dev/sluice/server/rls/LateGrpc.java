@@ -10,6 +10,7 @@ import com.linecorp.armeria.server.RoutingContext;
 import com.linecorp.armeria.server.ServiceConfig;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import com.linecorp.armeria.server.grpc.GrpcService;
+import dev.sluice.server.Requests;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
@@ -89,17 +90,9 @@ final class LateGrpc implements HttpServiceWithRoutes {
     return service == null
         ? HttpResponse.of(
             make(context.blockingTaskExecutor())
-                .thenApplyAsync(ready -> serve(ready, context, request), context.eventLoop()))
+                .thenApplyAsync(
+                    ready -> Requests.pass(ready, context, request), context.eventLoop()))
         : service.serve(context, request);
-  }
-
-  private static HttpResponse serve(
-      GrpcService service, ServiceRequestContext context, HttpRequest request) {
-    try {
-      return service.serve(context, request);
-    } catch (Exception e) {
-      return HttpResponse.ofFailure(e);
-    }
   }
 
   @Override

@@ -33,7 +33,7 @@ import org.jspecify.annotations.Nullable;
  * @param doors where clients are answered
  * @param sources where the limits come from
  * @param buckets where the buckets are kept
- * @param control who may do what
+ * @param control access control, its audit log, and where changes at run time are kept
  * @param telemetry what is kept and sent besides the metrics
  */
 public record ServerConfig(
@@ -45,7 +45,7 @@ public record ServerConfig(
    * @param doors where clients are answered
    * @param sources where the limits come from
    * @param buckets where the buckets are kept
-   * @param control who may do what
+   * @param control access control, its audit log, and where changes at run time are kept
    * @param telemetry what is kept and sent besides the metrics
    * @throws InsecureException if a door would listen beyond loopback without TLS or without access
    *     control, unless {@link Doors#insecure}

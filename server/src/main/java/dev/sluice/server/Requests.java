@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.server;
+
+import com.linecorp.armeria.common.HttpHeaderNames;
+import com.linecorp.armeria.common.HttpRequest;
+import com.linecorp.armeria.common.HttpResponse;
+import com.linecorp.armeria.common.RequestHeaders;
+import com.linecorp.armeria.server.HttpService;
+import com.linecorp.armeria.server.ServiceRequestContext;
+
+/** What is done with requests in several places of the server. Stateless. */
+public final class Requests {
+
+  /** The media type of gRPC. */
+  public static final String GRPC = "application/grpc";
+
+  private Requests() {}
+
+  /**
+   * Returns whether a request is one of gRPC, by its content type.
+   *
+   * @param headers of the request
+   * @return whether it expects an answer of gRPC
+   */
+  public static boolean isGrpc(RequestHeaders headers) {
+    return headers.get(HttpHeaderNames.CONTENT_TYPE, "").startsWith(GRPC);
+  }
+
+  /**
+   * Hands a request on.
+   *
+   * @param next answers it
+   * @param context the request's
+   * @param request as the service shall see it
+   * @return the answer; one that has failed where the service throws an exception
+   */
+  public static HttpResponse pass(
+      HttpService next, ServiceRequestContext context, HttpRequest request) {
+    try {
+      return next.serve(context, request);
+    } catch (Exception e) {
+      return HttpResponse.ofFailure(e);
+    }
+  }
+}
