@@ -250,11 +250,16 @@ final class ServeCommandTest {
           .isEqualTo(Exit.DONE);
 
       await().atMost(PATIENCE).until(() -> spend(server).contains("\"burst\":7"));
-      assertThat(get(server + "/metrics"))
-          .contains("ratelimits_overrides_active{limit=\"ApiCallsPerKey\"} 1.0")
-          .contains("ratelimits_overrides_errors 0.0")
-          .doesNotContain("ratelimits_overrides_timestamp_seconds NaN");
-      assertThat(get(server + "/readyz")).contains("\"ready\"");
+      await() // limits, metrics and readiness change one after the other
+          .atMost(PATIENCE)
+          .untilAsserted(
+              () -> {
+                assertThat(get(server + "/metrics"))
+                    .contains("ratelimits_overrides_active{limit=\"ApiCallsPerKey\"} 1.0")
+                    .contains("ratelimits_overrides_errors 0.0")
+                    .doesNotContain("ratelimits_overrides_timestamp_seconds NaN");
+                assertThat(get(server + "/readyz")).contains("\"ready\"");
+              });
     }
   }
 
