@@ -88,15 +88,15 @@ final class Place {
    * Learns from a place that was taken later, and whose answer took less time: so much earlier was
    * this one taken, too.
    *
-   * @return whether its turn comes earlier now
+   * @return whether it has learned, and may teach others
    */
   @CanIgnoreReturnValue
   private boolean learn(Place later) {
-    long atNanos = endNanos - offsetNanos + later.behindNanos;
-    if (later.nowNanos < nowNanos || atNanos - turnAtNanos >= 0) {
+    if (later.nowNanos < nowNanos || later.behindNanos - behindNanos >= 0) {
       return false;
     }
-    turnAtNanos = atNanos;
+    behindNanos = later.behindNanos;
+    turnAtNanos = Math.min(turnAtNanos, endNanos - offsetNanos + behindNanos);
     return true;
   }
 

@@ -281,19 +281,33 @@ final class WaitingRoom {
 
   /** The store knows best what is left of a hole, unless others here move up into it. */
   private void close(Place hole, Moved moved) {
-    if (isFixed(hole)) {
+    if (isFixed(hole) || (hole.isFollowed() && !moveUpInto(hole, moved))) {
       remove(line(hole), hole, moved);
       return;
     }
-    if (hole.isFollowed()) {
-      if (!hole.shrink(time.nanos())) {
-        remove(line(hole), hole, moved);
-        return;
-      }
-      line(hole).close(hole);
-    }
     hole.state = State.LEAVING;
     moved.holes.add(hole);
+  }
+
+  /**
+   * Lets those who stand directly behind a hole move up into it. They may come to stand directly
+   * behind an earlier one, which then stays before this one until the store has taken this one
+   * back.
+   *
+   * @return false if nothing is left of the hole
+   */
+  private boolean moveUpInto(Place hole, Moved moved) {
+    if (!hole.shrink(time.nanos())) {
+      return false;
+    }
+    Place earlier = hole.before;
+    line(hole).close(hole);
+    if (earlier != null && earlier.state == State.HOLE && earlier.isFollowed()) {
+      if (isFixed(earlier) || !moveUpInto(earlier, moved)) {
+        remove(line(earlier), earlier, moved);
+      }
+    }
+    return true;
   }
 
   private boolean isFixed(Place place) {

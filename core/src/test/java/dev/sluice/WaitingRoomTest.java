@@ -4,7 +4,9 @@ package dev.sluice;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.limit.LimitName;
+import dev.sluice.store.Reading;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
@@ -23,11 +25,15 @@ class WaitingRoomTest {
 
   private long storeNanos = STORE_NANOS;
   private volatile long hereNanos = ASKED_NANOS;
+  private final List<CompletableFuture<List<Reading>>> withdrawals = new ArrayList<>();
   private final WaitingRoom room =
       new WaitingRoom(
           () -> hereNanos,
           () -> OptionalLong.of(storeNanos),
-          charges -> new CompletableFuture<>(),
+          charges -> {
+            withdrawals.add(new CompletableFuture<>());
+            return withdrawals.get(withdrawals.size() - 1);
+          },
           key -> false);
 
   /** A caller that has to wait for an hour after the decision, and asked 10 ms ago. */
@@ -94,6 +100,37 @@ class WaitingRoomTest {
     assertThat(room.leftNanos(slow)).isEqualTo(room.leftNanos(fast) - 100);
   }
 
+  /** What the last one knows reaches the first one past one in the middle that learned, too. */
+  @Test
+  void enter_answersThatTookLessAndLess_teachAllBeforeThem() {
+    long endNanos = STORE_NANOS + 1_000 + HOUR;
+    Turn first = waitsBehind(100, endNanos);
+    Turn second = waitsBehind(59, endNanos + 100);
+    Turn third = waitsBehind(0, endNanos + 200);
+    hereNanos = ASKED_NANOS;
+    assertThat(room.leftNanos(third)).isEqualTo(HOUR + 200);
+    assertThat(room.leftNanos(second)).isEqualTo(HOUR + 100);
+    assertThat(room.leftNanos(first)).isEqualTo(HOUR);
+  }
+
+  /** The one that comes last, and first in the line, learns what its neighbour has learned. */
+  @Test
+  void enter_beforeOneThatHasLearned_learnsAllOfIt() {
+    long endNanos = STORE_NANOS + 1_000 + HOUR;
+    Turn second = waitsBehind(59, endNanos + 100);
+    Turn third = waitsBehind(0, endNanos + 200);
+    Turn first = waitsBehind(100, endNanos);
+    hereNanos = ASKED_NANOS;
+    assertThat(room.leftNanos(third)).isEqualTo(HOUR + 200);
+    assertThat(room.leftNanos(second)).isEqualTo(HOUR + 100);
+    assertThat(room.leftNanos(first)).isEqualTo(HOUR);
+  }
+
+  private Turn waitsBehind(long millis, long endNanos) {
+    hereNanos = ASKED_NANOS + Duration.ofMillis(millis).toNanos();
+    return waits(endNanos, () -> {});
+  }
+
   /** The store's clock stepped back in between, so the two answers can't be compared. */
   @Test
   void enter_takenEarlierByTheStoresClock_teachesNothing() {
@@ -120,6 +157,29 @@ class WaitingRoomTest {
     room.look(movesUp);
     assertThat(movesUp.hasCome()).isTrue();
     assertThat(other.hasCome()).isFalse();
+  }
+
+  /** Two holes in a row: who moves up into the second one stands directly behind the first. */
+  @Test
+  void giveUp_holesInARow_areBothMovedUpInto() {
+    long inAnHour = STORE_NANOS + 1_000 + HOUR;
+    Turn first = waits(inAnHour, () -> {});
+    assertThat(room.giveUp(first)).isTrue();
+    Turn second = waits(inAnHour + 100, () -> {});
+    assertThat(room.giveUp(second)).isTrue();
+    withdrawals.get(0).complete(List.of(new Reading(STORE_NANOS, inAnHour + 100)));
+    Turn third = waits(inAnHour + 200, () -> {});
+    withdrawals.get(1).complete(List.of(new Reading(STORE_NANOS, inAnHour + 200)));
+    assertThat(room.leftNanos(third)).isEqualTo(leftOfAnHour());
+    assertThat(withdrawals).as("the second hole, which lies behind now").hasSize(3);
+    withdrawals.get(2).complete(List.of(new Reading(STORE_NANOS, inAnHour + 200)));
+    assertThat(withdrawals).as("the first hole, behind which nothing lies").hasSize(4);
+    withdrawals.get(3).complete(List.of(new Reading(STORE_NANOS, inAnHour + 100)));
+    assertThat(room.size()).isOne();
+  }
+
+  private long leftOfAnHour() {
+    return HOUR - (hereNanos - ASKED_NANOS);
   }
 
   /** The race: two turns have come before an alarm rings, and the first caller holds its thread. */

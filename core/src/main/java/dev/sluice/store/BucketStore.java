@@ -50,8 +50,9 @@ public interface BucketStore extends AutoCloseable {
    * Decides on a batch without blocking the caller.
    *
    * @param charges at least one, no two with the same key
-   * @return what was found for each, in the order of the charges; fails with a {@link
-   *     StoreException} if the store could not decide
+   * @return what was found for each, in the order of the charges; fails if the store could not
+   *     decide, with a {@link StoreException} or with a {@link
+   *     java.util.concurrent.CompletionException} around one, as stages pass it on
    * @throws IllegalArgumentException for two charges with the same key
    */
   default CompletionStage<List<Reading>> chargeAsync(List<Charge> charges) {

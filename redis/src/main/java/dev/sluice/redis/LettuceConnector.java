@@ -35,11 +35,13 @@ final class LettuceConnector implements Connector {
   private @Nullable CompletableFuture<StatefulRedisSentinelConnection<byte[], byte[]>>
       sentinel; // guarded by this
   private int leftSentinels; // guarded by this
+  private int leftSinceAnswer; // guarded by this
 
   LettuceConnector(StoreUri uri, Clients clients, Timing timing) {
     this.uri = uri;
     this.clients = clients;
     this.timing = timing;
+    this.leftSinceAnswer = uri.hosts().size();
     this.cluster = uri.kind() == Kind.CLUSTER ? clients.clusterClient() : null;
     this.client = uri.kind() == Kind.CLUSTER ? null : clients.client();
   }
@@ -60,7 +62,9 @@ final class LettuceConnector implements Connector {
         .thenApply(LettuceConnector::host)
         .whenComplete(
             (host, failure) -> {
-              if (failure != null) {
+              if (failure == null) {
+                answered();
+              } else {
                 leave(asked); // the next time another one is tried
               }
             });
@@ -82,18 +86,44 @@ final class LettuceConnector implements Connector {
 
   private synchronized CompletableFuture<StatefulRedisSentinelConnection<byte[], byte[]>>
       sentinel() {
-    var known = sentinel;
-    boolean isBroken =
-        known != null
-            && known.isDone()
-            && (known.isCompletedExceptionally() || !known.join().isOpen());
-    if (known == null || isBroken) {
-      known =
-          Objects.requireNonNull(client)
-              .connectSentinelAsync(ByteArrayCodec.INSTANCE, clients.sentinel(leftSentinels));
-      sentinel = known;
+    if (sentinel != null && isBroken(sentinel)) {
+      leave(sentinel);
     }
-    return known;
+    if (sentinel == null) {
+      sentinel = connectToSentinel();
+    }
+    return sentinel;
+  }
+
+  private static boolean isBroken(
+      CompletableFuture<StatefulRedisSentinelConnection<byte[], byte[]>> known) {
+    return known.isDone() && (known.isCompletedExceptionally() || !known.join().isOpen());
+  }
+
+  /**
+   * In the time that an answer may take, while there is a Sentinel left to try; or else, and at the
+   * start of a JVM, which has classes to load, in the time for connecting.
+   */
+  private CompletableFuture<StatefulRedisSentinelConnection<byte[], byte[]>> connectToSentinel() {
+    CompletableFuture<StatefulRedisSentinelConnection<byte[], byte[]>> connecting =
+        Objects.requireNonNull(client)
+            .connectSentinelAsync(ByteArrayCodec.INSTANCE, clients.sentinel(leftSentinels));
+    if (leftSinceAnswer >= uri.hosts().size()) {
+      return connecting;
+    }
+    var inTime = timing.within(connecting, SENTINEL_ANSWERS_NANOS);
+    Stages.onEnd(
+        inTime,
+        (open, failure) -> {
+          if (failure != null) {
+            closeWhenOpen(connecting);
+          }
+        });
+    return inTime;
+  }
+
+  private synchronized void answered() {
+    leftSinceAnswer = 0;
   }
 
   /** Once for all who asked there: the next Sentinel may be the one that answers. */
@@ -102,10 +132,16 @@ final class LettuceConnector implements Connector {
     if (sentinel == asked) {
       sentinel = null;
       leftSentinels++;
-      var unused =
-          asked.thenAccept(
-              open -> timing.elsewhere(() -> open.closeAsync().exceptionally(closed -> null)));
+      leftSinceAnswer++;
+      closeWhenOpen(asked);
     }
+  }
+
+  private void closeWhenOpen(
+      CompletableFuture<StatefulRedisSentinelConnection<byte[], byte[]>> asked) {
+    var unused =
+        asked.thenAccept(
+            open -> timing.elsewhere(() -> open.closeAsync().exceptionally(closed -> null)));
   }
 
   @Override

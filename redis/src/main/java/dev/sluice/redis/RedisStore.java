@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.OptionalLong;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
@@ -327,6 +328,9 @@ public final class RedisStore implements BucketStore {
     }
 
     private void settle(List<Reading> readings, @Nullable Throwable failure) {
+      if (failure instanceof CancellationException) {
+        return; // who gave the answer up ends this stage in its own words
+      }
       boolean unused =
           failure == null
               ? complete(readings)

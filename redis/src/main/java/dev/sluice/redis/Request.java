@@ -115,19 +115,32 @@ class Request extends CompletableFuture<List<Reading>> {
     return false;
   }
 
-  /** Whether it must not arrive before a request that was sent earlier. */
+  /** Whether it must not arrive before a request that was sent earlier: on one bucket, that is. */
   final boolean mustFollow(Request earlier) {
-    boolean resets = has(Op.RESET) || has(Op.FORGIVE);
-    return earlier.has(Op.WITHDRAW) ? resets || has(Op.REFUND) : resets && earlier.has(Op.REFUND);
-  }
-
-  private boolean has(Op op) {
     for (Charge charge : charges) {
-      if (charge.op() == op) {
+      if (mustFollow(charge, earlier.charges)) {
         return true;
       }
     }
     return false;
+  }
+
+  private static boolean mustFollow(Charge charge, List<Charge> earlier) {
+    for (Charge other : earlier) {
+      if (mustFollow(charge.op(), other.op()) && charge.key().equals(other.key())) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static boolean mustFollow(Op op, Op earlier) {
+    boolean resets = op == Op.RESET || op == Op.FORGIVE;
+    return switch (earlier) {
+      case WITHDRAW -> resets || op == Op.REFUND;
+      case REFUND -> resets;
+      default -> false;
+    };
   }
 
   /** Whether nobody waits for an answer that comes at a time. */

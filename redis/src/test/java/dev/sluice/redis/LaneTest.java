@@ -205,6 +205,22 @@ final class LaneTest {
     }
   }
 
+  @Test
+  void refund_leavesWhileAnotherBucketsWithdrawalIsUnderWay() {
+    Request withdrawal = submit(lane, Charges.withdrawal("1:b"), LONG);
+    Request refund = submit(lane, Charges.refund("1:a"), LONG);
+    assertThat(calls).hasSize(2);
+    assertThat(List.of(withdrawal, refund)).noneMatch(Request::isDone);
+  }
+
+  @Test
+  void reset_leavesWhileAnotherBucketsRefundIsUnderWay() {
+    Request refund = submit(lane, Charges.refund("1:b"), LONG);
+    Request reset = submit(lane, Charges.reset("1:a"), LONG);
+    assertThat(calls).hasSize(2);
+    assertThat(List.of(refund, reset)).noneMatch(Request::isDone);
+  }
+
   /** The race: of a call that was not begun, the first is refused once more, the second is not. */
   @Test
   void resetThatSharesACallWithARefund_staysBehindIt() {

@@ -93,14 +93,24 @@ final class Relay implements AutoCloseable {
     forget();
   }
 
+  /** Whether anybody has connected yet. */
+  boolean isUsed() {
+    return !pairs.isEmpty();
+  }
+
+  /** Ends the connections that there are. */
+  void cut() throws IOException {
+    for (Pair pair : pairs) {
+      pair.client.close();
+      pair.server.close();
+    }
+  }
+
   @Override
   public void close() {
     try {
       door.close();
-      for (Pair pair : pairs) {
-        pair.client.close();
-        pair.server.close();
-      }
+      cut();
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
