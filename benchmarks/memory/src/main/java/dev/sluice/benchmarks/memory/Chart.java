@@ -20,11 +20,11 @@ final class Chart {
 
   private Chart() {}
 
-  static String svg(Map<Row, Figure> figures) {
+  static String svg(Map<Row, Cost> figures) {
     List<String> parts = new ArrayList<>();
     int y = 12;
     for (var scene : Table.byScene(figures).entrySet()) {
-      double most = scene.getValue().values().stream().mapToDouble(Figure::nanos).max().orElse(1);
+      double most = scene.getValue().values().stream().mapToDouble(Cost::nanos).max().orElse(1);
       y += HEADING;
       parts.add(text(8, y - 8, "h", scene.getKey() + " – ns per decision, less is better"));
       for (var row : scene.getValue().entrySet()) {

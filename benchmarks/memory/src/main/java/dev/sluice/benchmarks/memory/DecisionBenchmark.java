@@ -45,7 +45,7 @@ public class DecisionBenchmark {
   @Param({"allow"})
   public String answers = "";
 
-  private Subject decider = key -> false;
+  private Spender decider = key -> false;
 
   /** Makes a bucket for each key. */
   @Setup
@@ -56,7 +56,7 @@ public class DecisionBenchmark {
     }
   }
 
-  private Subject decider() {
+  private Spender decider() {
     Subjects subjects = Subjects.valueOf(subject);
     return switch (answers) {
       case "deny" -> subjects.make(1, Duration.ofHours(1));

@@ -14,15 +14,15 @@ final class Goals {
   private Goals() {}
 
   /** All goals for which the rows were measured. */
-  static List<Goal> of(Map<Row, Figure> figures, List<Size> sizes) {
+  static List<Goal> of(Map<Row, Cost> figures, List<Size> sizes) {
     List<Goal> goals = new ArrayList<>();
     Row million = new Row(Subjects.SLUICE, 1_000_000, "uniform", "allow", 1, "Parallel");
     Row ten = new Row(Subjects.SLUICE, 10_000_000, "uniform", "allow", 1, "Parallel");
     Row one = new Row(Subjects.SLUICE, 1, "uniform", "allow", 1, "Parallel");
     Row one2 = new Row(Subjects.SLUICE, 1, "uniform", "allow", 2, "Parallel");
     Row thousand = new Row(Subjects.SLUICE, 1_000, "uniform", "allow", 1, "Parallel");
-    Figure exact = figures.get(million);
-    Figure bound = figures.get(million.of(Subjects.CLOCK_AND_SWAP));
+    Cost exact = figures.get(million);
+    Cost bound = figures.get(million.of(Subjects.CLOCK_AND_SWAP));
     if (exact != null && bound != null) {
       double ratio = exact.nanos() / bound.nanos();
       goals.add(new Goal("10^6 keys, 1 thread: clock-and-swap's time, times", ratio, 1.25, false));
@@ -59,8 +59,8 @@ final class Goals {
     bytes(goals, figures, new Row(Subjects.SLUICE, 1_000_000, "uniform", "reuse", 1, "Parallel"));
     int inserted = InsertBenchmark.KEYS;
     bytes(goals, figures, new Row(Subjects.SLUICE, inserted, "in order", "insert", 1, "Parallel"));
-    Figure handle = figures.get(million);
-    Figure byName = figures.get(million.of(Subjects.SLUICE_BY_NAME));
+    Cost handle = figures.get(million);
+    Cost byName = figures.get(million.of(Subjects.SLUICE_BY_NAME));
     if (handle != null && byName != null) {
       double ratio = byName.nanos() / handle.nanos();
       goals.add(new Goal("the ordinary API, times the handle's time", ratio, 1.5, false));
@@ -75,8 +75,8 @@ final class Goals {
     return goals;
   }
 
-  private static void bytes(List<Goal> goals, Map<Row, Figure> figures, Row row) {
-    @Nullable Figure figure = figures.get(row);
+  private static void bytes(List<Goal> goals, Map<Row, Cost> figures, Row row) {
+    @Nullable Cost figure = figures.get(row);
     if (figure != null) {
       String text = "bytes allocated by a decision of the handle, " + row.answers();
       goals.add(new Goal(text, figure.bytes(), 0.5, false));
@@ -85,13 +85,13 @@ final class Goals {
 
   private static void times(
       List<Goal> goals,
-      Map<Row, Figure> figures,
+      Map<Row, Cost> figures,
       String text,
       Row ours,
       Subjects peer,
       double wanted) {
-    @Nullable Figure our = figures.get(ours);
-    @Nullable Figure their = figures.get(ours.of(peer));
+    @Nullable Cost our = figures.get(ours);
+    @Nullable Cost their = figures.get(ours.of(peer));
     if (our != null && their != null && our.nanos() > 0) {
       goals.add(new Goal(text, their.nanos() / our.nanos(), wanted, true));
     }

@@ -31,7 +31,7 @@ public class InsertBenchmark {
   public String subject = "";
 
   private String[] requests = {};
-  private Subject decider = key -> false;
+  private Spender decider = key -> false;
 
   /** Makes the keys. */
   @Setup

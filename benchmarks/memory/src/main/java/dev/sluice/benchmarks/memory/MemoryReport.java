@@ -123,7 +123,7 @@ final class MemoryReport {
 
   private void run() throws RunnerException, IOException, InterruptedException {
     Files.createDirectories(out);
-    Map<Row, Figure> figures = new LinkedHashMap<>();
+    Map<Row, Cost> figures = new LinkedHashMap<>();
     List<RunResult> raw = new ArrayList<>();
     List<Size> sizes = smoke ? List.of() : sizes();
     Map<String, List<Row>> scenes = new LinkedHashMap<>();
@@ -131,7 +131,7 @@ final class MemoryReport {
     for (List<Row> scene : scenes.values()) {
       System.err.printf(
           "%s (%d of %d rows are done)%n", scene.get(0).scene(), figures.size(), rows.size());
-      Map<Row, List<Figure>> measured = new LinkedHashMap<>();
+      Map<Row, List<Cost>> measured = new LinkedHashMap<>();
       for (int round = 0; round < (smoke ? 1 : ROUNDS); round++) {
         for (Row row : scene) {
           RunResult result = measure(row);
@@ -139,7 +139,7 @@ final class MemoryReport {
           measured.computeIfAbsent(row, r -> new ArrayList<>()).add(figure(row, result));
         }
       }
-      measured.forEach((row, rounds) -> figures.put(row, Figure.of(rounds)));
+      measured.forEach((row, rounds) -> figures.put(row, Cost.of(rounds)));
     }
     print(figures, sizes, Goals.of(figures, sizes));
     try (PrintStream json =
@@ -181,13 +181,13 @@ final class MemoryReport {
     return new Runner(options.build()).run().iterator().next();
   }
 
-  private static Figure figure(Row row, RunResult result) {
+  private static Cost figure(Row row, RunResult result) {
     Result<?> allocated = result.getSecondaryResults().get("·gc.alloc.rate.norm");
     if (allocated == null) {
       allocated = result.getSecondaryResults().get("gc.alloc.rate.norm");
     }
     double ids = row.answers().equals("insert") ? 0 : row.subject().takesBytes() ? ARRAY : TEXT;
-    return new Figure(
+    return new Cost(
         result.getPrimaryResult().getScore(),
         allocated == null ? Double.NaN : Math.max(allocated.getScore() - ids, 0));
   }
@@ -228,7 +228,7 @@ final class MemoryReport {
     return Double.parseDouble(text.strip());
   }
 
-  private void print(Map<Row, Figure> figures, List<Size> sizes, List<Goal> goals)
+  private void print(Map<Row, Cost> figures, List<Size> sizes, List<Goal> goals)
       throws IOException {
     String machine =
         String.format(

@@ -28,7 +28,7 @@ enum Subjects {
   /** The handle of a limit. */
   SLUICE {
     @Override
-    Subject make(long burst, Duration interval) {
+    Spender make(long burst, Duration interval) {
       Limit limit = limit(burst, interval);
       return limit::trySpend;
     }
@@ -36,7 +36,7 @@ enum Subjects {
   /** The same on a clock that ticks every millisecond. */
   SLUICE_TICKING {
     @Override
-    Subject make(long burst, Duration interval) {
+    Spender make(long burst, Duration interval) {
       TimeSource ticking = TimeSource.ticking(Duration.ofMillis(1));
       Limit limit = limiter(burst, interval, ticking).limit(NAME);
       return limit::trySpend;
@@ -45,7 +45,7 @@ enum Subjects {
   /** The ordinary API: limit and id as strings, a decision as the answer. */
   SLUICE_BY_NAME {
     @Override
-    Subject make(long burst, Duration interval) {
+    Spender make(long burst, Duration interval) {
       Limiter limiter = limiter(burst, interval, TimeSource.system());
       return key -> limiter.spend(NAME, key).allowed();
     }
@@ -53,7 +53,7 @@ enum Subjects {
   /** 32 ids at a time. */
   SLUICE_BULK {
     @Override
-    Subject make(long burst, Duration interval) {
+    Spender make(long burst, Duration interval) {
       Limit limit = limit(burst, interval);
       return new Together(limit, (requests, from) -> limit.trySpendEach(requests.together(from)));
     }
@@ -61,7 +61,7 @@ enum Subjects {
   /** The same from bytes, as they come from a network, without texts. */
   SLUICE_BULK_BYTES {
     @Override
-    Subject make(long burst, Duration interval) {
+    Spender make(long burst, Duration interval) {
       Limit limit = limit(burst, interval);
       return new Together(
           limit, (requests, from) -> limit.trySpendEach(requests.bytesTogether(from)));
@@ -74,7 +74,7 @@ enum Subjects {
   },
   BUCKET4J {
     @Override
-    Subject make(long burst, Duration interval) {
+    Spender make(long burst, Duration interval) {
       ConcurrentHashMap<String, Bucket> buckets = new ConcurrentHashMap<>();
       return key -> {
         Bucket bucket = buckets.get(key);
@@ -93,7 +93,7 @@ enum Subjects {
   },
   RESILIENCE4J {
     @Override
-    Subject make(long burst, Duration interval) {
+    Spender make(long burst, Duration interval) {
       RateLimiterRegistry registry =
           RateLimiterRegistry.of(
               io.github.resilience4j.ratelimiter.RateLimiterConfig.custom()
@@ -106,7 +106,7 @@ enum Subjects {
   },
   GUAVA {
     @Override
-    Subject make(long burst, Duration interval) {
+    Spender make(long burst, Duration interval) {
       double perSecond = Math.max(1e9 / interval.toNanos(), 1e-6) * burst;
       ConcurrentHashMap<String, RateLimiter> limiters = new ConcurrentHashMap<>();
       return key -> {
@@ -120,7 +120,7 @@ enum Subjects {
   },
   FAILSAFE {
     @Override
-    Subject make(long burst, Duration interval) {
+    Spender make(long burst, Duration interval) {
       ConcurrentHashMap<String, dev.failsafe.RateLimiter<Object>> limiters =
           new ConcurrentHashMap<>();
       RateLimiterConfig<Object> config =
@@ -138,7 +138,7 @@ enum Subjects {
   /** A map of TATs, written by hand, that only ever grows. */
   MAP_GCRA {
     @Override
-    Subject make(long burst, Duration interval) {
+    Spender make(long burst, Duration interval) {
       ConcurrentHashMap<String, AtomicLong> tats = new ConcurrentHashMap<>();
       long intervalNanos = interval.toNanos();
       long offsetNanos = intervalNanos * burst;
@@ -164,7 +164,7 @@ enum Subjects {
   /** A bound, no limiter: the look-up alone. */
   MAP_GET {
     @Override
-    Subject make(long burst, Duration interval) {
+    Spender make(long burst, Duration interval) {
       ConcurrentHashMap<String, AtomicLong> map = new ConcurrentHashMap<>();
       return key -> {
         AtomicLong found = map.get(key);
@@ -178,7 +178,7 @@ enum Subjects {
   /** A bound: a hash of the text that no attacker would mind, and one line of memory read. */
   READ_A_LINE {
     @Override
-    Subject make(long burst, Duration interval) {
+    Spender make(long burst, Duration interval) {
       long[] lines = new long[LINES * LONGS_OF_A_LINE];
       return key -> lines[start(key)] == 0;
     }
@@ -189,7 +189,7 @@ enum Subjects {
    */
   CLOCK_AND_SWAP {
     @Override
-    Subject make(long burst, Duration interval) {
+    Spender make(long burst, Duration interval) {
       TimeSource time = TimeSource.system();
       AtomicLongArray lines = new AtomicLongArray(LINES * LONGS_OF_A_LINE);
       return key -> {
@@ -202,7 +202,7 @@ enum Subjects {
   /** A bound: the clock that decisions go by, read once. */
   READ_THE_CLOCK {
     @Override
-    Subject make(long burst, Duration interval) {
+    Spender make(long burst, Duration interval) {
       TimeSource time = TimeSource.system();
       return key -> time.nanos() > 0;
     }
@@ -223,7 +223,7 @@ enum Subjects {
     return limiter(burst, interval, TimeSource.system()).limit(NAME);
   }
 
-  abstract Subject make(long burst, Duration interval);
+  abstract Spender make(long burst, Duration interval);
 
   /** Whether it wants the ids of requests as bytes. */
   boolean takesBytes() {
@@ -235,7 +235,7 @@ enum Subjects {
     boolean[] decide(Requests requests, int from);
   }
 
-  private record Together(Limit limit, Deciding deciding) implements Subject {
+  private record Together(Limit limit, Deciding deciding) implements Spender {
     @Override
     public boolean trySpend(String key) {
       return limit.trySpend(key);

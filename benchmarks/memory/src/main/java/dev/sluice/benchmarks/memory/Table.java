@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.benchmarks.memory;
 
-import dev.sluice.benchmarks.report.Spread;
+import dev.sluice.benchmarks.report.Figure;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -13,13 +13,13 @@ final class Table {
 
   private Table() {}
 
-  static List<String> lines(Map<Row, Figure> figures, String prefix, String separator) {
+  static List<String> lines(Map<Row, Cost> figures, String prefix, String separator) {
     List<String> lines = new ArrayList<>();
     byScene(figures)
         .forEach(
             (scene, rows) -> {
-              Figure none = new Figure(Double.NaN, Double.NaN);
-              Figure ours =
+              Cost none = new Cost(Double.NaN, Double.NaN);
+              Cost ours =
                   rows.entrySet().stream()
                       .filter(e -> e.getKey().subject() == Subjects.SLUICE)
                       .map(Map.Entry::getValue)
@@ -45,13 +45,13 @@ final class Table {
     return lines;
   }
 
-  private static String mark(Figure figure, Figure ours) {
+  private static String mark(Cost figure, Cost ours) {
     boolean isKnown = figure.equals(ours) || !figure.rounds().overlaps(ours.rounds());
-    return isKnown ? " " : Spread.NO_DIFFERENCE;
+    return isKnown ? " " : Figure.NO_DIFFERENCE;
   }
 
-  static Map<String, Map<Row, Figure>> byScene(Map<Row, Figure> figures) {
-    Map<String, Map<Row, Figure>> scenes = new LinkedHashMap<>();
+  static Map<String, Map<Row, Cost>> byScene(Map<Row, Cost> figures) {
+    Map<String, Map<Row, Cost>> scenes = new LinkedHashMap<>();
     figures.forEach(
         (row, figure) ->
             scenes.computeIfAbsent(row.scene(), s -> new LinkedHashMap<>()).put(row, figure));

@@ -3,8 +3,8 @@ package dev.sluice.benchmarks.memory;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.benchmarks.report.Figure;
 import dev.sluice.benchmarks.report.Goal;
-import dev.sluice.benchmarks.report.Spread;
 import java.io.ByteArrayInputStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -23,12 +23,12 @@ class ReportTest {
   private static final Row MILLION =
       new Row(Subjects.SLUICE, 1_000_000, "uniform", "allow", 1, "Parallel");
 
-  private static Map<Row, Figure> figures() {
-    Map<Row, Figure> figures = new LinkedHashMap<>();
-    figures.put(MILLION, new Figure(100, 0));
-    figures.put(MILLION.of(Subjects.BUCKET4J), new Figure(950, 64));
-    figures.put(MILLION.of(Subjects.CLOCK_AND_SWAP), new Figure(50, 0));
-    figures.put(MILLION.of(Subjects.SLUICE_BY_NAME), new Figure(120, Double.NaN));
+  private static Map<Row, Cost> figures() {
+    Map<Row, Cost> figures = new LinkedHashMap<>();
+    figures.put(MILLION, new Cost(100, 0));
+    figures.put(MILLION.of(Subjects.BUCKET4J), new Cost(950, 64));
+    figures.put(MILLION.of(Subjects.CLOCK_AND_SWAP), new Cost(50, 0));
+    figures.put(MILLION.of(Subjects.SLUICE_BY_NAME), new Cost(120, Double.NaN));
     return figures;
   }
 
@@ -50,13 +50,13 @@ class ReportTest {
     assertThat(goals.get(0).line()).contains("2.00", "≤ 1.25", "NOT MET");
     Row insert =
         new Row(Subjects.SLUICE, InsertBenchmark.KEYS, "in order", "insert", 1, "Parallel");
-    assertThat(Goals.of(Map.of(insert, new Figure(900, 162)), List.of()))
+    assertThat(Goals.of(Map.of(insert, new Cost(900, 162)), List.of()))
         .extracting(Goal::text, Goal::figure, Goal::met)
         .containsExactly(
             org.assertj.core.groups.Tuple.tuple(
                 "bytes allocated by a decision of the handle, insert", 162.0, false));
     assertThat(Goals.of(Map.of(), List.of())).isEmpty();
-    assertThat(Goals.of(Map.of(MILLION, new Figure(0, 0)), List.of())).hasSize(1);
+    assertThat(Goals.of(Map.of(MILLION, new Cost(0, 0)), List.of())).hasSize(1);
   }
 
   @Test
@@ -85,12 +85,12 @@ class ReportTest {
 
   @Test
   void figures_thatOverlap_areMarked() {
-    Map<Row, Figure> figures = new LinkedHashMap<>();
-    Figure ours = Figure.of(List.of(new Figure(90, 0), new Figure(120, 0), new Figure(100, 8)));
-    assertThat(ours).isEqualTo(new Figure(new Spread(100, 90, 120), 0));
+    Map<Row, Cost> figures = new LinkedHashMap<>();
+    Cost ours = Cost.of(List.of(new Cost(90, 0), new Cost(120, 0), new Cost(100, 8)));
+    assertThat(ours).isEqualTo(new Cost(new Figure(100, 90, 120), 0));
     figures.put(MILLION, ours);
-    figures.put(MILLION.of(Subjects.BUCKET4J), new Figure(new Spread(130, 115, 140), 64));
-    figures.put(MILLION.of(Subjects.MAP_GCRA), new Figure(new Spread(130, 121, 140), 0));
+    figures.put(MILLION.of(Subjects.BUCKET4J), new Cost(new Figure(130, 115, 140), 64));
+    figures.put(MILLION.of(Subjects.MAP_GCRA), new Cost(new Figure(130, 121, 140), 0));
     assertThat(Table.lines(figures, "", " "))
         .anyMatch(line -> line.contains("bucket4j") && line.endsWith("1.30~"))
         .anyMatch(line -> line.contains("map-gcra") && line.endsWith("1.30 "));
@@ -123,7 +123,7 @@ class ReportTest {
       }, // bounds; no burst
       mode = EnumSource.Mode.EXCLUDE)
   void subjects_giveOutTheBurst(Subjects subject) {
-    Subject decider = subject.make(3, Duration.ofHours(1));
+    Spender decider = subject.make(3, Duration.ofHours(1));
     for (String key : List.of("a", "b")) {
       assertThat(decider.trySpend(key)).isTrue();
       assertThat(decider.trySpend(key)).isTrue();

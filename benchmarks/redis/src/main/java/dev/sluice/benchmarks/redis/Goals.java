@@ -28,22 +28,20 @@ final class Goals {
         goal(
             "1 caller, alternating: p50, times that of GET",
             figure(figures, Subjects.BESIDE_GET, Load.ONE)
-                .ratio(Figure::p50Nanos, figure(figures, Subjects.GET_BESIDE, Load.ONE)),
+                .ratio(Round::p50Nanos, figure(figures, Subjects.GET_BESIDE, Load.ONE)),
             1.2,
             false));
     for (String peer : List.of(Subjects.BOULDER, Subjects.BUCKET4J)) {
       double wanted = peer.equals(Subjects.BOULDER) ? 4 : 3;
-      goals.add(
-          against(figures, peer, Load.SIXTY_FOUR, "calls/s", Figure::perSecond, wanted, true));
-      goals.add(against(figures, peer, Load.SIXTY_FOUR, "p50", Figure::p50Nanos, 1.0 / 3, false));
-      goals.add(against(figures, peer, Load.SIXTY_FOUR, "p99", Figure::p99Nanos, 1.0 / 3, false));
+      goals.add(against(figures, peer, Load.SIXTY_FOUR, "calls/s", Round::perSecond, wanted, true));
+      goals.add(against(figures, peer, Load.SIXTY_FOUR, "p50", Round::p50Nanos, 1.0 / 3, false));
+      goals.add(against(figures, peer, Load.SIXTY_FOUR, "p99", Round::p99Nanos, 1.0 / 3, false));
     }
-    goals.add(
-        against(figures, Subjects.BUCKET4J, Load.MANY, "calls/s", Figure::perSecond, 4, true));
+    goals.add(against(figures, Subjects.BUCKET4J, Load.MANY, "calls/s", Round::perSecond, 4, true));
     goals.add(
         new Goal(
             "the script alone, 20 charges a call: server µs a charge",
-            figure(figures, Subjects.SCRIPT_ALONE, Load.EIGHT_CALLS).median(Figure::serverMicros),
+            figure(figures, Subjects.SCRIPT_ALONE, Load.EIGHT_CALLS).median(Round::serverMicros),
             SERVER_MICROS,
             false));
     goals.add(new Goal("bytes of Redis memory of a bucket", bytes, BYTES, false));
@@ -55,7 +53,7 @@ final class Goals {
       String peer,
       Load load,
       String what,
-      ToDoubleFunction<Figure> number,
+      ToDoubleFunction<Round> number,
       double wanted,
       boolean atLeast) {
     return goal(

@@ -50,7 +50,7 @@ final class Measurement {
     if (args[2].equals(Subjects.BESIDE_GET)) {
       measurement.alternate(uri);
     } else {
-      try (Subject subject = Subjects.make(args[2], uri, BUCKETS)) {
+      try (Client subject = Subjects.make(args[2], uri, BUCKETS)) {
         List<String> wanted = List.of(args).subList(3, args.length);
         for (Load load : subject.loads()) {
           if (wanted.isEmpty() || wanted.contains(load.name())) {
@@ -63,11 +63,11 @@ final class Measurement {
     client.shutdown();
   }
 
-  private void print(String name, Load load, Subject subject) throws InterruptedException {
+  private void print(String name, Load load, Client subject) throws InterruptedException {
     print(name, load, figure(Run.start(subject, load, BUCKETS), subject.charges()));
   }
 
-  private void printBytes(String name, Subject subject) {
+  private void printBytes(String name, Client subject) {
     String key = subject.redisKey(7);
     if (key != null) {
       subject.spend(7);
@@ -76,22 +76,22 @@ final class Measurement {
     }
   }
 
-  private static void print(String name, Load load, Figure figure) {
+  private static void print(String name, Load load, Round figure) {
     System.out.println(String.join(BAR, name, load.name(), figure.text()));
   }
 
   private void alternate(URI uri) throws InterruptedException {
-    try (Subject get = Subjects.make(Subjects.GET, uri, BUCKETS);
-        Subject sluice = Subjects.make(Subjects.SLUICE, uri, BUCKETS)) {
+    try (Client get = Subjects.make(Subjects.GET, uri, BUCKETS);
+        Client sluice = Subjects.make(Subjects.SLUICE, uri, BUCKETS)) {
       Run run = Run.alternating(List.of(get, sluice), BUCKETS);
-      Figure both = figure(run, 1);
+      Round both = figure(run, 1);
       print(Subjects.GET_BESIDE, Load.ONE, withWaits(both, run.waits(0, 2)));
       print(Subjects.BESIDE_GET, Load.ONE, withWaits(both, run.waits(1, 2)));
     }
   }
 
   /** Warms it up, measures it, and stops it. */
-  private Figure figure(Run run, int charges) throws InterruptedException {
+  private Round figure(Run run, int charges) throws InterruptedException {
     double warmUpSeconds;
     long nanos;
     long calls;
@@ -111,8 +111,8 @@ final class Measurement {
       clientSeconds = system.getProcessCpuTime() / 1e9 - clientBefore;
     }
     double decided = Math.max((double) calls * charges, 1);
-    Figure figure =
-        new Figure(
+    Round figure =
+        new Round(
             calls * 1e9 / nanos,
             0,
             0,
@@ -123,10 +123,10 @@ final class Measurement {
     return withWaits(figure, run.waits(0, 1));
   }
 
-  private static Figure withWaits(Figure figure, long[] waits) {
+  private static Round withWaits(Round figure, long[] waits) {
     return waits.length == 0
         ? figure
-        : new Figure(
+        : new Round(
             figure.perSecond(),
             (double) waits[waits.length / 2],
             (double) waits[waits.length * 99 / 100],

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.benchmarks.redis;
 
-import dev.sluice.benchmarks.report.Spread;
+import dev.sluice.benchmarks.report.Figure;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -83,7 +83,7 @@ public final class RedisBenchmark {
       figures
           .computeIfAbsent(line[0], subject -> new EnumMap<>(Load.class))
           .computeIfAbsent(Load.valueOf(line[1]), load -> new Rounds())
-          .add(Figure.parse(line[2]));
+          .add(Round.parse(line[2]));
     }
   }
 
@@ -93,7 +93,7 @@ public final class RedisBenchmark {
         (load, rounds) -> {
           Rounds ours = row(Subjects.SLUICE).get(load);
           boolean isLike = ours != null && ours != rounds && ours.isLike(rounds);
-          return (isLike ? Spread.NO_DIFFERENCE + " " : "") + rounds.rate();
+          return (isLike ? Figure.NO_DIFFERENCE + " " : "") + rounds.rate();
         });
     System.out.println(
         "\n±: half of the range of the rounds; ~: its range meets that of Sluice, which of the two is"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.benchmarks.redis;
 
-import dev.sluice.benchmarks.report.Spread;
+import dev.sluice.benchmarks.report.Figure;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -13,28 +13,28 @@ final class Rounds {
 
   private static final double NANOS_PER_MICRO = 1_000;
 
-  private final List<Figure> figures = new ArrayList<>();
+  private final List<Round> figures = new ArrayList<>();
 
-  void add(Figure figure) {
+  void add(Round figure) {
     figures.add(figure);
   }
 
-  double median(ToDoubleFunction<Figure> number) {
+  double median(ToDoubleFunction<Round> number) {
     return spread(number).median();
   }
 
-  private Spread spread(ToDoubleFunction<Figure> number) {
-    return Spread.of(figures.stream().mapToDouble(number));
+  private Figure spread(ToDoubleFunction<Round> number) {
+    return Figure.of(figures.stream().mapToDouble(number));
   }
 
   /** How often a number of ours holds theirs: of the medians, and of each round. */
-  Ratio ratio(ToDoubleFunction<Figure> number, Rounds theirs) {
+  Ratio ratio(ToDoubleFunction<Round> number, Rounds theirs) {
     double[] ofRounds = new double[Math.min(figures.size(), theirs.figures.size())];
     for (int i = 0; i < ofRounds.length; i++) {
       ofRounds[i] =
           number.applyAsDouble(figures.get(i)) / number.applyAsDouble(theirs.figures.get(i));
     }
-    Spread spread = Spread.of(DoubleStream.of(ofRounds));
+    Figure spread = Figure.of(DoubleStream.of(ofRounds));
     return new Ratio(median(number) / theirs.median(number), spread.lowest(), spread.highest());
   }
 
@@ -54,17 +54,15 @@ final class Rounds {
 
   /** Whether the rounds of the two overlap: which is faster, nobody can tell from them. */
   boolean isLike(Rounds other) {
-    return spread(Figure::perSecond).overlaps(other.spread(Figure::perSecond));
+    return spread(Round::perSecond).overlaps(other.spread(Round::perSecond));
   }
 
   /** The rate, half of the range of its rounds in percent, the waits, and what failed. */
   String rate() {
-    Spread rates = spread(Figure::perSecond);
-    double range = rates.highest() - rates.lowest();
-    double p50 = median(Figure::p50Nanos);
-    double failures = figures.stream().mapToDouble(Figure::failures).sum();
-    return String.format(
-            Locale.ROOT, "%,.0f ± %.0f %%", rates.median(), 50 * range / rates.median())
+    Figure rates = spread(Round::perSecond);
+    double p50 = median(Round::p50Nanos);
+    double failures = figures.stream().mapToDouble(Round::failures).sum();
+    return String.format(Locale.ROOT, "%,.0f ± %.0f %%", rates.median(), 50 * rates.spread())
         + (p50 == 0 ? "" : " (" + waits() + ")")
         + (failures == 0 ? "" : String.format(Locale.ROOT, ", %.0f failed", failures));
   }
@@ -74,27 +72,27 @@ final class Rounds {
     return String.format(
         Locale.ROOT,
         "%.0f / %.0f",
-        median(Figure::p50Nanos) / NANOS_PER_MICRO,
-        median(Figure::p99Nanos) / NANOS_PER_MICRO);
+        median(Round::p50Nanos) / NANOS_PER_MICRO,
+        median(Round::p99Nanos) / NANOS_PER_MICRO);
   }
 
   /** Processor time, of the client and of the server. */
   String processor() {
     return String.format(
-        Locale.ROOT, "%.1f + %.1f", median(Figure::clientMicros), median(Figure::serverMicros));
+        Locale.ROOT, "%.1f + %.1f", median(Round::clientMicros), median(Round::serverMicros));
   }
 
   /** Processor time of the server, and the range of its rounds. */
   String server() {
-    Spread micros = spread(Figure::serverMicros);
+    Figure micros = spread(Round::serverMicros);
     return String.format(
         Locale.ROOT, "%.2f (%.2f to %.2f)", micros.median(), micros.lowest(), micros.highest());
   }
 
   /** How long the rounds took to warm up. */
   String warmUp() {
-    boolean stable = spread(Figure::warmUpSeconds).lowest() >= 0;
-    Spread seconds = spread(figure -> Math.abs(figure.warmUpSeconds()));
+    boolean stable = spread(Round::warmUpSeconds).lowest() >= 0;
+    Figure seconds = spread(figure -> Math.abs(figure.warmUpSeconds()));
     return String.format(
         Locale.ROOT,
         "%.1f / %.1f%s",

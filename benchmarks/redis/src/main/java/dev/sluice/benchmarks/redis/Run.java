@@ -26,7 +26,7 @@ final class Run implements AutoCloseable {
     this.buckets = buckets;
   }
 
-  static Run start(Subject subject, Load load, int buckets) {
+  static Run start(Client subject, Load load, int buckets) {
     Run run = new Run(buckets);
     for (int i = 0; i < load.callers(); i++) {
       run.caller(i, List.of(subject::spend));
@@ -39,7 +39,7 @@ final class Run implements AutoCloseable {
   }
 
   /** One caller that asks one subject after the other, so that both meet the same moments. */
-  static Run alternating(List<Subject> subjects, int buckets) {
+  static Run alternating(List<Client> subjects, int buckets) {
     Run run = new Run(buckets);
     run.caller(0, subjects.stream().<IntConsumer>map(subject -> subject::spend).toList());
     run.threads.forEach(Thread::start);
@@ -83,7 +83,7 @@ final class Run implements AutoCloseable {
     }
   }
 
-  private void keepUnderWay(Subject subject, int outstanding) {
+  private void keepUnderWay(Client subject, int outstanding) {
     SplittableRandom random = new SplittableRandom(1);
     Semaphore free = new Semaphore(outstanding);
     while (!over) {

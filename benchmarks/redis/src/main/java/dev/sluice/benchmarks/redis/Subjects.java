@@ -81,7 +81,7 @@ final class Subjects {
 
   private Subjects() {}
 
-  static Subject make(String name, URI uri, int buckets) {
+  static Client make(String name, URI uri, int buckets) {
     return switch (name) {
       case GET -> get(uri);
       case SCRIPT -> script(uri);
@@ -99,7 +99,7 @@ final class Subjects {
   }
 
   /** The bound: what a round trip costs at all. */
-  private static Subject get(URI uri) {
+  private static Client get(URI uri) {
     RedisClient client = RedisClient.create(uri.toString());
     StatefulRedisConnection<String, String> connection = client.connect();
     return new Keyed("get:", Load.ALL) {
@@ -126,7 +126,7 @@ final class Subjects {
   }
 
   /** The bound for who decides in a script: what each must call there, and nothing decided. */
-  private static Subject script(URI uri) {
+  private static Client script(URI uri) {
     RedisClient client = RedisClient.create(uri.toString());
     StatefulRedisConnection<String, String> connection = client.connect();
     String digest =
@@ -163,7 +163,7 @@ final class Subjects {
   }
 
   /** Boulder's scheme: read, decide here, add, set the life. */
-  private static Subject boulder(URI uri) {
+  private static Client boulder(URI uri) {
     RedisClient client = RedisClient.create(uri.toString());
     StatefulRedisConnection<String, String> connection = client.connect();
     return new Keyed("boulder:", Load.BLOCKING) {
@@ -189,7 +189,7 @@ final class Subjects {
     };
   }
 
-  private static Subject bucket4j(URI uri) {
+  private static Client bucket4j(URI uri) {
     RedisClient client = RedisClient.create(uri.toString());
     ProxyManager<String> buckets =
         Bucket4jLettuce.casBasedBuilder(
@@ -223,7 +223,7 @@ final class Subjects {
     };
   }
 
-  private static Subject redisson(URI uri, int bucketCount) {
+  private static Client redisson(URI uri, int bucketCount) {
     Config config = new Config();
     config.useSingleServer().setAddress("redis://" + uri.getAuthority());
     RedissonClient client = Redisson.create(config);
@@ -246,7 +246,7 @@ final class Subjects {
   }
 
   /** A call spends from as many buckets, each of another limit. */
-  private static Subject sluice(URI uri, int charges, List<Load> loads) {
+  private static Client sluice(URI uri, int charges, List<Load> loads) {
     List<LimitName> names =
         IntStream.range(0, charges)
             .mapToObj(i -> LimitName.builder(3 + i, "Measured" + i).id(IdFormat.string()).build())
@@ -288,7 +288,7 @@ final class Subjects {
   }
 
   /** What the server does for a call of the store when many callers share it, and nothing else. */
-  private static Subject scriptAlone(URI uri, int buckets) {
+  private static Client scriptAlone(URI uri, int buckets) {
     ScriptCalls calls = new ScriptCalls(uri, CHARGES_ALONE, INTERVAL_NANOS, BURST * INTERVAL_NANOS);
     return new Alone("3:", buckets) {
       @Override
@@ -304,7 +304,7 @@ final class Subjects {
   }
 
   /** The bound for it: the calls that no decision can do without. */
-  private static Subject getAndSetAlone(URI uri, int buckets) {
+  private static Client getAndSetAlone(URI uri, int buckets) {
     RedisClient client = RedisClient.create(uri.toString());
     StatefulRedisConnection<String, String> connection = client.connect();
     String digest =
@@ -330,7 +330,7 @@ final class Subjects {
     };
   }
 
-  private abstract static class Keyed implements Subject {
+  private abstract static class Keyed implements Client {
     private final String prefix;
     private final List<Load> loads;
 

@@ -12,7 +12,7 @@ final class RoundsTest {
   private static Rounds of(double... rates) {
     Rounds rounds = new Rounds();
     for (double rate : rates) {
-      rounds.add(new Figure(rate, 900_000, 2_500_000, 17.5, 8, 0, 3));
+      rounds.add(new Round(rate, 900_000, 2_500_000, 17.5, 8, 0, 3));
     }
     return rounds;
   }
@@ -33,7 +33,7 @@ final class RoundsTest {
 
   @Test
   void ratio_isOfTheMedians_andItsRangeOfTheRounds() {
-    Ratio ratio = of(80, 90, 100).ratio(Figure::perSecond, of(40, 30, 25));
+    Ratio ratio = of(80, 90, 100).ratio(Round::perSecond, of(40, 30, 25));
     assertThat(ratio).isEqualTo(new Ratio(3, 2, 4));
     assertThat(ratio.range()).isEqualTo("2.00 to 4.00");
   }
@@ -42,13 +42,13 @@ final class RoundsTest {
   void warmUpThatDidNotEnd_isTold() {
     Rounds rounds = of(1, 1);
     assertThat(rounds.warmUp()).isEqualTo("3.0 / 3.0");
-    rounds.add(new Figure(1, 0, 0, 0, 0, 0, -15));
+    rounds.add(new Round(1, 0, 0, 0, 0, 0, -15));
     assertThat(rounds.warmUp()).isEqualTo("3.0 / 15.0, still rising");
   }
 
   @Test
   void figure_survivesTheWayBetweenProcesses() {
-    Figure figure = new Figure(64_652.5, 925_000, 2_520_000, 17.5, 8.01, 2, -15.25);
-    assertThat(Figure.parse(figure.text())).isEqualTo(figure);
+    Round figure = new Round(64_652.5, 925_000, 2_520_000, 17.5, 8.01, 2, -15.25);
+    assertThat(Round.parse(figure.text())).isEqualTo(figure);
   }
 }

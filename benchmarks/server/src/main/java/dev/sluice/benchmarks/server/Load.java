@@ -26,18 +26,25 @@ interface Load {
   record Sent(
       long requests, double seconds, double p50Micros, double p99Micros, double p999Micros) {}
 
-  /** Measures the load and, beside it, the processor time of the process that answers. */
-  static Figure measure(long pid, double seconds, Load load)
-      throws IOException, InterruptedException {
-    double before = Usage.processorMicros(pid);
-    Sent sent = load.run(seconds);
-    double micros = Usage.processorMicros(pid) - before;
-    return new Figure(
-        sent.requests / sent.seconds,
-        sent.p50Micros,
-        sent.p99Micros,
-        sent.p999Micros,
-        micros / sent.requests);
+  /**
+   * The load of a process.
+   *
+   * @param pid the process that answers
+   */
+  record On(long pid, Load load) {
+
+    /** Measures the load and, beside it, the processor time of the process. */
+    Round measure(double seconds) throws IOException, InterruptedException {
+      double before = Usage.processorMicros(pid);
+      Sent sent = load.run(seconds);
+      double micros = Usage.processorMicros(pid) - before;
+      return new Round(
+          sent.requests / sent.seconds,
+          sent.p50Micros,
+          sent.p99Micros,
+          sent.p999Micros,
+          micros / sent.requests);
+    }
   }
 
   /** Returns the first number that a pattern finds. */

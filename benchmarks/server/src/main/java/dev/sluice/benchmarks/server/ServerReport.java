@@ -4,6 +4,7 @@ package dev.sluice.benchmarks.server;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.protobuf.CodedOutputStream;
 import dev.sluice.benchmarks.report.Goal;
+import dev.sluice.benchmarks.report.Subject;
 import dev.sluice.envoy.RateLimitDescriptor;
 import dev.sluice.envoy.RateLimitDescriptor.Entry;
 import dev.sluice.envoy.RateLimitRequest;
@@ -39,6 +40,10 @@ public final class ServerReport {
   private static final List<Integer> PIPELINES = List.of(1, 16, 64);
   private static final String HALF_LOAD = "gRPC at half of the peak";
   private static final String LIMIT = "Requests";
+  private static final String SLUICE = "sluice";
+  private static final String EMPTY = "empty handler";
+  private static final String GET = "redis GET";
+  private static final String LUA = "redis, GCRA in Lua";
 
   private final double seconds;
   private final List<Goal> goals = new ArrayList<>();
@@ -121,34 +126,31 @@ public final class ServerReport {
         scene(
             "HTTP /v1/" + what,
             List.of(
-                subject(what, Subject.SLUICE, sluice, new WrkLoad(sluice.port(0), requests, what)),
-                subject(what, Subject.EMPTY, empty, new WrkLoad(empty.port(0), requests, what))),
+                subject(what, SLUICE, sluice.pid(), new WrkLoad(sluice.port(0), requests, what)),
+                subject(what, EMPTY, empty.pid(), new WrkLoad(empty.port(0), requests, what))),
             0.95);
       }
-      Map<String, Figure> peak =
+      Map<String, Round> peak =
           scene(
               "gRPC ShouldRateLimit",
               List.of(
-                  subject("", Subject.SLUICE, sluice, new GrpcLoad(grpc, message, 0, scratch)),
+                  subject("", SLUICE, sluice.pid(), new GrpcLoad(grpc, message, 0, scratch)),
                   subject(
-                      "", Subject.EMPTY, empty, new GrpcLoad(empty.port(0), message, 0, scratch))),
+                      "", EMPTY, empty.pid(), new GrpcLoad(empty.port(0), message, 0, scratch))),
               0.9);
-      long half = (long) (figure(peak, Subject.SLUICE).perSecond() / 2);
-      Map<String, Figure> calm =
+      long half = (long) (figure(peak, SLUICE).perSecond() / 2);
+      Map<String, Round> calm =
           scene(
               HALF_LOAD,
               List.of(
-                  subject("", Subject.SLUICE, sluice, new GrpcLoad(grpc, message, half, scratch)),
+                  subject("", SLUICE, sluice.pid(), new GrpcLoad(grpc, message, half, scratch)),
                   subject(
-                      "",
-                      Subject.EMPTY,
-                      empty,
-                      new GrpcLoad(empty.port(0), message, half, scratch))),
+                      "", EMPTY, empty.pid(), new GrpcLoad(empty.port(0), message, half, scratch))),
               0);
       goals.add(
           new Goal(
               HALF_LOAD + ": p99.9, milliseconds (Envoy waits 20)",
-              figure(calm, Subject.SLUICE).p999Micros() / 1_000,
+              figure(calm, SLUICE).p999Micros() / 1_000,
               20,
               false));
       long resident = Usage.residentMib(sluice.pid());
@@ -165,58 +167,47 @@ public final class ServerReport {
         List.of("CL.THROTTLE", "key:__rand_int__", "1000000", "1000000", "86400");
     List<String> lua = List.of("EVALSHA", sha, "1", "key:__rand_int__", "86400", "86400000000");
     List<String> get = List.of("GET", "key:__rand_int__");
-    Map<String, Figure> row =
+    Map<String, Round> row =
         scene(
             scene,
             List.of(
-                new Subject(
-                    scene,
-                    Subject.SLUICE,
-                    sluice,
-                    new RedisBenchmarkLoad(resp, pipeline, throttle)),
-                new Subject(
-                    scene, Subject.GET, redisPid, new RedisBenchmarkLoad(redis, pipeline, get)),
-                new Subject(
-                    scene, Subject.LUA, redisPid, new RedisBenchmarkLoad(redis, pipeline, lua))),
+                subject(scene, SLUICE, sluice, new RedisBenchmarkLoad(resp, pipeline, throttle)),
+                subject(scene, GET, redisPid, new RedisBenchmarkLoad(redis, pipeline, get)),
+                subject(scene, LUA, redisPid, new RedisBenchmarkLoad(redis, pipeline, lua))),
             0);
-    double ours = figure(row, Subject.SLUICE).perSecond();
+    double ours = figure(row, SLUICE).perSecond();
     if (pipeline < PIPELINES.get(2)) {
       goals.add(
           new Goal(
-              scene + ": times " + Subject.GET,
-              ours / figure(row, Subject.GET).perSecond(),
+              scene + ": times " + GET,
+              ours / figure(row, GET).perSecond(),
               pipeline == 1 ? 0.9 : 1.0,
               true));
     }
     if (pipeline == PIPELINES.get(1)) {
-      goals.add(
-          new Goal(
-              scene + ": times " + Subject.LUA,
-              ours / figure(row, Subject.LUA).perSecond(),
-              6,
-              true));
+      goals.add(new Goal(scene + ": times " + LUA, ours / figure(row, LUA).perSecond(), 6, true));
     }
   }
 
   /** Measures the subjects in turn, prints a row of each, and notes the goal if there is one. */
   @CanIgnoreReturnValue
-  private Map<String, Figure> scene(String scene, List<Subject> subjects, double timesEmpty)
+  private Map<String, Round> scene(String scene, List<Subject<Load.On>> subjects, double timesEmpty)
       throws IOException, InterruptedException {
-    Map<String, List<Figure>> rounds = new LinkedHashMap<>();
-    for (Subject subject : subjects) {
+    Map<String, List<Round>> rounds = new LinkedHashMap<>();
+    for (Subject<Load.On> subject : subjects) {
       warmUp(subject);
     }
     for (int round = 0; round < ROUNDS; round++) {
-      for (Subject subject : subjects) {
+      for (Subject<Load.On> subject : subjects) {
         rounds
             .computeIfAbsent(subject.name(), name -> new ArrayList<>())
-            .add(Load.measure(subject.pid(), seconds, subject.load()));
+            .add(subject.work().measure(seconds));
       }
     }
-    Map<String, Figure> medians = new LinkedHashMap<>();
+    Map<String, Round> medians = new LinkedHashMap<>();
     rounds.forEach(
         (name, figures) -> {
-          Figure median = Figure.median(figures);
+          Round median = Round.median(figures);
           medians.put(name, median);
           System.out.printf(
               Locale.ROOT,
@@ -224,14 +215,13 @@ public final class ServerReport {
               scene,
               name,
               median.cells(),
-              Figure.spread(figures) * 50);
+              Round.of(figures, Round::perSecond).spread() * 50);
         });
     if (timesEmpty > 0) {
       goals.add(
           new Goal(
-              scene + ": times the " + Subject.EMPTY,
-              figure(medians, Subject.SLUICE).perSecond()
-                  / figure(medians, Subject.EMPTY).perSecond(),
+              scene + ": times the " + EMPTY,
+              figure(medians, SLUICE).perSecond() / figure(medians, EMPTY).perSecond(),
               timesEmpty,
               true));
     }
@@ -239,10 +229,10 @@ public final class ServerReport {
   }
 
   /** A JVM compiles for seconds: its rate climbs to several times that of the first second. */
-  private void warmUp(Subject subject) throws IOException, InterruptedException {
+  private void warmUp(Subject<Load.On> subject) throws IOException, InterruptedException {
     List<Double> rates = new ArrayList<>();
     for (int round = 0; round < LONGEST_WARM_UP; round++) {
-      rates.add(Load.measure(subject.pid(), seconds, subject.load()).perSecond());
+      rates.add(subject.work().measure(seconds).perSecond());
       List<Double> last = rates.subList(Math.max(0, rates.size() - ALIKE), rates.size());
       double least = last.stream().mapToDouble(rate -> rate).min().orElse(0);
       double most = last.stream().mapToDouble(rate -> rate).max().orElse(0);
@@ -252,12 +242,12 @@ public final class ServerReport {
     }
   }
 
-  private static Subject subject(String scene, String name, Program program, Load load) {
-    return new Subject(scene, name, program.pid(), load);
+  private static Subject<Load.On> subject(String scene, String name, long pid, Load load) {
+    return new Subject<>(scene, name, new Load.On(pid, load));
   }
 
-  private static Figure figure(Map<String, Figure> figures, String subject) {
-    Figure figure = figures.get(subject);
+  private static Round figure(Map<String, Round> figures, String subject) {
+    Round figure = figures.get(subject);
     if (figure == null) {
       throw new IllegalStateException("no figure of " + subject);
     }

@@ -14,7 +14,7 @@ import java.nio.charset.StandardCharsets;
  * server works on most of them without a pause. To wake one of its threads up takes longer than a
  * filter does, and another time in each moment.
  */
-final class Connection implements Subject.Load, Closeable {
+final class Connection implements Work.Load, Closeable {
 
   static final String BODY = "page";
 

@@ -2,6 +2,7 @@
 package dev.sluice.benchmarks.web;
 
 import dev.sluice.Limiter;
+import dev.sluice.benchmarks.report.Subject;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.Limits;
@@ -35,9 +36,9 @@ public final class WebReport {
   private static final int CALLS = 50_000;
   private static final int LEAST_ROUNDS = 3;
 
-  private final List<Subject> subjects;
+  private final List<Subject<Work>> subjects;
 
-  private WebReport(List<Subject> subjects) {
+  private WebReport(List<Subject<Work>> subjects) {
     this.subjects = subjects;
   }
 
@@ -53,7 +54,7 @@ public final class WebReport {
     try (Sites sites = new Sites();
         ConfigurableApplicationContext application = Pages.start()) {
       WebReport report = new WebReport(subjects(sites, application));
-      Map<Subject, List<Double>> unused = report.rounds(seconds / 3);
+      Map<Subject<Work>, List<Double>> unused = report.rounds(seconds / 3);
       report.print(report.rounds(seconds));
     }
   }
@@ -71,8 +72,8 @@ public final class WebReport {
     return Double.parseDouble(arguments[0]);
   }
 
-  private static List<Subject> subjects(Sites sites, ConfigurableApplicationContext application)
-      throws Exception {
+  private static List<Subject<Work>> subjects(
+      Sites sites, ConfigurableApplicationContext application) throws Exception {
     Quota quota = Quota.per(1_000_000_000, Duration.ofSeconds(10));
     Limits limits =
         Limits.builder(Catalogue.samples())
@@ -83,7 +84,7 @@ public final class WebReport {
     Rule perAddress = Rule.on("/page").limit("LoginsPerIPAddress", VaryBy.clientAddress()).build();
     Rule perKey = Rule.on("/**").limit("ApiCallsPerKey", VaryBy.header("X-Api-Key")).build();
 
-    List<Subject> subjects = new ArrayList<>();
+    List<Subject<Work>> subjects = new ArrayList<>();
     Filter empty = (request, response, chain) -> chain.doFilter(request, response);
     UnaryOperator<String> page = key -> Connection.BODY;
     Map<String, Filter> filters = new LinkedHashMap<>();
@@ -116,17 +117,16 @@ public final class WebReport {
     }
     for (Map.Entry<String, UnaryOperator<String>> method : methods.entrySet()) {
       subjects.add(
-          new Subject(
+          new Subject<>(
               "annotation, the call alone",
               method.getKey(),
-              times -> call(method.getValue(), times),
-              CALLS));
+              new Work(times -> call(method.getValue(), times), CALLS)));
     }
     return subjects;
   }
 
-  private static Subject http(String family, String name, Connection connection) {
-    return new Subject(family, name, connection, REQUESTS);
+  private static Subject<Work> http(String scene, String name, Connection connection) {
+    return new Subject<>(scene, name, new Work(connection, REQUESTS));
   }
 
   private static void call(UnaryOperator<String> method, int times) {
@@ -140,25 +140,25 @@ public final class WebReport {
   }
 
   /** All subjects, over and over; each round begins with another one. */
-  private Map<Subject, List<Double>> rounds(double seconds) throws Exception {
-    Map<Subject, List<Double>> micros = new HashMap<>();
+  private Map<Subject<Work>, List<Double>> rounds(double seconds) throws Exception {
+    Map<Subject<Work>, List<Double>> micros = new HashMap<>();
     long end = System.nanoTime() + (long) (seconds * TimeUnit.SECONDS.toNanos(1));
     for (int round = 0; round < LEAST_ROUNDS || System.nanoTime() < end; round++) {
       for (int i = 0; i < subjects.size(); i++) {
-        Subject subject = subjects.get((i + round) % subjects.size());
-        micros.computeIfAbsent(subject, one -> new ArrayList<>()).add(subject.microsOnce());
+        Subject<Work> subject = subjects.get((i + round) % subjects.size());
+        micros.computeIfAbsent(subject, one -> new ArrayList<>()).add(subject.work().microsOnce());
       }
     }
     return micros;
   }
 
-  private void print(Map<Subject, List<Double>> micros) {
+  private void print(Map<Subject<Work>, List<Double>> micros) {
     System.out.println("| what | in the way | µs | ratio | half of the rounds |");
     System.out.println("|---|---|---:|---:|---|");
     Map<String, List<Double>> empty = new HashMap<>();
-    for (Subject subject : subjects) {
+    for (Subject<Work> subject : subjects) {
       List<Double> own = micros.getOrDefault(subject, List.of());
-      List<Double> base = empty.computeIfAbsent(subject.family(), family -> own);
+      List<Double> base = empty.computeIfAbsent(subject.scene(), scene -> own);
       double[] ratios = new double[own.size()];
       for (int round = 0; round < ratios.length; round++) {
         ratios[round] = own.get(round) / base.get(round);
@@ -168,7 +168,7 @@ public final class WebReport {
       System.out.printf(
           Locale.ROOT,
           "| %s | %s | %.2f | %.2f | %.2f to %.2f |%n",
-          subject.family(),
+          subject.scene(),
           subject.name(),
           at(sorted, 0.5),
           at(ratios, 0.5),

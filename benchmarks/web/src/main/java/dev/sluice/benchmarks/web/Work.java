@@ -2,15 +2,12 @@
 package dev.sluice.benchmarks.web;
 
 /**
- * What is measured.
+ * Work that is timed.
  *
- * @param family subjects of one family do the same work otherwise; the first of them is the empty
- *     one
- * @param name what stands in the way of the work
  * @param load does the work some times, one after the other
  * @param times how often a round asks for it
  */
-record Subject(String family, String name, Load load, int times) {
+record Work(Load load, int times) {
 
   /** Does some work over and over. */
   @FunctionalInterface

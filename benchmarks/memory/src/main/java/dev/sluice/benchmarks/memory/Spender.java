@@ -4,7 +4,7 @@ package dev.sluice.benchmarks.memory;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 
 /** The thing to measure: it decides on one token of a key. */
-interface Subject {
+interface Spender {
 
   /** Spends one token of the key's bucket if it is there. */
   @CanIgnoreReturnValue

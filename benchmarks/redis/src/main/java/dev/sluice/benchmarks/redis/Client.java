@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * The thing to measure: a call that decides on one of many buckets, or on several, all of which
  * allow. Thread-safe.
  */
-interface Subject extends AutoCloseable {
+interface Client extends AutoCloseable {
 
   /** The loads that it is measured under. */
   List<Load> loads();

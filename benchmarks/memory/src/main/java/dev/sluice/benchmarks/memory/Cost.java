@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.benchmarks.memory;
 
-import dev.sluice.benchmarks.report.Spread;
+import dev.sluice.benchmarks.report.Figure;
 import java.util.List;
 
 /**
@@ -10,18 +10,18 @@ import java.util.List;
  * @param rounds nanoseconds per decision of one thread
  * @param bytes allocated per decision, the texts of the ids apart
  */
-record Figure(Spread rounds, double bytes) {
+record Cost(Figure rounds, double bytes) {
 
   /** Of one round. */
-  Figure(double nanos, double bytes) {
-    this(new Spread(nanos, nanos, nanos), bytes);
+  Cost(double nanos, double bytes) {
+    this(new Figure(nanos, nanos, nanos), bytes);
   }
 
   /** The figure of some rounds, each of which has one figure. */
-  static Figure of(List<Figure> figures) {
-    return new Figure(
-        Spread.of(figures.stream().mapToDouble(Figure::nanos)),
-        Spread.of(figures.stream().mapToDouble(Figure::bytes)).median());
+  static Cost of(List<Cost> figures) {
+    return new Cost(
+        Figure.of(figures.stream().mapToDouble(Cost::nanos)),
+        Figure.of(figures.stream().mapToDouble(Cost::bytes)).median());
   }
 
   double nanos() {

@@ -15,7 +15,7 @@ import java.util.stream.Stream;
  * @param failures how many calls failed
  * @param warmUpSeconds how long it took until the rate no longer rose; negative where it still did
  */
-record Figure(
+record Round(
     double perSecond,
     double p50Nanos,
     double p99Nanos,
@@ -34,8 +34,8 @@ record Figure(
             .toList());
   }
 
-  static Figure parse(String text) {
+  static Round parse(String text) {
     double[] n = Stream.of(text.split(" ")).mapToDouble(Double::parseDouble).toArray();
-    return new Figure(n[0], n[1], n[2], n[3], n[4], n[5], n[6]);
+    return new Round(n[0], n[1], n[2], n[3], n[4], n[5], n[6]);
   }
 }
