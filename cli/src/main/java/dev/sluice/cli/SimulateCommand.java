@@ -4,9 +4,9 @@ package dev.sluice.cli;
 import dev.sluice.gcra.Quota;
 import dev.sluice.lab.AlgorithmKind;
 import dev.sluice.lab.Drip;
-import dev.sluice.lab.Outcome;
-import dev.sluice.lab.OutcomesJson;
 import dev.sluice.lab.Report;
+import dev.sluice.lab.RunResult;
+import dev.sluice.lab.RunResultsJson;
 import dev.sluice.lab.Scenario;
 import dev.sluice.lab.Subject;
 import dev.sluice.lab.Traffic;
@@ -100,8 +100,8 @@ final class SimulateCommand implements Callable<Integer> {
       names = "--bin",
       paramLabel = "TIME",
       description =
-          "The step of time over which rates are counted; if not given, one that gives up to 240"
-              + " of them.")
+          "The time step over which rates are counted. The default splits the run into at most 240"
+              + " steps.")
   private @Nullable String bin;
 
   @Option(
@@ -141,9 +141,9 @@ final class SimulateCommand implements Callable<Integer> {
     List<Quota> quotas = limits.quotas();
     List<Subject> subjects = subjects(quotas, drips.drip());
     Scenario scenario = scenario(quotas);
-    List<Outcome> outcomes = run(scenario, subjects);
+    List<RunResult> outcomes = run(scenario, subjects);
     if (json) {
-      console.line(OutcomesJson.of(scenario, outcomes));
+      console.line(RunResultsJson.of(scenario, outcomes));
     } else {
       SimulationTable.lines(scenario, outcomes, console.width()).forEach(console::line);
     }
@@ -197,10 +197,10 @@ final class SimulateCommand implements Callable<Integer> {
     return orRefused("--", () -> new Scenario(groups, time, step, seed, watched));
   }
 
-  private List<Outcome> run(Scenario scenario, List<Subject> subjects) {
+  private List<RunResult> run(Scenario scenario, List<Subject> subjects) {
     ProgressLine progress = new ProgressLine(console.err());
     double all = subjects.size();
-    List<Outcome> outcomes = new ArrayList<>();
+    List<RunResult> outcomes = new ArrayList<>();
     try {
       for (Subject subject : subjects) {
         int done = outcomes.size();

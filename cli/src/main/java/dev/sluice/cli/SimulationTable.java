@@ -5,8 +5,8 @@ import dev.sluice.lab.Conclusion;
 import dev.sluice.lab.Labels;
 import dev.sluice.lab.Measure;
 import dev.sluice.lab.Numbers;
-import dev.sluice.lab.Outcome;
 import dev.sluice.lab.QuotaText;
+import dev.sluice.lab.RunResult;
 import dev.sluice.lab.Scenario;
 import dev.sluice.lab.Spans;
 import java.util.ArrayList;
@@ -24,7 +24,7 @@ final class SimulationTable {
 
   private SimulationTable() {}
 
-  static List<String> lines(Scenario scenario, List<Outcome> outcomes, int width) {
+  static List<String> lines(Scenario scenario, List<RunResult> outcomes, int width) {
     String title =
         "%s: %s %s, limit %s, %s in steps of %s, seed %s"
             .formatted(
@@ -41,7 +41,7 @@ final class SimulationTable {
     List<String> lines = new ArrayList<>(wrapped(title, width));
     List<List<String>> rows = new ArrayList<>();
     List<String> head = new ArrayList<>(List.of(""));
-    head.addAll(Labels.of(outcomes.stream().map(Outcome::subject).toList()));
+    head.addAll(Labels.of(outcomes.stream().map(RunResult::subject).toList()));
     rows.add(head);
     for (Measure measure : Measure.values()) {
       List<String> row = new ArrayList<>(List.of(measure.label(scenario.bin().toNanos())));

@@ -8,7 +8,7 @@ import java.util.function.Function;
 /** The charts of a comparison. Pure. */
 final class Charts {
 
-  private final List<Outcome> outcomes;
+  private final List<RunResult> outcomes;
   private final List<String> labels;
   private final long lengthNanos;
   private final String watched;
@@ -18,9 +18,9 @@ final class Charts {
    *
    * @param watched whose bucket is drawn
    */
-  Charts(List<Outcome> outcomes, long lengthNanos, String watched) {
+  Charts(List<RunResult> outcomes, long lengthNanos, String watched) {
     this.outcomes = outcomes;
-    this.labels = Labels.of(outcomes.stream().map(Outcome::subject).toList());
+    this.labels = Labels.of(outcomes.stream().map(RunResult::subject).toList());
     this.lengthNanos = lengthNanos;
     this.watched = watched;
   }
@@ -33,7 +33,7 @@ final class Charts {
     return counts(
         "admitted",
         "Requests that passed, over time",
-        Outcome::admitted,
+        RunResult::admitted,
         outcome -> lockout(outcome) + " · " + most(outcome) + " in " + step());
   }
 
@@ -41,12 +41,12 @@ final class Charts {
     return counts(
         "denied",
         "Requests that were turned away, over time",
-        Outcome::denied,
+        RunResult::denied,
         outcome ->
             outcome.totalDenied() == 0 ? "none" : Numbers.whole(outcome.totalDenied()) + " in all");
   }
 
-  private static String lockout(Outcome outcome) {
+  private static String lockout(RunResult outcome) {
     return outcome.longestLockoutNanos() == 0
         ? "nobody locked out"
         : "locked out " + Spans.words(outcome.longestLockoutNanos());
@@ -55,7 +55,7 @@ final class Charts {
   /**
    * After the first period where there is one: the first spike is the burst, under every algorithm.
    */
-  private static String most(Outcome outcome) {
+  private static String most(RunResult outcome) {
     long later = outcome.peakAfterTheFirstPeriod();
     return later == 0
         ? "up to " + Numbers.whole(outcome.peak())
@@ -65,12 +65,12 @@ final class Charts {
   private Chart counts(
       String id,
       String title,
-      Function<Outcome, List<Long>> series,
-      Function<Outcome, String> note) {
+      Function<RunResult, List<Long>> series,
+      Function<RunResult, String> note) {
     long most = 1;
     List<Chart.Panel> panels = new ArrayList<>();
     for (int i = 0; i < outcomes.size(); i++) {
-      Outcome outcome = outcomes.get(i);
+      RunResult outcome = outcomes.get(i);
       List<LevelPoint> points = new ArrayList<>();
       for (long count : series.apply(outcome)) {
         points.add(new LevelPoint(points.size() * outcome.binNanos(), (double) count));
@@ -95,7 +95,7 @@ final class Charts {
     double most = 1;
     List<Chart.Panel> panels = new ArrayList<>();
     for (int i = 0; i < outcomes.size(); i++) {
-      Outcome outcome = outcomes.get(i);
+      RunResult outcome = outcomes.get(i);
       long burst = outcome.subject().quota().burst();
       most = Math.max(most, (double) burst);
       panels.add(
@@ -121,7 +121,7 @@ final class Charts {
             .toList());
   }
 
-  private static List<Drip.Stall> stalls(Outcome outcome) {
+  private static List<Drip.Stall> stalls(RunResult outcome) {
     return outcome.subject().kind() == AlgorithmKind.LEAKY_BUCKET
         ? outcome.subject().drip().stalls()
         : List.of();

@@ -18,12 +18,12 @@ public final class Conclusion {
   private static final int NOTABLE = 3;
   private static final int SPIKE = 10;
 
-  private final List<Outcome> outcomes;
+  private final List<RunResult> outcomes;
   private final List<String> labels;
 
-  private Conclusion(List<Outcome> outcomes) {
+  private Conclusion(List<RunResult> outcomes) {
     this.outcomes = outcomes;
-    this.labels = Labels.of(outcomes.stream().map(Outcome::subject).toList());
+    this.labels = Labels.of(outcomes.stream().map(RunResult::subject).toList());
   }
 
   /**
@@ -32,14 +32,14 @@ public final class Conclusion {
    * @param outcomes what is compared, at least one
    * @return a sentence or two
    */
-  public static String of(List<Outcome> outcomes) {
+  public static String of(List<RunResult> outcomes) {
     return new Conclusion(outcomes).text();
   }
 
   private String text() {
     List<String> sentences = new ArrayList<>();
     wronglyDenied().ifPresent(sentences::add);
-    Contrast lockout = contrast(Outcome::longestLockoutNanos);
+    Contrast lockout = contrast(RunResult::longestLockoutNanos);
     if (lockout != null) {
       sentences.add(
           "With %s a client is locked out for up to %s, with %s %s."
@@ -52,8 +52,8 @@ public final class Conclusion {
                       : "for " + Spans.words(lockout.otherValue())));
     }
     String step = Spans.exact(outcomes.get(0).binNanos());
-    Contrast peak = contrast(Outcome::peak);
-    Contrast later = contrast(Outcome::peakAfterTheFirstPeriod);
+    Contrast peak = contrast(RunResult::peak);
+    Contrast later = contrast(RunResult::peakAfterTheFirstPeriod);
     if (peak != null) {
       sentences.add(
           "%s lets up to %s requests through in %s, %s %s."
@@ -90,7 +90,7 @@ public final class Conclusion {
 
   private Optional<String> wronglyDenied() {
     for (int i = 0; i < outcomes.size(); i++) {
-      Outcome outcome = outcomes.get(i);
+      RunResult outcome = outcomes.get(i);
       if (outcome.wronglyDenied().orElse(0) > 0) {
         return Optional.of(
             "%s turns away %s of %s requests for which there was room."
@@ -104,10 +104,10 @@ public final class Conclusion {
   }
 
   /** The worst beside the one to compare with; null where they differ by little. */
-  private @Nullable Contrast contrast(ToLongFunction<Outcome> measure) {
-    Comparator<Outcome> byMeasure = Comparator.comparingLong(measure);
-    Outcome worst = outcomes.stream().max(byMeasure).orElseThrow();
-    Outcome other =
+  private @Nullable Contrast contrast(ToLongFunction<RunResult> measure) {
+    Comparator<RunResult> byMeasure = Comparator.comparingLong(measure);
+    RunResult worst = outcomes.stream().max(byMeasure).orElseThrow();
+    RunResult other =
         outcomes.stream()
             .filter(outcome -> outcome.subject().kind() == AlgorithmKind.GCRA)
             .min(byMeasure)
@@ -119,7 +119,7 @@ public final class Conclusion {
         : null;
   }
 
-  private String label(Outcome outcome) {
+  private String label(RunResult outcome) {
     return labels.get(outcomes.indexOf(outcome));
   }
 

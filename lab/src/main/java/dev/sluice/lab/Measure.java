@@ -65,7 +65,7 @@ public enum Measure {
    * @param outcome of a run
    * @return for people
    */
-  public String of(Outcome outcome) {
+  public String of(RunResult outcome) {
     return switch (this) {
       case REQUESTS -> Numbers.whole(outcome.requests());
       case ADMITTED -> Numbers.whole(outcome.totalAdmitted());

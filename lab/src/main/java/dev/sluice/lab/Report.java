@@ -11,15 +11,15 @@ import java.util.List;
 public final class Report {
 
   private final Scenario scenario;
-  private final List<Outcome> outcomes;
+  private final List<RunResult> outcomes;
   private final List<String> labels;
   private final Charts charts;
   private final StringBuilder out = new StringBuilder();
 
-  private Report(Scenario scenario, List<Outcome> outcomes) {
+  private Report(Scenario scenario, List<RunResult> outcomes) {
     this.scenario = scenario;
     this.outcomes = outcomes;
-    this.labels = Labels.of(outcomes.stream().map(Outcome::subject).toList());
+    this.labels = Labels.of(outcomes.stream().map(RunResult::subject).toList());
     this.charts = new Charts(outcomes, scenario.length().toNanos(), scenario.watchedClient());
   }
 
@@ -31,7 +31,7 @@ public final class Report {
    * @param command with which the page can be made again
    * @return HTML
    */
-  public static String html(Scenario scenario, List<Outcome> outcomes, String command) {
+  public static String html(Scenario scenario, List<RunResult> outcomes, String command) {
     return new Report(scenario, outcomes).html(command);
   }
 
@@ -119,7 +119,7 @@ public final class Report {
 
   private void drip() {
     outcomes.stream()
-        .map(Outcome::subject)
+        .map(RunResult::subject)
         .filter(s -> s.kind() == AlgorithmKind.LEAKY_BUCKET)
         .map(Subject::drip)
         .findFirst()

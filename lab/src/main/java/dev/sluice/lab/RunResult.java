@@ -22,7 +22,7 @@ import java.util.OptionalLong;
  * @param denied how many requests did not, by bin
  * @param level the bucket of the watched client
  */
-public record Outcome(
+public record RunResult(
     Subject subject,
     int clients,
     int clientsDenied,

@@ -9,14 +9,14 @@ import java.io.UncheckedIOException;
 import java.util.List;
 
 /** A comparison for programs. Stateless. */
-public final class OutcomesJson {
+public final class RunResultsJson {
 
   private static final JsonFactory FACTORY = new JsonFactory();
 
   /** Digits after the point: billionths of a token, and the same text on every JDK. */
   private static final int DIGITS = 9;
 
-  private OutcomesJson() {}
+  private RunResultsJson() {}
 
   /**
    * Writes one JSON object.
@@ -25,7 +25,7 @@ public final class OutcomesJson {
    * @param outcomes what came of it
    * @return JSON on one line; times in nanoseconds
    */
-  public static String of(Scenario scenario, List<Outcome> outcomes) {
+  public static String of(Scenario scenario, List<RunResult> outcomes) {
     StringWriter text = new StringWriter();
     try (JsonGenerator json = FACTORY.createGenerator(text)) {
       json.writeStartObject();
@@ -39,7 +39,7 @@ public final class OutcomesJson {
       json.writeNumberField("seed", scenario.seed());
       json.writeStringField("watched", scenario.watchedClient());
       json.writeArrayFieldStart("outcomes");
-      for (Outcome outcome : outcomes) {
+      for (RunResult outcome : outcomes) {
         write(json, outcome);
       }
       json.writeEndArray();
@@ -50,7 +50,7 @@ public final class OutcomesJson {
     return text.toString();
   }
 
-  private static void write(JsonGenerator json, Outcome outcome) throws IOException {
+  private static void write(JsonGenerator json, RunResult outcome) throws IOException {
     json.writeStartObject();
     json.writeStringField("algorithm", outcome.subject().kind().toString());
     json.writeNumberField("burst", outcome.subject().quota().burst());

@@ -104,7 +104,7 @@ public record Scenario(
    * @throws IllegalArgumentException if a request costs more than the limit's burst, or there are
    *     too many
    */
-  public Outcome run(Subject subject, LongConsumer progress) {
+  public RunResult run(Subject subject, LongConsumer progress) {
     long end = length.toNanos();
     List<Client> clients = clients(traffic, seed);
     requireAffordable(clients, subject);
@@ -163,7 +163,7 @@ public record Scenario(
   private static void requireBounded(long requests, long nowNanos) {
     if (requests > MOST_REQUESTS) {
       throw new IllegalArgumentException(
-          "found more than %s requests within %s, expected fewer; make the run shorter or the rate lower"
+          "the run has more than %s requests within %s; make it shorter, or lower the rate"
               .formatted(MOST_REQUESTS, Spans.rounded(nowNanos)));
     }
   }

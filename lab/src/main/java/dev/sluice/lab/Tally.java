@@ -62,7 +62,7 @@ final class Tally {
     }
   }
 
-  Outcome outcome(Subject subject, List<LevelPoint> level, IntFunction<String> name) {
+  RunResult outcome(Subject subject, List<LevelPoint> level, IntFunction<String> name) {
     // A client that was never admitted again is locked out for as long as the last denial said.
     for (int i = 0; i < everDenied.length; i++) {
       lockedOut(i, deniedUntilNanos[i]);
@@ -71,7 +71,7 @@ final class Tally {
     for (boolean was : everDenied) {
       clientsDenied += was ? 1 : 0;
     }
-    return new Outcome(
+    return new RunResult(
         subject,
         everDenied.length,
         clientsDenied,

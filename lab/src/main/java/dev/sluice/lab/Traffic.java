@@ -45,7 +45,7 @@ public final class Traffic {
     BURSTY("each client asks several times in a row, at random moments", "rate,size,within"),
     DIURNAL("often by day, seldom by night", "rate,day,swing"),
     ROGUE(
-        "a script that asks as fast as it can until it is denied, and comes back as soon as it is told",
+        "a script that sends requests as fast as it can until it is denied, and retries as soon as it may",
         "step,start"),
     CROWD("many small clients and a few large ones", "rate,large,large-rate"),
     RETRY_STORM(

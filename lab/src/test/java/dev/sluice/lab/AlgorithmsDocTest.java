@@ -21,7 +21,7 @@ final class AlgorithmsDocTest {
 
   @Test
   void stampede_atTheReset() throws IOException {
-    List<Outcome> outcomes =
+    List<RunResult> outcomes =
         FourHours.run(
             "rogue:clients=20", Drip.HEALTHY, AlgorithmKind.TIME_BUCKET, AlgorithmKind.GCRA);
     requireCharts("stampede", outcomes, Charts::admitted);
@@ -37,10 +37,10 @@ final class AlgorithmsDocTest {
   @Test
   void dripThatStalls_deniesWrongly() throws IOException {
     Drip drip = Drip.HEALTHY.stalledFrom(Duration.ofHours(1), Duration.ofHours(2));
-    List<Outcome> outcomes =
+    List<RunResult> outcomes =
         FourHours.run("steady:clients=50", drip, AlgorithmKind.LEAKY_BUCKET, AlgorithmKind.GCRA);
     requireCharts("stalled-drip", outcomes, Charts::denied);
-    Outcome leaky = outcomes.get(0);
+    RunResult leaky = outcomes.get(0);
     requireText(
         "**%s** of %s requests"
             .formatted(
@@ -51,7 +51,7 @@ final class AlgorithmsDocTest {
 
   @Test
   void gcra_givesAccessBackSmoothly() throws IOException {
-    List<Outcome> outcomes =
+    List<RunResult> outcomes =
         FourHours.run(
             "bursty:clients=1,size=60",
             Drip.HEALTHY,
@@ -67,7 +67,7 @@ final class AlgorithmsDocTest {
                 Numbers.whole(outcomes.get(2).totalAdmitted())));
   }
 
-  private static long peakAfterTheFirstHour(Outcome outcome) {
+  private static long peakAfterTheFirstHour(RunResult outcome) {
     int first = (int) (Duration.ofHours(1).toNanos() / outcome.binNanos());
     return outcome.admitted().stream().skip(first).mapToLong(n -> n).max().orElseThrow();
   }
@@ -78,7 +78,7 @@ final class AlgorithmsDocTest {
   }
 
   private static void requireCharts(
-      String name, List<Outcome> outcomes, Function<Charts, Chart> which) throws IOException {
+      String name, List<RunResult> outcomes, Function<Charts, Chart> which) throws IOException {
     String watched = name.equals("smooth") ? "the client" : "";
     Chart chart = which.apply(new Charts(outcomes, FourHours.LENGTH.toNanos(), watched));
     for (ChartSize size : ChartSize.values()) {

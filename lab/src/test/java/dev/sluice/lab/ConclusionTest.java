@@ -13,7 +13,7 @@ final class ConclusionTest {
 
   @Test
   void defaultSimulation_saysWhyTheAlgorithmMatters() {
-    List<Outcome> outcomes =
+    List<RunResult> outcomes =
         FourHours.run(
             "rogue",
             Drip.HEALTHY,

@@ -14,7 +14,7 @@ final class FourHours {
 
   private FourHours() {}
 
-  static List<Outcome> run(String traffic, Drip drip, AlgorithmKind... kinds) {
+  static List<RunResult> run(String traffic, Drip drip, AlgorithmKind... kinds) {
     Scenario scenario =
         new Scenario(
             List.of(Traffic.parse(traffic, LIMIT, LENGTH)),

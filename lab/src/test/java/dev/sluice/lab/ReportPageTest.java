@@ -43,7 +43,7 @@ final class ReportPageTest {
   @TempDir static Path folder;
 
   private static LocalBrowser browser;
-  private static List<Outcome> outcomes;
+  private static List<RunResult> outcomes;
 
   @BeforeAll
   static void openThePage() throws IOException {
@@ -127,7 +127,7 @@ final class ReportPageTest {
             GoDuration.parse(bin),
             1,
             "");
-    List<Outcome> compared =
+    List<RunResult> compared =
         quotas.stream()
             .flatMap(
                 quota ->
@@ -164,7 +164,7 @@ final class ReportPageTest {
     Scenario scenario =
         new Scenario(
             List.of(Traffic.parse("steady", LIMIT, LENGTH)), LENGTH, Duration.ofMinutes(1), 1, "");
-    Outcome outcome =
+    RunResult outcome =
         scenario.run(new Subject(AlgorithmKind.LEAKY_BUCKET, LIMIT, drip), nanos -> {});
     Path page = folder.resolve("stalls.html");
     Files.writeString(page, Report.html(scenario, List.of(outcome), ""));
@@ -262,7 +262,7 @@ final class ReportPageTest {
     List<WebElement> rows = browser.driver().findElements(By.cssSelector(".summary tbody tr"));
     assertThat(rows).hasSameSizeAs(outcomes);
     for (int i = 0; i < rows.size(); i++) {
-      Outcome outcome = outcomes.get(i);
+      RunResult outcome = outcomes.get(i);
       assertThat(text(rows.get(i).findElement(By.tagName("th"))))
           .isEqualTo(outcome.subject().kind().toString());
       assertThat(rows.get(i).findElements(By.tagName("td")).stream().map(ReportPageTest::text))

@@ -17,7 +17,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** What programs read of a comparison. */
-final class OutcomesJsonTest {
+final class RunResultsJsonTest {
 
   private static final Quota LIMIT = Quota.per(100, Duration.ofHours(1));
   private static final Duration LENGTH = Duration.ofHours(4);
@@ -30,7 +30,7 @@ final class OutcomesJsonTest {
     List<Traffic> traffic =
         Traffic.kinds().stream().map(kind -> Traffic.parse(kind, LIMIT, LENGTH)).toList();
     Scenario scenario = new Scenario(traffic, LENGTH, Duration.ofMinutes(1), seed, "bursty-2");
-    return OutcomesJson.of(
+    return RunResultsJson.of(
         scenario,
         Arrays.stream(AlgorithmKind.values())
             .map(kind -> scenario.run(new Subject(kind, LIMIT, DRIP), nanos -> {}))

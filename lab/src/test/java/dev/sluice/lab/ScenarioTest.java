@@ -26,7 +26,7 @@ final class ScenarioTest {
   void sameSeed_givesTheSameOutcome_andAnotherSeedAnother(AlgorithmKind kind) {
     String[] traffic = {"crowd", "rogue:clients=3", "bursty", "retry-storm:jitter=0.5", "diurnal"};
     Subject subject = new Subject(kind, LIMIT);
-    Outcome first = scenario(1, traffic).run(subject, nanos -> {});
+    RunResult first = scenario(1, traffic).run(subject, nanos -> {});
     assertThat(scenario(1, traffic).run(subject, nanos -> {})).isEqualTo(first);
     assertThat(scenario(2, traffic).run(subject, nanos -> {})).isNotEqualTo(first);
   }
@@ -35,7 +35,7 @@ final class ScenarioTest {
   void algorithms_seeTheSameRequests_ofClientsThatHeedNothing() {
     List<List<Long>> seen = new ArrayList<>();
     for (AlgorithmKind kind : AlgorithmKind.values()) {
-      Outcome outcome = run(kind, "crowd");
+      RunResult outcome = run(kind, "crowd");
       List<Long> asked = new ArrayList<>();
       for (int i = 0; i < outcome.admitted().size(); i++) {
         asked.add(outcome.admitted().get(i) + outcome.denied().get(i));
@@ -48,7 +48,7 @@ final class ScenarioTest {
   @Test
   void steadyTraffic_belowTheLimit_isNeverDenied() {
     for (AlgorithmKind kind : AlgorithmKind.values()) {
-      Outcome outcome = run(kind, "steady");
+      RunResult outcome = run(kind, "steady");
       assertThat(outcome.totalDenied()).as(kind.toString()).isZero();
       assertThat(outcome.requests()).isBetween(3190L, 3210L); // 10 clients, 80 an hour, 4 hours
       assertThat(outcome.shareOfClientsDenied()).isZero();
@@ -62,7 +62,7 @@ final class ScenarioTest {
     // One client, one request each minute; a limit of one in two minutes.
     Scenario scenario = tenMinutes("steady:clients=1,rate=1/1m", 5);
     Quota limit = Quota.per(1, Duration.ofMinutes(2));
-    Outcome outcome = scenario.run(new Subject(AlgorithmKind.GCRA, limit), nanos -> {});
+    RunResult outcome = scenario.run(new Subject(AlgorithmKind.GCRA, limit), nanos -> {});
     assertThat(outcome.requests()).isEqualTo(10);
     assertThat(outcome.admitted()).containsExactly(3L, 2L);
     assertThat(outcome.denied()).containsExactly(2L, 3L);
@@ -80,7 +80,7 @@ final class ScenarioTest {
   void lockout_withoutAnAdmissionAfterIt_lastsAsLongAsTheLastDenialSays() {
     Scenario scenario = tenMinutes("steady:clients=1,rate=1/1m", 1);
     // Admitted within the first minute and denied each minute after it, to the end of the run.
-    Outcome hour = lockedOut(scenario, Duration.ofHours(1));
+    RunResult hour = lockedOut(scenario, Duration.ofHours(1));
     assertThat(hour.denied()).startsWith(0L, 1L).endsWith(1L);
     assertThat(hour.longestLockoutNanos())
         .isGreaterThan(Duration.ofMinutes(8).toNanos())
@@ -91,7 +91,7 @@ final class ScenarioTest {
   @Test
   void lockout_ofASingleDenial_isTheWaitThatItTold() {
     Scenario scenario = tenMinutes("retry-storm:clients=2,tries=1,within=1s", 1);
-    Outcome outcome = lockedOut(scenario, Duration.ofMinutes(5));
+    RunResult outcome = lockedOut(scenario, Duration.ofMinutes(5));
     assertThat(outcome.totalDenied()).isEqualTo(1);
     assertThat(outcome.longestLockoutNanos())
         .isGreaterThan(Duration.ofMinutes(4).toNanos())
@@ -99,14 +99,14 @@ final class ScenarioTest {
     assertThat(outcome.lockedOut()).startsWith("retry-storm-");
   }
 
-  private static Outcome lockedOut(Scenario scenario, Duration period) {
+  private static RunResult lockedOut(Scenario scenario, Duration period) {
     return scenario.run(new Subject(AlgorithmKind.TIME_BUCKET, Quota.per(1, period)), n -> {});
   }
 
   @Test
   void variance_leavesOutALastBinThatIsCutShort() {
     Scenario scenario = tenMinutes("steady:clients=1,rate=1/1m", 4);
-    Outcome outcome = scenario.run(new Subject(AlgorithmKind.GCRA, LIMIT), nanos -> {});
+    RunResult outcome = scenario.run(new Subject(AlgorithmKind.GCRA, LIMIT), nanos -> {});
     assertThat(outcome.admitted()).containsExactly(4L, 4L, 2L);
     assertThat(outcome.variance()).isZero();
   }
@@ -115,7 +115,7 @@ final class ScenarioTest {
   @ValueSource(strings = {"fa-IR", "ar-EG"})
   void report_isTheSameInEveryCountry(String country) {
     Scenario scenario = scenario(1, "rogue");
-    List<Outcome> outcomes =
+    List<RunResult> outcomes =
         List.of(scenario.run(new Subject(AlgorithmKind.GCRA, LIMIT), nanos -> {}));
     String here = Report.html(scenario, outcomes, "");
     Locale before = Locale.getDefault();
@@ -131,7 +131,7 @@ final class ScenarioTest {
   void stalledDrip_deniesWrongly_andGcraHasNone() {
     Drip stalled = Drip.HEALTHY.stalledFrom(Duration.ofHours(1), Duration.ofHours(2));
     Scenario scenario = scenario(1, "steady");
-    Outcome bad = scenario.run(new Subject(AlgorithmKind.LEAKY_BUCKET, LIMIT, stalled), n -> {});
+    RunResult bad = scenario.run(new Subject(AlgorithmKind.LEAKY_BUCKET, LIMIT, stalled), n -> {});
     assertThat(bad.wronglyDenied().orElseThrow()).isEqualTo(bad.totalDenied()).isGreaterThan(100);
     assertThat(run(AlgorithmKind.LEAKY_BUCKET, "steady").wronglyDenied()).hasValue(0);
     assertThat(run(AlgorithmKind.GCRA, "steady").wronglyDenied()).isEmpty();
@@ -142,7 +142,7 @@ final class ScenarioTest {
     Scenario scenario =
         new Scenario(traffic("steady:clients=2", "rogue"), LENGTH, BIN, 1, "rogue-1");
     assertThat(scenario.watchedClient()).isEqualTo("rogue-1");
-    Outcome outcome = scenario.run(new Subject(AlgorithmKind.TIME_BUCKET, LIMIT), nanos -> {});
+    RunResult outcome = scenario.run(new Subject(AlgorithmKind.TIME_BUCKET, LIMIT), nanos -> {});
     List<LevelPoint> level = outcome.level();
     assertThat(level.get(0)).isEqualTo(new LevelPoint(0, 0));
     assertThat(level.get(level.size() - 1)).isEqualTo(new LevelPoint(LENGTH.toNanos() - 1, 100));
@@ -159,7 +159,7 @@ final class ScenarioTest {
   @Test
   void progress_isReported_toTheEnd() {
     List<Long> reports = new ArrayList<>();
-    Outcome outcome =
+    RunResult outcome =
         scenario(1, "steady:clients=100").run(new Subject(AlgorithmKind.GCRA, LIMIT), reports::add);
     assertThat(outcome.requests()).isGreaterThan(30_000);
     assertThat(reports).hasSizeGreaterThan(7).isSorted().endsWith(LENGTH.toNanos());
@@ -194,7 +194,7 @@ final class ScenarioTest {
         .hasMessageContaining("expected at most 10 years");
   }
 
-  private static Outcome run(AlgorithmKind kind, String... traffic) {
+  private static RunResult run(AlgorithmKind kind, String... traffic) {
     return scenario(1, traffic).run(new Subject(kind, LIMIT), nanos -> {});
   }
 
