@@ -114,7 +114,8 @@ final class ActCommand implements Callable<Integer> {
   @Override
   public Integer call() {
     if (act == Act.RESET && cost != null) {
-      throw new InputException("found --cost, expected none: a reset forgets the whole bucket");
+      throw new InputException(
+          "--cost does not go with reset: a reset always fills the whole bucket");
     }
     ActAnswer answer = server == null ? onStore() : onServer(server);
     boolean toPeople = console.isTerminal() && !json;

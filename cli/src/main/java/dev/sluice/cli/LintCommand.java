@@ -70,8 +70,7 @@ final class LintCommand implements Callable<Integer> {
   public Integer call() {
     given.forEach(file -> files.add(file, rules));
     if (files.none() && rules.file(files) == null) {
-      throw new InputException(
-          "found no file to look at, expected one, such as: sluice lint limits.yml");
+      throw new InputException("name at least one file, for example: sluice lint limits.yml");
     }
     Strictness strictness = strict ? Strictness.STRICT : Strictness.LENIENT;
     LimitFiles read = files.files(strictness, askedFor.requirements(MissingDefault.REFUSE), rules);

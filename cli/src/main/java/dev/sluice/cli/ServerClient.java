@@ -113,7 +113,7 @@ final class ServerClient {
     try {
       return ActAnswer.parse(answer);
     } catch (IllegalArgumentException e) {
-      throw new ServerException(server + ": the answer is not that of a Sluice server", e);
+      throw new ServerException(server + ": the answer does not come from a Sluice server", e);
     }
   }
 
@@ -184,7 +184,7 @@ final class ServerClient {
       }
       return next;
     } catch (IOException e) {
-      throw new ServerException(server + ": the answer is not that of a Sluice server", e);
+      throw new ServerException(server + ": the answer does not come from a Sluice server", e);
     }
   }
 

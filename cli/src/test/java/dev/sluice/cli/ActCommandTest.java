@@ -114,7 +114,7 @@ final class ActCommandTest {
     assertThat(cost.code()).isEqualTo(Exit.BROKEN_INPUT);
     assertThat(cost.err()).contains("exceeds the burst (3)");
     assertThat(run(nobody, "reset", "NewOrdersPerAccount", "17", "--cost", "1").err())
-        .contains("found --cost");
+        .contains("--cost does not go with reset: a reset always fills the whole bucket");
     Cli limits = Cli.run("check", "NewOrdersPerAccount", "17", "--store", nobody);
     assertThat(limits.code()).isEqualTo(Exit.BROKEN_INPUT);
     assertThat(limits.err()).contains("found no --limits FILE");
@@ -242,7 +242,7 @@ final class ActCommandTest {
       String url = "http://127.0.0.1:" + other.getAddress().getPort();
       Cli page = Cli.run("spend", "A", "b", "--server", url);
       assertThat(page.code()).isEqualTo(Exit.UNREACHABLE);
-      assertThat(page.err()).contains("the answer is not that of a Sluice server");
+      assertThat(page.err()).contains("the answer does not come from a Sluice server");
       Cli nothing = Cli.run("check", "A", "b", "--server", url);
       assertThat(nothing.code()).isEqualTo(Exit.UNREACHABLE);
       assertThat(nothing.err()).contains("status 404, not from a Sluice server");

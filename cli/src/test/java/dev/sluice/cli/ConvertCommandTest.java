@@ -71,7 +71,7 @@ final class ConvertCommandTest {
   void configurationWithMistakes_writesNothing() throws IOException {
     Cli run = convert("descriptors: []\n");
     assertThat(run.code()).isEqualTo(Exit.NO);
-    assertThat(run.out()).contains("config.yaml:1:1: found no field domain");
+    assertThat(run.out()).contains("config.yaml:1:1: the field domain is missing");
     assertThat(out()).doesNotExist();
   }
 

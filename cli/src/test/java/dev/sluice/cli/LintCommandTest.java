@@ -173,7 +173,7 @@ final class LintCommandTest {
     assertThat(directory.err()).contains("found a directory, expected a file");
     Cli none = Cli.run("lint");
     assertThat(none.code()).isEqualTo(Exit.BROKEN_INPUT);
-    assertThat(none.err()).contains("expected one, such as: sluice lint limits.yml");
+    assertThat(none.err()).contains("name at least one file, for example: sluice lint limits.yml");
   }
 
   @Test

@@ -283,7 +283,8 @@ final class ServeCommandTest {
     Files.writeString(file, "SLUICE");
     Cli torn = Cli.run("serve", "--http", ":0", "--snapshot", file.toString());
     assertThat(torn.code()).isEqualTo(Exit.BROKEN_INPUT);
-    assertThat(torn.err()).contains("--snapshot: " + file, "not written whole", "move it away");
+    assertThat(torn.err())
+        .contains("--snapshot: " + file, "not written completely", "move it away");
   }
 
   @Test

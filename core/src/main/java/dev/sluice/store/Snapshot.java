@@ -159,7 +159,7 @@ final class Snapshot {
       requireWhole(file, nowNanos, bound);
       return readWhole(file, time, bound, keptNanos, nowNanos);
     } catch (EOFException e) {
-      throw unusable(file, "found its end too early, it was not written whole");
+      throw unusable(file, "the file ends too early; it was not written completely");
     } catch (IllegalArgumentException e) {
       throw unusable(file, "found " + e.getMessage());
     } catch (StoreException e) {
@@ -180,7 +180,7 @@ final class Snapshot {
       long count = in.readLong();
       long body = Files.size(file) - BYTES_AROUND;
       if (body % BYTES_OF_ONE != 0 || count != body / BYTES_OF_ONE) {
-        throw unusable(file, "found another length than it should have, it was not written whole");
+        throw unusable(file, "the file has the wrong length; it was not written completely");
       }
       long live = 0;
       for (long i = 0; i < count; i++) {
@@ -190,7 +190,7 @@ final class Snapshot {
       long computed = checked.getChecksum().getValue();
       long written = in.readLong();
       if (computed != written) {
-        throw unusable(file, "found another checksum than was written, it was damaged");
+        throw unusable(file, "the checksum does not match; the file is damaged");
       }
       if (live > bound) {
         throw unusable(

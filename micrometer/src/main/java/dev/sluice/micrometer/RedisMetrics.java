@@ -21,8 +21,8 @@ import java.util.function.Function;
  *   <li>{@code ratelimits_redis_call_latency{server,result}}, a histogram of script calls in
  *       seconds; result is {@code answered}, {@code failed} or {@code timed_out}
  *   <li>{@code ratelimits_redis_call_batches{server}}, how many callers shared a call
- *   <li>{@code ratelimits_redis_refused_total{server,reason}}, batches that no call took along;
- *       reason is {@code queue_full}, {@code waited_too_long} or {@code given_up}
+ *   <li>{@code ratelimits_redis_refused_total{server,reason}}, batches that were refused before
+ *       they were sent; reason is {@code queue_full}, {@code waited_too_long} or {@code given_up}
  *   <li>{@code ratelimits_redis_asked{server}}, 1, or 0 while the server is given up
  *   <li>{@code ratelimits_redis_changes_total{server,state}}, how often it became {@code given_up}
  *       or {@code asked} again
@@ -108,7 +108,9 @@ public final class RedisMetrics implements RedisObserver {
       this.refused =
           ofEach(
               Refusal.class,
-              why -> counter("refused", "Batches that no call took along", "reason", why));
+              why ->
+                  counter(
+                      "refused", "Batches that were refused before they were sent", "reason", why));
       this.changes =
           ofEach(
               State.class,

@@ -66,6 +66,6 @@ final class Turns {
     if (cause instanceof RuntimeException e) {
       throw e;
     }
-    return new IOException("the limit could not be asked; the request has not left", cause);
+    return new IOException("the limit could not be checked; the request was not sent", cause);
   }
 }

@@ -61,8 +61,8 @@ record StoreUri(
 
   /** Quotes nothing: behind the host then stands a piece of a password, or before it. */
   private static final String AT_IN_THE_WRONG_PLACE =
-      "store: found an @ behind the host; user and password must be written with percent signs:"
-          + " / is %2F, ? is %3F, # is %23; an @ in an option is %40";
+      "store: found an @ after the host; percent-encode the user and the password:"
+          + " / as %2F, ? as %3F, # as %23, and an @ in an option as %40";
 
   /** Nor here: what stands between the two may belong to a password. */
   private static final String AT_TWICE =

@@ -97,8 +97,8 @@ final class StoreUriTest {
     assertThatThrownBy(() -> RedisStore.builder(URI.create(uri)))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage(
-            "store: found an @ behind the host; user and password must be written with percent"
-                + " signs: / is %2F, ? is %3F, # is %23; an @ in an option is %40");
+            "store: found an @ after the host; percent-encode the user and the password:"
+                + " / as %2F, ? as %3F, # as %23, and an @ in an option as %40");
   }
 
   @Test

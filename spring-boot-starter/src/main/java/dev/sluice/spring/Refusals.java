@@ -24,7 +24,7 @@ final class Refusals {
       return new Refusal(
           400,
           Map.of("Cache-Control", "no-store", "Content-Type", ProblemDetails.MEDIA_TYPE),
-          ProblemDetails.badRequest("the request has an unusable value, by which it is limited"));
+          ProblemDetails.badRequest("the request has an unusable value, which its limit needs"));
     }
     return Refusal.storeFailed();
   }

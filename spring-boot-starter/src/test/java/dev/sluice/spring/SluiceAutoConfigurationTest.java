@@ -236,7 +236,7 @@ class SluiceAutoConfigurationTest {
         .run(
             context ->
                 assertThat(analysis(context.getStartupFailure()))
-                    .contains("limits.yml:1:1: found no field period")
+                    .contains("limits.yml:1:1: the field period is missing")
                     .contains("sluice lint"));
   }
 

@@ -186,8 +186,8 @@ public final class Rule {
     public Builder limit(String name, VaryBy... id) {
       if (id.length == 0) {
         throw new IllegalArgumentException(
-            "limit %s: found nothing to take the id from, expected for example".formatted(name)
-                + " VaryBy.clientAddress()");
+            "limit %s: name what the id is taken from, for example VaryBy.clientAddress()"
+                .formatted(name));
       }
       for (VaryBy part : id) {
         String variable = part.pathVariable();

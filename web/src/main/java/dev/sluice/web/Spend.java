@@ -51,7 +51,7 @@ record Spend(String limit, List<VaryBy> id) {
     } catch (InvalidIdException e) {
       // Its message quotes the value, which a function of the application's may want to keep.
       throw new UnusableRequestException(
-          "the request has an unusable value as %s, by which it is limited"
+          "the request has an unusable value as %s, which its limit needs"
               .formatted(id.stream().map(VaryBy::toString).collect(Collectors.joining(" or "))));
     }
   }

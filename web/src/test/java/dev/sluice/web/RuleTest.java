@@ -68,7 +68,8 @@ class RuleTest {
     assertThatThrownBy(() -> Rule.on("/a").build())
         .hasMessage("rule [/a]: found no limit, expected one");
     assertThatThrownBy(() -> Rule.on("/a").limit("PerKey"))
-        .hasMessageContaining("expected for example VaryBy.clientAddress()");
+        .hasMessage(
+            "limit PerKey: name what the id is taken from, for example VaryBy.clientAddress()");
     assertThatThrownBy(() -> Rule.on("/a").methods("post"))
         .hasMessage("method: found \"post\", expected an upper-case word such as POST");
     assertThatThrownBy(() -> Rule.on("/a").cost(-1))

@@ -93,7 +93,7 @@ public final class Fields {
   public @Nullable Node require(String name) {
     Node value = find(name);
     if (value == null) {
-      problems.mistake(owner, "found no field " + name + ", expected one");
+      problems.mistake(owner, "the field " + name + " is missing");
     }
     return value;
   }

@@ -81,10 +81,10 @@ final class FileContent {
       return NO_SUCH_FILE;
     }
     if (e instanceof AccessDeniedException) {
-      return "found a file that may not be read (permission denied), expected one that may";
+      return "cannot read the file: permission denied";
     }
     String reason = e instanceof FileSystemException f ? f.getReason() : e.getMessage();
-    return "found a file that can't be read (" + reason + ")";
+    return "cannot read the file: " + reason;
   }
 
   String file() {

@@ -325,7 +325,7 @@ public final class LimitFiles {
           && names == null
           && companions.isEmpty()
           && attached.isEmpty()) {
-        throw new IllegalStateException("found no file, expected defaults, overrides or names");
+        throw new IllegalStateException("name at least one file: defaults, overrides or names");
       }
       return new LimitFiles(this);
     }

@@ -108,7 +108,7 @@ final class NamesReader {
     boolean inRange = number != null && number >= 1 && number <= Integer.MAX_VALUE;
     if (number != null && !inRange) {
       problems.wrong(
-          fields.at("number"), "a number from 1 to " + Integer.MAX_VALUE + ", never to change");
+          fields.at("number"), "a number from 1 to " + Integer.MAX_VALUE + " that never changes");
     }
     if (SECTION.equals(name)) {
       problems.wrong(fields.at("name"), "another name: names begins the section of names");
@@ -163,14 +163,12 @@ final class NamesReader {
     sameName = sameName == null ? declared.get(name.name()) : sameName;
     if (sameName != null) {
       problems.wrong(
-          fields.at("name"),
-          "a name that is not taken: it is number " + sameName.number() + " already");
+          fields.at("name"), "a name that is not in use: number " + sameName.number() + " has it");
     }
     LimitName sameNumber = base.find(name.number());
     sameNumber = sameNumber == null ? byNumber.get(name.number()) : sameNumber;
     if (sameNumber != null) {
-      problems.wrong(
-          fields.at("number"), "a number that is not taken: it is that of " + sameNumber);
+      problems.wrong(fields.at("number"), "a number that is not in use: " + sameNumber + " has it");
     }
     if (sameName != null || sameNumber != null) {
       return false;

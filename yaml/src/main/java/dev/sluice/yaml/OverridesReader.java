@@ -73,7 +73,7 @@ final class OverridesReader {
     if (looksUnindented(map)) {
       problems.mistake(
           map.entries().get(1).key(),
-          "found the field %s beside the name, expected it below: indent it further than the name"
+          "the field %s is not part of the override; indent it further than the name above it"
               .formatted(map.entries().get(1).key().text()));
       return;
     }

@@ -52,7 +52,7 @@ class BadFilesTest {
             "2:12: found 0, expected a whole number > 0",
             "8:3: found the name \"UsageRequestsPerIPv10Address\", expected one that is known,"
                 + " or its declaration in a names file",
-            "13:3: found no field period, expected one",
+            "13:3: the field period is missing",
             "16:5: found the field \"perriod\", expected one of burst, count, period, ids; did you"
                 + " mean \"period\"?",
             "19:13: invalid ipAddress, \"lol\" is not an IP address");

@@ -67,7 +67,7 @@ class LimitPropertiesTest {
                                 "sluice.limits.LoginsPerIPAddress.count: found \"many\", expected"
                                     + " a whole number"))
                     .anyMatch(one -> one.startsWith("sluice.limits.LoginsPerIPAddress.period: "))
-                    .contains("sluice.limits.ApiCallsPerKey: found no field period, expected one")
+                    .contains("sluice.limits.ApiCallsPerKey: the field period is missing")
                     .hasSize(5));
   }
 

@@ -49,9 +49,9 @@ class UnreadableFilesTest {
   void lint_ofAFileThatMayNotBeRead_saysSo() {
     // Permissions do not stop a test that runs as root, so the translation alone is tested.
     assertThat(FileContent.explain(new AccessDeniedException("limits.yml")))
-        .isEqualTo("found a file that may not be read (permission denied), expected one that may");
+        .isEqualTo("cannot read the file: permission denied");
     assertThat(FileContent.explain(new IOException("Input/output error")))
-        .isEqualTo("found a file that can't be read (Input/output error)");
+        .isEqualTo("cannot read the file: Input/output error");
   }
 
   @Test

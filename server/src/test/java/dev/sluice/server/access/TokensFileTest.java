@@ -59,7 +59,7 @@ class TokensFileTest {
         "tokens: [{name: a, sha256: HASH, roles: [admn]}] | found the role \"admn\", expected one of decide, read, admin; did you mean \"admin\"?",
         "tokens: [{name: a, sha256: secret, roles: [read]}] | expected a SHA-256 of 64 hexadecimal digits",
         "tokens: [{name: a, sha256: HASH, roles: [read], limits: []}] | found no limit, expected at least one",
-        "tokens: [{name: a, roles: [read]}] | found no field sha256, expected one",
+        "tokens: [{name: a, roles: [read]}] | the field sha256 is missing",
         "tokens: [{name: a, sha256: HASH, role: [read]}] | found the field \"role\", expected one of name, sha256, roles, limits, requests",
         "tokens: [{name: a, sha256: HASH, roles: [read]}, {name: a, sha256: HASH, roles: [read]}] | found the sha256 of line 1 again",
         "tokens: [{name: 'a b', sha256: HASH, roles: [read]}] | expected 1 to 100 letters",

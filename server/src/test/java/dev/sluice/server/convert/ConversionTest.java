@@ -188,7 +188,7 @@ final class ConversionTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "descriptors: [] | :1:1: found no field domain, expected one",
+        "descriptors: [] | :1:1: the field domain is missing",
         "{domain: d, descriptors: [{key: a, rate_limit: {unit: fortnight, requests_per_unit: 1}}]} | :1:55: found \"fortnight\", expected second",
         "{domain: d, descriptors: [{key: a, rate_limit: {unit: seconds, requests_per_unit: 1}}]} | did you mean \"second\"",
         "{domain: d, descriptors: [{kye: a}]} | found the field \"kye\"",
