@@ -301,7 +301,7 @@ final class ServerClient {
     return null;
   }
 
-  private static String reason(IOException e) {
+  private String reason(IOException e) {
     if (e instanceof SSLHandshakeException) {
       return "no connection over TLS (%s); --cacert FILE names the authority of its certificate"
           .formatted(e.getMessage());
@@ -318,8 +318,13 @@ final class ServerClient {
       return "no answer within %s s; whether anything was charged is unknown"
           .formatted(PATIENCE.toSeconds());
     }
-    return e instanceof ConnectException
-        ? "connection refused; is the server running?"
-        : "the connection failed (%s)".formatted(e.getMessage());
+    if (e instanceof ConnectException) {
+      return "connection refused; is the server running?";
+    }
+    return "https".equals(server.getScheme())
+        ? "the connection failed (%s); is the server one without TLS, to ask by http://?"
+            .formatted(e.getMessage())
+        : "the connection failed (%s); is the server one with TLS, to ask by https://?"
+            .formatted(e.getMessage());
   }
 }

@@ -22,7 +22,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLSocket;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -246,8 +250,34 @@ final class ActCommandTest {
       Cli nothing = Cli.run("check", "A", "b", "--server", url);
       assertThat(nothing.code()).isEqualTo(Exit.UNREACHABLE);
       assertThat(nothing.err()).contains("status 404, not from a Sluice server");
+      Cli encrypted = Cli.run("check", "A", "b", "--server", url.replace("http:", "https:"));
+      assertThat(encrypted.code()).isEqualTo(Exit.UNREACHABLE);
+      assertThat(encrypted.err()).contains("is the server one without TLS, to ask by http://?");
     } finally {
       other.stop(0);
+    }
+  }
+
+  @Test
+  void serverWithTls_askedByHttp_endsWithThree_andSaysHowToAsk() throws Exception {
+    try (ServerSocket server =
+        SSLContext.getDefault()
+            .getServerSocketFactory()
+            .createServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      CompletableFuture<Void> handshake =
+          CompletableFuture.runAsync(
+              () -> {
+                try (SSLSocket client = (SSLSocket) server.accept()) {
+                  client.startHandshake();
+                } catch (IOException e) {
+                  // It was no greeting of TLS.
+                }
+              });
+      String url = "http://127.0.0.1:" + server.getLocalPort();
+      Cli plain = Cli.run("check", "A", "b", "--server", url);
+      assertThat(plain.code()).isEqualTo(Exit.UNREACHABLE);
+      assertThat(plain.err()).contains("is the server one with TLS, to ask by https://?");
+      handshake.get(10, TimeUnit.SECONDS);
     }
   }
 

@@ -7,7 +7,9 @@ import static org.awaitility.Awaitility.await;
 import dev.sluice.redis.RedisObserver.State;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.logging.Handler;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
@@ -18,6 +20,8 @@ import org.junit.jupiter.api.Test;
 
 final class BreakerTest {
 
+  private final AtomicInteger probes = new AtomicInteger();
+  private volatile int failingProbes;
   private final List<State> states = new CopyOnWriteArrayList<>();
   private final Timing timing = new SystemTiming();
   private final Breaker breaker =
@@ -25,7 +29,7 @@ final class BreakerTest {
           "there",
           3,
           1_000_000,
-          () -> CompletableFuture.completedFuture("PONG"),
+          this::probe,
           timing,
           new RedisObserver() {
             @Override
@@ -51,6 +55,12 @@ final class BreakerTest {
         @Override
         public void close() {}
       };
+
+  private CompletionStage<String> probe() {
+    return probes.incrementAndGet() <= failingProbes
+        ? CompletableFuture.failedFuture(new IllegalStateException("CLUSTERDOWN"))
+        : CompletableFuture.completedFuture("PONG");
+  }
 
   @BeforeEach
   void listen() {
@@ -83,6 +93,20 @@ final class BreakerTest {
     await().until(() -> lines.size() == 2);
     assertThat(statesAtEachLine)
         .containsExactly(List.of(State.GIVEN_UP), List.of(State.GIVEN_UP, State.ASKED));
+  }
+
+  /** A server may be away for hours, and is probed all that time. */
+  @Test
+  void probesThatFail_areNotLogged() {
+    failingProbes = 50;
+    failTimes(3);
+    await().until(() -> lines.size() == 2);
+    assertThat(probes).hasValue(51);
+    assertThat(lines)
+        .containsExactly(
+            "gave up there after 3 failures in a row: no answer",
+            "there answers again and is asked again");
+    assertThat(states).containsExactly(State.GIVEN_UP, State.ASKED);
   }
 
   @Test

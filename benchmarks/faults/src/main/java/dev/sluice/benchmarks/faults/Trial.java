@@ -90,6 +90,7 @@ enum Trial {
           }
         }
         require(givenUp.get() == 0, "a healthy master was given up %s times", givenUp.get());
+        require(failed <= CUTS, "%s calls failed by %s cuts of an idle connection", failed, CUTS);
         return "no master given up; %s of %s calls failed"
             .formatted(failed, 2 * CUTS * CALLS_BETWEEN);
       }
