@@ -10,6 +10,7 @@ import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Coverage;
+import dev.sluice.limit.Penalty;
 import dev.sluice.store.BucketStore;
 import java.time.Duration;
 import java.time.Instant;
@@ -52,6 +53,30 @@ class DecisionTest {
             "too many new registrations (10) from this IP address in the last 1h0m0s,"
                 + " retry after 1970-01-01 00:00:05 UTC: see"
                 + " https://letsencrypt.org/docs/rate-limits/#new-registrations-per-ip-address");
+  }
+
+  @Test
+  void message_ofAPenalty_saysSo_andWhereHelpIs() {
+    Limits limits =
+        Limits.builder(NAMES).limit(LIMIT, Quota.of(10, 720, Duration.ofHours(1))).build();
+    Instant end = Instant.ofEpochSecond(5);
+    Limiter limiter =
+        Limiter.of(
+            limits.withPenalties(List.of(new Penalty(NAMES.get(LIMIT), IP, end, 0, ""))),
+            BucketStore.inMemory(() -> 0));
+    assertThat(limiter.spend(LIMIT, IP).message())
+        .isEqualTo(
+            "a penalty on this id of the limit NewRegistrationsPerIPAddress is in force,"
+                + " retry after 1970-01-01 00:00:05 UTC: see"
+                + " https://letsencrypt.org/docs/rate-limits/#new-registrations-per-ip-address");
+  }
+
+  @Test
+  void toString_tellsTheTransactionToo() {
+    assertThat(denied(Quota.of(10, 720, Duration.ofHours(1)), 0))
+        .hasToString(
+            "denied, remaining 0, retry in PT5S, reset in PT50S,"
+                + " CHECK_AND_SPEND 1:192.0.2.7, cost 1, burst 10, 720 per PT1H");
   }
 
   @Test

@@ -56,6 +56,49 @@ final class FailureRuleTest {
     return limiter.transaction(limit, "x").withCost(cost);
   }
 
+  /** Many ids at once take a shorter way, which no rule may be forgotten on. */
+  @Test
+  void trySpendEach_whereTheStoreHasNoRoom_goesByTheRules() {
+    CurrentLimits limits = new CurrentLimits(LIMITS);
+    Limiter none = Limiter.of(limits, BucketStore.inMemory(() -> 0, 1));
+    Limiter ofAll =
+        Limiter.builder(limits, BucketStore.inMemory(() -> 0, 1))
+            .onFailure(FailureRule.allow())
+            .build();
+    Limiter ofOne =
+        Limiter.builder(limits, BucketStore.inMemory(() -> 0, 1))
+            .onFailure("Free", FailureRule.allow())
+            .build();
+    assertThatThrownBy(() -> none.limit("Free").trySpendEach(List.of("a", "b", "c")))
+        .isInstanceOf(StoreException.class);
+    assertThat(ofAll.limit("Free").trySpendEach(List.of("a", "b", "c")))
+        .containsExactly(true, true, true);
+    assertThat(ofOne.limit("Free").trySpendEach(List.of("a", "b", "c")))
+        .containsExactly(true, true, true);
+  }
+
+  @Test
+  void waiting_countsThoseWhoWaitForThisProcessesMemory() {
+    Limits limits =
+        Limits.builder(
+                Catalogue.of(
+                    LimitName.builder(1, "Slow")
+                        .id(IdFormat.string())
+                        .longestWait(Duration.ofHours(1))
+                        .build()))
+            .limit("Slow", Quota.per(1, Duration.ofHours(1)))
+            .build();
+    Limiter local =
+        Limiter.builder(new CurrentLimits(limits), new Gone())
+            .onFailure(FailureRule.local(1))
+            .build();
+    assertThat(local.spend("Slow", "x").allowed()).isTrue();
+    var waits = local.async().acquire("Slow", "x", 1, Duration.ofHours(1)).toCompletableFuture();
+    assertThat(local.waiting()).isEqualTo(1);
+    assertThat(waits.cancel(false)).isTrue();
+    assertThat(local.waiting()).isZero();
+  }
+
   @Test
   void spend_noRule_throws() {
     Limiter bare = Limiter.of(LIMITS, new Gone());

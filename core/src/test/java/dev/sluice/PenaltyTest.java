@@ -295,6 +295,22 @@ final class PenaltyTest {
   }
 
   @Test
+  void storeThatIsGone_batchWithAPenalizedId_spendsNothingLocallyEither() {
+    BucketStore store =
+        charges -> {
+          throw new StoreException("gone");
+        };
+    Limiter lenient =
+        Limiter.builder(limits, store).time(nowNanos::get).onFailure(FailureRule.local(1)).build();
+    penalize(ban("a", Duration.ofMinutes(10)));
+    Transaction others = lenient.transaction(OTHERS, "b");
+    assertThat(lenient.spend(List.of(lenient.transaction(CALLS, "a"), others)).denied()).isTrue();
+    assertThat(lenient.check(OTHERS, "b", 0).remaining()).isEqualTo(10);
+    assertThat(lenient.spend(List.of(lenient.transaction(CALLS, "b"), others)).allowed()).isTrue();
+    assertThat(lenient.check(OTHERS, "b", 0).remaining()).isEqualTo(9);
+  }
+
+  @Test
   void withPenalties_replacesThose_thatThereWere_andIsPartOfEquality() {
     Limits with = LIMITS.withPenalties(List.of(ban("a", Duration.ofMinutes(1))));
     assertThat(with).isNotEqualTo(LIMITS);

@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
+
+import dev.sluice.Ledger.Holding;
+import dev.sluice.LimiterObserver.Act;
+import dev.sluice.Outstanding.Lowering;
+import dev.sluice.Outstanding.Stretch;
+import dev.sluice.gcra.Effect;
+import dev.sluice.gcra.Effect.Op;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Reading;
+import dev.sluice.store.StoreException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** What is asked of a store, what is told of it, and what is left behind where it fails. */
+final class LedgerTest {
+
+  private static final String NAME = "CallsPerTenant";
+  private static final long HOUR = 3_600_000_000_000L;
+  private static final long MINUTE = HOUR / 60;
+  private final StoreException timedOut = new StoreException("timed out");
+  private static final Charge SPEND = charge("1:a", Op.SPEND);
+  private static final Charge REFUND = charge("1:a", Op.REFUND);
+
+  private long nowNanos = 1_000 * HOUR;
+  private final ScriptedStore store = new ScriptedStore();
+  private final Told told = new Told();
+  private final Ledger ledger = new Ledger(store, told, () -> nowNanos);
+
+  private static Charge charge(String key, Op op) {
+    return new Charge(key, op, 100, 1_000, Effect.NO_END);
+  }
+
+  /** Answers from memory, or fails, on the caller's thread. */
+  private final class ScriptedStore implements BucketStore {
+    private final BucketStore memory = BucketStore.inMemory(() -> nowNanos);
+    private final List<String> calls = new ArrayList<>();
+    private @Nullable StoreException failure;
+    private boolean throwsAsync;
+    private long skewNanos;
+    private Runnable beforeForgiving = () -> {};
+
+    private List<Reading> answer(List<Charge> charges, String how) {
+      calls.add(charges.get(0).op() + how);
+      if (failure != null) {
+        throw failure;
+      }
+      if (charges.get(0).op() == Op.FORGIVE) {
+        beforeForgiving.run();
+      }
+      return memory.charge(charges);
+    }
+
+    private CompletionStage<List<Reading>> answerAsync(List<Charge> charges, String how) {
+      if (throwsAsync && failure != null) {
+        throw failure;
+      }
+      try {
+        return CompletableFuture.completedFuture(answer(charges, how));
+      } catch (StoreException e) {
+        return CompletableFuture.failedFuture(e);
+      }
+    }
+
+    @Override
+    public List<Reading> charge(List<Charge> charges) {
+      return answer(charges, "");
+    }
+
+    @Override
+    public List<Reading> charge(List<Charge> charges, Tentative tentative) {
+      return answer(charges, ", parts in vain");
+    }
+
+    @Override
+    public CompletionStage<List<Reading>> chargeAsync(List<Charge> charges) {
+      return answerAsync(charges, "");
+    }
+
+    @Override
+    public CompletionStage<List<Reading>> chargeAsync(List<Charge> charges, Tentative tentative) {
+      return answerAsync(charges, ", parts in vain");
+    }
+
+    @Override
+    public long clockSkewNanos() {
+      return skewNanos;
+    }
+  }
+
+  /** What an observer is told of the store. */
+  private static final class Told implements LimiterObserver {
+    private final List<String> calls = new ArrayList<>();
+    private int settledEarly;
+
+    @Override
+    public void stored(Act act, int charges, @Nullable Throwable failure, long elapsedNanos) {
+      assertThat(elapsedNanos).isBetween(0L, MINUTE);
+      calls.add(act + " " + charges + (failure == null ? "" : " " + failure.getMessage()));
+    }
+
+    @Override
+    public void settledEarly(int most) {
+      settledEarly = most;
+    }
+
+    List<String> andForget() {
+      List<String> all = List.copyOf(calls);
+      calls.clear();
+      return all;
+    }
+  }
+
+  private static String message(Throwable failure) {
+    return String.valueOf(Ledger.unwrapped(failure).getMessage());
+  }
+
+  private static <T> T joined(CompletionStage<T> stage) {
+    return stage.toCompletableFuture().join();
+  }
+
+  // What is asked
+
+  /** Only of a batch may a store take parts in vain, and give them back. */
+  @Test
+  void charge_ofABatch_goesToTheStoreWithThoseWhoFollowItsParts() {
+    List<Charge> both = List.of(SPEND, charge("1:b", Op.SPEND));
+    assertThat(ledger.charge(store, Act.SPEND, both, Ledger.NEVER_FORGIVES)).hasSize(2);
+    assertThat(joined(chargedAsync(both, Ledger.NEVER_FORGIVES))).hasSize(2);
+    assertThat(ledger.charge(store, Act.SPEND, List.of(SPEND), 1_000)).hasSize(1);
+    assertThat(joined(chargedAsync(List.of(SPEND), 1_000))).hasSize(1);
+    assertThat(store.calls)
+        .containsExactly("SPEND, parts in vain", "SPEND, parts in vain", "SPEND", "SPEND");
+  }
+
+  private CompletionStage<List<Reading>> chargedAsync(List<Charge> charges, long depthNanos) {
+    return ledger.chargeAsync(
+        store,
+        Act.SPEND,
+        charges,
+        depthNanos,
+        (readings, failure) -> {
+          if (failure != null) {
+            throw new CompletionException(Ledger.unwrapped(failure));
+          }
+          return readings;
+        });
+  }
+
+  // What is told
+
+  @Test
+  void observer_isToldOfEachCall_andOfItsFailure() {
+    List<Charge> spend = List.of(SPEND);
+    List<Charge> refund = List.of(REFUND);
+    assertThat(ledger.charge(store, Act.SPEND, spend, 1_000)).hasSize(1);
+    assertThat(ledger.charge(Act.REFUND, refund)).hasSize(1);
+    assertThat(told.andForget()).containsExactly("SPEND 1", "REFUND 1");
+    assertThat(joined(chargedAsync(spend, 1_000))).hasSize(1);
+    joined(ledger.chargeAsync(Act.REFUND, refund));
+    assertThat(told.andForget()).containsExactly("SPEND 1", "REFUND 1");
+    store.failure = timedOut;
+    assertThatThrownBy(() -> ledger.charge(store, Act.SPEND, spend, 1_000)).isSameAs(timedOut);
+    assertThatThrownBy(() -> ledger.charge(Act.REFUND, refund)).isSameAs(timedOut);
+    assertThat(told.andForget()).containsExactly("SPEND 1 timed out", "REFUND 1 timed out");
+    assertThatThrownBy(() -> joined(chargedAsync(spend, 1_000))).hasCause(timedOut);
+    assertThatThrownBy(() -> joined(ledger.chargeAsync(Act.REFUND, refund))).hasCause(timedOut);
+    assertThat(told.andForget()).containsExactly("SPEND 1 timed out", "REFUND 1 timed out");
+  }
+
+  @Test
+  void observer_isToldOfAWaitThatIsGivenUp_asARefund() {
+    Limiter limiter = limiter(Duration.ofHours(1), 300, told);
+    assertThat(limiter.spend(NAME, "a", 300).allowed()).isTrue();
+    for (StoreException failure : new @Nullable StoreException[] {null, timedOut}) {
+      store.failure = null;
+      var waits = limiter.async().acquire(NAME, "a", 1, Duration.ofHours(1)).toCompletableFuture();
+      assertThat(told.andForget()).isNotEmpty();
+      store.failure = failure;
+      assertThat(waits.cancel(false)).isTrue();
+      assertThat(told.andForget())
+          .containsExactly("REFUND 1" + (failure == null ? "" : " timed out"));
+    }
+  }
+
+  @Test
+  void observer_isToldOfReservations_thatAreSettledAsThereAreTooMany() {
+    Stretch first = ledger.outstanding().open(List.of(SPEND)).get(0);
+    ledger.outstanding().place(first, new Reading(nowNanos, 0), nowNanos + HOUR);
+    assertThat(ledger.outstanding().open(Collections.nCopies(Outstanding.MOST, SPEND)))
+        .hasSize(Outstanding.MOST);
+    assertThat(told.settledEarly).isEqualTo(1_000_000);
+  }
+
+  // What is left behind
+
+  @Test
+  void hold_ofASpendThatFails_leavesNothingOpen() {
+    store.failure = timedOut;
+    assertThatThrownBy(() -> ledger.hold(store, List.of(SPEND), 1_000, Holding::readings))
+        .isSameAs(timedOut);
+    assertThat(ledger.outstanding().size()).isZero();
+    CompletionStage<String> told =
+        ledger.holdAsync(store, List.of(SPEND), 1_000, holding -> "held", LedgerTest::message);
+    assertThat(joined(told)).isEqualTo("timed out");
+    assertThat(ledger.outstanding().size()).isZero();
+    store.throwsAsync = true;
+    assertThatThrownBy(
+            () ->
+                ledger.holdAsync(
+                    store, List.of(SPEND), 1_000, holding -> "held", LedgerTest::message))
+        .isSameAs(timedOut);
+    assertThat(ledger.outstanding().size()).isZero();
+    assertThat(ledger.outstanding().buckets()).isZero();
+  }
+
+  /** Where the caller's own code throws, what was taken stays spent: nobody could cancel it. */
+  @Test
+  void hold_whoseCallerThrows_leavesNothingOpen() {
+    IllegalStateException fault = new IllegalStateException("a caller's");
+    assertThatThrownBy(
+            () ->
+                ledger.hold(
+                    store,
+                    List.of(SPEND),
+                    1_000,
+                    holding -> {
+                      throw fault;
+                    }))
+        .isSameAs(fault);
+    assertThat(ledger.outstanding().buckets()).isZero();
+  }
+
+  @Test
+  void refundOrReset_whoseAnswerCame_isInFlightNoMore() {
+    for (Op op : List.of(Op.REFUND, Op.RESET)) {
+      Act act = op == Op.REFUND ? Act.REFUND : Act.RESET;
+      assertThat(ledger.charge(act, List.of(charge("1:a", op)))).hasSize(1);
+      assertThat(ledger.outstanding().buckets()).isZero();
+      joined(ledger.chargeAsync(act, List.of(charge("1:a", op))));
+      assertThat(ledger.outstanding().buckets()).isZero();
+    }
+  }
+
+  @Test
+  void refund_whoseAnswerIsLost_mayStillLowerItsBucket_butIsNotInFlight() {
+    store.failure = timedOut;
+    assertThatThrownBy(() -> ledger.charge(Act.REFUND, List.of(REFUND))).isSameAs(timedOut);
+    assertThatThrownBy(
+            () -> joined(ledger.chargeAsync(Act.REFUND, List.of(charge("1:b", Op.REFUND)))))
+        .hasCause(timedOut);
+    store.throwsAsync = true;
+    assertThatThrownBy(() -> ledger.chargeAsync(Act.REFUND, List.of(charge("1:c", Op.REFUND))))
+        .isSameAs(timedOut);
+    assertThat(ledger.outstanding().inFlight()).isZero();
+    for (String key : List.of("1:a", "1:b", "1:c")) {
+      assertThat(ledger.outstanding().isLowering(key)).as(key).isTrue();
+    }
+    nowNanos += MINUTE;
+    assertThat(ledger.outstanding().open(List.of(SPEND))).hasSize(1); // looks for what is over
+    assertThat(ledger.outstanding().isLowering("1:a")).isFalse();
+  }
+
+  /** The race: a younger reservation's refund is in flight, so a plain one gives back less. */
+  @Test
+  void refund_thatGivesBackLessThanAsked_isReadAsIfItsBucketHeldThatMuchLess() {
+    Stretch first = ledger.outstanding().open(List.of(SPEND)).get(0);
+    ledger.outstanding().place(first, new Reading(nowNanos, nowNanos + 500), nowNanos + 600);
+    Lowering inFlight = Objects.requireNonNull(ledger.leave(first, 100, 1_000));
+    assertThat(inFlight.charge().incrementNanos()).isEqualTo(100);
+    var unused =
+        store.memory.charge(List.of(new Charge("1:a", Op.SPEND, 700, 1_000, Effect.NO_END)));
+    Reading asAsked = new Reading(nowNanos, nowNanos + 700 + 100);
+    assertThat(ledger.charge(Act.REFUND, List.of(REFUND))).containsExactly(asAsked);
+    CompletionStage<List<Reading>> async =
+        ledger.chargeAsync(store, Act.REFUND, List.of(REFUND), 0, (readings, failure) -> readings);
+    assertThat(joined(async)).containsExactly(asAsked);
+  }
+
+  @Test
+  void refund_whoseAnswerIsLost_tellsThatAsItCame() {
+    store.failure = timedOut;
+    AtomicReference<Throwable> came = new AtomicReference<>();
+    CompletionStage<Boolean> done =
+        ledger.chargeAsync(
+            store,
+            Act.REFUND,
+            List.of(REFUND),
+            0,
+            (readings, failure) -> {
+              came.set(failure);
+              return true;
+            });
+    assertThat(joined(done)).isTrue();
+    assertThat(came.get()).isSameAs(timedOut);
+  }
+
+  /** Thousands fail together where a server dies: none of them gets an exception of its own. */
+  @Test
+  void failure_goesOnAsItCame_unlessItsCallerMadeAnother() {
+    store.failure = timedOut;
+    AtomicReference<Throwable> came = new AtomicReference<>();
+    CompletionStage<Boolean> same =
+        ledger.chargeAsync(
+            store,
+            Act.SPEND,
+            List.of(SPEND),
+            1_000,
+            (readings, failure) -> {
+              came.set(failure);
+              throw (StoreException) Ledger.unwrapped(Objects.requireNonNull(failure));
+            });
+    assertThat(catchThrowable(() -> joined(same))).isSameAs(came.get()).hasCause(timedOut);
+    StoreException other = new StoreException("another");
+    CompletionStage<Boolean> another =
+        ledger.chargeAsync(
+            store,
+            Act.SPEND,
+            List.of(SPEND),
+            1_000,
+            (readings, failure) -> {
+              throw other;
+            });
+    assertThat(catchThrowable(() -> joined(another))).hasCause(other);
+  }
+
+  // Debts
+
+  private static Limits limits(Duration longestWait, long count) {
+    LimitName name =
+        LimitName.builder(1, NAME).id(IdFormat.string()).longestWait(longestWait).build();
+    return Limits.builder(Catalogue.of(name))
+        .limit(NAME, Quota.of(300, count, Duration.ofHours(3)))
+        .build();
+  }
+
+  private Limiter limiter(Duration longestWait, long count, LimiterObserver observer) {
+    return Limiter.builder(new CurrentLimits(limits(longestWait, count)), store)
+        .observer(observer)
+        .time(() -> nowNanos)
+        .build();
+  }
+
+  private Limiter limiter(Duration longestWait, long count) {
+    return limiter(longestWait, count, Engine.NOBODY);
+  }
+
+  /** Where callers may wait, a debt is lowered to the depth to which they may, and not spent on. */
+  @Test
+  void debtBeyondTheWait_isLoweredToIt_andTheSpendAskedAgain() {
+    Limiter slow = limiter(Duration.ofMinutes(30), 300);
+    Limiter fast = limiter(Duration.ofMinutes(30), 600);
+    assertThat(slow.spend(NAME, "a", 300).allowed()).isTrue();
+    assertThat(slow.spend(NAME, "b", 300).allowed()).isTrue();
+    store.calls.clear();
+    Decision blocking = fast.spend(NAME, "a");
+    Decision async = joined(fast.async().spend(NAME, "b"));
+    assertThat(store.calls)
+        .containsExactly("SPEND", "FORGIVE", "SPEND", "SPEND", "FORGIVE", "SPEND");
+    for (Decision denial : List.of(blocking, async)) {
+      assertThat(denial.denied()).isTrue();
+      assertThat(denial.retryIn()).isEqualTo(Duration.ofMinutes(30).plusSeconds(18));
+    }
+    assertThat(fast.outstanding().inFlight()).isZero();
+  }
+
+  /** The race: another process resets the bucket before the debt is forgiven. */
+  @Test
+  void debtThatWasResetMeanwhile_costsItsSpendOnce() {
+    for (Duration longestWait : List.of(Duration.ZERO, Duration.ofMinutes(30))) {
+      Limiter slow = limiter(longestWait, 300);
+      Limiter fast = limiter(longestWait, 600);
+      for (String id : List.of("a", "b")) {
+        assertThat(slow.spend(NAME, id, 300).allowed()).isTrue();
+        store.beforeForgiving = () -> slow.reset(NAME, id);
+        Decision spent =
+            id.equals("a") ? fast.spend(NAME, id) : joined(fast.async().spend(NAME, id));
+        store.beforeForgiving = () -> {};
+        assertThat(spent.allowed()).isTrue();
+        assertThat(fast.check(NAME, id, 0).remaining()).isEqualTo(299);
+        fast.reset(NAME, id);
+      }
+    }
+  }
+
+  @Test
+  void denial_withoutADebt_asksTheStoreOnce() {
+    Limiter limiter = limiter(Duration.ZERO, 300);
+    assertThat(limiter.spend(NAME, "a", 300).allowed()).isTrue();
+    store.calls.clear();
+    assertThat(limiter.spend(NAME, "a").denied()).isTrue();
+    assertThat(joined(limiter.async().spend(NAME, "a")).denied()).isTrue();
+    assertThat(store.calls).containsExactly("SPEND", "SPEND");
+  }
+
+  /** A TAT that a clock ahead of ours may have left is no debt. */
+  @Test
+  void debtWithinTheSkewOfTheClocks_isNotForgiven() {
+    Limiter slow = limiter(Duration.ZERO, 300);
+    Limiter fast = limiter(Duration.ZERO, 600);
+    assertThat(slow.spend(NAME, "a", 300).allowed()).isTrue(); // 1.5 h of debt for the other
+    store.skewNanos = Duration.ofMinutes(90).toNanos();
+    assertThat(fast.spend(NAME, "a").retryIn()).isEqualTo(Duration.ofMinutes(90).plusSeconds(18));
+    store.skewNanos = TimeUnit.MINUTES.toNanos(90) - 1;
+    assertThat(fast.spend(NAME, "a").retryIn()).isEqualTo(Duration.ofSeconds(18));
+  }
+}
