@@ -6,6 +6,7 @@ import dev.sluice.Decision;
 import dev.sluice.Limiter;
 import dev.sluice.Reservation;
 import dev.sluice.Transaction;
+import dev.sluice.gcra.Quota;
 import dev.sluice.redis.Reference.Granted;
 import dev.sluice.redis.World.Actor;
 import dev.sluice.store.StoreException;
@@ -305,6 +306,11 @@ final class Callers {
     List<Transaction> transactions = asked.transactions();
     for (Transaction one : transactions) {
       reference.lines().leaves(one.bucketKey(), asked.start(), calls.afewMessages());
+      Quota quota = one.quota();
+      if (quota != null) {
+        long takenNanos = quota.incrementNanos(one.cost());
+        reference.lines().vacates(calls.process, one.bucketKey(), takenNanos);
+      }
     }
     Operation operation = calls.begin("give up", transactions);
     world.after(

@@ -3,13 +3,10 @@ package dev.sluice.redis;
 
 import dev.sluice.Transaction;
 import dev.sluice.limit.CurrentLimits;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
-import org.jspecify.annotations.Nullable;
 
 /** The calls of one process: which are under way, and what they ask for. For one thread. */
 final class Calls {
@@ -25,8 +22,7 @@ final class Calls {
   private final Set<Operation> underWay = new LinkedHashSet<>();
   private final Set<String> asked = new HashSet<>(); // bucket keys
   private final Set<String> givenUp = new HashSet<>(); // bucket keys
-  private final Set<String> lost = new HashSet<>(); // bucket keys
-  private final Map<String, Found> found = new HashMap<>(); // denials, by bucket key
+  private final ToldDenials told = new ToldDenials(Conditions.DENIALS_NANOS);
   private int number;
   private final Set<Operation> givingBack = new LinkedHashSet<>();
   private long begunGivingBack;
@@ -98,16 +94,6 @@ final class Calls {
     return givenUp.contains(bucketKey);
   }
 
-  /** Nobody knows whether, or when, tokens that were to be given back to a bucket arrive. */
-  void loseSightOf(String bucketKey) {
-    lost.add(bucketKey);
-  }
-
-  /** Returns the process whose refunds and resets it knows of itself; null if it lost sight. */
-  @Nullable Integer knowsItsOwn(String bucketKey) {
-    return lost.contains(bucketKey) ? null : process;
-  }
-
   /** The tokens that an operation gives back have arrived. */
   void gaveBack(Operation operation) {
     givingBack.remove(operation);
@@ -143,24 +129,21 @@ final class Calls {
     return 12 * latencyNanos + 2_000_000;
   }
 
-  /**
-   * A caller was denied by a TAT. Returns whether the process had found the same one before, asked
-   * for after it was first told: then it remembers the denial for longer than a round trip.
-   *
-   * @param start when the call began
-   */
-  boolean foundAgain(String bucketKey, long tatNanos, long start) {
-    Found before = found.get(bucketKey);
-    Found same = before == null || before.tatNanos != tatNanos ? null : before;
-    boolean again = same != null && (same.again || start > same.told);
-    boolean fromMemory = start == world.now();
-    if (!fromMemory) {
-      found.put(bucketKey, new Found(tatNanos, world.now(), again));
-    }
-    return same != null && same.again;
+  /** Returns what callers were told of denials. */
+  ToldDenials told() {
+    return told;
   }
 
-  private record Found(long tatNanos, long told, boolean again) {}
+  /** Returns since when calls for a bucket are under way; the present if none are. */
+  long underWaySince(String bucketKey) {
+    long since = world.now();
+    for (Operation one : underWay) {
+      if (one.touches(bucketKey)) {
+        since = Math.min(since, one.start());
+      }
+    }
+    return since;
+  }
 
   /** Returns how old a denial can be by which a batch over servers takes for a moment. */
   long roundTrip() {

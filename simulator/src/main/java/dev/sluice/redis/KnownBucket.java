@@ -22,6 +22,7 @@ final class KnownBucket {
 
   final List<Entry> entries = new ArrayList<>();
   final Map<Integer, Long> loosened = new HashMap<>(); // by whom, when last
+  final Map<Integer, Long> lostSight = new HashMap<>(); // when a process did of what it gave back
   final Map<Integer, Integer> spendsBy = new HashMap<>(); // by process
   long tatNanos;
   long version;

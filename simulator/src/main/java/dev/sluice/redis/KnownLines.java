@@ -20,10 +20,29 @@ final class KnownLines {
   private final Map<String, List<Long>> begun = new HashMap<>(); // moments, by bucket key
   private final Map<String, Long> leavesUntil = new HashMap<>(); // by bucket key
   private final Map<String, Integer> leaving = new HashMap<>(); // callers, by bucket key
+  private final Map<String, List<Left>> left = new HashMap<>(); // by process and bucket key
   private final World world;
+  private final long lingersNanos;
 
-  KnownLines(World world) {
+  /**
+   * No line yet.
+   *
+   * @param answerNanos how long an answer takes, about
+   */
+  KnownLines(World world, long answerNanos) {
     this.world = world;
+    this.lingersNanos = SimulatedLimits.W.longestWait().toNanos() + answerNanos / 10 * 11;
+  }
+
+  /** A caller that gave up: when, and how much of what it took others may still move up by. */
+  private static final class Left {
+    private final long moment;
+    private long nanos;
+
+    Left(long moment, long nanos) {
+      this.moment = moment;
+      this.nanos = nanos;
+    }
   }
 
   /** A call begins that asks for a bucket. */
@@ -53,9 +72,38 @@ final class KnownLines {
     leaving.merge(bucketKey, 1, Integer::sum);
   }
 
-  /** Returns whether a caller that waited for a bucket has ever given up. */
-  boolean wasLeft(String bucketKey) {
-    return leaving.containsKey(bucketKey);
+  /**
+   * A caller gives up what it took: those of its process behind it move up by as much.
+   *
+   * @param takenNanos how much that is
+   */
+  void vacates(int process, String bucketKey, long takenNanos) {
+    List<Left> places = left.computeIfAbsent(line(process, bucketKey), key -> new ArrayList<>());
+    places.removeIf(place -> world.now() - place.moment > 2 * lingersNanos);
+    places.add(new Left(world.now(), takenNanos));
+  }
+
+  /**
+   * Returns by how much a caller may have moved up into places that others of its process left, and
+   * no more than is asked for. Each place is moved into once. A place that was left before the
+   * caller spent is there until its own turn, which comes by the longest wait.
+   *
+   * @param spent the moment of the world at which the caller's tokens were taken
+   */
+  long movedUpNanos(int process, String bucketKey, long spent, long nanos) {
+    long movedUpNanos = 0;
+    for (Left place : left.getOrDefault(line(process, bucketKey), List.of())) {
+      if (place.moment >= spent - lingersNanos && movedUpNanos < nanos) {
+        long moreNanos = Math.min(place.nanos, nanos - movedUpNanos);
+        place.nanos -= moreNanos;
+        movedUpNanos += moreNanos;
+      }
+    }
+    return movedUpNanos;
+  }
+
+  private static String line(int process, String bucketKey) {
+    return "p" + process + " " + bucketKey;
   }
 
   /** What a caller that gave up had taken is back by now. */
@@ -96,7 +144,7 @@ final class KnownLines {
    * @param place of its spend among those of its bucket
    */
   boolean isInOrder(int process, String bucketKey, long place) {
-    Long last = lastPassed.merge("p" + process + " " + bucketKey, place, Math::max);
+    Long last = lastPassed.merge(line(process, bucketKey), place, Math::max);
     return last == place;
   }
 }

@@ -190,8 +190,11 @@ final class Operation {
       world.violated(() -> this + " failed, with nothing wrong: " + why.getMessage());
     }
     boolean isUncharged = String.valueOf(why.getMessage()).contains("nothing was charged");
-    if (givesBack && !isUncharged) {
-      transactions.forEach(one -> calls.loseSightOf(one.bucketKey()));
+    if (transactions.size() > 1) {
+      transactions.forEach(one -> calls.told().failed(one.bucketKey(), start, world.now()));
+    }
+    if (GIVING_BACK.contains(verb) && !isUncharged) {
+      transactions.forEach(one -> reference.lostSight(calls.process, one.bucketKey()));
     }
     if (isUncharged && unwritten && transactions.size() == 1) {
       String promise = this + " was told \"" + why.getMessage() + "\"";
@@ -270,6 +273,9 @@ final class Operation {
       return;
     }
     requireShown(part, transaction, part.denied() || unspent ? 0 : takenNanos);
+    if (part.allowed() && transactions.size() == 1) {
+      calls.told().allowed(transaction.bucketKey(), nanos(part.tat()) - takenNanos, start);
+    }
     if (part.denied()) {
       requireTrue(part, transaction, quota);
       requireForgiven(part, transaction, quota, spends && transactions.size() == 1);
@@ -448,12 +454,12 @@ final class Operation {
         || conditions.clientClocks()) { // it is decided on by the time at which the call left
       return;
     }
-    boolean foundAgain = calls.foundAgain(key, nanos(part.tat()), start);
+    long since = trueSince(key, nanos(part.tat()));
+    if (start < world.now()) { // else it is from memory
+      calls.told().denied(key, nanos(part.tat()), start, world.now());
+    }
     if (!reference.denied(
-        key,
-        quota.incrementNanos(transaction.cost()),
-        quota.offsetNanos() + waitNanos,
-        trueSince(key, foundAgain))) {
+        key, quota.incrementNanos(transaction.cost()), quota.offsetNanos() + waitNanos, since)) {
       world.violated(
           () ->
               World.text("%s was denied on %s, which had room all the time (%s)", this, key, part));
@@ -461,13 +467,12 @@ final class Operation {
   }
 
   /** Returns since when a denial may have been true, for the reasons that the docs name. */
-  private long trueSince(String key, boolean foundAgain) {
+  private long trueSince(String key, long tatNanos) {
     long since = start - conditions.driftNanos();
     if (key.contains(":o")) {
-      boolean isKept = foundAgain || conditions.hasFaults(); // else for a round trip
-      return since - (isKept ? Conditions.DENIALS_NANOS : calls.roundTrip());
+      return since - calls.told().mostNanos(key, tatNanos, calls.underWaySince(key), world.now());
     }
-    if (reference.wasLoosened(key, calls.knowsItsOwn(key), start - Conditions.DENIALS_NANOS)) {
+    if (reference.wasLoosened(key, calls.process, start - Conditions.DENIALS_NANOS)) {
       return since - Conditions.DENIALS_NANOS; // another process' refund is seen a little later
     }
     return conditions.callsOvertake() // its own one as well, until its answer is there

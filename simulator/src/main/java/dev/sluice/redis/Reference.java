@@ -40,6 +40,7 @@ final class Reference {
 
   private static final long CLOCKS_APART_NANOS = 60_000_000_000L;
   private static final long LATE_FAILOVER_NANOS = 1_100_000_000L;
+  private static final long LATEST_ARRIVAL_NANOS = SimulatedProcess.TIMEOUT_NANOS / 10 * 11;
 
   private final World world;
   private final Map<String, KnownBucket> buckets = new HashMap<>();
@@ -61,7 +62,7 @@ final class Reference {
   Reference(World world, Conditions conditions, long afterwardsNanos) {
     this.world = world;
     this.conditions = conditions;
-    this.lines = new KnownLines(world);
+    this.lines = new KnownLines(world, afterwardsNanos);
     this.afterwardsNanos = afterwardsNanos;
     this.clientClocks = conditions.clientClocks();
     this.debts = new Debts(conditions.debtsAppear(), afterwardsNanos);
@@ -86,13 +87,16 @@ final class Reference {
 
   // Told by servers
 
-  void decided(
-      SimulatedServer server,
-      int process,
-      Charge charge,
-      long nowNanos,
-      long tatNanos,
-      long afterNanos) {
+  /**
+   * A call as it arrives at a server.
+   *
+   * @param isAbandoned whether nobody waits for its answer any more
+   */
+  record Asked(SimulatedServer server, int process, boolean isAbandoned) {}
+
+  void decided(Asked by, Charge charge, long nowNanos, long tatNanos, long afterNanos) {
+    SimulatedServer server = by.server;
+    int process = by.process;
     Fleet known = fleet;
     if (known != null && known.wasReplaced(server)) {
       stale(known, server, process, charge, new Reading(nowNanos, tatNanos), afterNanos);
@@ -108,6 +112,7 @@ final class Reference {
       bucket.changed(tatNanos, afterNanos);
     }
     if (charge.op().loosens()) {
+      bucket.loosened.put(whoLoosens(bucket, by), world.now());
       loosened(bucket, process, charge, nowNanos, tatNanos, afterNanos);
     }
     Kind kind = kindOf(charge, tatNanos, afterNanos);
@@ -142,7 +147,6 @@ final class Reference {
       long tatNanos,
       long afterNanos) {
     boolean writes = tatNanos != afterNanos;
-    bucket.loosened.put(process, world.now());
     if (writes) {
       bucket.lowered(process, nowNanos, tatNanos - afterNanos);
     }
@@ -410,11 +414,9 @@ final class Reference {
     long owedNanos = Math.min(bucket.owedNanos(entry), bucket.owedNanos());
     long earlyNanos = owedNanos - offsetNanos - bucket.nowNanos();
     long tooEarlyNanos = earlyNanos - driftNanos(entry.moment);
-    if (tooEarlyNanos > 0 && lines.wasLeft(granted.key)) {
-      // It moved up into a place that another process had set free (decision 004).
-      bucket.allowOutdated(entry.process, tooEarlyNanos);
-    }
-    if (tooEarlyNanos > 0 && !bucket.isAllowedBefore(entry, tooEarlyNanos)) {
+    if (tooEarlyNanos > 0
+        && !bucket.isAllowedBefore(entry, tooEarlyNanos)
+        && !movedUp(granted, tooEarlyNanos)) {
       world.violated(
           () ->
               World.text(
@@ -427,6 +429,18 @@ final class Reference {
         && !lines.isInOrder(entry.process, granted.key, place)) {
       world.violated(() -> caller + " passes behind one that was later on " + granted.key);
     }
+  }
+
+  /**
+   * Returns whether a caller moved up by so much into what others of its process gave up, and
+   * another process had set free by then (decision 004).
+   */
+  private boolean movedUp(Granted granted, long earlyNanos) {
+    Entry entry = granted.entry;
+    KnownBucket bucket = bucket(granted.key);
+    bucket.allowOutdated(
+        entry.process, lines.movedUpNanos(entry.process, granted.key, entry.moment, earlyNanos));
+    return bucket.isAllowedBefore(entry, earlyNanos);
   }
 
   /**
@@ -567,10 +581,25 @@ final class Reference {
     return bucket(key).server;
   }
 
+  /** A call of a process failed that gives back to a bucket: it may arrive all the same. */
+  void lostSight(int process, String key) {
+    bucket(key).lostSight.put(process, world.now());
+  }
+
+  /**
+   * Returns who gives back, as far as the process knows. It does not know of a call that arrives
+   * when nobody waits for its answer. One that shares a call with others has that answer awaited
+   * until their time-out.
+   */
+  private int whoLoosens(KnownBucket bucket, Asked by) {
+    long lostNanos = world.now() - bucket.lostSight.getOrDefault(by.process, Long.MIN_VALUE / 2);
+    return by.isAbandoned || lostNanos <= LATEST_ARRIVAL_NANOS ? Entry.NOBODY : by.process;
+  }
+
   /** Returns whether another process, or a fault, gave a bucket room since a moment. */
-  boolean wasLoosened(String key, @Nullable Integer butBy, long since) {
+  boolean wasLoosened(String key, int butBy, long since) {
     return bucket(key).loosened.entrySet().stream()
-        .anyMatch(one -> !one.getKey().equals(butBy) && one.getValue() > since);
+        .anyMatch(one -> one.getKey() != butBy && one.getValue() > since);
   }
 
   /** A caller was told that nothing was charged: its bucket must stay as it is. */

@@ -95,7 +95,7 @@ final class SimulatedConnection implements Connection {
   @Override
   public CompletionStage<String> ping() {
     CompletableFuture<String> pong = new CompletableFuture<>();
-    Sent sent = new Sent(Command.PING);
+    Sent sent = new Sent(Command.ping());
     Stages.onEnd(
         sent.answer,
         (answer, failure) -> {
@@ -239,6 +239,7 @@ final class SimulatedConnection implements Connection {
     }
 
     private void fail(Throwable failure) {
+      command.abandon();
       typed.completeExceptionally(failure);
       answer.completeExceptionally(failure);
     }
@@ -255,6 +256,7 @@ final class SimulatedConnection implements Connection {
 
     @Override
     public void cancel() {
+      command.abandon();
       boolean unused = typed.cancel(false);
       unused = answer.cancel(false);
       // A request that was sent stays outstanding: its answer still comes, to nobody.

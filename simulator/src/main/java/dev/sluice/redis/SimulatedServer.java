@@ -2,6 +2,7 @@
 package dev.sluice.redis;
 
 import dev.sluice.gcra.Gcra;
+import dev.sluice.redis.Reference.Asked;
 import dev.sluice.redis.World.Actor;
 import dev.sluice.store.Charge;
 import io.lettuce.core.RedisCommandExecutionException;
@@ -208,18 +209,26 @@ final class SimulatedServer {
         });
   }
 
-  /** A command of a client: the script, or a ping. Immutable. */
+  /** A command of a client: the script, or a ping. For one thread. */
   static final class Command {
-    static final Command PING = new Command(false, new byte[0][], new byte[0]);
-
     private final boolean whole;
     private final byte[][] keys;
     private final byte[] argument;
+    private boolean abandoned;
 
     Command(boolean whole, byte[][] keys, byte[] argument) {
       this.whole = whole;
       this.keys = keys;
       this.argument = argument;
+    }
+
+    static Command ping() {
+      return new Command(false, new byte[0][], new byte[0]);
+    }
+
+    /** Nobody waits for its answer any more, though it may arrive yet. */
+    void abandon() {
+      abandoned = true;
     }
 
     boolean isPing() {
@@ -253,7 +262,7 @@ final class SimulatedServer {
     } else if (!knowsScript) {
       return new RedisNoScriptException("NOSCRIPT No matching script. Please use EVAL.");
     }
-    return ScriptModel.run(new Inside(process), command.keys, command.argument);
+    return ScriptModel.run(new Inside(process, command.abandoned), command.keys, command.argument);
   }
 
   /** Returns the TAT of a bucket, without the law of expiry. */
@@ -279,10 +288,10 @@ final class SimulatedServer {
 
   private final class Inside implements ScriptModel.Keyspace {
 
-    private final int process;
+    private final Asked by;
 
-    Inside(int process) {
-      this.process = process;
+    Inside(int process, boolean isAbandoned) {
+      this.by = new Asked(SimulatedServer.this, process, isAbandoned);
     }
 
     @Override
@@ -328,7 +337,7 @@ final class SimulatedServer {
 
     @Override
     public void decided(Charge charge, long nowNanos, long tatNanos, long afterNanos) {
-      reference.decided(SimulatedServer.this, process, charge, nowNanos, tatNanos, afterNanos);
+      reference.decided(by, charge, nowNanos, tatNanos, afterNanos);
     }
   }
 
