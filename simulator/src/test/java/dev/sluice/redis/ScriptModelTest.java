@@ -27,51 +27,140 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The simulated server's script and the real one on a real server, on the same random calls. */
+/**
+ * The simulated server's script and the real one on a real server, on the same random calls: the
+ * answer, the keys, when they expire, and the server's time as the script sees it.
+ */
 final class ScriptModelTest {
 
   private static final int CALLS = 1_500;
   private static final List<String> KEYS = List.of("1:a", "1:b", "2:a", "2:b", "3:c");
+  private static final long MILLI = 1_000_000;
+  private static final long GONE = -2; // as PTTL answers
 
   @ParameterizedTest
   @ValueSource(longs = {1, 1_000, 50_000_000, 999_999_999, 86_400_000_000_000L, 1L << 61})
   void anyCall_isAnsweredAsTheRealScriptAnswers(long base) {
     Dice dice = new Dice(base);
     ManualTime time = new ManualTime(TimeUnit.DAYS.toNanos(365L * 125));
-    InMemory model = new InMemory(time);
-    try (LocalRedis redis = LocalRedis.start(RedisBinary.bundled())) {
-      RedisClient client = RedisClient.create(RedisURI.create("127.0.0.1", redis.port()));
-      try (var connection = client.connect(ByteArrayCodec.INSTANCE)) {
-        RedisCommands<byte[], byte[]> real = connection.sync();
-        for (int call = 0; call < CALLS; call++) {
-          long step = dice.between(0, Math.min(base, 1L << 50));
-          time.advanceNanos(dice.chance(10) ? -step : step);
-          List<List<Charge>> batches = batches(dice, base, time.nanos());
-          byte[][] names =
-              batches.stream()
-                  .flatMap(List::stream)
-                  .map(charge -> charge.key().getBytes(StandardCharsets.UTF_8))
-                  .toArray(byte[][]::new);
-          byte[] argument = ChargeScript.argument(new ClientClock(time, Duration.ZERO), batches);
-          List<Object> answer =
-              real.eval(
-                  ChargeScript.SOURCE.getBytes(StandardCharsets.UTF_8),
-                  ScriptOutputType.MULTI,
-                  names,
-                  argument);
-          assertThat(texts(ScriptModel.run(model, names, argument)))
-              .as("base %d, call %d: %s", base, call, batches)
-              .isEqualTo(texts(answer));
-        }
-        for (String key : KEYS) {
-          byte[] stored = real.get(key.getBytes(StandardCharsets.UTF_8));
-          assertThat(model.get(key))
-              .isEqualTo(stored == null ? null : new String(stored, StandardCharsets.UTF_8));
-        }
-      } finally {
-        client.shutdown();
+    ClientClock clock = new ClientClock(time, Duration.ZERO);
+    InMemory model = new InMemory(Map.of(), 0, 0, 0);
+    try (RealServer real = new RealServer()) {
+      for (int call = 0; call < CALLS; call++) {
+        long step = dice.between(0, Math.min(base, 1L << 50));
+        time.advanceNanos(dice.chance(10) ? -step : step);
+        List<List<Charge>> batches = batches(dice, base, time.nanos(), model);
+        String when = World.text("base %d, call %d: %s", base, call, batches);
+        byte[][] names = names(batches);
+        byte[] argument = ChargeScript.argument(clock, batches);
+        long before = real.timeNanos();
+        List<String> answer = texts(real.run(names, argument));
+        long afterNanos = real.timeNanos();
+        model = new InMemory(model.keys, before, afterNanos - before, 0);
+        assertThat(texts(ScriptModel.run(model, names, argument))).as(when).isEqualTo(answer);
+        requireSameKeys(real, model, when);
       }
     }
+  }
+
+  /**
+   * Keys expire here: after two milliseconds, or while the calls go on, or long after them. A
+   * script's keys expire by the millisecond in which it began, and it may see the next one.
+   */
+  @ParameterizedTest
+  @ValueSource(longs = {1_000, 5_000_000, 50_000_000, 999_999_999, 86_400_000_000_000L, 1L << 61})
+  void anyCall_byTheServersClock_isAnsweredAsTheRealScriptAnswers(long base) {
+    Dice dice = new Dice(base);
+    InMemory model = new InMemory(Map.of(), 0, 0, 0);
+    try (RealServer real = new RealServer()) {
+      for (int call = 0; call < CALLS; call++) {
+        long before = real.timeNanos();
+        List<List<Charge>> batches = batches(dice, base, before, model);
+        String when = World.text("base %d, call %d: %s", base, call, batches);
+        byte[][] names = names(batches);
+        byte[] argument = ChargeScript.argument(null, batches);
+        List<String> answer = texts(real.run(names, argument));
+        long now = Long.parseLong(answer.get(0)) * 1_000 * MILLI + Long.parseLong(answer.get(1));
+        assertThat(now).as(when).isBetween(before, real.timeNanos());
+        Map<String, Stored> keys = model.keys;
+        model = new InMemory(keys, now, 0, now / MILLI - 1);
+        if (!texts(ScriptModel.run(model, names, argument)).equals(answer)) {
+          model = new InMemory(keys, now, 0, now / MILLI);
+          assertThat(texts(ScriptModel.run(model, names, argument))).as(when).isEqualTo(answer);
+        }
+        requireSameKeys(real, model, when);
+      }
+    }
+  }
+
+  /** The real server has the keys that the model has, and for as long. */
+  private static void requireSameKeys(RealServer real, InMemory model, String when) {
+    for (String key : KEYS) {
+      String of = key + ", " + when;
+      long fromMillis = real.timeNanos() / MILLI;
+      String value = real.get(key);
+      long leftMillis = real.leftMillis(key);
+      long toMillis = real.timeNanos() / MILLI;
+      Stored expected = model.keys.get(key);
+      if (expected == null) {
+        assertThat(value).as(of).isNull();
+      } else if (value == null || leftMillis == GONE) {
+        assertThat(toMillis).as(of).isGreaterThan(expected.fromMillis);
+      } else {
+        assertThat(value).as(of).isEqualTo(expected.value);
+        assertThat(leftMillis)
+            .as("how long it lives: %s", of)
+            .isBetween(expected.fromMillis - toMillis, expected.toMillis - fromMillis);
+      }
+    }
+  }
+
+  /** A real server with the real script. */
+  private static final class RealServer implements AutoCloseable {
+    private final LocalRedis redis = LocalRedis.start(RedisBinary.bundled());
+    private final RedisClient client =
+        RedisClient.create(RedisURI.create("127.0.0.1", redis.port()));
+    private final RedisCommands<byte[], byte[]> commands =
+        client.connect(ByteArrayCodec.INSTANCE).sync();
+
+    List<Object> run(byte[][] names, byte[] argument) {
+      return commands.eval(
+          ChargeScript.SOURCE.getBytes(StandardCharsets.UTF_8),
+          ScriptOutputType.MULTI,
+          names,
+          argument);
+    }
+
+    @Nullable String get(String key) {
+      byte[] value = commands.get(key.getBytes(StandardCharsets.UTF_8));
+      return value == null ? null : new String(value, StandardCharsets.UTF_8);
+    }
+
+    long leftMillis(String key) {
+      return commands.pttl(key.getBytes(StandardCharsets.UTF_8));
+    }
+
+    long timeNanos() {
+      List<byte[]> time = commands.time();
+      return number(time.get(0)) * 1_000 * MILLI + number(time.get(1)) * 1_000;
+    }
+
+    private static long number(byte[] digits) {
+      return Long.parseLong(new String(digits, StandardCharsets.US_ASCII));
+    }
+
+    @Override
+    public void close() {
+      client.shutdown();
+      redis.close();
+    }
+  }
+
+  private static byte[][] names(List<List<Charge>> batches) {
+    return batches.stream()
+        .flatMap(List::stream)
+        .map(charge -> charge.key().getBytes(StandardCharsets.UTF_8))
+        .toArray(byte[][]::new);
   }
 
   private static List<String> texts(List<Object> answer) {
@@ -84,54 +173,78 @@ final class ScriptModelTest {
         .toList();
   }
 
-  private static List<List<Charge>> batches(Dice dice, long base, long now) {
+  private static List<List<Charge>> batches(Dice dice, long base, long now, InMemory model) {
     List<List<Charge>> batches = new ArrayList<>();
     for (int i = 0; i <= dice.below(3); i++) {
       List<Charge> batch = new ArrayList<>();
       int first = dice.below(KEYS.size());
       for (int j = 0; j <= dice.below(3); j++) {
-        batch.add(charge(dice, KEYS.get((first + j) % KEYS.size()), base, now));
+        batch.add(charge(dice, KEYS.get((first + j) % KEYS.size()), base, now, model));
       }
       batches.add(batch);
     }
     return batches;
   }
 
-  private static Charge charge(Dice dice, String key, long base, long now) {
+  private static Charge charge(Dice dice, String key, long base, long now, InMemory model) {
     Op act = Arrays.asList(Op.values()).get(dice.below(Op.values().length));
     if (act == Op.RESET) {
       return new Charge(key, act, 0, 0, Effect.NO_END);
     }
     long offset = dice.between(1, base) + (base < (1L << 60) ? base * dice.below(3) : 0);
     long increment = dice.chance(25) ? 0 : dice.between(0, offset);
+    Stored known = model.keys.get(key);
+    if (act == Op.WITHDRAW && known != null && dice.chance(50)) { // else it never finds its TAT
+      return new Charge(key, act, increment, offset, Long.parseUnsignedLong(known.value));
+    }
     boolean ends = act.hasEnd() && dice.chance(50);
     return new Charge(
         key, act, increment, offset, ends ? now + dice.between(0, offset) : Effect.NO_END);
   }
 
-  /** The keys of the model, which nobody expires here: the real ones live for minutes more. */
-  private static final class InMemory implements ScriptModel.Keyspace {
-    private final Map<String, String> keys = new HashMap<>();
-    private final ManualTime time;
+  /**
+   * A value that expires at a moment of the server's clock.
+   *
+   * @param fromMillis then or later
+   * @param toMillis then or earlier
+   */
+  private record Stored(String value, long fromMillis, long toMillis) {}
 
-    InMemory(ManualTime time) {
-      this.time = time;
+  /** The keys of the model during a call. */
+  private static final class InMemory implements ScriptModel.Keyspace {
+    private final Map<String, Stored> keys;
+    private final long timeNanos;
+    private final long spanNanos;
+
+    /**
+     * The keys that are left.
+     *
+     * @param timeNanos the server's time
+     * @param spanNanos by how much it may have been later
+     * @param expiryMillis the time by which keys expire
+     */
+    InMemory(Map<String, Stored> keys, long timeNanos, long spanNanos, long expiryMillis) {
+      this.keys = new HashMap<>(keys);
+      this.keys.values().removeIf(stored -> expiryMillis > stored.toMillis);
+      this.timeNanos = timeNanos;
+      this.spanNanos = spanNanos;
     }
 
     @Override
     public long timeNanos() {
-      return time.nanos();
+      return timeNanos;
     }
 
     @Override
     public @Nullable String get(String key) {
-      return keys.get(key);
+      Stored stored = keys.get(key);
+      return stored == null ? null : stored.value;
     }
 
     @Override
     public @Nullable String set(String key, String value, long expiresAtMillis) {
-
-      keys.put(key, value);
+      long laterMillis = (timeNanos + spanNanos) / MILLI - timeNanos / MILLI;
+      keys.put(key, new Stored(value, expiresAtMillis, expiresAtMillis + laterMillis));
       return null;
     }
 
