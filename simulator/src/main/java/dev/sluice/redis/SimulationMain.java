@@ -26,12 +26,13 @@ public final class SimulationMain {
   private static final long PROGRESS_NANOS = TimeUnit.MINUTES.toNanos(5);
   private static final String USAGE =
       """
-      Usage: sluice bench simulation [MINUTES] [--brief | --survey | --seed N | --plan FILE]
-        MINUTES      how long fresh seeds are tried (default 10)
+      Usage: sluice bench simulation [MINUTES] [--seed N] [--brief | --survey]
+             sluice bench simulation --plan FILE
+        MINUTES      how long seeds are tried, one after the other (default 10)
+        --seed N     begins with this seed, not with a fresh one; without MINUTES, runs it alone
         --brief      reduces no history; the minutes are of processor time
-        --seed N     runs one seed; where it breaks an invariant, tells its reduced history
-        --plan FILE  runs a kept plan, and tells its history
-        --survey     goes on after a violation, and lists the kinds that there are\
+        --survey     goes on after a violation, and lists the kinds that there are
+        --plan FILE  runs a kept plan, and tells its history\
       """;
 
   private SimulationMain() {}
@@ -39,46 +40,83 @@ public final class SimulationMain {
   /**
    * Runs the program.
    *
-   * @param args {@code [MINUTES] [--brief | --survey | --seed N | --plan FILE]}
+   * @param args {@code [MINUTES] [--seed N] [--brief | --survey]}, or {@code --plan FILE}
    */
   public static void main(String[] args) {
     LOG.setLevel(Level.OFF);
     System.exit(run(args, System.out));
   }
 
-  private static int run(String[] args, PrintStream out) {
+  /** Returns the exit code. */
+  static int run(String[] args, PrintStream out) {
     try {
-      if (args.length == 2 && args[0].equals("--seed")) {
-        return replay(Long.parseLong(args[1]), out);
-      }
       if (args.length == 2 && args[0].equals("--plan")) {
         return tell(Plan.parse(Files.readAllLines(Path.of(args[1]))), out);
       }
-      boolean survey = args.length > 0 && args[args.length - 1].equals("--survey");
-      boolean brief = args.length > 0 && args[args.length - 1].equals("--brief");
-      int numbers = args.length - (survey || brief ? 1 : 0);
-      if (numbers > 1) {
-        throw new IllegalArgumentException("too many words");
-      }
-      double minutes = numbers == 1 ? Double.parseDouble(args[0]) : 10;
-      return survey ? survey(minutes, out) : search(minutes, brief, out);
+      return run(Wish.of(args), out);
     } catch (IllegalArgumentException | IOException e) {
       System.err.println("sluice bench simulation: " + e.getMessage() + "\n\n" + USAGE);
       return 2;
     }
   }
 
+  /** How a search ends, and what it tells. */
+  private enum Manner {
+    WHOLE,
+    BRIEF,
+    SURVEY
+  }
+
+  /**
+   * What the arguments ask for.
+   *
+   * @param minutes how long; null if they do not say
+   * @param seed the first one; null for a fresh one
+   */
+  private record Wish(@Nullable Double minutes, @Nullable Long seed, Manner manner) {
+
+    static Wish of(String[] args) {
+      Double minutes = null;
+      Long seed = null;
+      Manner manner = Manner.WHOLE;
+      for (int i = 0; i < args.length; i++) {
+        if (args[i].equals("--seed") && seed == null && i + 1 < args.length) {
+          seed = Long.valueOf(args[++i]);
+        } else if (args[i].equals("--brief") && manner == Manner.WHOLE) {
+          manner = Manner.BRIEF;
+        } else if (args[i].equals("--survey") && manner == Manner.WHOLE) {
+          manner = Manner.SURVEY;
+        } else if (!args[i].startsWith("-") && minutes == null) {
+          minutes = Double.valueOf(args[i]);
+        } else {
+          throw new IllegalArgumentException("unexpected argument " + args[i]);
+        }
+      }
+      return new Wish(minutes, seed, manner);
+    }
+  }
+
+  private static int run(Wish wish, PrintStream out) {
+    if (wish.seed != null && wish.minutes == null && wish.manner == Manner.WHOLE) {
+      return replay(wish.seed, out);
+    }
+    double minutes = wish.minutes == null ? 10 : wish.minutes;
+    long first = wish.seed == null ? freshSeed() : wish.seed;
+    out.println("first seed " + first);
+    return wish.manner == Manner.SURVEY
+        ? survey(minutes, first, out)
+        : search(minutes, first, wish.manner == Manner.BRIEF, out);
+  }
+
   private static long freshSeed() {
     return System.currentTimeMillis() * 1_000_003L;
   }
 
-  private static int search(double minutes, boolean brief, PrintStream out) {
+  private static int search(double minutes, long first, boolean brief, PrintStream out) {
     ThreadMXBean threads = ManagementFactory.getThreadMXBean();
     LongSupplier time = brief ? threads::getCurrentThreadCpuTime : System::nanoTime;
     long start = time.getAsLong();
     long end = start + (long) (minutes * TimeUnit.MINUTES.toNanos(1));
-    long first = freshSeed();
-    out.println("first seed " + first);
     long steps = 0;
     long seed = first;
     long told = start;
@@ -114,23 +152,23 @@ public final class SimulationMain {
     System.err.printf(Locale.ROOT, "%d worlds, %d steps so far%n", worlds, steps);
   }
 
-  private static int survey(double minutes, PrintStream out) {
+  private static int survey(double minutes, long first, PrintStream out) {
     long end = System.nanoTime() + (long) (minutes * TimeUnit.MINUTES.toNanos(1));
     Map<String, Integer> counts = new TreeMap<>();
     Map<String, String> firsts = new TreeMap<>();
     long worlds = 0;
     long steps = 0;
     long told = System.nanoTime();
-    for (long seed = freshSeed(); System.nanoTime() - end < 0; seed++) {
+    for (long seed = first; System.nanoTime() - end < 0; seed++) {
       Simulation.Result result = Simulation.run(Plan.random(seed), false);
       worlds++;
       steps += result.steps();
       String violation = result.violation();
       if (violation != null) {
-        String first = "seed " + seed + ": " + violation;
+        String finding = "seed " + seed + ": " + violation;
         counts.merge(kind(violation), 1, Integer::sum);
-        if (firsts.putIfAbsent(kind(violation), first) == null) {
-          System.err.println(first);
+        if (firsts.putIfAbsent(kind(violation), finding) == null) {
+          System.err.println(finding);
         }
       }
       if (System.nanoTime() - told > PROGRESS_NANOS) {
@@ -151,9 +189,10 @@ public final class SimulationMain {
 
   private static int replay(long seed, PrintStream out) {
     Plan plan = Plan.random(seed);
-    String kind = kind(Simulation.run(plan, false).violation());
+    Simulation.Result once = Simulation.run(plan, false);
+    String kind = kind(once.violation());
     if (kind.isEmpty()) {
-      out.println("seed " + seed + ": no invariant broke");
+      out.printf(Locale.ROOT, "seed %d: %d steps, no invariant broke%n", seed, once.steps());
       return 0;
     }
     Plan shrunk =

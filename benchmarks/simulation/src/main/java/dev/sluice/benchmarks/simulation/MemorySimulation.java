@@ -7,10 +7,11 @@ import java.util.SplittableRandom;
 /**
  * Simulates the store in memory: {@code MemorySimulation [MINUTES] [--seed N]}.
  *
- * <p>Each history has a seed of its own. Without {@code --seed} fresh ones are tried for as many
- * minutes as are given (1 if none are); with it that one alone is run. Exit code 0, with the number
- * of steps on the last line, or 1, with the seed on the last line, where an invariant does not
- * hold; 2 for wrong arguments.
+ * <p>Each history has a seed of its own. As many minutes as are given (1 if none are) are spent on
+ * one after the other; the first seed is a fresh one, or that of {@code --seed}, and the others
+ * follow from it. A seed without minutes is run alone. Exit code 0, with the number of steps on the
+ * last line, or 1, with the seed on the last line, where an invariant does not hold; 2 for wrong
+ * arguments.
  */
 public final class MemorySimulation {
 
@@ -25,30 +26,40 @@ public final class MemorySimulation {
    * @param args see above
    */
   public static void main(String[] args) {
-    double minutes = 1;
+    Double minutes = null;
     Long seed = null;
     try {
       for (int i = 0; i < args.length; i++) {
         if (args[i].equals("--seed")) {
           seed = Long.valueOf(args[++i]);
         } else {
-          minutes = Double.parseDouble(args[i]);
+          minutes = Double.valueOf(args[i]);
         }
       }
     } catch (NumberFormatException | ArrayIndexOutOfBoundsException e) {
       System.err.println("Usage: MemorySimulation [MINUTES] [--seed N]");
       System.exit(2);
     }
-    System.exit(seed == null ? forMinutes(minutes) : one(seed));
+    System.exit(
+        seed != null && minutes == null
+            ? one(seed)
+            : forMinutes(minutes == null ? 1 : minutes, seed == null ? freshSeed() : seed));
   }
 
-  private static int forMinutes(double minutes) {
-    SplittableRandom seeds = new SplittableRandom();
+  private static long freshSeed() {
+    return new SplittableRandom().nextLong(Long.MAX_VALUE);
+  }
+
+  private static int forMinutes(double minutes, long first) {
+    System.out.println("first seed " + first);
+    SplittableRandom seeds = new SplittableRandom(first);
+    long seed = first;
     Simulation simulation = new Simulation();
     long began = System.nanoTime();
     long histories = 0;
-    while (System.nanoTime() - began < minutes * NANOS_OF_A_MINUTE) {
-      long seed = seeds.nextLong(Long.MAX_VALUE);
+    for (;
+        System.nanoTime() - began < minutes * NANOS_OF_A_MINUTE;
+        seed = seeds.nextLong(Long.MAX_VALUE)) {
       histories++;
       Run run = run(simulation, seed);
       if (run.failed()) {

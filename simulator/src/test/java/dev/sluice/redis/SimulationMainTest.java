@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.logging.Level;
+import java.util.logging.Logger;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The contract of {@code ./sluice bench simulation} with those who call it. */
+final class SimulationMainTest {
+
+  private final ByteArrayOutputStream out = new ByteArrayOutputStream();
+
+  @BeforeAll
+  static void quiet() {
+    Logger.getLogger("dev.sluice").setLevel(Level.OFF);
+  }
+
+  private int run(String arguments) {
+    return SimulationMain.run(
+        arguments.split(" ", -1), new PrintStream(out, true, StandardCharsets.UTF_8));
+  }
+
+  private List<String> lines() {
+    return out.toString(StandardCharsets.UTF_8).lines().toList();
+  }
+
+  @Test
+  void seedAlone_tellsItsSteps() {
+    assertThat(run("--seed 1000000")).isZero();
+    assertThat(lines())
+        .singleElement()
+        .asString()
+        .matches("seed 1000000: [1-9][0-9]* steps, no invariant broke");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"0.0001 --seed 1000000", "--seed 1000000 0.0001", "0.0001 --seed 1000000 --brief"})
+  void minutesAndSeed_beginWithTheSeed(String arguments) {
+    assertThat(run(arguments)).isZero();
+    assertThat(lines()).hasSize(2).first().isEqualTo("first seed 1000000");
+    assertThat(lines())
+        .last()
+        .asString()
+        .matches(
+            "[1-9][0-9]* worlds, [1-9][0-9]* steps, [0-9]+ steps per second, no invariant broke");
+  }
+
+  @Test
+  void survey_beginsWithTheSeed() {
+    assertThat(run("0.0001 --seed 1000000 --survey")).isZero();
+    assertThat(lines()).hasSize(2).first().isEqualTo("first seed 1000000");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"1 2", "--seed", "--seed x", "ten", "--seed 1 --seed 2", "--breif"})
+  void wrongArguments_endWith2(String arguments) {
+    assertThat(run(arguments)).isEqualTo(2);
+    assertThat(lines()).isEmpty();
+  }
+}
