@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.Test;
+
+/** The bounded memory of the debts that a process forgave. */
+final class ForgivenTest {
+
+  private static final int MOST = 65_536; // decision 003
+  private static final long NOW = 1_000;
+
+  private final Forgiven forgiven = new Forgiven();
+
+  private void fill(int from, int to, long offsetNanos) {
+    for (int i = from; i < to; i++) {
+      assertThat(forgiven.tryForgive("k" + i, offsetNanos, NOW)).isTrue();
+    }
+  }
+
+  @Test
+  void sameDebt_isForgivenOnceWithinItsOffset() {
+    assertThat(forgiven.tryForgive("k", 100, NOW)).isTrue();
+    assertThat(forgiven.tryForgive("k", 100, NOW + 99)).isFalse();
+    assertThat(forgiven.tryForgive("k", 70, NOW + 99)).as("another limit").isTrue();
+    assertThat(forgiven.tryForgive("k", 100, NOW + 100)).isTrue();
+    assertThat(forgiven.tryForgive("k", 100, NOW + 199)).isFalse();
+  }
+
+  @Test
+  void full_forgivesNothing_untilOneIsOver() {
+    fill(0, MOST, 100);
+    assertThat(forgiven.tryForgive("more", 100, NOW)).isFalse();
+    assertThat(forgiven.tryForgive("more", 100, NOW + 99)).isFalse();
+    assertThat(forgiven.tryForgive("more", 100, NOW + 100)).isTrue();
+  }
+
+  @Test
+  void full_whatIsOver_makesRoomForAsMany() {
+    fill(0, 3, 50);
+    fill(3, MOST, 100);
+    for (int i = 0; i < 3; i++) {
+      assertThat(forgiven.tryForgive("more" + i, 100, NOW + 50)).isTrue();
+    }
+    assertThat(forgiven.tryForgive("more3", 100, NOW + 50)).isFalse();
+    assertThat(forgiven.tryForgive("k3", 100, NOW + 50)).as("still known").isFalse();
+  }
+}
