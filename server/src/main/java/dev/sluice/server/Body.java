@@ -6,6 +6,7 @@ import com.linecorp.armeria.common.HttpData;
 import com.linecorp.armeria.common.HttpObject;
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.stream.SubscriptionOption;
+import com.linecorp.armeria.server.ServiceRequestContext;
 import io.netty.buffer.ByteBuf;
 import java.util.Arrays;
 import java.util.concurrent.CompletableFuture;
@@ -21,19 +22,22 @@ final class Body implements Subscriber<HttpObject> {
   private static final int FIRST_SIZE = 512;
 
   private final CompletableFuture<byte[]> whole = new CompletableFuture<>();
+  private final ServiceRequestContext context;
   private final Exchange exchange;
   private final int maxBytes;
   private byte[] bytes = new byte[0];
   private int size;
 
-  private Body(Exchange exchange, int maxBytes) {
-    this.exchange = exchange;
+  private Body(ServiceRequestContext context, int maxBytes) {
+    this.context = context;
+    this.exchange = Exchange.of(context);
     this.maxBytes = maxBytes;
   }
 
   /** The body, or what went wrong with it. */
-  static CompletableFuture<byte[]> of(HttpRequest request, Exchange exchange, int maxBytes) {
-    Body body = new Body(exchange, maxBytes);
+  static CompletableFuture<byte[]> of(
+      HttpRequest request, ServiceRequestContext context, int maxBytes) {
+    Body body = new Body(context, maxBytes);
     request.subscribe(body, SubscriptionOption.WITH_POOLED_OBJECTS);
     return body.whole;
   }
@@ -73,20 +77,34 @@ final class Body implements Subscriber<HttpObject> {
       fail(RefusedException.overloaded("no room for the body; try again in a second"));
       return false;
     }
+    if (larger > Traffic.LARGE && bytes.length <= Traffic.LARGE) {
+      failWithRequest();
+    }
     bytes = Arrays.copyOf(bytes, larger);
     return true;
   }
 
+  /**
+   * The library refuses a request that is too large or too late, and says so to its context only.
+   */
+  private void failWithRequest() {
+    var unused =
+        context
+            .whenRequestCancelling()
+            .thenAcceptAsync(this::fail, context.eventLoop().withoutContext());
+  }
+
   /** Goes on reading: an HTTP/2 stream that is cancelled may take the answer with it. */
-  private void fail(RuntimeException cause) {
-    bytes = new byte[0];
-    whole.completeExceptionally(cause);
+  private void fail(Throwable cause) {
+    if (whole.completeExceptionally(cause)) {
+      exchange.shrinks(bytes.length);
+      bytes = new byte[0];
+    }
   }
 
   @Override
   public void onError(Throwable cause) {
-    bytes = new byte[0];
-    whole.completeExceptionally(cause);
+    fail(cause);
   }
 
   @Override

@@ -26,10 +26,10 @@ final class BodyCollector implements DecoratingHttpServiceFunction {
       return next.serve(context, request);
     }
     return HttpResponse.of(
-        Body.of(request, exchange, SluiceServer.MAX_BODY)
+        Body.of(request, context, SluiceServer.MAX_BODY)
             .thenApply(
                 body -> {
-                  exchange.arrived();
+                  exchange.arrived(body);
                   return Requests.pass(
                       next, context, HttpRequest.of(request.headers(), HttpData.wrap(body)));
                 }));

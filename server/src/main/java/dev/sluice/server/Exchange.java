@@ -13,12 +13,16 @@ final class Exchange {
 
   static final AttributeKey<Exchange> KEY = AttributeKey.valueOf(Exchange.class, "exchange");
 
+  private static final byte[] NO_BODY = new byte[0];
+
   private final Connection connection;
   private final long startNanos;
   private long chargedBytes = FIXED_BYTES;
   private long responseBytes;
   private boolean incomplete = true;
   private boolean waitsForClient = true;
+  private boolean ended;
+  private byte[] body = NO_BODY;
 
   Exchange(Connection connection, long startNanos) {
     this.connection = connection;
@@ -41,16 +45,35 @@ final class Exchange {
 
   /** Charges a body that grows; false if it must not. */
   boolean grows(long bytes, boolean large) {
-    if (!connection.charge(bytes, large)) {
+    if (ended || !connection.charge(bytes, large)) {
       return false;
     }
     chargedBytes += bytes;
     return true;
   }
 
+  /** Gives back what was charged for a body that is dropped. */
+  void shrinks(long bytes) {
+    if (!ended) {
+      connection.release(bytes);
+      chargedBytes -= bytes;
+    }
+  }
+
   /** Whether its body has not arrived as a whole. */
   boolean isIncomplete() {
     return incomplete;
+  }
+
+  /** Takes the whole body. */
+  void arrived(byte[] whole) {
+    body = whole;
+    arrived();
+  }
+
+  /** The body, as far as it was collected: all of it, or nothing. */
+  byte[] body() {
+    return body;
   }
 
   void arrived() {
@@ -70,6 +93,7 @@ final class Exchange {
   }
 
   void ended() {
+    ended = true;
     connection.end(this, chargedBytes, responseBytes);
   }
 

@@ -7,6 +7,8 @@ import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.common.RequestHeaders;
 import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 
 /** What is done with requests in several places of the server. Stateless. */
 public final class Requests {
@@ -24,6 +26,28 @@ public final class Requests {
    */
   public static boolean isGrpc(RequestHeaders headers) {
     return headers.get(HttpHeaderNames.CONTENT_TYPE, "").startsWith(GRPC);
+  }
+
+  /**
+   * Returns the body of a request. The server has collected it within its bounds before it asked
+   * the service; a {@link Piecewise} one reads its bodies itself.
+   *
+   * @param context the request's
+   * @return all of its body, not copied; empty without one
+   */
+  public static byte[] body(ServiceRequestContext context) {
+    return Exchange.of(context).body();
+  }
+
+  /**
+   * Returns a response that is known already, or later.
+   *
+   * @param response a stage that does not fail
+   * @return the response itself where it is known: one that comes later costs more
+   */
+  public static HttpResponse response(CompletionStage<HttpResponse> response) {
+    CompletableFuture<HttpResponse> future = response.toCompletableFuture();
+    return future.isDone() ? future.join() : HttpResponse.of(future);
   }
 
   /**

@@ -11,6 +11,7 @@ import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.Route;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.limit.LimitName;
+import dev.sluice.server.Requests;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.access.AuditLog.Noted;
@@ -86,15 +87,11 @@ abstract class AdminResource implements HttpService {
           .toHttpResponse();
     }
     Fault unreadable = method == HttpMethod.PUT ? Bodies.unreadable(request, MediaType.JSON) : null;
+    byte[] body = Requests.body(context);
     CompletableFuture<AggregatedHttpResponse> answer =
-        request
-            .aggregate()
-            .thenApplyAsync(
-                body ->
-                    unreadable == null
-                        ? answer(context, method, body.content().array())
-                        : Answers.fault(unreadable),
-                context.blockingTaskExecutor());
+        CompletableFuture.supplyAsync(
+            () -> unreadable == null ? answer(context, method, body) : Answers.fault(unreadable),
+            context.blockingTaskExecutor());
     return HttpResponse.of(
         answer.exceptionally(Failures::answer).thenApply(AggregatedHttpResponse::toHttpResponse));
   }

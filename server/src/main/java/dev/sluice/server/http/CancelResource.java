@@ -36,13 +36,9 @@ final class CancelResource extends Resource {
     Queries.require(context, List.of());
     String rawPath = String.valueOf(context.routingContext().requestTarget().rawPath());
     Matcher path = PATH.matcher(rawPath);
-    return request
-        .aggregate()
-        .thenCompose(
-            body ->
-                path.matches()
-                    ? reservations.cancel(path.group("token")).thenApply(nothing -> cancelled())
-                    : CompletableFuture.completedFuture(Answers.fault(Fault.notFound(rawPath))));
+    return path.matches()
+        ? reservations.cancel(path.group("token")).thenApply(nothing -> cancelled())
+        : CompletableFuture.completedFuture(Answers.fault(Fault.notFound(rawPath)));
   }
 
   private static AggregatedHttpResponse cancelled() {

@@ -6,10 +6,10 @@ import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.common.HttpResponseWriter;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.server.Requests;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.wire.Acts;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 
 /**
  * {@code POST /v1/decisions}: a stream of acts, one JSON object a line, and a line of answer for
@@ -26,18 +26,14 @@ final class DecisionsResource extends MethodService {
 
   @Override
   HttpResponse respond(ServiceRequestContext context, HttpRequest request) {
-    CompletableFuture<HttpResponse> response =
-        request
-            .aggregate()
-            .thenApply(
-                body -> {
-                  Fault fault = Bodies.unreadable(request, Answers.NDJSON);
-                  return fault == null
-                      ? stream(context, body.content().array())
-                      : Answers.fault(fault).toHttpResponse();
-                });
-    return HttpResponse.of(
-        response.exceptionally(failure -> Failures.answer(failure).toHttpResponse()));
+    Fault fault = Bodies.unreadable(request, Answers.NDJSON);
+    try {
+      return fault == null
+          ? stream(context, Requests.body(context))
+          : Answers.fault(fault).toHttpResponse();
+    } catch (RuntimeException e) {
+      return Failures.answer(e).toHttpResponse();
+    }
   }
 
   private HttpResponse stream(ServiceRequestContext context, byte[] lines) {

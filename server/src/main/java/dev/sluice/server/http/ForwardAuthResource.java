@@ -2,6 +2,7 @@
 package dev.sluice.server.http;
 
 import com.linecorp.armeria.common.AggregatedHttpResponse;
+import com.linecorp.armeria.common.ExchangeType;
 import com.linecorp.armeria.common.HttpData;
 import com.linecorp.armeria.common.HttpHeaderNames;
 import com.linecorp.armeria.common.HttpRequest;
@@ -12,6 +13,7 @@ import com.linecorp.armeria.common.ResponseHeadersBuilder;
 import com.linecorp.armeria.common.util.Exceptions;
 import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.Route;
+import com.linecorp.armeria.server.RoutingContext;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.AsyncLimiter;
 import dev.sluice.Decision;
@@ -22,6 +24,7 @@ import dev.sluice.limit.Limits;
 import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.AskedByProxies;
 import dev.sluice.server.FailureLog;
+import dev.sluice.server.Requests;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.access.Caller;
 import dev.sluice.server.http.ForwardAuthQuery.By;
@@ -93,6 +96,12 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     return false;
   }
 
+  /** A body is never read; the answer goes as a whole. */
+  @Override
+  public ExchangeType exchangeType(RoutingContext context) {
+    return ExchangeType.REQUEST_STREAMING;
+  }
+
   @Override
   public HttpResponse serve(ServiceRequestContext context, HttpRequest request) {
     if (!isFromProxy(context)) {
@@ -106,7 +115,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     } catch (WireException e) {
       return Failures.answer(e).toHttpResponse();
     }
-    return HttpResponse.of(
+    return Requests.response(
         decided(asked, query, AccessPart.caller(context))
             .handle(
                 (answer, failure) ->

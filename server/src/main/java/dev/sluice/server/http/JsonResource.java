@@ -6,8 +6,10 @@ import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.MediaType;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.server.Requests;
 import dev.sluice.server.wire.WireReader;
 import dev.sluice.server.wire.WireRequest;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /** A path that takes transactions, as JSON in a POST. Thread-safe. */
@@ -33,7 +35,7 @@ abstract class JsonResource extends Resource {
       ServiceRequestContext context, HttpRequest request) {
     Fault unreadable = Bodies.unreadable(request, MediaType.JSON);
     return unreadable == null
-        ? request.aggregate().thenCompose(body -> answer(context, body.content().array()))
-        : request.aggregate().thenApply(body -> Answers.fault(unreadable));
+        ? answer(context, Requests.body(context))
+        : CompletableFuture.completedFuture(Answers.fault(unreadable));
   }
 }

@@ -2,10 +2,13 @@
 package dev.sluice.server.http;
 
 import com.linecorp.armeria.common.AggregatedHttpResponse;
+import com.linecorp.armeria.common.ExchangeType;
 import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpResponse;
+import com.linecorp.armeria.server.RoutingContext;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.server.Requests;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
@@ -22,13 +25,19 @@ abstract class Resource extends MethodService {
 
   @Override
   final HttpResponse respond(ServiceRequestContext context, HttpRequest request) {
-    return HttpResponse.of(
+    return Requests.response(
         caught(context, request)
             .handle(
                 (answer, failure) ->
                     failure == null
                         ? answer.toHttpResponse()
                         : Failures.answer(failure).toHttpResponse()));
+  }
+
+  /** A body arrives in pieces; the answer goes as a whole. */
+  @Override
+  public final ExchangeType exchangeType(RoutingContext context) {
+    return ExchangeType.REQUEST_STREAMING;
   }
 
   private CompletionStage<AggregatedHttpResponse> caught(

@@ -4,6 +4,7 @@ package dev.sluice.server.otlp;
 import java.net.URI;
 import java.time.Duration;
 import java.util.Map;
+import java.util.TreeSet;
 
 /**
  * Where metrics and traces are sent. Immutable.
@@ -50,6 +51,13 @@ public record OtlpSettings(
     }
     headers = Map.copyOf(headers);
     attributes = Map.copyOf(attributes);
+  }
+
+  /** Shows the names of the headers only: their values may be keys. */
+  @Override
+  public String toString() {
+    return "OtlpSettings[receiver=%s, interval=%s, traced=%s, headers=%s, attributes=%s]"
+        .formatted(receiver, interval, traced, new TreeSet<>(headers.keySet()), attributes);
   }
 
   private static String shown(URI receiver) {

@@ -18,9 +18,11 @@ import dev.sluice.envoy.HeaderValue;
 import dev.sluice.envoy.RateLimitRequest;
 import dev.sluice.envoy.RateLimitResponse;
 import dev.sluice.envoy.RateLimitResponse.Code;
+import dev.sluice.server.Requests;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.web.ProblemDetails;
 import io.grpc.Status;
+import java.nio.charset.StandardCharsets;
 import java.util.Locale;
 import java.util.concurrent.CompletionStage;
 
@@ -56,14 +58,16 @@ final class JsonService implements HttpService {
           "found %s, expected one of %s".formatted(request.method(), ALLOWED));
     }
     long start = System.nanoTime();
-    CompletionStage<HttpResponse> response =
-        request
-            .aggregate()
-            .thenCompose(body -> decide(context, body.contentUtf8()))
-            .handle(
-                (decided, failure) ->
-                    failure == null ? answer(decided, start) : fault(failure, start));
-    return HttpResponse.of(response);
+    CompletionStage<RateLimitResponse> decided;
+    try {
+      decided = decide(context, new String(Requests.body(context), StandardCharsets.UTF_8));
+    } catch (RuntimeException e) {
+      return fault(e, start);
+    }
+    return Requests.response(
+        decided.handle(
+            (response, failure) ->
+                failure == null ? answer(response, start) : fault(failure, start)));
   }
 
   private CompletionStage<RateLimitResponse> decide(ServiceRequestContext context, String json) {
