@@ -95,10 +95,15 @@ final class LateGrpc implements HttpServiceWithRoutes {
         : service.serve(context, request);
   }
 
+  /**
+   * Always with a request in pieces: bodies that the library collects are counted by no budget.
+   */
   @Override
   public ExchangeType exchangeType(RoutingContext context) {
     GrpcService service = made;
-    return service == null ? ExchangeType.BIDI_STREAMING : service.exchangeType(context);
+    return service == null || service.exchangeType(context).isResponseStreaming()
+        ? ExchangeType.BIDI_STREAMING
+        : ExchangeType.REQUEST_STREAMING;
   }
 
   /** Once it is made, the service can be found, by reflection for example. */

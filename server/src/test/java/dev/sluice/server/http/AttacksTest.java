@@ -6,7 +6,9 @@ import static org.awaitility.Awaitility.await;
 
 import dev.sluice.Limiter;
 import dev.sluice.server.SluiceServer;
+import dev.sluice.server.rls.RlsPart;
 import dev.sluice.store.BucketStore;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
@@ -36,6 +38,8 @@ final class AttacksTest {
   private static final String HOSTILE = "127.0.0.2";
   private static final String HOSTILE_TOO = "127.0.0.3";
   private static final String SPEND = "{\"limit\":\"ApiCallsPerKey\",\"id\":\"k\",\"cost\":0}";
+  private static final String RATE_LIMIT_SERVICE =
+      "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
   private static final String POST =
       String.join(
           "\r\n",
@@ -169,6 +173,49 @@ final class AttacksTest {
       }
       client.send(RawClient.http2Get(21, "/healthz"));
       assertThat(client.frame(RawClient.HEADERS)).isNotEmpty();
+    }
+  }
+
+  /** The messages of gRPC are small, and its library would collect whatever is sent. */
+  @Test
+  void grpcBodiesThatNeverEnd_areRefused() throws IOException {
+    Limiter limiter = Limiter.of(SampleFixture.limits(), store);
+    RlsPart rls = RlsPart.builder(limiter, store::ping, new SimpleMeterRegistry()).build();
+    rls.prepare(Runnable::run);
+    try (SluiceServer server = server().part(rls).maxBytesInFlight(2 * MIB).start();
+        RawClient client = RawClient.connect(server.address())) {
+      client.send(RawClient.http2(1 << 16));
+      for (int stream = 1; stream < 2 * SluiceServer.MAX_STREAMS; stream += 2) {
+        client.send(RawClient.http2Post(stream, RATE_LIMIT_SERVICE, "http://localhost"));
+        client.send(RawClient.frame(RawClient.DATA, 0, stream, new byte[15_000]));
+      }
+      String headers = new String(client.frame(RawClient.HEADERS), StandardCharsets.ISO_8859_1);
+      assertThat(headers).contains("503");
+    }
+  }
+
+  /** The client reads no answer, so no request of its ends. */
+  @Test
+  void http2BodiesThatAreTooLate_holdNothing_whileTheirAnswersWait() throws IOException {
+    Duration timeout = Duration.ofMillis(500);
+    try (SluiceServer server = server().requestTimeout(timeout).maxBytesInFlight(2 * MIB).start();
+        RawClient client = RawClient.connect(server.address())) {
+      client.send(RawClient.http2(0));
+      StringBuilder statuses = new StringBuilder();
+      for (int stream = 1; stream < 24; stream += 8) {
+        for (int one = stream; one < stream + 8; one += 2) {
+          client.send(RawClient.http2Post(one, "/v1/spend", "http://localhost"));
+          for (int i = 0; i < 4; i++) {
+            client.send(RawClient.frame(RawClient.DATA, 0, one, new byte[15_000]));
+          }
+        }
+        for (int answers = 0; answers < 4; answers++) {
+          byte[] headers = client.frame(RawClient.HEADERS);
+          statuses.append(new String(headers, StandardCharsets.ISO_8859_1));
+        }
+      }
+      // What was sent before is a number in the table of the connection.
+      assertThat(statuses.toString()).containsOnlyOnce("408").doesNotContain("503");
     }
   }
 
