@@ -54,7 +54,7 @@ final class Failures {
       return tooLarge();
     }
     if (cause instanceof RequestTimeoutException || cause instanceof CancellationException) {
-      return Status.DEADLINE_EXCEEDED.withDescription("no answer within the request's deadline");
+      return late();
     }
     if (cause instanceof HttpStatusException refused) {
       return refused.httpStatus().equals(HttpStatus.REQUEST_ENTITY_TOO_LARGE)
@@ -76,6 +76,10 @@ final class Failures {
       case 503 -> Status.UNAVAILABLE;
       default -> Status.PERMISSION_DENIED;
     };
+  }
+
+  static Status late() {
+    return Status.DEADLINE_EXCEEDED.withDescription("no answer within the request's deadline");
   }
 
   private static Status tooLarge() {

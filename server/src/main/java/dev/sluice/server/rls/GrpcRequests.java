@@ -75,7 +75,7 @@ final class GrpcRequests implements DecoratingHttpServiceFunction {
   }
 
   /** An answer without a message: its headers are its trailers. */
-  private static HttpResponse trailers(Status status) {
+  static HttpResponse trailers(Status status) {
     ResponseHeadersBuilder headers =
         ResponseHeaders.builder(HttpStatus.OK)
             .set(HttpHeaderNames.CONTENT_TYPE, Requests.GRPC)

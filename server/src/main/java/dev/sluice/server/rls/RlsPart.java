@@ -7,7 +7,6 @@ import com.linecorp.armeria.server.ServerBuilder;
 import com.linecorp.armeria.server.grpc.GrpcService;
 import com.linecorp.armeria.server.grpc.GrpcServiceBuilder;
 import dev.sluice.Limiter;
-import dev.sluice.envoy.RateLimitServiceGrpc;
 import dev.sluice.server.Part;
 import dev.sluice.server.SluiceServer;
 import io.grpc.health.v1.HealthGrpc;
@@ -25,14 +24,16 @@ public final class RlsPart implements Part {
   private static final String REFLECTION =
       ServerReflectionGrpc.SERVICE_NAME + "/ServerReflectionInfo";
 
+  private final RlsMeters meters;
+  private final RateLimitRequests requests;
   private final RateLimitService service;
   private final LateGrpc grpc;
   private final JsonService json;
   private final Runnable ready;
 
   private RlsPart(Builder builder) {
-    RlsMeters meters = new RlsMeters(builder.meters);
-    RateLimitRequests requests =
+    this.meters = new RlsMeters(builder.meters);
+    this.requests =
         new RateLimitRequests(builder.limiter, builder.mapping, builder.overrides, meters);
     this.service = new RateLimitService(requests, meters);
     this.json = new JsonService(requests, meters);
@@ -40,7 +41,7 @@ public final class RlsPart implements Part {
     this.grpc =
         new LateGrpc(
             this::grpc,
-            RateLimitServiceGrpc.SERVICE_NAME + "/ShouldRateLimit",
+            PlainCalls.METHOD,
             HealthGrpc.SERVICE_NAME + "/Check",
             HealthGrpc.SERVICE_NAME + "/Watch");
   }
@@ -60,7 +61,7 @@ public final class RlsPart implements Part {
   @Override
   public void addTo(ServerBuilder server) {
     server
-        .service(grpc)
+        .service(grpc, library -> new PlainCalls(library, requests, meters))
         .service(new LateGrpc(this::reflection, REFLECTION), Reflection::new)
         .service("/json", json);
   }

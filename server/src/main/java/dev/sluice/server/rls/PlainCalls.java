@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.server.rls;
+
+import com.google.protobuf.CodedOutputStream;
+import com.google.protobuf.InvalidProtocolBufferException;
+import com.linecorp.armeria.common.HttpData;
+import com.linecorp.armeria.common.HttpHeaderNames;
+import com.linecorp.armeria.common.HttpHeaders;
+import com.linecorp.armeria.common.HttpMethod;
+import com.linecorp.armeria.common.HttpRequest;
+import com.linecorp.armeria.common.HttpResponse;
+import com.linecorp.armeria.common.HttpStatus;
+import com.linecorp.armeria.common.RequestHeaders;
+import com.linecorp.armeria.common.ResponseHeaders;
+import com.linecorp.armeria.server.HttpService;
+import com.linecorp.armeria.server.ServiceRequestContext;
+import com.linecorp.armeria.server.SimpleDecoratingHttpService;
+import dev.sluice.envoy.RateLimitRequest;
+import dev.sluice.envoy.RateLimitResponse;
+import dev.sluice.envoy.RateLimitResponse.Code;
+import dev.sluice.envoy.RateLimitServiceGrpc;
+import dev.sluice.server.Requests;
+import dev.sluice.server.access.AccessPart;
+import io.grpc.Status;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import java.util.Locale;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * {@code ShouldRateLimit} as almost every proxy sends it: over HTTP/2, one message, not compressed.
+ * Such a call is read and answered here, since the library's way through its own requests, calls
+ * and listeners costs as much as the rest. Any other call takes that way, and gets the same answer.
+ * Thread-safe; runs on event loops, so nothing in it blocks.
+ */
+final class PlainCalls extends SimpleDecoratingHttpService {
+
+  static final String METHOD = RateLimitServiceGrpc.SERVICE_NAME + "/ShouldRateLimit";
+
+  private static final String PATH = "/" + METHOD;
+  private static final String PROTO = Requests.GRPC + "+proto";
+  private static final String ENCODING = "grpc-encoding";
+  private static final String IDENTITY = "identity";
+
+  /** A byte that says whether the message is compressed, and four with its length. */
+  private static final int PREFIX = 5;
+
+  private static final ResponseHeaders HEADERS =
+      ResponseHeaders.builder(HttpStatus.OK)
+          .set(HttpHeaderNames.CONTENT_TYPE, PROTO)
+          .set(ENCODING, IDENTITY)
+          .set("grpc-accept-encoding", "gzip")
+          .build();
+  private static final HttpHeaders OK =
+      HttpHeaders.builder().endOfStream(true).add("grpc-status", "0").build();
+
+  private final RateLimitRequests requests;
+  private final RlsMeters meters;
+
+  PlainCalls(HttpService library, RateLimitRequests requests, RlsMeters meters) {
+    super(library);
+    this.requests = requests;
+    this.meters = meters;
+  }
+
+  @Override
+  public HttpResponse serve(ServiceRequestContext context, HttpRequest request) throws Exception {
+    RateLimitRequest plain =
+        isPlain(context, request.headers()) ? message(Requests.body(context)) : null;
+    return plain == null ? unwrap().serve(context, request) : answer(context, plain);
+  }
+
+  private static boolean isPlain(ServiceRequestContext context, RequestHeaders headers) {
+    String type = headers.get(HttpHeaderNames.CONTENT_TYPE, "");
+    return context.path().equals(PATH)
+        && context.sessionProtocol().isMultiplex()
+        && headers.method() == HttpMethod.POST
+        && (type.equals(Requests.GRPC) || type.equals(PROTO))
+        && headers.get(ENCODING, IDENTITY).equals(IDENTITY);
+  }
+
+  /** Returns the only message of a body; null if the library has to say what is wrong with it. */
+  private static @Nullable RateLimitRequest message(byte[] body) {
+    if (body.length < PREFIX
+        || body[0] != 0
+        || ByteBuffer.wrap(body).getInt(1) != body.length - PREFIX) {
+      return null;
+    }
+    try {
+      return RateLimitRequest.parser().parseFrom(body, PREFIX, body.length - PREFIX);
+    } catch (InvalidProtocolBufferException e) {
+      return null;
+    }
+  }
+
+  private HttpResponse answer(ServiceRequestContext context, RateLimitRequest request) {
+    long start = System.nanoTime();
+    CompletableFuture<?> givenUp = context.whenRequestCancelling();
+    CompletionStage<RateLimitResponse> decided;
+    try {
+      decided = requests.decide(request, AccessPart.caller(context), givenUp);
+    } catch (RuntimeException e) {
+      return failed(e, start);
+    }
+    CompletableFuture<HttpResponse> response =
+        decided
+            .handle(
+                (answer, failure) ->
+                    failure == null ? answered(answer, start) : failed(failure, start))
+            .toCompletableFuture();
+    if (!response.isDone()) {
+      var unused = givenUp.thenRun(() -> response.complete(GrpcRequests.trailers(Failures.late())));
+    }
+    return Requests.response(response);
+  }
+
+  private HttpResponse answered(RateLimitResponse answer, long start) {
+    meters.answered(answer.getOverallCode() == Code.OK ? "ok" : "over_limit", start);
+    return HttpResponse.of(HEADERS, framed(answer), OK);
+  }
+
+  private HttpResponse failed(Throwable failure, long start) {
+    Status status = Failures.status(failure);
+    meters.answered(status.getCode().name().toLowerCase(Locale.ROOT), start);
+    return GrpcRequests.trailers(status);
+  }
+
+  private static HttpData framed(RateLimitResponse answer) {
+    int length = answer.getSerializedSize();
+    byte[] frame = new byte[PREFIX + length];
+    ByteBuffer.wrap(frame).putInt(1, length);
+    CodedOutputStream out = CodedOutputStream.newInstance(frame, PREFIX, length);
+    try {
+      answer.writeTo(out);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e); // memory does not fail
+    }
+    return HttpData.wrap(frame);
+  }
+}
