@@ -153,6 +153,10 @@ final class ActCommandTest {
       Cli unknown = Cli.run("spend", "Logins", "a", "--server", server.url());
       assertThat(unknown.code()).isEqualTo(Exit.BROKEN_INPUT);
       assertThat(unknown.err()).contains("no limit has the name \"Logins\"");
+      String https = server.url().replace("http:", "https:");
+      Cli encrypted = Cli.run("check", "LoginsPerIPAddress", "192.0.2.7", "--server", https);
+      assertThat(encrypted.code()).isEqualTo(Exit.UNREACHABLE);
+      assertThat(encrypted.err()).contains("is the server one without TLS, to ask by http://?");
       Cli both = act("spend", where, "--store", "redis://h");
       assertThat(both.err()).contains("--server: found --store too");
     }
@@ -250,9 +254,6 @@ final class ActCommandTest {
       Cli nothing = Cli.run("check", "A", "b", "--server", url);
       assertThat(nothing.code()).isEqualTo(Exit.UNREACHABLE);
       assertThat(nothing.err()).contains("status 404, not from a Sluice server");
-      Cli encrypted = Cli.run("check", "A", "b", "--server", url.replace("http:", "https:"));
-      assertThat(encrypted.code()).isEqualTo(Exit.UNREACHABLE);
-      assertThat(encrypted.err()).contains("is the server one without TLS, to ask by http://?");
     } finally {
       other.stop(0);
     }
