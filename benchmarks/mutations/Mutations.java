@@ -89,6 +89,7 @@ public final class Mutations {
       }
       String path = mutated(mutation) + File.pathSeparator + classPath;
       Verdict simulated = java(path, simulator, SIMULATOR_SECONDS);
+      requireSeed(mutation, simulated);
       count++;
       bySimulator += simulated.killed ? 1 : 0;
       if (SIMULATOR_ONLY) {
@@ -105,6 +106,16 @@ public final class Mutations {
         "the simulator kills %d of %d%s%n",
         bySimulator, count, SIMULATOR_ONLY ? "" : ", the tests " + byTests);
     return bySimulator == count;
+  }
+
+  /** A simulator that could not start has the same exit code as one that found something. */
+  private void requireSeed(Mutation mutation, Verdict simulated) throws IOException {
+    List<String> told = Files.readAllLines(work.resolve("last.log"));
+    boolean hasSeed = !told.isEmpty() && told.get(told.size() - 1).startsWith("seed ");
+    if (simulated.killed && simulated.seconds < SIMULATOR_SECONDS && !hasSeed) {
+      throw new IllegalStateException(
+          mutation.name + ": the simulator ended without a seed:\n" + String.join("\n", told));
+    }
   }
 
   /** Compiles the mutated file. Returns the folder with its classes. */

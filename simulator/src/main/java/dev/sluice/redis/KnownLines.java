@@ -31,7 +31,8 @@ final class KnownLines {
    */
   KnownLines(World world, long answerNanos) {
     this.world = world;
-    this.lingersNanos = SimulatedLimits.W.longestWait().toNanos() + answerNanos / 10 * 11;
+    long waitNanos = SimulatedLimits.W.longestWait().toNanos();
+    this.lingersNanos = waitNanos + waitNanos / 100 + answerNanos / 10 * 11; // clocks may be slow
   }
 
   /** A caller that gave up: when, and how much of what it took others may still move up by. */
