@@ -77,6 +77,15 @@ final class FailureRuleTest {
         .containsExactly(true, true, true);
   }
 
+  /** Another process could not give back to this one's memory. */
+  @Test
+  void receipt_ofWhatWasTakenFromThisProcessesMemory_isEmpty() {
+    try (Reservation reservation = limiter.reserve("Shared", "x")) {
+      assertThat(reservation.allowed()).isTrue();
+      assertThat(reservation.receipt().parts()).isEmpty();
+    }
+  }
+
   @Test
   void waiting_countsThoseWhoWaitForThisProcessesMemory() {
     Limits limits =

@@ -299,6 +299,19 @@ final class LedgerTest {
     assertThat(joined(async)).containsExactly(asAsked);
   }
 
+  /** Only a refund that may still be decided on keeps a caller from giving its place up. */
+  @Test
+  void wait_thatBeginsAfterARefundWasAnswered_isGivenBackToTheStore() {
+    Limiter limiter = limiter(Duration.ofHours(1), 300);
+    assertThat(limiter.spend(NAME, "a", 300).allowed()).isTrue();
+    assertThat(limiter.refund(NAME, "a", 1).allowed()).isTrue();
+    nowNanos += TimeUnit.SECONDS.toNanos(1);
+    store.calls.clear();
+    var waits = limiter.async().acquire(NAME, "a", 2, Duration.ofHours(1)).toCompletableFuture();
+    assertThat(waits.cancel(false)).isTrue();
+    assertThat(store.calls).containsExactly("SPEND", "WITHDRAW");
+  }
+
   @Test
   void refund_whoseAnswerIsLost_tellsThatAsItCame() {
     store.failure = timedOut;

@@ -15,6 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.OptionalLong;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -143,7 +144,60 @@ class OutstandingBoundsTest {
     assertThat(second.untilNanos()).isEqualTo(5_110);
   }
 
+  /** Nobody knows which came first: the refund counts as the later one, and moves the spend. */
+  @Test
+  void answered_inTheTickOfASpendThatWasPlacedMeanwhile_counts() {
+    Lowering refund = sent(Op.REFUND, 70);
+    Stretch stretch = placed(5_000, 5_300);
+    answered(refund, 5_000, 5_400);
+    assertThat(stretch.untilNanos()).isEqualTo(5_230);
+  }
+
+  @Test
+  void answered_ofAReset_endsIt_alsoForASpendThatWasOnItsWay() {
+    Lowering reset = sent(Op.RESET, 0);
+    Stretch later = opened();
+    answered(reset, 5_000, 5_400);
+    assertThat(placed(later, 5_001, 5_101).untilNanos()).isEqualTo(5_101);
+  }
+
+  @Test
+  void send_aRefund_isSeenByThoseThatLookedBefore() {
+    Stretch stretch = placed(5_000, 5_300);
+    assertThat(stretch.untilNanos()).isEqualTo(5_300);
+    sent(Op.REFUND, 70);
+    assertThat(stretch.untilNanos()).isEqualTo(5_230);
+  }
+
+  @Test
+  void send_moreThanFitsBesideWhatIsInFlight_givesBackLess() {
+    assertThat(sent(Op.REFUND, QUARTER - 30).charge().incrementNanos()).isEqualTo(QUARTER - 30);
+    assertThat(sent(Op.REFUND, 100).charge().incrementNanos()).isEqualTo(30);
+    assertThat(sent(Op.REFUND, 100).charge().incrementNanos()).isZero();
+  }
+
   // Places
+
+  @Test
+  void place_afterMoreWasGivenBackThanALineHolds_isSettled() {
+    Stretch stretch = opened();
+    for (long refundNanos : new long[] {QUARTER, QUARTER, TimeLine.FREE / 2 - 2 * QUARTER}) {
+      answered(sent(Op.REFUND, refundNanos), 5_000, 5_000 + TimeLine.FREE);
+    }
+    placed(stretch, 5_000, 5_100);
+    assertThat(outstanding.size()).isZero();
+  }
+
+  @Test
+  void open_moreThanMay_whileAllAreOnTheirWay_settlesNone() {
+    AtomicInteger settled = new AtomicInteger();
+    Outstanding two =
+        new Outstanding(() -> hereNanos, () -> storeNanos, 2, settled::incrementAndGet);
+    Charge spend = new Charge("1:a", Op.SPEND, 100, 1_000, Effect.NO_END);
+    assertThat(two.open(List.of(spend, spend, spend))).hasSize(3);
+    assertThat(settled).hasValue(0);
+    assertThat(two.size()).isEqualTo(3);
+  }
 
   @Test
   void place_ofTwoSpendsInOneTick_goesByWhatTheyLeft_refundsUnderWayIncluded() {
