@@ -7,6 +7,7 @@ import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.server.DecoratingHttpServiceFunction;
 import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import java.util.concurrent.CompletableFuture;
 
 /**
  * Collects a body within its bound, after all that may refuse the request by its headers. A {@link
@@ -25,13 +26,19 @@ final class BodyCollector implements DecoratingHttpServiceFunction {
     if (context.config().service().as(Piecewise.class) != null) {
       return next.serve(context, request);
     }
-    return HttpResponse.of(
+    CompletableFuture<HttpResponse> answer =
         Body.of(request, context, SluiceServer.MAX_BODY)
             .thenApply(
                 body -> {
                   exchange.arrived(body);
                   return Requests.pass(
                       next, context, HttpRequest.of(request.headers(), HttpData.wrap(body)));
-                }));
+                });
+    return context.exchangeType().isResponseStreaming()
+        ? HttpResponse.of(answer)
+        : WholeResponse.of(
+            answer.thenCompose(
+                response -> response.aggregate(context.eventLoop().withoutContext())),
+            context);
   }
 }

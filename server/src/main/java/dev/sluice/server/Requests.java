@@ -7,8 +7,6 @@ import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.common.RequestHeaders;
 import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.ServiceRequestContext;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
 
 /** What is done with requests in several places of the server. Stateless. */
 public final class Requests {
@@ -37,17 +35,6 @@ public final class Requests {
    */
   public static byte[] body(ServiceRequestContext context) {
     return Exchange.of(context).body();
-  }
-
-  /**
-   * Returns a response that is known already, or later.
-   *
-   * @param response a stage that does not fail
-   * @return the response itself where it is known: one that comes later costs more
-   */
-  public static HttpResponse response(CompletionStage<HttpResponse> response) {
-    CompletableFuture<HttpResponse> future = response.toCompletableFuture();
-    return future.isDone() ? future.join() : HttpResponse.of(future);
   }
 
   /**

@@ -24,7 +24,7 @@ import dev.sluice.limit.Limits;
 import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.AskedByProxies;
 import dev.sluice.server.FailureLog;
-import dev.sluice.server.Requests;
+import dev.sluice.server.WholeResponse;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.access.Caller;
 import dev.sluice.server.http.ForwardAuthQuery.By;
@@ -115,11 +115,10 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     } catch (WireException e) {
       return Failures.answer(e).toHttpResponse();
     }
-    return Requests.response(
+    return WholeResponse.of(
         decided(asked, query, AccessPart.caller(context))
-            .handle(
-                (answer, failure) ->
-                    (failure == null ? answer : failed(failure, query)).toHttpResponse()));
+            .handle((answer, failure) -> failure == null ? answer : failed(failure, query)),
+        context);
   }
 
   private CompletionStage<AggregatedHttpResponse> decided(

@@ -8,7 +8,7 @@ import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.server.RoutingContext;
 import com.linecorp.armeria.server.ServiceRequestContext;
-import dev.sluice.server.Requests;
+import dev.sluice.server.WholeResponse;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
@@ -25,13 +25,10 @@ abstract class Resource extends MethodService {
 
   @Override
   final HttpResponse respond(ServiceRequestContext context, HttpRequest request) {
-    return Requests.response(
+    return WholeResponse.of(
         caught(context, request)
-            .handle(
-                (answer, failure) ->
-                    failure == null
-                        ? answer.toHttpResponse()
-                        : Failures.answer(failure).toHttpResponse()));
+            .handle((answer, failure) -> failure == null ? answer : Failures.answer(failure)),
+        context);
   }
 
   /** A body arrives in pieces; the answer goes as a whole. */

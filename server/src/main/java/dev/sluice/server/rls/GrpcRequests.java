@@ -47,8 +47,10 @@ final class GrpcRequests implements DecoratingHttpServiceFunction {
     try {
       setDeadline(context, request.headers().get("grpc-timeout"));
       if (context.config().service().as(LateGrpc.class) == null) {
-        return trailers(
-            Status.UNIMPLEMENTED.withDescription("no service has the method " + context.path()));
+        return HttpResponse.of(
+            trailers(
+                Status.UNIMPLEMENTED.withDescription(
+                    "no service has the method " + context.path())));
       }
       return Requests.pass(next, context, request).recover(GrpcRequests::failed);
     } catch (RuntimeException e) {
@@ -71,11 +73,11 @@ final class GrpcRequests implements DecoratingHttpServiceFunction {
   }
 
   private static HttpResponse failed(Throwable failure) {
-    return trailers(Failures.status(failure));
+    return HttpResponse.of(trailers(Failures.status(failure)));
   }
 
   /** An answer without a message: its headers are its trailers. */
-  static HttpResponse trailers(Status status) {
+  static ResponseHeaders trailers(Status status) {
     ResponseHeadersBuilder headers =
         ResponseHeaders.builder(HttpStatus.OK)
             .set(HttpHeaderNames.CONTENT_TYPE, Requests.GRPC)
@@ -85,6 +87,6 @@ final class GrpcRequests implements DecoratingHttpServiceFunction {
       String encoded = URLEncoder.encode(description, StandardCharsets.UTF_8);
       headers.set("grpc-message", encoded.replace("+", "%20"));
     }
-    return HttpResponse.of(headers.build());
+    return headers.build();
   }
 }

@@ -64,7 +64,7 @@ final class JsonService implements HttpService {
     } catch (RuntimeException e) {
       return fault(e, start);
     }
-    return Requests.response(
+    return HttpResponse.of(
         decided.handle(
             (response, failure) ->
                 failure == null ? answer(response, start) : fault(failure, start)));

@@ -95,9 +95,7 @@ final class LateGrpc implements HttpServiceWithRoutes {
         : service.serve(context, request);
   }
 
-  /**
-   * Always with a request in pieces: bodies that the library collects are counted by no budget.
-   */
+  /** Always with a request in pieces: bodies that the library collects are counted by no budget. */
   @Override
   public ExchangeType exchangeType(RoutingContext context) {
     GrpcService service = made;

@@ -3,6 +3,8 @@ package dev.sluice.server.rls;
 
 import com.google.protobuf.CodedOutputStream;
 import com.google.protobuf.InvalidProtocolBufferException;
+import com.linecorp.armeria.common.AggregatedHttpResponse;
+import com.linecorp.armeria.common.ExchangeType;
 import com.linecorp.armeria.common.HttpData;
 import com.linecorp.armeria.common.HttpHeaderNames;
 import com.linecorp.armeria.common.HttpHeaders;
@@ -13,6 +15,7 @@ import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.common.RequestHeaders;
 import com.linecorp.armeria.common.ResponseHeaders;
 import com.linecorp.armeria.server.HttpService;
+import com.linecorp.armeria.server.RoutingContext;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import com.linecorp.armeria.server.SimpleDecoratingHttpService;
 import dev.sluice.envoy.RateLimitRequest;
@@ -20,6 +23,7 @@ import dev.sluice.envoy.RateLimitResponse;
 import dev.sluice.envoy.RateLimitResponse.Code;
 import dev.sluice.envoy.RateLimitServiceGrpc;
 import dev.sluice.server.Requests;
+import dev.sluice.server.WholeResponse;
 import dev.sluice.server.access.AccessPart;
 import io.grpc.Status;
 import java.io.IOException;
@@ -66,6 +70,14 @@ final class PlainCalls extends SimpleDecoratingHttpService {
     this.meters = meters;
   }
 
+  /** A body arrives in pieces; the answer goes as a whole. */
+  @Override
+  public ExchangeType exchangeType(RoutingContext context) {
+    return context.path().equals(PATH)
+        ? ExchangeType.REQUEST_STREAMING
+        : super.exchangeType(context);
+  }
+
   @Override
   public HttpResponse serve(ServiceRequestContext context, HttpRequest request) throws Exception {
     RateLimitRequest plain =
@@ -103,29 +115,33 @@ final class PlainCalls extends SimpleDecoratingHttpService {
     try {
       decided = requests.decide(request, AccessPart.caller(context), givenUp);
     } catch (RuntimeException e) {
-      return failed(e, start);
+      return failed(e, start).toHttpResponse();
     }
-    CompletableFuture<HttpResponse> response =
+    CompletableFuture<AggregatedHttpResponse> response =
         decided
             .handle(
                 (answer, failure) ->
                     failure == null ? answered(answer, start) : failed(failure, start))
             .toCompletableFuture();
     if (!response.isDone()) {
-      var unused = givenUp.thenRun(() -> response.complete(GrpcRequests.trailers(Failures.late())));
+      var unused = givenUp.thenRun(() -> response.complete(trailers(Failures.late())));
     }
-    return Requests.response(response);
+    return WholeResponse.of(response, context);
   }
 
-  private HttpResponse answered(RateLimitResponse answer, long start) {
+  private AggregatedHttpResponse answered(RateLimitResponse answer, long start) {
     meters.answered(answer.getOverallCode() == Code.OK ? "ok" : "over_limit", start);
-    return HttpResponse.of(HEADERS, framed(answer), OK);
+    return AggregatedHttpResponse.of(HEADERS, framed(answer), OK);
   }
 
-  private HttpResponse failed(Throwable failure, long start) {
+  private AggregatedHttpResponse failed(Throwable failure, long start) {
     Status status = Failures.status(failure);
     meters.answered(status.getCode().name().toLowerCase(Locale.ROOT), start);
-    return GrpcRequests.trailers(status);
+    return trailers(status);
+  }
+
+  private static AggregatedHttpResponse trailers(Status status) {
+    return AggregatedHttpResponse.of(GrpcRequests.trailers(status));
   }
 
   private static HttpData framed(RateLimitResponse answer) {
