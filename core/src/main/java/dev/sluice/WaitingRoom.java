@@ -302,10 +302,14 @@ final class WaitingRoom {
     }
     Place earlier = hole.before;
     line(hole).close(hole);
-    if (earlier != null && earlier.state == State.HOLE && earlier.isFollowed()) {
-      if (isFixed(earlier) || !moveUpInto(earlier, moved)) {
+    while (earlier != null && earlier.state == State.HOLE && earlier.isFollowed()) {
+      if (isFixed(earlier) || !earlier.shrink(time.nanos())) {
         remove(line(earlier), earlier, moved);
+        break;
       }
+      Place next = earlier.before;
+      line(earlier).close(earlier);
+      earlier = next;
     }
     return true;
   }

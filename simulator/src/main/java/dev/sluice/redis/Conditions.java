@@ -52,7 +52,7 @@ record Conditions(
     boolean clocksDiffer = plan.setting("clocksDiffer") > 0;
     boolean clocksChange =
         clientClocks
-            ? plan.setting("processes") > 1 || plan.has(Step.Kind.PROCESS_CLOCK_STEP)
+            ? plan.processes() > 1 || plan.has(Step.Kind.PROCESS_CLOCK_STEP)
             : plan.has(Step.Kind.CLOCK_STEP)
                 || (clocksDiffer && OTHER_CLOCKS.stream().anyMatch(plan::has));
     return new Conditions(
@@ -64,6 +64,6 @@ record Conditions(
         (clocksDiffer ? Fleet.MOST_DRIFT_PPM : 0)
             + (plan.setting("pacesDiffer") > 0 ? Fleet.MOST_PACE_PPM : 0),
         plan.setting("onFailure"),
-        plan.setting("processes"));
+        plan.processes());
   }
 }

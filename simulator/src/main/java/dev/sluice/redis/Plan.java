@@ -20,6 +20,8 @@ import java.util.TreeMap;
  */
 record Plan(long seed, Topology topology, Map<String, Integer> settings, List<Step> steps) {
 
+  private static final String PROCESSES = "processes";
+  private static final String LATENCY = "latencyMicros";
   private static final long MILLI = 1_000_000;
   private static final int EMPTY_FOR_LONG = 2; // a limit whose denials are remembered for long
   private static final int MAY_WAIT = 3; // a limit whose callers may wait
@@ -34,8 +36,8 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
             Topology.SINGLE, Topology.SINGLE, Topology.RING, Topology.SENTINEL, Topology.CLUSTER);
     int processes = 1 + dice.below(4);
     Map<String, Integer> settings = new TreeMap<>();
-    settings.put("processes", processes);
-    settings.put("latencyMicros", dice.one(20, 100, 100, 500, 5_000));
+    settings.put(PROCESSES, processes);
+    settings.put(LATENCY, dice.one(20, 100, 100, 500, 5_000));
     boolean sameLimits = dice.chance(50); // the same in all processes, all the time
     settings.put("limitsDiffer", !sameLimits && dice.chance(60) ? 1 : 0);
     settings.put("onFailure", dice.below(4)); // fail, allow, deny, local
@@ -229,6 +231,37 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
 
   int setting(String name) {
     return settings.getOrDefault(name, 0);
+  }
+
+  int processes() {
+    return setting(PROCESSES);
+  }
+
+  /** The settings that may be off, by name. */
+  List<String> switches() {
+    return settings.keySet().stream()
+        .filter(name -> !name.equals(PROCESSES) && !name.equals(LATENCY))
+        .sorted()
+        .toList();
+  }
+
+  Plan with(String setting, int value) {
+    Map<String, Integer> changed = new TreeMap<>(settings);
+    changed.put(setting, value);
+    return new Plan(seed, topology, Map.copyOf(changed), steps);
+  }
+
+  /** The first of those that stay does what this one did. */
+  Plan withoutProcess(int process) {
+    List<Step> moved =
+        steps.stream()
+            .map(step -> step.by(step.process() == process ? 0 : lower(step.process(), process)))
+            .toList();
+    return with(PROCESSES, processes() - 1).withSteps(moved);
+  }
+
+  private static int lower(int process, int removed) {
+    return process > removed ? process - 1 : process;
   }
 
   boolean has(Kind kind) {

@@ -6,8 +6,9 @@ import java.util.List;
 import java.util.function.Predicate;
 
 /**
- * Makes a plan that fails shorter while it still fails: fewer steps, in ever smaller pieces (delta
- * debugging, Zeller 1999). Stateless.
+ * Makes a plan that fails simpler while it still fails: fewer steps, in ever smaller pieces (delta
+ * debugging, Zeller 1999), then fewer processes, and fewer settings that are on. A fault is a step.
+ * Stateless.
  */
 final class Shrinker {
 
@@ -16,6 +17,34 @@ final class Shrinker {
   private Shrinker() {}
 
   static Plan shrink(Plan failing, Predicate<Plan> stillFails) {
+    Plan shorter = withFewerSteps(failing, stillFails);
+    return withSettingsOff(withFewerProcesses(shorter, stillFails), stillFails);
+  }
+
+  /** One does what two did, where the fault is the same. */
+  private static Plan withFewerProcesses(Plan failing, Predicate<Plan> stillFails) {
+    Plan plan = failing;
+    for (int process = plan.processes() - 1; process >= 0 && plan.processes() > 1; process--) {
+      Plan candidate = plan.withoutProcess(process);
+      if (stillFails.test(candidate)) {
+        plan = candidate;
+      }
+    }
+    return plan;
+  }
+
+  private static Plan withSettingsOff(Plan failing, Predicate<Plan> stillFails) {
+    Plan plan = failing;
+    for (String name : failing.switches()) {
+      Plan candidate = plan.with(name, 0);
+      if (plan.setting(name) != 0 && stillFails.test(candidate)) {
+        plan = candidate;
+      }
+    }
+    return plan;
+  }
+
+  private static Plan withFewerSteps(Plan failing, Predicate<Plan> stillFails) {
     Plan plan = failing;
     int runs = 0;
     for (int size = Math.max(plan.steps().size() / 2, 1); ; ) {

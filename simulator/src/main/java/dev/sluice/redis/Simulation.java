@@ -41,7 +41,7 @@ final class Simulation {
             plan.setting("clocksDiffer") > 0,
             conditions.apartPpm());
     reference.watch(fleet);
-    for (int i = 0; i < plan.setting("processes"); i++) {
+    for (int i = 0; i < plan.processes(); i++) {
       processes.add(new SimulatedProcess(i, plan, world, fleet, reference, dice.fork(100 + i)));
     }
   }

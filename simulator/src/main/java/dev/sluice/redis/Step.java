@@ -110,6 +110,10 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
     return new Step(at, kind, process, List.of(numbers));
   }
 
+  Step by(int other) {
+    return new Step(at, kind, other, numbers);
+  }
+
   int number(int index) {
     return numbers.get(index);
   }

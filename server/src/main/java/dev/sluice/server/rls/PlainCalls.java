@@ -124,9 +124,20 @@ final class PlainCalls extends SimpleDecoratingHttpService {
                     failure == null ? answered(answer, start) : failed(failure, start))
             .toCompletableFuture();
     if (!response.isDone()) {
-      var unused = givenUp.thenRun(() -> response.complete(trailers(Failures.late())));
+      var unused = givenUp.thenRun(() -> giveUp(response, start));
     }
     return WholeResponse.of(response, context);
+  }
+
+  private void giveUp(CompletableFuture<AggregatedHttpResponse> response, long start) {
+    Status late = Failures.late();
+    if (response.complete(trailers(late))) { // else it is counted with its answer
+      meters.answered(name(late), start);
+    }
+  }
+
+  private static String name(Status status) {
+    return status.getCode().name().toLowerCase(Locale.ROOT);
   }
 
   private AggregatedHttpResponse answered(RateLimitResponse answer, long start) {
@@ -136,7 +147,7 @@ final class PlainCalls extends SimpleDecoratingHttpService {
 
   private AggregatedHttpResponse failed(Throwable failure, long start) {
     Status status = Failures.status(failure);
-    meters.answered(status.getCode().name().toLowerCase(Locale.ROOT), start);
+    meters.answered(name(status), start);
     return trailers(status);
   }
 

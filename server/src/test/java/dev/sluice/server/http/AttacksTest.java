@@ -186,11 +186,19 @@ final class AttacksTest {
         RawClient client = RawClient.connect(server.address())) {
       client.send(RawClient.http2(1 << 16));
       for (int stream = 1; stream < 2 * SluiceServer.MAX_STREAMS; stream += 2) {
-        client.send(RawClient.http2Post(stream, RATE_LIMIT_SERVICE, "http://localhost"));
+        client.send(
+            RawClient.http2Post(
+                stream,
+                RATE_LIMIT_SERVICE,
+                "http://localhost",
+                "content-type",
+                "application/grpc",
+                "te",
+                "trailers"));
         client.send(RawClient.frame(RawClient.DATA, 0, stream, new byte[15_000]));
       }
       String headers = new String(client.frame(RawClient.HEADERS), StandardCharsets.ISO_8859_1);
-      assertThat(headers).contains("503");
+      assertThat(headers).contains("grpc-status", "no%20room%20for%20the%20body");
     }
   }
 

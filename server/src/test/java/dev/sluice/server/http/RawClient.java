@@ -145,7 +145,7 @@ final class RawClient implements AutoCloseable {
   }
 
   /** The headers of a request over HTTP/2 whose body follows, from a page of another origin. */
-  static byte[] http2Post(int stream, String path, String origin) {
+  static byte[] http2Post(int stream, String path, String origin, String... more) {
     ByteArrayOutputStream block = new ByteArrayOutputStream();
     block.write(0x83); // POST
     block.write(0x86); // http
@@ -156,6 +156,11 @@ final class RawClient implements AutoCloseable {
     block.write(0x00);
     block.writeBytes(literal("origin"));
     block.writeBytes(literal(origin));
+    for (int i = 0; i < more.length; i += 2) {
+      block.write(0x00);
+      block.writeBytes(literal(more[i]));
+      block.writeBytes(literal(more[i + 1]));
+    }
     return frame(HEADERS, 4, stream, block.toByteArray());
   }
 

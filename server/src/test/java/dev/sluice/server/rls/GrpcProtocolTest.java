@@ -218,6 +218,15 @@ final class GrpcProtocolTest {
     AggregatedHttpResponse response = post(METHOD, framed(message("ann")), "grpc-timeout", "100m");
     assertThat(response.trailers().get("grpc-status", response.headers().get("grpc-status")))
         .isEqualTo(Integer.toString(Status.Code.DEADLINE_EXCEEDED.value()));
+    await()
+        .untilAsserted(
+            () ->
+                assertThat(
+                        server
+                            .meters
+                            .timer("sluice.rls.requests", "result", "deadline_exceeded")
+                            .count())
+                    .isOne());
   }
 
   @Test

@@ -34,13 +34,23 @@ enum Attack {
   HTTP2_BODIES("unfinished HTTP/2 bodies on one connection, 16 KiB at a time") {
     @Override
     void run(InetSocketAddress server) throws IOException {
-      bodies(server, 16_384);
+      bodies(server, "/v1/spend", "application/json", 16_384);
     }
   },
   HTTP2_CRUMBS("unfinished HTTP/2 bodies on one connection, a byte at a time") {
     @Override
     void run(InetSocketAddress server) throws IOException {
-      bodies(server, 1);
+      bodies(server, "/v1/spend", "application/json", 1);
+    }
+  },
+  GRPC_BODIES("unfinished gRPC messages on one connection, 16 KiB at a time") {
+    @Override
+    void run(InetSocketAddress server) throws IOException {
+      bodies(
+          server,
+          "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit",
+          "application/grpc",
+          16_384);
     }
   },
   HTTP1_BODIES("600 unfinished HTTP/1.1 bodies") {
@@ -172,8 +182,10 @@ enum Attack {
             + "\r\n\r\n");
   }
 
-  private static void bodies(InetSocketAddress server, int pieceBytes) throws IOException {
-    try (Http2Bodies bodies = new Http2Bodies(server, FIRST_ADDRESS, pieceBytes)) {
+  private static void bodies(
+      InetSocketAddress server, String path, String mediaType, int pieceBytes) throws IOException {
+    Peer peer = Peer.connect(server, FIRST_ADDRESS);
+    try (Http2Bodies bodies = new Http2Bodies(peer, path, mediaType, pieceBytes)) {
       while (!isOver()) {
         if (!bodies.pump()) {
           rest();

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.benchmarks.attacks;
 
-import java.io.IOException;
-import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -20,6 +18,8 @@ final class Http2Bodies implements AutoCloseable {
   private static final int NEW_STREAMS_AT_ONCE = 16;
 
   private final Peer peer;
+  private final String path;
+  private final String mediaType;
   private final byte[] piece;
   private final ByteBuffer in = ByteBuffer.allocate(READ_BUFFER);
   private final Map<Integer, Stream> streams = new LinkedHashMap<>();
@@ -33,8 +33,15 @@ final class Http2Bodies implements AutoCloseable {
     private int sent;
   }
 
-  Http2Bodies(InetSocketAddress server, int from, int pieceBytes) throws IOException {
-    peer = Peer.connect(server, from);
+  /**
+   * Greets a server.
+   *
+   * @param pieceBytes how much is sent of each body at a time
+   */
+  Http2Bodies(Peer peer, String path, String mediaType, int pieceBytes) {
+    this.peer = peer;
+    this.path = path;
+    this.mediaType = mediaType;
     piece = new byte[pieceBytes];
     peer.send(Http2.greeting(Http2.DEFAULT_WINDOW));
   }
@@ -49,7 +56,7 @@ final class Http2Bodies implements AutoCloseable {
       Stream stream = new Stream();
       stream.window = initialWindow;
       streams.put(nextStream, stream);
-      peer.send(Http2.post(nextStream, "/v1/spend"));
+      peer.send(Http2.post(nextStream, path, mediaType));
       nextStream += 2;
     }
     for (Map.Entry<Integer, Stream> entry : streams.entrySet()) {
