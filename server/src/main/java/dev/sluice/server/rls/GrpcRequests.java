@@ -13,9 +13,9 @@ import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.server.Requests;
 import io.grpc.Status;
-import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.HexFormat;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -84,9 +84,24 @@ final class GrpcRequests implements DecoratingHttpServiceFunction {
             .set("grpc-status", Integer.toString(status.getCode().value()));
     String description = status.getDescription();
     if (description != null) {
-      String encoded = URLEncoder.encode(description, StandardCharsets.UTF_8);
-      headers.set("grpc-message", encoded.replace("+", "%20"));
+      headers.set("grpc-message", encoded(description));
     }
     return headers.build();
+  }
+
+  /**
+   * As gRPC's protocol has it: all but the printable characters of ASCII, and the percent sign.
+   * Some clients show the text as it came.
+   */
+  private static String encoded(String text) {
+    StringBuilder encoded = new StringBuilder(text.length());
+    for (byte one : text.getBytes(StandardCharsets.UTF_8)) {
+      if (one >= ' ' && one <= '~' && one != '%') {
+        encoded.append((char) one);
+      } else {
+        encoded.append('%').append(HexFormat.of().withUpperCase().toHexDigits(one));
+      }
+    }
+    return encoded.toString();
   }
 }

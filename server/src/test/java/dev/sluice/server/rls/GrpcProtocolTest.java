@@ -233,6 +233,8 @@ final class GrpcProtocolTest {
   void deadlineThatIsNone_isAnInvalidArgument() {
     AggregatedHttpResponse response = post(METHOD, framed(message("ann")), "grpc-timeout", "soon");
     assertThat(status(response)).isEqualTo(Status.Code.INVALID_ARGUMENT);
+    assertThat(response.headers().get("grpc-message"))
+        .isEqualTo("grpc-timeout: expected up to eight digits and one of H, M, S, m, u, n");
   }
 
   private static byte[] message(String id) {
