@@ -42,7 +42,7 @@ final class WholeResponseTest {
   }
 
   @Test
-  void laterAnswer_isMappedOnTheEventLoop_whoeverMakesItKnown() {
+  void laterAnswer_isMappedOnTheEventLoop_whateverThreadItComesFrom() {
     AtomicBoolean inLoop = new AtomicBoolean();
     HttpResponse response =
         WholeResponse.of(later, context)
@@ -56,7 +56,9 @@ final class WholeResponseTest {
     assertThat(inLoop).isTrue();
   }
 
-  /** A request that takes too long is aborted, and gets the answer of whoever recovers it. */
+  /**
+   * A request that takes too long is aborted: its failure becomes an answer, by {@code recover}.
+   */
   @Test
   void abortedResponse_isRecovered_andWhatComesLaterIsDropped() {
     HttpResponse response =

@@ -587,9 +587,9 @@ final class Reference {
   }
 
   /**
-   * Returns who gives back, as far as the process knows. It does not know of a call that arrives
-   * when nobody waits for its answer. One that shares a call with others has that answer awaited
-   * until their time-out.
+   * Returns the process that asked, where it knows that its call has arrived, else {@link
+   * Entry#NOBODY}. It does not know where nobody waits for the answer any more, nor soon after a
+   * failure: others may wait for the answer to a call that they share.
    */
   private int whoLoosens(KnownBucket bucket, Asked by) {
     long lostNanos = world.now() - bucket.lostSight.getOrDefault(by.process, Long.MIN_VALUE / 2);
