@@ -237,6 +237,20 @@ final class GrpcProtocolTest {
         .isEqualTo("grpc-timeout: expected up to eight digits and one of H, M, S, m, u, n");
   }
 
+  /** The same message, once by the way of the library, since its header names an encoding. */
+  @Test
+  void plainCall_getsTheAnswerThatTheLibraryGives() {
+    AggregatedHttpResponse plain = post(METHOD, framed(message("ann")));
+    AggregatedHttpResponse byLibrary =
+        post(METHOD, framed(message("bob")), "grpc-encoding", "gzip");
+    assertThat(byLibrary.status()).isEqualTo(plain.status());
+    assertThat(byLibrary.headers().contentType()).isEqualTo(plain.headers().contentType());
+    assertThat(byLibrary.content()).isEqualTo(plain.content());
+    assertThat(byLibrary.trailers().get("grpc-status"))
+        .isEqualTo(plain.trailers().get("grpc-status"))
+        .isEqualTo("0");
+  }
+
   private static byte[] message(String id) {
     return request(descriptor("PerUser", id)).build().toByteArray();
   }
