@@ -23,7 +23,6 @@ import dev.sluice.server.access.AccessPart;
 import dev.sluice.web.ProblemDetails;
 import io.grpc.Status;
 import java.nio.charset.StandardCharsets;
-import java.util.Locale;
 import java.util.concurrent.CompletionStage;
 
 /**
@@ -82,8 +81,8 @@ final class JsonService implements HttpService {
   }
 
   private HttpResponse answer(RateLimitResponse response, long start) {
+    meters.answered(response, start);
     boolean passes = response.getOverallCode() == Code.OK;
-    meters.answered(passes ? "ok" : "over_limit", start);
     ResponseHeadersBuilder headers =
         headers(passes ? HttpStatus.OK : HttpStatus.TOO_MANY_REQUESTS, MediaType.JSON);
     for (HeaderValue header : response.getResponseHeadersToAddList()) {
@@ -100,7 +99,7 @@ final class JsonService implements HttpService {
 
   private HttpResponse fault(Throwable failure, long start) {
     Status status = Failures.status(failure);
-    meters.answered(status.getCode().name().toLowerCase(Locale.ROOT), start);
+    meters.failed(status, start);
     HttpStatus answered =
         switch (status.getCode()) {
           case INVALID_ARGUMENT -> HttpStatus.BAD_REQUEST;

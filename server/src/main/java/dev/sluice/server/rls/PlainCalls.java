@@ -20,7 +20,6 @@ import com.linecorp.armeria.server.ServiceRequestContext;
 import com.linecorp.armeria.server.SimpleDecoratingHttpService;
 import dev.sluice.envoy.RateLimitRequest;
 import dev.sluice.envoy.RateLimitResponse;
-import dev.sluice.envoy.RateLimitResponse.Code;
 import dev.sluice.envoy.RateLimitServiceGrpc;
 import dev.sluice.server.Requests;
 import dev.sluice.server.WholeResponse;
@@ -29,7 +28,6 @@ import io.grpc.Status;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
-import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
@@ -132,22 +130,18 @@ final class PlainCalls extends SimpleDecoratingHttpService {
   private void giveUp(CompletableFuture<AggregatedHttpResponse> response, long start) {
     Status late = Failures.late();
     if (response.complete(trailers(late))) { // else it is counted with its answer
-      meters.answered(name(late), start);
+      meters.failed(late, start);
     }
   }
 
-  private static String name(Status status) {
-    return status.getCode().name().toLowerCase(Locale.ROOT);
-  }
-
   private AggregatedHttpResponse answered(RateLimitResponse answer, long start) {
-    meters.answered(answer.getOverallCode() == Code.OK ? "ok" : "over_limit", start);
+    meters.answered(answer, start);
     return AggregatedHttpResponse.of(HEADERS, framed(answer), OK);
   }
 
   private AggregatedHttpResponse failed(Throwable failure, long start) {
     Status status = Failures.status(failure);
-    meters.answered(name(status), start);
+    meters.failed(status, start);
     return trailers(status);
   }
 

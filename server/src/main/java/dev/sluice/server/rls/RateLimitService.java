@@ -4,12 +4,10 @@ package dev.sluice.server.rls;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.envoy.RateLimitRequest;
 import dev.sluice.envoy.RateLimitResponse;
-import dev.sluice.envoy.RateLimitResponse.Code;
 import dev.sluice.envoy.RateLimitServiceGrpc;
 import dev.sluice.server.access.AccessPart;
 import io.grpc.Status;
 import io.grpc.stub.StreamObserver;
-import java.util.Locale;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
@@ -47,12 +45,12 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
       StreamObserver<RateLimitResponse> observer,
       long start) {
     if (response != null) {
-      meters.answered(response.getOverallCode() == Code.OK ? "ok" : "over_limit", start);
+      meters.answered(response, start);
       observer.onNext(response);
       observer.onCompleted();
     } else if (failure != null) {
       Status status = Failures.status(failure);
-      meters.answered(status.getCode().name().toLowerCase(Locale.ROOT), start);
+      meters.failed(status, start);
       observer.onError(status.asRuntimeException());
     }
   }

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.rls;
 
+import dev.sluice.envoy.RateLimitResponse;
+import dev.sluice.envoy.RateLimitResponse.Code;
+import io.grpc.Status;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
 import java.time.Duration;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
@@ -32,12 +36,24 @@ final class RlsMeters {
   }
 
   /**
-   * Counts a request.
+   * Counts a request that was decided, as {@code ok} or {@code over_limit}.
    *
-   * @param result {@code ok}, {@code over_limit} or the name of a gRPC status
    * @param startNanos when it came, by {@link System#nanoTime}
    */
-  void answered(String result, long startNanos) {
+  void answered(RateLimitResponse response, long startNanos) {
+    count(response.getOverallCode() == Code.OK ? "ok" : "over_limit", startNanos);
+  }
+
+  /**
+   * Counts a request that was not, by the name of its gRPC status.
+   *
+   * @param startNanos when it came, by {@link System#nanoTime}
+   */
+  void failed(Status status, long startNanos) {
+    count(status.getCode().name().toLowerCase(Locale.ROOT), startNanos);
+  }
+
+  private void count(String result, long startNanos) {
     requests
         .computeIfAbsent(result, this::timer)
         .record(System.nanoTime() - startNanos, TimeUnit.NANOSECONDS);
