@@ -321,10 +321,8 @@ final class ServerClient {
     if (e instanceof ConnectException) {
       return "connection refused; is the server running?";
     }
-    return "https".equals(server.getScheme())
-        ? "the connection failed (%s); is the server one without TLS, to ask by http://?"
-            .formatted(e.getMessage())
-        : "the connection failed (%s); is the server one with TLS, to ask by https://?"
-            .formatted(e.getMessage());
+    boolean byTls = "https".equals(server.getScheme());
+    return "the connection failed (%s); is the server one %s TLS, to ask by %s://?"
+        .formatted(e.getMessage(), byTls ? "without" : "with", byTls ? "http" : "https");
   }
 }

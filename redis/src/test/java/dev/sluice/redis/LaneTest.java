@@ -207,18 +207,18 @@ final class LaneTest {
 
   @Test
   void refund_leavesWhileAnotherBucketsWithdrawalIsUnderWay() {
-    Request withdrawal = submit(lane, Charges.withdrawal("1:b"), LONG);
-    Request refund = submit(lane, Charges.refund("1:a"), LONG);
-    assertThat(calls).hasSize(2);
-    assertThat(List.of(withdrawal, refund)).noneMatch(Request::isDone);
+    assertBothLeave(Charges.withdrawal("1:b"), Charges.refund("1:a"));
   }
 
   @Test
   void reset_leavesWhileAnotherBucketsRefundIsUnderWay() {
-    Request refund = submit(lane, Charges.refund("1:b"), LONG);
-    Request reset = submit(lane, Charges.reset("1:a"), LONG);
+    assertBothLeave(Charges.refund("1:b"), Charges.reset("1:a"));
+  }
+
+  private void assertBothLeave(List<Charge> first, List<Charge> second) {
+    List<Request> both = List.of(submit(lane, first, LONG), submit(lane, second, LONG));
     assertThat(calls).hasSize(2);
-    assertThat(List.of(refund, reset)).noneMatch(Request::isDone);
+    assertThat(both).noneMatch(Request::isDone);
   }
 
   /** The race: of a call that was not begun, the first is refused once more, the second is not. */
@@ -244,10 +244,7 @@ final class LaneTest {
 
   @Test
   void withdrawal_waitsForNothing() {
-    Request reset = submit(lane, Charges.reset("1:a"), LONG);
-    Request withdrawal = submit(lane, Charges.withdrawal("1:a"), LONG);
-    assertThat(calls).hasSize(2);
-    assertThat(List.of(reset, withdrawal)).noneMatch(Request::isDone);
+    assertBothLeave(Charges.reset("1:a"), Charges.withdrawal("1:a"));
   }
 
   @Test
