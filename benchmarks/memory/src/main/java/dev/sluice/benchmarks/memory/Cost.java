@@ -5,7 +5,7 @@ import dev.sluice.benchmarks.report.Figure;
 import java.util.List;
 
 /**
- * The figure of a row.
+ * What a decision costs, in a row.
  *
  * @param rounds nanoseconds per decision of one thread
  * @param bytes allocated per decision, the texts of the ids apart
@@ -17,11 +17,11 @@ record Cost(Figure rounds, double bytes) {
     this(new Figure(nanos, nanos, nanos), bytes);
   }
 
-  /** The figure of some rounds, each of which has one figure. */
-  static Cost of(List<Cost> figures) {
+  /** Of some rounds, each with a cost of its own. */
+  static Cost of(List<Cost> costs) {
     return new Cost(
-        Figure.of(figures.stream().mapToDouble(Cost::nanos)),
-        Figure.of(figures.stream().mapToDouble(Cost::bytes)).median());
+        Figure.of(costs.stream().mapToDouble(Cost::nanos)),
+        Figure.of(costs.stream().mapToDouble(Cost::bytes)).median());
   }
 
   double nanos() {

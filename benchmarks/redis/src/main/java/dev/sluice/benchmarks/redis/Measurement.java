@@ -64,7 +64,7 @@ final class Measurement {
   }
 
   private void print(String name, Load load, Client subject) throws InterruptedException {
-    print(name, load, figure(Run.start(subject, load, BUCKETS), subject.charges()));
+    print(name, load, measured(Run.start(subject, load, BUCKETS), subject.charges()));
   }
 
   private void printBytes(String name, Client subject) {
@@ -76,22 +76,22 @@ final class Measurement {
     }
   }
 
-  private static void print(String name, Load load, Round figure) {
-    System.out.println(String.join(BAR, name, load.name(), figure.text()));
+  private static void print(String name, Load load, Round round) {
+    System.out.println(String.join(BAR, name, load.name(), round.text()));
   }
 
   private void alternate(URI uri) throws InterruptedException {
     try (Client get = Subjects.make(Subjects.GET, uri, BUCKETS);
         Client sluice = Subjects.make(Subjects.SLUICE, uri, BUCKETS)) {
       Run run = Run.alternating(List.of(get, sluice), BUCKETS);
-      Round both = figure(run, 1);
+      Round both = measured(run, 1);
       print(Subjects.GET_BESIDE, Load.ONE, withWaits(both, run.waits(0, 2)));
       print(Subjects.BESIDE_GET, Load.ONE, withWaits(both, run.waits(1, 2)));
     }
   }
 
   /** Warms it up, measures it, and stops it. */
-  private Round figure(Run run, int charges) throws InterruptedException {
+  private Round measured(Run run, int charges) throws InterruptedException {
     double warmUpSeconds;
     long nanos;
     long calls;
@@ -111,7 +111,7 @@ final class Measurement {
       clientSeconds = system.getProcessCpuTime() / 1e9 - clientBefore;
     }
     double decided = Math.max((double) calls * charges, 1);
-    Round figure =
+    Round round =
         new Round(
             calls * 1e9 / nanos,
             0,
@@ -120,20 +120,20 @@ final class Measurement {
             serverSeconds * MICROS_PER_SECOND / decided,
             run.failures(),
             warmUpSeconds);
-    return withWaits(figure, run.waits(0, 1));
+    return withWaits(round, run.waits(0, 1));
   }
 
-  private static Round withWaits(Round figure, long[] waits) {
+  private static Round withWaits(Round round, long[] waits) {
     return waits.length == 0
-        ? figure
+        ? round
         : new Round(
-            figure.perSecond(),
+            round.perSecond(),
             (double) waits[waits.length / 2],
             (double) waits[waits.length * 99 / 100],
-            figure.clientMicros(),
-            figure.serverMicros(),
-            figure.failures(),
-            figure.warmUpSeconds());
+            round.clientMicros(),
+            round.serverMicros(),
+            round.failures(),
+            round.warmUpSeconds());
   }
 
   /**

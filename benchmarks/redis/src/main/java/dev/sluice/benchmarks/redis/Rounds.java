@@ -8,15 +8,15 @@ import java.util.Locale;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.DoubleStream;
 
-/** The figures of one subject under one load, one of each round. Not thread-safe. */
+/** The rounds of one subject under one load. Not thread-safe. */
 final class Rounds {
 
   private static final double NANOS_PER_MICRO = 1_000;
 
-  private final List<Round> figures = new ArrayList<>();
+  private final List<Round> rounds = new ArrayList<>();
 
-  void add(Round figure) {
-    figures.add(figure);
+  void add(Round round) {
+    rounds.add(round);
   }
 
   double median(ToDoubleFunction<Round> number) {
@@ -24,15 +24,15 @@ final class Rounds {
   }
 
   private Figure spread(ToDoubleFunction<Round> number) {
-    return Figure.of(figures.stream().mapToDouble(number));
+    return Figure.of(rounds.stream().mapToDouble(number));
   }
 
   /** How often a number of ours holds theirs: of the medians, and of each round. */
   Ratio ratio(ToDoubleFunction<Round> number, Rounds theirs) {
-    double[] ofRounds = new double[Math.min(figures.size(), theirs.figures.size())];
+    double[] ofRounds = new double[Math.min(rounds.size(), theirs.rounds.size())];
     for (int i = 0; i < ofRounds.length; i++) {
       ofRounds[i] =
-          number.applyAsDouble(figures.get(i)) / number.applyAsDouble(theirs.figures.get(i));
+          number.applyAsDouble(rounds.get(i)) / number.applyAsDouble(theirs.rounds.get(i));
     }
     Figure spread = Figure.of(DoubleStream.of(ofRounds));
     return new Ratio(median(number) / theirs.median(number), spread.lowest(), spread.highest());
@@ -61,7 +61,7 @@ final class Rounds {
   String rate() {
     Figure rates = spread(Round::perSecond);
     double p50 = median(Round::p50Nanos);
-    double failures = figures.stream().mapToDouble(Round::failures).sum();
+    double failures = rounds.stream().mapToDouble(Round::failures).sum();
     return String.format(Locale.ROOT, "%,.0f ± %.0f %%", rates.median(), 50 * rates.spread())
         + (p50 == 0 ? "" : " (" + waits() + ")")
         + (failures == 0 ? "" : String.format(Locale.ROOT, ", %.0f failed", failures));
@@ -92,7 +92,7 @@ final class Rounds {
   /** How long the rounds took to warm up. */
   String warmUp() {
     boolean stable = spread(Round::warmUpSeconds).lowest() >= 0;
-    Figure seconds = spread(figure -> Math.abs(figure.warmUpSeconds()));
+    Figure seconds = spread(round -> Math.abs(round.warmUpSeconds()));
     return String.format(
         Locale.ROOT,
         "%.1f / %.1f%s",

@@ -47,8 +47,8 @@ final class RoundsTest {
   }
 
   @Test
-  void figure_survivesTheWayBetweenProcesses() {
-    Round figure = new Round(64_652.5, 925_000, 2_520_000, 17.5, 8.01, 2, -15.25);
-    assertThat(Round.parse(figure.text())).isEqualTo(figure);
+  void round_survivesTheWayBetweenProcesses() {
+    Round round = new Round(64_652.5, 925_000, 2_520_000, 17.5, 8.01, 2, -15.25);
+    assertThat(Round.parse(round.text())).isEqualTo(round);
   }
 }
