@@ -18,9 +18,9 @@ import java.util.stream.Stream;
  */
 final class AttacksReport {
 
-  private static final int MOST_MIB = 512;
+  static final int MOST_MIB = 512;
   private static final double MOST_P99_MILLIS = 500;
-  private static final int MOST_LOG_LINES = 50;
+  static final int MOST_LOG_LINES = 50;
   private static final double MOST_TIMES_CALM = 10;
   private static final long WARM_UP_MILLIS = 3_000;
   private static final long CALM_MILLIS = 2_000;

@@ -87,6 +87,30 @@ enum Scenario {
       }
       return "refused with exit code 2, 3 of 3";
     }
+  },
+  DIGITS("limit files with 8 MB of digits, while the server runs") {
+    @Override
+    String seen() throws Exception {
+      return HostileFiles.digits();
+    }
+  },
+  CUT_FILE("a limit file that is cut at the end of a line, while the server runs") {
+    @Override
+    String seen() throws Exception {
+      return HostileFiles.cut();
+    }
+  },
+  LINK("a link to a secret in the place of a limit file and of a rule book") {
+    @Override
+    String seen() throws Exception {
+      return HostileFiles.link();
+    }
+  },
+  NO_DEFAULT("a rule that names a limit without a default") {
+    @Override
+    String seen() throws Exception {
+      return HostileFiles.noDefault();
+    }
   };
 
   private static final int ROUNDS = Integer.getInteger("attacks.rounds", 20);

@@ -11,6 +11,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Matcher;
@@ -24,10 +26,12 @@ final class Victim implements AutoCloseable {
   private static final Pattern PEAK = Pattern.compile("VmHWM:\\s*(\\d+) kB");
   private static final int KIB_PER_MIB = 1024;
   private static final long PATIENCE_SECONDS = 20;
+  private static final int MOST_LINES_KEPT = 1_000;
 
   private final Process process;
   private final List<Integer> ports;
   private final AtomicInteger logLines = new AtomicInteger();
+  private final Queue<String> log = new ConcurrentLinkedQueue<>(); // its beginning
   private final Thread reader;
 
   private Victim(Process process, BufferedReader err, List<Integer> ports) {
@@ -84,7 +88,9 @@ final class Victim implements AutoCloseable {
   private void countLines(BufferedReader err) {
     try {
       for (String line = err.readLine(); line != null; line = err.readLine()) {
-        logLines.incrementAndGet();
+        if (logLines.incrementAndGet() <= MOST_LINES_KEPT) {
+          log.add(line);
+        }
         if (Boolean.getBoolean("attacks.log")) {
           System.err.println("  | " + line);
         }
@@ -109,6 +115,11 @@ final class Victim implements AutoCloseable {
 
   int logLines() {
     return logLines.get();
+  }
+
+  /** The first lines of the log after its start. */
+  List<String> log() {
+    return List.copyOf(log);
   }
 
   /** The most memory that the process ever had, heap and all the rest. */
