@@ -26,9 +26,7 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Base64;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import org.junit.jupiter.api.AfterAll;
@@ -552,22 +550,7 @@ final class PageTest {
     var unused = browser.console();
   }
 
-  /** The whole page, as wide as it is shown in the docs. */
   private static void picture(String name) {
-    if (SCREENSHOTS == null) {
-      return;
-    }
-    Object png =
-        browser
-            .driver()
-            .executeCdpCommand(
-                "Page.captureScreenshot", Map.of("format", "png", "captureBeyondViewport", true))
-            .get("data");
-    try {
-      Files.write(
-          SCREENSHOTS.resolve(name + ".png"), Base64.getDecoder().decode(String.valueOf(png)));
-    } catch (IOException e) {
-      throw new AssertionError(e);
-    }
+    browser.keepWholePage(SCREENSHOTS, name);
   }
 }

@@ -47,6 +47,7 @@ public final class LocalBrowser implements AutoCloseable {
           "--hide-scrollbars");
 
   private static final int HEIGHT = 900;
+  private static final int LOWEST = 100; // lower than any page
   private static final int WIDEST_PHONE = 500;
 
   /** It warns of a protocol's version that only its other half needs. Held, or it is forgotten. */
@@ -54,6 +55,7 @@ public final class LocalBrowser implements AutoCloseable {
 
   private final Path profile;
   private final ChromeDriver driver;
+  private @Nullable Look looked;
 
   private LocalBrowser(Path profile, ChromeDriver driver) {
     this.profile = profile;
@@ -123,17 +125,8 @@ public final class LocalBrowser implements AutoCloseable {
    * @param look the screen
    */
   public void look(Look look) {
-    driver.executeCdpCommand(
-        "Emulation.setDeviceMetricsOverride",
-        Map.of(
-            "width",
-            look.width(),
-            "height",
-            HEIGHT,
-            "deviceScaleFactor",
-            1,
-            "mobile",
-            look.width() < WIDEST_PHONE));
+    looked = look;
+    size(look, HEIGHT);
     driver.executeCdpCommand(
         "Emulation.setEmulatedMedia",
         Map.of(
@@ -141,6 +134,20 @@ public final class LocalBrowser implements AutoCloseable {
             look.media(),
             "features",
             List.of(Map.of("name", "prefers-color-scheme", "value", look.colours()))));
+  }
+
+  private void size(Look look, long height) {
+    driver.executeCdpCommand(
+        "Emulation.setDeviceMetricsOverride",
+        Map.of(
+            "width",
+            look.width(),
+            "height",
+            height,
+            "deviceScaleFactor",
+            1,
+            "mobile",
+            look.width() < WIDEST_PHONE));
   }
 
   /**
@@ -188,6 +195,28 @@ public final class LocalBrowser implements AutoCloseable {
       Files.write(folder.resolve(name + ".png"), driver.getScreenshotAs(OutputType.BYTES));
     } catch (IOException e) {
       throw new UncheckedIOException(e);
+    }
+  }
+
+  /**
+   * Writes the whole page as a picture, on a screen that is as high as the page: what covers the
+   * screen, such as the backdrop of a dialog, then covers the picture.
+   *
+   * @param folder where to, null for nowhere
+   * @param name the file's name without its suffix
+   * @throws java.util.NoSuchElementException if nobody looked at a page yet
+   */
+  public void keepWholePage(@Nullable Path folder, String name) {
+    if (folder == null) {
+      return;
+    }
+    Look look = Optional.ofNullable(looked).orElseThrow();
+    try {
+      size(look, LOWEST);
+      size(look, (Long) ask("return document.documentElement.scrollHeight"));
+      keepPicture(folder, name);
+    } finally {
+      size(look, HEIGHT);
     }
   }
 
