@@ -18,14 +18,19 @@ final class ClientVersion {
   /** A class that entered Lettuce with 6.5: on a module path no package knows its version. */
   private static final String SINCE_6_5 = "io.lettuce.core.json.JsonParser";
 
+  /** A class of Lettuce that needs a class of Netty 4.2. */
+  private static final String FOR_NETTY_4_2 = "io.lettuce.core.resource.NioProvider";
+
+  private static final String SINCE_NETTY_4_2 = "io.netty.channel.MultiThreadIoEventLoopGroup";
+
   private static final String SINCE_7_0 = "io.lettuce.core.MaintNotificationsConfig";
 
   private ClientVersion() {}
 
   /**
-   * Refuses a Lettuce that is too old.
+   * Refuses a Lettuce that is too old, or too new for its Netty.
    *
-   * @throws IllegalStateException if it is older than 6.5
+   * @throws IllegalStateException if it is older than 6.5, or needs Netty 4.2 and finds 4.1
    */
   static void check() {
     check(LettuceVersion.class.getClassLoader(), LettuceVersion.getVersion());
@@ -36,6 +41,11 @@ final class ClientVersion {
       throw new IllegalStateException(
           "sluice-redis needs Lettuce 6.5 or newer, found %s; set the version of io.lettuce:lettuce-core"
               .formatted(version == null ? "an older one" : version));
+    }
+    if (exists(FOR_NETTY_4_2, loader) && !exists(SINCE_NETTY_4_2, loader)) {
+      throw new IllegalStateException(
+          "%s needs Netty 4.2, found an older one; set the version of io.lettuce:lettuce-core to 6.8, or that of io.netty to 4.2"
+              .formatted(version == null ? "this Lettuce" : "Lettuce " + version));
     }
   }
 

@@ -316,7 +316,8 @@ public final class RedisStoreBuilder {
    *
    * @return the store, to be closed by the caller
    * @throws IllegalArgumentException for options that contradict each other
-   * @throws IllegalStateException if the application runs with a Lettuce older than 6.5
+   * @throws IllegalStateException if the application runs with a Lettuce older than 6.5, or with
+   *     one that needs Netty 4.2 on Netty 4.1
    */
   public RedisStore open() {
     ClientVersion.check();

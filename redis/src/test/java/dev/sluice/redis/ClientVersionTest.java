@@ -36,6 +36,30 @@ final class ClientVersionTest {
         .withMessageContaining("found an older one");
   }
 
+  /** As Quarkus 3 has it, which manages Netty 4.1 and no Lettuce. */
+  @Test
+  void check_lettuce7OnNetty41_isRefusedByItsName() {
+    ClassLoader netty41 =
+        new ClassLoader(ClientVersionTest.class.getClassLoader()) {
+          @Override
+          protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
+            if (name.endsWith(".MultiThreadIoEventLoopGroup")) {
+              throw new ClassNotFoundException(name);
+            }
+            return super.loadClass(name, resolve);
+          }
+        };
+    if (major() < 7) {
+      assertThatCode(() -> ClientVersion.check(netty41, "an old one")).doesNotThrowAnyException();
+      return;
+    }
+    assertThatIllegalStateException()
+        .isThrownBy(() -> ClientVersion.check(netty41, "7.7.0.RELEASE/abc"))
+        .withMessage(
+            "Lettuce 7.7.0.RELEASE/abc needs Netty 4.2, found an older one; set the version of"
+                + " io.lettuce:lettuce-core to 6.8, or that of io.netty to 4.2");
+  }
+
   /** Reads what the options say, as the tests are compiled for Lettuce before 7.0 too. */
   @Test
   void maintenanceNotifications_whereLettuceHasThem_areOff() throws ReflectiveOperationException {
