@@ -2,8 +2,8 @@
 package dev.sluice;
 
 import dev.sluice.LimiterObserver.Act;
-import dev.sluice.Outstanding.Lowering;
-import dev.sluice.Outstanding.Stretch;
+import dev.sluice.RefundStripe.Lowering;
+import dev.sluice.RefundStripe.Stretch;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
@@ -290,7 +290,7 @@ public final class Lease implements AutoCloseable {
     @Nullable Lowering leave(@Nullable Quota now) {
       int left = count - Math.min(next.getAndSet(count), count);
       if (left == 0 || now == null) {
-        engine.ledger().outstanding().close(stretch);
+        engine.ledger().refundTracker().close(stretch);
         return null;
       }
       long shrunkNanos = Math.max(quota.offsetNanos() - now.offsetNanos(), 0);

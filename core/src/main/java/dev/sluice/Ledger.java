@@ -2,8 +2,8 @@
 package dev.sluice;
 
 import dev.sluice.LimiterObserver.Act;
-import dev.sluice.Outstanding.Lowering;
-import dev.sluice.Outstanding.Stretch;
+import dev.sluice.RefundStripe.Lowering;
+import dev.sluice.RefundStripe.Stretch;
 import dev.sluice.direct.Buckets;
 import dev.sluice.direct.DirectStore;
 import dev.sluice.gcra.Effect;
@@ -34,7 +34,7 @@ final class Ledger {
 
   private final BucketStore store;
   private final LimiterObserver observer;
-  private final Outstanding outstanding;
+  private final RefundTracker refundTracker;
   private final TentativeStretches tentative;
   private final WaitingRoom waitingRoom;
   private final Forgiven forgiven = new Forgiven();
@@ -42,12 +42,15 @@ final class Ledger {
   Ledger(BucketStore store, LimiterObserver observer, TimeSource time) {
     this.store = store;
     this.observer = observer;
-    this.outstanding =
-        new Outstanding(
-            time, store::nowNanos, Outstanding.MOST, () -> observer.settledEarly(Outstanding.MOST));
+    this.refundTracker =
+        new RefundTracker(
+            time,
+            store::nowNanos,
+            RefundTracker.MOST,
+            () -> observer.settledEarly(RefundTracker.MOST));
     this.waitingRoom =
-        new WaitingRoom(time, store::nowNanos, this::withdrawAsync, outstanding::isLowering);
-    this.tentative = new TentativeStretches(outstanding, waitingRoom);
+        new WaitingRoom(time, store::nowNanos, this::withdrawAsync, refundTracker::isLowering);
+    this.tentative = new TentativeStretches(refundTracker, waitingRoom);
   }
 
   /** Those who wait for what was taken ahead of its time. */
@@ -55,8 +58,8 @@ final class Ledger {
     return waitingRoom;
   }
 
-  Outstanding outstanding() {
-    return outstanding;
+  RefundTracker refundTracker() {
+    return refundTracker;
   }
 
   /** Whether no call of the store waits for anything: then no stage need be made for one. */
@@ -90,7 +93,7 @@ final class Ledger {
       return List.of();
     }
     if (act == Act.REFUND || act == Act.RESET) {
-      List<Lowering> lowerings = outstanding.send(charges);
+      List<Lowering> lowerings = refundTracker.send(charges);
       return asAsked(charges, lowerings, lower(call, act, lowerings));
     }
     long start = start();
@@ -124,7 +127,7 @@ final class Ledger {
    * @param then what comes of it; where it throws, all that was taken stays spent
    */
   <T> T hold(BucketStore call, List<Charge> charges, long depthNanos, Function<Holding, T> then) {
-    List<Stretch> opened = outstanding.open(charges);
+    List<Stretch> opened = refundTracker.open(charges);
     return orClosed(
         opened,
         () -> then.apply(held(charges, charge(call, Act.SPEND, charges, depthNanos), opened)));
@@ -144,7 +147,7 @@ final class Ledger {
       long depthNanos,
       Function<Holding, T> then,
       Function<Throwable, T> otherwise) {
-    List<Stretch> opened = outstanding.open(charges);
+    List<Stretch> opened = refundTracker.open(charges);
     return orClosed(
         opened,
         () ->
@@ -155,7 +158,7 @@ final class Ledger {
                 depthNanos,
                 (readings, failure) -> {
                   if (failure != null) {
-                    outstanding.close(opened);
+                    refundTracker.close(opened);
                     return otherwise.apply(failure);
                   }
                   return orClosed(opened, () -> then.apply(held(charges, readings, opened)));
@@ -170,7 +173,7 @@ final class Ledger {
       return result;
     } finally {
       if (!done) {
-        outstanding.close(opened);
+        refundTracker.close(opened);
       }
     }
   }
@@ -189,9 +192,9 @@ final class Ledger {
       long afterNanos = charges.get(i).tatAfterNanos(found.nowNanos(), found.tatNanos(), passes);
       boolean spent = afterNanos != found.tatNanos();
       if (spent) {
-        outstanding.place(stretch, found, afterNanos);
+        refundTracker.place(stretch, found, afterNanos);
       } else {
-        outstanding.close(stretch);
+        refundTracker.close(stretch);
       }
       stretches.add(spent ? stretch : null);
     }
@@ -204,7 +207,7 @@ final class Ledger {
    * @return what is to be given back, null for nothing
    */
   @Nullable Lowering leave(Stretch stretch, long worthNanos, long offsetNanos) {
-    return outstanding.giveBack(stretch, worthNanos, offsetNanos);
+    return refundTracker.giveBack(stretch, worthNanos, offsetNanos);
   }
 
   /** Gives back what stretches left. */
@@ -319,7 +322,7 @@ final class Ledger {
           .thenApply(none -> then.apply(List.of(), null));
     }
     if (act == Act.REFUND || act == Act.RESET) {
-      List<Lowering> lowerings = outstanding.send(charges);
+      List<Lowering> lowerings = refundTracker.send(charges);
       return lowerAsync(
           call,
           act,
@@ -365,7 +368,7 @@ final class Ledger {
   private List<Reading> forgiven(
       BucketStore call, List<Charge> charges, List<Reading> readings, long depthNanos) {
     try {
-      List<Reading> found = sent(call, outstanding.send(forgiving(charges, depthNanos)));
+      List<Reading> found = sent(call, refundTracker.send(forgiving(charges, depthNanos)));
       return spendsToo(charges, depthNanos) ? afterForgiving(charges, found) : call.charge(charges);
     } catch (StoreException e) {
       return readings;
@@ -384,7 +387,7 @@ final class Ledger {
               if (!mayForgive(charges, readings, depthNanos)) {
                 return CompletableFuture.completedFuture(readings);
               }
-              List<Lowering> lowerings = outstanding.send(forgiving(charges, depthNanos));
+              List<Lowering> lowerings = refundTracker.send(forgiving(charges, depthNanos));
               return sentAsync(call, lowerings)
                   .whenComplete((found, failure) -> settled(lowerings, found, failure))
                   .thenCompose(
@@ -427,9 +430,9 @@ final class Ledger {
       waitingRoom.lowered(lowering.charge().key(), isUnknown ? lowering.hauntsNanos() : 0);
     }
     if (found == null || failure != null) {
-      outstanding.failed(lowerings);
+      refundTracker.failed(lowerings);
     } else {
-      outstanding.answered(lowerings, found);
+      refundTracker.answered(lowerings, found);
     }
   }
 

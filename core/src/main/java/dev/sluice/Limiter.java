@@ -456,8 +456,8 @@ public final class Limiter {
     return lease(limit, id, tokens, time::nanos, sharesOfALease());
   }
 
-  Outstanding outstanding() {
-    return engine.ledger().outstanding();
+  RefundTracker refundTracker() {
+    return engine.ledger().refundTracker();
   }
 
   int waiting() {

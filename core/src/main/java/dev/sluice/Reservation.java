@@ -3,8 +3,8 @@ package dev.sluice;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.Ledger.Holding;
-import dev.sluice.Outstanding.Lowering;
-import dev.sluice.Outstanding.Stretch;
+import dev.sluice.RefundStripe.Lowering;
+import dev.sluice.RefundStripe.Stretch;
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Gcra;
 import dev.sluice.gcra.Quota;
@@ -38,12 +38,12 @@ import org.jspecify.annotations.Nullable;
  *
  * Whatever else is given back leaves the queue too, and what stands behind it moves up: where a
  * reservation is cancelled, the stretches that end later move up by its refund; a plain refund
- * counts as the oldest tokens, so that all move up. {@link Outstanding} lowers their `tatAfter`.
+ * counts as the oldest tokens, so that all move up. {@link RefundStripe} lowers their `tatAfter`.
  * (Without that, who held many reservations could cancel some early, wait until the bucket was
  * full, and have the others given back once more.)
  *
  * A refund that is in flight, or whose answer was lost, has moved them or will, at a moment that is
- * not known: {@link Outstanding} says what that costs.
+ * not known: {@link RefundStripe} says what that costs.
  *
  * So a cancellation never leaves more in the bucket than if the reservation had never been made:
  * what is left in the queue then has at most waited longer for its turn than it would have.
@@ -212,7 +212,7 @@ public final class Reservation implements AutoCloseable {
   }
 
   private void forget() {
-    taken.forEach(one -> ledger.outstanding().close(one.stretch));
+    taken.forEach(one -> ledger.refundTracker().close(one.stretch));
   }
 
   private List<Lowering> settle(Predicate<Transaction> which) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice;
 
-import dev.sluice.Outstanding.Lowering;
-import dev.sluice.Outstanding.Stretch;
+import dev.sluice.RefundStripe.Lowering;
+import dev.sluice.RefundStripe.Stretch;
 import dev.sluice.store.BucketStore.Tentative;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
@@ -13,11 +13,12 @@ import org.jspecify.annotations.Nullable;
  * Gives back what a store took in vain as a cancelled reservation is given back: it is a stretch of
  * the same time line, so that neither gives back what the other does. Thread-safe.
  */
-record TentativeStretches(Outstanding outstanding, WaitingRoom waitingRoom) implements Tentative {
+record TentativeStretches(RefundTracker refundTracker, WaitingRoom waitingRoom)
+    implements Tentative {
 
   @Override
   public Part begin(Charge charge) {
-    return new Taken(charge, outstanding.open(List.of(charge)).get(0));
+    return new Taken(charge, refundTracker.open(List.of(charge)).get(0));
   }
 
   private final class Taken implements Part {
@@ -33,8 +34,9 @@ record TentativeStretches(Outstanding outstanding, WaitingRoom waitingRoom) impl
     @Override
     public @Nullable Charge giveBack(Reading found) {
       long afterNanos = charge.tatAfterNanos(found.nowNanos(), found.tatNanos(), true);
-      outstanding.place(stretch, found, afterNanos);
-      Lowering made = outstanding.giveBack(stretch, charge.incrementNanos(), charge.offsetNanos());
+      refundTracker.place(stretch, found, afterNanos);
+      Lowering made =
+          refundTracker.giveBack(stretch, charge.incrementNanos(), charge.offsetNanos());
       refund = made;
       return made == null ? null : made.charge();
     }
@@ -47,15 +49,15 @@ record TentativeStretches(Outstanding outstanding, WaitingRoom waitingRoom) impl
       }
       waitingRoom.lowered(charge.key(), found == null ? made.hauntsNanos() : 0);
       if (found == null) {
-        outstanding.failed(List.of(made));
+        refundTracker.failed(List.of(made));
       } else {
-        outstanding.answered(List.of(made), List.of(found));
+        refundTracker.answered(List.of(made), List.of(found));
       }
     }
 
     @Override
     public void kept() {
-      outstanding.close(stretch);
+      refundTracker.close(stretch);
     }
   }
 }

@@ -7,8 +7,8 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 
 import dev.sluice.Ledger.Holding;
 import dev.sluice.LimiterObserver.Act;
-import dev.sluice.Outstanding.Lowering;
-import dev.sluice.Outstanding.Stretch;
+import dev.sluice.RefundStripe.Lowering;
+import dev.sluice.RefundStripe.Stretch;
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
 import dev.sluice.gcra.Quota;
@@ -207,10 +207,10 @@ final class LedgerTest {
 
   @Test
   void observer_isToldOfReservations_thatAreSettledAsThereAreTooMany() {
-    Stretch first = ledger.outstanding().open(List.of(SPEND)).get(0);
-    ledger.outstanding().place(first, new Reading(nowNanos, 0), nowNanos + HOUR);
-    assertThat(ledger.outstanding().open(Collections.nCopies(Outstanding.MOST, SPEND)))
-        .hasSize(Outstanding.MOST);
+    Stretch first = ledger.refundTracker().open(List.of(SPEND)).get(0);
+    ledger.refundTracker().place(first, new Reading(nowNanos, 0), nowNanos + HOUR);
+    assertThat(ledger.refundTracker().open(Collections.nCopies(RefundTracker.MOST, SPEND)))
+        .hasSize(RefundTracker.MOST);
     assertThat(told.settledEarly).isEqualTo(1_000_000);
   }
 
@@ -221,19 +221,19 @@ final class LedgerTest {
     store.failure = timedOut;
     assertThatThrownBy(() -> ledger.hold(store, List.of(SPEND), 1_000, Holding::readings))
         .isSameAs(timedOut);
-    assertThat(ledger.outstanding().size()).isZero();
+    assertThat(ledger.refundTracker().size()).isZero();
     CompletionStage<String> told =
         ledger.holdAsync(store, List.of(SPEND), 1_000, holding -> "held", LedgerTest::message);
     assertThat(joined(told)).isEqualTo("timed out");
-    assertThat(ledger.outstanding().size()).isZero();
+    assertThat(ledger.refundTracker().size()).isZero();
     store.throwsAsync = true;
     assertThatThrownBy(
             () ->
                 ledger.holdAsync(
                     store, List.of(SPEND), 1_000, holding -> "held", LedgerTest::message))
         .isSameAs(timedOut);
-    assertThat(ledger.outstanding().size()).isZero();
-    assertThat(ledger.outstanding().buckets()).isZero();
+    assertThat(ledger.refundTracker().size()).isZero();
+    assertThat(ledger.refundTracker().buckets()).isZero();
   }
 
   /** Where the caller's own code throws, what was taken stays spent: nobody could cancel it. */
@@ -250,7 +250,7 @@ final class LedgerTest {
                       throw fault;
                     }))
         .isSameAs(fault);
-    assertThat(ledger.outstanding().buckets()).isZero();
+    assertThat(ledger.refundTracker().buckets()).isZero();
   }
 
   @Test
@@ -258,9 +258,9 @@ final class LedgerTest {
     for (Op op : List.of(Op.REFUND, Op.RESET)) {
       Act act = op == Op.REFUND ? Act.REFUND : Act.RESET;
       assertThat(ledger.charge(act, List.of(charge("1:a", op)))).hasSize(1);
-      assertThat(ledger.outstanding().buckets()).isZero();
+      assertThat(ledger.refundTracker().buckets()).isZero();
       joined(ledger.chargeAsync(act, List.of(charge("1:a", op))));
-      assertThat(ledger.outstanding().buckets()).isZero();
+      assertThat(ledger.refundTracker().buckets()).isZero();
     }
   }
 
@@ -274,20 +274,20 @@ final class LedgerTest {
     store.throwsAsync = true;
     assertThatThrownBy(() -> ledger.chargeAsync(Act.REFUND, List.of(charge("1:c", Op.REFUND))))
         .isSameAs(timedOut);
-    assertThat(ledger.outstanding().inFlight()).isZero();
+    assertThat(ledger.refundTracker().inFlight()).isZero();
     for (String key : List.of("1:a", "1:b", "1:c")) {
-      assertThat(ledger.outstanding().isLowering(key)).as(key).isTrue();
+      assertThat(ledger.refundTracker().isLowering(key)).as(key).isTrue();
     }
     nowNanos += MINUTE;
-    assertThat(ledger.outstanding().open(List.of(SPEND))).hasSize(1); // looks for what is over
-    assertThat(ledger.outstanding().isLowering("1:a")).isFalse();
+    assertThat(ledger.refundTracker().open(List.of(SPEND))).hasSize(1); // looks for what is over
+    assertThat(ledger.refundTracker().isLowering("1:a")).isFalse();
   }
 
   /** The race: a younger reservation's refund is in flight, so a plain one gives back less. */
   @Test
   void refund_thatGivesBackLessThanAsked_isReadAsIfItsBucketHeldThatMuchLess() {
-    Stretch first = ledger.outstanding().open(List.of(SPEND)).get(0);
-    ledger.outstanding().place(first, new Reading(nowNanos, nowNanos + 500), nowNanos + 600);
+    Stretch first = ledger.refundTracker().open(List.of(SPEND)).get(0);
+    ledger.refundTracker().place(first, new Reading(nowNanos, nowNanos + 500), nowNanos + 600);
     Lowering inFlight = Objects.requireNonNull(ledger.leave(first, 100, 1_000));
     assertThat(inFlight.charge().incrementNanos()).isEqualTo(100);
     var unused =
@@ -396,7 +396,7 @@ final class LedgerTest {
       assertThat(denial.denied()).isTrue();
       assertThat(denial.retryIn()).isEqualTo(Duration.ofMinutes(30).plusSeconds(18));
     }
-    assertThat(fast.outstanding().inFlight()).isZero();
+    assertThat(fast.refundTracker().inFlight()).isZero();
   }
 
   /** The race: another process resets the bucket before the debt is forgiven. */

@@ -20,8 +20,8 @@ class TentativeStretchesTest {
 
   private static final Charge SPEND = new Charge("1:a", Op.SPEND, 100, 1_000, Effect.NO_END);
 
-  private final Outstanding outstanding =
-      new Outstanding(() -> 1, OptionalLong::empty, Outstanding.MOST, () -> {});
+  private final RefundTracker refundTracker =
+      new RefundTracker(() -> 1, OptionalLong::empty, RefundTracker.MOST, () -> {});
   private final List<Charge> withdrawn = new ArrayList<>();
   private final WaitingRoom room =
       new WaitingRoom(
@@ -31,8 +31,8 @@ class TentativeStretchesTest {
             withdrawn.addAll(charges);
             return new CompletableFuture<>();
           },
-          outstanding::isLowering);
-  private final TentativeStretches tentative = new TentativeStretches(outstanding, room);
+          refundTracker::isLowering);
+  private final TentativeStretches tentative = new TentativeStretches(refundTracker, room);
 
   private static Charge refund(long nanos, long untilNanos) {
     return new Charge("1:a", Op.REFUND, nanos, 1_000, untilNanos);
@@ -44,13 +44,13 @@ class TentativeStretchesTest {
 
     assertThat(part.giveBack(new Reading(1_000, 1_300))).isEqualTo(refund(100, 1_400));
     part.gaveBack(new Reading(1_010, 1_400));
-    assertThat(outstanding.size()).isZero();
+    assertThat(refundTracker.size()).isZero();
   }
 
   @Test
   void giveBack_afterARefundInFlight_countsItAsGivenBackBefore() {
     Tentative.Part part = tentative.begin(SPEND);
-    List<Outstanding.Lowering> refund = outstanding.send(List.of(refund(70, Effect.NO_END)));
+    List<RefundStripe.Lowering> refund = refundTracker.send(List.of(refund(70, Effect.NO_END)));
 
     Charge givenBack = part.giveBack(new Reading(1_000, 1_000));
 
@@ -62,17 +62,17 @@ class TentativeStretchesTest {
   void giveBack_afterAReset_isNothing() {
     Tentative.Part part = tentative.begin(SPEND);
     Charge reset = new Charge("1:a", Op.RESET, 0, 0, Effect.NO_END);
-    outstanding.answered(outstanding.send(List.of(reset)), List.of(new Reading(1_010, 1_400)));
+    refundTracker.answered(refundTracker.send(List.of(reset)), List.of(new Reading(1_010, 1_400)));
 
     assertThat(part.giveBack(new Reading(1_000, 1_300))).isNull();
-    assertThat(outstanding.size()).isZero();
+    assertThat(refundTracker.size()).isZero();
   }
 
   @Test
   void giveBack_ofUnknownFate_movesLaterReservations() {
     Tentative.Part part = tentative.begin(SPEND);
-    Outstanding.Stretch later = outstanding.open(List.of(SPEND)).get(0);
-    outstanding.place(later, new Reading(1_001, 1_400), 1_500);
+    RefundStripe.Stretch later = refundTracker.open(List.of(SPEND)).get(0);
+    refundTracker.place(later, new Reading(1_001, 1_400), 1_500);
 
     assertThat(part.giveBack(new Reading(1_000, 1_300))).isNotNull();
     part.gaveBack(null);
@@ -114,8 +114,8 @@ class TentativeStretchesTest {
   }
 
   @Test
-  void kept_isNotOutstanding() {
+  void kept_isNotTracked() {
     tentative.begin(SPEND).kept();
-    assertThat(outstanding.size()).isZero();
+    assertThat(refundTracker.size()).isZero();
   }
 }

@@ -18,7 +18,7 @@ public final class Insides {
    * @return those that were neither cancelled nor closed
    */
   public static int openStretches(Limiter limiter) {
-    return limiter.outstanding().size();
+    return limiter.refundTracker().size();
   }
 
   /**
@@ -28,7 +28,7 @@ public final class Insides {
    * @return those that have not completed for it
    */
   public static int inFlight(Limiter limiter) {
-    return limiter.outstanding().inFlight();
+    return limiter.refundTracker().inFlight();
   }
 
   /**

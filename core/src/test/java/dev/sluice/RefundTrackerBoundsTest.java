@@ -4,8 +4,8 @@ package dev.sluice;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
-import dev.sluice.Outstanding.Lowering;
-import dev.sluice.Outstanding.Stretch;
+import dev.sluice.RefundStripe.Lowering;
+import dev.sluice.RefundStripe.Stretch;
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
 import dev.sluice.gcra.Gcra;
@@ -21,19 +21,21 @@ import org.junit.jupiter.api.Test;
 /**
  * To the nanosecond: where stretches lie, when they are forgotten, and which end a refund names.
  */
-class OutstandingBoundsTest {
+class RefundTrackerBoundsTest {
 
   private static final long SECOND = 1_000_000_000;
   private static final long QUARTER = TimeLine.FREE / 4;
 
   private long hereNanos = 1;
   private OptionalLong storeNanos = OptionalLong.empty();
-  private final Outstanding outstanding =
-      new Outstanding(() -> hereNanos, () -> storeNanos, 100, () -> {});
+  private final RefundTracker refundTracker =
+      new RefundTracker(() -> hereNanos, () -> storeNanos, 100, () -> {});
 
   @CanIgnoreReturnValue
   private Stretch opened() {
-    return outstanding.open(List.of(new Charge("1:a", Op.SPEND, 100, 1_000, Effect.NO_END))).get(0);
+    return refundTracker
+        .open(List.of(new Charge("1:a", Op.SPEND, 100, 1_000, Effect.NO_END)))
+        .get(0);
   }
 
   /** A spend of 100 ns that left this TAT. */
@@ -44,7 +46,7 @@ class OutstandingBoundsTest {
 
   @CanIgnoreReturnValue
   private Stretch placed(Stretch stretch, long spentAtNanos, long untilNanos) {
-    outstanding.place(stretch, new Reading(spentAtNanos, untilNanos - 100), untilNanos);
+    refundTracker.place(stretch, new Reading(spentAtNanos, untilNanos - 100), untilNanos);
     return stretch;
   }
 
@@ -55,20 +57,20 @@ class OutstandingBoundsTest {
 
   @CanIgnoreReturnValue
   private Lowering cancelled(Stretch stretch, long worthNanos) {
-    Lowering lowering = outstanding.giveBack(stretch, worthNanos, Long.MAX_VALUE);
+    Lowering lowering = refundTracker.giveBack(stretch, worthNanos, Long.MAX_VALUE);
     assertThat(lowering).as("something to give back").isNotNull();
     return Objects.requireNonNull(lowering);
   }
 
   @CanIgnoreReturnValue
   private Lowering sent(Op op, long refundNanos) {
-    return outstanding
+    return refundTracker
         .send(List.of(new Charge("1:a", op, refundNanos, Long.MAX_VALUE, Effect.NO_END)))
         .get(0);
   }
 
   private void answered(Lowering lowering, long nowNanos, long tatNanos) {
-    outstanding.answered(List.of(lowering), List.of(new Reading(nowNanos, tatNanos)));
+    refundTracker.answered(List.of(lowering), List.of(new Reading(nowNanos, tatNanos)));
   }
 
   // Answers
@@ -185,14 +187,14 @@ class OutstandingBoundsTest {
       answered(sent(Op.REFUND, refundNanos), 5_000, 5_000 + TimeLine.FREE);
     }
     placed(stretch, 5_000, 5_100);
-    assertThat(outstanding.size()).isZero();
+    assertThat(refundTracker.size()).isZero();
   }
 
   @Test
   void open_moreThanMay_whileAllAreOnTheirWay_settlesNone() {
     AtomicInteger settled = new AtomicInteger();
-    Outstanding two =
-        new Outstanding(() -> hereNanos, () -> storeNanos, 2, settled::incrementAndGet);
+    RefundTracker two =
+        new RefundTracker(() -> hereNanos, () -> storeNanos, 2, settled::incrementAndGet);
     Charge spend = new Charge("1:a", Op.SPEND, 100, 1_000, Effect.NO_END);
     assertThat(two.open(List.of(spend, spend, spend))).hasSize(3);
     assertThat(settled).hasValue(0);
@@ -231,7 +233,7 @@ class OutstandingBoundsTest {
     Stretch stretch = opened();
     sent(Op.RESET, 0);
     placed(stretch, 5_000, 5_100);
-    assertThat(outstanding.size()).isZero();
+    assertThat(refundTracker.size()).isZero();
   }
 
   // Refunds
@@ -250,8 +252,8 @@ class OutstandingBoundsTest {
     Stretch first = placed(5_000, 5_100);
     Stretch second = placed(5_000, 5_200);
     cancelled(second);
-    assertThat(outstanding.giveBack(first, 100, 1_000)).isNull();
-    assertThat(outstanding.size()).isZero();
+    assertThat(refundTracker.giveBack(first, 100, 1_000)).isNull();
+    assertThat(refundTracker.size()).isZero();
     assertThat(first.untilNanos()).isEqualTo(Gcra.NO_TAT);
   }
 
@@ -274,7 +276,7 @@ class OutstandingBoundsTest {
     placed(SECOND, 2 * SECOND);
     Stretch second = placed(SECOND, 2 * SECOND + 100);
     assertThat(cancelled(second).charge().untilNanos())
-        .isEqualTo(SECOND + Outstanding.LATE_NANOS + 100);
+        .isEqualTo(SECOND + RefundStripe.LATE_NANOS + 100);
   }
 
   @Test
@@ -282,21 +284,21 @@ class OutstandingBoundsTest {
     Stretch first = placed(SECOND, 2 * SECOND);
     opened();
     assertThat(cancelled(first).charge().untilNanos())
-        .isEqualTo(SECOND + Outstanding.LATE_NANOS + 100);
+        .isEqualTo(SECOND + RefundStripe.LATE_NANOS + 100);
   }
 
   @Test
   void giveBack_behindOneThatWasClosed_namesItsOwnEnd() {
     Stretch first = placed(SECOND, 2 * SECOND);
     Stretch second = placed(SECOND, 2 * SECOND + 100);
-    outstanding.close(first);
+    refundTracker.close(first);
     assertThat(cancelled(second).charge().untilNanos()).isEqualTo(2 * SECOND + 100);
   }
 
   @Test
   void giveBack_besideASpendThatWasGivenUp_namesItsOwnEnd() {
     Stretch first = placed(SECOND, 2 * SECOND);
-    outstanding.close(opened());
+    refundTracker.close(opened());
     assertThat(cancelled(first).charge().untilNanos()).isEqualTo(2 * SECOND);
   }
 
@@ -309,7 +311,7 @@ class OutstandingBoundsTest {
     placed(second, SECOND, 2 * SECOND + 100);
     hereNanos += 40;
     assertThat(cancelled(second).charge().untilNanos())
-        .isEqualTo(SECOND + 70 + Outstanding.LATE_NANOS + 100);
+        .isEqualTo(SECOND + 70 + RefundStripe.LATE_NANOS + 100);
   }
 
   @Test
@@ -320,7 +322,7 @@ class OutstandingBoundsTest {
     placed(SECOND + 500, 2 * SECOND + 200);
     hereNanos += 40;
     assertThat(cancelled(second).charge().untilNanos())
-        .isEqualTo(SECOND + 540 + Outstanding.LATE_NANOS + 100);
+        .isEqualTo(SECOND + 540 + RefundStripe.LATE_NANOS + 100);
   }
 
   @Test
@@ -329,7 +331,7 @@ class OutstandingBoundsTest {
     Stretch second = placed(SECOND, 2 * SECOND + 100);
     storeNanos = OptionalLong.of(SECOND + 900);
     assertThat(cancelled(second).charge().untilNanos())
-        .isEqualTo(SECOND + 900 + Outstanding.LATE_NANOS + 100);
+        .isEqualTo(SECOND + 900 + RefundStripe.LATE_NANOS + 100);
   }
 
   /** Sums of shifts must not overflow. */
@@ -338,7 +340,7 @@ class OutstandingBoundsTest {
     Stretch first = placed(5_000, 2 * QUARTER);
     Stretch second = placed(5_000, 3 * QUARTER);
     assertThat(cancelled(first, QUARTER + 1).charge().incrementNanos()).isEqualTo(QUARTER);
-    assertThat(outstanding.giveBack(second, 100, Long.MAX_VALUE)).isNull();
+    assertThat(refundTracker.giveBack(second, 100, Long.MAX_VALUE)).isNull();
   }
 
   // Time
@@ -387,10 +389,10 @@ class OutstandingBoundsTest {
     }
     hereNanos += 10_000;
     opened();
-    List<Boolean> firstLook = stretches.stream().map(OutstandingBoundsTest::isForgotten).toList();
+    List<Boolean> firstLook = stretches.stream().map(RefundTrackerBoundsTest::isForgotten).toList();
     assertThat(firstLook).filteredOn(forgotten -> forgotten).hasSize(2);
     opened();
-    assertThat(stretches).filteredOn(OutstandingBoundsTest::isForgotten).hasSize(4);
+    assertThat(stretches).filteredOn(RefundTrackerBoundsTest::isForgotten).hasSize(4);
   }
 
   /** The one that is looked at next may be closed before. */
@@ -400,11 +402,11 @@ class OutstandingBoundsTest {
     for (int i = 0; i < 6; i++) {
       stretches.add(placed(5_000, 6_000 + 100L * i)); // the sixth looked at the first two
     }
-    outstanding.close(stretches.get(2));
+    refundTracker.close(stretches.get(2));
     hereNanos += 10_000;
     opened();
     assertThat(stretches)
-        .filteredOn(OutstandingBoundsTest::isForgotten)
+        .filteredOn(RefundTrackerBoundsTest::isForgotten)
         .containsExactly(stretches.get(2), stretches.get(3), stretches.get(4));
   }
 
@@ -417,8 +419,8 @@ class OutstandingBoundsTest {
   void failed_countsUntilTheRefundCanGiveBackNothing_andNoLonger() {
     Lowering refund = cancelled(placed(5_000, 5_100), 60);
     assertThat(refund.charge().untilNanos()).isEqualTo(5_100);
-    outstanding.failed(List.of(refund));
-    hereNanos += 100 + Outstanding.LATE_NANOS - 1;
+    refundTracker.failed(List.of(refund));
+    hereNanos += 100 + RefundStripe.LATE_NANOS - 1;
     opened();
     assertThat(placed(5_010, 5_200).untilNanos()).isEqualTo(5_140);
     hereNanos += 1;
@@ -431,29 +433,29 @@ class OutstandingBoundsTest {
 
   @Test
   void inFlight_countsSpendsAndRefunds_untilTheyAreAnsweredOrFailed() {
-    assertThat(outstanding.inFlight()).isZero();
+    assertThat(refundTracker.inFlight()).isZero();
     Stretch spend = opened();
     Stretch given = opened();
-    assertThat(outstanding.inFlight()).isEqualTo(2);
+    assertThat(refundTracker.inFlight()).isEqualTo(2);
     placed(spend, 5_000, 5_100);
     placed(given, 5_000, 5_200);
-    assertThat(outstanding.inFlight()).isZero();
+    assertThat(refundTracker.inFlight()).isZero();
     Lowering cancellation = cancelled(given);
     Lowering refund = sent(Op.REFUND, 10);
-    assertThat(outstanding.inFlight()).isEqualTo(2);
-    outstanding.failed(List.of(cancellation));
-    assertThat(outstanding.inFlight()).isEqualTo(1);
+    assertThat(refundTracker.inFlight()).isEqualTo(2);
+    refundTracker.failed(List.of(cancellation));
+    assertThat(refundTracker.inFlight()).isEqualTo(1);
     answered(refund, 5_050, 5_200);
-    assertThat(outstanding.inFlight()).isZero();
+    assertThat(refundTracker.inFlight()).isZero();
   }
 
   @Test
   void buckets_areForgottenWithTheirLastMember() {
     Stretch spend = opened();
     Stretch other = placed(5_000, 5_100);
-    outstanding.close(spend);
-    assertThat(outstanding.buckets()).isEqualTo(1);
-    outstanding.close(other);
-    assertThat(outstanding.buckets()).isZero();
+    refundTracker.close(spend);
+    assertThat(refundTracker.buckets()).isEqualTo(1);
+    refundTracker.close(other);
+    assertThat(refundTracker.buckets()).isZero();
   }
 }

@@ -3,8 +3,8 @@ package dev.sluice;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.Outstanding.Lowering;
-import dev.sluice.Outstanding.Stretch;
+import dev.sluice.RefundStripe.Lowering;
+import dev.sluice.RefundStripe.Stretch;
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
 import dev.sluice.gcra.Quota;
@@ -27,39 +27,41 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-class OutstandingTest {
+class RefundTrackerTest {
 
   private long hereNanos = 1;
   private final AtomicInteger settledEarly = new AtomicInteger();
-  private final Outstanding outstanding =
-      new Outstanding(() -> hereNanos, OptionalLong::empty, 200_000, settledEarly::incrementAndGet);
+  private final RefundTracker refundTracker =
+      new RefundTracker(
+          () -> hereNanos, OptionalLong::empty, 200_000, settledEarly::incrementAndGet);
 
   private static List<Charge> spend(String key) {
     return List.of(new Charge(key, Op.SPEND, 100, 1_000, Effect.NO_END));
   }
 
   private Stretch placed(long spentAtNanos, long untilNanos) {
-    Stretch stretch = outstanding.open(spend("1:a")).get(0);
+    Stretch stretch = refundTracker.open(spend("1:a")).get(0);
     place(stretch, spentAtNanos, untilNanos);
     return stretch;
   }
 
   private void place(Stretch stretch, long spentAtNanos, long untilNanos) {
-    outstanding.place(stretch, new Reading(spentAtNanos, untilNanos - 100), untilNanos);
+    refundTracker.place(stretch, new Reading(spentAtNanos, untilNanos - 100), untilNanos);
   }
 
   private Lowering cancelled(Stretch stretch) {
-    Lowering lowering = outstanding.giveBack(stretch, 100, 1_000);
+    Lowering lowering = refundTracker.giveBack(stretch, 100, 1_000);
     assertThat(lowering).isNotNull();
     return Objects.requireNonNull(lowering);
   }
 
   private List<Lowering> refunding(String key, long refundNanos) {
-    return outstanding.send(List.of(new Charge(key, Op.REFUND, refundNanos, 1_000, Effect.NO_END)));
+    return refundTracker.send(
+        List.of(new Charge(key, Op.REFUND, refundNanos, 1_000, Effect.NO_END)));
   }
 
   private void answered(Lowering lowering, long nowNanos, long tatNanos) {
-    outstanding.answered(List.of(lowering), List.of(new Reading(nowNanos, tatNanos)));
+    refundTracker.answered(List.of(lowering), List.of(new Reading(nowNanos, tatNanos)));
   }
 
   private void refunded(long nowNanos, long tatNanos, long refundNanos) {
@@ -105,28 +107,28 @@ class OutstandingTest {
   void failed_keepsTheLaterOnesWhereTheyAre() {
     Stretch first = placed(5_000, 5_100);
     Stretch second = placed(5_000, 5_200);
-    outstanding.failed(List.of(cancelled(first)));
+    refundTracker.failed(List.of(cancelled(first)));
     assertThat(second.untilNanos()).isEqualTo(5_100);
   }
 
   @Test
   void place_whileTheFateOfARefundIsUnknown_countsIt() {
-    outstanding.failed(List.of(cancelled(placed(5_000, 5_100))));
+    refundTracker.failed(List.of(cancelled(placed(5_000, 5_100))));
     assertThat(placed(5_010, 5_200).untilNanos()).isEqualTo(5_100);
   }
 
   @Test
   void place_longAfterARefundOfUnknownFate_doesNotCountIt() {
-    outstanding.failed(List.of(cancelled(placed(5_000, 5_100))));
-    hereNanos += Outstanding.LATE_NANOS + 200;
+    refundTracker.failed(List.of(cancelled(placed(5_000, 5_100))));
+    hereNanos += RefundStripe.LATE_NANOS + 200;
     assertThat(placed(5_010, 5_200)).isNotNull(); // looks
     assertThat(placed(5_020, 5_300).untilNanos()).isEqualTo(5_300);
   }
 
   @Test
   void place_inFrontOfAPlacedOne_findsItsPlace() {
-    Stretch early = outstanding.open(spend("1:a")).get(0);
-    Stretch late = outstanding.open(spend("1:a")).get(0);
+    Stretch early = refundTracker.open(spend("1:a")).get(0);
+    Stretch late = refundTracker.open(spend("1:a")).get(0);
     place(late, 5_001, 5_200);
     place(early, 5_000, 5_100);
     assertThat(cancelled(late)).isNotNull();
@@ -138,7 +140,7 @@ class OutstandingTest {
     Stretch first = placed(5_000, 5_100);
     Stretch second = placed(5_000, 5_200);
     assertThat(cancelled(second).charge().untilNanos()).isEqualTo(5_200);
-    assertThat(outstanding.giveBack(first, 100, 1_000)).isNull();
+    assertThat(refundTracker.giveBack(first, 100, 1_000)).isNull();
   }
 
   @Test
@@ -160,7 +162,7 @@ class OutstandingTest {
    */
   @Test
   void answered_beforeTheSpend_isIgnored() {
-    Stretch stretch = outstanding.open(spend("1:a")).get(0);
+    Stretch stretch = refundTracker.open(spend("1:a")).get(0);
     refunded(4_999, 5_200, 150);
     place(stretch, 5_000, 5_300);
     assertThat(stretch.untilNanos()).isEqualTo(5_300);
@@ -169,7 +171,7 @@ class OutstandingTest {
   /** The race: the spend is made, then a refund, whose news comes before that of the spend. */
   @Test
   void answered_whileTheSpendWasOnItsWay_counts() {
-    Stretch stretch = outstanding.open(spend("1:a")).get(0);
+    Stretch stretch = refundTracker.open(spend("1:a")).get(0);
     refunded(5_001, 5_300, 150);
     place(stretch, 5_000, 5_300);
     assertThat(stretch.untilNanos()).isEqualTo(5_150);
@@ -195,8 +197,8 @@ class OutstandingTest {
   @Test
   void send_aReset_letsAllLapse() {
     Stretch stretch = placed(5_000, 5_300);
-    Stretch inFlight = outstanding.open(spend("1:a")).get(0);
-    List<Lowering> reset = outstanding.send(List.of(new Charge("1:a", Op.RESET, 0, 0, -1)));
+    Stretch inFlight = refundTracker.open(spend("1:a")).get(0);
+    List<Lowering> reset = refundTracker.send(List.of(new Charge("1:a", Op.RESET, 0, 0, -1)));
     assertThat(stretch.untilNanos()).isZero();
     place(inFlight, 5_000, 5_400);
     assertThat(inFlight.untilNanos()).isZero();
@@ -209,7 +211,7 @@ class OutstandingTest {
     for (int i = 0; i < 100_000; i++) {
       Stretch unused = placed(5_000 + 10L * i, 5_100 + 10L * i);
     }
-    assertThat(outstanding.size()).isLessThan(3_000);
+    assertThat(refundTracker.size()).isLessThan(3_000);
     assertThat(settledEarly).hasValue(0);
   }
 
@@ -219,7 +221,7 @@ class OutstandingTest {
     for (int i = 0; i < 200_000; i++) {
       Stretch unused = placed(5_000, 1_000_000_100 + 100L * i);
     }
-    assertThat(outstanding.size()).isEqualTo(200_000);
+    assertThat(refundTracker.size()).isEqualTo(200_000);
     assertThat(settledEarly).hasValue(1);
     assertThat(oldest.untilNanos()).isZero();
   }
@@ -234,24 +236,24 @@ class OutstandingTest {
     }
     Collections.shuffle(stretches, new Random(1));
     for (Stretch stretch : stretches) {
-      Lowering lowering = outstanding.giveBack(stretch, 100, 1_000);
+      Lowering lowering = refundTracker.giveBack(stretch, 100, 1_000);
       if (lowering != null) {
         answered(lowering, 5_000, 2_000_000_000);
       }
     }
-    assertThat(outstanding.size()).isZero();
+    assertThat(refundTracker.size()).isZero();
   }
 
   @Test
   void close_twice_isCountedOnce() {
     Stretch stretch = placed(5_000, 5_300);
-    outstanding.close(List.of(stretch));
-    outstanding.close(stretch);
-    assertThat(outstanding.size()).isZero();
+    refundTracker.close(List.of(stretch));
+    refundTracker.close(stretch);
+    assertThat(refundTracker.size()).isZero();
   }
 
   @Test
-  void reserve_settledOrDenied_isNotOutstanding() {
+  void reserve_settledOrDenied_isNotTracked() {
     Limits samples =
         Limits.builder(Catalogue.samples())
             .limit("ApiCallsPerKey", Quota.per(3, Duration.ofSeconds(1)))
@@ -267,10 +269,10 @@ class OutstandingTest {
             Parking.OF_THREADS);
     Transaction two = Transaction.of(samples, "ApiCallsPerKey", "a").withCost(2);
     Reservation cancelled = engine.reserve(List.of(two));
-    assertThat(engine.ledger().outstanding().size()).isEqualTo(1);
+    assertThat(engine.ledger().refundTracker().size()).isEqualTo(1);
     cancelled.cancel();
     engine.reserve(List.of(two)).close();
     assertThat(engine.reserve(List.of(two)).denied()).isTrue();
-    assertThat(engine.ledger().outstanding().size()).isZero();
+    assertThat(engine.ledger().refundTracker().size()).isZero();
   }
 }
