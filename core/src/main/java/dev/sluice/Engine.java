@@ -4,6 +4,7 @@ package dev.sluice;
 import dev.sluice.Ledger.Holding;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.LimiterObserver.Ending;
+import dev.sluice.LimiterObserver.Spent;
 import dev.sluice.Plan.Looked;
 import dev.sluice.Reservation.Receipt;
 import dev.sluice.direct.Buckets;
@@ -20,7 +21,6 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.function.BiFunction;
 import java.util.function.Function;
-import java.util.function.Supplier;
 
 /**
  * Takes plans to the store and back, on the caller's thread or without it; what {@link Limiter} and
@@ -378,10 +378,10 @@ final class Engine {
     }
   }
 
-  /** The same without the decision as an object, unless the observer asks for it. */
-  void observed(LimitName limit, boolean allowed, long elapsedNanos, Supplier<Decision> decision) {
+  /** Reports decisions without making objects of them, unless the observer asks for them. */
+  void observed(LimitName limit, Spent spends, long elapsedNanos) {
     if (observer != NOBODY) {
-      observer.spent(limit, allowed, elapsedNanos, decision);
+      observer.spent(limit, spends, elapsedNanos);
     }
   }
 

@@ -5,7 +5,6 @@ import dev.sluice.limit.LimitName;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,10 +32,9 @@ final class GuardedObserver implements LimiterObserver {
   }
 
   @Override
-  public void spent(
-      LimitName limit, boolean allowed, long elapsedNanos, Supplier<Decision> decision) {
+  public void spent(LimitName limit, Spent spends, long elapsedNanos) {
     try {
-      guarded.spent(limit, allowed, elapsedNanos, decision);
+      guarded.spent(limit, spends, elapsedNanos);
     } catch (Throwable e) {
       tell(e);
     }

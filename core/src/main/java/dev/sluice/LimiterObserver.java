@@ -3,7 +3,6 @@ package dev.sluice;
 
 import dev.sluice.limit.LimitName;
 import java.util.List;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,18 +24,18 @@ public interface LimiterObserver {
   default void decided(Act act, Decision decision, long elapsedNanos) {}
 
   /**
-   * A single spend was decided on, on a path that makes no object of a decision: a door of a server
-   * that answers many requests at a time. Asks for the decision and calls {@link #decided} unless
+   * Single spends were decided on, on a path that makes no object of a decision: a door of a server
+   * that answers many requests at a time. Asks for each decision and calls {@link #decided} unless
    * overridden.
    *
    * @param limit the limit's name
-   * @param allowed whether it was spent
-   * @param elapsedNanos how long the call took, for several spends together the whole of it
-   * @param decision makes the decision, during this call only
+   * @param spends the spends, during this call only
+   * @param elapsedNanos how long the call took, the whole of it
    */
-  default void spent(
-      LimitName limit, boolean allowed, long elapsedNanos, Supplier<Decision> decision) {
-    decided(Act.SPEND, decision.get(), elapsedNanos);
+  default void spent(LimitName limit, Spent spends, long elapsedNanos) {
+    for (int i = 0; i < spends.count(); i++) {
+      decided(Act.SPEND, spends.decision(i), elapsedNanos);
+    }
   }
 
   /**
@@ -83,6 +82,33 @@ public interface LimiterObserver {
    */
   static LimiterObserver all(List<LimiterObserver> observers) {
     return observers.size() == 1 ? observers.get(0) : new ObserverList(observers);
+  }
+
+  /** Spends of one limit that were decided on one after the other. For one thread. */
+  interface Spent {
+
+    /**
+     * Returns how many there are.
+     *
+     * @return 1 or more
+     */
+    int count();
+
+    /**
+     * Returns whether a spend was allowed.
+     *
+     * @param index its place, from 0
+     * @return true if the tokens were taken
+     */
+    boolean allowed(int index);
+
+    /**
+     * Makes the decision on a spend.
+     *
+     * @param index its place, from 0
+     * @return the decision
+     */
+    Decision decision(int index);
   }
 
   /** The endings of a wait. */

@@ -3,7 +3,6 @@ package dev.sluice;
 
 import dev.sluice.limit.LimitName;
 import java.util.List;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** Several observers of one limiter. Immutable; thread-safe as they are. */
@@ -21,9 +20,8 @@ final class ObserverList implements LimiterObserver {
   }
 
   @Override
-  public void spent(
-      LimitName limit, boolean allowed, long elapsedNanos, Supplier<Decision> decision) {
-    all.forEach(one -> one.spent(limit, allowed, elapsedNanos, decision));
+  public void spent(LimitName limit, Spent spends, long elapsedNanos) {
+    all.forEach(one -> one.spent(limit, spends, elapsedNanos));
   }
 
   @Override

@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  */
 
 /** The spends of a limit whose store answers at once. For one thread. */
-final class SpendSeries implements Spends, ReadingMapper<Boolean>, Supplier<Decision> {
+final class SpendSeries implements Spends, ReadingMapper<Boolean>, LimiterObserver.Spent {
 
   private static final byte[] NONE = {};
 
@@ -40,10 +40,14 @@ final class SpendSeries implements Spends, ReadingMapper<Boolean>, Supplier<Deci
   private final long[] tatNanos = new long[CAPACITY];
   private final @Nullable Decision[] decisions = new @Nullable Decision[CAPACITY];
   private final @Nullable RuntimeException[] failures = new @Nullable RuntimeException[CAPACITY];
+  private final int[] plain = new int[CAPACITY]; // places of spends that nothing rare happened to
+  private int plains;
   private @Nullable Resolved resolved; // for the spends that were added
   private @Nullable Series series; // of those limits
   private int size;
-  private int at; // the spend that the store, or an observer, is asked about
+  private int at; // the spend that the store is asked about
+
+  private final IdBytes id = new IdBytes(); // of the spend that is added
 
   // Callers send the same few quotas and costs repeatedly.
   private @Nullable Quota lastQuota;
@@ -72,7 +76,6 @@ final class SpendSeries implements Spends, ReadingMapper<Boolean>, Supplier<Deci
     if (spent == null || cost < 0 || cost > spent.burst() || !isForAll(now)) {
       return false;
     }
-    IdBytes id = IdBytes.ofThisThread();
     boolean ascii = id.set(bytes, from, length);
     if (!ascii || !now.name().id().isCanonical(id.bytes(), id.length())) {
       return false;
@@ -125,9 +128,11 @@ final class SpendSeries implements Spends, ReadingMapper<Boolean>, Supplier<Deci
     try {
       long start = engine.ledger().start();
       charge(start);
-      long elapsedNanos = engine.ledger().start() - start;
-      for (at = 0; at < size; at++) {
-        tell(outcome, elapsedNanos);
+      if (plains > 0) {
+        engine.observed(name(), this, engine.ledger().start() - start);
+      }
+      for (int i = 0; i < size; i++) {
+        tell(outcome, i);
       }
     } finally {
       forget();
@@ -137,14 +142,17 @@ final class SpendSeries implements Spends, ReadingMapper<Boolean>, Supplier<Deci
   private void charge(long start) {
     Series asked = Objects.requireNonNull(series);
     asked.look();
+    plains = 0;
     int charged = 0;
     for (at = 0; at < size; at++) {
       Effect effect = Objects.requireNonNull(effects[at]);
       try {
         boolean unused = asked.charge(at, effect, this);
         charged++;
-        if (isInDebt()) {
-          decisions[at] = engine.decide(Act.SPEND, transaction()); // which may forgive it
+        if (isInDebt(at)) {
+          decisions[at] = engine.decide(Act.SPEND, transaction(at)); // which may forgive it
+        } else {
+          plain[plains++] = at;
         }
       } catch (StoreException e) {
         fail(e, start);
@@ -158,7 +166,7 @@ final class SpendSeries implements Spends, ReadingMapper<Boolean>, Supplier<Deci
   private void fail(StoreException failure, long start) {
     engine.ledger().stored(Act.SPEND, 1, failure, start);
     try {
-      Decision decision = engine.onFailure(Act.SPEND, transaction(), failure);
+      Decision decision = engine.onFailure(Act.SPEND, transaction(at), failure);
       engine.observed(decision, start);
       decisions[at] = decision;
     } catch (StoreException e) {
@@ -173,31 +181,38 @@ final class SpendSeries implements Spends, ReadingMapper<Boolean>, Supplier<Deci
     return true;
   }
 
-  private boolean isInDebt() {
-    Quota quota = Objects.requireNonNull(quotas[at]);
-    return Objects.requireNonNull(effects[at]).isInDebt(nowNanos[at], tatNanos[at])
-        && Gcra.aheadNanos(nowNanos[at], tatNanos[at]) > Plan.depthNanos(name(), quota);
+  private boolean isInDebt(int index) {
+    Quota quota = Objects.requireNonNull(quotas[index]);
+    return Objects.requireNonNull(effects[index]).isInDebt(nowNanos[index], tatNanos[index])
+        && Gcra.aheadNanos(nowNanos[index], tatNanos[index]) > Plan.depthNanos(name(), quota);
   }
 
-  private void tell(Outcome outcome, long elapsedNanos) {
-    RuntimeException failure = failures[at];
-    Decision decision = decisions[at];
-    Quota quota = Objects.requireNonNull(quotas[at]);
+  private void tell(Outcome outcome, int index) {
+    RuntimeException failure = failures[index];
+    Decision decision = decisions[index];
+    Quota quota = Objects.requireNonNull(quotas[index]);
     if (failure != null) {
-      outcome.failed(at, failure);
+      outcome.failed(index, failure);
+    } else if (decision != null && decision.degraded()) {
+      outcome.degraded(
+          index,
+          quota,
+          decision.allowed(),
+          decision.remaining(),
+          decision.retryInNanos(),
+          decision.resetInNanos());
     } else if (decision != null) {
       outcome.decided(
-          at,
+          index,
           quota,
           decision.allowed(),
           decision.remaining(),
           decision.retryInNanos(),
           decision.resetInNanos());
     } else {
-      Answer answer = answer(quota);
-      engine.observed(name(), answer.allowed(), elapsedNanos, this);
+      Answer answer = answer(index);
       outcome.decided(
-          at,
+          index,
           quota,
           answer.allowed(),
           answer.remaining(),
@@ -206,22 +221,40 @@ final class SpendSeries implements Spends, ReadingMapper<Boolean>, Supplier<Deci
     }
   }
 
-  private Answer answer(Quota quota) {
-    return Answer.ofSpend(Objects.requireNonNull(effects[at]), quota, nowNanos[at], tatNanos[at]);
+  private Answer answer(int index) {
+    return Answer.ofSpend(
+        Objects.requireNonNull(effects[index]),
+        Objects.requireNonNull(quotas[index]),
+        nowNanos[index],
+        tatNanos[index]);
   }
 
-  /** The decision as an object, for an observer that asks for it. */
+  // What an observer is told
+
   @Override
-  public Decision get() {
-    return Decision.of(transaction(), answer(Objects.requireNonNull(quotas[at])));
+  public int count() {
+    return plains;
   }
 
-  private Transaction transaction() {
+  @Override
+  public boolean allowed(int observed) {
+    int index = plain[observed];
+    return Objects.requireNonNull(effects[index]).fits(nowNanos[index], tatNanos[index]);
+  }
+
+  @Override
+  public Decision decision(int observed) {
+    int index = plain[observed];
+    return Decision.of(transaction(index), answer(index));
+  }
+
+  private Transaction transaction(int index) {
     Terms own = Objects.requireNonNull(resolved).terms();
-    Quota quota = Objects.requireNonNull(quotas[at]);
+    Quota quota = Objects.requireNonNull(quotas[index]);
     Terms terms = quota.equals(own.quota()) ? own : Terms.ofCaller(name(), quota);
-    String id = new String(arrays[at], starts[at], lengths[at], StandardCharsets.US_ASCII);
-    return Transaction.of(terms, id, costs[at]);
+    String text =
+        new String(arrays[index], starts[index], lengths[index], StandardCharsets.US_ASCII);
+    return Transaction.of(terms, text, costs[index]);
   }
 
   private LimitName name() {

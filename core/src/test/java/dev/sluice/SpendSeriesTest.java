@@ -23,7 +23,6 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -87,6 +86,18 @@ final class SpendSeriesTest {
               long resetInNanos) {
             assertThat(index).isEqualTo(answers.size());
             answers.add("%s %s %s %s".formatted(allowed, remaining, retryInNanos, resetInNanos));
+          }
+
+          @Override
+          public void degraded(
+              int index,
+              Quota quota,
+              boolean allowed,
+              long remaining,
+              long retryInNanos,
+              long resetInNanos) {
+            decided(index, quota, allowed, remaining, retryInNanos, resetInNanos);
+            answers.set(index, answers.get(index) + " degraded");
           }
 
           @Override
@@ -159,9 +170,10 @@ final class SpendSeriesTest {
           }
 
           @Override
-          public void spent(
-              LimitName limit, boolean allowed, long elapsedNanos, Supplier<Decision> decision) {
-            told.add(limit + " " + allowed);
+          public void spent(LimitName limit, Spent spends, long elapsedNanos) {
+            for (int i = 0; i < spends.count(); i++) {
+              told.add(limit + " " + spends.allowed(i));
+            }
           }
         };
     Limiter limiter =
@@ -235,6 +247,8 @@ final class SpendSeriesTest {
     assertThat(answers.get(1)).contains("1 live buckets");
     assertThat(answers.get(2)).isEqualTo("true 8 0 2000000000");
     assertThat(heard).hasSize(2);
+    assertThat(heard.get(0)).endsWith(answers.get(0));
+    assertThat(heard.get(1)).endsWith(answers.get(2));
     assertThat(stored).containsExactlyInAnyOrder("SPEND 1 failed", "SPEND 2");
   }
 
@@ -251,7 +265,7 @@ final class SpendSeriesTest {
     assertThat(add(spends, "y", TEN, 1)).isTrue();
 
     assertThat(decide(spends))
-        .containsExactly("true 9 0 1000000000", "false 0 1000000000 1000000000");
+        .containsExactly("true 9 0 1000000000", "false 0 1000000000 1000000000 degraded");
     assertThat(heard).hasSize(2);
   }
 

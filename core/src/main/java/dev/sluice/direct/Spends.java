@@ -70,6 +70,27 @@ public interface Spends {
         long resetInNanos);
 
     /**
+     * A spend was decided on by a failure rule, in the store's place. Calls {@link #decided} unless
+     * overridden.
+     *
+     * @param index its place, from 0
+     * @param quota what it was held to
+     * @param allowed whether it may pass
+     * @param remaining whole tokens, as far as the rule knows
+     * @param retryInNanos until the same cost may be spent (again)
+     * @param resetInNanos until the bucket is full
+     */
+    default void degraded(
+        int index,
+        Quota quota,
+        boolean allowed,
+        long remaining,
+        long retryInNanos,
+        long resetInNanos) {
+      decided(index, quota, allowed, remaining, retryInNanos, resetInNanos);
+    }
+
+    /**
      * A spend could not be decided on.
      *
      * @param index its place, from 0

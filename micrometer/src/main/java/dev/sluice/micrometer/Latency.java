@@ -18,6 +18,17 @@ final class Latency {
 
   private Latency() {}
 
+  /** Records a value several times: at once, where the summary can do that. */
+  static void record(DistributionSummary summary, double seconds, int times) {
+    if (summary instanceof BulkSummary bulk) {
+      bulk.record(seconds, times);
+    } else {
+      for (int i = 0; i < times; i++) {
+        summary.record(seconds);
+      }
+    }
+  }
+
   static DistributionSummary.Builder builder(String name) {
     return DistributionSummary.builder(name).serviceLevelObjectives(BUCKETS_SECONDS);
   }

@@ -58,6 +58,19 @@ final class LimitMeters {
     counter.increment();
   }
 
+  /** Counts spends that were decided on together; none is in shadow. */
+  void spent(int allowedOnes, int deniedOnes, long elapsedNanos) {
+    double seconds = elapsedNanos / NANOS_PER_SECOND;
+    if (allowedOnes > 0) {
+      Latency.record(allowedLatency, seconds, allowedOnes);
+      allowed.increment(allowedOnes);
+    }
+    if (deniedOnes > 0) {
+      Latency.record(deniedLatency, seconds, deniedOnes);
+      denied.increment(deniedOnes);
+    }
+  }
+
   void degraded() {
     degraded.increment();
   }

@@ -20,7 +20,6 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -146,9 +145,12 @@ public final class LimiterMetrics implements LimiterObserver {
   }
 
   @Override
-  public void spent(
-      LimitName limit, boolean allowed, long elapsedNanos, Supplier<Decision> decision) {
-    meters(limit).decided(allowed, false, elapsedNanos);
+  public void spent(LimitName limit, Spent spends, long elapsedNanos) {
+    int allowed = 0;
+    for (int i = 0; i < spends.count(); i++) {
+      allowed += spends.allowed(i) ? 1 : 0;
+    }
+    meters(limit).spent(allowed, spends.count() - allowed, elapsedNanos);
   }
 
   /** Rare where all is well, so that looking the counter up costs nothing that matters. */

@@ -3,7 +3,9 @@ package dev.sluice.micrometer;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.Decision;
 import dev.sluice.Limiter;
+import dev.sluice.LimiterObserver;
 import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
@@ -74,6 +76,39 @@ class LimiterMetricsTest {
           .contains("ratelimits_latency_count{call=\"%s\",result=\"error\"} 0".formatted(call))
           .contains("ratelimits_latency_count{call=\"%s\",result=\"success\"} 0".formatted(call));
     }
+  }
+
+  /** Of a limiter that decides on many at a time; the same with a registry of any kind. */
+  @Test
+  void spentTogether_isCountedOneByOne() {
+    LimitName limit = LimitName.builder(77, "CallsPerPeer").build();
+    watched.metrics.spent(
+        limit,
+        new LimiterObserver.Spent() {
+          @Override
+          public int count() {
+            return 5;
+          }
+
+          @Override
+          public boolean allowed(int index) {
+            return index != 1;
+          }
+
+          @Override
+          public Decision decision(int index) {
+            throw new AssertionError("nobody needs it");
+          }
+        },
+        20_000);
+
+    assertThat(exposition())
+        .contains(
+            "ratelimits_decisions_total{decision=\"allowed\",limit=\"CallsPerPeer\"} 4.0",
+            "ratelimits_decisions_total{decision=\"denied\",limit=\"CallsPerPeer\"} 1.0",
+            "ratelimits_spend_latency_count{decision=\"allowed\",limit=\"CallsPerPeer\"} 4",
+            "ratelimits_spend_latency_count{decision=\"denied\",limit=\"CallsPerPeer\"} 1",
+            "ratelimits_spend_latency_sum{decision=\"allowed\",limit=\"CallsPerPeer\"} 8.0E-5");
   }
 
   @Test

@@ -7,7 +7,6 @@ import dev.sluice.limit.CurrentLimits;
 import dev.sluice.micrometer.LimiterMetrics;
 import dev.sluice.server.Part;
 import dev.sluice.store.BucketStore;
-import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 
 /**
@@ -48,7 +47,7 @@ public final class MetricsPart implements Part {
    * @return a new one
    */
   public static PrometheusMeterRegistry newRegistry() {
-    return new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+    return new PageMeters();
   }
 
   /**

@@ -3,6 +3,7 @@ package dev.sluice.server.resp;
 
 import dev.sluice.server.access.Need;
 import dev.sluice.server.access.Needs;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.atomic.LongAdder;
@@ -24,6 +25,7 @@ final class Command {
   private static final int ANY = Integer.MAX_VALUE;
 
   private final String name;
+  private final byte[] nameBytes;
   private final String summary;
   private final List<Argument> arguments;
   private final boolean hasKey;
@@ -42,6 +44,7 @@ final class Command {
       boolean gathers,
       Body body) {
     this.name = name;
+    this.nameBytes = name.getBytes(StandardCharsets.US_ASCII);
     this.summary = summary;
     this.arguments = arguments;
     this.hasKey = hasKey;
@@ -93,6 +96,11 @@ final class Command {
     }
   }
 
+  /** Whether an argument is the command's name in capitals, as most clients write it. */
+  boolean isNamed(Request request, int index) {
+    return request.is(index, nameBytes);
+  }
+
   /** The name in capitals. */
   String name() {
     return name;
@@ -133,9 +141,13 @@ final class Command {
     return calls.sum();
   }
 
-  /** Replies, if only with how the command is called. */
+  /** Counts calls, once for a run of them: counting costs about as much as reading an argument. */
+  void count(int newCalls) {
+    calls.add(newCalls);
+  }
+
+  /** Replies, if only with how the command is called. To be counted before. */
   void call(Request request, Session session) {
-    calls.increment();
     if (request.count() < least || request.count() > most) {
       session.replies().error("ERR", wrongArguments());
     } else {

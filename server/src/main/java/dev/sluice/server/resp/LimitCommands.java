@@ -12,6 +12,7 @@ import dev.sluice.server.wire.DecisionWriter;
 import dev.sluice.server.wire.WireException;
 import dev.sluice.server.wire.WireRequest;
 import dev.sluice.server.wire.WireTransaction;
+import io.netty.util.concurrent.FastThreadLocal;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
@@ -27,25 +28,39 @@ import java.util.function.BiConsumer;
 final class LimitCommands {
 
   private static final String LIMIT_ID_COST = " limit id [cost]";
+  private static final int LIMIT = 1;
   private static final int COST = 3;
   private static final int ARGUMENTS_OF_ONE = 4;
   private static final int FIRST_OF_BATCH = 2;
   static final int FIELDS = 6;
+  private static final long UNLIMITED = -1; // in place of what remains
+  private static final byte[] ALLOWED_FIELD = field("allowed");
+  private static final byte[] LIMITED_FIELD = field("limited");
+  private static final byte[] REMAINING_FIELD = field("remaining");
+  private static final byte[] RETRY_FIELD = field("retryInNanos");
+  private static final byte[] RESET_FIELD = field("resetInNanos");
+  private static final byte[] DEGRADED_FIELD = field("degraded");
   private static final BiConsumer<Decision, ReplyWriter> ONE = LimitCommands::writeOne;
   private static final BiConsumer<Decision, ReplyWriter> BATCH = LimitCommands::writeBatch;
 
   private final Acts acts;
+  private final FastThreadLocal<LimitRuns> runs;
 
   LimitCommands(Limiter limiter, MissingDefault onMissing, AuditLog audit) {
+    this.runs =
+        new FastThreadLocal<>() {
+          @Override
+          protected LimitRuns initialValue() {
+            return new LimitRuns(limiter);
+          }
+        };
     this.acts = new Acts(limiter, onMissing, audit, "resp");
   }
 
   List<Command> all() {
     return List.of(
-        Command.of(
-            "SLUICE.SPEND" + LIMIT_ID_COST,
-            "Spends the cost if the tokens are there",
-            (request, session) -> one(Act.SPEND, request, session)),
+        Command.gathering(
+            "SLUICE.SPEND" + LIMIT_ID_COST, "Spends the cost if the tokens are there", this::spend),
         Command.of(
             "SLUICE.CHECK" + LIMIT_ID_COST,
             "Says whether the cost could be spent",
@@ -62,6 +77,25 @@ final class LimitCommands {
             "SLUICE.BATCH act limit id cost kind [transaction...]",
             "Does an act to several buckets: all of them or none",
             this::batch));
+  }
+
+  /** With the spends around it if that is possible, see {@link ThrottleCommands}. */
+  private void spend(Request request, Session session) {
+    Replies replies = session.replies();
+    LimitRun run = replies.waiting() == 0 ? runs.get().find(request, LIMIT) : null;
+    long cost = request.count() > COST ? costOr(-1, request) : 1;
+    if (run != null && cost >= 0) {
+      session.caller().require(Act.SPEND, run.limit());
+      if (run.add(replies, request, cost)) {
+        return;
+      }
+    }
+    replies.settle();
+    one(Act.SPEND, request, session);
+  }
+
+  private static long costOr(long otherwise, Request request) {
+    return Decimals.readOr(otherwise, request.bytes(), request.start(COST), request.length(COST));
   }
 
   private void one(Act act, Request request, Session session) {
@@ -181,21 +215,46 @@ final class LimitCommands {
   }
 
   static void writeFields(Decision decision, ReplyWriter writer) {
-    writer.text("allowed");
-    writer.flag(decision.allowed());
-    writer.text("limited");
-    writer.flag(decision.limited());
-    writer.text("remaining");
-    if (decision.limited()) {
-      writer.number(decision.remaining());
-    } else {
+    writeFields(
+        decision.allowed(),
+        decision.limited() ? decision.remaining() : UNLIMITED,
+        decision.retryInNanos(),
+        decision.resetInNanos(),
+        decision.degraded(),
+        writer);
+  }
+
+  /**
+   * Writes the fields of a decision.
+   *
+   * @param remaining tokens, {@link #UNLIMITED} where nothing limits the id
+   */
+  static void writeFields(
+      boolean allowed,
+      long remaining,
+      long retryInNanos,
+      long resetInNanos,
+      boolean degraded,
+      ReplyWriter writer) {
+    writer.text(ALLOWED_FIELD);
+    writer.flag(allowed);
+    writer.text(LIMITED_FIELD);
+    writer.flag(remaining != UNLIMITED);
+    writer.text(REMAINING_FIELD);
+    if (remaining == UNLIMITED) {
       writer.nothing();
+    } else {
+      writer.number(remaining);
     }
-    writer.text("retryInNanos");
-    writer.number(decision.retryInNanos());
-    writer.text("resetInNanos");
-    writer.number(decision.resetInNanos());
-    writer.text("degraded");
-    writer.flag(decision.degraded());
+    writer.text(RETRY_FIELD);
+    writer.number(retryInNanos);
+    writer.text(RESET_FIELD);
+    writer.number(resetInNanos);
+    writer.text(DEGRADED_FIELD);
+    writer.flag(degraded);
+  }
+
+  private static byte[] field(String name) {
+    return name.getBytes(StandardCharsets.US_ASCII);
   }
 }

@@ -59,7 +59,10 @@ final class Replies {
 
   /** Replies before the next one of another kind; not while a reply waits. */
   void gather(Gathered requests) {
-    gathered = requests;
+    if (gathered != requests) {
+      settle(); // what came before is decided before
+      gathered = requests;
+    }
   }
 
   /** Decides on the requests that were gathered. */

@@ -13,7 +13,17 @@ final class ReplyWriter {
 
   private static final int USUAL_SIZE = 4 << 10;
   private static final int LONGEST_NUMBER = 20;
+  private static final int MOST_DIGITS = 19; // of a number of 64 bits
+  private static final byte[] TENS = new byte[100]; // the first digit of 00 to 99
+  private static final byte[] ONES = new byte[100]; // and the second
   private static final byte[] OK = "+OK\r\n".getBytes(StandardCharsets.US_ASCII);
+
+  static {
+    for (int i = 0; i < TENS.length; i++) {
+      TENS[i] = (byte) ('0' + i / 10);
+      ONES[i] = (byte) ('0' + i % 10);
+    }
+  }
 
   private byte[] bytes = new byte[USUAL_SIZE];
   private int size;
@@ -83,6 +93,10 @@ final class ReplyWriter {
     text(utf8, 0, utf8.length);
   }
 
+  void text(byte[] utf8) {
+    text(utf8, 0, utf8.length);
+  }
+
   void text(byte[] source, int start, int length) {
     header('$', length);
     room(length);
@@ -121,24 +135,38 @@ final class ReplyWriter {
     bytes[size++] = '\n';
   }
 
-  /** Writes from the last digit on; of negative numbers, since the least has no positive twin. */
+  /**
+   * Writes from the last digit on, two for each division; of negative numbers, since the least has
+   * no positive twin.
+   */
   private void digits(long value) {
-    long rest = value < 0 ? value : -value;
-    int length = value < 0 ? 1 : 0;
-    long power = rest;
-    do {
-      length++;
-      power /= 10;
-    } while (power != 0);
-    int place = size + length;
-    do {
-      bytes[--place] = (byte) ('0' - rest % 10);
-      rest /= 10;
-    } while (rest != 0);
+    long rest = value;
     if (value < 0) {
-      bytes[size] = '-';
+      bytes[size++] = '-';
+    } else {
+      rest = -value;
     }
-    size += length;
+    size += digitsOf(rest);
+    int place = size;
+    while (rest <= -10) {
+      long hundreds = rest / 100;
+      int pair = (int) (100 * hundreds - rest);
+      bytes[--place] = ONES[pair];
+      bytes[--place] = TENS[pair];
+      rest = hundreds;
+    }
+    if (rest < 0) {
+      bytes[--place] = (byte) ('0' - rest);
+    }
+  }
+
+  /** How many digits a number below 0 has. */
+  private static int digitsOf(long negative) {
+    int digits = 1;
+    for (long power = -10; negative <= power && digits < MOST_DIGITS; power *= 10) {
+      digits++;
+    }
+    return digits;
   }
 
   private void ascii(String text) {

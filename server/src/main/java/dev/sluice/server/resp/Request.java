@@ -68,6 +68,12 @@ final class Request {
     return Arrays.copyOfRange(bytes, starts[index], starts[index] + lengths[index]);
   }
 
+  /** Whether the argument is these very bytes. */
+  boolean is(int index, byte[] word) {
+    int from = starts[index];
+    return Arrays.equals(bytes, from, from + lengths[index], word, 0, word.length);
+  }
+
   /** Whether the argument is this word, in capitals or not. */
   boolean is(int index, String upperCase) {
     if (lengths[index] != upperCase.length()) {

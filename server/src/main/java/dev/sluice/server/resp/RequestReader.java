@@ -38,6 +38,9 @@ final class RequestReader {
   /** The most bytes of a line that says how much follows. */
   private static final int MAX_HEADER = 24;
 
+  /** The most digits of a length that is allowed. */
+  private static final int USUAL_DIGITS = 5;
+
   private static final byte[] NONE = new byte[0];
   private static final int UNKNOWN = -1;
 
@@ -55,6 +58,10 @@ final class RequestReader {
   private int at; // how far it has been read
   private int end;
   private int expected = UNKNOWN; // arguments
+
+  // Of the header that was read last: its number, and where its CR is.
+  private long number;
+  private int headerEnd;
 
   /** Takes what was read, and releases it. */
   void add(ByteBuf read) {
@@ -139,21 +146,19 @@ final class RequestReader {
 
   /** Reads how many arguments there are. Redis ignores requests without any, and so do we. */
   private boolean readCount() throws ProtocolException {
-    int lineEnd = lineEnd(at, "too big mbulk count string");
-    if (lineEnd < 0) {
+    if (!readHeader("too big mbulk count string", "invalid multibulk length")) {
       return false;
     }
-    long count = number(at + 1, lineEnd, "invalid multibulk length");
-    if (count > MAX_ARGUMENTS) {
+    if (number > MAX_ARGUMENTS) {
       throw new ProtocolException(
-          "found %s arguments, expected at most %s".formatted(count, MAX_ARGUMENTS));
+          "found %s arguments, expected at most %s".formatted(number, MAX_ARGUMENTS));
     }
     request.clear();
-    if (count <= 0) {
-      startAt(lineEnd + 2);
+    if (number <= 0) {
+      startAt(headerEnd + 2);
     } else {
-      at = lineEnd + 2;
-      expected = (int) count;
+      at = headerEnd + 2;
+      expected = (int) number;
     }
     return true;
   }
@@ -166,11 +171,10 @@ final class RequestReader {
       if (bytes[at] != '$') {
         throw new ProtocolException("expected '$', got '%s'".formatted(shown(bytes[at])));
       }
-      int lineEnd = lineEnd(at, "too big bulk count string");
-      if (lineEnd < 0) {
+      if (!readHeader("too big bulk count string", "invalid bulk length")) {
         return false;
       }
-      long length = number(at + 1, lineEnd, "invalid bulk length");
+      long length = number;
       if (length < 0) {
         throw new ProtocolException("invalid bulk length");
       }
@@ -178,7 +182,7 @@ final class RequestReader {
         throw new ProtocolException(
             "found an argument of %s bytes, expected at most %s".formatted(length, MAX_ARGUMENT));
       }
-      int from = lineEnd + 2;
+      int from = headerEnd + 2;
       int to = from + (int) length;
       if (to + 2 - start > MAX_REQUEST) {
         throw new ProtocolException(
@@ -193,6 +197,37 @@ final class RequestReader {
       request.add(from - start, (int) length);
       at = to + 2;
     }
+    return true;
+  }
+
+  /** Reads a line that says how much follows; false if it is not whole yet. */
+  private boolean readHeader(String tooLong, String invalid) throws ProtocolException {
+    if (readUsualHeader()) {
+      return true;
+    }
+    int lineEnd = lineEnd(at, tooLong);
+    if (lineEnd < 0) {
+      return false;
+    }
+    number = number(at + 1, lineEnd, invalid);
+    headerEnd = lineEnd;
+    return true;
+  }
+
+  /** The same in one pass, for a line of a few digits that is whole: nearly every one. */
+  private boolean readUsualHeader() {
+    int place = at + 1;
+    int last = Math.min(end - 1, place + USUAL_DIGITS + 1); // where the CR may be, at the latest
+    int value = 0;
+    while (place < last && bytes[place] >= '0' && bytes[place] <= '9') {
+      value = 10 * value + (bytes[place] - '0');
+      place++;
+    }
+    if (place == at + 1 || place >= last || bytes[place] != '\r' || bytes[place + 1] != '\n') {
+      return false;
+    }
+    number = value;
+    headerEnd = place;
     return true;
   }
 

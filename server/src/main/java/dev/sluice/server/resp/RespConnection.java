@@ -46,6 +46,8 @@ final class RespConnection extends Client {
   private final RequestReader reader = new RequestReader();
   private final Replies replies;
   private final Session session;
+  private @Nullable Command last; // that was called
+  private int uncounted; // calls of it
   private boolean inputEnded;
   private boolean ended;
   private long chargedBytes;
@@ -108,6 +110,8 @@ final class RespConnection extends Client {
       }
     } catch (ProtocolException e) {
       breaksProtocol(String.valueOf(e.getMessage()));
+    } finally {
+      count();
     }
     replies.settle();
     reader.keep();
@@ -117,7 +121,7 @@ final class RespConnection extends Client {
   }
 
   private void call(Request request) {
-    Command command = commands.find(request, 0);
+    Command command = find(request);
     if (command != null) {
       admitted(command, request);
     } else if (isHttp(request)) {
@@ -127,17 +131,44 @@ final class RespConnection extends Client {
     }
   }
 
+  /** Clients often send the same command again. */
+  private @Nullable Command find(Request request) {
+    Command command = last;
+    return command != null && command.isNamed(request, 0) ? command : commands.find(request, 0);
+  }
+
   private void admitted(Command command, Request request) {
     try {
       if (!command.gathers()) {
         replies.settle(); // what came before it is decided before it
       }
       session.admit(command.need());
+      count(command);
       command.call(request, session);
     } catch (RefusedException e) {
       String code = Refusals.code(e);
       String text = Refusals.text(e, session.caller(), command);
       replies.error(code, text);
+    }
+  }
+
+  /** Calls that are gathered are counted together: with the next other command, or the read. */
+  private void count(Command command) {
+    if (command != last) {
+      count();
+      last = command;
+    }
+    uncounted++;
+    if (!command.gathers()) {
+      count();
+    }
+  }
+
+  private void count() {
+    Command called = last;
+    if (called != null && uncounted > 0) {
+      called.count(uncounted);
+      uncounted = 0;
     }
   }
 

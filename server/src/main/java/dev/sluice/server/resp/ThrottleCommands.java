@@ -19,7 +19,8 @@ import org.jspecify.annotations.Nullable;
  * Commands of one read that stand one behind the other make a run: they are decided together, with
  * one reading of the clock, and no object is made for one (dev.sluice.direct.Spends). A key that is
  * not plain ASCII, a store over a network, and a command behind one that waits for a store take the
- * limiter's ordinary way. The decisions are the same.
+ * limiter's ordinary way. The decisions are the same. SLUICE.SPEND makes such runs too, one for each
+ * limit (LimitRuns).
  */
 
 /**
@@ -57,13 +58,14 @@ final class ThrottleCommands {
   /** A quota and the numbers that it was made of. Immutable: threads may race to replace one. */
   private record CachedQuota(long burst, long count, long periodSeconds, Quota quota) {}
 
-  /** The run of a thread, made when it is first needed. */
+  /** What a thread keeps for its connections. */
   private final class Runs {
-    private @Nullable ThrottleRun run;
+    final SentQuota sent = new SentQuota();
+    private @Nullable ThrottleRun run; // made when it is first needed
     private boolean known;
 
     /** Null where the store does not answer at once. */
-    @Nullable ThrottleRun get() {
+    @Nullable ThrottleRun run() {
       if (!known) {
         DirectLimit limit = limiter.limit(LIMIT, SOME);
         Spends spends = limit.spends();
@@ -88,25 +90,20 @@ final class ThrottleCommands {
 
   private void call(Request request, Session session, Dialect dialect) {
     session.caller().requireLimit(LIMIT.name());
-    long maxBurst = number(request, 2);
-    long count = number(request, 3);
-    long period = number(request, 4);
-    long quantity = request.count() == 6 ? number(request, 5) : 1;
-    int least = 1 - dialect.beyondMaxBurst();
     Replies replies = session.replies();
-    if (maxBurst < least || count < 1 || period < 1 || quantity < 0) {
-      replies.error("ERR", wrong(request, least, maxBurst, count, period));
-      return;
-    }
-    if (request.length(1) == 0) {
-      replies.error("ERR", "key: the id is empty, expected at least one byte");
-      return;
-    }
+    Runs ofThread = runs.get();
+    long quantity = request.count() == 6 ? number(request, 5) : 1;
     try {
-      Quota quota = quota(maxBurst, count, period, dialect);
+      Quota quota = ofThread.sent.of(request, dialect);
+      if (quota == null || quantity < 0 || request.length(1) == 0) {
+        quota = checked(request, dialect, quantity);
+        ofThread.sent.set(request, dialect, quota);
+      }
       boolean fits = quantity <= quota.burst();
       long cost = fits ? quantity : 0;
-      if (!gather(replies, request, dialect, quota, cost, fits)) {
+      // Replies do not overtake one that waits, so a run cannot begin behind it.
+      ThrottleRun run = replies.waiting() == 0 ? ofThread.run() : null;
+      if (run == null || !run.add(replies, request, dialect, quota, cost, fits)) {
         spend(replies, request, dialect, quota, cost, fits);
       }
     } catch (IllegalArgumentException e) { // an InvalidRequestException too
@@ -114,11 +111,19 @@ final class ThrottleCommands {
     }
   }
 
-  /** Replies do not overtake one that waits, so a run cannot begin behind it. */
-  private boolean gather(
-      Replies replies, Request request, Dialect dialect, Quota quota, long cost, boolean fits) {
-    ThrottleRun run = replies.waiting() == 0 ? runs.get().get() : null;
-    return run != null && run.add(replies, request, dialect, quota, cost, fits);
+  /** Returns the quota of a request without mistakes. */
+  private Quota checked(Request request, Dialect dialect, long quantity) {
+    long maxBurst = number(request, 2);
+    long count = number(request, 3);
+    long period = number(request, 4);
+    int least = 1 - dialect.beyondMaxBurst();
+    if (maxBurst < least || count < 1 || period < 1 || quantity < 0) {
+      throw new IllegalArgumentException(wrong(request, least, maxBurst, count, period));
+    }
+    if (request.length(1) == 0) {
+      throw new IllegalArgumentException("key: the id is empty, expected at least one byte");
+    }
+    return quota(maxBurst, count, period, dialect);
   }
 
   private void spend(

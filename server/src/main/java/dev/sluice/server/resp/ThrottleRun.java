@@ -3,28 +3,21 @@ package dev.sluice.server.resp;
 
 import dev.sluice.direct.Spends;
 import dev.sluice.gcra.Quota;
-import org.jspecify.annotations.Nullable;
 
-/**
- * Commands of one connection that came in one read and are decided together. Belongs to a thread;
- * its connections use it one after the other.
- */
-final class ThrottleRun implements Replies.Gathered, Spends.Outcome {
+/** Commands whose quotas the caller sent. */
+final class ThrottleRun extends SpendRun {
 
-  private static final ReplyWriter NOWHERE = new ReplyWriter();
+  private static final int KEY = 1;
 
-  private final Spends spends;
   private final Dialect[] dialects = new Dialect[Spends.CAPACITY];
   private final boolean[] fits = new boolean[Spends.CAPACITY];
-  private @Nullable Replies owner;
-  private ReplyWriter writer = NOWHERE;
 
   ThrottleRun(Spends spends) {
-    this.spends = spends;
+    super(spends);
   }
 
   /**
-   * Adds a command, after deciding on those before it if there is no room.
+   * Adds a command.
    *
    * @param cost tokens, at most the quota's burst
    * @param fitting false for a command whose quantity is over the limit: it reads the bucket only
@@ -32,32 +25,13 @@ final class ThrottleRun implements Replies.Gathered, Spends.Outcome {
    */
   boolean add(
       Replies replies, Request request, Dialect dialect, Quota quota, long cost, boolean fitting) {
-    if (owner != replies) {
-      spends.clear(); // a connection that broke may have left some
-    } else if (spends.size() == Spends.CAPACITY) {
-      replies.settle();
-    }
-    int place = spends.size();
-    if (!spends.add(request.bytes(), request.start(1), request.length(1), quota, cost)) {
+    int place = add(replies, request, KEY, quota, cost);
+    if (place < 0) {
       return false;
     }
     dialects[place] = dialect;
     fits[place] = fitting;
-    owner = replies;
-    replies.gather(this);
     return true;
-  }
-
-  @Override
-  public void write(ReplyWriter target) {
-    writer = target;
-    try {
-      spends.decide(this);
-    } finally {
-      spends.clear();
-      writer = NOWHERE;
-      owner = null;
-    }
   }
 
   @Override
@@ -74,11 +48,6 @@ final class ThrottleRun implements Replies.Gathered, Spends.Outcome {
         remaining,
         fits[index] ? retryInNanos : Dialect.FOR_EVER,
         resetInNanos,
-        writer);
-  }
-
-  @Override
-  public void failed(int index, RuntimeException failure) {
-    Failures.write(failure, writer);
+        writer());
   }
 }

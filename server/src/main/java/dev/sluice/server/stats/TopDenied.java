@@ -15,7 +15,6 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -63,10 +62,11 @@ public final class TopDenied implements LimiterObserver {
   }
 
   @Override
-  public void spent(
-      LimitName limit, boolean allowed, long elapsedNanos, Supplier<Decision> decision) {
-    if (!allowed) {
-      decided(Act.SPEND, decision.get(), elapsedNanos);
+  public void spent(LimitName limit, Spent spends, long elapsedNanos) {
+    for (int i = 0; i < spends.count(); i++) {
+      if (!spends.allowed(i)) {
+        decided(Act.SPEND, spends.decision(i), elapsedNanos);
+      }
     }
   }
 

@@ -23,6 +23,8 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -67,6 +69,67 @@ final class RespServerTest {
         .isEqualTo(numbers(0, 5, 0, -1, 5));
     assertThat(client.call("CL.THROTTLE", "another", "4", "60", "60"))
         .isEqualTo(numbers(0, 5, 4, -1, 1));
+  }
+
+  /** What comes in one read is decided together where it can be; the replies are the same. */
+  @Test
+  void commandsOfOneRead_areAnsweredAsOneByOne() {
+    List<String> commands =
+        List.of(
+            "CL.THROTTLE %s 4 60 60",
+            "CL.THROTTLE %s 4 60 60 9",
+            "cl.throttle %s 5 60 60",
+            "THROTTLE %s 5 60 60 2",
+            "CL.THROTTLE %s 4 x 60",
+            "SLUICE.SPEND LoginsPerIPAddress 192.0.2.%d",
+            "SLUICE.SPEND LoginsPerIPAddress 192.0.2.%d 3",
+            "sluice.spend ApiCallsPerKey %s 0",
+            "SLUICE.SPEND ApiCallsPerKey %s 101",
+            "SLUICE.SPEND ApiCallsPerKey %s x",
+            "SLUICE.SPEND LoginsPerIPAddress %s",
+            "SLUICE.SPEND FailedLoginsPerIPAddress 192.0.2.%d",
+            "SLUICE.SPEND ApiCallsPerKy %s",
+            "SLUICE.SPEND OrdersPerAccount 7",
+            "SLUICE.CHECK LoginsPerIPAddress 192.0.2.%d",
+            "SLUICE.RESET LoginsPerIPAddress 192.0.2.%d",
+            "PING");
+    Random random = new Random(15);
+    try (TestRespServer other = new TestRespServer(limits(), BucketStore.inMemory(time));
+        RespClient alone = other.connect()) {
+      for (int round = 0; round < 50; round++) {
+        StringBuilder sent = new StringBuilder();
+        List<@Nullable Object> expected = new ArrayList<>();
+        int size = 1 + random.nextInt(80);
+        for (int i = 0; i < size; i++) {
+          int id = random.nextInt(4);
+          String text = commands.get(random.nextInt(commands.size()));
+          String command = text.replace("%s", "key" + id).replace("%d", "" + id);
+          sent.append(command).append("\r\n");
+          expected.add(alone.call(command.split(" ", -1)));
+        }
+        client.raw(sent.toString());
+        List<@Nullable Object> replies = new ArrayList<>();
+        for (int i = 0; i < size; i++) {
+          replies.add(client.reply());
+        }
+        assertThat(replies).isEqualTo(expected);
+        time.advance(Duration.ofMillis(random.nextInt(3_000)));
+      }
+    }
+  }
+
+  /** Commands that are decided together are counted together, but before INFO tells of them. */
+  @Test
+  void info_countsEveryCommand() {
+    String throttle = "CL.THROTTLE k 10 10 60\r\n";
+    client.raw(throttle.repeat(3) + "throttle k 10 10 60\r\n" + throttle + "INFO\r\n");
+    for (int i = 0; i < 5; i++) {
+      assertThat(client.reply()).asInstanceOf(LIST).hasSize(5);
+    }
+    assertThat((String) client.reply()).contains("total_commands_processed:6\r\n");
+    client.raw(throttle);
+    assertThat(client.reply()).asInstanceOf(LIST).hasSize(5);
+    assertThat((String) client.call("INFO")).contains("total_commands_processed:8\r\n");
   }
 
   /** The case of redis-cell's own end-to-end test. */

@@ -164,8 +164,8 @@ public final class ServerReport {
       throws IOException, InterruptedException {
     String scene = "Redis protocol, -P " + pipeline;
     List<String> throttle =
-        List.of("CL.THROTTLE", "key:__rand_int__", "1000000", "1000000", "86400");
-    List<String> lua = List.of("EVALSHA", sha, "1", "key:__rand_int__", "86400", "86400000000");
+        List.of("CL.THROTTLE", "key:__rand_int__", "1000000", "1000000", "8640000");
+    List<String> lua = List.of("EVALSHA", sha, "1", "key:__rand_int__", "8640000", "8640000000000");
     List<String> get = List.of("GET", "key:__rand_int__");
     Map<String, Round> row =
         scene(
