@@ -44,6 +44,7 @@ final class Lines {
   private static final int ENTRIES_KEPT = 1 << 8; // what the other 8 can
   private static final int TRIES = 32;
   private static final int FEW_LINES = 64;
+  private static final int FEW_LONGS = 2 * LONGS; // two lines
   private static final int NEAR_LONGS = 1 << 10; // 8 KiB; 26,000 buckets in all segments
   private static final int MOST_ENLARGED = 8;
   private static final double FRESH_LOAD = 0.8;
@@ -83,7 +84,7 @@ final class Lines {
       return -1;
     }
     int line = firstLine(place, lines);
-    if (slots.length <= NEAR_LONGS) {
+    if (slots.length <= NEAR_LONGS && slots.length > FEW_LONGS) {
       return findNear(slots, line * LONGS, otherLine(line, tag, lines) * LONGS, tag);
     }
     int at = findInLine(slots, line * LONGS, tag);
@@ -93,7 +94,8 @@ final class Lines {
   /**
    * Looks at all eight slots, without a branch. The lines of a small table are in the processor's
    * caches, where a wrong guess costs more than the look: 11 % of a decision with 20,000 keys. With
-   * 300,000 it would be 15 % slower instead.
+   * 300,000 it would be 15 % slower instead. With a few keys no guess is wrong, and two threads on
+   * one key would take twice as long: each has the line for longer before it writes.
    */
   private static int findNear(long[] slots, int first, int second, long tag) {
     int inFirst = afterIndexInLine(slots, first, tag);
