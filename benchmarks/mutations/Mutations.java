@@ -89,9 +89,12 @@ public final class Mutations {
       }
       String path = mutated(mutation) + File.pathSeparator + classPath;
       Verdict simulated = java(path, simulator, SIMULATOR_SECONDS);
+      if (!simulated.ended) { // it says nothing: neither a seed nor that nothing was found
+        throw new IllegalStateException(mutation.name + ": the simulator did not end");
+      }
       requireSeed(mutation, simulated);
       count++;
-      bySimulator += simulated.killed ? 1 : 0;
+      bySimulator += simulated.killed() ? 1 : 0;
       if (SIMULATOR_ONLY) {
         System.out.printf("%-55s %s%n", mutation.name, simulated);
         continue;
@@ -100,7 +103,7 @@ public final class Mutations {
       runTests.addAll(mutation.tests);
       Verdict tested = java(path, runTests, TESTS_SECONDS);
       System.out.printf("%-55s %-22s %s%n", mutation.name, simulated, tested);
-      byTests += tested.killed ? 1 : 0;
+      byTests += tested.killed() ? 1 : 0;
     }
     System.out.printf(
         "the simulator kills %d of %d%s%n",
@@ -112,7 +115,7 @@ public final class Mutations {
   private void requireSeed(Mutation mutation, Verdict simulated) throws IOException {
     List<String> told = Files.readAllLines(work.resolve("last.log"));
     boolean hasSeed = !told.isEmpty() && told.get(told.size() - 1).startsWith("seed ");
-    if (simulated.killed && simulated.seconds < SIMULATOR_SECONDS && !hasSeed) {
+    if (simulated.killed() && !hasSeed) {
       throw new IllegalStateException(
           mutation.name + ": the simulator ended without a seed:\n" + String.join("\n", told));
     }
@@ -161,17 +164,23 @@ public final class Mutations {
       process.destroyForcibly().waitFor();
     }
     long took = TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - began);
-    return new Verdict(!ended || process.exitValue() == 1, took);
+    return new Verdict(ended, ended ? process.exitValue() : -1, took);
   }
 
   private static String tool(String name) {
     return Path.of(System.getProperty("java.home"), "bin", name).toString();
   }
 
-  private record Verdict(boolean killed, long seconds) {
+  private record Verdict(boolean ended, int exitCode, long seconds) {
+
+    /** A run that does not end is noticed as well. */
+    boolean killed() {
+      return !ended || exitCode == 1;
+    }
+
     @Override
     public String toString() {
-      return (killed ? "killed in " : "lives after ") + seconds + " s";
+      return (killed() ? "killed in " : "lives after ") + seconds + " s";
     }
   }
 }

@@ -25,6 +25,7 @@ final class BreakerWatch {
   private static final class Calls {
     private int failures;
     private int timeouts;
+    private long firstFailure;
     private long lastFailure;
     private boolean open;
     private boolean onTrial;
@@ -47,7 +48,9 @@ final class BreakerWatch {
   @Nullable String called(String server, Result result, long elapsedNanos, boolean counts) {
     Calls calls = of(server);
     if (!counts) {
-      calls.failures += result == Result.ANSWERED ? 0 : 1; // at most
+      if (result != Result.ANSWERED && calls.failures++ == 0) { // at most
+        calls.firstFailure = timing.nanoTime();
+      }
       calls.timeouts = 0; // at least
       return null;
     }
@@ -62,6 +65,9 @@ final class BreakerWatch {
     if (together) {
       return null; // calls that were under way together count once
     }
+    if (calls.failures == 0) {
+      calls.firstFailure = timing.nanoTime();
+    }
     calls.failures++;
     if (calls.onTrial && !calls.open) {
       return "breaker: " + server + " is still asked after the first call on trial failed";
@@ -71,6 +77,12 @@ final class BreakerWatch {
     return !calls.open && calls.timeouts >= MOST_FAILURES
         ? "breaker: " + server + " is still asked after " + calls.timeouts + " time-outs in a row"
         : null;
+  }
+
+  /** Returns for how long calls to a server have failed, without one that was answered. */
+  long failingNanos(String server) {
+    Calls calls = of(server);
+    return calls.failures == 0 ? 0 : timing.nanoTime() - calls.firstFailure;
   }
 
   /** Returns what is wrong, null for nothing. A call is told of after what it leads to. */

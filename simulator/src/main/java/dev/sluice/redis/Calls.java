@@ -3,9 +3,11 @@ package dev.sluice.redis;
 
 import dev.sluice.Transaction;
 import dev.sluice.limit.CurrentLimits;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 
 /** The calls of one process: which are under way, and what they ask for. For one thread. */
@@ -23,6 +25,7 @@ final class Calls {
   private final Set<String> asked = new HashSet<>(); // bucket keys
   private final Set<String> givenUp = new HashSet<>(); // bucket keys
   private final ToldDenials told = new ToldDenials(Conditions.DENIALS_NANOS);
+  private final Map<String, Forgotten> forgotten = new HashMap<>(); // by bucket key
   private int number;
   private final Set<Operation> givingBack = new LinkedHashSet<>();
   private long begunGivingBack;
@@ -92,6 +95,30 @@ final class Calls {
 
   boolean gaveUpOn(String bucketKey) {
     return givenUp.contains(bucketKey);
+  }
+
+  /** What was known of a bucket before a moment counts no more for calls that begin later. */
+  private record Forgotten(long since, long told) {}
+
+  /**
+   * This process forgets what it knew of a bucket before a moment: it was told that a spend is
+   * allowed, or that one failed.
+   */
+  void forgot(String bucketKey, long since) {
+    forgotten.merge(
+        bucketKey,
+        new Forgotten(since, world.now()),
+        (last, next) -> next.since > last.since ? next : last);
+  }
+
+  /**
+   * Returns since when a denial may have been true, as far as this process has forgotten others.
+   *
+   * @param start when the call began that was denied
+   */
+  long forgottenSince(String bucketKey, long start) {
+    Forgotten last = forgotten.get(bucketKey);
+    return last == null || start < last.told ? Long.MIN_VALUE : last.since;
   }
 
   /** The tokens that an operation gives back have arrived. */

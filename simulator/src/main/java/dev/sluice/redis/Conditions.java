@@ -12,6 +12,7 @@ import java.util.Set;
  * @param limitsChange whether two limits may be in force on one bucket, or one after the other
  * @param debtsAppear whether a TAT may lie further ahead than its bucket is deep
  * @param callsOvertake whether two calls of a process may change places on their way
+ * @param callersBlock whether a caller's code holds up the thread that tells others
  * @param apartPpm by how many millionths the clock of a process and that of a server may drift
  *     apart
  * @param onFailure which failure rule there is
@@ -23,6 +24,7 @@ record Conditions(
     boolean limitsChange,
     boolean debtsAppear,
     boolean callsOvertake,
+    boolean callersBlock,
     long apartPpm,
     int onFailure,
     int processes) {
@@ -61,6 +63,7 @@ record Conditions(
         limitsChange,
         limitsChange || clocksChange,
         plan.setting("overtaking") > 0,
+        plan.has(Step.Kind.BLOCK),
         (clocksDiffer ? Fleet.MOST_DRIFT_PPM : 0)
             + (plan.setting("pacesDiffer") > 0 ? Fleet.MOST_PACE_PPM : 0),
         plan.setting("onFailure"),

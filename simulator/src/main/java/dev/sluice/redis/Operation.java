@@ -196,6 +196,10 @@ final class Operation {
     if (GIVING_BACK.contains(verb) && !isUncharged) {
       transactions.forEach(one -> reference.lostSight(calls.process, one.bucketKey()));
     }
+    boolean mayBeCharged = why instanceof StoreException && !isUncharged;
+    if (mayBeCharged && transactions.size() == 1 && !conditions.callersBlock()) {
+      calls.forgot(transactions.get(0).bucketKey(), world.now() - calls.afewMessages());
+    }
     if (isUncharged && unwritten && transactions.size() == 1) {
       String promise = this + " was told \"" + why.getMessage() + "\"";
       String key = transactions.get(0).bucketKey();
@@ -269,10 +273,14 @@ final class Operation {
               nanos(part.tat()));
       if (one != null) {
         granted.put(transaction, one);
+        if (!conditions.hasFaults() && !conditions.callsOvertake()) {
+          calls.forgot(transaction.bucketKey(), one.moment() + 1);
+        }
       }
       return;
     }
     requireShown(part, transaction, part.denied() || unspent ? 0 : takenNanos);
+    requireShownTime(part, transaction);
     if (part.allowed() && transactions.size() == 1) {
       calls.told().allowed(transaction.bucketKey(), nanos(part.tat()) - takenNanos, start);
     }
@@ -386,16 +394,29 @@ final class Operation {
     if (calls.fleet.failedOverLately() || part.resetInNanos() == 0) {
       return;
     }
-    long since = part.denied() ? start - Conditions.DENIALS_NANOS : start;
+    String key = transaction.bucketKey();
+    long remembered = Math.max(start - Conditions.DENIALS_NANOS, calls.forgottenSince(key, start));
+    long since = part.denied() ? remembered : start;
     long foundNanos = nanos(part.tat()) - takenNanos;
     boolean wasFull = part.resetInNanos() == takenNanos;
-    if (!wasFull && !reference.showed(transaction.bucketKey(), foundNanos, since)) {
+    if (!wasFull && !reference.showed(key, foundNanos, since)) {
       world.violated(
           () ->
               World.text(
                   "%s was told of a TAT of %s that it never had, %d: %s",
-                  this, transaction.bucketKey(), foundNanos, part));
+                  this, key, foundNanos, part));
     }
+  }
+
+  /** The time that an answer tells is one that the bucket's clock has shown. */
+  private void requireShownTime(Decision part, Transaction transaction) {
+    SimulatedServer server = reference.serverOf(transaction.bucketKey());
+    if (server == null || isClockUnknown() || conditions.hasFaults()) {
+      return;
+    }
+    long latestNanos = server.clock.nanos() + conditions.driftNanos();
+    requireStatement(
+        nanos(part.decidedAt()) <= latestNanos ? null : "was told of a time that is to come", part);
   }
 
   /** A server gets back within a few messages what it took for a batch that another one denied. */

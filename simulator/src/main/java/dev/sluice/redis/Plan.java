@@ -50,6 +50,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     boolean leases = settings.get("onFailure") == 0 && !byClients && dice.chance(50);
     settings.put("leases", leases ? 1 : 0);
     int millis = dice.one(300, 1_000, 3_000);
+    Traffic traffic = Traffic.random(dice, millis * MILLI, settings.get(LATENCY) * 1_000L);
     List<Step> steps = new ArrayList<>();
     int calls = dice.one(20, 100, 400);
     Set<Kind> kinds = some(dice, CALLS);
@@ -67,7 +68,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     }
     for (int i = 0; i < calls; i++) {
       Kind kind = dice.one(kinds.toArray(Kind[]::new));
-      steps.add(call(dice, kind, processes, waiting, leases, millis * MILLI));
+      steps.add(call(dice, kind, processes, waiting, leases, traffic));
     }
     if (topology == Topology.RING && dice.chance(30)) {
       observed(dice, steps, processes, millis * MILLI);
@@ -86,7 +87,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
       int faults = wrong.isEmpty() ? 0 : dice.one(1, 3, 10);
       for (int i = 0; i < faults; i++) {
         Kind kind = dice.one(wrong.toArray(Kind[]::new));
-        Step fault = fault(dice, kind, processes, topology.masters(), millis * MILLI);
+        Step fault = fault(dice, kind, processes, topology.masters(), traffic);
         steps.add(fault);
         if (kind == Kind.CONNECT_SLOWLY) { // what is open need not connect
           steps.add(Step.of(fault.at(), Kind.CUT, fault.process(), dice.below(3), 0));
@@ -138,12 +139,12 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
   }
 
   private static Step call(
-      Dice dice, Kind kind, int processes, boolean waiting, boolean leases, long nanos) {
-    long at = dice.between(0, nanos);
+      Dice dice, Kind kind, int processes, boolean waiting, boolean leases, Traffic traffic) {
+    long at = traffic.moment();
     int process = dice.below(processes);
     int limit = waiting ? dice.one(0, 1, MAY_WAIT, MAY_WAIT) : dice.below(2);
     boolean mayLower = kind == Kind.REFUND || kind == Kind.RESET || kind == Kind.CHECK;
-    int id = mayLower && dice.chance(leases ? 40 : 10) ? 6 + dice.below(2) : dice.below(6);
+    int id = mayLower && dice.chance(leases ? 40 : 10) ? 6 + dice.below(2) : traffic.id();
     int cost = dice.one(1, 1, 1, 2, 3);
     return switch (kind) {
       case RESET ->
@@ -210,8 +211,8 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     }
   }
 
-  private static Step fault(Dice dice, Kind kind, int processes, int servers, long nanos) {
-    long at = dice.between(0, nanos);
+  private static Step fault(Dice dice, Kind kind, int processes, int servers, Traffic traffic) {
+    long at = traffic.moment();
     int process = dice.below(processes);
     int server = dice.below(servers);
     int millis = dice.one(1, 20, 200, 700, 2_500);

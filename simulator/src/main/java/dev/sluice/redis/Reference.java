@@ -104,6 +104,12 @@ final class Reference {
     }
     KnownBucket bucket = bucket(charge.key());
     bucket.server = server;
+    Long before = bucket.askedAt.put(process, nowNanos);
+    if (clientClocks && !conditions.hasFaults() && before != null && before > nowNanos) {
+      world.violated(
+          () ->
+              World.text("p%d's %s goes by an earlier time than the one before", process, charge));
+    }
     if (tatNanos != afterNanos) {
       requireNoPromise(bucket, charge);
       bucket.decidedBy(nowNanos - Fleet.START_NANOS - world.now());
@@ -307,6 +313,11 @@ final class Reference {
     private Granted(String key, Entry entry) {
       this.key = key;
       this.entry = entry;
+    }
+
+    /** Returns the world's moment at which its server decided on it. */
+    long moment() {
+      return entry.moment;
     }
   }
 

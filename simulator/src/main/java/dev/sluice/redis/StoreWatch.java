@@ -70,7 +70,7 @@ final class StoreWatch implements RedisObserver {
           () ->
               World.text("breaker: p%d gave servers up %d times within a minute", process, lately));
     }
-    long aWhile = 2 * SimulatedProcess.TIMEOUT_NANOS;
+    long aWhile = 2 * SimulatedProcess.TIMEOUT_NANOS + breakers.failingNanos(server);
     boolean inTrouble =
         at == null
             || !at.isUp()

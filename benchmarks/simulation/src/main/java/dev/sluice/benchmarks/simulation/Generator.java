@@ -23,18 +23,27 @@ final class Generator {
   private static final long MILLI = 1_000_000;
 
   private final Random random;
+  private List<Act> acts = ACTS;
+  private int tickOdds; // one in so many calls moves the clock
 
   Generator(Random random) {
     this.random = random;
   }
 
-  /** A history without turns: those are the scheduler's. */
+  /**
+   * A history without turns: those are the scheduler's. Half of the histories have two or three
+   * kinds of acts only, and each has a pace of its own: what few of them do is seldom tried among
+   * all.
+   */
   History next() {
+    acts = random.nextBoolean() ? ACTS : someActs();
     boolean back = random.nextInt(8) == 0;
     boolean crowded = random.nextInt(6) == 0; // lines are full, buckets are moved
     int keys = crowded ? 18 + random.nextInt(7) : 1 + random.nextInt(5);
-    boolean bounded = random.nextInt(3) == 0 && !back;
-    long bound = bounded ? (crowded ? keys * 3 / 4 : 1) + random.nextInt(6) : 1_000;
+    boolean bounded = random.nextInt(2) == 0 && !back;
+    int fewest = crowded ? keys / 2 : 1;
+    long bound = bounded ? fewest + random.nextInt(keys - fewest + 2) : 1_000;
+    tickOdds = back ? 3 : 2 + random.nextInt(8);
     Setup setup = new Setup(bound, keys, 1 + random.nextInt(4), back ? 1_000 * MILLI : 0);
     boolean snapshots = random.nextInt(16) == 0 && !back && !crowded;
     int threads = 2 + random.nextInt(3);
@@ -59,11 +68,19 @@ final class Generator {
     return 2 << random.nextInt(6);
   }
 
+  private List<Act> someActs() {
+    List<Act> some = new ArrayList<>(List.of(Act.SPEND));
+    for (int i = 1 + random.nextInt(2); i > 0; i--) {
+      some.add(ACTS.get(random.nextInt(ACTS.size())));
+    }
+    return some;
+  }
+
   private Op op(Setup setup, boolean snapshot) {
     if (snapshot) {
       return Op.snapshot();
     }
-    if (random.nextInt(setup.keptNanos() > 0 ? 3 : 6) == 0) {
+    if (random.nextInt(tickOdds) == 0) {
       return Op.tick(tick(setup));
     }
     int size =
@@ -75,7 +92,7 @@ final class Generator {
       int key = random.nextInt(setup.keys());
       if (twice || !keys.contains(key)) {
         keys.add(key);
-        Act act = ACTS.get(random.nextInt(ACTS.size()));
+        Act act = acts.get(random.nextInt(acts.size()));
         int cost = act == Act.RESET ? 0 : random.nextInt(setup.burst() + 1);
         parts.add(new Part(act, key, cost));
       }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.benchmarks.simulation;
 
+import java.io.PrintStream;
 import java.util.Random;
 import java.util.SplittableRandom;
 
@@ -26,6 +27,11 @@ public final class MemorySimulation {
    * @param args see above
    */
   public static void main(String[] args) {
+    System.exit(run(args, System.out));
+  }
+
+  /** Returns the exit code. */
+  static int run(String[] args, PrintStream out) {
     Double minutes = null;
     Long seed = null;
     try {
@@ -37,21 +43,20 @@ public final class MemorySimulation {
         }
       }
     } catch (NumberFormatException | ArrayIndexOutOfBoundsException e) {
-      System.err.println("Usage: MemorySimulation [MINUTES] [--seed N]");
-      System.exit(2);
+      System.err.println("Usage: ./sluice bench simulation memory [MINUTES] [--seed N]");
+      return 2;
     }
-    System.exit(
-        seed != null && minutes == null
-            ? one(seed)
-            : forMinutes(minutes == null ? 1 : minutes, seed == null ? freshSeed() : seed));
+    return seed != null && minutes == null
+        ? one(seed, out)
+        : forMinutes(minutes == null ? 1 : minutes, seed == null ? freshSeed() : seed, out);
   }
 
   private static long freshSeed() {
     return new SplittableRandom().nextLong(Long.MAX_VALUE);
   }
 
-  private static int forMinutes(double minutes, long first) {
-    System.out.println("first seed " + first);
+  private static int forMinutes(double minutes, long first, PrintStream out) {
+    out.println("first seed " + first);
     SplittableRandom seeds = new SplittableRandom(first);
     long seed = first;
     Simulation simulation = new Simulation();
@@ -63,23 +68,23 @@ public final class MemorySimulation {
       histories++;
       Run run = run(simulation, seed);
       if (run.failed()) {
-        return failed(simulation, run, seed);
+        return failed(simulation, run, seed, out);
       }
     }
     double seconds = (System.nanoTime() - began) / 1e9;
-    System.out.printf(
+    out.printf(
         "%s histories, %s steps a second%n", histories, Math.round(simulation.steps() / seconds));
-    System.out.printf("%s steps%n", simulation.steps());
+    out.printf("%s steps%n", simulation.steps());
     return 0;
   }
 
-  private static int one(long seed) {
+  private static int one(long seed, PrintStream out) {
     Simulation simulation = new Simulation();
     Run run = run(simulation, seed);
     if (run.failed()) {
-      return failed(simulation, run, seed);
+      return failed(simulation, run, seed, out);
     }
-    System.out.printf("%s steps%n", simulation.steps());
+    out.printf("%s steps%n", simulation.steps());
     return 0;
   }
 
@@ -91,10 +96,10 @@ public final class MemorySimulation {
     return simulation.byChance(history, random, generator.odds());
   }
 
-  private static int failed(Simulation simulation, Run run, long seed) {
+  private static int failed(Simulation simulation, Run run, long seed, PrintStream out) {
     Run reduced = new Reducer(simulation, REDUCING_NANOS).reduce(run);
-    System.out.println(simulation.report(reduced));
-    System.out.println("seed " + seed);
+    out.println(simulation.report(reduced));
+    out.println("seed " + seed);
     return 1;
   }
 }
