@@ -170,12 +170,14 @@ public final class OverridesRefresher implements AutoCloseable {
   private Duration refreshed() {
     try {
       List<OverrideRow> read = table.enabledRows();
-      return loaded(read, read.isEmpty() && table.hasRows());
+      Duration next = loaded(read, read.isEmpty() && table.hasRows()).tell();
+      firstLoad.complete(null); // the listener knows of it by now
+      return next;
     } catch (SQLException e) {
-      return failed(e);
+      return failed(e).tell();
     } catch (RuntimeException | Error e) {
       // Nothing may end the refreshing: not a driver's mistake, nor rows too many for this memory.
-      return failed(new SQLException(e));
+      return failed(new SQLException(e)).tell();
     }
   }
 
@@ -194,41 +196,54 @@ public final class OverridesRefresher implements AutoCloseable {
     }
   }
 
-  private synchronized Duration loaded(List<OverrideRow> read, boolean cleared) {
+  /**
+   * What a read led to.
+   *
+   * @param next how long to wait for the next one
+   * @param told what the listener is told, by a thread that holds no lock: a listener may take one
+   *     that another caller of {@link #refreshNow} holds
+   */
+  private record Afterwards(Duration next, Runnable told) {
+
+    Duration tell() {
+      OverridesRefresher.tell(told);
+      return next;
+    }
+  }
+
+  private synchronized Afterwards loaded(List<OverrideRow> read, boolean cleared) {
     failures = 0;
     if (thread.isShutdown()) {
-      return interval;
+      return new Afterwards(interval, () -> {});
     }
     Limits files = base.get();
     TableContent content = TableContent.of(read, files.catalogue());
     logBad(content.bad());
+    Duration next = backoff.jittered(interval);
     if (content.overrides().isEmpty() && !cleared) {
       LOG.log(
           Level.WARNING,
           "the table of overrides has no valid row; the previous overrides stay in force");
-      tell(() -> listener.empty(Instant.now(), content.bad()));
-    } else {
-      rows = read;
-      Limits merged = files.withOverrides(content.overrides());
-      target.replace(merged);
-      tell(() -> listener.refreshed(Instant.now(), merged, content.bad()));
+      return new Afterwards(next, () -> listener.empty(Instant.now(), content.bad()));
     }
-    firstLoad.complete(null);
-    return backoff.jittered(interval);
+    rows = read;
+    Limits merged = files.withOverrides(content.overrides());
+    target.replace(merged);
+    return new Afterwards(next, () -> listener.refreshed(Instant.now(), merged, content.bad()));
   }
 
-  private synchronized Duration failed(SQLException failure) {
+  private synchronized Afterwards failed(SQLException failure) {
     failures++;
     Duration retryIn = backoff.afterFailures(failures);
-    if (!thread.isShutdown()) {
-      LOG.log(
-          Level.WARNING,
-          "could not read the table of overrides; the previous ones stay in force; next try in {0}: {1}",
-          GoDuration.format(retryIn.truncatedTo(ChronoUnit.MILLIS)),
-          failure.getMessage());
-      tell(() -> listener.failed(Instant.now(), failure, retryIn));
+    if (thread.isShutdown()) {
+      return new Afterwards(retryIn, () -> {});
     }
-    return retryIn;
+    LOG.log(
+        Level.WARNING,
+        "could not read the table of overrides; the previous ones stay in force; next try in {0}: {1}",
+        GoDuration.format(retryIn.truncatedTo(ChronoUnit.MILLIS)),
+        failure.getMessage());
+    return new Afterwards(retryIn, () -> listener.failed(Instant.now(), failure, retryIn));
   }
 
   /** A listener that throws must not end the refreshing. */

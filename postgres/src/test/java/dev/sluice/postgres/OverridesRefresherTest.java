@@ -16,13 +16,19 @@ import dev.sluice.limit.Limits;
 import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.ManualTime;
 import dev.sluice.testkit.servers.LocalPostgres;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.AfterEach;
@@ -228,6 +234,43 @@ class OverridesRefresherTest {
     sql("ALTER TABLE gone RENAME TO rate_limit_overrides");
     put("1", 32);
     await().until(() -> burst("1") == 32);
+  }
+
+  @Test
+  void aListenerWithALock_thatWhoAsksForARefreshHolds_keepsNobodyWaiting() throws Exception {
+    put("1", 30);
+    Object lock = new Object();
+    CountDownLatch told = new CountDownLatch(1);
+    RefreshListener locking =
+        new RefreshListener() {
+          @Override
+          public void refreshed(Instant at, Limits merged, List<BadRow> bad) {
+            told.countDown();
+            synchronized (lock) {
+              recorder.refreshed(at, merged, bad);
+            }
+          }
+        };
+    CompletableFuture<Void> asked;
+    synchronized (lock) {
+      refresher = OverridesRefresher.start(table, files::get, limits, OFTEN, locking);
+      told.await(); // the periodic read waits for the lock from now on
+      asked = CompletableFuture.runAsync(refresher::refreshNow);
+      await().until(() -> isWaitedFor(lock, 2));
+      refresher.close();
+    }
+    asked.get(10, TimeUnit.SECONDS);
+  }
+
+  /** Whether so many threads wait for a lock. */
+  private static boolean isWaitedFor(Object lock, int threads) {
+    ThreadMXBean all = ManagementFactory.getThreadMXBean();
+    int hash = System.identityHashCode(lock);
+    return Arrays.stream(all.getThreadInfo(all.getAllThreadIds()))
+            .filter(one -> one != null && one.getLockInfo() != null)
+            .filter(one -> one.getLockInfo().getIdentityHashCode() == hash)
+            .count()
+        == threads;
   }
 
   @Test
