@@ -31,8 +31,14 @@ record Branch(
    *
    * @param name the name that the author gave it, empty for none
    * @param quota null for unlimited
+   * @param isNothing whether nothing may pass (0 requests), which no limit of ours says
    */
-  record Rate(String name, @Nullable Quota quota) {}
+  record Rate(String name, @Nullable Quota quota, boolean isNothing) {}
+
+  /** Whether a limit of ours can say what it limits. */
+  boolean isLimited() {
+    return rate != null && !rate.isNothing();
+  }
 
   private static final String STAR = "*";
 

@@ -178,7 +178,7 @@ final class EnvoyRateLimitFile implements CompanionFile<Converted> {
         problems.mistake(
             fields.at("unit"), "found a unit beside unlimited, expected one of the two");
       }
-      return new Rate(name, null);
+      return new Rate(name, null, false);
     }
     Duration period = unit == null ? null : UNITS.get(unit.toLowerCase(Locale.ROOT));
     if (period == null) {
@@ -205,14 +205,14 @@ final class EnvoyRateLimitFile implements CompanionFile<Converted> {
       problems.warning(
           at,
           "0 requests is not expressed: no limit of ours lets nothing pass; deny these requests in"
-              + " Envoy's route");
-      return null;
+              + " Envoy's route. Until then they count under the next descriptor that matches");
+      return new Rate(name, null, true);
     }
     if (requests > period.toNanos()) {
       problems.warning(at, "not expressed: at most one request a nanosecond");
       return null;
     }
-    return new Rate(name, Quota.per(requests, period));
+    return new Rate(name, Quota.per(requests, period), false);
   }
 
   /** As it stands there: the reference reads numbers as texts too. */

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.convert;
 
+import dev.sluice.acme.AcmeLimits;
 import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
 import dev.sluice.server.convert.Branch.Rate;
 import dev.sluice.server.convert.Conversion.Converted;
 import dev.sluice.text.GoDuration;
@@ -48,6 +50,10 @@ final class FileWriter {
 
   FileWriter(String file, String domain) {
     this.domain = domain;
+    taken.add("names"); // a word of the files
+    for (Catalogue known : List.of(Catalogue.samples(), AcmeLimits.bundled().catalogue())) {
+      known.names().forEach(one -> taken.add(one.name()));
+    }
     this.head =
         "# Converted from %s, domain %s.\n"
             .formatted(file.replaceAll("\\p{Cntrl}", " "), quoted(domain));
@@ -83,7 +89,7 @@ final class FileWriter {
       List<Branch> path = plus(before, branch);
       boolean overrides =
           siblings.stream().anyMatch(other -> overriding(before, other, siblings).contains(branch));
-      if (branch.rate() != null && !overrides) {
+      if (branch.isLimited() && !overrides) {
         rule(path, branch, overriding);
       }
       level(path, branch.below());
@@ -107,8 +113,12 @@ final class FileWriter {
 
   /**
    * Where the more specific branch has nothing for what the more general one has, nothing limits.
+   * What it denies altogether stays under the more general limit, or it would be unlimited.
    */
   private void guard(List<Branch> before, Branch specific, Branch general) {
+    if (specific.rate() != null && specific.rate().isNothing()) {
+      return;
+    }
     List<List<Branch>> own = leaves(specific);
     for (List<Branch> rest : leaves(general)) {
       boolean covered = own.stream().anyMatch(path -> covers(path, rest));
@@ -129,7 +139,7 @@ final class FileWriter {
   /** The way to the limits of a branch, without the branch itself. */
   private static List<List<Branch>> leaves(Branch branch) {
     List<List<Branch>> leaves = new ArrayList<>();
-    if (branch.rate() != null) {
+    if (branch.isLimited()) {
       leaves.add(List.of());
     }
     for (Branch below : branch.below()) {

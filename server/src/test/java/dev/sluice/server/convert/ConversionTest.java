@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.Transaction;
+import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.rules.Entry;
 import dev.sluice.server.rules.RuleBook;
@@ -177,6 +178,43 @@ final class ConversionTest {
             "12:12 not",
             "15:51 0");
     assertThat(load(conversion).configured()).hasSize(1);
+  }
+
+  /** The reference denies them all; unlimited would be the opposite. */
+  @Test
+  void valueWithNoRequests_countsUnderTheGeneralLimit() throws IOException {
+    Conversion conversion =
+        conversion(
+            """
+            domain: edge
+            descriptors:
+              - key: remote_address
+                rate_limit: {unit: second, requests_per_unit: 10}
+              - key: remote_address
+                value: 50.0.0.5
+                rate_limit: {unit: second, requests_per_unit: 0}
+            """);
+    assertThat(conversion.notExpressed().stream().map(ConversionTest::shown))
+        .containsExactly("7:51 0");
+    limits = load(conversion);
+    assertThat(found("remote_address=50.0.0.5")).isEqualTo("10 a PT1S for 50.0.0.5");
+  }
+
+  @Test
+  void namesThatAreTaken_getANumber() throws IOException {
+    limits =
+        load(
+            conversion(
+                """
+                domain: edge
+                descriptors:
+                  - {key: a, rate_limit: {name: names, unit: second, requests_per_unit: 1}}
+                  - {key: b, rate_limit: {name: NewOrdersPerAccount, unit: second, requests_per_unit: 2}}
+                  - {key: c, rate_limit: {name: LoginsPerIPAddress, unit: second, requests_per_unit: 3}}
+                """));
+    assertThat(found("b=x")).isEqualTo("2 a PT1S for x");
+    assertThat(limits.configured().stream().map(LimitName::name))
+        .containsExactlyInAnyOrder("names_2", "NewOrdersPerAccount_2", "LoginsPerIPAddress_2");
   }
 
   private static String shown(Problem problem) {
