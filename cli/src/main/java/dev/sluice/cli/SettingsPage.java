@@ -5,8 +5,10 @@ import dev.sluice.cli.Settings.Setting;
 import dev.sluice.text.SafeText;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Settings as a configuration file that says the same, with the source of each value behind it and
@@ -15,9 +17,13 @@ import java.util.stream.Collectors;
 final class SettingsPage {
 
   private static final Pattern PLAIN = Pattern.compile("[A-Za-z0-9/._][A-Za-z0-9/._:@%?&=+~-]*");
-  private static final Pattern USER = Pattern.compile("://(?:([^:/@?#]*):)?[^/?#]*@");
-  private static final Pattern PASSWORD =
-      Pattern.compile("([?&;][^=&;]*(?i:pass|secret|token)[^=&;]*=)[^&;#]*");
+  private static final Pattern ADDRESS =
+      Pattern.compile("([A-Za-z][A-Za-z0-9+.:-]*://)([^/?#]*)([^?#]*)(.*)", Pattern.DOTALL);
+  private static final Pattern HOSTS = Pattern.compile("HOST(,HOST)*".replace("HOST", host()));
+  private static final Pattern WITHOUT_SLASHES = Pattern.compile("([A-Za-z][A-Za-z0-9+.-]*:).*@.*");
+  private static final Pattern PARAMETER = Pattern.compile("([?&])([^=&]*)=([^&]*)");
+  private static final Pattern SECRET =
+      Pattern.compile("(?i).*(?:pass(?!file)|secret|token|auth|credential|key|%|;).*");
   private static final int WIDEST = 60;
 
   private SettingsPage() {}
@@ -54,15 +60,50 @@ final class SettingsPage {
     return '"' + SafeText.printable(text.replace("\\", "\\\\").replace("\"", "\\\"")) + '"';
   }
 
-  /** An address without passwords; one without a user's name may be nothing but a password. */
+  private static String host() {
+    return "(?:\\[[0-9A-Fa-f:.%]*\\]|[A-Za-z0-9._*-]*)(?::[0-9]*)?";
+  }
+
+  /**
+   * An address without passwords. A user without a password may be a password without a user, so it
+   * is hidden too; where it is not clear what is a password, nothing but the scheme is shown.
+   */
   static String withoutSecrets(String value) {
-    String address =
-        USER.matcher(value)
-            .replaceAll(
-                user ->
-                    user.group(1) == null || user.group(1).isEmpty()
-                        ? "://…@"
-                        : "://%s:…@".formatted(user.group(1).replace("$", "\\$")));
-    return PASSWORD.matcher(address).replaceAll("$1…");
+    Matcher address = ADDRESS.matcher(value);
+    if (address.matches()) {
+      String scheme = address.group(1);
+      String authority = withoutUser(address.group(2));
+      String path = address.group(3);
+      String query = address.group(4);
+      return authority == null || path.indexOf('@') >= 0 || query.indexOf('@') >= 0
+          ? scheme + "…"
+          : scheme + authority + path + withoutParameters(query);
+    }
+    Matcher mistyped = WITHOUT_SLASHES.matcher(value);
+    return mistyped.matches() ? mistyped.group(1) + "…" : withoutParameters(value);
+  }
+
+  /** User and hosts, or null where they cannot be told apart from a password. */
+  private static @Nullable String withoutUser(String authority) {
+    int at = authority.lastIndexOf('@');
+    String hosts = authority.substring(at + 1);
+    String login = at < 0 ? "" : authority.substring(0, at);
+    if (!HOSTS.matcher(hosts).matches() || (login.contains("@") && login.contains(","))) {
+      return null;
+    }
+    int colon = login.indexOf(':');
+    String user = colon < 1 ? "…@" : login.substring(0, colon) + ":…@";
+    return at < 0 ? hosts : user + hosts;
+  }
+
+  private static String withoutParameters(String query) {
+    return PARAMETER
+        .matcher(query)
+        .replaceAll(
+            parameter ->
+                Matcher.quoteReplacement(
+                    SECRET.matcher(parameter.group(2)).matches()
+                        ? parameter.group(1) + parameter.group(2) + "=…"
+                        : parameter.group()));
   }
 }

@@ -151,9 +151,31 @@ final class SettingsTest {
     "redis-sentinel://h/0?sentinelPassword=S3cret&x=1#m, redis-sentinel://h/0?sentinelPassword=…&x=1#m",
     "jdbc:postgresql://h/db?user=a&password=S3cret, jdbc:postgresql://h/db?user=a&password=…",
     "redis://h/0, redis://h/0",
+    "redis://app:S3/cret@h, redis://…",
+    "redis://app:S3#cret@h, redis://…",
+    "redis://app:12/S3cret@h, redis://…",
+    "redis://app:S3?cret@h, redis://…",
+    "redis:/app:S3cret@h, redis:…",
+    "redis://app:S3cret, redis://…",
+    "jdbc:postgresql://u:S3/cret@h/db, jdbc:postgresql://…",
+    "redis://h/0?sentinelPassword=S3@cret, redis://…",
+    "http://c:4318/v1?api-key=S3cret, http://c:4318/v1?api-key=…",
+    "http://c:4318/v1?x=1&X-Auth=S3;cret&y=2, http://c:4318/v1?x=1&X-Auth=…&y=2",
+    "jdbc:postgresql://h/db?pass%77ord=S3cret, jdbc:postgresql://h/db?pass%77ord=…",
+    "jdbc:postgresql://h/db?passfile=/run/pass, jdbc:postgresql://h/db?passfile=/run/pass",
+    "jdbc:postgresql:db?password=S3cret, jdbc:postgresql:db?password=…",
+    "http://[::1]:4318/v1, http://[::1]:4318/v1",
   })
   void page_hidesPasswordsOfAddresses(String address, String shown) {
     assertThat(SettingsPage.withoutSecrets(address)).isEqualTo(shown);
+  }
+
+  @Test
+  void page_hidesPasswordsBeforeSeveralHosts() {
+    assertThat(SettingsPage.withoutSecrets("redis-ring://a:S3,cret@h1:1,h2"))
+        .isEqualTo("redis-ring://a:…@h1:1,h2");
+    assertThat(SettingsPage.withoutSecrets("redis-ring://a:S3@h1,b:cret@h2"))
+        .isEqualTo("redis-ring://…");
   }
 
   @Test

@@ -259,16 +259,16 @@ public final class Access implements AutoCloseable {
    *
    * @param caller who asks
    * @param need what it needs
+   * @param expected where the caller shows a token, for a message
    * @throws RefusedException if the caller is unknown, or lacks the role
    */
-  void require(Caller caller, Need need) {
+  void require(Caller caller, Need need, String expected) {
     if (need == Need.NOTHING || caller.kind() == Caller.Kind.ANYBODY) {
       return;
     }
     if (caller.kind() == Caller.Kind.UNKNOWN) {
       refusals.unauthenticated.increment();
-      throw RefusedException.unauthenticated(
-          "found no token, expected the header Authorization: Bearer TOKEN");
+      throw RefusedException.unauthenticated("found no token, expected " + expected);
     }
     caller.require(need);
   }

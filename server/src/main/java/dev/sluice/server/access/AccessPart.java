@@ -33,6 +33,8 @@ public final class AccessPart implements Part {
   private static final String TOKEN_HEADER = "sluice-token";
   private static final String SCHEME = "bearer ";
   private static final String ASKED_BY_PROXIES = "/v1/forward-auth";
+  private static final String OF_CLIENTS = "the header Authorization: Bearer TOKEN";
+  private static final String OF_PROXIES = "the header Sluice-Token: TOKEN, set by the proxy";
 
   private final Access access;
 
@@ -83,7 +85,7 @@ public final class AccessPart implements Part {
                 context.remoteAddress(),
                 token == null ? null : Tokens.hash(token),
                 names);
-        access.require(caller, need);
+        access.require(caller, need, isForAnother(context) ? OF_PROXIES : OF_CLIENTS);
         context.setAttr(CALLER, caller);
       }
       return next.serve(context, request);
@@ -101,14 +103,19 @@ public final class AccessPart implements Part {
       return Needs.ofRoute(route.patternString(), reads);
     }
 
+    private static boolean isForAnother(ServiceRequestContext context) {
+      return context.config().route().patternString().startsWith(ASKED_BY_PROXIES);
+    }
+
     private static @Nullable String token(ServiceRequestContext context, HttpRequest request) {
       String own = request.headers().get(TOKEN_HEADER);
       if (own != null) {
         return own;
       }
       String header = request.headers().get(AUTHORIZATION);
-      boolean isForAnother = context.config().route().patternString().startsWith(ASKED_BY_PROXIES);
-      return header == null || isForAnother || !header.toLowerCase(Locale.ROOT).startsWith(SCHEME)
+      return header == null
+              || isForAnother(context)
+              || !header.toLowerCase(Locale.ROOT).startsWith(SCHEME)
           ? null
           : header.substring(SCHEME.length()).strip();
     }

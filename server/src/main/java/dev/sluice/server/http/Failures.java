@@ -93,9 +93,10 @@ final class Failures implements ServerErrorHandler {
       return null; // the library's own, rendered below
     }
     if (cause instanceof RequestTimeoutException) {
-      return Answers.fault(timedOut(context)).toHttpResponse();
+      return ForwardAuthResource.inTheFormAskedFor(context, Answers.fault(timedOut(context)))
+          .toHttpResponse();
     }
-    return answer(cause).toHttpResponse();
+    return ForwardAuthResource.inTheFormAskedFor(context, answer(cause)).toHttpResponse();
   }
 
   /** Either the client was slow, or, where all that it had to say is here, the store. */

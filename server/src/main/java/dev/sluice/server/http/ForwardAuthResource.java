@@ -299,6 +299,24 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
         : inTheFormOf(query, Failures.answer(cause));
   }
 
+  /** Refusals that come before this resource take the form of its query too. */
+  static AggregatedHttpResponse inTheFormAskedFor(
+      ServiceRequestContext context, AggregatedHttpResponse answer) {
+    ForwardAuthResource resource = context.config().service().as(ForwardAuthResource.class);
+    HttpRequest request = context.request();
+    if (resource == null || request == null) {
+      return answer;
+    }
+    AskedRequest asked = AskedRequest.of(context, request, resource.clientAddress);
+    try {
+      return asked.isPathBehind()
+          ? answer
+          : inTheFormOf(ForwardAuthQuery.parse(asked.ownQuery()), answer);
+    } catch (WireException e) {
+      return answer; // a query with a mistake has no form
+    }
+  }
+
   /** Refusals as a 403, for nginx. What only the operator can mend stays as it is. */
   private static AggregatedHttpResponse inTheFormOf(
       ForwardAuthQuery query, AggregatedHttpResponse answer) {

@@ -163,10 +163,29 @@ class AccessTest {
   @Test
   void forwardAuth_takesTheTokenOfTheProxyOnly() throws Exception {
     String path = "/v1/forward-auth?limit=ApiCallsPerKey&id=k";
-    assertThat(send("GET", path, DECIDE, "").statusCode()).isEqualTo(401);
+    HttpResponse<String> refused = send("GET", path, DECIDE, "");
+    assertThat(refused.statusCode()).isEqualTo(401);
+    assertThat(refused.body()).contains("Sluice-Token").doesNotContain("Authorization");
     assertThat(send("GET", path, "Sluice-Token", DECIDE, "").statusCode()).isEqualTo(200);
     String other = "/v1/forward-auth?limit=LoginsPerIPAddress&id=192.0.2.7";
     assertThat(send("GET", other, "Sluice-Token", DECIDE, "").statusCode()).isEqualTo(403);
+  }
+
+  @Test
+  void forwardAuth_deny403_holdsForRefusalsOfTheTokenToo() throws Exception {
+    String path = "/v1/forward-auth?limit=ApiCallsPerKey&id=k&deny=403";
+    assertThat(send("GET", path, "Sluice-Token", SLOW, "").statusCode()).isEqualTo(200);
+    assertThat(send("GET", path, "Sluice-Token", SLOW, "").statusCode()).isEqualTo(200);
+    HttpResponse<String> slow = send("GET", path, "Sluice-Token", SLOW, "");
+    assertThat(slow.statusCode()).isEqualTo(403);
+    assertThat(slow.headers().firstValue("X-RateLimit-Status")).hasValue("429");
+    assertThat(slow.headers().firstValueAsLong("Retry-After").orElse(0)).isGreaterThan(3000);
+    HttpResponse<String> unknown;
+    do {
+      unknown = send("GET", path, "Sluice-Token", Tokens.fresh(), "");
+    } while (unknown.statusCode() == 401);
+    assertThat(unknown.statusCode()).isEqualTo(403);
+    assertThat(unknown.headers().firstValue("X-RateLimit-Status")).hasValue("429");
   }
 
   @Test
