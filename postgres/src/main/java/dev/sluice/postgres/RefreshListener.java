@@ -10,7 +10,8 @@ import java.util.List;
 /**
  * Is told how each refresh went, for metrics; the log is written anyway.
  *
- * <p>Called by one thread at a time, after the limits were replaced or kept.
+ * <p>Called after the limits were replaced or kept, under no lock of the refresher. The thread is
+ * that of the refresher or one that calls {@link OverridesRefresher#refreshNow}: calls may overlap.
  */
 public interface RefreshListener {
 

@@ -35,6 +35,10 @@ import org.slf4j.LoggerFactory;
  * that were set at run time over them, and the penalties. Whichever changed last, all of it is made
  * again of the newest of each, under one lock.
  *
+ * That lock is never held while the place that keeps the changes is asked: a change of the base
+ * must not wait for a database. Another lock lets one thread at a time use that place. It is always
+ * taken first, and never by code that hears of a new base.
+ *
  * A change is kept first and comes into force then: what the caller is told of survives a crash.
  * Other servers look at the same place periodically.
  *
@@ -58,6 +62,7 @@ public final class RuntimeLimits implements AutoCloseable {
   private final BucketStore store;
   private final ScheduledExecutorService looks;
   private final Duration every;
+  private final Object place = new Object(); // held around all calls of the keeper
   private final @Nullable CurrentLimits deployed; // where the base has overrides of a table
   private Kept kept = Kept.NOTHING; // guarded by this
   private volatile Set<LimitOverride> keptOverrides = Set.of();
@@ -86,7 +91,7 @@ public final class RuntimeLimits implements AutoCloseable {
 
   /** Reads what is kept before anybody asks. */
   private RuntimeLimits loaded() {
-    synchronized (this) {
+    synchronized (place) {
       reload();
     }
     return looking(every);
@@ -177,7 +182,7 @@ public final class RuntimeLimits implements AutoCloseable {
 
   private void look() {
     try {
-      synchronized (this) {
+      synchronized (place) {
         if (keeper.hasChanged()) {
           reload();
         }
@@ -187,10 +192,14 @@ public final class RuntimeLimits implements AutoCloseable {
     }
   }
 
+  /** To be called with the place's lock. */
   private void reload() {
-    kept = keeper.load(base.get().catalogue());
-    complained = "";
-    apply();
+    Kept read = keeper.load(base.get().catalogue());
+    synchronized (this) {
+      kept = read;
+      complained = "";
+      apply();
+    }
   }
 
   /** Once for the same complaint. */
@@ -263,9 +272,11 @@ public final class RuntimeLimits implements AutoCloseable {
    * @param override the override, of a name of the limits in force
    * @throws KeepException if it could not be kept; then nothing has changed
    */
-  public synchronized void put(LimitOverride override) {
-    keeper.put(override, base.get().catalogue());
-    reload();
+  public void put(LimitOverride override) {
+    synchronized (place) {
+      keeper.put(override, base.get().catalogue());
+      reload();
+    }
   }
 
   /**
@@ -276,10 +287,12 @@ public final class RuntimeLimits implements AutoCloseable {
    * @return false if none was set
    * @throws KeepException if that could not be kept; then nothing has changed
    */
-  public synchronized boolean remove(LimitName name, String id) {
-    boolean removed = keeper.remove(name, id, base.get().catalogue());
-    reload();
-    return removed;
+  public boolean remove(LimitName name, String id) {
+    synchronized (place) {
+      boolean removed = keeper.remove(name, id, base.get().catalogue());
+      reload();
+      return removed;
+    }
   }
 
   /**
@@ -374,7 +387,7 @@ public final class RuntimeLimits implements AutoCloseable {
   public boolean acquit(LimitName name, String id) {
     Penalty penalty = inForce.get().penaltyFor(name, id);
     boolean removed;
-    synchronized (this) {
+    synchronized (place) {
       removed = keeper.removePenalty(name, id, base.get().catalogue());
       reload();
     }
@@ -388,9 +401,11 @@ public final class RuntimeLimits implements AutoCloseable {
     return removed;
   }
 
-  private synchronized void set(Penalty penalty) {
-    keeper.put(penalty, base.get().catalogue());
-    reload();
+  private void set(Penalty penalty) {
+    synchronized (place) {
+      keeper.put(penalty, base.get().catalogue());
+      reload();
+    }
   }
 
   private Quota quota(LimitName name, String id) {
