@@ -98,7 +98,11 @@ final class Answers {
     add(response, "Content-Type", ProblemDetails.MEDIA_TYPE);
     boolean degraded = refusals.stream().anyMatch(Outcome::isDegraded);
     List<String> limits =
-        refusals.stream().map(refusal -> refusal.line().limit().name()).distinct().toList();
+        refusals.stream()
+            .filter(refusal -> refusal.line().unusable() == null)
+            .map(refusal -> refusal.line().limit().name())
+            .distinct()
+            .toList();
     String body =
         degraded
             ? ProblemDetails.temporaryReducedCapacity()
@@ -114,6 +118,10 @@ final class Answers {
     Line line = refusal.line();
     Quota quota = line.quota();
     Decision decision = refusal.decision();
+    String unusable = line.unusable();
+    if (unusable != null) {
+      return unusable;
+    }
     if (quota == null) {
       return "the limit %s lets nothing pass".formatted(line.limit());
     }

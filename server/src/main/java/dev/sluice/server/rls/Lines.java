@@ -8,6 +8,7 @@ import dev.sluice.envoy.RateLimitDescriptor.RateLimitOverride;
 import dev.sluice.envoy.RateLimitRequest;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.InvalidIdException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Coverage;
@@ -73,7 +74,13 @@ final class Lines {
 
   private void add(String domain, RateLimitDescriptor descriptor, int index, long hitsOfRequest) {
     long hits = descriptor.hasHitsAddend() ? hits(descriptor.getHitsAddend()) : hitsOfRequest;
-    Mapped mapped = mapping.map(domain, descriptor.getEntriesList(), limits);
+    Mapped mapped;
+    try {
+      mapped = mapping.map(domain, descriptor.getEntriesList(), limits);
+    } catch (InvalidIdException e) {
+      found.add(unusable(index, e));
+      return;
+    }
     boolean mayBring = overrides == OverridePolicy.ALLOW && !isPenalized(mapped);
     if (descriptor.hasLimit() && mayBring) {
       found.add(overridden(domain, descriptor, index, hits, mapped));
@@ -82,6 +89,16 @@ final class Lines {
     } else {
       found.add(new Found(!(mapped instanceof Unmatched), mapped instanceof Unlimited, List.of()));
     }
+  }
+
+  /**
+   * A value that makes no id comes from a client. It must not fail the whole request: a proxy lets
+   * requests pass whose question fails, past all the other limits too.
+   */
+  private Found unusable(int index, InvalidIdException why) {
+    Line closed = new Line(OF_CALLER, RateLimitOverride.getDefaultInstance(), why.getMessage());
+    byBucket.put("unusable " + index, closed); // no key of a bucket
+    return new Found(true, false, List.of(closed));
   }
 
   /** A client that brings a limit of its own must not pass a penalty by it. */
@@ -126,7 +143,7 @@ final class Lines {
             : null;
     LimitName limit = ours == null ? OF_CALLER : ours.name();
     if (quota == null) {
-      Line closed = new Line(limit, descriptor.getLimit());
+      Line closed = new Line(limit, descriptor.getLimit(), null);
       byBucket.put("closed " + index, closed); // no key of a bucket: those begin with a number
       return new Found(true, false, List.of(closed));
     }
@@ -160,6 +177,7 @@ final class Lines {
     private final @Nullable Transaction transaction;
     private final LimitName limit;
     private final @Nullable RateLimitOverride closed;
+    private final @Nullable String unusable;
     private final Excess excess;
     private long cost;
 
@@ -167,14 +185,19 @@ final class Lines {
       this.transaction = meant.transaction();
       this.limit = transaction.name();
       this.closed = null;
+      this.unusable = null;
       this.excess = meant.excess();
     }
 
-    /** A limit of zero, which a caller may bring: it lets nothing pass and has no bucket. */
-    private Line(LimitName limit, RateLimitOverride closed) {
+    /**
+     * A limit of zero, which a caller may bring, or one whose id cannot be used: it lets nothing
+     * pass and has no bucket.
+     */
+    private Line(LimitName limit, RateLimitOverride closed, @Nullable String unusable) {
       this.transaction = null;
       this.limit = limit;
       this.closed = closed;
+      this.unusable = unusable;
       this.excess = Excess.REJECT;
     }
 
@@ -239,6 +262,11 @@ final class Lines {
     /** The limit of zero that the caller brought. */
     @Nullable RateLimitOverride closedBy() {
       return closed;
+    }
+
+    /** What is wrong with the id; null if it has a bucket. */
+    @Nullable String unusable() {
+      return unusable;
     }
 
     Excess excess() {

@@ -47,13 +47,14 @@ final class RateLimitRequests {
    * @return the answer
    * @throws BadRequest if the request lacks something, or says what is out of its range
    * @throws dev.sluice.server.RefusedException if the caller may not use one of the limits
-   * @throws dev.sluice.limit.InvalidRequestException if a value is not a valid id of its limit
    */
   CompletionStage<RateLimitResponse> decide(
       RateLimitRequest request, Caller caller, CompletableFuture<?> givenUp) {
     validate(request);
     Lines lines = Lines.of(request, mapping, overrides, limiter.limits().get());
-    lines.all().forEach(line -> caller.requireLimit(line.limit().name()));
+    lines.all().stream()
+        .filter(line -> line.unusable() == null)
+        .forEach(line -> caller.requireLimit(line.limit().name()));
     countUnmatched(request.getDomain(), lines);
     List<Line> enforced = lines.all().stream().filter(line -> !line.isShadow()).toList();
     CompletionStage<Charged> charged = charging.charge(enforced, givenUp);

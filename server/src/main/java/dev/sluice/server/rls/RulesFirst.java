@@ -2,6 +2,7 @@
 package dev.sluice.server.rls;
 
 import dev.sluice.envoy.RateLimitDescriptor;
+import dev.sluice.limit.InvalidIdException;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.rules.Entry;
 import dev.sluice.server.rules.RuleBook;
@@ -41,7 +42,13 @@ final class RulesFirst implements Mapping {
     }
     List<Line> lines = new ArrayList<>(match.charges().size());
     for (RuleCharge charge : match.charges()) {
-      lines.add(new Line(charge.transaction(limits), charge.fixedCost(), charge.excess()));
+      try {
+        lines.add(new Line(charge.transaction(limits), charge.fixedCost(), charge.excess()));
+      } catch (InvalidIdException e) {
+        if (!charge.shadow()) { // what is on trial refuses nobody
+          throw e;
+        }
+      }
     }
     return new Limited(lines);
   }

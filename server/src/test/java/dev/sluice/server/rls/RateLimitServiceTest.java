@@ -362,11 +362,30 @@ final class RateLimitServiceTest {
     }
   }
 
+  /** Else a proxy with {@code failure_mode_deny: false} would let it pass all limits. */
+  @Test
+  void valueOfAClientThatIsNoId_isDenied_andDoesNotOpenTheOtherLimits() {
+    for (String value : List.of("not-an-address", "", "x\ty", "x".repeat(1_025))) {
+      RateLimitResponse response =
+          server.ask(
+              descriptor("PerUser", "ann"), descriptor("PerIp", value.isEmpty() ? " " : value));
+      assertThat(response.getOverallCode()).as(value).isEqualTo(Code.OVER_LIMIT);
+      assertThat(response.getStatusesList())
+          .extracting(DescriptorStatus::getCode)
+          .containsExactly(Code.OK, Code.OVER_LIMIT);
+      assertThat(response.getRawBody().toStringUtf8())
+          .contains("an IP address")
+          .doesNotContain("rls.");
+    }
+    assertThat(server.ask(descriptor("PerUser", "ann")).getStatuses(0).getLimitRemaining())
+        .as("nothing was charged")
+        .isEqualTo(4);
+  }
+
   @Test
   void requestsThatMustBeChanged_areInvalidArguments() {
     assertInvalid(request().build(), "descriptors: found none");
     assertInvalid(request(descriptor("PerIp", "x")).setDomain("").build(), "domain: found none");
-    assertInvalid(request(descriptor("PerIp", "not-an-address")).build(), "not-an-address");
     assertInvalid(
         request(descriptor("a", "b").setLimit(RateLimitOverride.newBuilder().setUnitValue(9)))
             .build(),
