@@ -6,7 +6,9 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.Limits;
+import dev.sluice.server.rls.NamedDescriptors;
 import dev.sluice.server.rules.Entry;
+import dev.sluice.server.rules.Excess;
 import dev.sluice.server.rules.Explanation;
 import dev.sluice.server.rules.RuleBook;
 import dev.sluice.server.rules.RuleCharge;
@@ -36,8 +38,8 @@ import picocli.CommandLine.Parameters;
     },
     exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {
-      "0:a rule is for it",
-      "1:no rule is for it, or it cannot be charged as it stands",
+      "0:a rule is for it, or the descriptor names a limit itself",
+      "1:nothing is for it, or it cannot be charged as it stands",
       "2:broken input"
     },
     footerHeading = "%nExamples:%n",
@@ -124,6 +126,10 @@ final class ExplainRuleCommand implements Callable<Integer> {
     if (method != null || client != null || !headers.isEmpty()) {
       throw new InputException("found a request and --entry, expected one or the other");
     }
+    return book.explain(domain, descriptor());
+  }
+
+  private List<Entry> descriptor() {
     List<Entry> descriptor = new ArrayList<>();
     for (String entry : entries) {
       int equals = entry.indexOf('=');
@@ -133,7 +139,7 @@ final class ExplainRuleCommand implements Callable<Integer> {
       }
       descriptor.add(new Entry(entry.substring(0, equals), entry.substring(equals + 1)));
     }
-    return book.explain(domain, descriptor);
+    return descriptor;
   }
 
   private Explanation ofRequest(RuleBook book) {
@@ -162,15 +168,14 @@ final class ExplainRuleCommand implements Callable<Integer> {
     }
     RuleMatch match = why.match();
     if (match == null) {
-      console.line("no rule is for it: nothing is charged");
-      return Exit.NO;
+      return tellNamed(limits);
     }
     String nothing =
         match.unlimited() ? ": unlimited" : match.charges().isEmpty() ? ": nothing" : "";
     console.line("%s:%s: this rule%s".formatted(book.file(), match.line(), nothing));
     try {
       for (RuleCharge charge : match.charges()) {
-        console.line("  " + shown(charge, limits));
+        console.line("  " + shown(charge.transaction(limits), charge.cost(hits), charge.excess()));
       }
     } catch (InvalidRequestException e) {
       console.line("cannot be charged: " + e.getMessage());
@@ -179,16 +184,32 @@ final class ExplainRuleCommand implements Callable<Integer> {
     return Exit.DONE;
   }
 
-  private String shown(RuleCharge charge, Limits limits) {
-    Transaction transaction = charge.transaction(limits);
+  /** Without a rule, a descriptor may name a limit itself, as Envoy's door takes it. */
+  private int tellNamed(Limits limits) {
+    try {
+      Transaction named = NamedDescriptors.find(domain, descriptor(), limits);
+      if (named == null) {
+        console.line("no rule is for it: nothing is charged");
+        return Exit.NO;
+      }
+      console.line("no rule is for it; it names a limit itself");
+      console.line("  " + shown(named, hits, Excess.REJECT));
+      return Exit.DONE;
+    } catch (InvalidRequestException e) {
+      console.line("cannot be charged: " + e.getMessage());
+      return Exit.NO;
+    }
+  }
+
+  private static String shown(Transaction transaction, long cost, Excess excess) {
     Quota quota = transaction.quota();
     return "%s %s (bucket %s), cost %s%s: %s"
         .formatted(
-            charge.limit(),
+            transaction.name(),
             SafeText.printable(transaction.id()),
             SafeText.printable(transaction.bucketKey()),
-            charge.cost(hits),
-            charge.shadow() ? ", in shadow" : "",
+            cost,
+            transaction.isShadow() ? ", in shadow" : "",
             quota == null
                 ? "not limited"
                 : "burst %s, then %s per %s%s"
@@ -196,12 +217,12 @@ final class ExplainRuleCommand implements Callable<Integer> {
                         quota.burst(),
                         quota.count(),
                         GoDuration.format(quota.period()),
-                        excess(charge, quota)));
+                        excess(cost, excess, quota)));
   }
 
-  private String excess(RuleCharge charge, Quota quota) {
-    return charge.cost(hits) <= quota.burst()
+  private static String excess(long cost, Excess excess, Quota quota) {
+    return cost <= quota.burst()
         ? ""
-        : "; the cost is above the burst: " + charge.excess().name().toLowerCase(Locale.ROOT);
+        : "; the cost is above the burst: " + excess.name().toLowerCase(Locale.ROOT);
   }
 }

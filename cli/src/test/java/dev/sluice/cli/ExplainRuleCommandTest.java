@@ -56,6 +56,15 @@ final class ExplainRuleCommandTest {
   }
 
   @Test
+  void descriptorThatNamesALimit_isChargedWithoutARule() {
+    Cli run = explain("--domain", "edge", "--entry", "ApiCallsPerKey=bob", "--hits", "3");
+    assertThat(run.code()).isZero();
+    assertThat(run.out())
+        .contains("no rule is for it; it names a limit itself\n  ApiCallsPerKey bob (bucket ")
+        .contains("cost 3: burst 10");
+  }
+
+  @Test
   void request_isExplainedRuleByRule() {
     Cli run = explain("POST", "/login?next=/", "--client", "192.0.2.7");
     assertThat(run.out().replace(rules, "rules.yml"))

@@ -203,6 +203,27 @@ final class ServeCommandTest {
   }
 
   @Test
+  void storeThatIsAway_leavesAServerReadyThatDecidesWithoutIt() throws Exception {
+    for (String rule : List.of("local:2", "deny")) {
+      try (CliProcess cli =
+              CliProcess.start(
+                  "serve",
+                  "--http",
+                  "127.0.0.1:0",
+                  "--store",
+                  "redis://127.0.0.1:1/0",
+                  "--on-failure",
+                  rule);
+          BufferedReader err = cli.err()) {
+        String ready = get(untilReady(err) + "/readyz");
+        assertThat(ready.contains("incident"))
+            .as(rule + ": " + ready)
+            .isEqualTo(rule.equals("deny"));
+      }
+    }
+  }
+
+  @Test
   void tableOfOverrides_isFollowed_andServerIsNotReadyWithoutIt() throws Exception {
     String db = LocalPostgres.newDatabase();
     try (CliProcess cli =

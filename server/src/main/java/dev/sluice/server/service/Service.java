@@ -2,6 +2,7 @@
 package dev.sluice.server.service;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.FailureRule;
 import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver;
 import dev.sluice.limit.CurrentLimits;
@@ -49,6 +50,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -126,13 +128,14 @@ public final class Service implements AutoCloseable {
       started.add(watcher::close);
       generations.readBy(watcher::reloadNow);
     }
-    Runnable ready =
+    Runnable reachable =
         new RecentCheck(
             () -> {
               store.ping();
               table.requireReady();
             },
             System::nanoTime);
+    Runnable ready = decidesAlone(config.buckets()) ? table::requireReady : reachable;
     TopDenied topDenied = config.telemetry().topDenied() ? new TopDenied() : null;
     Limiter limiter = limiter(config.buckets(), limits, store, metrics.metrics(), topDenied);
     Reservations reservations = new Reservations(limiter, store, config.buckets().tokenKey());
@@ -165,11 +168,21 @@ public final class Service implements AutoCloseable {
             doors::shown,
             store,
             config.buckets().store().toString(),
-            ready);
+            reachable);
     for (Door door : doors(config.doors(), metrics, new StatsPart(state, topDenied))) {
       doors.open(door, room);
     }
     return new Service(started, doors, store, generations);
+  }
+
+  /**
+   * Whether requests may pass while the store is away. Such a server is ready then: all servers of
+   * a fleet lose their store together, and their clients would find none.
+   */
+  private static boolean decidesAlone(ServerConfig.Buckets buckets) {
+    return Stream.concat(
+            Stream.of(buckets.onFailure()), buckets.onFailureByLimit().values().stream())
+        .noneMatch(rule -> rule.equals(FailureRule.fail()) || rule.equals(FailureRule.deny()));
   }
 
   /** Starts to send if there is a receiver; otherwise the library is not loaded. */
