@@ -92,7 +92,7 @@ class NativeImageTest {
 
     assertThat(config.findValuesAsText("name"))
         .containsExactlyInAnyOrderElementsOf(
-            Pattern.compile("\"(io\\.lettuce[^\"]+)\"")
+            Pattern.compile("\"(io\\.(?:lettuce|netty)[^\"]+)\"")
                 .matcher(source)
                 .results()
                 .map(name -> name.group(1))

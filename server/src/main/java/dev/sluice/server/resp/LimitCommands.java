@@ -152,10 +152,10 @@ final class LimitCommands {
   private static WireTransaction transaction(Act act, Request request, int at) {
     String limit = text(request, at, "limit");
     String id = text(request, at + 1, "id");
-    if (act == Act.RESET) {
-      return new WireTransaction(limit, id, null, null); // forgets the whole bucket
-    }
-    return new WireTransaction(limit, id, cost(request, at + 2), text(request, at + 3, "kind"));
+    long cost = cost(request, at + 2);
+    return act == Act.RESET
+        ? new WireTransaction(limit, id, null, null) // forgets the whole bucket
+        : new WireTransaction(limit, id, cost, text(request, at + 3, "kind"));
   }
 
   private void decide(

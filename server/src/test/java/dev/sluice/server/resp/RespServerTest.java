@@ -367,6 +367,9 @@ final class RespServerTest {
     assertThat(client.call("SLUICE.CHECK", "ApiCallsPerKey", "k", "100"))
         .isInstanceOfSatisfying(
             Map.class, decision -> assertThat(decision.get("allowed")).isEqualTo(true));
+    assertThat(client.call("SLUICE.BATCH", "RESET", "ApiCallsPerKey", "k", "nope", "checkAndSpend"))
+        .asString()
+        .contains("cost: found nope");
   }
 
   @ParameterizedTest
