@@ -9,16 +9,27 @@ import dev.sluice.yaml.LimitFiles;
 import dev.sluice.yaml.LimitFilesException;
 import dev.sluice.yaml.LimitsYaml;
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.channels.OverlappingFileLockException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
 
 /*
  * Two files, each in a format of its own: FILE is a file of overrides like any other, so that it can
@@ -26,13 +37,25 @@ import java.util.List;
  *
  * A file is never written in place. The new content goes to a temporary file beside it, is forced to
  * the disk, and takes the name of the old one: a crash leaves either the old or the new content.
+ *
+ * Servers may share the files. Each holds the lock of FILE.lock from the read to the write of a
+ * change. That file is never replaced: a lock on a file that was replaced would lock nobody out. The
+ * system releases the lock of a process that ends.
  */
 
-/** Keeps overrides and penalties in files that the server owns. */
+/** Keeps overrides and penalties in files that the server owns, perhaps together with others. */
 final class FileKeeper extends ListKeeper {
+
+  private static final Duration LONGEST_WAIT = Duration.ofSeconds(5);
+  private static final Duration LOOK_EVERY = Duration.ofMillis(5);
+
+  /** By the file of the lock: the system's locks do not tell threads of one process apart. */
+  private static final ConcurrentMap<Path, ReentrantLock> IN_THIS_PROCESS =
+      new ConcurrentHashMap<>();
 
   private final Path overrides;
   private final Path penalties;
+  private final Path lock;
   private String seen = "";
 
   /**
@@ -43,6 +66,18 @@ final class FileKeeper extends ListKeeper {
   FileKeeper(Path file) {
     this.overrides = file;
     this.penalties = file.resolveSibling(file.getFileName() + ".penalties");
+    this.lock = file.resolveSibling(file.getFileName() + ".lock");
+    if (!areThere()) {
+      boolean unused = alone(this::make);
+    }
+  }
+
+  private boolean areThere() {
+    return Files.exists(overrides) && Files.exists(penalties);
+  }
+
+  /** Looks again: another server may have made them, and written to them since. */
+  private boolean make() {
     try {
       if (!Files.exists(overrides)) {
         replace(overrides, "[]\n");
@@ -50,6 +85,7 @@ final class FileKeeper extends ListKeeper {
       if (!Files.exists(penalties)) {
         replace(penalties, PenaltiesFile.text(List.of()));
       }
+      return true;
     } catch (IOException e) {
       throw unwritable(e);
     }
@@ -101,6 +137,59 @@ final class FileKeeper extends ListKeeper {
     PenaltiesFile.Content content = read.companion(PenaltiesFile.Content.class);
     List<Penalty> kept = content == null ? List.of() : content.penalties();
     return new Kept(all, kept);
+  }
+
+  @Override
+  boolean alone(BooleanSupplier change) {
+    long deadline = System.nanoTime() + LONGEST_WAIT.toNanos();
+    Path real = lock.toAbsolutePath().normalize();
+    ReentrantLock here = IN_THIS_PROCESS.computeIfAbsent(real, any -> new ReentrantLock(true));
+    try {
+      if (!here.tryLock(LONGEST_WAIT.toNanos(), TimeUnit.NANOSECONDS)) {
+        throw tooLong();
+      }
+    } catch (IOException e) {
+      throw unwritable(e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw unwritable(new InterruptedIOException("interrupted"));
+    }
+    try (FileChannel channel =
+            FileChannel.open(lock, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+        FileLock held = held(channel, deadline)) {
+      return change.getAsBoolean();
+    } catch (IOException e) {
+      throw unwritable(e);
+    } finally {
+      here.unlock();
+    }
+  }
+
+  /** Another process has it for a few milliseconds at most, unless it hangs. */
+  private static FileLock held(FileChannel channel, long deadline) throws IOException {
+    while (true) {
+      FileLock held = tried(channel);
+      if (held != null) {
+        return held;
+      }
+      if (System.nanoTime() - deadline >= 0) {
+        throw tooLong();
+      }
+      LockSupport.parkNanos(LOOK_EVERY.toNanos());
+    }
+  }
+
+  private static @Nullable FileLock tried(FileChannel channel) throws IOException {
+    try {
+      return channel.tryLock();
+    } catch (OverlappingFileLockException e) {
+      return null; // this process has it, under another name of the file
+    }
+  }
+
+  private static IOException tooLong() {
+    return new IOException(
+        "another server has been changing it for " + LONGEST_WAIT.toSeconds() + " s");
   }
 
   @Override

@@ -2,6 +2,7 @@
 package dev.sluice.server.admin;
 
 import dev.sluice.limit.Catalogue;
+import java.util.function.BooleanSupplier;
 
 /** Keeps nothing beyond the life of the process. */
 final class MemoryKeeper extends ListKeeper {
@@ -21,6 +22,11 @@ final class MemoryKeeper extends ListKeeper {
   @Override
   public Kept load(Catalogue names) {
     return kept;
+  }
+
+  @Override
+  boolean alone(BooleanSupplier change) {
+    return change.getAsBoolean(); // no other process has it
   }
 
   @Override

@@ -118,7 +118,7 @@ public final class RuntimeLimits implements AutoCloseable {
   /**
    * Keeps what is set in a file, and its penalties in FILE.penalties.
    *
-   * @param file made if it is not there; nobody else should write it while a server does
+   * @param file made if it is not there, with FILE.lock beside it; only servers may write it
    * @param base the limits that were deployed
    * @param store the buckets
    * @return the limits
