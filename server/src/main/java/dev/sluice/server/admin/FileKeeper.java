@@ -3,6 +3,7 @@ package dev.sluice.server.admin;
 
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitName;
+import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Penalty;
 import dev.sluice.yaml.LimitFiles;
@@ -22,7 +23,9 @@ import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.TimeUnit;
@@ -117,26 +120,33 @@ final class FileKeeper extends ListKeeper {
   @Override
   public Kept load(Catalogue names) {
     String before = fingerprint();
-    Limits read;
-    try {
-      read =
-          LimitFiles.builder()
-              .catalogue(names)
-              .overrides(overrides)
-              .companion(penalties, new PenaltiesFile())
-              .build()
-              .load();
-    } catch (LimitFilesException e) {
-      throw new KeepException(String.valueOf(e.getMessage()), e);
-    }
+    Set<String> texts = new HashSet<>();
+    KeptNames.Reader reader = new KeptNames.Reader(texts);
+    var unused =
+        read(LimitFiles.builder().companion(overrides, reader).companion(penalties, reader));
+    Catalogue asTheyStand = KeptNames.asTheyStand(texts);
+    Limits read =
+        read(
+            LimitFiles.builder()
+                .catalogue(asTheyStand)
+                .overrides(overrides)
+                .companion(penalties, new PenaltiesFile()));
     seen = before;
-    List<dev.sluice.limit.LimitOverride> all = new ArrayList<>();
-    for (LimitName name : names.names()) {
+    List<LimitOverride> all = new ArrayList<>();
+    for (LimitName name : asTheyStand.names()) {
       all.addAll(read.overridesOf(name));
     }
     PenaltiesFile.Content content = read.companion(PenaltiesFile.Content.class);
     List<Penalty> kept = content == null ? List.of() : content.penalties();
-    return new Kept(all, kept);
+    return new Kept(KeptNames.overrides(all, names), KeptNames.penalties(kept, names));
+  }
+
+  private static Limits read(LimitFiles.Builder files) {
+    try {
+      return files.build().load();
+    } catch (LimitFilesException e) {
+      throw new KeepException(String.valueOf(e.getMessage()), e);
+    }
   }
 
   @Override
@@ -197,8 +207,13 @@ final class FileKeeper extends ListKeeper {
     Kept before = load(names);
     try {
       if (!before.overrides().equals(kept.overrides())) {
-        Limits.Builder limits = Limits.builder(names);
-        kept.overrides().forEach(limits::override);
+        List<String> texts = kept.overrides().stream().map(one -> one.name().name()).toList();
+        Catalogue asTheyStand = KeptNames.asTheyStand(texts);
+        Limits.Builder limits = Limits.builder(asTheyStand);
+        for (LimitOverride one : kept.overrides()) {
+          LimitName name = asTheyStand.get(one.name().name());
+          limits.override(new LimitOverride(name, one.id(), one.quota(), one.comment()));
+        }
         StringBuilder text = new StringBuilder();
         LimitsYaml.writeOverrides(limits.build(), text);
         replace(overrides, text.toString());

@@ -64,6 +64,7 @@ public final class RuntimeLimits implements AutoCloseable {
   private final Duration every;
   private final Object place = new Object(); // held around all calls of the keeper
   private final @Nullable CurrentLimits deployed; // where the base has overrides of a table
+  private @Nullable Catalogue loadedFor; // guarded by place
   private Kept kept = Kept.NOTHING; // guarded by this
   private volatile Set<LimitOverride> keptOverrides = Set.of();
   private String complained = ""; // guarded by this
@@ -183,7 +184,8 @@ public final class RuntimeLimits implements AutoCloseable {
   private void look() {
     try {
       synchronized (place) {
-        if (keeper.hasChanged()) {
+        // Names that come or change may make entries fit that were left out.
+        if (keeper.hasChanged() || !base.get().catalogue().equals(loadedFor)) {
           reload();
         }
       }
@@ -194,7 +196,9 @@ public final class RuntimeLimits implements AutoCloseable {
 
   /** To be called with the place's lock. */
   private void reload() {
-    Kept read = keeper.load(base.get().catalogue());
+    Catalogue names = base.get().catalogue();
+    Kept read = keeper.load(names);
+    loadedFor = names;
     synchronized (this) {
       kept = read;
       complained = "";

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.server.admin;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.LimitOverride;
+import dev.sluice.limit.Limits;
+import dev.sluice.store.BucketStore;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Entries in a file whose limits went away, changed, or came back. */
+class RuntimeLimitsFileTest {
+
+  private static final LimitName A = LimitName.builder(1, "A").build();
+  private static final LimitName B = LimitName.builder(2, "B").build();
+  private static final LimitName B_BY_ADDRESS =
+      LimitName.builder(2, "B").id(IdFormat.ipAddress()).build();
+  private static final Quota QUOTA = Quota.per(5, Duration.ofMinutes(1));
+  private static final Instant UNTIL = Instant.parse("2099-01-01T00:00:00Z");
+
+  @TempDir Path folder;
+  private Path file;
+
+  @BeforeEach
+  void keepsTwoOverridesAndAPenaltyOfB() {
+    file = folder.resolve("kept.yml");
+    try (RuntimeLimits runtime = start(new CurrentLimits(limits(A, B)))) {
+      runtime.put(override(B, "bob"));
+      runtime.put(override(B, "::1"));
+      assertThat(runtime.ban(B, "bob", UNTIL, "too loud")).isNotNull();
+    }
+  }
+
+  @Test
+  void limitThatIsGone_stopsNeitherTheStart_norOtherChanges_andItsEntriesComeBackWithIt() {
+    CurrentLimits base = new CurrentLimits(limits(A));
+    try (RuntimeLimits runtime = start(base)) {
+      runtime.put(override(A, "ann"));
+      assertThat(runtime.ban(A, "ann", UNTIL, "")).isNotNull();
+      assertThat(runtime.limits().get().overridesOf(A)).containsExactly(override(A, "ann"));
+      assertThat(runtime.limits().get().penaltyFor(A, "ann")).isNotNull();
+
+      base.replace(limits(A, B));
+      runtime.baseChanged();
+      await().untilAsserted(() -> assertThatAllOfBHold(runtime.limits().get()));
+      assertThat(runtime.remove(B, "::1")).isTrue();
+      assertThat(runtime.limits().get().overridesOf(B)).containsExactly(override(B, "bob"));
+    }
+    try (RuntimeLimits again = start(new CurrentLimits(limits(A, B)))) {
+      assertThat(again.limits().get().overridesOf(A)).containsExactly(override(A, "ann"));
+      assertThat(again.limits().get().overridesOf(B)).containsExactly(override(B, "bob"));
+      assertThat(again.limits().get().penaltyFor(A, "ann")).isNotNull();
+      assertThat(again.limits().get().penaltyFor(B, "bob")).isNotNull();
+    }
+  }
+
+  @Test
+  void idThatFitsNoMore_isKept_whileThoseThatFitHold() {
+    try (RuntimeLimits runtime = start(new CurrentLimits(limits(A, B_BY_ADDRESS)))) {
+      assertThat(runtime.limits().get().overridesOf(B_BY_ADDRESS))
+          .containsExactly(override(B_BY_ADDRESS, "::1"));
+      runtime.put(override(B_BY_ADDRESS, "::2"));
+      assertThat(runtime.ban(B_BY_ADDRESS, "::2", UNTIL, "")).isNotNull();
+      assertThat(runtime.limits().get().overridesOf(B_BY_ADDRESS)).hasSize(2);
+    }
+    try (RuntimeLimits runtime = start(new CurrentLimits(limits(A, B)))) {
+      assertThat(runtime.remove(B, "::2")).isTrue();
+      assertThat(runtime.limits().get().penaltyFor(B, "::2")).isNotNull();
+      assertThatAllOfBHold(runtime.limits().get());
+    }
+  }
+
+  @Test
+  void twoSpellingsOfAnId_theCanonicalOneHolds_andBothAreKept() throws IOException {
+    String entry = "- B:\n    burst: %d\n    count: %d\n    period: 1m\n    ids: [\"%s\"]\n";
+    Files.writeString(
+        file, entry.formatted(7, 7, "0:0:0:0:0:0:0:1") + entry.formatted(5, 5, "::1"));
+    try (RuntimeLimits runtime = start(new CurrentLimits(limits(A, B_BY_ADDRESS)))) {
+      runtime.put(override(A, "ann"));
+      assertThat(runtime.limits().get().overridesOf(B_BY_ADDRESS))
+          .containsExactly(override(B_BY_ADDRESS, "::1"));
+    }
+    assertThat(file).content().contains("\"0:0:0:0:0:0:0:1\"", "\"::1\"", "\"ann\"");
+  }
+
+  @Test
+  void fileWithAMistake_isStillRefused() throws IOException {
+    Files.writeString(file, "- B:\n    burst: 5\n    ids: [\"bob\"]\n");
+    assertThatThrownBy(() -> start(new CurrentLimits(limits(A))).close())
+        .isInstanceOf(KeepException.class)
+        .hasMessageContaining("count");
+  }
+
+  private void assertThatAllOfBHold(Limits now) {
+    assertThat(now.overridesOf(B))
+        .containsExactlyInAnyOrder(override(B, "bob"), override(B, "::1"));
+    assertThat(now.penaltyFor(B, "bob")).isNotNull();
+  }
+
+  private RuntimeLimits start(CurrentLimits base) {
+    return RuntimeLimits.inFile(file, base, BucketStore.inMemory());
+  }
+
+  private static Limits limits(LimitName... names) {
+    Limits.Builder limits = Limits.builder(Catalogue.of(names));
+    for (LimitName name : names) {
+      limits.limit(name.name(), QUOTA);
+    }
+    return limits.build();
+  }
+
+  private static LimitOverride override(LimitName name, String id) {
+    return new LimitOverride(name, id, QUOTA, "");
+  }
+}
