@@ -118,8 +118,10 @@ final class ExplainRuleCommand implements Callable<Integer> {
       return tell(why, book, limits);
     } catch (UnusableRequestException e) {
       console.line("cannot be charged: " + e.detail());
-      return Exit.NO;
+    } catch (InvalidRequestException e) {
+      console.line("cannot be charged: " + e.getMessage());
     }
+    return Exit.NO;
   }
 
   private Explanation ofDescriptor(RuleBook book) {
@@ -173,32 +175,22 @@ final class ExplainRuleCommand implements Callable<Integer> {
     String nothing =
         match.unlimited() ? ": unlimited" : match.charges().isEmpty() ? ": nothing" : "";
     console.line("%s:%s: this rule%s".formatted(book.file(), match.line(), nothing));
-    try {
-      for (RuleCharge charge : match.charges()) {
-        console.line("  " + shown(charge.transaction(limits), charge.cost(hits), charge.excess()));
-      }
-    } catch (InvalidRequestException e) {
-      console.line("cannot be charged: " + e.getMessage());
-      return Exit.NO;
+    for (RuleCharge charge : match.charges()) {
+      console.line("  " + shown(charge.transaction(limits), charge.cost(hits), charge.excess()));
     }
     return Exit.DONE;
   }
 
   /** Without a rule, a descriptor may name a limit itself, as Envoy's door takes it. */
   private int tellNamed(Limits limits) {
-    try {
-      Transaction named = NamedDescriptors.find(domain, descriptor(), limits);
-      if (named == null) {
-        console.line("no rule is for it: nothing is charged");
-        return Exit.NO;
-      }
-      console.line("no rule is for it; it names a limit itself");
-      console.line("  " + shown(named, hits, Excess.REJECT));
-      return Exit.DONE;
-    } catch (InvalidRequestException e) {
-      console.line("cannot be charged: " + e.getMessage());
+    Transaction named = NamedDescriptors.find(domain, descriptor(), limits);
+    if (named == null) {
+      console.line("no rule is for it: nothing is charged");
       return Exit.NO;
     }
+    console.line("no rule is for it; it names a limit itself");
+    console.line("  " + shown(named, hits, Excess.REJECT));
+    return Exit.DONE;
   }
 
   private static String shown(Transaction transaction, long cost, Excess excess) {

@@ -171,7 +171,9 @@ public final class OverridesRefresher implements AutoCloseable {
     try {
       List<OverrideRow> read = table.enabledRows();
       Duration next = loaded(read, read.isEmpty() && table.hasRows()).tell();
-      firstLoad.complete(null); // the listener knows of it by now
+      if (!thread.isShutdown()) {
+        firstLoad.complete(null); // the listener knows of it by now
+      }
       return next;
     } catch (SQLException e) {
       return failed(e).tell();

@@ -35,6 +35,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Access implements AutoCloseable {
 
+  /** Where most callers show a token, for a message. */
+  static final String IN_AUTHORIZATION = "the header Authorization: Bearer TOKEN";
+
   private static final long MOST_ADDRESSES = 100_000;
   private static final Duration FULL = Duration.ofMinutes(1);
   private static final int IPV6_NETWORK_BYTES = 8;

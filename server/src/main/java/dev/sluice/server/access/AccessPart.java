@@ -33,7 +33,6 @@ public final class AccessPart implements Part {
   private static final String TOKEN_HEADER = "sluice-token";
   private static final String SCHEME = "bearer ";
   private static final String ASKED_BY_PROXIES = "/v1/forward-auth";
-  private static final String OF_CLIENTS = "the header Authorization: Bearer TOKEN";
   private static final String OF_PROXIES = "the header Sluice-Token: TOKEN, set by the proxy";
 
   private final Access access;
@@ -85,7 +84,7 @@ public final class AccessPart implements Part {
                 context.remoteAddress(),
                 token == null ? null : Tokens.hash(token),
                 names);
-        access.require(caller, need, isForAnother(context) ? OF_PROXIES : OF_CLIENTS);
+        access.require(caller, need, isForAnother(context) ? OF_PROXIES : Access.IN_AUTHORIZATION);
         context.setAttr(CALLER, caller);
       }
       return next.serve(context, request);

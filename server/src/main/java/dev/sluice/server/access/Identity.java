@@ -127,7 +127,7 @@ public final class Identity {
    */
   public void require(Caller caller, Need need) {
     if (need != Need.NOTHING) {
-      access.require(caller, need, "the header Authorization: Bearer TOKEN");
+      access.require(caller, need, Access.IN_AUTHORIZATION);
     }
   }
 

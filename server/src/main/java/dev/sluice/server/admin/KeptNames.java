@@ -49,39 +49,35 @@ final class KeptNames {
 
   /** The overrides with the names that there are, as far as their ids fit. */
   static List<LimitOverride> overrides(List<LimitOverride> read, Catalogue names) {
-    List<LimitOverride> fitting = new ArrayList<>();
-    Set<String> taken = new HashSet<>();
-    for (LimitOverride one : canonicalFirst(read, each -> fit(each, names), LimitOverride::id)) {
-      LimitOverride fit = fit(one, names);
-      boolean first = fit != null && taken.add(fit.name().bucketKey(fit.id()));
-      fitting.add(first && fit != null ? fit : one);
-    }
-    return fitting;
+    return fitting(read, one -> fit(one, names), LimitOverride::name, LimitOverride::id);
   }
 
   /** The penalties with the names that there are, as far as their ids fit. */
   static List<Penalty> penalties(List<Penalty> read, Catalogue names) {
-    List<Penalty> fitting = new ArrayList<>();
-    Set<String> taken = new HashSet<>();
-    for (Penalty one : canonicalFirst(read, each -> fit(each, names), Penalty::id)) {
-      Penalty fit = fit(one, names);
-      boolean first = fit != null && taken.add(fit.name().bucketKey(fit.id()));
-      fitting.add(first && fit != null ? fit : one);
-    }
-    return fitting;
+    return fitting(read, one -> fit(one, names), Penalty::name, Penalty::id);
   }
 
   /** Of two spellings of one id, the canonical one counts; the other one stays as it stands. */
-  private static <T> List<T> canonicalFirst(
-      List<T> read, Function<T, @Nullable T> fit, Function<T, String> id) {
-    List<T> sorted = new ArrayList<>(read);
-    sorted.sort(
+  private static <T> List<T> fitting(
+      List<T> read,
+      Function<T, @Nullable T> fit,
+      Function<T, LimitName> name,
+      Function<T, String> id) {
+    List<T> canonicalFirst = new ArrayList<>(read);
+    canonicalFirst.sort(
         Comparator.comparing(
             one -> {
-              T fitting = fit.apply(one);
-              return fitting == null || !id.apply(fitting).equals(id.apply(one));
+              T fits = fit.apply(one);
+              return fits == null || !id.apply(fits).equals(id.apply(one));
             }));
-    return sorted;
+    List<T> fitting = new ArrayList<>();
+    Set<String> taken = new HashSet<>();
+    for (T one : canonicalFirst) {
+      T fits = fit.apply(one);
+      boolean isFirst = fits != null && taken.add(name.apply(fits).bucketKey(id.apply(fits)));
+      fitting.add(isFirst && fits != null ? fits : one);
+    }
+    return fitting;
   }
 
   private static @Nullable LimitOverride fit(LimitOverride one, Catalogue names) {
