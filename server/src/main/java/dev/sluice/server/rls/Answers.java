@@ -15,6 +15,7 @@ import dev.sluice.server.rls.Lines.Found;
 import dev.sluice.server.rls.Lines.Line;
 import dev.sluice.web.HeaderProfile;
 import dev.sluice.web.ProblemDetails;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -37,7 +38,12 @@ final class Answers {
     for (Found one : found) {
       response.addStatuses(status(one, outcomes));
     }
-    List<Outcome> refusals = outcomes.values().stream().filter(Outcome::refuses).toList();
+    List<Outcome> refusals = new ArrayList<>(0);
+    for (Outcome outcome : outcomes.values()) {
+      if (outcome.refuses()) {
+        refusals.add(outcome);
+      }
+    }
     response.setOverallCode(refusals.isEmpty() ? Code.OK : Code.OVER_LIMIT);
     Decision whole = charged.whole();
     Map<String, String> fields =
@@ -50,12 +56,13 @@ final class Answers {
   }
 
   private static DescriptorStatus status(Found found, Map<Line, Outcome> outcomes) {
-    Outcome told =
-        found.lines().stream()
-            .map(outcomes::get)
-            .filter(Objects::nonNull)
-            .reduce(Outcome::stricter)
-            .orElse(null);
+    Outcome told = null;
+    for (Line line : found.lines()) {
+      Outcome outcome = outcomes.get(line);
+      if (outcome != null) { // a trial that failed has none
+        told = told == null ? outcome : told.stricter(outcome);
+      }
+    }
     return told == null ? (found.unlimited() ? UNLIMITED : PASSES) : status(told);
   }
 

@@ -61,9 +61,11 @@ final class Charging {
     List<Transaction> transactions = new ArrayList<>(lines.size());
     Map<Line, Outcome> outcomes = new LinkedHashMap<>();
     boolean fits = true;
+    boolean probes = false;
     for (Line line : lines) {
       Transaction transaction = line.asked(lines.size() == 1);
       fits &= !line.neverFits();
+      probes |= line.isProbe();
       if (transaction == null) {
         outcomes.put(line, Outcome.closed(line));
       } else {
@@ -75,7 +77,7 @@ final class Charging {
       return CompletableFuture.completedFuture(new Charged(outcomes, null));
     }
     boolean spends = fits;
-    boolean tells = spends && lines.stream().noneMatch(Line::isProbe);
+    boolean tells = spends && !probes;
     CompletionStage<Decision> decided =
         spends ? limiter.spend(transactions) : limiter.check(transactions);
     cancelWith(givenUp, decided.toCompletableFuture());
@@ -98,8 +100,13 @@ final class Charging {
 
   /** Where all fits, or a failure rule stood in for the store, nothing is left to do. */
   private CompletionStage<Void> settled(Map<Line, Outcome> outcomes) {
-    if (outcomes.values().stream().noneMatch(Outcome::over)
-        || outcomes.values().stream().anyMatch(Outcome::isDegraded)) {
+    boolean over = false;
+    boolean degraded = false;
+    for (Outcome outcome : outcomes.values()) {
+      over |= outcome.over();
+      degraded |= outcome.isDegraded();
+    }
+    if (!over || degraded) {
       return CompletableFuture.completedFuture(null);
     }
     List<Line> lines = new ArrayList<>();

@@ -19,6 +19,7 @@ import dev.sluice.server.rls.Mapping.Unmatched;
 import dev.sluice.server.rules.Excess;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -40,7 +41,8 @@ final class Lines {
   private final Mapping mapping;
   private final OverridePolicy overrides;
   private final Limits limits;
-  private final Map<String, Line> byBucket = new LinkedHashMap<>();
+  private final Map<String, Line> byBucket = new HashMap<>();
+  private final List<Line> all = new ArrayList<>();
   private final List<Found> found = new ArrayList<>();
 
   private Lines(Mapping mapping, OverridePolicy overrides, Limits limits) {
@@ -69,7 +71,7 @@ final class Lines {
 
   /** Each bucket once. */
   List<Line> all() {
-    return List.copyOf(byBucket.values());
+    return all;
   }
 
   private void add(String domain, RateLimitDescriptor descriptor, int index, long hitsOfRequest) {
@@ -78,7 +80,7 @@ final class Lines {
     try {
       mapped = mapping.map(domain, descriptor.getEntriesList(), limits);
     } catch (InvalidIdException e) {
-      found.add(unusable(index, e));
+      found.add(unusable(e));
       return;
     }
     boolean mayBring = overrides == OverridePolicy.ALLOW && !isPenalized(mapped);
@@ -95,9 +97,9 @@ final class Lines {
    * A value that makes no id comes from a client. It must not fail the whole request: a proxy lets
    * requests pass whose question fails, past all the other limits too.
    */
-  private Found unusable(int index, InvalidIdException why) {
+  private Found unusable(InvalidIdException why) {
     Line closed = new Line(OF_CALLER, RateLimitOverride.getDefaultInstance(), why.getMessage());
-    byBucket.put("unusable " + index, closed); // no key of a bucket
+    all.add(closed);
     return new Found(true, false, List.of(closed));
   }
 
@@ -115,8 +117,22 @@ final class Lines {
     return value.getValue() < 0 ? Long.MAX_VALUE : value.getValue();
   }
 
-  /** Where limits of one rule meet on a bucket, the highest cost counts. */
   private Found limited(Limited limited, long hits) {
+    return limited.lines().size() == 1
+        ? limited(limited.lines().get(0), hits)
+        : together(limited, hits);
+  }
+
+  private Found limited(Mapping.Line meant, long hits) {
+    Transaction transaction = meant.transaction();
+    return new Found(
+        true,
+        transaction.coverage() == Coverage.UNLIMITED,
+        transaction.quota() == null ? List.of() : List.of(merged(meant, hits)));
+  }
+
+  /** Where limits of one rule meet on a bucket, the highest cost counts. */
+  private Found together(Limited limited, long hits) {
     Map<String, Mapping.Line> highest = new LinkedHashMap<>();
     boolean unlimited = !limited.lines().isEmpty();
     for (Mapping.Line meant : limited.lines()) {
@@ -144,7 +160,7 @@ final class Lines {
     LimitName limit = ours == null ? OF_CALLER : ours.name();
     if (quota == null) {
       Line closed = new Line(limit, descriptor.getLimit(), null);
-      byBucket.put("closed " + index, closed); // no key of a bucket: those begin with a number
+      all.add(closed);
       return new Found(true, false, List.of(closed));
     }
     String id = ours == null ? id(domain, descriptor) : ours.id();
@@ -166,8 +182,13 @@ final class Lines {
 
   /** Descriptors that meet on a bucket take from it what both cost. */
   private Line merged(Mapping.Line meant, long hits) {
-    Line line =
-        byBucket.computeIfAbsent(meant.transaction().bucketKey(), bucket -> new Line(meant));
+    String bucket = meant.transaction().bucketKey();
+    Line line = byBucket.get(bucket);
+    if (line == null) {
+      line = new Line(meant);
+      byBucket.put(bucket, line);
+      all.add(line);
+    }
     line.add(meant.cost(hits));
     return line;
   }

@@ -8,6 +8,7 @@ import dev.sluice.server.access.Caller;
 import dev.sluice.server.rls.Charging.Charged;
 import dev.sluice.server.rls.Lines.Found;
 import dev.sluice.server.rls.Lines.Line;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -52,16 +53,18 @@ final class RateLimitRequests {
       RateLimitRequest request, Caller caller, CompletableFuture<?> givenUp) {
     validate(request);
     Lines lines = Lines.of(request, mapping, overrides, limiter.limits().get());
-    lines.all().stream()
-        .filter(line -> line.unusable() == null)
-        .forEach(line -> caller.requireLimit(line.limit().name()));
-    countUnmatched(request.getDomain(), lines);
-    List<Line> enforced = lines.all().stream().filter(line -> !line.isShadow()).toList();
-    CompletionStage<Charged> charged = charging.charge(enforced, givenUp);
+    List<Line> enforced = new ArrayList<>(lines.all().size());
+    List<Line> trials = new ArrayList<>(0);
     for (Line line : lines.all()) {
-      if (line.isShadow()) {
-        charged = charged.thenCombine(tried(line, givenUp), Charged::with);
+      if (line.unusable() == null) {
+        caller.requireLimit(line.limit().name());
       }
+      (line.isShadow() ? trials : enforced).add(line);
+    }
+    countUnmatched(request.getDomain(), lines);
+    CompletionStage<Charged> charged = charging.charge(enforced, givenUp);
+    for (Line line : trials) {
+      charged = charged.thenCombine(tried(line, givenUp), Charged::with);
     }
     return charged.thenApply(all -> Answers.of(lines.found(), all));
   }
