@@ -7,7 +7,9 @@ import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.server.DecoratingHttpServiceFunction;
 import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import io.netty.channel.EventLoop;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
 
 /**
  * Collects a body within its bound, after all that may refuse the request by its headers. A {@link
@@ -26,19 +28,16 @@ final class BodyCollector implements DecoratingHttpServiceFunction {
     if (context.config().service().as(Piecewise.class) != null) {
       return next.serve(context, request);
     }
-    CompletableFuture<HttpResponse> answer =
-        Body.of(request, context, SluiceServer.MAX_BODY)
-            .thenApply(
-                body -> {
-                  exchange.arrived(body);
-                  return Requests.pass(
-                      next, context, HttpRequest.of(request.headers(), HttpData.wrap(body)));
-                });
+    CompletableFuture<byte[]> body = Body.of(request, context, SluiceServer.MAX_BODY);
+    Function<byte[], HttpResponse> answer =
+        whole -> {
+          exchange.arrived(whole);
+          return Requests.pass(
+              next, context, HttpRequest.of(request.headers(), HttpData.wrap(whole)));
+        };
+    EventLoop loop = context.eventLoop().withoutContext();
     return context.exchangeType().isResponseStreaming()
-        ? HttpResponse.of(answer)
-        : WholeResponse.of(
-            answer.thenCompose(
-                response -> response.aggregate(context.eventLoop().withoutContext())),
-            context);
+        ? HttpResponse.of(body.thenApply(answer))
+        : WholeResponse.of(body.thenCompose(whole -> answer.apply(whole).aggregate(loop)), context);
   }
 }
