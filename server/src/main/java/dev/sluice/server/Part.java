@@ -20,10 +20,18 @@ public interface Part {
   void addTo(ServerBuilder server);
 
   /**
+   * Adds what a request meets after the server's own checks, and before its body is read. Must not
+   * block.
+   *
+   * @param decorators takes them
+   */
+  default void addLast(Decorators decorators) {}
+
+  /**
    * Adds what a request meets first, before the server's own checks and bounds: how a part's
    * protocol tells what the server refuses. Must not block.
    *
-   * @param server takes decorators
+   * @param decorators takes them
    */
-  default void addFirst(ServerBuilder server) {}
+  default void addFirst(Decorators decorators) {}
 }

@@ -413,12 +413,15 @@ public final class SluiceServer implements AutoCloseable {
         builder.addHeader("strict-transport-security", "max-age=31536000");
       }
       // A request meets the last one first: what may refuse it by its headers, then its body.
-      builder.decorator(new BodyCollector());
+      Decorators decorators = new Decorators();
+      decorators.add(new BodyCollector());
+      parts.forEach(part -> part.addLast(decorators));
+      decorators.add(new RequestChecks(Set.copyOf(hosts), Set.copyOf(origins), traffic));
+      decorators.add(new Exchanges(traffic));
+      parts.forEach(part -> part.addFirst(decorators));
+      decorators.add(new LateBodies());
       parts.forEach(part -> part.addTo(builder));
-      builder.decorator(new RequestChecks(Set.copyOf(hosts), Set.copyOf(origins), traffic));
-      builder.decorator(new Exchanges(traffic));
-      parts.forEach(part -> part.addFirst(builder));
-      builder.decorator(new LateBodies());
+      builder.decorator(decorators::decorate);
       Server server = builder.build();
       try {
         server.start().join();

@@ -9,6 +9,7 @@ import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.Route;
 import com.linecorp.armeria.server.ServerBuilder;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.server.Decorators;
 import dev.sluice.server.Part;
 import dev.sluice.server.Requests;
 import dev.sluice.server.tls.Tls;
@@ -58,9 +59,12 @@ public final class AccessPart implements Part {
   }
 
   @Override
-  public void addTo(ServerBuilder server) {
+  public void addTo(ServerBuilder server) {}
+
+  @Override
+  public void addLast(Decorators decorators) {
     if (!access.isOpen()) {
-      server.decorator(new Guard(access));
+      decorators.add(new Guard(access));
     }
   }
 

@@ -6,6 +6,7 @@ import com.linecorp.armeria.server.ServerBuilder;
 import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.server.Decorators;
 import dev.sluice.server.Generations;
 import dev.sluice.server.Part;
 import dev.sluice.server.access.AuditLog;
@@ -92,7 +93,7 @@ public final class HttpPart implements Part {
   }
 
   @Override
-  public void addFirst(ServerBuilder server) {
-    problems.addFirst(server);
+  public void addFirst(Decorators decorators) {
+    problems.addFirst(decorators);
   }
 }

@@ -5,6 +5,7 @@ import com.linecorp.armeria.server.ServerBuilder;
 import com.linecorp.armeria.server.ServerListener;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.micrometer.LimiterMetrics;
+import dev.sluice.server.Decorators;
 import dev.sluice.server.Part;
 import dev.sluice.store.BucketStore;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
@@ -64,7 +65,11 @@ public final class MetricsPart implements Part {
     ProcessMeters process = ProcessMeters.bind(registry);
     server
         .service("/metrics", new MetricsResource(registry))
-        .decorator(service -> new MeteredService(service, registry))
         .serverListener(ServerListener.builder().whenStopped(stopped -> process.close()).build());
+  }
+
+  @Override
+  public void addLast(Decorators decorators) {
+    decorators.add(new RequestMeters(registry));
   }
 }

@@ -2,6 +2,7 @@
 package dev.sluice.server.http;
 
 import com.linecorp.armeria.server.ServerBuilder;
+import dev.sluice.server.Decorators;
 import dev.sluice.server.Part;
 
 /** Answers whatever goes wrong as a problem, on a port without the HTTP API. Stateless. */
@@ -16,7 +17,7 @@ public final class ProblemsPart implements Part {
   }
 
   @Override
-  public void addFirst(ServerBuilder server) {
-    server.decorator(new EarlyAnswers(new Failures()));
+  public void addFirst(Decorators decorators) {
+    decorators.add(new EarlyAnswers(new Failures()));
   }
 }

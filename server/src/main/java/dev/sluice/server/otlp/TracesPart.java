@@ -11,6 +11,7 @@ import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.Route;
 import com.linecorp.armeria.server.ServerBuilder;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.server.Decorators;
 import dev.sluice.server.Part;
 import dev.sluice.server.Requests;
 import dev.sluice.server.tls.Tls;
@@ -59,8 +60,8 @@ final class TracesPart implements Part {
   public void addTo(ServerBuilder server) {}
 
   @Override
-  public void addFirst(ServerBuilder server) {
-    server.decorator(new Traced(tracer));
+  public void addFirst(Decorators decorators) {
+    decorators.add(new Traced(tracer));
   }
 
   /**

@@ -7,6 +7,7 @@ import com.linecorp.armeria.server.ServerBuilder;
 import com.linecorp.armeria.server.grpc.GrpcService;
 import com.linecorp.armeria.server.grpc.GrpcServiceBuilder;
 import dev.sluice.Limiter;
+import dev.sluice.server.Decorators;
 import dev.sluice.server.Part;
 import dev.sluice.server.SluiceServer;
 import io.grpc.health.v1.HealthGrpc;
@@ -95,8 +96,8 @@ public final class RlsPart implements Part {
   }
 
   @Override
-  public void addFirst(ServerBuilder server) {
-    server.decorator(new GrpcRequests());
+  public void addFirst(Decorators decorators) {
+    decorators.add(new GrpcRequests());
   }
 
   /** Makes an {@link RlsPart}. Not thread-safe. */

@@ -5,9 +5,9 @@ import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.common.logging.RequestLog;
+import com.linecorp.armeria.server.DecoratingHttpServiceFunction;
 import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.ServiceRequestContext;
-import com.linecorp.armeria.server.SimpleDecoratingHttpService;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
 import java.time.Duration;
@@ -16,11 +16,11 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Counts and times the requests of a service by method, path and status, under the name that Spring
- * Boot and Micronaut use, so that their dashboards work. A path is that of a route, never what a
- * client sent: a client can't make a new series. Thread-safe; never blocks.
+ * Counts and times requests by method, path and status, under the name that Spring Boot and
+ * Micronaut use, so that their dashboards work. A path is that of a route, never what a client
+ * sent: a client can't make a new series. Thread-safe; never blocks.
  */
-final class MeteredService extends SimpleDecoratingHttpService {
+final class RequestMeters implements DecoratingHttpServiceFunction {
 
   private static final String NO_PATH = "other";
   private static final Duration[] BUCKETS = {
@@ -35,15 +35,15 @@ final class MeteredService extends SimpleDecoratingHttpService {
   private final MeterRegistry registry;
   private final Map<Key, Timer> timers = new ConcurrentHashMap<>();
 
-  MeteredService(HttpService delegate, MeterRegistry registry) {
-    super(delegate);
+  RequestMeters(MeterRegistry registry) {
     this.registry = registry;
   }
 
   @Override
-  public HttpResponse serve(ServiceRequestContext context, HttpRequest request) throws Exception {
+  public HttpResponse serve(HttpService next, ServiceRequestContext context, HttpRequest request)
+      throws Exception {
     var unused = context.log().whenComplete().thenAccept(log -> ended(context, log));
-    return unwrap().serve(context, request);
+    return next.serve(context, request);
   }
 
   private void ended(ServiceRequestContext context, RequestLog log) {
@@ -54,7 +54,9 @@ final class MeteredService extends SimpleDecoratingHttpService {
             method == HttpMethod.UNKNOWN ? NO_PATH : method.name(),
             context.config().route().isFallback() ? NO_PATH : path,
             log.responseStatus().code());
-    timers.computeIfAbsent(key, this::bind).record(log.totalDurationNanos(), TimeUnit.NANOSECONDS);
+    Timer known = timers.get(key);
+    Timer timer = known == null ? timers.computeIfAbsent(key, this::bind) : known;
+    timer.record(log.totalDurationNanos(), TimeUnit.NANOSECONDS);
   }
 
   private Timer bind(Key key) {
