@@ -15,9 +15,9 @@ import org.reactivestreams.Subscription;
 
 /*
  * Over HTTP/2 the library resets a stream at once where the answer is out and the body is not in,
- * and the client may lose the answer with it. So the body may arrive for a while. It must be read
- * then: unread, it would fill the window that all streams of its connection share, and memory that
- * no budget counts. Over HTTP/1.1 the library drops what follows.
+ * and the client may lose the answer with it; one of gRPC reports CANCELLED then. So the body may
+ * arrive for a while. It must be read then: unread, it would fill the window that all streams of its
+ * connection share, and memory that no budget counts. Over HTTP/1.1 the library drops what follows.
  */
 
 /** Reads and drops what still arrives of a body whose request is answered. Thread-safe. */
@@ -30,16 +30,16 @@ final class LateBodies implements DecoratingHttpServiceFunction {
   public HttpResponse serve(HttpService next, ServiceRequestContext context, HttpRequest request)
       throws Exception {
     HttpResponse response = next.serve(context, request);
-    if (context.sessionProtocol().isMultiplex()
-        && !request.isEmpty()
-        && !Requests.isGrpc(request.headers())) {
+    if (context.sessionProtocol().isMultiplex() && !request.isEmpty()) {
       context.setRequestAutoAbortDelay(PATIENCE);
       var unused =
           response
               .whenComplete()
               .handle(
                   (done, failure) -> {
-                    drop(request);
+                    if (!request.isComplete()) {
+                      drop(request);
+                    }
                     return null;
                   });
     }

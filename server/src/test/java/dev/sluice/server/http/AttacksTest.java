@@ -241,6 +241,32 @@ final class AttacksTest {
     }
   }
 
+  /** Its status would be CANCELLED, and the reason would be lost. */
+  @ParameterizedTest
+  @CsvSource({"http://evil.example, 10", "http://localhost, 200000"})
+  void grpcRefusedRequest_isNotReset_whileItsBodyArrives(String origin, String length)
+      throws Exception {
+    Limiter limiter = Limiter.of(SampleFixture.limits(), store);
+    RlsPart rls = RlsPart.builder(limiter, store::ping, new SimpleMeterRegistry()).build();
+    try (SluiceServer server = server().part(rls).start();
+        RawClient client = RawClient.connect(server.address())) {
+      client.send(RawClient.http2(1 << 16));
+      client.send(
+          RawClient.http2Post(
+              1,
+              RATE_LIMIT_SERVICE,
+              origin,
+              "content-type",
+              "application/grpc",
+              "content-length",
+              length));
+      assertThat(client.frameUnless(RawClient.RST_STREAM, RawClient.HEADERS)).isNotEmpty();
+      TimeUnit.MILLISECONDS.sleep(200);
+      client.send(RawClient.http2Get(3, "/healthz"));
+      assertThat(client.frameUnless(RawClient.RST_STREAM, RawClient.HEADERS)).isNotEmpty();
+    }
+  }
+
   /** It asked for more than passes at once, and ended its side: each answer is owed to it. */
   @ParameterizedTest
   @CsvSource({"/healthz, 200", "/openapi.json, 200", "/healthz, 65"})

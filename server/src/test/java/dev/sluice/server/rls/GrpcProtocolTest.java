@@ -345,9 +345,11 @@ final class GrpcProtocolTest {
     assertServes();
   }
 
-  @Test
-  void largeBody_isRefused() {
-    byte[] large = framed(new byte[SluiceServer.MAX_BODY + 1]);
+  /** Far beyond the bound too, where the client still sends when it is refused. */
+  @ParameterizedTest
+  @ValueSource(ints = {SluiceServer.MAX_BODY + 1, 140_000, 200_000, 3 << 20})
+  void largeBody_isRefused(int bytes) {
+    byte[] large = framed(new byte[bytes]);
     assertThat(status(post(METHOD, large))).isEqualTo(Status.Code.RESOURCE_EXHAUSTED);
     assertServes();
   }
