@@ -13,9 +13,9 @@ import dev.sluice.server.rls.OverridePolicy;
 import dev.sluice.server.service.ConfigException;
 import dev.sluice.server.service.InsecureException;
 import dev.sluice.server.service.ServerConfig;
-import dev.sluice.server.service.ServerConfig.Buckets;
 import dev.sluice.server.service.ServerConfig.Doors;
 import dev.sluice.server.service.ServerConfig.Sources;
+import dev.sluice.server.service.ServerConfig.Storage;
 import dev.sluice.server.service.ServerConfig.Telemetry;
 import dev.sluice.server.service.Service;
 import dev.sluice.store.StoreException;
@@ -397,7 +397,7 @@ final class ServeCommand implements Callable<Integer> {
             tls.files(),
             insecure),
         new Sources(files.forServer(rules), table(), required(), onMissing()),
-        buckets(),
+        storage(),
         access.control(overridesDb != null),
         new Telemetry(topDenied, otlp.settings(environment)));
   }
@@ -408,10 +408,10 @@ final class ServeCommand implements Callable<Integer> {
     return required;
   }
 
-  private Buckets buckets() {
+  private Storage storage() {
     Map<String, FailureRule> byLimit = failureRules.all();
     FailureRule others = byLimit.remove("");
-    return new Buckets(
+    return new Storage(
         storePasswords.access(store),
         snapshot(),
         tokenKey(),

@@ -3,13 +3,13 @@ package dev.sluice.cli;
 
 import dev.sluice.gcra.Quota;
 import dev.sluice.lab.AlgorithmKind;
+import dev.sluice.lab.ClientGroup;
 import dev.sluice.lab.Drip;
 import dev.sluice.lab.Report;
 import dev.sluice.lab.RunResult;
 import dev.sluice.lab.RunResultsJson;
 import dev.sluice.lab.Scenario;
 import dev.sluice.lab.Subject;
-import dev.sluice.lab.Traffic;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -187,12 +187,13 @@ final class SimulateCommand implements Callable<Integer> {
           "--for: found %s, expected at most 10 years".formatted(length == null ? time : length));
     }
     Duration step = bin == null ? Scenario.usualBin(time) : Periods.positive("--bin", bin);
-    List<Traffic> groups =
+    List<ClientGroup> groups =
         (traffic.isEmpty() ? List.of("rogue") : traffic)
             .stream()
                 .map(
                     text ->
-                        orRefused("--traffic: ", () -> Traffic.parse(text, quotas.get(0), time)))
+                        orRefused(
+                            "--traffic: ", () -> ClientGroup.parse(text, quotas.get(0), time)))
                 .toList();
     return orRefused("--", () -> new Scenario(groups, time, step, seed, watched));
   }
@@ -275,7 +276,7 @@ final class SimulateCommand implements Callable<Integer> {
   private static final class Kinds implements Iterable<String> {
     @Override
     public Iterator<String> iterator() {
-      return Traffic.kinds().iterator();
+      return ClientGroup.kinds().iterator();
     }
   }
 }

@@ -74,8 +74,8 @@ public final class Report {
             .formatted(Html.escaped(inWords())));
     out.append("<p class=\"verdict\">%s</p>\n".formatted(Html.escaped(Conclusion.of(outcomes))));
     out.append("<dl class=\"setting\">\n");
-    for (Traffic traffic : scenario.traffic()) {
-      setting("Traffic", traffic + " (" + traffic.inWords() + ")");
+    for (ClientGroup group : scenario.traffic()) {
+      setting("Traffic", group + " (" + group.inWords() + ")");
     }
     setting("Clients", Numbers.whole(outcomes.get(0).clients()));
     setting(

@@ -30,8 +30,8 @@ public final class RunResultsJson {
     try (JsonGenerator json = FACTORY.createGenerator(text)) {
       json.writeStartObject();
       json.writeArrayFieldStart("traffic");
-      for (Traffic traffic : scenario.traffic()) {
-        json.writeString(traffic.toString());
+      for (ClientGroup group : scenario.traffic()) {
+        json.writeString(group.toString());
       }
       json.writeEndArray();
       json.writeNumberField("lengthNanos", scenario.length().toNanos());

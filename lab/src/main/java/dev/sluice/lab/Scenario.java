@@ -21,7 +21,7 @@ import java.util.function.LongConsumer;
  * @param watched the client whose bucket is drawn; empty for the first one
  */
 public record Scenario(
-    List<Traffic> traffic, Duration length, Duration bin, long seed, String watched) {
+    List<ClientGroup> traffic, Duration length, Duration bin, long seed, String watched) {
 
   /** The longest run. */
   public static final Duration LONGEST = Duration.ofDays(3653);
@@ -187,9 +187,9 @@ public record Scenario(
     return clients.get(watchedIndex(clients)).name();
   }
 
-  private static List<Client> clients(List<Traffic> traffic, long seed) {
+  private static List<Client> clients(List<ClientGroup> traffic, long seed) {
     List<Client> clients = new ArrayList<>();
-    for (Traffic group : traffic) {
+    for (ClientGroup group : traffic) {
       group.addTo(clients, seed);
     }
     return clients;

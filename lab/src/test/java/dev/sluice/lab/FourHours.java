@@ -17,7 +17,7 @@ final class FourHours {
   static List<RunResult> run(String traffic, Drip drip, AlgorithmKind... kinds) {
     Scenario scenario =
         new Scenario(
-            List.of(Traffic.parse(traffic, LIMIT, LENGTH)),
+            List.of(ClientGroup.parse(traffic, LIMIT, LENGTH)),
             LENGTH,
             Scenario.usualBin(LENGTH),
             1,

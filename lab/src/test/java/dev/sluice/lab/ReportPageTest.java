@@ -50,8 +50,8 @@ final class ReportPageTest {
     Scenario scenario =
         new Scenario(
             List.of(
-                Traffic.parse("rogue:clients=3", LIMIT, LENGTH),
-                Traffic.parse("steady:clients=20", LIMIT, LENGTH)),
+                ClientGroup.parse("rogue:clients=3", LIMIT, LENGTH),
+                ClientGroup.parse("steady:clients=20", LIMIT, LENGTH)),
             LENGTH,
             Duration.ofMinutes(1),
             1,
@@ -122,7 +122,7 @@ final class ReportPageTest {
     List<Quota> quotas = Stream.of(limits.split(";", -1)).map(QuotaText::parse).toList();
     Scenario scenario =
         new Scenario(
-            List.of(Traffic.parse(traffic, quotas.get(0), time)),
+            List.of(ClientGroup.parse(traffic, quotas.get(0), time)),
             time,
             GoDuration.parse(bin),
             1,
@@ -163,7 +163,11 @@ final class ReportPageTest {
             .stalledFrom(Duration.ofHours(5), Duration.ofHours(1));
     Scenario scenario =
         new Scenario(
-            List.of(Traffic.parse("steady", LIMIT, LENGTH)), LENGTH, Duration.ofMinutes(1), 1, "");
+            List.of(ClientGroup.parse("steady", LIMIT, LENGTH)),
+            LENGTH,
+            Duration.ofMinutes(1),
+            1,
+            "");
     RunResult outcome =
         scenario.run(new Subject(AlgorithmKind.LEAKY_BUCKET, LIMIT, drip), nanos -> {});
     Path page = folder.resolve("stalls.html");

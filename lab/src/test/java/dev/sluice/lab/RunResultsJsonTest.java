@@ -27,8 +27,8 @@ final class RunResultsJsonTest {
 
   /** Every kind of traffic against every algorithm. */
   private static String json(long seed) {
-    List<Traffic> traffic =
-        Traffic.kinds().stream().map(kind -> Traffic.parse(kind, LIMIT, LENGTH)).toList();
+    List<ClientGroup> traffic =
+        ClientGroup.kinds().stream().map(kind -> ClientGroup.parse(kind, LIMIT, LENGTH)).toList();
     Scenario scenario = new Scenario(traffic, LENGTH, Duration.ofMinutes(1), seed, "bursty-2");
     return RunResultsJson.of(
         scenario,

@@ -167,7 +167,7 @@ final class ScenarioTest {
 
   @Test
   void mistakes_areNamed() {
-    List<Traffic> steady = traffic("steady");
+    List<ClientGroup> steady = traffic("steady");
     assertThatThrownBy(() -> new Scenario(List.of(), LENGTH, BIN, 1, ""))
         .hasMessage("traffic: found none, expected at least one");
     assertThatThrownBy(() -> new Scenario(steady, Duration.ZERO, BIN, 1, ""))
@@ -207,7 +207,7 @@ final class ScenarioTest {
         traffic(traffic), Duration.ofMinutes(10), Duration.ofMinutes(minutesOfABin), 1, "");
   }
 
-  private static List<Traffic> traffic(String... descriptions) {
-    return Arrays.stream(descriptions).map(d -> Traffic.parse(d, LIMIT, LENGTH)).toList();
+  private static List<ClientGroup> traffic(String... descriptions) {
+    return Arrays.stream(descriptions).map(d -> ClientGroup.parse(d, LIMIT, LENGTH)).toList();
   }
 }

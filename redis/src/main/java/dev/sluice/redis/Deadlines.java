@@ -16,7 +16,7 @@ final class Deadlines {
   private static final long SWEEP_AT_LEAST_NANOS = 1_000_000;
 
   /** The requests of a lane that have not ended. */
-  interface Outstanding {
+  interface Requests {
 
     /** Ends those that are overdue. */
     void end(long nanoTime);
@@ -32,12 +32,12 @@ final class Deadlines {
   }
 
   private final Timing timing;
-  private final Outstanding outstanding;
+  private final Requests requests;
   private final AtomicReference<@Nullable Request> sweepFor = new AtomicReference<>();
 
-  Deadlines(Timing timing, Outstanding outstanding) {
+  Deadlines(Timing timing, Requests requests) {
     this.timing = timing;
-    this.outstanding = outstanding;
+    this.requests = requests;
   }
 
   boolean isArmed() {
@@ -50,7 +50,7 @@ final class Deadlines {
     while (armed == null || armed.deadline - due.deadline > SWEEP_AT_LEAST_NANOS) {
       if (sweepFor.compareAndSet(armed, due)) {
         long nanos = Math.max(due.deadline - timing.nanoTime(), SWEEP_AT_LEAST_NANOS);
-        outstanding.after(nanos, () -> sweep(due));
+        requests.after(nanos, () -> sweep(due));
         return;
       }
       armed = sweepFor.get();
@@ -63,14 +63,14 @@ final class Deadlines {
       return; // an earlier one took its place
     }
     try {
-      outstanding.end(timing.nanoTime());
+      requests.end(timing.nanoTime());
     } finally {
       sweepFor.compareAndSet(due, null);
-      Request oldest = outstanding.oldest();
+      Request oldest = requests.oldest();
       if (oldest != null) {
         arm(oldest);
       }
-      outstanding.swept();
+      requests.swept();
     }
   }
 }

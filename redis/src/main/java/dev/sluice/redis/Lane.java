@@ -79,7 +79,7 @@ final class Lane {
     this.waitingCount = waitingCount;
     this.timing = timing;
     this.observer = observer;
-    this.deadlines = new Deadlines(timing, new Outstanding());
+    this.deadlines = new Deadlines(timing, new OpenRequests());
   }
 
   /**
@@ -287,7 +287,7 @@ final class Lane {
   }
 
   /** The requests that wait here or are under way. */
-  private final class Outstanding implements Deadlines.Outstanding {
+  private final class OpenRequests implements Deadlines.Requests {
 
     @Override
     public void end(long now) {

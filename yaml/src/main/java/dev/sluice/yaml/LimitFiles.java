@@ -81,7 +81,7 @@ public final class LimitFiles {
    * @throws LimitFilesException if there is any mistake, with all mistakes of all files
    */
   public Limits load() {
-    Loading.Outcome outcome = Loading.of(this, read());
+    Loading.Loaded outcome = Loading.of(this, read());
     Limits limits = outcome.limits();
     if (limits == null) {
       throw new LimitFilesException(outcome.mistakes());

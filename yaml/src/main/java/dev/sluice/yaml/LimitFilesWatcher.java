@@ -206,7 +206,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
    */
   @CanIgnoreReturnValue
   private Verdict act(Snapshot snapshot, String fingerprint, int looks) {
-    Loading.Outcome outcome = Loading.of(files, snapshot);
+    Loading.Loaded outcome = Loading.of(files, snapshot);
     Limits limits = outcome.limits();
     if (limits == null) {
       return refused(snapshot, fingerprint, outcome.mistakes());

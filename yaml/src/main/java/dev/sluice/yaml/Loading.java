@@ -28,7 +28,7 @@ final class Loading {
    * @param limits null if there is any mistake
    * @param problems mistakes and warnings, sorted
    */
-  record Outcome(@Nullable Limits limits, List<Problem> problems) {
+  record Loaded(@Nullable Limits limits, List<Problem> problems) {
 
     /** Returns the errors, without the warnings. */
     List<Problem> mistakes() {
@@ -44,11 +44,11 @@ final class Loading {
     this.files = files;
   }
 
-  static Outcome of(LimitFiles files, Snapshot snapshot) {
+  static Loaded of(LimitFiles files, Snapshot snapshot) {
     return new Loading(files).run(snapshot);
   }
 
-  private Outcome run(Snapshot snapshot) {
+  private Loaded run(Snapshot snapshot) {
     Source names = new Source(snapshot.names(), "a map with the one field names", "names: []");
     Source defaults = new Source(snapshot.defaults(), "a map name → {burst, count, period}", "{}");
     Source overrides =
@@ -79,7 +79,7 @@ final class Loading {
       require(built, snapshot);
     }
     problems.sort(null);
-    return new Outcome(mistaken ? null : built, List.copyOf(problems));
+    return new Loaded(mistaken ? null : built, List.copyOf(problems));
   }
 
   /** The limits with what the companion files say; mistakes in them are collected. */

@@ -10,9 +10,9 @@ import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.access.Caller;
 import dev.sluice.server.http.ServerState.OpenDoor;
-import dev.sluice.server.stats.Outcome;
 import dev.sluice.server.stats.RateHistory;
 import dev.sluice.server.stats.Rates;
+import dev.sluice.server.stats.SpendOutcome;
 import dev.sluice.server.wire.DecisionWriter;
 import dev.sluice.store.StoreException;
 import io.micrometer.core.instrument.Gauge;
@@ -134,7 +134,7 @@ final class StatsResource extends Resource {
     for (Rates one : rates) {
       json.writeStartObject();
       json.writeStringField("limit", one.limit());
-      for (Map.Entry<Outcome, List<Integer>> counts : one.perSecond().entrySet()) {
+      for (Map.Entry<SpendOutcome, List<Integer>> counts : one.perSecond().entrySet()) {
         json.writeArrayFieldStart(field(counts.getKey()));
         for (int count : counts.getValue()) {
           json.writeNumber(count);
@@ -148,7 +148,7 @@ final class StatsResource extends Resource {
   }
 
   /** SHADOW_DENIED is shadowDenied. */
-  private static String field(Outcome outcome) {
+  private static String field(SpendOutcome outcome) {
     String name = outcome.name().toLowerCase(Locale.ROOT);
     int gap = name.indexOf('_');
     return gap < 0

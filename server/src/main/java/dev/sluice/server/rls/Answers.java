@@ -33,13 +33,13 @@ final class Answers {
   private Answers() {}
 
   static RateLimitResponse of(List<Found> found, Charged charged) {
-    Map<Line, Outcome> outcomes = charged.outcomes();
+    Map<Line, LineOutcome> outcomes = charged.outcomes();
     RateLimitResponse.Builder response = RateLimitResponse.newBuilder();
     for (Found one : found) {
       response.addStatuses(status(one, outcomes));
     }
-    List<Outcome> refusals = new ArrayList<>(0);
-    for (Outcome outcome : outcomes.values()) {
+    List<LineOutcome> refusals = new ArrayList<>(0);
+    for (LineOutcome outcome : outcomes.values()) {
       if (outcome.refuses()) {
         refusals.add(outcome);
       }
@@ -55,10 +55,10 @@ final class Answers {
     return response.build();
   }
 
-  private static DescriptorStatus status(Found found, Map<Line, Outcome> outcomes) {
-    Outcome told = null;
+  private static DescriptorStatus status(Found found, Map<Line, LineOutcome> outcomes) {
+    LineOutcome told = null;
     for (Line line : found.lines()) {
-      Outcome outcome = outcomes.get(line);
+      LineOutcome outcome = outcomes.get(line);
       if (outcome != null) { // a trial that failed has none
         told = told == null ? outcome : told.stricter(outcome);
       }
@@ -66,7 +66,7 @@ final class Answers {
     return told == null ? (found.unlimited() ? UNLIMITED : PASSES) : status(told);
   }
 
-  private static DescriptorStatus status(Outcome outcome) {
+  private static DescriptorStatus status(LineOutcome outcome) {
     DescriptorStatus.Builder status =
         DescriptorStatus.newBuilder()
             .setCode(outcome.refuses() ? Code.OVER_LIMIT : Code.OK)
@@ -96,14 +96,14 @@ final class Answers {
   }
 
   private static void addRefusal(
-      List<Outcome> refusals, boolean saysWhen, RateLimitResponse.Builder response) {
+      List<LineOutcome> refusals, boolean saysWhen, RateLimitResponse.Builder response) {
     // A wait that helps none of them is not told.
     if (!saysWhen && refusals.stream().allMatch(refusal -> refusal.retryInNanos() > 0)) {
       long seconds = refusals.stream().mapToLong(Answers::retryAfterSeconds).max().orElseThrow();
       add(response, RETRY_AFTER, Long.toString(seconds));
     }
     add(response, "Content-Type", ProblemDetails.MEDIA_TYPE);
-    boolean degraded = refusals.stream().anyMatch(Outcome::isDegraded);
+    boolean degraded = refusals.stream().anyMatch(LineOutcome::isDegraded);
     List<String> limits =
         refusals.stream()
             .filter(refusal -> refusal.line().unusable() == null)
@@ -117,11 +117,11 @@ final class Answers {
     response.setRawBody(ByteString.copyFromUtf8(body));
   }
 
-  private static long retryAfterSeconds(Outcome refusal) {
+  private static long retryAfterSeconds(LineOutcome refusal) {
     return Objects.requireNonNull(refusal.decision()).retryAfterSeconds();
   }
 
-  private static String detail(Outcome refusal) {
+  private static String detail(LineOutcome refusal) {
     Line line = refusal.line();
     Quota quota = line.quota();
     Decision decision = refusal.decision();

@@ -36,13 +36,13 @@ final class Charging {
    * @param whole the decision on all of them, null unless it tells the state of their buckets:
    *     where it was only looked at one, or a cost fits none, it does not
    */
-  record Charged(Map<Line, Outcome> outcomes, @Nullable Decision whole) {
+  record Charged(Map<Line, LineOutcome> outcomes, @Nullable Decision whole) {
 
     static final Charged NOTHING = new Charged(Map.of(), null);
 
     /** With what was found on trials. */
     Charged with(Charged trial) {
-      Map<Line, Outcome> both = new LinkedHashMap<>(outcomes);
+      Map<Line, LineOutcome> both = new LinkedHashMap<>(outcomes);
       both.putAll(trial.outcomes);
       return new Charged(both, whole);
     }
@@ -59,7 +59,7 @@ final class Charging {
   CompletionStage<Charged> charge(List<Line> lines, CompletableFuture<?> givenUp) {
     List<Line> asked = new ArrayList<>(lines.size());
     List<Transaction> transactions = new ArrayList<>(lines.size());
-    Map<Line, Outcome> outcomes = new LinkedHashMap<>();
+    Map<Line, LineOutcome> outcomes = new LinkedHashMap<>();
     boolean fits = true;
     boolean probes = false;
     for (Line line : lines) {
@@ -67,7 +67,7 @@ final class Charging {
       fits &= !line.neverFits();
       probes |= line.isProbe();
       if (transaction == null) {
-        outcomes.put(line, Outcome.closed(line));
+        outcomes.put(line, LineOutcome.closed(line));
       } else {
         asked.add(line);
         transactions.add(transaction);
@@ -85,7 +85,7 @@ final class Charging {
         decision -> {
           for (int i = 0; i < asked.size(); i++) {
             Line line = asked.get(i);
-            outcomes.put(line, Outcome.of(line, decision.parts().get(i), spends));
+            outcomes.put(line, LineOutcome.of(line, decision.parts().get(i), spends));
           }
           return settled(outcomes)
               .thenApply(nothing -> new Charged(outcomes, tells ? decision : null));
@@ -99,10 +99,10 @@ final class Charging {
   }
 
   /** Where all fits, or a failure rule stood in for the store, nothing is left to do. */
-  private CompletionStage<Void> settled(Map<Line, Outcome> outcomes) {
+  private CompletionStage<Void> settled(Map<Line, LineOutcome> outcomes) {
     boolean over = false;
     boolean degraded = false;
-    for (Outcome outcome : outcomes.values()) {
+    for (LineOutcome outcome : outcomes.values()) {
       over |= outcome.over();
       degraded |= outcome.isDegraded();
     }

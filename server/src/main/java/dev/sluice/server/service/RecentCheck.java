@@ -18,11 +18,11 @@ final class RecentCheck implements Runnable {
 
   private final Runnable check;
   private final LongSupplier nanoTime;
-  private final AtomicReference<@Nullable CompletableFuture<Outcome>> last =
+  private final AtomicReference<@Nullable CompletableFuture<Checked>> last =
       new AtomicReference<>();
 
   /** When a check ended, and how; a failure or none. */
-  private record Outcome(long at, @Nullable RuntimeException failure) {}
+  private record Checked(long at, @Nullable RuntimeException failure) {}
 
   RecentCheck(Runnable check, LongSupplier nanoTime) {
     this.check = check;
@@ -31,10 +31,10 @@ final class RecentCheck implements Runnable {
 
   @Override
   public void run() {
-    CompletableFuture<Outcome> known = last.get();
+    CompletableFuture<Checked> known = last.get();
     if (known == null || isOld(known)) {
-      CompletableFuture<Outcome> mine = new CompletableFuture<>();
-      CompletableFuture<Outcome> now = last.compareAndExchange(known, mine);
+      CompletableFuture<Checked> mine = new CompletableFuture<>();
+      CompletableFuture<Checked> now = last.compareAndExchange(known, mine);
       if (now == known) {
         mine.complete(outcome());
         known = mine;
@@ -48,19 +48,19 @@ final class RecentCheck implements Runnable {
     }
   }
 
-  private boolean isOld(CompletableFuture<Outcome> known) {
+  private boolean isOld(CompletableFuture<Checked> known) {
     return known.isDone() && nanoTime.getAsLong() - known.join().at() >= RECENT_NANOS;
   }
 
-  private Outcome outcome() {
+  private Checked outcome() {
     try {
       check.run();
-      return new Outcome(nanoTime.getAsLong(), null);
+      return new Checked(nanoTime.getAsLong(), null);
     } catch (RuntimeException e) {
-      return new Outcome(nanoTime.getAsLong(), e);
+      return new Checked(nanoTime.getAsLong(), e);
     } catch (Error e) { // nobody may wait for ever for an outcome that does not come
       IllegalStateException failure = new IllegalStateException(e);
-      return new Outcome(nanoTime.getAsLong(), failure);
+      return new Checked(nanoTime.getAsLong(), failure);
     }
   }
 }

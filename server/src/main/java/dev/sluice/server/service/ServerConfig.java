@@ -27,24 +27,28 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>{@code
  * new ServerConfig(
- *     Doors.of(http), Sources.SAMPLE, Buckets.IN_MEMORY, Control.NONE, Telemetry.NONE)
+ *     Doors.of(http),
+ *     Sources.SAMPLE,
+ *     Storage.in(StoreAccess.of("memory")),
+ *     Control.NONE,
+ *     Telemetry.NONE)
  * }</pre>
  *
  * @param doors where clients are answered
  * @param sources where the limits come from
- * @param buckets where the buckets are kept
+ * @param storage where the buckets are kept
  * @param control access control, its audit log, and where changes at run time are kept
  * @param telemetry what is kept and sent besides the metrics
  */
 public record ServerConfig(
-    Doors doors, Sources sources, Buckets buckets, Control control, Telemetry telemetry) {
+    Doors doors, Sources sources, Storage storage, Control control, Telemetry telemetry) {
 
   /**
    * Makes the settings.
    *
    * @param doors where clients are answered
    * @param sources where the limits come from
-   * @param buckets where the buckets are kept
+   * @param storage where the buckets are kept
    * @param control access control, its audit log, and where changes at run time are kept
    * @param telemetry what is kept and sent besides the metrics
    * @throws InsecureException if a door would listen beyond loopback without TLS or without access
@@ -242,7 +246,7 @@ public record ServerConfig(
    *     decide
    * @param onFailureByLimit what holds for single limits, by their names
    */
-  public record Buckets(
+  public record Storage(
       StoreAccess store,
       @Nullable Snapshot snapshot,
       TokenKey tokenKey,
@@ -259,7 +263,7 @@ public record ServerConfig(
      * @param onFailureByLimit copied
      * @throws IllegalArgumentException if there is a snapshot and the store is not memory
      */
-    public Buckets {
+    public Storage {
       onFailureByLimit = Map.copyOf(onFailureByLimit);
       if (snapshot != null && !store.isMemory()) {
         throw new IllegalArgumentException(
@@ -275,8 +279,8 @@ public record ServerConfig(
      * @param store where the store is, and its passwords
      * @return the settings
      */
-    public static Buckets in(StoreAccess store) {
-      return new Buckets(store, null, TokenKey.random(), FailureRule.fail(), Map.of());
+    public static Storage in(StoreAccess store) {
+      return new Storage(store, null, TokenKey.random(), FailureRule.fail(), Map.of());
     }
   }
 

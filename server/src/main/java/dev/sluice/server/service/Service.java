@@ -25,10 +25,10 @@ import dev.sluice.server.otlp.Otlp;
 import dev.sluice.server.otlp.OtlpSettings;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.rules.RuleBook;
-import dev.sluice.server.service.ServerConfig.Buckets;
 import dev.sluice.server.service.ServerConfig.Files;
 import dev.sluice.server.service.ServerConfig.Snapshot;
 import dev.sluice.server.service.ServerConfig.Sources;
+import dev.sluice.server.service.ServerConfig.Storage;
 import dev.sluice.server.stats.RateHistory;
 import dev.sluice.server.stats.TopDenied;
 import dev.sluice.server.tls.EndOfCertificate;
@@ -105,7 +105,7 @@ public final class Service implements AutoCloseable {
     require(config.sources(), base);
     Generations generations = new Generations();
     PrometheusMeterRegistry meters = MetricsPart.newRegistry();
-    BucketStore store = openStore(config.buckets(), meters, started);
+    BucketStore store = openStore(config.storage(), meters, started);
     TableOverrides table = new TableOverrides(config.sources().table(), base);
     RuntimeLimits runtime = runtime(config, table, store);
     started.add(runtime::close);
@@ -135,10 +135,10 @@ public final class Service implements AutoCloseable {
               table.requireReady();
             },
             System::nanoTime);
-    Runnable ready = decidesAlone(config.buckets()) ? table::requireReady : reachable;
+    Runnable ready = decidesAlone(config.storage()) ? table::requireReady : reachable;
     TopDenied topDenied = config.telemetry().topDenied() ? new TopDenied() : null;
-    Limiter limiter = limiter(config.buckets(), limits, store, metrics.metrics(), topDenied);
-    Reservations reservations = new Reservations(limiter, store, config.buckets().tokenKey());
+    Limiter limiter = limiter(config.storage(), limits, store, metrics.metrics(), topDenied);
+    Reservations reservations = new Reservations(limiter, store, config.storage().tokenKey());
     RateHistory history = RateHistory.start(meters);
     started.add(history::close);
     Traffic traffic = Traffic.usual();
@@ -167,7 +167,7 @@ public final class Service implements AutoCloseable {
             traffic,
             doors::shown,
             store,
-            config.buckets().store().toString(),
+            config.storage().store().toString(),
             reachable);
     for (Door door : doors(config.doors(), metrics, new StatsPart(state, topDenied))) {
       doors.open(door, room);
@@ -179,9 +179,9 @@ public final class Service implements AutoCloseable {
    * Whether requests may pass while the store is away. Such a server is ready then: all servers of
    * a fleet lose their store together, and their clients would find none.
    */
-  private static boolean decidesAlone(ServerConfig.Buckets buckets) {
+  private static boolean decidesAlone(ServerConfig.Storage storage) {
     return Stream.concat(
-            Stream.of(buckets.onFailure()), buckets.onFailureByLimit().values().stream())
+            Stream.of(storage.onFailure()), storage.onFailureByLimit().values().stream())
         .noneMatch(rule -> rule.equals(FailureRule.fail()) || rule.equals(FailureRule.deny()));
   }
 
@@ -278,8 +278,8 @@ public final class Service implements AutoCloseable {
   }
 
   private static BucketStore openStore(
-      Buckets buckets, PrometheusMeterRegistry meters, Started started) {
-    Snapshot snapshot = buckets.snapshot();
+      Storage storage, PrometheusMeterRegistry meters, Started started) {
+    Snapshot snapshot = storage.snapshot();
     if (snapshot != null) {
       KeptBuckets kept = KeptBuckets.open(snapshot.file(), snapshot.every(), meters);
       started.add(kept.store()::close);
@@ -288,9 +288,9 @@ public final class Service implements AutoCloseable {
     }
     try {
       BucketStore store =
-          buckets.store().isMemory()
+          storage.store().isMemory()
               ? BucketStore.inMemory()
-              : Stores.open(buckets.store(), new RedisMetrics(meters));
+              : Stores.open(storage.store(), new RedisMetrics(meters));
       started.add(store::close);
       return store;
     } catch (IllegalArgumentException e) {
@@ -299,7 +299,7 @@ public final class Service implements AutoCloseable {
   }
 
   private static Limiter limiter(
-      Buckets buckets,
+      Storage storage,
       CurrentLimits limits,
       BucketStore store,
       LimiterObserver metrics,
@@ -307,8 +307,8 @@ public final class Service implements AutoCloseable {
     LimiterObserver observer =
         topDenied == null ? metrics : LimiterObserver.all(List.of(metrics, topDenied));
     Limiter.Builder limiter =
-        Limiter.builder(limits, store).observer(observer).onFailure(buckets.onFailure());
-    buckets.onFailureByLimit().forEach(limiter::onFailure);
+        Limiter.builder(limits, store).observer(observer).onFailure(storage.onFailure());
+    storage.onFailureByLimit().forEach(limiter::onFailure);
     return limiter.build();
   }
 

@@ -41,7 +41,7 @@ public final class RateHistory implements AutoCloseable {
           });
 
   @GuardedBy("this")
-  private final Map<String, Map<Outcome, Series>> byLimit = new TreeMap<>();
+  private final Map<String, Map<SpendOutcome, Series>> byLimit = new TreeMap<>();
 
   @GuardedBy("this")
   private int next;
@@ -68,7 +68,7 @@ public final class RateHistory implements AutoCloseable {
       String limit = Objects.requireNonNullElse(counter.getId().getTag("limit"), "");
       if (byLimit.containsKey(limit) || byLimit.size() < MOST_LIMITS) {
         String decision = Objects.requireNonNullElse(counter.getId().getTag("decision"), "");
-        Map<Outcome, Series> all = byLimit.computeIfAbsent(limit, RateHistory::series);
+        Map<SpendOutcome, Series> all = byLimit.computeIfAbsent(limit, RateHistory::series);
         for (Series series : all.values()) {
           if (series.outcome.label().equals(decision)) {
             series.count(counter.count(), next);
@@ -79,9 +79,9 @@ public final class RateHistory implements AutoCloseable {
     next = (next + 1) % SECONDS;
   }
 
-  private static Map<Outcome, Series> series(String limit) {
-    Map<Outcome, Series> series = new EnumMap<>(Outcome.class);
-    for (Outcome outcome : Outcome.values()) {
+  private static Map<SpendOutcome, Series> series(String limit) {
+    Map<SpendOutcome, Series> series = new EnumMap<>(SpendOutcome.class);
+    for (SpendOutcome outcome : SpendOutcome.values()) {
       series.put(outcome, new Series(outcome));
     }
     return series;
@@ -94,8 +94,8 @@ public final class RateHistory implements AutoCloseable {
    */
   public synchronized List<Rates> rates() {
     List<Rates> all = new ArrayList<>();
-    for (Map.Entry<String, Map<Outcome, Series>> limit : byLimit.entrySet()) {
-      Map<Outcome, int[]> rings = new EnumMap<>(Outcome.class);
+    for (Map.Entry<String, Map<SpendOutcome, Series>> limit : byLimit.entrySet()) {
+      Map<SpendOutcome, int[]> rings = new EnumMap<>(SpendOutcome.class);
       limit.getValue().forEach((outcome, series) -> rings.put(outcome, series.ring));
       all.add(Rates.of(limit.getKey(), rings, next));
     }
@@ -110,11 +110,11 @@ public final class RateHistory implements AutoCloseable {
 
   /** The counts of one outcome of one limit. Guarded by the history. */
   private static final class Series {
-    private final Outcome outcome;
+    private final SpendOutcome outcome;
     private final int[] ring = new int[SECONDS];
     private double total;
 
-    Series(Outcome outcome) {
+    Series(SpendOutcome outcome) {
       this.outcome = outcome;
     }
 

@@ -13,7 +13,7 @@ import java.util.Map;
  * @param perSecond the counts of the last {@link RateHistory#SECONDS} seconds, oldest first; an
  *     outcome without any is missing
  */
-public record Rates(String limit, Map<Outcome, List<Integer>> perSecond) {
+public record Rates(String limit, Map<SpendOutcome, List<Integer>> perSecond) {
 
   /**
    * Copies the counts.
@@ -25,8 +25,8 @@ public record Rates(String limit, Map<Outcome, List<Integer>> perSecond) {
     perSecond = Map.copyOf(perSecond);
   }
 
-  static Rates of(String limit, Map<Outcome, int[]> rings, int next) {
-    Map<Outcome, List<Integer>> counts = new EnumMap<>(Outcome.class);
+  static Rates of(String limit, Map<SpendOutcome, int[]> rings, int next) {
+    Map<SpendOutcome, List<Integer>> counts = new EnumMap<>(SpendOutcome.class);
     rings.forEach(
         (outcome, ring) -> {
           if (Arrays.stream(ring).anyMatch(count -> count > 0)) {

@@ -2,12 +2,12 @@
 package dev.sluice.server.service;
 
 import dev.sluice.server.StoreAccess;
-import dev.sluice.server.service.ServerConfig.Buckets;
 import dev.sluice.server.service.ServerConfig.Control;
 import dev.sluice.server.service.ServerConfig.Doors;
 import dev.sluice.server.service.ServerConfig.Http;
 import dev.sluice.server.service.ServerConfig.Snapshot;
 import dev.sluice.server.service.ServerConfig.Sources;
+import dev.sluice.server.service.ServerConfig.Storage;
 import dev.sluice.server.service.ServerConfig.Telemetry;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -24,13 +24,13 @@ final class Configs {
     return Doors.of(Http.on(new InetSocketAddress(InetAddress.getLoopbackAddress(), port)));
   }
 
-  static Buckets inMemory() {
-    return Buckets.in(StoreAccess.of("memory"));
+  static Storage inMemory() {
+    return Storage.in(StoreAccess.of("memory"));
   }
 
-  static Buckets keptIn(Path file) {
-    Buckets usual = inMemory();
-    return new Buckets(
+  static Storage keptIn(Path file) {
+    Storage usual = inMemory();
+    return new Storage(
         usual.store(),
         new Snapshot(file, Duration.ofHours(1)),
         usual.tokenKey(),
@@ -46,8 +46,8 @@ final class Configs {
     return new ServerConfig(onPort(0), sources, inMemory(), Control.NONE, Telemetry.NONE);
   }
 
-  static ServerConfig of(Buckets buckets) {
-    return new ServerConfig(onPort(0), Sources.SAMPLE, buckets, Control.NONE, Telemetry.NONE);
+  static ServerConfig of(Storage storage) {
+    return new ServerConfig(onPort(0), Sources.SAMPLE, storage, Control.NONE, Telemetry.NONE);
   }
 
   static ServerConfig of(Control control) {

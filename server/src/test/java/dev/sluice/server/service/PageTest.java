@@ -8,8 +8,8 @@ import static org.awaitility.Awaitility.await;
 import dev.sluice.server.HostPort;
 import dev.sluice.server.StoreAccess;
 import dev.sluice.server.access.Tokens;
-import dev.sluice.server.service.ServerConfig.Buckets;
 import dev.sluice.server.service.ServerConfig.Sources;
+import dev.sluice.server.service.ServerConfig.Storage;
 import dev.sluice.server.service.ServerConfig.Telemetry;
 import dev.sluice.testkit.servers.LocalBrowser;
 import dev.sluice.testkit.servers.LocalBrowser.Look;
@@ -78,7 +78,7 @@ final class PageTest {
     return new ServerConfig(
         Configs.onPort(port),
         Sources.SAMPLE,
-        Buckets.in(StoreAccess.of(redis.uri() + "?timeout=250ms")),
+        Storage.in(StoreAccess.of(redis.uri() + "?timeout=250ms")),
         control,
         new Telemetry(true, null));
   }

@@ -8,9 +8,9 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.sun.net.httpserver.HttpServer;
 import dev.sluice.server.HostPort;
 import dev.sluice.server.StoreAccess;
-import dev.sluice.server.service.ServerConfig.Buckets;
 import dev.sluice.server.service.ServerConfig.Doors;
 import dev.sluice.server.service.ServerConfig.Sources;
+import dev.sluice.server.service.ServerConfig.Storage;
 import dev.sluice.server.service.ServerConfig.Telemetry;
 import dev.sluice.web.ClientAddress;
 import dev.sluice.web.ProxyHeader;
@@ -132,7 +132,7 @@ final class ProxiesTest {
             new ServerConfig(
                 Doors.of(http),
                 Sources.of(new ServerConfig.Files(limits, null, null, rules)),
-                Buckets.in(StoreAccess.of("memory")),
+                Storage.in(StoreAccess.of("memory")),
                 ServerConfig.Control.NONE,
                 Telemetry.NONE));
   }

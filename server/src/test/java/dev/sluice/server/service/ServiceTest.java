@@ -14,11 +14,11 @@ import dev.sluice.server.HostPort;
 import dev.sluice.server.StoreAccess;
 import dev.sluice.server.reservation.TokenKey;
 import dev.sluice.server.rls.OverridePolicy;
-import dev.sluice.server.service.ServerConfig.Buckets;
 import dev.sluice.server.service.ServerConfig.Doors;
 import dev.sluice.server.service.ServerConfig.Http;
 import dev.sluice.server.service.ServerConfig.Snapshot;
 import dev.sluice.server.service.ServerConfig.Sources;
+import dev.sluice.server.service.ServerConfig.Storage;
 import dev.sluice.server.service.ServerConfig.Telemetry;
 import dev.sluice.server.tls.ClientCertificates;
 import dev.sluice.server.tls.TlsFiles;
@@ -123,7 +123,7 @@ class ServiceTest {
   @Test
   void settingsThatCannotBeUsed_areNamed(@TempDir Path folder) throws Exception {
     assertThatThrownBy(
-            () -> Service.start(Configs.of(Buckets.in(StoreAccess.of("rediss-typo://x")))))
+            () -> Service.start(Configs.of(Storage.in(StoreAccess.of("rediss-typo://x")))))
         .isInstanceOfSatisfying(
             ConfigException.class, e -> assertThat(e.setting()).isEqualTo("store"));
     Path torn = Files.writeString(folder.resolve("buckets"), "SLUICE");
@@ -132,7 +132,7 @@ class ServiceTest {
             ConfigException.class, e -> assertThat(e.setting()).isEqualTo("snapshot"));
     assertThatThrownBy(
             () ->
-                new Buckets(
+                new Storage(
                     StoreAccess.of("redis://127.0.0.1:1"),
                     new Snapshot(torn, Duration.ofHours(1)),
                     TokenKey.random(),

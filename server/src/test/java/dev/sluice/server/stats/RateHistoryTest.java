@@ -35,10 +35,10 @@ final class RateHistoryTest {
     history.sample();
 
     assertThat(only().limit()).isEqualTo("Logins");
-    assertThat(only().perSecond().get(Outcome.ALLOWED))
+    assertThat(only().perSecond().get(SpendOutcome.ALLOWED))
         .hasSize(RateHistory.SECONDS)
         .endsWith(3, 0, 2);
-    assertThat(only().perSecond().get(Outcome.DENIED)).endsWith(0, 0, 1);
+    assertThat(only().perSecond().get(SpendOutcome.DENIED)).endsWith(0, 0, 1);
   }
 
   @Test
@@ -47,7 +47,7 @@ final class RateHistoryTest {
     count("Logins", "allowed", 0);
     history.sample();
 
-    assertThat(only().perSecond()).containsOnlyKeys(Outcome.SHADOW_DENIED);
+    assertThat(only().perSecond()).containsOnlyKeys(SpendOutcome.SHADOW_DENIED);
   }
 
   @Test
@@ -57,7 +57,7 @@ final class RateHistoryTest {
     for (int second = 1; second < RateHistory.SECONDS; second++) {
       history.sample();
     }
-    assertThat(only().perSecond().get(Outcome.ALLOWED)).startsWith(7);
+    assertThat(only().perSecond().get(SpendOutcome.ALLOWED)).startsWith(7);
     history.sample();
 
     assertThat(only().perSecond()).isEmpty();

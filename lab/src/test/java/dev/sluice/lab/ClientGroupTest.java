@@ -13,7 +13,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-final class TrafficTest {
+final class ClientGroupTest {
 
   private static final long SECOND = 1_000_000_000;
   private static final Quota LIMIT = Quota.per(100, Duration.ofHours(1));
@@ -127,8 +127,8 @@ final class TrafficTest {
     assertThat(clients("steady:shared=yes", 1)).allMatch(client -> client.bucket() == 0);
     assertThat(clients("retry-storm", 1)).allMatch(client -> client.bucket() == 0);
     List<Client> both = new ArrayList<>();
-    Traffic.parse("steady:clients=2", LIMIT, LENGTH).addTo(both, 1);
-    Traffic.parse("steady:clients=2,shared=yes,cost=3", LIMIT, LENGTH).addTo(both, 1);
+    ClientGroup.parse("steady:clients=2", LIMIT, LENGTH).addTo(both, 1);
+    ClientGroup.parse("steady:clients=2,shared=yes,cost=3", LIMIT, LENGTH).addTo(both, 1);
     assertThat(both.stream().map(Client::bucket)).containsExactly(0, 1, 2, 2);
     assertThat(both.stream().map(Client::name))
         .containsExactly("steady-1", "steady-2", "steady2-1", "steady2-2");
@@ -158,14 +158,14 @@ final class TrafficTest {
         "retry-storm:jitter=-1 | jitter: found \"-1\", expected a number from 0 to 1000 such as 0.5",
       })
   void mistake_isNamed(String description, String message) {
-    assertThatThrownBy(() -> Traffic.parse(description, LIMIT, LENGTH))
+    assertThatThrownBy(() -> ClientGroup.parse(description, LIMIT, LENGTH))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage(message);
   }
 
   private static List<Client> clients(String description, long seed) {
     List<Client> clients = new ArrayList<>();
-    Traffic.parse(description, LIMIT, LENGTH).addTo(clients, seed);
+    ClientGroup.parse(description, LIMIT, LENGTH).addTo(clients, seed);
     return clients;
   }
 

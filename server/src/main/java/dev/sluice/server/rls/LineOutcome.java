@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param resetInNanos how long until the bucket is full
  * @param decision what the limiter said; null where it was not asked
  */
-record Outcome(
+record LineOutcome(
     Line line,
     boolean over,
     long remaining,
@@ -25,8 +25,8 @@ record Outcome(
     @Nullable Decision decision) {
 
   /** Of a limit of zero. */
-  static Outcome closed(Line line) {
-    return new Outcome(line, true, 0, 0, 0, null);
+  static LineOutcome closed(Line line) {
+    return new LineOutcome(line, true, 0, 0, 0, null);
   }
 
   /**
@@ -34,14 +34,15 @@ record Outcome(
    *
    * @param spent whether the cost was taken if it was there; otherwise it is still in the bucket
    */
-  static Outcome of(Line line, Decision decision, boolean spent) {
+  static LineOutcome of(Line line, Decision decision, boolean spent) {
     Quota quota = line.quota();
     if (line.neverFits() || quota == null) {
-      return new Outcome(line, true, decision.remaining(), 0, decision.resetInNanos(), decision);
+      return new LineOutcome(
+          line, true, decision.remaining(), 0, decision.resetInNanos(), decision);
     }
     boolean untouched = decision.allowed() && !decision.degraded() && (line.isProbe() || !spent);
     long cost = untouched ? Math.max(1, line.cost()) : 0;
-    return new Outcome(
+    return new LineOutcome(
         line,
         decision.denied(),
         decision.remaining() + cost,
@@ -60,7 +61,7 @@ record Outcome(
   }
 
   /** The one that a status tells: a refusal before a pass, then the smaller remaining. */
-  Outcome stricter(Outcome other) {
+  LineOutcome stricter(LineOutcome other) {
     if (refuses() != other.refuses()) {
       return refuses() ? this : other;
     }

@@ -17,7 +17,7 @@ import java.util.Locale;
  *
  * <p>Immutable.
  */
-public final class Traffic {
+public final class ClientGroup {
 
   /** More than this in one run is a slip of the finger. */
   static final int MOST_CLIENTS = 1_000_000;
@@ -31,7 +31,7 @@ public final class Traffic {
   private final Quota quota;
   private final long lengthNanos;
 
-  private Traffic(String description, Kind kind, Settings settings, Quota quota, long length) {
+  private ClientGroup(String description, Kind kind, Settings settings, Quota quota, long length) {
     this.description = description;
     this.kind = kind;
     this.settings = settings;
@@ -75,10 +75,10 @@ public final class Traffic {
    * @param description the kind, and its settings
    * @param quota the limit that what is usual follows from
    * @param length of the run
-   * @return the traffic
+   * @return the group
    * @throws IllegalArgumentException saying what was found and what is expected
    */
-  public static Traffic parse(String description, Quota quota, Duration length) {
+  public static ClientGroup parse(String description, Quota quota, Duration length) {
     int colon = description.indexOf(':');
     String name = colon < 0 ? description : description.substring(0, colon);
     List<String> names = kinds();
@@ -94,9 +94,9 @@ public final class Traffic {
     Kind kind = Kind.values()[index];
     Settings settings =
         new Settings(colon < 0 ? "" : description.substring(colon + 1), kind.keys());
-    Traffic traffic = new Traffic(description, kind, settings, quota, length.toNanos());
-    traffic.addTo(new ArrayList<>(), 0); // mistakes in values come out now
-    return traffic;
+    ClientGroup group = new ClientGroup(description, kind, settings, quota, length.toNanos());
+    group.addTo(new ArrayList<>(), 0); // mistakes in values come out now
+    return group;
   }
 
   /**

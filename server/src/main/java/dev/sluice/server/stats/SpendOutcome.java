@@ -2,7 +2,7 @@
 package dev.sluice.server.stats;
 
 /** The outcome of a spend. */
-public enum Outcome {
+public enum SpendOutcome {
   /** It was allowed. */
   ALLOWED("allowed"),
   /** It was denied. */
@@ -14,7 +14,7 @@ public enum Outcome {
 
   private final String label;
 
-  Outcome(String label) {
+  SpendOutcome(String label) {
     this.label = label;
   }
 
