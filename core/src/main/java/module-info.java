@@ -13,6 +13,12 @@ module dev.sluice {
   exports dev.sluice.gcra;
   exports dev.sluice.limit;
   exports dev.sluice.store;
+  exports dev.sluice.async to
+      dev.sluice.grpc,
+      dev.sluice.outbound,
+      dev.sluice.redis,
+      dev.sluice.spring,
+      dev.sluice.web;
   exports dev.sluice.text to
       dev.sluice.acme,
       dev.sluice.postgres,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.async.Stages;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -13,16 +15,17 @@ final class Cancellation {
 
   private Cancellation() {}
 
+  @CanIgnoreReturnValue
   static <T> CompletionStage<T> reaching(CompletionStage<?> first, CompletionStage<T> last) {
     if (first instanceof CompletableFuture<?> future && !future.isDone()) {
-      var unused =
-          last.whenComplete(
-              (value, failure) -> {
-                // A failure that comes down the chain is wrapped in a CompletionException.
-                if (failure != null && !(failure instanceof CompletionException)) {
-                  future.cancel(false);
-                }
-              });
+      Stages.onEnd(
+          last,
+          (value, failure) -> {
+            // A failure that comes down the chain is wrapped in a CompletionException.
+            if (failure != null && !(failure instanceof CompletionException)) {
+              future.cancel(false);
+            }
+          });
     }
     return last;
   }
@@ -31,7 +34,7 @@ final class Cancellation {
   static <T> CompletionStage<T> reachingBoth(CompletionStage<CompletionStage<T>> first) {
     CompletionStage<T> last =
         reaching(first, first.thenCompose(second -> second.thenApply(value -> value)));
-    var unused = first.thenApply(second -> reaching(second, last));
+    Stages.onSuccess(first, second -> reaching(second, last));
     return last;
   }
 }

@@ -7,6 +7,7 @@ import dev.sluice.LimiterObserver.Ending;
 import dev.sluice.LimiterObserver.Spent;
 import dev.sluice.Plan.Looked;
 import dev.sluice.Reservation.Receipt;
+import dev.sluice.async.Stages;
 import dev.sluice.direct.Buckets;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.LimitName;
@@ -210,7 +211,7 @@ final class Engine {
 
   void reset(List<Transaction> transactions) {
     Plan plan = plan(Act.RESET, transactions);
-    var unused = ledger.charge(Act.RESET, plan.charges());
+    ledger.charge(Act.RESET, plan.charges());
   }
 
   CompletionStage<Void> resetAsync(List<Transaction> transactions) {
@@ -254,7 +255,7 @@ final class Engine {
   }
 
   void cancel(Receipt receipt) {
-    var unused = ledger.charge(Act.REFUND, receipt.refunds(t -> t.quotaIn(limits.get())));
+    ledger.charge(Act.REFUND, receipt.refunds(t -> t.quotaIn(limits.get())));
   }
 
   CompletionStage<Void> cancelAsync(Receipt receipt) {
@@ -291,7 +292,7 @@ final class Engine {
     try {
       grant = parking.await(asked);
     } catch (InterruptedException e) {
-      var unused = asked.thenAccept(Grant::giveUp);
+      Stages.onSuccess(asked, Grant::giveUp);
       throw new InterruptedException(
           "interrupted while asking the store; what it took is given back when it has answered");
     } catch (ExecutionException e) {
@@ -306,14 +307,13 @@ final class Engine {
     Plan plan = acquirePlan(transactions, maxWait);
     CompletableFuture<Decision> answer = new CompletableFuture<>();
     // Giving up does not reach the store: what it has taken by then could not be given back.
-    var unused =
-        grant(plan, maxWait, ledger.start())
-            .thenAccept(grant -> grant.complete(answer))
-            .exceptionally(
-                failure -> {
-                  answer.completeExceptionally(Ledger.unwrapped(failure));
-                  return null;
-                });
+    Stages.onEnd(
+        grant(plan, maxWait, ledger.start()).thenAccept(grant -> grant.complete(answer)),
+        (entered, failure) -> {
+          if (failure != null) {
+            answer.completeExceptionally(Ledger.unwrapped(failure));
+          }
+        });
     return answer;
   }
 

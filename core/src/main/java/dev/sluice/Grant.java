@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice;
 
+import dev.sluice.async.Stages;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicReference;
@@ -78,19 +79,19 @@ record Grant(
     }
     WatchedWait wait = WatchedWait.begin(observer, places, room::nowNanos);
     AtomicReference<@Nullable Turn> entered = new AtomicReference<>();
-    var unused =
-        answer.whenComplete(
-            (value, failure) -> {
-              if (failure == null) {
-                wait.passed();
-                return;
-              }
-              wait.givenUp();
-              Turn turn = entered.get();
-              if (turn != null) {
-                room.leave(turn);
-              }
-            });
+    Stages.onEnd(
+        answer,
+        (value, failure) -> {
+          if (failure == null) {
+            wait.passed();
+            return;
+          }
+          wait.givenUp();
+          Turn turn = entered.get();
+          if (turn != null) {
+            room.leave(turn);
+          }
+        });
     Turn turn = room.enter(places, askedNanos, () -> answer.complete(decision));
     entered.set(turn);
     if (turn.hasCome()) {

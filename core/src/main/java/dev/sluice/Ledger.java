@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.RefundStripe.Lowering;
 import dev.sluice.RefundStripe.Stretch;
@@ -77,6 +78,7 @@ final class Ledger {
   }
 
   /** Charges for a refund or a reset. */
+  @CanIgnoreReturnValue
   List<Reading> charge(Act act, List<Charge> charges) {
     return charge(oneCall(), act, charges, NEVER_FORGIVES);
   }
@@ -213,7 +215,7 @@ final class Ledger {
   /** Gives back what stretches left. */
   void giveBack(BucketStore call, List<Lowering> refunds) {
     if (!refunds.isEmpty()) {
-      var unused = lower(call, Act.REFUND, refunds);
+      lower(call, Act.REFUND, refunds);
     }
   }
 
@@ -224,6 +226,7 @@ final class Ledger {
         : done(lowerAsync(oneCall(), Act.REFUND, refunds, Ledger::orThrow));
   }
 
+  @CanIgnoreReturnValue
   private List<Reading> lower(BucketStore call, Act act, List<Lowering> lowerings) {
     long start = start();
     List<Reading> readings;

@@ -147,7 +147,7 @@ final class SpendSeries implements Spends, ReadingMapper<Boolean>, LimiterObserv
     for (at = 0; at < size; at++) {
       Effect effect = Objects.requireNonNull(effects[at]);
       try {
-        boolean unused = asked.charge(at, effect, this);
+        asked.charge(at, effect, this);
         charged++;
         if (isInDebt(at)) {
           decisions[at] = engine.decide(Act.SPEND, transaction(at)); // which may forgive it

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.Place.Line;
 import dev.sluice.Place.State;
+import dev.sluice.async.Stages;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
 import dev.sluice.store.TimeSource;
@@ -239,9 +241,10 @@ final class WaitingRoom {
 
   /** Gives back what a caller took, even if its turn has come. */
   void leave(Turn turn) {
-    boolean unused = leave(turn, true);
+    leave(turn, true);
   }
 
+  @CanIgnoreReturnValue
   private boolean leave(Turn turn, boolean evenIfCome) {
     Moved moved = new Moved();
     lock.lock();
@@ -397,9 +400,8 @@ final class WaitingRoom {
       withdrawn(holes, null);
       return;
     }
-    var unused =
-        answer.whenComplete(
-            (readings, failure) -> withdrawn(holes, failure == null ? readings : null));
+    Stages.onEnd(
+        answer, (readings, failure) -> withdrawn(holes, failure == null ? readings : null));
   }
 
   /** Removes what the store took back; what it did not may still be closed by those who come. */
@@ -457,7 +459,7 @@ final class WaitingRoom {
       int handedOver = isAlarm ? come.size() - 1 : come.size();
       for (int i = 0; i < come.size(); i++) {
         if (i < handedOver) {
-          var unused = time.alarm(time.nanos(), come.get(i)::tell);
+          time.alarm(time.nanos(), come.get(i)::tell);
         } else {
           come.get(i).tell();
         }

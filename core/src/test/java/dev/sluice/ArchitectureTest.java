@@ -35,10 +35,12 @@ class ArchitectureTest {
   private static final String STORE = "dev.sluice.store..";
   private static final String DIRECT = "dev.sluice.direct..";
   private static final String TEXT = "dev.sluice.text..";
+  private static final String ASYNC = "dev.sluice.async..";
   private static final String[] ANNOTATIONS = {"org.jspecify..", "com.google.errorprone.."};
 
   /** The packages that module-info exports to Sluice's own modules only, or to nobody. */
-  private static final Set<String> INNER = Set.of("dev.sluice.direct", "dev.sluice.text");
+  private static final Set<String> INNER =
+      Set.of("dev.sluice.async", "dev.sluice.direct", "dev.sluice.text");
 
   /** The types that users need; a new public type is a decision, made here. */
   private static final Set<String> PUBLIC =
@@ -104,6 +106,11 @@ class ArchitectureTest {
   }
 
   @Test
+  void async_seesNothing() {
+    mayOnlySee(ASYNC);
+  }
+
+  @Test
   void text_seesNothing() {
     mayOnlySee(TEXT);
   }
@@ -125,7 +132,7 @@ class ArchitectureTest {
 
   @Test
   void frontDoor_seesNoEdge() {
-    mayOnlySee("dev.sluice", LIMIT, STORE, DIRECT, GCRA, TEXT);
+    mayOnlySee("dev.sluice", LIMIT, STORE, DIRECT, GCRA, TEXT, ASYNC);
   }
 
   @Test

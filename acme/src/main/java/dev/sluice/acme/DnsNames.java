@@ -99,7 +99,7 @@ final class DnsNames {
           what, text, "has a label with \"--\" in third place that is not punycode (xn--)");
     }
     IDNA.Info info = new IDNA.Info();
-    var unused = UTS46.labelToUnicode(label, new StringBuilder(), info);
+    UTS46.labelToUnicode(label, new StringBuilder(), info);
     if (info.hasErrors()) {
       throw invalid(
           what,

@@ -115,16 +115,14 @@ final class Rehearsal {
     command("spend", LIMIT, ID, "--server", server.toString());
     HttpClient client = HttpClient.newHttpClient(); // by HTTP/2, unlike the command
     for (String path : PATHS) {
-      var unused =
-          client.send(
-              HttpRequest.newBuilder(server.resolve(path)).build(), BodyHandlers.discarding());
+      client.send(HttpRequest.newBuilder(server.resolve(path)).build(), BodyHandlers.discarding());
     }
     HttpRequest health =
         HttpRequest.newBuilder(server.resolve("/grpc.health.v1.Health/Check"))
             .header("Content-Type", "application/grpc")
             .POST(BodyPublishers.ofByteArray(EMPTY_MESSAGE))
             .build();
-    var unused = client.send(health, BodyHandlers.discarding());
+    client.send(health, BodyHandlers.discarding());
     try (Socket redis = new Socket(InetAddress.getLoopbackAddress(), resp)) {
       String question = "SLUICE.SPEND " + LIMIT + " " + ID + "\r\n";
       redis.getOutputStream().write(question.getBytes(StandardCharsets.US_ASCII));

@@ -284,7 +284,7 @@ final class ServeCommand implements Callable<Integer> {
       SettingsPage.lines(settings).forEach(console::line);
       return Exit.DONE;
     }
-    var unused = spec.commandLine().parseArgs(settings.arguments().toArray(String[]::new));
+    spec.commandLine().parseArgs(settings.arguments().toArray(String[]::new));
     log.apply();
     requireValid(settings);
     Service service;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.direct;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.gcra.Effect;
 
 /**
@@ -38,5 +39,6 @@ public interface Series {
    * @param outcome makes the answer; it is not told the id
    * @return the answer; a store that could not decide throws as its charge does
    */
+  @CanIgnoreReturnValue // a mapper may keep what it reads
   <R> R charge(int index, Effect effect, ReadingMapper<R> outcome);
 }

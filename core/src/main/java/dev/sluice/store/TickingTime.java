@@ -44,7 +44,7 @@ final class TickingTime implements TimeSource.Ticking {
   private void run() {
     while (!closed) {
       LockSupport.parkNanos(tickNanos);
-      boolean unused = Thread.interrupted(); // or the next park would not wait
+      Thread.interrupted(); // or the next park would not wait
       nowNanos = exact.nanos();
     }
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.store;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
@@ -36,6 +37,7 @@ public interface TimeSource {
    * @param task run at most once
    * @return to be cancelled by a caller that no longer needs the task
    */
+  @CanIgnoreReturnValue
   default Future<?> alarm(long atNanos, Runnable task) {
     long leftNanos = Math.max(atNanos - nanos(), 0);
     CompletableFuture<Void> bell =

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.grpc;
 
+import dev.sluice.async.Stages;
 import dev.sluice.outbound.Pacer;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
@@ -56,16 +57,16 @@ final class PacedCall<Q, A> extends ClientCall<Q, A> {
       admission = turn;
     }
     context.addListener(onCancel, Runnable::run);
-    var unused =
-        turn.whenComplete(
-            (admitted, failure) -> {
-              context.removeListener(onCancel);
-              if (failure == null) {
-                leave(new Learning(listener), headers);
-              } else {
-                refuse(listener, failure);
-              }
-            });
+    Stages.onEnd(
+        turn,
+        (admitted, failure) -> {
+          context.removeListener(onCancel);
+          if (failure == null) {
+            leave(new Learning(listener), headers);
+          } else {
+            refuse(listener, failure);
+          }
+        });
   }
 
   private Duration untilDeadline() {

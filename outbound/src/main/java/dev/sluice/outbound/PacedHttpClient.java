@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.outbound;
 
+import dev.sluice.async.Stages;
 import java.io.IOException;
 import java.net.Authenticator;
 import java.net.CookieHandler;
@@ -85,32 +86,32 @@ public final class PacedHttpClient extends HttpClient {
     CompletableFuture<HttpResponse<T>> answer = new CompletableFuture<>();
     CompletableFuture<Void> admission = pacer.admit(request.uri());
     AtomicReference<Future<?>> current = new AtomicReference<>(admission);
-    var unused =
-        admission
-            .thenCompose(
-                admitted -> {
-                  CompletableFuture<HttpResponse<T>> sent = send.get();
-                  current.set(sent);
-                  if (answer.isDone()) {
-                    sent.cancel(true);
-                  }
-                  return sent;
-                })
-            .whenComplete(
-                (response, failure) -> {
-                  if (failure == null) {
-                    answer.complete(learned(response));
-                  } else {
-                    answer.completeExceptionally(cause(failure));
-                  }
-                });
-    var unusedToo =
-        answer.whenComplete(
-            (response, failure) -> {
-              if (failure != null) {
-                Objects.requireNonNull(current.get()).cancel(true);
+    CompletableFuture<HttpResponse<T>> asked =
+        admission.thenCompose(
+            admitted -> {
+              CompletableFuture<HttpResponse<T>> sent = send.get();
+              current.set(sent);
+              if (answer.isDone()) {
+                sent.cancel(true);
               }
+              return sent;
             });
+    Stages.onEnd(
+        asked,
+        (response, failure) -> {
+          if (failure == null) {
+            answer.complete(learned(response));
+          } else {
+            answer.completeExceptionally(cause(failure));
+          }
+        });
+    Stages.onEnd(
+        answer,
+        (response, failure) -> {
+          if (failure != null) {
+            Objects.requireNonNull(current.get()).cancel(true);
+          }
+        });
     return answer;
   }
 

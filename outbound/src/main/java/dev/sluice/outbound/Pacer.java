@@ -4,6 +4,7 @@ package dev.sluice.outbound;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.Decision;
 import dev.sluice.Limit;
+import dev.sluice.async.Stages;
 import dev.sluice.store.TimeSource;
 import dev.sluice.web.RetryAdvice;
 import java.net.URI;
@@ -128,7 +129,7 @@ public final class Pacer {
       pausedUntilNanos.values().removeIf(until -> until <= nowNanos);
     }
     if (pausedUntilNanos.size() < MOST_PAUSES) {
-      var unused = pausedUntilNanos.merge(id.apply(uri), untilNanos, Math::max);
+      pausedUntilNanos.merge(id.apply(uri), untilNanos, Math::max);
     }
   }
 
@@ -147,13 +148,13 @@ public final class Pacer {
       long nowNanos = time.nanos();
       boolean isShort = maxWait.compareTo(Duration.ofNanos(Long.MAX_VALUE - nowNanos)) < 0;
       this.deadlineNanos = isShort ? nowNanos + maxWait.toNanos() : Long.MAX_VALUE;
-      var unused =
-          result.whenComplete(
-              (done, failure) -> {
-                if (failure != null) {
-                  giveUp();
-                }
-              });
+      Stages.onEnd(
+          result,
+          (done, failure) -> {
+            if (failure != null) {
+              giveUp();
+            }
+          });
     }
 
     private void giveUp() {
@@ -183,7 +184,7 @@ public final class Pacer {
                 .acquireAsync(id, 1, Duration.ofNanos(Math.max(deadlineNanos - nowNanos, 0)))
                 .toCompletableFuture();
         waitFor(turn, at);
-        var unused = turn.whenComplete(this::come);
+        Stages.onEnd(turn, this::come);
       } else if (untilNanos > deadlineNanos) {
         refuse(Duration.ofNanos(untilNanos - nowNanos));
       } else {

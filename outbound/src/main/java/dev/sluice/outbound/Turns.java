@@ -18,7 +18,7 @@ final class Turns {
 
   static void await(CompletableFuture<Void> admission) throws IOException, InterruptedException {
     try {
-      var unused = admission.get();
+      admission.get();
     } catch (InterruptedException e) {
       admission.cancel(false);
       throw e;
@@ -47,7 +47,7 @@ final class Turns {
   /** Waits a little. */
   private static boolean isOver(CompletableFuture<Void> admission) throws InterruptedException {
     try {
-      var unused = admission.get(LOOK_MILLIS, TimeUnit.MILLISECONDS);
+      admission.get(LOOK_MILLIS, TimeUnit.MILLISECONDS);
     } catch (TimeoutException e) {
       return false;
     } catch (InterruptedException e) {

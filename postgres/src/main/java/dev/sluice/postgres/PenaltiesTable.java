@@ -110,7 +110,7 @@ public final class PenaltiesTable {
       upsert.setLong(3, penalty.untilNanos());
       upsert.setLong(4, penalty.owed());
       upsert.setString(5, penalty.comment());
-      int unused = upsert.executeUpdate();
+      upsert.executeUpdate();
     }
   }
 

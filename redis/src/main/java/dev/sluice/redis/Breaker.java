@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
+import dev.sluice.async.Stages;
 import dev.sluice.redis.RedisObserver.State;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

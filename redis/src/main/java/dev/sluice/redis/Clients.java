@@ -225,20 +225,18 @@ final class Clients {
    * #close}.
    */
   static void close(AbstractRedisClient client) {
-    var unused =
-        client
-            .shutdownAsync(0, SHUT_DOWN_MILLIS, TimeUnit.MILLISECONDS)
-            .completeOnTimeout(null, SHUT_DOWN_MILLIS, TimeUnit.MILLISECONDS)
-            .exceptionally(failure -> null)
-            .join();
+    client
+        .shutdownAsync(0, SHUT_DOWN_MILLIS, TimeUnit.MILLISECONDS)
+        .completeOnTimeout(null, SHUT_DOWN_MILLIS, TimeUnit.MILLISECONDS)
+        .exceptionally(failure -> null)
+        .join();
   }
 
   void close() {
     for (ClientResources resources : opened) {
-      var unused =
-          resources
-              .shutdown(0, SHUT_DOWN_MILLIS, TimeUnit.MILLISECONDS)
-              .awaitUninterruptibly(SHUT_DOWN_MILLIS);
+      resources
+          .shutdown(0, SHUT_DOWN_MILLIS, TimeUnit.MILLISECONDS)
+          .awaitUninterruptibly(SHUT_DOWN_MILLIS);
     }
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
+import dev.sluice.async.Stages;
 import dev.sluice.redis.ClusterConnection.Node;
 import io.lettuce.core.cluster.SlotHash;
 import java.util.Map;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
+import dev.sluice.async.Stages;
 import dev.sluice.redis.StoreUri.Host;
 import dev.sluice.redis.StoreUri.Kind;
 import io.lettuce.core.RedisChannelHandler;
@@ -139,9 +140,8 @@ final class LettuceConnector implements Connector {
 
   private void closeWhenOpen(
       CompletableFuture<StatefulRedisSentinelConnection<byte[], byte[]>> asked) {
-    var unused =
-        asked.thenAccept(
-            open -> timing.elsewhere(() -> open.closeAsync().exceptionally(closed -> null)));
+    Stages.onSuccess(
+        asked, open -> timing.elsewhere(() -> open.closeAsync().exceptionally(closed -> null)));
   }
 
   @Override

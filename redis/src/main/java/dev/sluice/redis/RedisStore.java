@@ -2,6 +2,7 @@
 package dev.sluice.redis;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.async.Stages;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.BucketStore.Tentative;
 import dev.sluice.store.Charge;
@@ -133,6 +134,7 @@ public final class RedisStore implements BucketStore {
    *
    * @return whether every server ran it
    */
+  @CanIgnoreReturnValue
   boolean warmUp(long nanos) {
     return awaited(() -> topology.probe().toCompletableFuture(), nanos);
   }
@@ -141,7 +143,7 @@ public final class RedisStore implements BucketStore {
   @CanIgnoreReturnValue
   private boolean awaited(Supplier<CompletableFuture<?>> task, long nanos) {
     try {
-      var unused = context.timing().await(task.get(), nanos);
+      context.timing().await(task.get(), nanos);
       return true;
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
@@ -208,6 +210,7 @@ public final class RedisStore implements BucketStore {
   }
 
   /** Waits itself as well: where a thread of the store is late, a caller must not be. */
+  @CanIgnoreReturnValue
   private <T> T await(CompletableFuture<T> answer, @Nullable Charged ifSent, long until) {
     try {
       long latest = until + context.timeoutNanos() / LATE;
@@ -331,10 +334,11 @@ public final class RedisStore implements BucketStore {
       if (failure instanceof CancellationException) {
         return; // who gave the answer up ends this stage in its own words
       }
-      boolean unused =
-          failure == null
-              ? complete(readings)
-              : super.completeExceptionally(Failures.passedOn(failure));
+      if (failure == null) {
+        complete(readings);
+      } else {
+        super.completeExceptionally(Failures.passedOn(failure));
+      }
     }
 
     void timeOut() {
@@ -523,8 +527,7 @@ public final class RedisStore implements BucketStore {
   @Override
   public void ping() {
     requireThreadThatMayWait("ping()", "call it on another thread");
-    var unused =
-        await(topology.ping().toCompletableFuture(), null, fromNow()); // it charges nothing
+    await(topology.ping().toCompletableFuture(), null, fromNow()); // it charges nothing
   }
 
   /**

@@ -334,7 +334,7 @@ public final class RedisStoreBuilder {
   /** Opens a store on connections and a time that are not the machine's own. */
   RedisStore open(Timing timing, Connector connector, Runnable release) {
     RedisStore store = store(timing, connector, release);
-    var unused = store.warmUp(options.get(RedisOptions.CONNECT_TIMEOUT).toNanos());
+    store.warmUp(options.get(RedisOptions.CONNECT_TIMEOUT).toNanos());
     return store;
   }
 

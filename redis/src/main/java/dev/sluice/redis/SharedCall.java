@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
+import dev.sluice.async.Stages;
 import dev.sluice.redis.RedisObserver.Result;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;

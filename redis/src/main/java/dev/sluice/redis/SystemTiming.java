@@ -77,7 +77,7 @@ final class SystemTiming implements Timing {
 
   @Override
   public void close() {
-    var unused = timer.shutdownNow();
+    timer.shutdownNow();
     users.shutdown(); // what was handed over still runs
   }
 }

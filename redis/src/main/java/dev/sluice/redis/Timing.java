@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.RejectedExecutionException;
@@ -27,6 +28,7 @@ interface Timing {
   void after(long nanos, Runnable task);
 
   /** Blocks the caller until a future is done, at most for the given time. */
+  @CanIgnoreReturnValue
   <T> T await(CompletableFuture<T> future, long nanos)
       throws InterruptedException, ExecutionException, TimeoutException;
 

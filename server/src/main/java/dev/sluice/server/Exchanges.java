@@ -8,6 +8,7 @@ import com.linecorp.armeria.common.ResponseHeaders;
 import com.linecorp.armeria.server.DecoratingHttpServiceFunction;
 import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.async.Stages;
 import dev.sluice.server.Traffic.Stage;
 import io.netty.channel.Channel;
 import java.util.Objects;
@@ -36,7 +37,7 @@ final class Exchanges implements DecoratingHttpServiceFunction {
     if (exchange == null) {
       throw RefusedException.overloaded("too much is in flight; try again in a second");
     }
-    var unused = context.log().whenComplete().thenRun(() -> inLoop(channel, exchange::ended));
+    Stages.onSuccess(context.log().whenComplete(), log -> inLoop(channel, exchange::ended));
     context.setAttr(Exchange.KEY, exchange);
     boolean bodiless = !request.isEmpty() && isAskedByProxies(context);
     HttpResponse response =

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -25,6 +26,7 @@ public final class FailureLog {
    * @param why the store's message
    * @return the id of the incident
    */
+  @CanIgnoreReturnValue
   public static String undecided(String why) {
     return INCIDENTS.of(
         why, id -> log.warn("incident {}: the store could not decide: {}", id, why));
@@ -59,6 +61,7 @@ public final class FailureLog {
    * @param cause what was thrown
    * @return the id of the incident
    */
+  @CanIgnoreReturnValue
   public static String internal(Throwable cause) {
     OutOfMemory.report(cause);
     return INCIDENTS.of(

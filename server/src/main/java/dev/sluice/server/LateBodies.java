@@ -9,6 +9,7 @@ import com.linecorp.armeria.common.stream.SubscriptionOption;
 import com.linecorp.armeria.server.DecoratingHttpServiceFunction;
 import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.async.Stages;
 import java.time.Duration;
 import org.reactivestreams.Subscriber;
 import org.reactivestreams.Subscription;
@@ -32,16 +33,13 @@ final class LateBodies implements DecoratingHttpServiceFunction {
     HttpResponse response = next.serve(context, request);
     if (context.sessionProtocol().isMultiplex() && !request.isEmpty()) {
       context.setRequestAutoAbortDelay(PATIENCE);
-      var unused =
-          response
-              .whenComplete()
-              .handle(
-                  (done, failure) -> {
-                    if (!request.isComplete()) {
-                      drop(request);
-                    }
-                    return null;
-                  });
+      Stages.onEnd(
+          response.whenComplete(),
+          (done, failure) -> {
+            if (!request.isComplete()) {
+              drop(request);
+            }
+          });
     }
     return response;
   }

@@ -11,6 +11,7 @@ import com.linecorp.armeria.common.stream.AbortedStreamException;
 import com.linecorp.armeria.common.stream.SubscriptionOption;
 import com.linecorp.armeria.common.util.Exceptions;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.async.Stages;
 import io.netty.channel.EventLoop;
 import io.netty.util.concurrent.EventExecutor;
 import java.util.concurrent.CompletableFuture;
@@ -60,15 +61,15 @@ public final class WholeResponse implements HttpResponse {
       return new WholeResponse(known, known, loop);
     }
     CompletableFuture<AggregatedHttpResponse> later = new CompletableFuture<>();
-    var unused =
-        known.whenComplete(
-            (answer, failure) -> {
-              if (loop.inEventLoop()) {
-                complete(later, answer, failure);
-              } else {
-                loop.execute(() -> complete(later, answer, failure));
-              }
-            });
+    Stages.onEnd(
+        known,
+        (answer, failure) -> {
+          if (loop.inEventLoop()) {
+            complete(later, answer, failure);
+          } else {
+            loop.execute(() -> complete(later, answer, failure));
+          }
+        });
     return new WholeResponse(later, later, loop);
   }
 

@@ -6,6 +6,7 @@ import dev.sluice.Decision;
 import dev.sluice.Limiter;
 import dev.sluice.Reservation;
 import dev.sluice.Transaction;
+import dev.sluice.async.Stages;
 import dev.sluice.gcra.Quota;
 import dev.sluice.redis.Reference.Granted;
 import dev.sluice.redis.World.Actor;
@@ -135,7 +136,7 @@ final class Callers {
   }
 
   private static void giveUp(CompletionStage<?> stage) {
-    boolean unused = stage.toCompletableFuture().cancel(false);
+    stage.toCompletableFuture().cancel(false);
   }
 
   private static boolean isOwn(Transaction transaction) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
+import dev.sluice.async.Stages;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisException;
 import io.lettuce.core.cluster.SlotHash;
@@ -260,7 +261,7 @@ final class SimulatedCluster implements ClusterConnection {
 
     @Override
     public void cancel() {
-      boolean unused = answer.cancel(false);
+      answer.cancel(false);
     }
   }
 }

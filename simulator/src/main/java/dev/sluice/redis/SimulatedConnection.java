@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
+import dev.sluice.async.Stages;
 import dev.sluice.redis.SimulatedServer.Command;
 import dev.sluice.redis.World.Actor;
 import io.lettuce.core.RedisException;
@@ -257,8 +258,8 @@ final class SimulatedConnection implements Connection {
     @Override
     public void cancel() {
       command.abandon();
-      boolean unused = typed.cancel(false);
-      unused = answer.cancel(false);
+      typed.cancel(false);
+      answer.cancel(false);
       // A request that was sent stays outstanding: its answer still comes, to nobody.
     }
   }

@@ -7,6 +7,7 @@ import dev.sluice.Decision;
 import dev.sluice.Limiter;
 import dev.sluice.Reservation;
 import dev.sluice.Transaction;
+import dev.sluice.async.Stages;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.Limits;
@@ -227,18 +228,18 @@ final class RateLimitedCall {
       CompletableFuture<Reservation> asked =
           limiter.reserve(batch.transactions()).toCompletableFuture();
       CompletableFuture<Admission> outcome = new CompletableFuture<>();
-      var unused =
-          asked.whenComplete(
-              (made, failure) -> {
-                if (failure != null) {
-                  outcome.completeExceptionally(failure);
-                  return;
-                }
-                Admission admission = new Admission(batch, made.decision(), made);
-                if (!outcome.complete(admission)) {
-                  admission.neverRan();
-                }
-              });
+      Stages.onEnd(
+          asked,
+          (made, failure) -> {
+            if (failure != null) {
+              outcome.completeExceptionally(failure);
+              return;
+            }
+            Admission admission = new Admission(batch, made.decision(), made);
+            if (!outcome.complete(admission)) {
+              admission.neverRan();
+            }
+          });
       return linked(asked, outcome);
     }
     CompletableFuture<Decision> asked = limiter.spend(batch.transactions()).toCompletableFuture();
@@ -248,13 +249,13 @@ final class RateLimitedCall {
   /** A caller that gives up the outcome gives up the charge, if it was not sent yet. */
   private static <T> CompletableFuture<T> linked(
       CompletableFuture<?> asked, CompletableFuture<T> outcome) {
-    var unused =
-        outcome.whenComplete(
-            (made, failure) -> {
-              if (failure != null) {
-                asked.cancel(false);
-              }
-            });
+    Stages.onEnd(
+        outcome,
+        (made, failure) -> {
+          if (failure != null) {
+            asked.cancel(false);
+          }
+        });
     return outcome;
   }
 
@@ -276,13 +277,13 @@ final class RateLimitedCall {
     // The store's threads must not run the application's code.
     CompletableFuture<Object> outcome =
         admitted.isDone() ? admitted.thenCompose(run) : admitted.thenComposeAsync(run, executor);
-    var unused =
-        outcome.whenComplete(
-            (result, failure) -> {
-              if (!isTaken.getAndSet(true)) { // cancelled, or timed out, before it could run
-                var unusedToo = admitted.thenAccept(Admission::neverRan);
-              }
-            });
+    Stages.onEnd(
+        outcome,
+        (result, failure) -> {
+          if (!isTaken.getAndSet(true)) { // cancelled, or timed out, before it could run
+            Stages.onSuccess(admitted, Admission::neverRan);
+          }
+        });
     return linked(admitted, outcome);
   }
 

@@ -40,7 +40,7 @@ final class Crowd {
                 }));
       }
       for (Future<?> one : running) {
-        var unused = one.get(PATIENCE_SECONDS, TimeUnit.SECONDS);
+        one.get(PATIENCE_SECONDS, TimeUnit.SECONDS);
       }
     } catch (ExecutionException e) {
       throw new AssertionError("a thread failed", e.getCause());
@@ -50,7 +50,7 @@ final class Crowd {
       Thread.currentThread().interrupt();
       throw new AssertionError("interrupted", e);
     } finally {
-      var unused = pool.shutdownNow();
+      pool.shutdownNow();
     }
   }
 }

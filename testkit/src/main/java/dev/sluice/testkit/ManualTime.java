@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.testkit;
 
+import dev.sluice.async.Stages;
 import dev.sluice.store.TimeSource;
 import java.time.Duration;
 import java.util.Comparator;
@@ -66,7 +67,7 @@ public final class ManualTime implements TimeSource {
       alarm.ring();
     } else {
       set.add(alarm);
-      var unused = alarm.done.whenComplete((done, failure) -> set.remove(alarm));
+      Stages.onEnd(alarm.done, (done, failure) -> set.remove(alarm));
       waits.release();
     }
     return alarm.done;
@@ -127,7 +128,7 @@ public final class ManualTime implements TimeSource {
   }
 
   private void move(long stepNanos) {
-    var unused = nowNanos.updateAndGet(now -> notNegative(Math.addExact(now, stepNanos)));
+    nowNanos.updateAndGet(now -> notNegative(Math.addExact(now, stepNanos)));
   }
 
   private static long notNegative(long nanos) {

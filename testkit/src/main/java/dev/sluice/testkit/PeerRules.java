@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.sluice.Decision;
+import dev.sluice.async.Stages;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.InvalidRequestException;
 import java.time.Duration;
@@ -209,7 +210,9 @@ interface PeerRules extends DrivenStores {
         case "reserve_n", "wait_n" -> acquire(step, what);
         case "cancel" -> {
           CompletableFuture<Decision> caller = byId.get(step.get("id").asText());
-          boolean unused = caller != null && caller.cancel(false); // too late where it has passed
+          if (caller != null) {
+            caller.cancel(false); // too late where it has passed
+          }
           bench.settle();
         }
         case "set_limit" -> {
@@ -259,7 +262,7 @@ interface PeerRules extends DrivenStores {
         int which = number;
         byId.put(step.path("id").asText(what), caller);
         passesIn(which, expect.get("delay_ns").asLong());
-        var unused = caller.thenAccept(decision -> passed.put(which, sinceStart()));
+        Stages.onSuccess(caller, decision -> passed.put(which, sinceStart()));
         if (step.get("op").asText().equals("wait_n")) { // which blocks there
           bench.time.advanceNanos(expect.get("delay_ns").asLong());
         }

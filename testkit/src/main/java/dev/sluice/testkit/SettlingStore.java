@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.testkit;
 
+import dev.sluice.async.Stages;
 import dev.sluice.direct.Buckets;
 import dev.sluice.direct.DirectStore;
 import dev.sluice.store.BucketStore;
@@ -39,23 +40,21 @@ final class SettlingStore implements BucketStore, DirectStore {
 
   private CompletionStage<List<Reading>> followed(CompletionStage<List<Reading>> charged) {
     CompletableFuture<List<Reading>> answer = new CompletableFuture<>();
-    var unused =
-        charged.whenComplete(
-            (readings, failure) -> {
-              boolean first =
-                  failure == null
-                      ? answer.complete(readings)
-                      : answer.completeExceptionally(failure);
-              inFlight.addAndGet(first ? -1 : 0);
-            });
-    var unusedToo =
-        answer.whenComplete(
-            (readings, failure) -> {
-              if (answer.isCancelled()) {
-                charged.toCompletableFuture().cancel(false);
-                inFlight.decrementAndGet();
-              }
-            });
+    Stages.onEnd(
+        charged,
+        (readings, failure) -> {
+          boolean first =
+              failure == null ? answer.complete(readings) : answer.completeExceptionally(failure);
+          inFlight.addAndGet(first ? -1 : 0);
+        });
+    Stages.onEnd(
+        answer,
+        (readings, failure) -> {
+          if (answer.isCancelled()) {
+            charged.toCompletableFuture().cancel(false);
+            inFlight.decrementAndGet();
+          }
+        });
     return answer;
   }
 

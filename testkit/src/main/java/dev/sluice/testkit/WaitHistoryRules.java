@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
+import dev.sluice.async.Stages;
 import dev.sluice.gcra.Quota;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -124,7 +125,7 @@ interface WaitHistoryRules extends DrivenStores {
       if (!denied) {
         Caller caller = new Caller(answer, cost, now, maxWaitNanos);
         callers.add(caller);
-        var unused = answer.thenAccept(decision -> passes(caller, decision));
+        Stages.onSuccess(answer, decision -> passes(caller, decision));
       }
     }
 

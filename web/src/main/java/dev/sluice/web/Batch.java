@@ -6,6 +6,7 @@ import dev.sluice.Decision;
 import dev.sluice.Limiter;
 import dev.sluice.Reservation;
 import dev.sluice.Transaction;
+import dev.sluice.async.Stages;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -62,13 +63,13 @@ final class Batch {
     }
     CompletableFuture<Reservation> reserved = limiter.reserve(transactions()).toCompletableFuture();
     CompletableFuture<Decision> decided = reserved.thenApply(this::keep);
-    var unused =
-        decided.whenComplete(
-            (decision, failure) -> {
-              if (decision == null && !reserved.cancel(false)) {
-                var unusedClose = reserved.thenAccept(Reservation::close); // its caller gave up
-              }
-            });
+    Stages.onEnd(
+        decided,
+        (decision, failure) -> {
+          if (decision == null && !reserved.cancel(false)) {
+            Stages.onSuccess(reserved, Reservation::close); // its caller gave up
+          }
+        });
     return decided;
   }
 

@@ -4,6 +4,7 @@ package dev.sluice.web;
 import dev.sluice.AsyncLimiter;
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
+import dev.sluice.async.Stages;
 import dev.sluice.limit.Requirement;
 import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.store.StoreException;
@@ -108,19 +109,18 @@ public final class RequestLimiter implements AutoCloseable {
             ? CompletableFuture.completedFuture(null)
             : match.enforced().spendAsync(async);
     CompletableFuture<Admission> admission = new CompletableFuture<>();
-    var unused =
+    Stages.onEnd(
         spent
             .handle((decision, failure) -> decided(match, decision, failure))
-            .thenCompose(stage -> stage)
-            .whenComplete(
-                (made, failure) -> {
-                  if (made == null) {
-                    admission.completeExceptionally(cause(failure));
-                  } else if (!admission.complete(made)) {
-                    made.leaveSpent(); // the caller gave up
-                  }
-                });
-    unused = admission.whenComplete((made, failure) -> spent.cancel(false)); // if it gave up
+            .thenCompose(stage -> stage),
+        (made, failure) -> {
+          if (made == null) {
+            admission.completeExceptionally(cause(failure));
+          } else if (!admission.complete(made)) {
+            made.leaveSpent(); // the caller gave up
+          }
+        });
+    Stages.onEnd(admission, (made, failure) -> spent.cancel(false)); // if it gave up
     return admission;
   }
 

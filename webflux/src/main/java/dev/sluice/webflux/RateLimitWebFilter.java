@@ -145,7 +145,7 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
   public static Mono<Void> refuse(ServerWebExchange exchange, Refusal refusal) {
     ServerHttpResponse response = exchange.getResponse();
     byte[] body = refusal.body().getBytes(StandardCharsets.UTF_8);
-    var unused = response.setStatusCode(HttpStatusCode.valueOf(refusal.status()));
+    response.setStatusCode(HttpStatusCode.valueOf(refusal.status()));
     refusal.headers().forEach(response.getHeaders()::set);
     response.getHeaders().setContentLength(body.length);
     return response.writeWith(Mono.fromSupplier(() -> response.bufferFactory().wrap(body)));

@@ -120,7 +120,7 @@ final class NodeReader {
   }
 
   private void skip() {
-    Event unused = events.next();
+    events.next();
   }
 
   private void dropLast() {

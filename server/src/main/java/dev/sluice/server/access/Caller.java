@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.access;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
 import dev.sluice.limit.UnknownLimitException;
@@ -133,6 +134,7 @@ public final class Caller {
    * @return what was found
    * @throws RefusedException if the caller may not use one of the limits
    */
+  @CanIgnoreReturnValue
   public <T> T lookUp(List<String> names, Supplier<T> lookUp) {
     names.forEach(this::requireLimit);
     if (mayUseAll()) {

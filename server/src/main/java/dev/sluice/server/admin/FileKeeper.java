@@ -239,7 +239,7 @@ final class FileKeeper extends ListKeeper {
       try (FileChannel out = FileChannel.open(fresh, StandardOpenOption.WRITE)) {
         ByteBuffer bytes = ByteBuffer.wrap(text.getBytes(StandardCharsets.UTF_8));
         while (bytes.hasRemaining()) {
-          int unused = out.write(bytes);
+          out.write(bytes);
         }
         out.force(true);
       }

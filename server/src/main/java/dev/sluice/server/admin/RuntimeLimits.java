@@ -362,7 +362,7 @@ public final class RuntimeLimits implements AutoCloseable {
     long aheadNanos;
     try {
       debtNanos = Math.multiplyExact(tokens, quota.intervalNanos());
-      long unused = Math.addExact(Math.addExact(now.nowNanos(), debtNanos), quota.offsetNanos());
+      Math.addExact(Math.addExact(now.nowNanos(), debtNanos), quota.offsetNanos());
       aheadNanos = Math.addExact(quota.offsetNanos(), debtNanos);
     } catch (ArithmeticException e) {
       throw new IllegalArgumentException(

@@ -4,6 +4,7 @@ package dev.sluice.server.http;
 import com.linecorp.armeria.common.HttpData;
 import com.linecorp.armeria.common.HttpResponseWriter;
 import dev.sluice.Decision;
+import dev.sluice.async.Stages;
 import dev.sluice.server.access.Caller;
 import dev.sluice.server.wire.Acts;
 import dev.sluice.server.wire.DecisionWriter;
@@ -83,7 +84,7 @@ final class DecisionStream {
       if (!isBlank(start, end)) {
         CompletableFuture<byte[]> answer = answer(start, end - start, number);
         underWay.add(answer);
-        var unused = answer.thenRun(this::tell);
+        Stages.onSuccess(answer, text -> tell());
       }
       start = end + 1;
     }
@@ -100,15 +101,12 @@ final class DecisionStream {
     reading = true;
     response.write(HttpData.wrap(piece.toByteArray()));
     piece.reset();
-    var unused =
-        response
-            .whenConsumed()
-            .thenRunAsync(
-                () -> {
-                  reading = false;
-                  advance();
-                },
-                loop);
+    Stages.onSuccess(response.whenConsumed(), done -> loop.execute(this::readOn));
+  }
+
+  private void readOn() {
+    reading = false;
+    advance();
   }
 
   private boolean isBlank(int from, int to) {

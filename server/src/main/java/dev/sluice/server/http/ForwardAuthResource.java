@@ -260,10 +260,11 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
         .exceptionally(
             failure -> {
               Throwable cause = Exceptions.peel(failure);
-              String unused =
-                  cause instanceof StoreException store
-                      ? FailureLog.undecided(String.valueOf(store.getMessage()))
-                      : FailureLog.internal(cause);
+              if (cause instanceof StoreException store) {
+                FailureLog.undecided(String.valueOf(store.getMessage()));
+              } else {
+                FailureLog.internal(cause);
+              }
               return Optional.empty();
             });
   }

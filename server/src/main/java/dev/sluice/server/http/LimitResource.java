@@ -56,14 +56,13 @@ final class LimitResource extends Resource {
     }
     String limit = decoded(path.group("limit"), "limit");
     String id = path.group("id");
-    var unused =
-        AccessPart.caller(context)
-            .lookUp(
-                List.of(limit),
-                () ->
-                    onMissing == MissingDefault.REFUSE
-                        ? limits.get().configured(limit)
-                        : limits.get().catalogue().get(limit));
+    AccessPart.caller(context)
+        .lookUp(
+            List.of(limit),
+            () ->
+                onMissing == MissingDefault.REFUSE
+                    ? limits.get().configured(limit)
+                    : limits.get().catalogue().get(limit));
     return id == null
         ? CompletableFuture.completedFuture(described(limit))
         : limiter

@@ -8,6 +8,7 @@ import com.linecorp.armeria.common.logging.RequestLog;
 import com.linecorp.armeria.server.DecoratingHttpServiceFunction;
 import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.async.Stages;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
 import java.time.Duration;
@@ -42,7 +43,7 @@ final class RequestMeters implements DecoratingHttpServiceFunction {
   @Override
   public HttpResponse serve(HttpService next, ServiceRequestContext context, HttpRequest request)
       throws Exception {
-    var unused = context.log().whenComplete().thenAccept(log -> ended(context, log));
+    Stages.onSuccess(context.log().whenComplete(), log -> ended(context, log));
     return next.serve(context, request);
   }
 

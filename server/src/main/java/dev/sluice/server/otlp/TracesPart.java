@@ -11,6 +11,7 @@ import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.Route;
 import com.linecorp.armeria.server.ServerBuilder;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.async.Stages;
 import dev.sluice.server.Decorators;
 import dev.sluice.server.Part;
 import dev.sluice.server.Requests;
@@ -78,7 +79,7 @@ final class TracesPart implements Part {
       if (!route.isFallback() && !UNTRACED.contains(route.patternString())) {
         Span span = begin(context, route.patternString(), request.headers());
         if (span.isRecording()) {
-          var unused = context.log().whenComplete().thenAccept(log -> end(span, log));
+          Stages.onSuccess(context.log().whenComplete(), log -> end(span, log));
         }
       }
       return next.serve(context, request);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.resp;
 
+import dev.sluice.async.Stages;
 import java.util.ArrayDeque;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
@@ -120,7 +121,7 @@ final class Replies {
       return;
     }
     waiting.add(new Waiting<>(answer, reply, resp3));
-    var unused = answer.whenComplete((known, failure) -> tell()); // at once if it is known by now
+    Stages.onEnd(answer, (known, failure) -> tell()); // at once if it is known by now
   }
 
   /** Many may become known at once: the connection's thread is told once. */

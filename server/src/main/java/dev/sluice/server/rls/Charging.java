@@ -4,6 +4,7 @@ package dev.sluice.server.rls;
 import dev.sluice.AsyncLimiter;
 import dev.sluice.Decision;
 import dev.sluice.Transaction;
+import dev.sluice.async.Stages;
 import dev.sluice.server.rls.Lines.Line;
 import dev.sluice.server.rules.Excess;
 import java.util.ArrayList;
@@ -94,7 +95,7 @@ final class Charging {
 
   private static void cancelWith(CompletableFuture<?> givenUp, CompletableFuture<?> decided) {
     if (!decided.isDone()) {
-      var unused = givenUp.thenRun(() -> decided.cancel(false));
+      Stages.onSuccess(givenUp, why -> decided.cancel(false));
     }
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.rls;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.linecorp.armeria.common.ExchangeType;
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpResponse;
@@ -60,6 +61,7 @@ final class LateGrpc implements HttpServiceWithRoutes {
   }
 
   /** Makes the service, once; the stage is done when it is there. */
+  @CanIgnoreReturnValue
   CompletableFuture<GrpcService> make(Executor executor) {
     CompletableFuture<GrpcService> mine = new CompletableFuture<>();
     CompletableFuture<GrpcService> other = making.compareAndExchange(null, mine);

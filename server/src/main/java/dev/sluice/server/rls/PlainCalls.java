@@ -18,6 +18,7 @@ import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.RoutingContext;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import com.linecorp.armeria.server.SimpleDecoratingHttpService;
+import dev.sluice.async.Stages;
 import dev.sluice.envoy.RateLimitRequest;
 import dev.sluice.envoy.RateLimitResponse;
 import dev.sluice.envoy.RateLimitServiceGrpc;
@@ -122,7 +123,7 @@ final class PlainCalls extends SimpleDecoratingHttpService {
                     failure == null ? answered(answer, start) : failed(failure, start))
             .toCompletableFuture();
     if (!response.isDone()) {
-      var unused = givenUp.thenRun(() -> giveUp(response, start));
+      Stages.onSuccess(givenUp, why -> giveUp(response, start));
     }
     return WholeResponse.of(response, context);
   }

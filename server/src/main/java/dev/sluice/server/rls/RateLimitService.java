@@ -2,6 +2,7 @@
 package dev.sluice.server.rls;
 
 import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.async.Stages;
 import dev.sluice.envoy.RateLimitRequest;
 import dev.sluice.envoy.RateLimitResponse;
 import dev.sluice.envoy.RateLimitServiceGrpc;
@@ -35,8 +36,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
       answer(null, e, observer, start);
       return;
     }
-    var unused =
-        decided.whenComplete((response, failure) -> answer(response, failure, observer, start));
+    Stages.onEnd(decided, (response, failure) -> answer(response, failure, observer, start));
   }
 
   private void answer(

@@ -73,7 +73,7 @@ public final class RlsPart implements Part {
 
   /** Describes the services that are made by then. */
   private GrpcService reflection() {
-    var unused = grpc.make(Runnable::run).join();
+    grpc.make(Runnable::run).join();
     return bounded(GrpcService.builder().addService(ProtoReflectionServiceV1.newInstance()));
   }
 
@@ -92,7 +92,7 @@ public final class RlsPart implements Part {
    * @param executor runs a task that takes processor time, and does not wait
    */
   public void prepare(Executor executor) {
-    var unused = grpc.make(executor);
+    grpc.make(executor);
   }
 
   @Override

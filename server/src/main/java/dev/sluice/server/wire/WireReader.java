@@ -187,7 +187,7 @@ public final class WireReader {
       JsonParser parser, String path, List<String> known, Set<String> seen, Mistakes mistakes)
       throws IOException {
     String name = parser.currentName();
-    var unused = parser.nextToken();
+    parser.nextToken();
     if (!known.contains(name)) {
       mistakes.add(
           path + unquoted(name),

@@ -156,7 +156,7 @@ public final class LocalBrowser implements AutoCloseable {
    * @param y pixels from its top
    */
   public void scrollTo(int y) {
-    var unused = driver.executeScript("window.scrollTo(0, arguments[0])", y);
+    driver.executeScript("window.scrollTo(0, arguments[0])", y);
   }
 
   /**

@@ -51,7 +51,7 @@ final class Http2Client implements AbortingClient {
    */
   private void awaitRead() throws InterruptedException {
     session.ping(new PingFrame(0, false), Callback.NOOP);
-    var unused = pongs.tryAcquire(1, TimeUnit.SECONDS);
+    pongs.tryAcquire(1, TimeUnit.SECONDS);
   }
 
   @Override
@@ -99,10 +99,9 @@ final class Http2Client implements AbortingClient {
 
     @Override
     public void abort() throws Exception {
-      var unused =
-          stream
-              .reset(new ResetFrame(stream.getId(), ErrorCode.CANCEL_STREAM_ERROR.code))
-              .get(PATIENCE_SECONDS, TimeUnit.SECONDS);
+      stream
+          .reset(new ResetFrame(stream.getId(), ErrorCode.CANCEL_STREAM_ERROR.code))
+          .get(PATIENCE_SECONDS, TimeUnit.SECONDS);
       awaitRead();
     }
   }
