@@ -156,7 +156,7 @@ record Plan(
     if (transaction.kind() == Kind.RESET_ONLY) {
       throw new InvalidRequestException(
           Field.KIND,
-          "found a reset-only transaction on the bucket %s, expected it in a reset alone"
+          "the transaction on the bucket %s is reset-only, and this act is not a reset"
               .formatted(SafeText.printable(transaction.bucketKey())));
     }
     Quota quota = limiting(transaction);

@@ -66,6 +66,6 @@ final class AcmeIds {
   }
 
   private static InvalidIdException missing(String part) {
-    return new InvalidIdException("incomplete id: found no " + part + ", expected one");
+    return new InvalidIdException("incomplete id: missing " + part);
   }
 }

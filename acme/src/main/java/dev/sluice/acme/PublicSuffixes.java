@@ -86,11 +86,11 @@ public final class PublicSuffixes {
     Matcher version = VERSION.matcher(text);
     if (!version.find()) {
       throw new IllegalArgumentException(
-          where + ": found no line \"// VERSION: …\", expected a list from publicsuffix.org");
+          where + ": the line \"// VERSION: …\" is missing, expected a list from publicsuffix.org");
     }
     if (!text.contains(END)) {
       throw new IllegalArgumentException(
-          "%s: found no line \"%s\", expected a whole list".formatted(where, END));
+          "%s: the list is incomplete: the line \"%s\" is missing".formatted(where, END));
     }
     SuffixRules icann =
         new SuffixRules(
@@ -98,7 +98,8 @@ public final class PublicSuffixes {
                 .dropWhile(line -> !line.equals(BEGIN_ICANN))
                 .takeWhile(line -> !line.equals(END_ICANN)));
     if (icann.isEmpty()) {
-      throw new IllegalArgumentException(where + ": found no ICANN part, expected a whole list");
+      throw new IllegalArgumentException(
+          where + ": the list is incomplete: the ICANN part is missing");
     }
     return new PublicSuffixes(new SuffixRules(text.lines()), icann, time(version.group(1), where));
   }

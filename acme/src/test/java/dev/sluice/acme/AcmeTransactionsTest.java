@@ -182,8 +182,8 @@ class AcmeTransactionsTest {
         .hasMessageContaining("at most 100");
     assertThatThrownBy(() -> acme.newOrder(ACCOUNT, List.of(), false))
         .isInstanceOf(InvalidIdException.class)
-        .hasMessageContaining("found no identifiers");
-    assertThatThrownBy(() -> acme.newOrder(0, ORDER, true)).hasMessageContaining("found no regId");
+        .hasMessageContaining("missing identifiers");
+    assertThatThrownBy(() -> acme.newOrder(0, ORDER, true)).hasMessageContaining("missing regId");
     assertThatThrownBy(
             () -> acme.newOrder(ACCOUNT, Identifier.parseAll(List.of("a.nosuchtld")), false))
         .hasMessageContaining("public suffix");

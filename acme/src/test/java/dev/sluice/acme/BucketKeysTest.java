@@ -98,6 +98,6 @@ class BucketKeysTest {
   private static void assertMissing(String part, ThrowingCallable call) {
     assertThatThrownBy(call)
         .isInstanceOf(InvalidIdException.class)
-        .hasMessageContaining("found no " + part);
+        .hasMessageContaining("missing " + part);
   }
 }

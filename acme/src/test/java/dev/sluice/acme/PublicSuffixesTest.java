@@ -265,7 +265,7 @@ class PublicSuffixesTest {
     assertThatThrownBy(() -> PublicSuffixes.load(half))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("half.dat")
-        .hasMessageContaining("whole list");
+        .hasMessageContaining("the list is incomplete");
   }
 
   @Test
@@ -279,7 +279,7 @@ class PublicSuffixesTest {
         Files.writeString(folder.resolve("none.dat"), NEWER.replaceAll("(?m)^(com|brandnew)$", ""));
     assertThatThrownBy(() -> PublicSuffixes.load(none))
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessageContaining("none.dat: found no ICANN part");
+        .hasMessageContaining("none.dat: the list is incomplete: the ICANN part is missing");
     Path binary = Files.write(folder.resolve("binary.dat"), new byte[] {(byte) 0xff, 0});
     assertThatThrownBy(() -> PublicSuffixes.load(binary))
         .isInstanceOf(IllegalArgumentException.class)

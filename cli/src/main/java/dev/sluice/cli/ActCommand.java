@@ -148,7 +148,7 @@ final class ActCommand implements Callable<Integer> {
               + " the memory of a running server");
     }
     if (files.limits() == null && files.overrides() == null) {
-      throw new InputException("found no --limits FILE, expected the limits to decide by");
+      throw new InputException("the option --limits FILE is missing: the limits to decide by");
     }
     var limits = files.files(Strictness.LENIENT).load();
     try (BucketStore buckets = open(access)) {

@@ -38,7 +38,7 @@ final class DatabaseOptions {
   /** Works on the table, which has overrides of the given names. */
   <T> T onTable(Catalogue catalogue, Work<T> work) {
     if (url == null || url.isEmpty()) {
-      throw new InputException("found no --db URL, expected the database to work on");
+      throw new InputException("the option --db URL is missing: the database to work on");
     }
     try {
       return work.on(table(url, password(passwordFile), catalogue));

@@ -34,7 +34,7 @@ final class DripOptions {
     if (!isThere && (every != null || buckets != null || !stalls.isEmpty())) {
       throw new InputException(
           (every != null ? "--drip-every" : buckets != null ? "--drip-buckets" : "--drip-stall")
-              + ": found no leaky-bucket in --algorithm, expected it: no other algorithm has a drip");
+              + " requires leaky-bucket in --algorithm: no other algorithm has a drip");
     }
   }
 

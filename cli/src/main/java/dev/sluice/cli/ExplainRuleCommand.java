@@ -149,7 +149,7 @@ final class ExplainRuleCommand implements Callable<Integer> {
     String where = target;
     if (asked == null || where == null) {
       throw new InputException(
-          "found no request, expected METHOD and TARGET, such as GET /orders/7, or --entry KEY=VALUE");
+          "the request is missing: METHOD and TARGET, such as GET /orders/7, or --entry KEY=VALUE");
     }
     PlainRequest.Builder request =
         WebRequest.builder(asked.toUpperCase(Locale.ROOT), where).peer(client);

@@ -40,7 +40,7 @@ final class InputFiles {
       return opening.get(PATIENCE_SECONDS, TimeUnit.SECONDS);
     } catch (TimeoutException e) {
       throw new InputException(
-          "%s: found a file that does not answer (given up after %s s); does anything write to it?"
+          "%s: the file does not answer (given up after %s s); does anything write to it?"
               .formatted(file, PATIENCE_SECONDS));
     } catch (ExecutionException e) {
       throw new InputException(

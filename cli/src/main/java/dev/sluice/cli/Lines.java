@@ -46,8 +46,7 @@ final class Lines {
       }
       if (scanned - start > LONGEST) {
         throw new InputException(
-            "line %s: found more than %s bytes, expected a line of at most that"
-                .formatted(number + 1, LONGEST));
+            "line %1$s has more than %2$s bytes, %2$s are allowed".formatted(number + 1, LONGEST));
       }
       scanned -= makeRoom();
       beforeWaiting.run();

@@ -72,7 +72,7 @@ final class Misuse {
               missing.stream().map(Misuse::label).collect(Collectors.joining(", ")));
     }
     if (first.isOption() && isWithoutValue(first, command)) {
-      return "%s: found no value, expected %s".formatted(name(first), first.paramLabel());
+      return "%s: the value is missing, expected %s".formatted(name(first), first.paramLabel());
     }
     // The library names the first missing argument only; those behind it are missing too.
     String labels =
@@ -91,8 +91,8 @@ final class Misuse {
 
   private static String noValue(ParameterException e, @Nullable ArgSpec argument) {
     return argument == null
-        ? "found a command line that can't be read: " + shown(String.valueOf(e.getMessage()))
-        : "%s: found no value, expected %s".formatted(name(argument), argument.paramLabel());
+        ? "the command line cannot be read: " + shown(String.valueOf(e.getMessage()))
+        : "%s: the value is missing, expected %s".formatted(name(argument), argument.paramLabel());
   }
 
   private static String badValue(ArgSpec argument, String value) {

@@ -128,7 +128,7 @@ final class OtlpOptions {
       try {
         pairs.put(name, URLDecoder.decode(value.replace("+", "%2B"), StandardCharsets.UTF_8));
       } catch (IllegalArgumentException e) {
-        throw new InputException(place + ": found a \"%\" that no two hexadecimal digits follow");
+        throw new InputException(place + ": a \"%\" must be followed by two hexadecimal digits");
       }
     }
     return pairs;

@@ -31,6 +31,6 @@ final class OverridesCommand implements Runnable {
   public void run() {
     throw new ParameterException(
         spec.commandLine(),
-        "found no command, expected one of: set, remove, list, dump, import, add, enable, disable, migrate");
+        "the command is missing, expected one of: set, remove, list, dump, import, add, enable, disable, migrate");
   }
 }

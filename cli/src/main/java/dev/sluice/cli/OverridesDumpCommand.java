@@ -48,7 +48,7 @@ final class OverridesDumpCommand implements Callable<Integer> {
   @Override
   public Integer call() {
     if (files.overrides() != null && spec.commandLine().getParseResult().hasMatchedOption("--db")) {
-      throw new InputException("found --overrides and --db, expected the one or the other");
+      throw new InputException("found --overrides and --db, expected one or the other");
     }
     if (files.overrides() != null) {
       print(files.files(Strictness.LENIENT).load());
@@ -56,7 +56,7 @@ final class OverridesDumpCommand implements Callable<Integer> {
     }
     if (database.none()) {
       throw new InputException(
-          "found no --overrides FILE, expected the file to print, or --db URL");
+          "the option --overrides FILE or --db URL is missing: the overrides to print");
     }
     Catalogue catalogue =
         files.none()

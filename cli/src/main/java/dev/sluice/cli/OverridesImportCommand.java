@@ -43,7 +43,7 @@ final class OverridesImportCommand implements Callable<Integer> {
   @Override
   public Integer call() {
     if (files.overrides() == null) {
-      throw new InputException("found no --overrides FILE, expected the file to import");
+      throw new InputException("the option --overrides FILE is missing: the file to import");
     }
     LimitFiles read = files.files(strict ? Strictness.STRICT : Strictness.LENIENT);
     Limits limits = read.load();

@@ -52,7 +52,7 @@ final class OverridesSwitchCommand implements Callable<Integer> {
         .println(
             found
                 ? (enabled ? "enabled " : "disabled ") + name.bucketKey(id)
-                : "found no override " + name.bucketKey(id) + " in the table");
+                : "there is no override " + name.bucketKey(id) + " in the table");
     return found ? Exit.DONE : Exit.NO;
   }
 }

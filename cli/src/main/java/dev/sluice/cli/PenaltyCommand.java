@@ -34,7 +34,7 @@ final class PenaltyCommand implements Runnable {
   @Override
   public void run() {
     throw new ParameterException(
-        spec.commandLine(), "found no command, expected one of: set, remove, list");
+        spec.commandLine(), "the command is missing, expected one of: set, remove, list");
   }
 
   /** How long a penalty holds: one of the three. */

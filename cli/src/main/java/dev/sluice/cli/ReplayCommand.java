@@ -68,7 +68,7 @@ final class ReplayCommand implements Callable<Integer> {
   @Override
   public Integer call() {
     if (files.limits() == null && files.overrides() == null) {
-      throw new InputException("found no --limits FILE, expected the limits to decide by");
+      throw new InputException("the option --limits FILE is missing: the limits to decide by");
     }
     var limits = files.files(Strictness.LENIENT).load();
     ReplayTime time = new ReplayTime();

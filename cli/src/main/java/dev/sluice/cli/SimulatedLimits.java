@@ -54,13 +54,12 @@ final class SimulatedLimits {
   private void requireNoFileForNothing(boolean named) {
     if (file != null && !named) {
       throw new InputException(
-          "--limits: found no --limit that names a limit of "
+          "--limits: no --limit names a limit of "
               + file
               + ", expected one such as --limit LoginsPerIPAddress");
     }
     if (names != null && file == null) {
-      throw new InputException(
-          "--names: found no --limits, expected the file whose names these are");
+      throw new InputException("--names requires --limits, the file whose names these are");
     }
   }
 

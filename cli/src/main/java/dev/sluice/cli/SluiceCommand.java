@@ -37,7 +37,7 @@ final class SluiceCommand implements Runnable {
 
   @Override
   public void run() {
-    throw new ParameterException(spec.commandLine(), "found no command, expected one");
+    throw new ParameterException(spec.commandLine(), "the command is missing");
   }
 
   /** The version in the manifest of the jar. */

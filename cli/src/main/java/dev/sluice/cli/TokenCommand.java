@@ -29,7 +29,8 @@ final class TokenCommand implements Runnable {
 
   @Override
   public void run() {
-    throw new ParameterException(spec.commandLine(), "found no command, expected one of: new");
+    throw new ParameterException(
+        spec.commandLine(), "the command is missing, expected one of: new");
   }
 
   /** {@code sluice token new}: a fresh token. */

@@ -92,8 +92,8 @@ final class TraceReplay {
     if (at == null || at < 0) {
       throw new WireException(
           "at",
-          "found %s, expected nanoseconds since the epoch, not negative"
-              .formatted(at == null ? "no time" : at));
+          "%s, expected nanoseconds since the epoch, not negative"
+              .formatted(at == null ? "the time is missing" : "found " + at));
     }
     long stepNanos = latestNanos - at;
     if (stepNanos > Stores.REPLAY_STEPS_BACK.toNanos()) {

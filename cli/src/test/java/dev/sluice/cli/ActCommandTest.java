@@ -121,7 +121,7 @@ final class ActCommandTest {
         .contains("--cost does not go with reset: a reset always fills the whole bucket");
     Cli limits = Cli.run("check", "NewOrdersPerAccount", "17", "--store", nobody);
     assertThat(limits.code()).isEqualTo(Exit.BROKEN_INPUT);
-    assertThat(limits.err()).contains("found no --limits FILE");
+    assertThat(limits.err()).contains("the option --limits FILE is missing");
   }
 
   @Test
@@ -390,7 +390,7 @@ final class ActCommandTest {
             "17",
             "--store-password-file",
             pipe.toString());
-    assertThat(run.err()).contains("found a file that does not answer (given up after 2 s)");
+    assertThat(run.err()).contains("the file does not answer (given up after 2 s)");
     assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
   }
 }

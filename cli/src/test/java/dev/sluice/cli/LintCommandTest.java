@@ -136,7 +136,7 @@ final class LintCommandTest {
             + ":2:20: found \"ApiCallsPerKye\", expected the name of a limit; did you mean"
             + " \"ApiCallsPerKey\"?\n"
             + rules
-            + ":3:3: found no field limit, limits or unlimited, expected one of them\n";
+            + ":3:3: the field limit, limits or unlimited is missing\n";
     Cli given = Cli.run("lint", rules, limits);
     assertThat(given.out()).isEqualTo(found);
     assertThat(given.code()).isEqualTo(Exit.NO);
@@ -221,7 +221,8 @@ final class LintCommandTest {
             NewRegistrationsPerIPAddress,10.0.0.2,40,20,1s,
             NewRegistrationsPerIPAddress,10.0.0.5,40,20,1s,
             """);
-    assertThat(Cli.run("overrides", "dump").err()).contains("found no --overrides FILE");
+    assertThat(Cli.run("overrides", "dump").err())
+        .contains("the option --overrides FILE or --db URL is missing");
   }
 
   private String write(String name, String text) throws IOException {

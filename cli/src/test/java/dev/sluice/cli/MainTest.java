@@ -20,7 +20,7 @@ final class MainTest {
     Cli run = Cli.run();
     assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
     assertThat(run.out()).isEmpty();
-    assertThat(run.err()).contains("found no command", "Try: sluice --help");
+    assertThat(run.err()).contains("the command is missing", "Try: sluice --help");
   }
 
   @ParameterizedTest
@@ -41,9 +41,9 @@ final class MainTest {
         "overrides add a b --burst 1 --period 1h | sluice overrides add needs --count N",
         "spend a b --cost x | --cost: found \"x\", expected a whole number",
         "spend a b --cost 99999999999999999999 | --cost: found \"99999999999999999999\", expected a whole number",
-        "spend a b --cost | --cost: found no value, expected N",
+        "spend a b --cost | --cost: the value is missing, expected N",
         "spend a b --cost 1 --cost 2 | --cost: found twice, expected once",
-        "serve --store | --store: found no value, expected STORE",
+        "serve --store | --store: the value is missing, expected STORE",
         "replay --format csv x | --format: found \"csv\", expected one of trace",
         "completion fsih | SHELL: found \"fsih\", expected one of bash, zsh, fish; did you mean \"fish\"?",
         "serve --request-log=maybe | --request-log: found the value \"maybe\", expected none",

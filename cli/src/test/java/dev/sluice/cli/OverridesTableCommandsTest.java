@@ -48,7 +48,7 @@ final class OverridesTableCommandsTest {
   @Test
   void enable_ofNone_isANo() {
     Cli run = on("enable", "NewOrdersPerAccount", "17");
-    assertThat(run).isEqualTo(new Cli(Exit.NO, "", "found no override 3:17 in the table\n"));
+    assertThat(run).isEqualTo(new Cli(Exit.NO, "", "there is no override 3:17 in the table\n"));
   }
 
   @Test
@@ -115,7 +115,7 @@ final class OverridesTableCommandsTest {
   void dump_ofAFileAndATable_isRefused() {
     Cli run = Cli.run("overrides", "dump", "--overrides", "overrides.yml", "--db", db);
     assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
-    assertThat(run.err()).contains("expected the one or the other");
+    assertThat(run.err()).contains("expected one or the other");
   }
 
   @Test

@@ -69,6 +69,8 @@ class PlainEnglishTest {
           new Rule("\\bin lots of\\b", ALL, "ten at a time"),
           new Rule("\\bmade a mistake\\b", ALL, "internal error"),
           new Rule("\\bfound it (?:for|with)\\b", ALL, "… requires …, found …"),
+          new Rule("\\bfound no\\b[^.]*, expected (?:one|it)\\b", ALL, "the … is missing"),
+          new Rule("\\bexpected at most that\\b", ALL, "… has more than … bytes, … are allowed"),
           new Rule(
               FREE_RELATIVE.formatted("Who"),
               EnumSet.complementOf(EnumSet.of(Kind.HEADING)),
@@ -111,6 +113,8 @@ class PlainEnglishTest {
         "fail(\"What is held is freed.\");      | What         | the noun",
         "/* It comes back by itself. */       | by itself    | automatically",
         "/** Takes one more. */               | one more     | another",
+        "fail(\"found no id, expected one\");  | found no id, expected one | is missing",
+        "fail(\"expected at most that\");      | expected at most that | are allowed",
       })
   void findings_ofBadJava_nameThePhrase_andWhatToWrite(
       String source, String phrase, String instead) {

@@ -132,23 +132,23 @@ final class ReplayCommandTest {
       quoteCharacter = '`',
       value = {
         // the second line | what is said of it
-        "{'op':'spend','limit':'NewOrdersPerAccount','id':'3'} | at: found no time, expected nanoseconds",
+        "{'op':'spend','limit':'NewOrdersPerAccount','id':'3'} | at: the time is missing, expected nanoseconds",
         "{'at':-1,'op':'spend','limit':'NewOrdersPerAccount','id':'3'} | at: found -1, expected nanoseconds",
         "{'at':1.5,'op':'spend','limit':'NewOrdersPerAccount','id':'3'} | at: found the number 1.5, expected a whole number",
         "{'at':'1','op':'spend','limit':'NewOrdersPerAccount','id':'3'} | at: found the string \"1\", expected a whole number, without quotes",
         "{'at':9223372036854775808,'op':'spend','limit':'NewOrdersPerAccount','id':'3'} | at: found 9223372036854775808, expected a whole number of at most 64 bits",
-        "{'at':1700000000000000000,'limit':'NewOrdersPerAccount','id':'3'} | op: found none, expected one of check, spend, refund, reset, batchSpend",
+        "{'at':1700000000000000000,'limit':'NewOrdersPerAccount','id':'3'} | op: the op is missing, expected one of check, spend, refund, reset, batchSpend",
         "{'at':1700000000000000000,'op':'spent','limit':'NewOrdersPerAccount','id':'3'} | op: found \"spent\", expected one of check, spend, refund, reset, batchSpend; did you mean \"spend\"?",
         "{'at':1700000000000000000,'op':'spend','limit':'NewOrderPerAccount','id':'3'} | limit: no limit has the name \"NewOrderPerAccount\"; did you mean \"NewOrdersPerAccount\"?",
         "{'at':1700000000000000000,'op':'spend','limit':'NewOrdersPerAccount','id':'x'} | id: ",
         "{'at':1700000000000000000,'op':'spend','limit':'NewOrdersPerAccount','id':'3','cost':4} | cost: invalid cost, must be <= limit.Burst: cost 4 exceeds the burst (",
         "{'at':1700000000000000000,'op':'spend','limit':'NewOrdersPerAccount','id':'3','cost':18446744073709551616} | cost: found 18446744073709551616, expected a whole number of at most 64 bits",
         "{'at':1700000000000000000,'op':'spend','transactions':[]} | transactions: found a batch with the op spend, expected the op batchSpend",
-        "{'at':1700000000000000000,'op':'batchSpend','limit':'NewOrdersPerAccount','id':'3'} | transactions: found no transactions",
+        "{'at':1700000000000000000,'op':'batchSpend','limit':'NewOrdersPerAccount','id':'3'} | transactions: the transactions are missing",
         "{'at':1700000000000000000,'op':'batchSpend','transactions':[{'limit':'NewOrdersPerAccount','id':'3','kind':'check'}]} | transactions[0].kind: found \"check\", expected one of checkAndSpend, checkOnly, spendOnly",
         "{'at':1700000000000000000,'op':'batchSpend','transactions':[{'limit':'NewOrdersPerAccount','id':'3'},{'limit':'NewOrdersPerAccount','id':'03'}]} | transactions[1]: found the bucket 3:3 again",
-        "{'at':1700000000000000000,'op':'spend','limit':'NewOrdersPerAccount','id':'3' | found no valid JSON",
-        "nonsense | found no valid JSON",
+        "{'at':1700000000000000000,'op':'spend','limit':'NewOrdersPerAccount','id':'3' | the text is not valid JSON",
+        "nonsense | the text is not valid JSON",
         "[1] | found a list, expected a JSON object",
       })
   void brokenLine_isNamedByItsNumber_afterTheDecisionsBeforeIt(String line, String message)
@@ -167,7 +167,7 @@ final class ReplayCommandTest {
     Files.write(file, new byte[] {0, 1, 2, (byte) 0xff, (byte) 0xfe, 10, 0x7f, 0x45});
     Cli run = replay(file.toString());
     assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
-    assertThat(run.err()).startsWith("sluice: " + file + ":1: found no valid JSON");
+    assertThat(run.err()).startsWith("sluice: " + file + ":1: the text is not valid JSON");
     assertThat(run.err().lines()).hasSize(1);
   }
 
@@ -179,7 +179,7 @@ final class ReplayCommandTest {
     }
     Cli run = replay(file.toString());
     assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
-    assertThat(run.err()).contains("line 1: found more than 1048576 bytes");
+    assertThat(run.err()).contains("line 1 has more than 1048576 bytes");
   }
 
   @Test
@@ -202,7 +202,7 @@ final class ReplayCommandTest {
   void limits_thatAreMissingOrBroken_areRefused() throws IOException {
     Cli none = Cli.run("replay", "-");
     assertThat(none.code()).isEqualTo(Exit.BROKEN_INPUT);
-    assertThat(none.err()).contains("found no --limits FILE");
+    assertThat(none.err()).contains("the option --limits FILE is missing");
 
     String bad = write("bad.yml", Vectors.text("limits/bad-defaults.yml"));
     Cli broken = Cli.run("replay", "--limits", bad, "-");

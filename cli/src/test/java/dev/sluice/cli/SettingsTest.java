@@ -270,7 +270,7 @@ final class SettingsTest {
   void file_thatIsMissing_isRefused() {
     Cli run = Cli.run("serve", "--config", folder + "/none.yml");
     assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
-    assertThat(run.err()).contains("none.yml:1:1: found no such file");
+    assertThat(run.err()).contains("none.yml:1:1: there is no such file");
   }
 
   @Test

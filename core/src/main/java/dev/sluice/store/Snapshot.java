@@ -73,7 +73,8 @@ final class Snapshot {
 
   private static SnapshotException withoutDirectory(Path file, @Nullable Path directory) {
     return new SnapshotException(
-        "%s: found no directory %s to write the snapshot to; make it".formatted(file, directory));
+        "%s: there is no directory %s to write the snapshot to; make it"
+            .formatted(file, directory));
   }
 
   private static void write(BucketTable table, Path absolute, Path directory) throws IOException {
@@ -174,7 +175,8 @@ final class Snapshot {
       DataInputStream in = new DataInputStream(checked);
       long magic = in.readLong();
       if (magic != MAGIC) {
-        throw unusable(file, "found no snapshot of version " + VERSION + " at its start");
+        throw unusable(
+            file, "the file does not begin as a snapshot of version " + VERSION + " does");
       }
       in.skipNBytes(2 * Long.BYTES);
       long count = in.readLong();

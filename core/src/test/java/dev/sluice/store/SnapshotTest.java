@@ -106,7 +106,7 @@ class SnapshotTest {
           .hasMessageContaining("move it away");
     }
     Files.write(bad, new byte[1 << 16]);
-    assertThatThrownBy(() -> restored(bad)).hasMessageContaining("found no snapshot");
+    assertThatThrownBy(() -> restored(bad)).hasMessageContaining("does not begin as a snapshot");
     assertThatThrownBy(() -> restored(directory.resolve("none")))
         .isInstanceOf(NoSuchFileException.class);
     assertThatThrownBy(() -> MemoryStore.builder().time(nowNanos::get).maxBuckets(5).restore(file))
@@ -187,7 +187,7 @@ class SnapshotTest {
   void missing_directory_isNamed() {
     assertThatThrownBy(() -> store.save(directory.resolve("no/buckets")))
         .isInstanceOf(SnapshotException.class)
-        .hasMessageContaining("found no directory");
+        .hasMessageContaining("there is no directory");
   }
 
   @Test
@@ -214,7 +214,7 @@ class SnapshotTest {
       try {
         store.save(here.resolve("buckets"));
       } catch (SnapshotException e) {
-        assertThat(e).hasMessageContaining("found no directory");
+        assertThat(e).hasMessageContaining("there is no directory");
         failures++;
       }
     }

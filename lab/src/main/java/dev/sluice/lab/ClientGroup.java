@@ -129,7 +129,7 @@ public final class ClientGroup {
     long large = kind == Kind.CROWD ? settings.number("large", 5, 0, MOST_CLIENTS) : 0;
     if (clients.size() + many + large > MOST_CLIENTS) {
       throw new IllegalArgumentException(
-          "clients: found more than %s in all, expected at most that".formatted(MOST_CLIENTS));
+          "clients: there are more than %1$s in all, %1$s are allowed".formatted(MOST_CLIENTS));
     }
     long cost = settings.number("cost", 1, 1, Long.MAX_VALUE / 2);
     boolean shared = settings.yes("shared", kind == Kind.RETRY_STORM);

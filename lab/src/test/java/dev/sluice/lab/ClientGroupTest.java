@@ -145,7 +145,7 @@ final class ClientGroupTest {
         "steady:clients=1,clients=2 | found clients twice, expected it once",
         "steady:clients=0 | clients: found \"0\", expected a whole number from 1 to 1000000",
         "steady:clients=many | clients: found \"many\", expected a whole number from 1 to 1000000",
-        "crowd:clients=999999 | clients: found more than 1000000 in all, expected at most that",
+        "crowd:clients=999999 | clients: there are more than 1000000 in all, 1000000 are allowed",
         "steady:rate=fast | rate: found \"fast\", expected COUNT/PERIOD such as 30/1m, at most one a nanosecond",
         "steady:rate=0/1m | rate: found \"0/1m\", expected COUNT/PERIOD such as 30/1m, at most one a nanosecond",
         "steady:rate=2/1ns | rate: found \"2/1ns\", expected COUNT/PERIOD such as 30/1m, at most one a nanosecond",

@@ -207,7 +207,7 @@ public final class OverridesTable {
               while (result.next()) {
                 if (rows.size() == mostRows) {
                   throw new SQLException(
-                      "found more than %s rows in rate_limit_overrides, expected at most that many"
+                      "rate_limit_overrides has more than %1$s rows, %1$s are allowed"
                           .formatted(mostRows));
                 }
                 rows.add(row(result));

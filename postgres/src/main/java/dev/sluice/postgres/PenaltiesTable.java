@@ -62,7 +62,7 @@ public final class PenaltiesTable {
         while (row.next()) {
           if (penalties.size() == MOST_ROWS) {
             throw new SQLException(
-                "found more than %s rows in rate_limit_penalties, expected at most that many"
+                "rate_limit_penalties has more than %1$s rows, %1$s are allowed"
                     .formatted(MOST_ROWS));
           }
           add(row, names, penalties);

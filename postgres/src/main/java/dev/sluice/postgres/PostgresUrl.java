@@ -66,7 +66,7 @@ public final class PostgresUrl {
     } catch (IllegalArgumentException | URISyntaxException e) {
       // Without the text, which may hold a password.
       throw new IllegalArgumentException(
-          "found no URL of a PostgreSQL database, expected postgresql://user@host:port/database or"
+          "not the URL of a PostgreSQL database, expected postgresql://user@host:port/database or"
               + " jdbc:postgresql://host/database?user=…");
     }
     return source;

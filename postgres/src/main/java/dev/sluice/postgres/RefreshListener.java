@@ -33,7 +33,7 @@ public interface RefreshListener {
   default void empty(Instant at, List<BadRow> bad) {}
 
   /**
-   * The table could not be read; the overrides from before still hold.
+   * The table could not be read; the previous ones stay in force.
    *
    * @param at when
    * @param failure what the database said

@@ -297,7 +297,7 @@ class OverridesRefresherTest {
     put("2", 31);
     await().until(() -> !recorder.failures.isEmpty());
     assertThat(recorder.failures.get(0).getMessage())
-        .isEqualTo("found more than 1 rows in rate_limit_overrides, expected at most that many");
+        .isEqualTo("rate_limit_overrides has more than 1 rows, 1 are allowed");
     assertThat(burst("2")).isEqualTo(20);
   }
 

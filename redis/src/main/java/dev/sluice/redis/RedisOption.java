@@ -146,7 +146,7 @@ final class RedisOption<T> {
         .rule(
             (uri, file) -> {
               if (!Files.isReadable(file)) {
-                throw new IllegalArgumentException("found no readable file " + file);
+                throw new IllegalArgumentException("the file " + file + " cannot be read");
               }
             });
   }

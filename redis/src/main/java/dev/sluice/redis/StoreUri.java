@@ -83,7 +83,7 @@ record StoreUri(
               .findFirst()
               .orElse(Kind.SINGLE.scheme);
       throw new IllegalArgumentException(
-          "store: found no URI (%s at character %s), expected %s://host:port; user and password are written with percent signs"
+          "store: cannot be read as a URI (%s at character %s), expected %s://host:port; user and password are written with percent signs"
               .formatted(e.getReason(), e.getIndex() + 1, scheme));
     }
   }

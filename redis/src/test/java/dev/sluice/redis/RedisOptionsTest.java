@@ -126,7 +126,7 @@ class RedisOptionsTest {
         "redis://h?skew=11m | option skew: found 11m, expected from 0s to 10m",
         "redis://h?tls=yes | option tls: found \"yes\", expected one of true, false",
         "redis://h?clock=mine | option clock: found \"mine\", expected one of server, client",
-        "redis://h?ca=nowhere.pem | option ca: found no readable file nowhere.pem",
+        "redis://h?ca=nowhere.pem | option ca: the file nowhere.pem cannot be read",
         "redis://h?queue=many | option queue: found \"many\", expected a whole number",
       })
   void of_valueThatIsRefused_saysWhereAndWhatWasExpected(String uri, String message) {

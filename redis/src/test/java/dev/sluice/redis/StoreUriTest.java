@@ -152,7 +152,7 @@ final class StoreUriTest {
   void open_noUri_saysSoWithoutThePasswordThatUriQuotes(String address) {
     assertThatThrownBy(() -> RedisStore.open(address))
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessageContaining("found no URI")
+        .hasMessageContaining("cannot be read as a URI")
         .hasMessageContaining("percent signs")
         .hasMessageNotContaining("user:")
         .hasMessageNotContaining("sec")

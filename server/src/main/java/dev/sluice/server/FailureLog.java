@@ -52,7 +52,8 @@ public final class FailureLog {
    * @return the id of the incident
    */
   public static String notKept(String why) {
-    return INCIDENTS.of(why, id -> log.error("incident {}: a change was not kept: {}", id, why));
+    return INCIDENTS.of(
+        why, id -> log.error("incident {}: a change could not be saved: {}", id, why));
   }
 
   /**

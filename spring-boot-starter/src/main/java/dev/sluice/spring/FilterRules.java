@@ -43,7 +43,7 @@ final class FilterRules {
   private static Rule rule(SluiceProperties.FilterRule properties, int order) {
     String limit = properties.limit();
     if (limit == null) {
-      throw new IllegalArgumentException("found no limit, expected the name of one");
+      throw new IllegalArgumentException("the name of the limit is missing");
     }
     Rule.Builder rule =
         Rule.on(properties.path().toArray(String[]::new))

@@ -286,7 +286,7 @@ final class MethodParser {
     }
     if (found == null || !method.getReturnType().isAssignableFrom(found.getReturnType())) {
       problem(
-          ("fallback: found no method %s with the same parameters (and perhaps a"
+          ("fallback: there is no method %s with the same parameters (and perhaps a"
                   + " RateLimitedException behind them) and the result %s")
               .formatted(name, method.getReturnType().getSimpleName()));
       return null;

@@ -103,7 +103,7 @@ final class SpringDataRedis {
 
   /** Never repeats the text, which may hold a password. */
   private static URI url(String text) {
-    String problem = "found no host, or one that no URL may have";
+    String problem = "the host is missing, or no URL may have it";
     try {
       URI url = new URI(text);
       if (url.getHost() != null) {
@@ -186,7 +186,8 @@ final class SpringDataRedis {
     Keys own = bundle.keystore();
     if (Stream.of(trust.certificate(), own.certificate()).allMatch(Objects::isNull)) {
       throw new SluiceConfigurationException(
-          List.of(PREFIX + ".ssl.bundle: found no PEM bundle with the name \"%s\"".formatted(name)),
+          List.of(
+              PREFIX + ".ssl.bundle: there is no PEM bundle with the name \"%s\"".formatted(name)),
           "Describe it below spring.ssl.bundle.pem.%s with files, or set sluice.store to an"
                   .formatted(name)
               + " address such as rediss://host:6379?ca=FILE. A bundle of Java key stores is not"

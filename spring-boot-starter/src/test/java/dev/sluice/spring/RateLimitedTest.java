@@ -499,7 +499,7 @@ class RateLimitedTest {
                         "Wrong.noExpression: id: found \"#user..name\", which is not an expression")
                     .contains("Wrong.aboveTheBurst: cost 3 exceeds the burst (2) of PerUser")
                     .contains("Wrong.partsOfTheId: found 3 expressions")
-                    .contains("Wrong.fallbackIsMissing: fallback: found no method nowhere")
+                    .contains("Wrong.fallbackIsMissing: fallback: there is no method nowhere")
                     .contains("Wrong.isFinal: found a private, static or final method")
                     .contains("Wrong.isStatic: found a private, static or final method")
                     .contains("Wrong.isPrivate: found a private, static or final method"));

@@ -132,6 +132,6 @@ class SpringDataRedisTest {
         .run(
             context ->
                 assertThat(Analyses.of(context.getStartupFailure()).getDescription())
-                    .contains("found no PEM bundle with the name \"mine\""));
+                    .contains("there is no PEM bundle with the name \"mine\""));
   }
 }

@@ -305,7 +305,7 @@ public final class Rule {
      */
     public Rule build() {
       if (spends.isEmpty()) {
-        throw new IllegalStateException("rule " + paths + ": found no limit, expected one");
+        throw new IllegalStateException("rule " + paths + ": the limit is missing");
       }
       return new Rule(this);
     }

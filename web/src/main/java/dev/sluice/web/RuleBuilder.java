@@ -115,7 +115,7 @@ public abstract class RuleBuilder<B extends RuleBuilder<B>> {
       throw new IllegalArgumentException(String.join("\n", faults));
     }
     if (all.isEmpty()) {
-      throw new IllegalStateException("found no rule, expected at least one");
+      throw new IllegalStateException("a rule is missing, expected at least one");
     }
     limiter.limits().require(required);
     return new RequestLimiter(limiter, all, required, profile);

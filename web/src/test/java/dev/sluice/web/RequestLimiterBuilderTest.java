@@ -70,6 +70,6 @@ class RequestLimiterBuilderTest {
   @Test
   void build_withoutRules_isRefused() {
     assertThatThrownBy(() -> RequestLimiter.builder(limiter).build())
-        .hasMessage("found no rule, expected at least one");
+        .hasMessage("a rule is missing, expected at least one");
   }
 }

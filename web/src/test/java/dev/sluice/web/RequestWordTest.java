@@ -21,7 +21,7 @@ class RequestWordTest {
     "header:a b, header:NAME",
     "hedder:X, did you mean \"header:\"?",
     "pth, did you mean \"path\"?",
-    "path|, found nothing behind \"|\"",
+    "path|, nothing follows \"|\"",
     "|nobody, found \"\"",
   })
   void parse_unknownWord_isRefused(String word, String message) {

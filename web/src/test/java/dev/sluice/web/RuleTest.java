@@ -65,8 +65,7 @@ class RuleTest {
   @Test
   void rule_thatLacksSomething_isRefused() {
     assertThatThrownBy(() -> Rule.on()).hasMessage("path: found none, expected at least one");
-    assertThatThrownBy(() -> Rule.on("/a").build())
-        .hasMessage("rule [/a]: found no limit, expected one");
+    assertThatThrownBy(() -> Rule.on("/a").build()).hasMessage("rule [/a]: the limit is missing");
     assertThatThrownBy(() -> Rule.on("/a").limit("PerKey"))
         .hasMessage(
             "limit PerKey: name what the id is taken from, for example VaryBy.clientAddress()");

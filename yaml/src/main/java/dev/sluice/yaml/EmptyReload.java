@@ -29,7 +29,7 @@ final class EmptyReload {
               1,
               1,
               Severity.MISTAKE,
-              "found no %s, kept the limits as they are, with %s; restart to do without them"
+              "there are no %s, so the limits stay as they are, with %s; restart to do without them"
                   .formatted(what, before)));
     }
   }

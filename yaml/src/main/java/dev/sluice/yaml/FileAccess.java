@@ -37,7 +37,7 @@ final class FileAccess {
    * @param givenUp makes the result of a call that did not answer, from the reason
    */
   <T> T call(Path path, Supplier<T> call, Function<String, T> givenUp) {
-    String reason = "found a file that does not answer (given up after %s ms)";
+    String reason = "the file does not answer (given up after %s ms)";
     FutureTask<?> hanging = HANGING.get(path);
     if (hanging != null) {
       if (!hanging.isDone()) {
@@ -57,7 +57,7 @@ final class FileAccess {
     } catch (InterruptedException e) {
       HANGING.put(path, task);
       Thread.currentThread().interrupt();
-      return givenUp.apply("found a file that did not answer before the reading was ended");
+      return givenUp.apply("the file did not answer before the reading was ended");
     } catch (ExecutionException e) {
       if (e.getCause() instanceof Error error) {
         throw error;

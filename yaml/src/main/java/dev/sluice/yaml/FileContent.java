@@ -23,7 +23,7 @@ final class FileContent {
   /** Half a million overrides. A larger file is a mistake, not a reason to run out of memory. */
   static final int MAX_BYTES = 16 << 20;
 
-  private static final String NO_SUCH_FILE = "found no such file, expected a file that can be read";
+  private static final String NO_SUCH_FILE = "there is no such file";
 
   private final String file;
   private final byte[] bytes;
@@ -55,9 +55,7 @@ final class FileContent {
       byte[] bytes = in.readNBytes(MAX_BYTES + 1);
       if (bytes.length > MAX_BYTES) {
         return failed(
-            path,
-            "found a file of more than %s MiB, expected at most that much"
-                .formatted(MAX_BYTES >> 20));
+            path, "the file has more than %1$s MiB, %1$s are allowed".formatted(MAX_BYTES >> 20));
       }
       return new FileContent(file, bytes, null);
     } catch (IOException | SecurityException e) {

@@ -270,7 +270,7 @@ final class NodeReader {
     private final transient Optional<Mark> mark;
 
     TooMuchException(Event where, String what) {
-      super("found more than " + what + ", expected at most that many");
+      super("more than " + what + " are not allowed");
       this.mark = where.getStartMark();
     }
   }

@@ -32,7 +32,7 @@ final class Vanished {
         1,
         1,
         Severity.WARNING,
-        "found no default any more for %s%s"
+        "the default of %s%s is gone"
             .formatted(
                 shown, names.size() > SHOWN ? " and " + (names.size() - SHOWN) + " more" : ""));
   }

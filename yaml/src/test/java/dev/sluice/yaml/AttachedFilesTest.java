@@ -90,7 +90,7 @@ final class AttachedFilesTest {
 
   @Test
   void fileThatIsMissing_isAMistake() {
-    assertThatThrownBy(files()::load).hasMessageContaining("other:1:1: found no such file");
+    assertThatThrownBy(files()::load).hasMessageContaining("other:1:1: there is no such file");
   }
 
   @Test

@@ -142,8 +142,7 @@ class LimitFilesWatcherTest {
     poll(5);
     assertThat(events.take())
         .containsExactly(
-            "failed 2026-11-20T12:00:00Z [%s:1:1: found no such file, expected a file that can be read]"
-                .formatted(overrides));
+            "failed 2026-11-20T12:00:00Z [%s:1:1: there is no such file]".formatted(overrides));
     assertThat(overrideBurst()).isEqualTo(1);
   }
 
@@ -161,10 +160,10 @@ class LimitFilesWatcherTest {
         .containsExactly(
             "failed 2026-11-20T12:00:00Z [%s:1:1: found an empty file, expected a list of name → {burst, count, period, ids}; write [] for none]"
                 .formatted(overrides),
-            "failed 2026-11-20T12:00:00Z [%s:1:1: found no overrides, kept the limits as they are, with 1; restart to do without them]"
+            "failed 2026-11-20T12:00:00Z [%s:1:1: there are no overrides, so the limits stay as they are, with 1; restart to do without them]"
                 .formatted(overrides),
             "loaded 2026-11-20T12:00:00Z 0 warnings",
-            "failed 2026-11-20T12:00:00Z [%s:1:1: found no defaults, kept the limits as they are, with 1; restart to do without them]"
+            "failed 2026-11-20T12:00:00Z [%s:1:1: there are no defaults, so the limits stay as they are, with 1; restart to do without them]"
                 .formatted(defaults));
     assertThat(overrideBurst()).isEqualTo(1);
     assertThat(defaultBurst()).isEqualTo(1);
@@ -325,8 +324,7 @@ class LimitFilesWatcherTest {
     assertThat(defaultBurst()).isEqualTo(3);
     assertThat(events.take()).containsExactly("loaded 2026-11-20T12:00:00Z 1 warnings");
     assertThat(events.warnings)
-        .containsExactly(
-            defaults + ":1:1: warning: found no default any more for LoginsPerIPAddress");
+        .containsExactly(defaults + ":1:1: warning: the default of LoginsPerIPAddress is gone");
   }
 
   @Test
@@ -384,7 +382,7 @@ class LimitFilesWatcherTest {
         };
     for (int i = 0; i < 3; i++) {
       assertThat(access.call(defaults, hanging, reason -> reason))
-          .isEqualTo("found a file that does not answer (given up after 20 ms)");
+          .isEqualTo("the file does not answer (given up after 20 ms)");
     }
     assertThat(calls).hasValue(1);
     answer.countDown();

@@ -271,7 +271,7 @@ public final class Access implements AutoCloseable {
     }
     if (caller.kind() == Caller.Kind.UNKNOWN) {
       refusals.unauthenticated.increment();
-      throw RefusedException.unauthenticated("found no token, expected " + expected);
+      throw RefusedException.unauthenticated("the token is missing, expected " + expected);
     }
     caller.require(need);
   }

@@ -64,10 +64,7 @@ final class TokensFile implements CompanionFile<Tokens> {
             problems,
             item -> certificate(item, certificateNames, problems));
     if (!problems.mistaken() && tokens.isEmpty() && certificates.isEmpty()) {
-      problems.mistake(
-          root,
-          "found neither a token nor a certificate, expected at least one: make one with sluice"
-              + " token new");
+      problems.mistake(root, "a token or a certificate is missing: make one with sluice token new");
     }
     return problems.mistaken() ? null : new Tokens(tokens, certificates);
   }
@@ -168,7 +165,7 @@ final class TokensFile implements CompanionFile<Tokens> {
         }
       }
       if (list.items().isEmpty()) {
-        problems.mistake(list, "found no role, expected at least one of decide, read, admin");
+        problems.mistake(list, "found an empty list, expected at least one of decide, read, admin");
       }
     }
     return roles;
@@ -188,7 +185,8 @@ final class TokensFile implements CompanionFile<Tokens> {
       }
       if (list.items().isEmpty()) { // none in a list must not come to mean all
         problems.mistake(
-            list, "found no limit, expected at least one: leave limits out to allow all of them");
+            list,
+            "found an empty list, expected at least one limit: leave limits out to allow all of them");
       }
     }
     return scopes;

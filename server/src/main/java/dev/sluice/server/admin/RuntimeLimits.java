@@ -190,7 +190,7 @@ public final class RuntimeLimits implements AutoCloseable {
         }
       }
     } catch (Throwable e) { // a task that throws would never run again
-      complain("overrides and penalties cannot be read, those from before hold: " + e);
+      complain("overrides and penalties cannot be read; the previous ones stay in force: " + e);
     }
   }
 

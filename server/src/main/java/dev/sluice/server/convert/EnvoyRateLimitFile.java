@@ -80,7 +80,7 @@ final class EnvoyRateLimitFile implements CompanionFile<Converted> {
     }
     Converted converted = new FileWriter(file, domain).write(branches);
     if (converted == null) {
-      problems.mistake(root, "found no limit that can be expressed, expected at least one");
+      problems.mistake(root, "no limit of the file can be expressed");
     }
     return converted;
   }
@@ -123,7 +123,7 @@ final class EnvoyRateLimitFile implements CompanionFile<Converted> {
     }
     if (shared && (value == null || !value.contains("*"))) {
       problems.mistake(
-          fields.at("share_threshold"), "found it without a \"*\" in the value, expected one");
+          fields.at("share_threshold"), "share_threshold requires a \"*\" in the value");
     }
     tellMetrics(fields, problems);
     List<Branch> below = branches(fields.find("descriptors"), problems);

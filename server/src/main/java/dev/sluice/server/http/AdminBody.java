@@ -32,7 +32,7 @@ final class AdminBody {
     Map<String, Object> fields = new LinkedHashMap<>();
     try (JsonParser parser = JSON.createParser(json)) {
       if (parser.nextToken() != JsonToken.START_OBJECT) {
-        throw new WireException(null, "found no JSON object, expected one");
+        throw new WireException(null, "the body must be a JSON object");
       }
       while (parser.nextToken() == JsonToken.FIELD_NAME) {
         String name = parser.currentName();
@@ -45,10 +45,10 @@ final class AdminBody {
         }
       }
       if (parser.nextToken() != null) {
-        throw new WireException(null, "found more behind the JSON object, expected its end");
+        throw new WireException(null, "there is more text after the JSON object");
       }
     } catch (IOException e) {
-      throw new WireException(null, "found a body that is not a JSON object of texts and numbers");
+      throw new WireException(null, "the body must be a JSON object of texts and whole numbers");
     }
     return new AdminBody(fields);
   }
@@ -81,7 +81,7 @@ final class AdminBody {
   long requiredNumber(String field) {
     Long value = number(field);
     if (value == null) {
-      throw new WireException(field, "found none, expected a whole number");
+      throw new WireException(field, "the field is missing, expected a whole number");
     }
     return value;
   }
@@ -98,7 +98,8 @@ final class AdminBody {
   Duration duration(String field) {
     String text = text(field);
     if (text == null) {
-      throw new WireException(field, "found none, expected a duration such as 1s, 180m or 7d");
+      throw new WireException(
+          field, "the field is missing, expected a duration such as 1s, 180m or 7d");
     }
     try {
       Duration duration = GoDuration.parse(text);

@@ -120,7 +120,7 @@ abstract class AdminResource implements HttpService {
   }
 
   private Fault notThere(LimitName name) {
-    return Fault.notThere("found no %s of %s for this id".formatted(thing, name));
+    return Fault.notThere("there is no %s of %s for this id".formatted(thing, name));
   }
 
   private @Nullable Done removed(LimitName name, String id) {

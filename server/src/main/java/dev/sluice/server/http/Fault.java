@@ -125,7 +125,7 @@ record Fault(
         HttpStatus.REQUEST_ENTITY_TOO_LARGE,
         "too-large",
         "Body too large",
-        "found more than %s bytes, expected at most that".formatted(maxBytes),
+        "the body has more than %1$s bytes, %1$s are allowed".formatted(maxBytes),
         null);
   }
 

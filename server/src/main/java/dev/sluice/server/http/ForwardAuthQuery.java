@@ -107,7 +107,7 @@ record ForwardAuthQuery(
       if (name.equals("limit")) {
         endLimit();
         if (limits.isEmpty() && cost != null) {
-          throw new WireException("cost", "found the cost before its limit, expected it behind");
+          throw new WireException("cost", "the cost must stand behind its limit");
         }
         REPEATED.forEach(seen::remove);
         limit = value;
@@ -149,8 +149,7 @@ record ForwardAuthQuery(
       }
       if (!value.matches("[0-9]{1,18}")) {
         throw new WireException(
-            "cost",
-            "found no whole number, expected one, or header:NAME for a header that says it");
+            "cost", "expected a whole number, or header:NAME for a header that says it");
       }
       return new Cost(Long.parseLong(value), null);
     }
@@ -189,7 +188,7 @@ record ForwardAuthQuery(
             id != null ? "id" : "key", "found it without a limit, expected it behind its limit");
       }
       if (!limits.isEmpty() && by != null) {
-        throw new WireException("by", "found it beside a limit, expected one or the other");
+        throw new WireException("by", "by and limit exclude each other");
       }
       if (by == By.RULES && cost != null) {
         throw new WireException("cost", "found a cost beside rules, which have costs of their own");

@@ -147,7 +147,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     }
     if (!book.hasRequestRules()) {
       throw new WireException(
-          "limit", "found neither a limit nor a rule book with rules for requests, expected one");
+          "limit", "the query names no limit, and the rule book has no rules for requests");
     }
     Optional<RuleMatch> match = book.match(asked, clientAddress);
     return match.isEmpty()
@@ -182,7 +182,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     if (keys.isEmpty()) {
       throw new WireException(
           "limit",
-          "found neither a limit in the query, nor rules for requests, nor the header %s, expected one"
+          "the query names no limit, there are no rules for requests, and the header %s is missing"
               .formatted(KEY_HEADER));
     }
     List<WireTransaction> wires = new ArrayList<>(keys.size());
@@ -218,7 +218,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     String said = only(asked, header);
     if (!said.matches("[0-9]{1,18}")) {
       throw new UnusableRequestException(
-          "found no whole number in the header %s, expected one, the cost".formatted(header));
+          "the header %s must be a whole number, the cost".formatted(header));
     }
     return Long.valueOf(said);
   }

@@ -68,8 +68,7 @@ final class PenaltyResource extends AdminResource {
     try {
       return Instant.parse(text);
     } catch (DateTimeException e) {
-      throw new WireException(
-          "until", "found no instant, expected one such as 2026-11-22T12:00:00Z");
+      throw new WireException("until", "expected an instant such as 2026-11-22T12:00:00Z");
     }
   }
 

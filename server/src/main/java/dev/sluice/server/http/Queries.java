@@ -49,7 +49,6 @@ final class Queries {
     } catch (IllegalArgumentException e) {
       // Falls through to the message that both share.
     }
-    throw new WireException(
-        field, "found no percent-encoded UTF-8, expected the %s in it".formatted(what));
+    throw new WireException(field, "the %s must be percent-encoded UTF-8".formatted(what));
   }
 }

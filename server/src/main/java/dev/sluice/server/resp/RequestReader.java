@@ -186,7 +186,7 @@ final class RequestReader {
       int to = from + (int) length;
       if (to + 2 - start > MAX_REQUEST) {
         throw new ProtocolException(
-            "found a request of more than %s bytes, expected at most that".formatted(MAX_REQUEST));
+            "the request has more than %1$s bytes, %1$s are allowed".formatted(MAX_REQUEST));
       }
       if (to + 2 > end) {
         return false;
@@ -302,7 +302,8 @@ final class RequestReader {
         return;
       }
       if (request.count() == MAX_ARGUMENTS) {
-        throw new ProtocolException("found more than %s arguments".formatted(MAX_ARGUMENTS));
+        throw new ProtocolException(
+            "the request has more than %s arguments".formatted(MAX_ARGUMENTS));
       }
       int word = i;
       int written = i;

@@ -84,7 +84,7 @@ final class Failures {
 
   private static Status tooLarge() {
     return Status.RESOURCE_EXHAUSTED.withDescription(
-        "found more than %s bytes, expected at most that".formatted(SluiceServer.MAX_BODY));
+        "the body has more than %1$s bytes, %1$s are allowed".formatted(SluiceServer.MAX_BODY));
   }
 
   private static boolean isClients(Throwable cause) {

@@ -74,7 +74,7 @@ final class JsonService implements HttpService {
     try {
       PARSER.merge(json, request);
     } catch (InvalidProtocolBufferException e) {
-      throw new BadRequest("found no rate limit request as JSON: " + e.getMessage());
+      throw new BadRequest("the body is not a rate limit request in JSON: " + e.getMessage());
     }
     return requests.decide(
         request.build(), AccessPart.caller(context), context.whenRequestCancelling());

@@ -71,11 +71,11 @@ final class RateLimitRequests {
 
   private static void validate(RateLimitRequest request) {
     if (request.getDomain().isEmpty()) {
-      throw new BadRequest("domain: found none, expected the name of a set of limits");
+      throw new BadRequest("the domain is missing, expected the name of a set of limits");
     }
     int descriptors = request.getDescriptorsCount();
     if (descriptors == 0) {
-      throw new BadRequest("descriptors: found none, expected at least one");
+      throw new BadRequest("the descriptors are missing, expected at least one");
     }
     if (descriptors > MOST_DESCRIPTORS) {
       throw new BadRequest(

@@ -22,7 +22,7 @@ record HeaderCost(String header, long otherwise) {
     String text = values.get(0).strip();
     if (values.size() > 1 || !text.matches("[0-9]{1,18}")) {
       throw new UnusableRequestException(
-          "found no whole number in the header %s, expected one, the cost".formatted(header));
+          "the header %s must be a whole number, the cost".formatted(header));
     }
     return Long.parseLong(text);
   }

@@ -50,7 +50,8 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
       }
       if (sequence.items().isEmpty()) {
         problems.mistake(
-            sequence, "found no rule, expected at least one: an empty book limits nothing");
+            sequence,
+            "found an empty list, expected at least one rule: an empty book limits nothing");
       }
     }
     if (problems.mistaken()) {

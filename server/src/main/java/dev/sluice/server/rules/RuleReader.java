@@ -53,8 +53,7 @@ final class RuleReader {
       }
     }
     if (!descriptor && OF_REQUESTS.stream().noneMatch(name -> fields.find(name) != null)) {
-      problems.mistake(
-          item, "found no field path or entries, expected one; path: /** is for all requests");
+      problems.mistake(item, "the field path or entries is missing; path: /** is for all requests");
     }
     return descriptor ? descriptorRule(fields) : requestRule(fields);
   }
@@ -79,7 +78,7 @@ final class RuleReader {
         }
       }
       if (list.items().isEmpty()) {
-        problems.mistake(list, "found no entry, expected at least one");
+        problems.mistake(list, "found an empty list, expected at least one entry");
       }
     }
     return wanted;
@@ -217,15 +216,15 @@ final class RuleReader {
         reader.read(item, charged);
       }
       if (sequence.items().isEmpty()) {
-        problems.mistake(list, "found no limit, expected at least one; or unlimited: true");
+        problems.mistake(
+            list, "found an empty list, expected at least one limit, or unlimited: true");
       }
     } else if (list != null) {
       if (!(list instanceof Node.Broken)) {
         problems.wrongKind(list, "a list of limits, each {limit, id}");
       }
     } else if (fields.find("limit") == null) {
-      problems.mistake(
-          fields.owner(), "found no field limit, limits or unlimited, expected one of them");
+      problems.mistake(fields.owner(), "the field limit, limits or unlimited is missing");
     } else {
       reader.read(fields, charged);
     }

@@ -71,7 +71,7 @@ final class ReloadLog implements ReloadListener {
       long mistakes = problems.stream().filter(problem -> problem.file().equals(file)).count();
       metrics.overridesFailed(Math.toIntExact(mistakes));
     }
-    log.error("limits not loaded, the old ones still hold{}", list(problems));
+    log.error("limits not loaded; the previous ones stay in force{}", list(problems));
   }
 
   /** The watcher has logged it. */

@@ -44,7 +44,7 @@ final class JsonText {
         null,
         String.format(
             Locale.ROOT,
-            "found no valid JSON: the byte 0x%02x (column %d), expected text in UTF-8",
+            "the text is not valid JSON: the byte 0x%02x (column %d), expected text in UTF-8",
             text[at],
             at - offset + 1));
   }
@@ -52,7 +52,7 @@ final class JsonText {
   /** In our own words: those of the parser are for programmers, and quote the text at length. */
   static String whatIsWrong(JsonProcessingException e) {
     if (e instanceof StreamConstraintsException) {
-      return "found a text or a number of more than %s characters, or lists nested too deep, expected less"
+      return "a text or a number has more than %s characters, or lists are nested too deep"
           .formatted(WireReader.LONGEST_TEXT);
     }
     JsonLocation at = e.getLocation();
@@ -64,6 +64,6 @@ final class JsonText {
         e instanceof JsonEOFException
             ? "it ends before the object does; close every quote, bracket and brace"
             : "check quotes, commas and brackets";
-    return "found no valid JSON%s: %s".formatted(where, why);
+    return "the text is not valid JSON%s: %s".formatted(where, why);
   }
 }

@@ -98,12 +98,11 @@ public final class WireReader {
     Mistakes mistakes = new Mistakes();
     try (JsonParser parser = factory.createParser(json, offset, length)) {
       if (parser.nextToken() == null) {
-        throw new WireException(null, "found nothing, expected a JSON object");
+        throw new WireException(null, "the body is empty, expected a JSON object");
       }
       WireRequest request = readRequest(parser, mistakes);
       if (parser.nextToken() != null) {
-        mistakes.add(
-            null, "found more text after the JSON object, expected one object and nothing else");
+        mistakes.add(null, "there is more text after the JSON object");
       }
       return request;
     } catch (JsonProcessingException e) {

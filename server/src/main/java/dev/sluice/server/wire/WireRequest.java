@@ -97,15 +97,15 @@ public final class WireRequest {
     if (act == null) {
       throw new WireException(
           "op",
-          "found %s, expected one of %s%s"
+          "%s, expected one of %s%s"
               .formatted(
-                  op == null ? "none" : SafeText.quote(op),
+                  op == null ? "the op is missing" : "found " + SafeText.quote(op),
                   String.join(", ", ACTS.keySet()),
                   op == null ? "" : Suggestion.didYouMean(op, List.copyOf(ACTS.keySet()))));
     }
     if (BATCH_SPEND.equals(op) && !isBatch()) {
       throw new WireException(
-          "transactions", "found no transactions, expected a list of them with the op batchSpend");
+          "transactions", "the transactions are missing: the op batchSpend takes a list of them");
     }
     return act;
   }

@@ -36,7 +36,7 @@ public record WireTransaction(
       Limits limits, MissingDefault onMissing, String path, Mistakes mistakes) {
     boolean known = isKnown(limits, onMissing, path, mistakes);
     if (id == null) {
-      mistakes.add(path + "id", "found no id, expected what is to be limited, a string");
+      mistakes.add(path + "id", "the id is missing: a string that names what is limited");
     }
     if (kind != null && !KINDS.contains(kind)) {
       mistakes.add(
@@ -61,7 +61,7 @@ public record WireTransaction(
 
   private boolean isKnown(Limits limits, MissingDefault onMissing, String path, Mistakes mistakes) {
     if (limit == null) {
-      mistakes.add(path + "limit", "found no limit, expected the name of one");
+      mistakes.add(path + "limit", "the name of the limit is missing");
       return false;
     }
     try {

@@ -55,16 +55,16 @@ class TokensFileTest {
       quoteCharacter = '`',
       value = {
         "tokens: 3 | 1:9: found 3, expected a list",
-        "tokens: [{name: a, sha256: HASH, roles: []}] | found no role, expected at least one",
+        "tokens: [{name: a, sha256: HASH, roles: []}] | found an empty list, expected at least one of decide",
         "tokens: [{name: a, sha256: HASH, roles: [admn]}] | found the role \"admn\", expected one of decide, read, admin; did you mean \"admin\"?",
         "tokens: [{name: a, sha256: secret, roles: [read]}] | expected a SHA-256 of 64 hexadecimal digits",
-        "tokens: [{name: a, sha256: HASH, roles: [read], limits: []}] | found no limit, expected at least one",
+        "tokens: [{name: a, sha256: HASH, roles: [read], limits: []}] | found an empty list, expected at least one limit",
         "tokens: [{name: a, roles: [read]}] | the field sha256 is missing",
         "tokens: [{name: a, sha256: HASH, role: [read]}] | found the field \"role\", expected one of name, sha256, roles, limits, requests",
         "tokens: [{name: a, sha256: HASH, roles: [read]}, {name: a, sha256: HASH, roles: [read]}] | found the sha256 of line 1 again",
         "tokens: [{name: 'a b', sha256: HASH, roles: [read]}] | expected 1 to 100 letters",
         "tokens: [{name: a, sha256: HASH, roles: [read], requests: {burst: 0, count: 1, period: 1s}}] | found 0, expected a whole number > 0",
-        "tokens: [] | found neither a token nor a certificate",
+        "tokens: [] | a token or a certificate is missing",
         "tokns: [] | found the field \"tokns\", expected one of tokens, certificates",
       })
   void mistake_isToldWithItsPlace(String text, String message) throws IOException {

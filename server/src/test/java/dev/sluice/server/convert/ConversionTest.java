@@ -232,7 +232,7 @@ final class ConversionTest {
         "{domain: d, descriptors: [{kye: a}]} | found the field \"kye\"",
         "{domain: d, descriptors: [{key: a}, {key: a}]} | again, expected it once",
         "{domain: d, descriptors: [{key: a, rate_limit: {unlimited: true, unit: day}}]} | found a unit beside unlimited",
-        "{domain: d} | found no limit that can be expressed"
+        "{domain: d} | no limit of the file can be expressed"
       })
   void configurationWithMistakes_isNotConverted(String config, String message) {
     assertThatThrownBy(() -> conversion(config))

@@ -106,9 +106,9 @@ final class DecisionsTest {
       delimiter = '|',
       quoteCharacter = '`',
       value = {
-        "{'limit':'ApiCallsPerKey','id':'a'} | op | found none, expected one of check, spend, refund, reset, batchSpend",
+        "{'limit':'ApiCallsPerKey','id':'a'} | op | the op is missing, expected one of check, spend, refund, reset, batchSpend",
         "{'op':'spent','limit':'ApiCallsPerKey','id':'a'} | op | found \"spent\", expected one of check, spend, refund, reset, batchSpend; did you mean \"spend\"?",
-        "{'op':'batchSpend','limit':'ApiCallsPerKey','id':'a'} | transactions | found no transactions, expected a list of them with the op batchSpend",
+        "{'op':'batchSpend','limit':'ApiCallsPerKey','id':'a'} | transactions | the transactions are missing: the op batchSpend takes a list of them",
         "{'at':1,'op':'spend','limit':'ApiCallsPerKey','id':'a'} | at | found the unknown field \"at\", expected op, limit, id, cost, transactions",
         "{'op':'reset','limit':'ApiCallsPerKey','id':'a','cost':1} | cost | found a cost, expected none: a reset forgets the whole bucket",
       })

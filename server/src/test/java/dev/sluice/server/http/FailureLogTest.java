@@ -19,7 +19,7 @@ final class FailureLogTest {
           .endsWith(
               "incident "
                   + incident
-                  + ": a change was not kept: set.yml cannot be written (disk full); nothing was changed");
+                  + ": a change could not be saved: set.yml cannot be written (disk full); nothing was changed");
     }
   }
 }

@@ -314,7 +314,7 @@ final class ForwardAuthTest {
         .isEqualTo("\"LoginsPerIPAddress\";r=1, \"ApiCallsPerKey\";r=2");
     assertThat(get("?cost=3", "RateLimit-Key", "ApiCallsPerKey:k").statusCode()).isEqualTo(429);
     assertThat(get("", "RateLimit-Key", "ApiCallsPerKey").statusCode()).isEqualTo(400);
-    assertThat(get("").body()).contains("neither a limit in the query");
+    assertThat(get("").body()).contains("the query names no limit");
     assertThat(get("", "RateLimit-Key", "Nope:k").statusCode()).isEqualTo(404);
   }
 
@@ -474,20 +474,20 @@ final class ForwardAuthTest {
       value = {
         "?limt=A | did you mean \"limit\"",
         "?id=x | without a limit",
-        "?cost=1&limit=ApiCallsPerKey&id=x | before its limit",
+        "?cost=1&limit=ApiCallsPerKey&id=x | the cost must stand behind its limit",
         "?limit=ApiCallsPerKey&id=x&id=y | twice",
         "?limit=ApiCallsPerKey&id=x&key=ip | an id and a key",
         "?limit=ApiCallsPerKey&key=heder:X | did you mean \"header:\"",
         "?limit=ApiCallsPerKey&key=path:x | only rules have path patterns",
-        "?limit=ApiCallsPerKey&id=x&cost=-1 | no whole number",
+        "?limit=ApiCallsPerKey&id=x&cost=-1 | expected a whole number",
         "?limit=ApiCallsPerKey&id=x&cost=4 | <= limit.Burst",
         "?limit=ApiCallsPerKey&id=%FF | percent-encoded UTF-8",
         "?limit=ApiCallsPerKey&id=x&deny=401 | 429 or 403",
         "?limit=ApiCallsPerKey&id=x&dry=yes | false or true",
         "?limit=ApiCallsPerKey&id=x&headers=ieft | did you mean \"ietf\"",
-        "?limit=ApiCallsPerKey&id=x&by=rules | beside a limit",
+        "?limit=ApiCallsPerKey&id=x&by=rules | by and limit exclude each other",
         "?by=rules&cost=1 | costs of their own",
-        "?by=rules | neither a limit nor a rule book",
+        "?by=rules | the rule book has no rules",
         "?limit=ApiCallsPerKey&id=x&limit=ApiCallsPerKey&id=x | again",
       })
   void badQuery_saysWhatIsWrong(String query, String said) throws IOException {

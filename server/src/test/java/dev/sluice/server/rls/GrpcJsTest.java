@@ -142,7 +142,8 @@ final class GrpcJsTest {
           .isEqualTo("{\"overall_code\":\"OK\",\"statuses\":[{\"code\":\"OK\"}]}");
       assertThat(answers.get(6).at("/statuses/0/limit_remaining").intValue()).isEqualTo(8);
       assertThat(answers.get(7).get("error").intValue()).as("INVALID_ARGUMENT").isEqualTo(3);
-      assertThat(answers.get(7).get("details").textValue()).startsWith("descriptors: found none");
+      assertThat(answers.get(7).get("details").textValue())
+          .startsWith("the descriptors are missing");
     }
   }
 }

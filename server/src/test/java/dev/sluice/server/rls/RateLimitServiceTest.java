@@ -384,8 +384,8 @@ final class RateLimitServiceTest {
 
   @Test
   void requestsThatMustBeChanged_areInvalidArguments() {
-    assertInvalid(request().build(), "descriptors: found none");
-    assertInvalid(request(descriptor("PerIp", "x")).setDomain("").build(), "domain: found none");
+    assertInvalid(request().build(), "the descriptors are missing");
+    assertInvalid(request(descriptor("PerIp", "x")).setDomain("").build(), "the domain is missing");
     assertInvalid(
         request(descriptor("a", "b").setLimit(RateLimitOverride.newBuilder().setUnitValue(9)))
             .build(),

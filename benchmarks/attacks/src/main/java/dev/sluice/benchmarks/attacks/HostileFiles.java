@@ -83,7 +83,7 @@ final class HostileFiles {
         TimeUnit.MILLISECONDS.sleep(POLLS_MILLIS);
         requireStatus(DENIED, signUp(server), "a sign-up after a file was cut for a second");
         limits.cut(LOGINS.length());
-        awaitLog(server, "found no default any more for SignUpsPerIPAddress");
+        awaitLog(server, "the default of SignUpsPerIPAddress is gone");
         int status = signUp(server).statusCode();
         unless(status / 100 == 4, "a sign-up without a limit was answered %s", status);
       }

@@ -76,7 +76,7 @@ final class FullDisk implements Drill {
       long before = server.log().size();
       disk.fill(server);
       whileFull(server);
-      long changes = server.logged("a change was not kept");
+      long changes = server.logged("a change could not be saved");
       long said = server.log().size() - before - changes;
       lines += said;
       BrokenPromise.unless(
