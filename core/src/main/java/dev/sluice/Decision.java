@@ -83,11 +83,17 @@ public final class Decision {
    * @param otherwise the answer where none counts
    */
   static Decision ofBatch(List<Decision> counting, Answer otherwise, List<Decision> parts) {
-    Decision strictest =
-        counting.stream()
-            .reduce((first, second) -> second.stricter(first))
-            .orElseGet(() -> new Decision(null, otherwise, false, List.of(), null));
-    boolean degraded = strictest.degraded || parts.stream().anyMatch(Decision::degraded);
+    Decision strictest = null;
+    for (Decision one : counting) {
+      strictest = strictest == null ? one : one.stricter(strictest);
+    }
+    if (strictest == null) {
+      strictest = new Decision(null, otherwise, false, List.of(), null);
+    }
+    boolean degraded = strictest.degraded;
+    for (Decision part : parts) {
+      degraded |= part.degraded;
+    }
     return new Decision(
         strictest.transaction, strictest.answer, degraded, List.copyOf(parts), strictest.penalty);
   }

@@ -120,8 +120,11 @@ public final class ClientAddress {
    * @return false without trusted proxies
    */
   public boolean trusts(@Nullable String peer) {
+    if (header == null) {
+      return false;
+    }
     IpAddress address = parsed(peer);
-    return header != null && address != null && isTrusted(address);
+    return address != null && isTrusted(address);
   }
 
   private static @Nullable IpAddress parsed(@Nullable String peer) {

@@ -21,6 +21,7 @@ record AnswerForm(HttpStatus denied, HeaderProfile headers) {
 
   private static final String STATUS = "status";
   private static final String HEADERS = "headers";
+  private static final AnswerForm USUAL = new AnswerForm(HttpStatus.OK, HeaderProfile.NONE);
   private static final List<String> FAMILIES = List.of("none", "ietf", "legacy", "github");
 
   /**
@@ -29,6 +30,9 @@ record AnswerForm(HttpStatus denied, HeaderProfile headers) {
    * @param more other parameters that the resource has
    */
   static AnswerForm of(ServiceRequestContext context, String... more) {
+    if (context.query() == null) {
+      return USUAL;
+    }
     List<String> known = new ArrayList<>(List.of(STATUS, HEADERS));
     known.addAll(List.of(more));
     Queries.require(context, known);
@@ -40,7 +44,7 @@ record AnswerForm(HttpStatus denied, HeaderProfile headers) {
   /** The form of an answer that has one form only; no query is allowed. */
   static AnswerForm fixed(ServiceRequestContext context) {
     Queries.require(context, List.of());
-    return new AnswerForm(HttpStatus.OK, HeaderProfile.NONE);
+    return USUAL;
   }
 
   HttpStatus status(Decision decision) {

@@ -7,6 +7,7 @@ import java.math.BigDecimal;
 public final class Seconds {
 
   private static final int DIGITS_OF_NANOS = 9;
+  private static final long NANOS_PER_SECOND = 1_000_000_000;
 
   private Seconds() {}
 
@@ -17,6 +18,9 @@ public final class Seconds {
    * @return a number without an exponent and without trailing zeros
    */
   public static String format(long nanos) {
+    if (nanos % NANOS_PER_SECOND == 0) {
+      return Long.toString(nanos / NANOS_PER_SECOND); // as most times of an answer are
+    }
     return BigDecimal.valueOf(nanos, DIGITS_OF_NANOS).stripTrailingZeros().toPlainString();
   }
 }
