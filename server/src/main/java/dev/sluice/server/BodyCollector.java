@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server;
 
-import com.linecorp.armeria.common.HttpData;
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.server.DecoratingHttpServiceFunction;
@@ -12,7 +11,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 
 /**
- * Collects a body within its bound, after all that may refuse the request by its headers. A {@link
+ * Collects a body within its bound, after all that may refuse the request by its headers. The
+ * service finds it by {@link Requests#body}: the request that it is given has been read. A {@link
  * Piecewise} service reads its bodies itself. Stateless and thread-safe.
  */
 final class BodyCollector implements DecoratingHttpServiceFunction {
@@ -32,8 +32,7 @@ final class BodyCollector implements DecoratingHttpServiceFunction {
     Function<byte[], HttpResponse> answer =
         whole -> {
           exchange.arrived(whole);
-          return Requests.pass(
-              next, context, HttpRequest.of(request.headers(), HttpData.wrap(whole)));
+          return Requests.pass(next, context, request);
         };
     EventLoop loop = context.eventLoop().withoutContext();
     return context.exchangeType().isResponseStreaming()

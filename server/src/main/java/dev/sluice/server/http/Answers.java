@@ -12,6 +12,7 @@ import com.linecorp.armeria.common.ResponseHeaders;
 import com.linecorp.armeria.common.ResponseHeadersBuilder;
 import dev.sluice.Decision;
 import dev.sluice.server.RefusedException;
+import dev.sluice.server.WholeAnswer;
 import dev.sluice.server.reservation.Reservations.Held;
 import dev.sluice.server.wire.DecisionWriter;
 import dev.sluice.server.wire.Mistake;
@@ -62,7 +63,7 @@ final class Answers {
 
   private static ResponseHeadersBuilder headers(Decision decision, AnswerForm form) {
     ResponseHeadersBuilder headers = headers(form.status(decision), MediaType.JSON);
-    form.headers().headers(decision).forEach(headers::set);
+    DecisionFields.set(form.headers().headers(decision), headers);
     return headers;
   }
 
@@ -191,7 +192,7 @@ final class Answers {
   }
 
   private static AggregatedHttpResponse of(ResponseHeadersBuilder headers, HttpData body) {
-    return AggregatedHttpResponse.of(headers.build(), body);
+    return WholeAnswer.of(headers, body);
   }
 
   private static HttpData bytes(Body body) {

@@ -80,6 +80,11 @@ final class AskedRequest implements WebRequest {
     return question < 0 ? null : target.substring(question + 1);
   }
 
+  /** Whether the peer is a proxy that is believed. */
+  boolean isTrusted() {
+    return trusted;
+  }
+
   /** Whether the path behind ours is the original one; then the query is the client's. */
   boolean isPathBehind() {
     return pathBehind != null;

@@ -24,6 +24,7 @@ import dev.sluice.limit.Limits;
 import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.AskedByProxies;
 import dev.sluice.server.FailureLog;
+import dev.sluice.server.WholeAnswer;
 import dev.sluice.server.WholeResponse;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.access.Caller;
@@ -104,10 +105,10 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
 
   @Override
   public HttpResponse serve(ServiceRequestContext context, HttpRequest request) {
-    if (!isFromProxy(context)) {
+    AskedRequest asked = AskedRequest.of(context, request, clientAddress);
+    if (!asked.isTrusted()) {
       CrossSite.refuse(request.headers());
     }
-    AskedRequest asked = AskedRequest.of(context, request, clientAddress);
     ForwardAuthQuery query;
     try {
       query =
@@ -275,16 +276,15 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     if (decision.isPresent() && decision.get().degraded()) {
       headers.set(DEGRADED_HEADER, "true"); // nobody knows what is left
     } else {
-      decision.ifPresent(made -> profile.headers(made).forEach(headers::set));
+      decision.ifPresent(made -> DecisionFields.set(profile.headers(made), headers));
     }
-    return AggregatedHttpResponse.of(headers.build());
+    return WholeAnswer.of(headers, HttpData.empty());
   }
 
   private static AggregatedHttpResponse refused(Refusal refusal, ForwardAuthQuery query) {
     ResponseHeadersBuilder headers = headers(HttpStatus.valueOf(refusal.status()));
-    refusal.headers().forEach(headers::set);
-    return inTheFormOf(
-        query, AggregatedHttpResponse.of(headers.build(), HttpData.ofUtf8(refusal.body())));
+    DecisionFields.set(refusal.headers(), headers);
+    return inTheFormOf(query, WholeAnswer.of(headers, HttpData.ofUtf8(refusal.body())));
   }
 
   private static ResponseHeadersBuilder headers(HttpStatus status) {

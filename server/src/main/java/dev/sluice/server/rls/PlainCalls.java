@@ -81,7 +81,16 @@ final class PlainCalls extends SimpleDecoratingHttpService {
   public HttpResponse serve(ServiceRequestContext context, HttpRequest request) throws Exception {
     RateLimitRequest plain =
         isPlain(context, request.headers()) ? message(Requests.body(context)) : null;
-    return plain == null ? unwrap().serve(context, request) : answer(context, plain);
+    return plain == null
+        ? unwrap().serve(context, unread(context, request))
+        : answer(context, plain);
+  }
+
+  /** For the library, which reads a request itself. */
+  private static HttpRequest unread(ServiceRequestContext context, HttpRequest request) {
+    return request.isEmpty()
+        ? request
+        : HttpRequest.of(request.headers(), HttpData.wrap(Requests.body(context)));
   }
 
   private static boolean isPlain(ServiceRequestContext context, RequestHeaders headers) {
