@@ -293,6 +293,9 @@ final class ServeCommand implements Callable<Integer> {
     } catch (InputException | InsecureException e) {
       throw new InputException(settings.placed(String.valueOf(e.getMessage())));
     }
+    // Before the line that says that it listens: a signal sent then must not end the process.
+    Runtime.getRuntime().addShutdownHook(new Thread(service::close, "sluice-shutdown"));
+    HangUp.run(service::reload);
     log.say(
         console,
         "listening on %s (%s store, %s)"
@@ -300,8 +303,6 @@ final class ServeCommand implements Callable<Integer> {
                 addresses(service),
                 Stores.shown(store),
                 files.none() ? "sample limits" : "watching the limit files"));
-    Runtime.getRuntime().addShutdownHook(new Thread(service::close, "sluice-shutdown"));
-    HangUp.run(service::reload);
     sayIfAway(service);
     new CountDownLatch(1).await(); // until a signal ends the process
     return Exit.DONE;
