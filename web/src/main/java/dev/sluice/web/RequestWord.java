@@ -75,7 +75,7 @@ public final class RequestWord {
         "found %s, expected ip, ip/BITS, header:NAME, cookie:NAME, query:NAME, path:VARIABLE, path,"
                 .formatted(SafeText.quote(word))
             + " method or host"
-            + Suggestion.didYouMean(colon < 0 ? word : word.substring(0, colon + 1), WORDS));
+            + Suggestion.didYouMean(colon <= 0 ? word : word.substring(0, colon + 1), WORDS));
   }
 
   /**

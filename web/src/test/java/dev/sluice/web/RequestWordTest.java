@@ -21,6 +21,7 @@ class RequestWordTest {
     "header:a b, header:NAME",
     "hedder:X, did you mean \"header:\"?",
     "pth, did you mean \"path\"?",
+    ":method, did you mean \"method\"?",
     "path|, nothing follows \"|\"",
     "|nobody, found \"\"",
   })
