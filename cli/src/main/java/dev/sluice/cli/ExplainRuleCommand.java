@@ -172,9 +172,13 @@ final class ExplainRuleCommand implements Callable<Integer> {
     if (match == null) {
       return tellNamed(limits);
     }
-    String nothing =
-        match.unlimited() ? ": unlimited" : match.charges().isEmpty() ? ": nothing" : "";
-    console.line("%s:%s: this rule%s".formatted(book.file(), match.line(), nothing));
+    String all =
+        switch (match.verdict()) {
+          case UNLIMITED -> ": unlimited";
+          case DENIES -> ": always denied";
+          case CHARGES -> match.charges().isEmpty() ? ": nothing" : "";
+        };
+    console.line("%s:%s: this rule%s".formatted(book.file(), match.line(), all));
     for (RuleCharge charge : match.charges()) {
       console.line("  " + shown(charge.transaction(limits), charge.cost(hits), charge.excess()));
     }

@@ -41,6 +41,7 @@ final class ExplainRuleCommandTest {
                   - {limit: LoginsPerIPAddress, id: "{ip}"}
                   - {limit: ApiCallsPerKey, id: logins, cost: 2, shadow: true}
               - {path: /api/**, limit: ApiCallsPerKey, id: "{header:X-Api-Key}"}
+              - {path: /old/**, deny: true}
             """);
   }
 
@@ -91,6 +92,13 @@ final class ExplainRuleCommandTest {
             """);
     assertThat(explain("--entry", "user=svc-7").out())
         .endsWith("rules.yml:2: this rule: unlimited\n");
+  }
+
+  @Test
+  void ruleThatDenies_isShown() {
+    Cli run = explain("GET", "/old/page");
+    assertThat(run.out()).endsWith("rules.yml:10: this rule: always denied\n");
+    assertThat(run.code()).isEqualTo(Exit.DONE);
   }
 
   @Test

@@ -31,14 +31,9 @@ record Branch(
    *
    * @param name the name that the author gave it, empty for none
    * @param quota null for unlimited
-   * @param isNothing whether nothing may pass (0 requests), which no limit of ours says
+   * @param isNothing whether nothing may pass (0 requests)
    */
   record Rate(String name, @Nullable Quota quota, boolean isNothing) {}
-
-  /** Whether a limit of ours can say what it limits. */
-  boolean isLimited() {
-    return rate != null && !rate.isNothing();
-  }
 
   private static final String STAR = "*";
 

@@ -128,6 +128,11 @@ final class EnvoyRateLimitFile implements CompanionFile<Converted> {
     tellMetrics(fields, problems);
     List<Branch> below = branches(fields.find("descriptors"), problems);
     Rate rate = rate(fields.find("rate_limit"), problems);
+    if (shadow && rate != null && rate.isNothing()) {
+      problems.warning(
+          fields.at("shadow_mode"),
+          "shadow_mode of 0 requests is written as unlimited: such a trial is not counted");
+    }
     if (flag(fields, "quota_mode", problems)) {
       problems.warning(
           fields.at("quota_mode"),
@@ -202,10 +207,6 @@ final class EnvoyRateLimitFile implements CompanionFile<Converted> {
       return null;
     }
     if (requests == 0) {
-      problems.warning(
-          at,
-          "0 requests is not expressed: no limit of ours lets nothing pass; deny these requests in"
-              + " Envoy's route. Until then they count under the next descriptor that matches");
       return new Rate(name, null, true);
     }
     if (requests > period.toNanos()) {

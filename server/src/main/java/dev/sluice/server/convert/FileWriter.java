@@ -89,7 +89,7 @@ final class FileWriter {
       List<Branch> path = plus(before, branch);
       boolean overrides =
           siblings.stream().anyMatch(other -> overriding(before, other, siblings).contains(branch));
-      if (branch.isLimited() && !overrides) {
+      if (branch.rate() != null && !overrides) {
         rule(path, branch, overriding);
       }
       level(path, branch.below());
@@ -113,12 +113,8 @@ final class FileWriter {
 
   /**
    * Where the more specific branch has nothing for what the more general one has, nothing limits.
-   * What it denies altogether stays under the more general limit, or it would be unlimited.
    */
   private void guard(List<Branch> before, Branch specific, Branch general) {
-    if (specific.rate() != null && specific.rate().isNothing()) {
-      return;
-    }
     List<List<Branch>> own = leaves(specific);
     for (List<Branch> rest : leaves(general)) {
       boolean covered = own.stream().anyMatch(path -> covers(path, rest));
@@ -139,7 +135,7 @@ final class FileWriter {
   /** The way to the limits of a branch, without the branch itself. */
   private static List<List<Branch>> leaves(Branch branch) {
     List<List<Branch>> leaves = new ArrayList<>();
-    if (branch.isLimited()) {
+    if (branch.rate() != null) {
       leaves.add(List.of());
     }
     for (Branch below : branch.below()) {
@@ -176,7 +172,9 @@ final class FileWriter {
     Quota quota = rate.quota();
     rules.append(begin(entries(path)));
     if (quota == null) {
-      rules.append("    unlimited: true\n");
+      // A trial that denies all lets all pass.
+      boolean denies = rate.isNothing() && !branch.shadow();
+      rules.append(denies ? "    deny: true\n" : "    unlimited: true\n");
       return;
     }
     String name = name(rate, path);

@@ -33,12 +33,14 @@ import dev.sluice.server.http.ForwardAuthQuery.Cost;
 import dev.sluice.server.http.ForwardAuthQuery.Wanted;
 import dev.sluice.server.rules.RuleBook;
 import dev.sluice.server.rules.RuleMatch;
+import dev.sluice.server.rules.RuleMatch.Verdict;
 import dev.sluice.server.wire.WireException;
 import dev.sluice.server.wire.WireRequest;
 import dev.sluice.server.wire.WireTransaction;
 import dev.sluice.store.StoreException;
 import dev.sluice.web.ClientAddress;
 import dev.sluice.web.HeaderProfile;
+import dev.sluice.web.ProblemDetails;
 import dev.sluice.web.Refusal;
 import dev.sluice.web.RequestFacts;
 import dev.sluice.web.UnusableRequestException;
@@ -69,6 +71,13 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
   private static final String STATUS_HEADER = "X-RateLimit-Status";
   private static final String DEGRADED_HEADER = "RateLimit-Degraded";
 
+  /** Without a time to wait for: the next request is denied too. */
+  private static final Refusal DENIED_BY_RULE =
+      new Refusal(
+          429,
+          Map.of(HttpHeaderNames.CONTENT_TYPE.toString(), ProblemDetails.MEDIA_TYPE),
+          ProblemDetails.quotaExceeded(List.of(), "a rule denies this request"));
+
   private final Limiter limiter;
   private final AsyncLimiter async;
   private final MissingDefault onMissing;
@@ -82,8 +91,9 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
   }
 
   /** The charge for a request. */
-  private record Charges(List<Transaction> together, List<Transaction> trials) {
-    static final Charges NONE = new Charges(List.of(), List.of());
+  private record Charges(List<Transaction> together, List<Transaction> trials, boolean denied) {
+    static final Charges NONE = new Charges(List.of(), List.of(), false);
+    static final Charges DENIED = new Charges(List.of(), List.of(), true);
   }
 
   @Override
@@ -129,6 +139,9 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
       Charges charges = caller.lookUp(List.of(), () -> charges(asked, query, limits));
       caller.require(Act.SPEND, charges.together);
       caller.require(Act.SPEND, charges.trials);
+      if (charges.denied) {
+        return CompletableFuture.completedFuture(refused(DENIED_BY_RULE, query));
+      }
       return spend(charges.together, query.dry())
           .thenCompose(decision -> answered(decision, charges.trials, query));
     } catch (RuntimeException e) {
@@ -150,10 +163,15 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
       throw new WireException(
           "limit", "the query names no limit, and the rule book has no rules for requests");
     }
-    Optional<RuleMatch> match = book.match(asked, clientAddress);
-    return match.isEmpty()
-        ? Charges.NONE
-        : new Charges(match.get().enforced(limits, 1), match.get().trials(limits, 1));
+    return book.match(asked, clientAddress)
+        .map(match -> charges(match, limits))
+        .orElse(Charges.NONE);
+  }
+
+  private static Charges charges(RuleMatch match, Limits limits) {
+    return match.verdict() == Verdict.DENIES
+        ? Charges.DENIED
+        : new Charges(match.enforced(limits, 1), match.trials(limits, 1), false);
   }
 
   /** Limits of the query, with their ids from there, from the original request, or a header. */
@@ -205,7 +223,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     }
     WireRequest request =
         wires.size() == 1 ? WireRequest.of(wires.get(0)) : WireRequest.ofBatch(wires);
-    return new Charges(request.toTransactions(limits, onMissing), List.of());
+    return new Charges(request.toTransactions(limits, onMissing), List.of(), false);
   }
 
   private static @Nullable Long cost(AskedRequest asked, @Nullable Cost cost) {

@@ -106,7 +106,7 @@ final class Answers {
     boolean degraded = refusals.stream().anyMatch(LineOutcome::isDegraded);
     List<String> limits =
         refusals.stream()
-            .filter(refusal -> refusal.line().unusable() == null)
+            .filter(refusal -> refusal.line().closedWhy() == null)
             .map(refusal -> refusal.line().limit().name())
             .distinct()
             .toList();
@@ -125,9 +125,9 @@ final class Answers {
     Line line = refusal.line();
     Quota quota = line.quota();
     Decision decision = refusal.decision();
-    String unusable = line.unusable();
-    if (unusable != null) {
-      return unusable;
+    String why = line.closedWhy();
+    if (why != null) {
+      return why;
     }
     if (quota == null) {
       return "the limit %s lets nothing pass".formatted(line.limit());

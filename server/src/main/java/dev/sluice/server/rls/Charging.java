@@ -6,7 +6,6 @@ import dev.sluice.Decision;
 import dev.sluice.Transaction;
 import dev.sluice.async.Stages;
 import dev.sluice.server.rls.Lines.Line;
-import dev.sluice.server.rules.Excess;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -114,10 +113,10 @@ final class Charging {
     List<Transaction> transactions = new ArrayList<>();
     outcomes.forEach(
         (line, outcome) -> {
-          long tokens = line.excess() == Excess.DRAIN ? outcome.remaining() : Long.MAX_VALUE;
-          if (line.excess() != Excess.REJECT && line.cost() > 0 && tokens > 0) {
+          long tokens = line.chargedDespite(outcome.remaining());
+          if (tokens > 0) {
             lines.add(line);
-            transactions.add(line.settled(Math.min(line.cost(), tokens)));
+            transactions.add(line.settled(tokens));
           }
         });
     return settle(lines, transactions, ATTEMPTS);

@@ -12,6 +12,7 @@ import dev.sluice.limit.InvalidIdException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Coverage;
+import dev.sluice.server.rls.Mapping.Denied;
 import dev.sluice.server.rls.Mapping.Limited;
 import dev.sluice.server.rls.Mapping.Mapped;
 import dev.sluice.server.rls.Mapping.Unlimited;
@@ -80,7 +81,11 @@ final class Lines {
     try {
       mapped = mapping.map(domain, descriptor.getEntriesList(), limits);
     } catch (InvalidIdException e) {
-      found.add(unusable(e));
+      found.add(closed(e.getMessage()));
+      return;
+    }
+    if (mapped instanceof Denied) {
+      found.add(closed("a rule denies this descriptor"));
       return;
     }
     boolean mayBring = overrides == OverridePolicy.ALLOW && !isPenalized(mapped);
@@ -94,11 +99,12 @@ final class Lines {
   }
 
   /**
-   * A value that makes no id comes from a client. It must not fail the whole request: a proxy lets
-   * requests pass whose question fails, past all the other limits too.
+   * A rule that denies, which no limit of the caller's opens; or a value that makes no id. That
+   * comes from a client, and must not fail the whole request: a proxy lets requests pass whose
+   * question fails, past all the other limits too.
    */
-  private Found unusable(InvalidIdException why) {
-    Line closed = new Line(OF_CALLER, RateLimitOverride.getDefaultInstance(), why.getMessage());
+  private Found closed(@Nullable String why) {
+    Line closed = new Line(OF_CALLER, RateLimitOverride.getDefaultInstance(), why);
     all.add(closed);
     return new Found(true, false, List.of(closed));
   }
@@ -180,7 +186,7 @@ final class Lines {
     return text.replace("%", "%25").replace(":", "%3A").replace("=", "%3D");
   }
 
-  /** Descriptors that meet on a bucket take from it what both cost. */
+  /** Descriptors that meet on a bucket take from it what both cost, each by its own policy. */
   private Line merged(Mapping.Line meant, long hits) {
     String bucket = meant.transaction().bucketKey();
     Line line = byBucket.get(bucket);
@@ -189,7 +195,7 @@ final class Lines {
       byBucket.put(bucket, line);
       all.add(line);
     }
-    line.add(meant.cost(hits));
+    line.add(meant.cost(hits), meant.excess());
     return line;
   }
 
@@ -198,32 +204,37 @@ final class Lines {
     private final @Nullable Transaction transaction;
     private final LimitName limit;
     private final @Nullable RateLimitOverride closed;
-    private final @Nullable String unusable;
-    private final Excess excess;
+    private final @Nullable String closedWhy;
     private long cost;
+    private long drained;
+    private long owed;
 
     private Line(Mapping.Line meant) {
       this.transaction = meant.transaction();
       this.limit = transaction.name();
       this.closed = null;
-      this.unusable = null;
-      this.excess = meant.excess();
+      this.closedWhy = null;
     }
 
     /**
-     * A limit of zero, which a caller may bring, or one whose id cannot be used: it lets nothing
-     * pass and has no bucket.
+     * A limit of zero, which a caller may bring, or none: a rule that denies, or an id that cannot
+     * be used. It lets nothing pass and has no bucket.
      */
-    private Line(LimitName limit, RateLimitOverride closed, @Nullable String unusable) {
+    private Line(LimitName limit, RateLimitOverride closed, @Nullable String closedWhy) {
       this.transaction = null;
       this.limit = limit;
       this.closed = closed;
-      this.unusable = unusable;
-      this.excess = Excess.REJECT;
+      this.closedWhy = closedWhy;
     }
 
-    private void add(long more) {
-      cost = cost > Long.MAX_VALUE - more ? Long.MAX_VALUE : cost + more;
+    private void add(long more, Excess excess) {
+      cost = sum(cost, more);
+      drained = excess == Excess.DRAIN ? sum(drained, more) : drained;
+      owed = excess == Excess.DEBT ? sum(owed, more) : owed;
+    }
+
+    private static long sum(long one, long other) {
+      return one > Long.MAX_VALUE - other ? Long.MAX_VALUE : one + other;
     }
 
     /** Whether no wait makes it pass. */
@@ -254,13 +265,20 @@ final class Lines {
       }
       Transaction spend = transaction.withCost(cost);
       // A limiter forgives a debt that a single spend meets. This debt is meant.
-      return alone && excess == Excess.DEBT ? spend.spendOnly() : spend;
+      return alone && owed > 0 ? spend.spendOnly() : spend;
     }
 
-    /** Charges what does not fit, up to a number of tokens, as far as the policy goes. */
+    /**
+     * The tokens that are charged though the cost does not fit: a debt first, then what is left.
+     */
+    long chargedDespite(long remaining) {
+      return sum(owed, Math.min(drained, Math.max(0, remaining - owed)));
+    }
+
+    /** Charges a number of tokens though the cost does not fit. */
     Transaction settled(long tokens) {
       Transaction held = Objects.requireNonNull(transaction);
-      if (excess == Excess.DEBT) {
+      if (owed > 0) {
         Transaction deep = Transaction.of(limit, CurrentLimit.inDebt(quotaOf(held)), held.id());
         held = held.isShadow() ? deep.inShadow() : deep;
       }
@@ -285,13 +303,9 @@ final class Lines {
       return closed;
     }
 
-    /** What is wrong with the id; null if it has a bucket. */
-    @Nullable String unusable() {
-      return unusable;
-    }
-
-    Excess excess() {
-      return excess;
+    /** Why it is closed without a limit; null if it has one. */
+    @Nullable String closedWhy() {
+      return closedWhy;
     }
 
     long cost() {

@@ -35,6 +35,9 @@ interface Mapping {
   /** Somebody wrote that it is unlimited. */
   record Unlimited() implements Mapped {}
 
+  /** Somebody wrote that it is always denied. */
+  record Denied() implements Mapped {}
+
   /**
    * One limit or several, which count together.
    *

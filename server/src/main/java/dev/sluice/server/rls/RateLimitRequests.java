@@ -56,7 +56,7 @@ final class RateLimitRequests {
     List<Line> enforced = new ArrayList<>(lines.all().size());
     List<Line> trials = new ArrayList<>(0);
     for (Line line : lines.all()) {
-      if (line.unusable() == null) {
+      if (line.closedWhy() == null) {
         caller.requireLimit(line.limit().name());
       }
       (line.isShadow() ? trials : enforced).add(line);

@@ -37,9 +37,14 @@ final class RulesFirst implements Mapping {
   }
 
   private static Mapped mapped(RuleMatch match, Limits limits) {
-    if (match.unlimited()) {
-      return new Unlimited();
-    }
+    return switch (match.verdict()) {
+      case UNLIMITED -> new Unlimited();
+      case DENIES -> new Denied();
+      case CHARGES -> limited(match, limits);
+    };
+  }
+
+  private static Limited limited(RuleMatch match, Limits limits) {
     List<Line> lines = new ArrayList<>(match.charges().size());
     for (RuleCharge charge : match.charges()) {
       try {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.rules;
 
+import dev.sluice.server.rules.RuleMatch.Verdict;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -9,11 +10,11 @@ import org.jspecify.annotations.Nullable;
  * The charges of a rule, whatever it is for. Immutable and thread-safe.
  *
  * @param line where the rule starts
- * @param unlimited whether it says so
+ * @param verdict whether its limits decide
  * @param limits in order
  * @param <C> what ids and costs are taken from
  */
-record RuleCharging<C>(int line, boolean unlimited, List<Charged<C>> limits) {
+record RuleCharging<C>(int line, Verdict verdict, List<Charged<C>> limits) {
 
   /** The cost of a request. */
   interface Cost<C> {
@@ -35,6 +36,6 @@ record RuleCharging<C>(int line, boolean unlimited, List<Charged<C>> limits) {
                 charged.limit, parts, charged.cost.of(context), charged.shadow, charged.excess));
       }
     }
-    return new RuleMatch(line, unlimited, charges);
+    return new RuleMatch(line, verdict, charges);
   }
 }

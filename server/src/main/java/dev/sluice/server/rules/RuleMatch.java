@@ -12,18 +12,27 @@ import java.util.Map;
  * yet. Immutable and thread-safe.
  *
  * @param line where the rule starts in the file, from 1
- * @param unlimited whether the rule says that nothing limits what it is for; then it charges
- *     nothing
+ * @param verdict whether the limits decide
  * @param charges the limits in the order of the rule; those in shadow are charged apart, so that a
  *     trial cannot refuse what the others let through. Empty also where every limit is skipped
  */
-public record RuleMatch(int line, boolean unlimited, List<RuleCharge> charges) {
+public record RuleMatch(int line, Verdict verdict, List<RuleCharge> charges) {
+
+  /** What a rule does with what it is for. */
+  public enum Verdict {
+    /** Its limits decide. */
+    CHARGES,
+    /** Everything passes, and nothing is charged. */
+    UNLIMITED,
+    /** Nothing passes, and nothing is charged. */
+    DENIES
+  }
 
   /**
    * Makes a match.
    *
    * @param line from 1
-   * @param unlimited whether nothing limits it
+   * @param verdict whether the limits decide
    * @param charges copied
    */
   public RuleMatch {

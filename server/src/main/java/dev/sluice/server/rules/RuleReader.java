@@ -3,6 +3,7 @@ package dev.sluice.server.rules;
 
 import dev.sluice.server.rules.DescriptorRule.Wanted;
 import dev.sluice.server.rules.RuleCharging.Charged;
+import dev.sluice.server.rules.RuleMatch.Verdict;
 import dev.sluice.web.AddressRange;
 import dev.sluice.web.PathPattern;
 import dev.sluice.yaml.Fields;
@@ -21,7 +22,7 @@ import org.jspecify.annotations.Nullable;
 final class RuleReader {
 
   private static final List<String> CHARGES =
-      List.of("unlimited", "limits", "limit", "id", "cost", "shadow", "excess");
+      List.of("unlimited", "deny", "limits", "limit", "id", "cost", "shadow", "excess");
   private static final List<String> OF_DESCRIPTORS = List.of("domain", "entries");
   private static final List<String> OF_REQUESTS =
       List.of("methods", "host", "path", "headers", "clients");
@@ -196,19 +197,16 @@ final class RuleReader {
     }
   }
 
-  /** {@code unlimited}, or the one limit of the rule, or a list of them. */
+  /** {@code unlimited}, {@code deny}, the one limit of the rule, or a list of them. */
   private <C> RuleCharging<C> charging(Fields fields, ChargeReader<C> reader) {
     int line = fields.owner().line();
-    Node unlimited = fields.find("unlimited");
-    Node list = fields.find("limits");
-    if (unlimited != null) {
-      Boolean written = Values.bool(unlimited, problems);
-      if (written != null && !written) {
-        problems.mistake(unlimited, "found unlimited: false, expected true, or a limit instead");
-      }
-      refuseBeside(fields, CHARGES.subList(1, CHARGES.size()), "unlimited");
-      return new RuleCharging<>(line, true, List.of());
+    if (isAlone(fields, "unlimited")) {
+      return new RuleCharging<>(line, Verdict.UNLIMITED, List.of());
     }
+    if (isAlone(fields, "deny")) {
+      return new RuleCharging<>(line, Verdict.DENIES, List.of());
+    }
+    Node list = fields.find("limits");
     List<Charged<C>> charged = new ArrayList<>();
     if (list instanceof Node.Sequence sequence) {
       refuseBeside(fields, ChargeReader.FIELDS, "limits");
@@ -217,18 +215,33 @@ final class RuleReader {
       }
       if (sequence.items().isEmpty()) {
         problems.mistake(
-            list, "found an empty list, expected at least one limit, or unlimited: true");
+            list,
+            "found an empty list, expected at least one limit, or unlimited: true, or deny: true");
       }
     } else if (list != null) {
       if (!(list instanceof Node.Broken)) {
         problems.wrongKind(list, "a list of limits, each {limit, id}");
       }
     } else if (fields.find("limit") == null) {
-      problems.mistake(fields.owner(), "the field limit, limits or unlimited is missing");
+      problems.mistake(fields.owner(), "the field limit, limits, unlimited or deny is missing");
     } else {
       reader.read(fields, charged);
     }
-    return new RuleCharging<>(line, false, List.copyOf(charged));
+    return new RuleCharging<>(line, Verdict.CHARGES, List.copyOf(charged));
+  }
+
+  /** Whether a rule has a field that says everything it does. */
+  private boolean isAlone(Fields fields, String field) {
+    Node node = fields.find(field);
+    if (node == null) {
+      return false;
+    }
+    Boolean written = Values.bool(node, problems);
+    if (written != null && !written) {
+      problems.mistake(node, "found %s: false, expected true, or a limit instead".formatted(field));
+    }
+    refuseBeside(fields, CHARGES.stream().filter(other -> !other.equals(field)).toList(), field);
+    return true;
   }
 
   private void refuseBeside(Fields fields, List<String> others, String field) {

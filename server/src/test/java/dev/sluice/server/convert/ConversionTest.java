@@ -10,6 +10,7 @@ import dev.sluice.limit.Limits;
 import dev.sluice.server.rules.Entry;
 import dev.sluice.server.rules.RuleBook;
 import dev.sluice.server.rules.RuleMatch;
+import dev.sluice.server.rules.RuleMatch.Verdict;
 import dev.sluice.yaml.LimitFiles;
 import dev.sluice.yaml.LimitFilesException;
 import dev.sluice.yaml.Problem;
@@ -18,6 +19,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.BeforeEach;
@@ -112,8 +114,8 @@ final class ConversionTest {
     if (match.isEmpty()) {
       return "none";
     }
-    if (match.get().unlimited()) {
-      return "unlimited";
+    if (match.get().verdict() != Verdict.CHARGES) {
+      return match.get().verdict().name().toLowerCase(Locale.ROOT);
     }
     Transaction one = match.get().charges().get(0).transaction(limits);
     return "%s a %s for %s%s"
@@ -167,6 +169,7 @@ final class ConversionTest {
                 value: x*y
                 rate_limit: {unit: second, requests_per_unit: 1}
               - key: c
+                shadow_mode: true
                 rate_limit: {unit: second, requests_per_unit: 0}
             """);
     assertThat(conversion.notExpressed().stream().map(ConversionTest::shown))
@@ -176,13 +179,13 @@ final class ConversionTest {
             "6:15 metadata",
             "10:17 replaces",
             "12:12 not",
-            "15:51 0");
+            "15:18 shadow_mode");
     assertThat(load(conversion).configured()).hasSize(1);
   }
 
   /** The reference denies them all; unlimited would be the opposite. */
   @Test
-  void valueWithNoRequests_countsUnderTheGeneralLimit() throws IOException {
+  void valueWithNoRequests_isDenied() throws IOException {
     Conversion conversion =
         conversion(
             """
@@ -193,11 +196,23 @@ final class ConversionTest {
               - key: remote_address
                 value: 50.0.0.5
                 rate_limit: {unit: second, requests_per_unit: 0}
+              - key: user
+                rate_limit: {unit: second, requests_per_unit: 0}
+              - key: tenant
+                descriptors:
+                  - key: plan
+                    rate_limit: {unit: second, requests_per_unit: 7}
+              - key: tenant
+                value: bad
+                rate_limit: {unit: second, requests_per_unit: 0}
             """);
-    assertThat(conversion.notExpressed().stream().map(ConversionTest::shown))
-        .containsExactly("7:51 0");
+    assertThat(conversion.notExpressed()).isEmpty();
     limits = load(conversion);
-    assertThat(found("remote_address=50.0.0.5")).isEqualTo("10 a PT1S for 50.0.0.5");
+    assertThat(found("remote_address=50.0.0.5")).isEqualTo("denies");
+    assertThat(found("remote_address=50.0.0.6")).isEqualTo("10 a PT1S for 50.0.0.6");
+    assertThat(found("user=ann")).isEqualTo("denies");
+    assertThat(found("tenant=bad")).isEqualTo("denies");
+    assertThat(found("tenant=bad;plan=gold")).as("a dead end there").isEqualTo("unlimited");
   }
 
   @Test

@@ -58,6 +58,7 @@ final class ForwardAuthTest {
       """
       rules:
         - {path: /health, unlimited: true}
+        - {path: /old/**, deny: true}
         - path: /login
           methods: POST
           limits:
@@ -332,6 +333,17 @@ final class ForwardAuthTest {
     assertThat(header(health, "RateLimit")).isEmpty();
     assertThat(header(asked("GET", "/orders/7/items"), "RateLimit"))
         .isEqualTo("\"ApiCallsPerKey\";r=2");
+  }
+
+  @Test
+  void ruleThatDenies_refusesWithoutATimeToWait() throws IOException {
+    startWithRules();
+    HttpResponse<String> denied = asked("GET", "/old/page");
+    assertThat(denied.statusCode()).isEqualTo(429);
+    assertThat(denied.body()).contains("a rule denies this request");
+    assertThat(header(denied, "Content-Type")).isEqualTo("application/problem+json");
+    assertThat(header(denied, "Retry-After")).isEmpty();
+    assertThat(header(denied, "Cache-Control")).isEqualTo("no-store");
   }
 
   @Test

@@ -10,14 +10,19 @@ import dev.sluice.server.rules.RuleBook;
 import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.ManualTime;
 import dev.sluice.yaml.LimitFiles;
+import io.envoyproxy.envoy.config.core.v3.HeaderValue;
+import io.envoyproxy.envoy.extensions.common.ratelimit.v3.RateLimitDescriptor.RateLimitOverride;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse.Code;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse.DescriptorStatus;
+import io.envoyproxy.envoy.type.v3.RateLimitUnit;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Descriptors for which the book has a rule. */
 final class RulesFirstTest {
@@ -38,12 +43,16 @@ final class RulesFirstTest {
       rules:
         - entries: [remote_address: 192.0.2.1]
           unlimited: true
+        - entries: [remote_address: 192.0.2.66]
+          deny: true
         - entries: [remote_address]
           limits:
             - {limit: PerIp, id: "{remote_address}"}
             - {limit: Tokens, id: all, cost: 5, shadow: true}
         - entries: [generic_key: used, user]
           limits: [{limit: Tokens, id: "{user}", excess: debt}]
+        - entries: [generic_key: drained, user]
+          limits: [{limit: Tokens, id: "{user}", excess: drain}]
       """;
 
   @TempDir private Path folder;
@@ -83,6 +92,72 @@ final class RulesFirstTest {
       assertThat(owed.getDurationUntilReset().getSeconds())
           .as("201 tokens at 3.6 s each")
           .isEqualTo(724);
+    }
+  }
+
+  @Test
+  void ruleThatDenies_refusesTheRequest_andNothingElseIsCharged() throws Exception {
+    try (BucketStore store = BucketStore.inMemory(new ManualTime());
+        TestRlsServer server = new TestRlsServer(limits(), store)) {
+      RateLimitResponse response =
+          server.ask(
+              descriptor("remote_address", "192.0.2.66"),
+              descriptor("remote_address", "192.0.2.7"));
+
+      assertThat(response.getOverallCode()).isEqualTo(Code.OVER_LIMIT);
+      DescriptorStatus denied = response.getStatuses(0);
+      assertThat(denied.getCode()).isEqualTo(Code.OVER_LIMIT);
+      assertThat(denied.hasCurrentLimit()).isTrue(); // Envoy skips a status without one
+      assertThat(denied.hasDurationUntilReset()).isFalse();
+      assertThat(response.getRawBody().toStringUtf8()).contains("a rule denies this descriptor");
+      assertThat(response.getResponseHeadersToAddList())
+          .extracting(HeaderValue::getKey)
+          .doesNotContain("retry-after");
+      assertThat(response.getStatuses(1).getCode()).isEqualTo(Code.OK);
+      assertThat(server.ask(descriptor("PerIp", "192.0.2.7")).getStatuses(0).getLimitRemaining())
+          .isEqualTo(9);
+    }
+  }
+
+  @Test
+  void limitThatACallerBrings_doesNotOpenARuleThatDenies() throws Exception {
+    try (BucketStore store = BucketStore.inMemory(new ManualTime());
+        TestRlsServer server = new TestRlsServer(limits(), store)) {
+      RateLimitResponse response =
+          server.ask(
+              descriptor("remote_address", "192.0.2.66")
+                  .setLimit(
+                      RateLimitOverride.newBuilder()
+                          .setRequestsPerUnit(100)
+                          .setUnit(RateLimitUnit.HOUR)));
+      assertThat(response.getOverallCode()).isEqualTo(Code.OVER_LIMIT);
+    }
+  }
+
+  /** A debt is charged as a whole; a cost that drains takes what is left of the bucket then. */
+  @ParameterizedTest
+  @CsvSource({
+    "used, 900, drained, 300, 4", // 1000 of 1000: one token takes 3.6 s
+    "drained, 300, used, 900, 4",
+    "used, 1100, drained, 300, 364", // 100 are owed
+    "drained, 300, used, 1100, 364"
+  })
+  void descriptorsOfOneBucket_areChargedByTheirOwnPolicies(
+      String one, long cost, String other, long otherCost, long waitSeconds) throws Exception {
+    try (BucketStore store = BucketStore.inMemory(new ManualTime());
+        TestRlsServer server = new TestRlsServer(limits(), store)) {
+      RateLimitResponse late =
+          server.ask(
+              descriptor("generic_key", one, "user", "ann").setHitsAddend(UInt64Value.of(cost)),
+              descriptor("generic_key", other, "user", "ann")
+                  .setHitsAddend(UInt64Value.of(otherCost)));
+      assertThat(late.getOverallCode()).isEqualTo(Code.OVER_LIMIT);
+      DescriptorStatus left =
+          server
+              .ask(
+                  descriptor("generic_key", "used", "user", "ann").setHitsAddend(UInt64Value.of(0)))
+              .getStatuses(0);
+      assertThat(left.getDurationUntilReset().getSeconds()).isEqualTo(waitSeconds);
     }
   }
 }

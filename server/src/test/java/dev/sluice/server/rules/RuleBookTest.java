@@ -78,7 +78,7 @@ class RuleBookTest {
     assertThat(keys(limits, book.match("other", List.of(entry("path", "/")))))
         .containsExactly("202:other");
     RuleMatch health = book.match("edge", List.of(entry("path", "/api/health"))).orElseThrow();
-    assertThat(health.unlimited()).isTrue();
+    assertThat(health.verdict()).isEqualTo(RuleMatch.Verdict.UNLIMITED);
     assertThat(health.charges()).isEmpty();
     assertThat(health.line()).isEqualTo(3);
     assertThat(keys(limits, book.match("edge", List.of(entry("path", "/api/orders")))))
