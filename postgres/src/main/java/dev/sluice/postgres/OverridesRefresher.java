@@ -22,6 +22,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 
 /*
@@ -63,7 +64,14 @@ public final class OverridesRefresher implements AutoCloseable {
 
   private final Set<Class<?>> logged = ConcurrentHashMap.newKeySet();
 
+  /** The number of the read that began last. */
+  private final AtomicLong reads = new AtomicLong();
+
   private List<OverrideRow> rows = List.of();
+
+  /** The number of the read that {@link #rows} are from. */
+  private long inForce;
+
   private List<BadRow> badLogged = List.of();
   private int failures;
 
@@ -149,9 +157,9 @@ public final class OverridesRefresher implements AutoCloseable {
     target.replace(files.withOverrides(TableContent.of(rows, files.catalogue()).overrides()));
   }
 
-  /** Stops reading; the limits stay. A read that is under way changes nothing any more. */
+  /** Stops reading; the limits stay. Waits for nothing, not for a read that is being applied. */
   @Override
-  public synchronized void close() {
+  public void close() {
     thread.shutdownNow();
   }
 
@@ -169,8 +177,9 @@ public final class OverridesRefresher implements AutoCloseable {
   @CanIgnoreReturnValue
   private Duration refreshed() {
     try {
+      long number = reads.incrementAndGet();
       List<OverrideRow> read = table.enabledRows();
-      Duration next = loaded(read, read.isEmpty() && table.hasRows()).tell();
+      Duration next = loaded(number, read, read.isEmpty() && table.hasRows()).tell();
       if (!thread.isShutdown()) {
         firstLoad.complete(null); // the listener knows of it by now
       }
@@ -213,7 +222,7 @@ public final class OverridesRefresher implements AutoCloseable {
     }
   }
 
-  private synchronized Afterwards loaded(List<OverrideRow> read, boolean cleared) {
+  private synchronized Afterwards loaded(long number, List<OverrideRow> read, boolean cleared) {
     failures = 0;
     if (thread.isShutdown()) {
       return new Afterwards(interval, () -> {});
@@ -228,10 +237,13 @@ public final class OverridesRefresher implements AutoCloseable {
           "the table of overrides has no valid row; the previous overrides stay in force");
       return new Afterwards(next, () -> listener.empty(Instant.now(), content.bad()));
     }
-    rows = read;
-    Limits merged = files.withOverrides(content.overrides());
-    target.replace(merged);
-    return new Afterwards(next, () -> listener.refreshed(Instant.now(), merged, content.bad()));
+    if (number > inForce) { // else it may have missed what the one in force has found
+      rows = read;
+      inForce = number;
+      target.replace(files.withOverrides(content.overrides()));
+    }
+    Limits held = target.get();
+    return new Afterwards(next, () -> listener.refreshed(Instant.now(), held, content.bad()));
   }
 
   private synchronized Afterwards failed(SQLException failure) {

@@ -18,6 +18,7 @@ import dev.sluice.testkit.ManualTime;
 import dev.sluice.testkit.servers.LocalPostgres;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
+import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -29,8 +30,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -260,6 +263,73 @@ class OverridesRefresherTest {
       refresher.close();
     }
     asked.get(10, TimeUnit.SECONDS);
+  }
+
+  /** What it read may be from before a change that another read has put in force. */
+  @Test
+  void aReadThatBeganBeforeTheOneInForce_isNotApplied() throws Exception {
+    put("1", 30);
+    CountDownLatch hasOldRows = new CountDownLatch(1);
+    CountDownLatch isOvertaken = new CountDownLatch(1);
+    DataSource slow =
+        slowToEnd(
+            () -> {
+              hasOldRows.countDown();
+              isOvertaken.await();
+            });
+    refresher =
+        OverridesRefresher.start(
+            new OverridesTable(slow, AcmeLimits.bundled().catalogue()),
+            files::get,
+            limits,
+            Duration.ofHours(1),
+            recorder);
+    hasOldRows.await();
+    put("1", 31);
+    refresher.refreshNow();
+    assertThat(burst("1")).isEqualTo(31);
+    isOvertaken.countDown();
+    await().until(() -> recorder.refreshes == 2);
+    assertThat(burst("1")).isEqualTo(31);
+  }
+
+  /** Runs before the end of a connection. */
+  private interface Ending {
+    void run() throws InterruptedException;
+  }
+
+  /** The database, whose first connection does something between its work and its end. */
+  private DataSource slowToEnd(Ending first) {
+    AtomicBoolean isFirst = new AtomicBoolean(true);
+    return proxy(
+        DataSource.class,
+        source,
+        (method, result) ->
+            result instanceof Connection connection && isFirst.getAndSet(false)
+                ? proxy(
+                    Connection.class,
+                    connection,
+                    (ended, none) -> {
+                      if (ended.equals("close")) {
+                        first.run();
+                      }
+                      return none;
+                    })
+                : result);
+  }
+
+  /** Changes what a method returned. */
+  private interface Answered {
+    @Nullable Object to(String method, @Nullable Object result) throws InterruptedException;
+  }
+
+  private static <T> T proxy(Class<T> type, T real, Answered answered) {
+    return type.cast(
+        Proxy.newProxyInstance(
+            type.getClassLoader(),
+            new Class<?>[] {type},
+            (self, method, arguments) ->
+                answered.to(method.getName(), method.invoke(real, arguments))));
   }
 
   /** Whether so many threads wait for a lock. */
