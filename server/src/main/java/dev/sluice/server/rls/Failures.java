@@ -19,7 +19,9 @@ import dev.sluice.store.StoreException;
 import io.grpc.Status;
 import io.grpc.StatusException;
 import io.grpc.StatusRuntimeException;
+import java.io.IOException;
 import java.util.concurrent.CancellationException;
+import java.util.regex.Pattern;
 
 /**
  * Turns whatever goes wrong into a gRPC status. A proxy takes each of them for a failure of the
@@ -27,6 +29,12 @@ import java.util.concurrent.CancellationException;
  * thread-safe.
  */
 final class Failures {
+
+  /** The name of a class of a library, which its messages begin with. */
+  private static final Pattern CLASS =
+      Pattern.compile("\\b(com\\.(linecorp|google)|io\\.(grpc|netty)|java)\\.[A-Za-z]");
+
+  private static final String NO_FRAMES = "found a body that is not in gRPC's frames";
 
   private Failures() {}
 
@@ -96,9 +104,22 @@ final class Failures {
 
   /** Returns the status for bytes that are not gRPC: the service has not seen them. */
   static Status ofProtocol(Throwable failure) {
-    return Exceptions.peel(failure) instanceof IndexOutOfBoundsException
-        ? Status.INTERNAL.withDescription("the request ends amid a message")
-        : status(failure);
+    Throwable cause = Exceptions.peel(failure);
+    if (cause instanceof IndexOutOfBoundsException) {
+      return Status.INTERNAL.withDescription("the request ends amid a message");
+    }
+    if (cause.getCause() instanceof IOException) { // of memory: it cannot be unpacked
+      return Status.INTERNAL.withDescription(NO_FRAMES);
+    }
+    Status status = status(cause);
+    String description = status.getDescription();
+    if (description == null || !CLASS.matcher(description).find()) {
+      return status;
+    }
+    return status.withDescription(
+        status.getCode() == Status.Code.UNIMPLEMENTED
+            ? "found an encoding that is not known here, expected gzip or identity"
+            : NO_FRAMES);
   }
 
   /** The log names the store; the answer does not. */

@@ -24,6 +24,8 @@ import dev.sluice.web.ProblemDetails;
 import io.grpc.Status;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.CompletionStage;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * {@code POST /json}: the same question as JSON, for clients without gRPC. As the reference server
@@ -36,6 +38,9 @@ final class JsonService implements HttpService {
   private static final JsonFormat.Parser PARSER = JsonFormat.parser();
   private static final JsonFormat.Printer PRINTER =
       JsonFormat.printer().omittingInsignificantWhitespace();
+
+  private static final Pattern EXCEPTION = Pattern.compile("\\b[a-z]+\\.[a-zA-Z.]*Exception\\b");
+  private static final Pattern PLACE = Pattern.compile("at line \\d+ column \\d+");
 
   private final RateLimitRequests requests;
   private final RlsMeters meters;
@@ -74,10 +79,20 @@ final class JsonService implements HttpService {
     try {
       PARSER.merge(json, request);
     } catch (InvalidProtocolBufferException e) {
-      throw new BadRequest("the body is not a rate limit request in JSON: " + e.getMessage());
+      throw new BadRequest("the body is not a rate limit request in JSON: " + words(e));
     }
     return requests.decide(
         request.build(), AccessPart.caller(context), context.whenRequestCancelling());
+  }
+
+  /** What is below JSON is told with the name of a class, and with advice for its callers. */
+  private static String words(InvalidProtocolBufferException e) {
+    String message = String.valueOf(e.getMessage());
+    if (!EXCEPTION.matcher(message).find()) {
+      return message;
+    }
+    Matcher place = PLACE.matcher(message);
+    return place.find() ? "not JSON " + place.group() : "not JSON";
   }
 
   private HttpResponse answer(RateLimitResponse response, long start) {

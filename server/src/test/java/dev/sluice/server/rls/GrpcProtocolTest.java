@@ -354,6 +354,19 @@ final class GrpcProtocolTest {
     assertServes();
   }
 
+  /** Its words for what is no message begin with the name of a class of its own. */
+  @ParameterizedTest
+  @CsvSource({"1, identity", "1, gzip", "2, identity", "255, gzip", "1, snappy"})
+  void brokenFrames_areToldWithoutNamesOfClasses(int flags, String encoding) {
+    byte[] frame = framed(message("ann"));
+    frame[0] = (byte) flags;
+    AggregatedHttpResponse response = post(METHOD, frame, "grpc-encoding", encoding);
+    String told =
+        response.trailers().get("grpc-message", response.headers().get("grpc-message", ""));
+    assertThat(told).isNotEmpty().doesNotContainPattern("[a-z]\\.[a-z]|Exception");
+    assertServes();
+  }
+
   /** A few bytes that unpack to more than a message may have. */
   @Test
   void compressedLargeMessage_isRefused() throws Exception {

@@ -101,6 +101,37 @@ final class JsonServiceTest {
     }
   }
 
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "",
+        "{",
+        "[",
+        "{{",
+        "nul",
+        "x",
+        "'",
+        "{\"domain\":}",
+        "{\"domain\":{}}",
+        "{\"domain\":[1]}",
+        "{\"hitsAddend\":\"x\"}",
+        "{\"hitsAddend\":1e99}",
+        "{\"descriptors\":3}",
+        "{\"descriptors\":[{\"limit\":{\"unit\":\"NOW\"}}]}",
+        "{\"domain\":\"a\",\"domain\":\"b\"}",
+        "{\"domain\":\"\\ud800\"}",
+        "/* x */ {}",
+        "{} {}"
+      })
+  void badRequests_areToldWithoutNamesOfClasses(String body) throws Exception {
+    try (BucketStore store = BucketStore.inMemory();
+        TestRlsServer server = new TestRlsServer(limits(), store)) {
+      assertThat(send(server, "POST", body).body())
+          .contains("\"status\":400")
+          .doesNotContainPattern("[a-z]+\\.[a-zA-Z.]*Exception|java\\.|gson");
+    }
+  }
+
   @Test
   void deepNesting_isA400() throws Exception {
     try (BucketStore store = BucketStore.inMemory();
