@@ -21,6 +21,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -164,8 +165,7 @@ final class FileKeeper extends ListKeeper {
       Thread.currentThread().interrupt();
       throw unwritable(new InterruptedIOException("interrupted"));
     }
-    try (FileChannel channel =
-            FileChannel.open(lock, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+    try (FileChannel channel = opened(lock);
         FileLock held = held(channel, deadline)) {
       return change.getAsBoolean();
     } catch (IOException e) {
@@ -173,6 +173,17 @@ final class FileKeeper extends ListKeeper {
     } finally {
       here.unlock();
     }
+  }
+
+  /** For its owner alone, as the files beside it: nobody else can hold up a change. */
+  private static FileChannel opened(Path lock) throws IOException {
+    Set<StandardOpenOption> options = Set.of(StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+    return lock.getFileSystem().supportedFileAttributeViews().contains("posix")
+        ? FileChannel.open(
+            lock,
+            options,
+            PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")))
+        : FileChannel.open(lock, options);
   }
 
   /** Another process has it for a few milliseconds at most, unless it hangs. */

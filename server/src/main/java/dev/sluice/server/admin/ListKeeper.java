@@ -84,13 +84,18 @@ abstract class ListKeeper implements Keeper {
   private static List<LimitOverride> without(
       LimitName name, String id, List<LimitOverride> overrides) {
     List<LimitOverride> rest = new ArrayList<>(overrides);
-    rest.removeIf(one -> one.name().equals(name) && one.id().equals(id));
+    rest.removeIf(one -> isSame(one.name(), name) && one.id().equals(id));
     return rest;
+  }
+
+  /** Names of limits that are gone have other numbers at each read. */
+  private static boolean isSame(LimitName one, LimitName other) {
+    return one.name().equals(other.name());
   }
 
   private static List<Penalty> withoutPenalty(LimitName name, String id, List<Penalty> penalties) {
     List<Penalty> rest = new ArrayList<>(penalties);
-    rest.removeIf(one -> one.name().equals(name) && one.id().equals(id));
+    rest.removeIf(one -> isSame(one.name(), name) && one.id().equals(id));
     return rest;
   }
 

@@ -7,6 +7,7 @@ import dev.sluice.gcra.Gcra;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidIdException;
 import dev.sluice.limit.LimitName;
@@ -25,6 +26,7 @@ import java.util.Set;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -220,7 +222,7 @@ public final class RuntimeLimits implements AutoCloseable {
     List<LimitOverride> overrides = new ArrayList<>();
     for (LimitOverride one : kept.overrides()) {
       LimitName name = names.find(one.name().name());
-      if (name != null && isSame(name.overrideId().name(), one.name().overrideId().name())) {
+      if (name != null && isSame(name.overrideId(), one.name().overrideId())) {
         overrides.add(new LimitOverride(name, one.id(), one.quota(), one.comment()));
       } else {
         log.warn("left out an override of {}: the limit has changed or is gone", one.name());
@@ -229,7 +231,7 @@ public final class RuntimeLimits implements AutoCloseable {
     List<Penalty> penalties = new ArrayList<>();
     for (Penalty one : kept.penalties()) {
       LimitName name = names.find(one.name().name());
-      if (name != null && isSame(name.id().name(), one.name().id().name())) {
+      if (name != null && isSame(name.id(), one.name().id())) {
         penalties.add(new Penalty(name, one.id(), one.until(), one.owed(), one.comment()));
       } else {
         log.warn("left out a penalty of {}: the limit has changed or is gone", one.name());
@@ -239,8 +241,8 @@ public final class RuntimeLimits implements AutoCloseable {
     inForce.replace(now.withOverrides(overrides).withPenalties(penalties));
   }
 
-  private static boolean isSame(String form, String keptForm) {
-    return form.equals(keptForm);
+  private static boolean isSame(IdFormat form, IdFormat keptForm) {
+    return form.name().equals(keptForm.name());
   }
 
   /**
@@ -297,6 +299,52 @@ public final class RuntimeLimits implements AutoCloseable {
       reload();
       return removed;
     }
+  }
+
+  /**
+   * Finds an override that is kept and cannot be in force: its limit is gone, or its id no longer
+   * has the right form.
+   *
+   * @param limit the name of the limit that there was
+   * @param id the id as it was kept
+   * @return removes it, and says whether it was still there; null if none is kept so
+   */
+  public @Nullable BooleanSupplier leftOutOverride(String limit, String id) {
+    return kept().overrides().stream()
+        .filter(one -> one.name().name().equals(limit) && one.id().equals(id) && !fits(one))
+        .findFirst()
+        .<BooleanSupplier>map(one -> () -> remove(one.name(), id))
+        .orElse(null);
+  }
+
+  /**
+   * Finds a penalty that is kept and cannot be in force, as {@link #leftOutOverride} does an
+   * override.
+   *
+   * @param limit the name of the limit that there was
+   * @param id the id as it was kept
+   * @return removes it, and says whether it was still there; null if none is kept so
+   */
+  public @Nullable BooleanSupplier leftOutPenalty(String limit, String id) {
+    return kept().penalties().stream()
+        .filter(one -> one.name().name().equals(limit) && one.id().equals(id) && !fits(one))
+        .findFirst()
+        .<BooleanSupplier>map(one -> () -> unkept(one.name(), id))
+        .orElse(null);
+  }
+
+  private synchronized Kept kept() {
+    return kept;
+  }
+
+  private boolean fits(LimitOverride one) {
+    LimitName name = base.get().catalogue().find(one.name().name());
+    return name != null && isSame(name.overrideId(), one.name().overrideId());
+  }
+
+  private boolean fits(Penalty one) {
+    LimitName name = base.get().catalogue().find(one.name().name());
+    return name != null && isSame(name.id(), one.name().id());
   }
 
   /**
@@ -390,11 +438,7 @@ public final class RuntimeLimits implements AutoCloseable {
    */
   public boolean acquit(LimitName name, String id) {
     Penalty penalty = inForce.get().penaltyFor(name, id);
-    boolean removed;
-    synchronized (place) {
-      removed = keeper.removePenalty(name, id, base.get().catalogue());
-      reload();
-    }
+    boolean removed = unkept(name, id);
     if (penalty != null && penalty.owed() > 0) {
       Reading now = look(name, id, null);
       long leftNanos = penalty.untilNanos() - now.nowNanos();
@@ -403,6 +447,14 @@ public final class RuntimeLimits implements AutoCloseable {
       }
     }
     return removed;
+  }
+
+  private boolean unkept(LimitName name, String id) {
+    synchronized (place) {
+      boolean removed = keeper.removePenalty(name, id, base.get().catalogue());
+      reload();
+      return removed;
+    }
   }
 
   private void set(Penalty penalty) {

@@ -11,6 +11,7 @@ import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.Route;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.limit.LimitName;
+import dev.sluice.server.RefusedException;
 import dev.sluice.server.Requests;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.access.AuditLog;
@@ -19,6 +20,7 @@ import dev.sluice.server.access.Caller;
 import dev.sluice.server.admin.RuntimeLimits;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.BooleanSupplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -60,6 +62,9 @@ abstract class AdminResource implements HttpService {
 
   /** Removes it; false if nothing was set. */
   abstract boolean delete(LimitName name, String id);
+
+  /** Finds what removes one that is kept for a limit that is gone; null if none is kept. */
+  abstract @Nullable BooleanSupplier leftOut(String limit, String id);
 
   /**
    * The settings that were made.
@@ -105,26 +110,33 @@ abstract class AdminResource implements HttpService {
       return Answers.fault(Fault.notFound(rawPath));
     }
     String limit = decoded(matcher.group("limit"), "limit");
+    String asGiven = decoded(matcher.group("id"), "id");
     Caller caller = AccessPart.caller(context);
+    BooleanSupplier leftOut = method == HttpMethod.DELETE ? leftOut(limit, asGiven) : null;
+    if (leftOut != null) {
+      caller.requireLimit(limit);
+      return noted(
+          caller, "remove " + thing, limit, asGiven, () -> removed(leftOut.getAsBoolean()));
+    }
     LimitName name =
         caller.lookUp(List.of(limit), () -> limits.limits().get().catalogue().get(limit));
-    String id = canonical(name, decoded(matcher.group("id"), "id"));
+    String id = canonical(name, asGiven);
     if (method == HttpMethod.PUT) {
-      return noted(caller, "set " + thing, name, id, () -> put(name, id, AdminBody.read(json)));
+      return noted(caller, "set " + thing, limit, id, () -> put(name, id, AdminBody.read(json)));
     }
     if (method == HttpMethod.DELETE) {
-      return noted(caller, "remove " + thing, name, id, () -> removed(name, id));
+      return noted(caller, "remove " + thing, limit, id, () -> removed(delete(name, id)));
     }
     Answers.Body found = get(name, id);
-    return found == null ? Answers.fault(notThere(name)) : Answers.json(HttpStatus.OK, found);
+    return found == null ? Answers.fault(notThere(limit)) : Answers.json(HttpStatus.OK, found);
   }
 
-  private Fault notThere(LimitName name) {
-    return Fault.notThere("there is no %s of %s for this id".formatted(thing, name));
+  private Fault notThere(String limit) {
+    return Fault.notThere("there is no %s of %s for this id".formatted(thing, limit));
   }
 
-  private @Nullable Done removed(LimitName name, String id) {
-    return delete(name, id)
+  private static @Nullable Done removed(boolean wasThere) {
+    return wasThere
         ? new Done(
             json -> {
               json.writeStartObject();
@@ -141,18 +153,21 @@ abstract class AdminResource implements HttpService {
   }
 
   private AggregatedHttpResponse noted(
-      Caller caller, String what, LimitName name, String id, Change change) {
-    Noted noted = new Noted(what, name.name(), id);
+      Caller caller, String what, String limit, String id, Change change) {
+    Noted noted = new Noted(what, limit, id);
     Done done;
     try {
       done = change.make();
     } catch (RuntimeException e) {
-      audit.note(caller, "http", noted, "refused", String.valueOf(e.getMessage()));
+      // What is wrong with the request, or was not done with a good one.
+      boolean refused = e instanceof IllegalArgumentException || e instanceof RefusedException;
+      audit.note(
+          caller, "http", noted, refused ? "refused" : "failed", String.valueOf(e.getMessage()));
       throw e;
     }
     if (done == null) {
       audit.note(caller, "http", noted, "not there", "");
-      return Answers.fault(notThere(name));
+      return Answers.fault(notThere(limit));
     }
     audit.note(caller, "http", noted, "done", done.detail());
     return Answers.json(HttpStatus.OK, done.body());

@@ -14,6 +14,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -96,6 +97,11 @@ final class OverrideResource extends AdminResource {
           "id", "this override was deployed with the limit files; remove it there");
     }
     return false;
+  }
+
+  @Override
+  @Nullable BooleanSupplier leftOut(String limit, String id) {
+    return limits.leftOutOverride(limit, id);
   }
 
   static void write(

@@ -12,6 +12,7 @@ import java.io.IOException;
 import java.time.DateTimeException;
 import java.time.Instant;
 import java.util.List;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** {@code /v1/admin/penalties/{limit}/{id}}: the penalty on one id. */
@@ -83,6 +84,11 @@ final class PenaltyResource extends AdminResource {
   @Override
   boolean delete(LimitName name, String id) {
     return limits.acquit(name, id);
+  }
+
+  @Override
+  @Nullable BooleanSupplier leftOut(String limit, String id) {
+    return limits.leftOutPenalty(limit, id);
   }
 
   static void write(Penalty penalty, RuntimeLimits limits, JsonGenerator json) throws IOException {

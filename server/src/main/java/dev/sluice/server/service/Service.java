@@ -14,6 +14,7 @@ import dev.sluice.server.Part;
 import dev.sluice.server.Stores;
 import dev.sluice.server.Traffic;
 import dev.sluice.server.access.Access;
+import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.access.Tokens;
 import dev.sluice.server.admin.KeepException;
 import dev.sluice.server.admin.RuntimeLimits;
@@ -69,12 +70,15 @@ public final class Service implements AutoCloseable {
   private final Doors doors;
   private final BucketStore store;
   private final Generations generations;
+  private final AuditLog audit;
 
-  private Service(Started started, Doors doors, BucketStore store, Generations generations) {
+  private Service(
+      Started started, Doors doors, BucketStore store, Generations generations, AuditLog audit) {
     this.started = started;
     this.doors = doors;
     this.store = store;
     this.generations = generations;
+    this.audit = audit;
   }
 
   /**
@@ -172,7 +176,7 @@ public final class Service implements AutoCloseable {
     for (Door door : doors(config.doors(), metrics, new StatsPart(state, topDenied))) {
       doors.open(door, room);
     }
-    return new Service(started, doors, store, generations);
+    return new Service(started, doors, store, generations, access.audit());
   }
 
   /**
@@ -323,14 +327,16 @@ public final class Service implements AutoCloseable {
   }
 
   /**
-   * Reads all watched files at once, and applies them if none has a mistake; logs how that went.
-   * Blocks on the file system.
+   * Reads all watched files at once, and applies them if none has a mistake; logs how that went,
+   * and notes in the audit log that the server was told to. Blocks on the file system.
    *
    * @return whether what the files say holds now
    */
   @CanIgnoreReturnValue
   public boolean reload() {
-    return generations.reload();
+    boolean applied = generations.reload();
+    audit.noteServer("reload", applied ? "done" : "refused", "by a signal");
+    return applied;
   }
 
   /**

@@ -12,8 +12,10 @@ import dev.sluice.limit.Penalty;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -34,6 +36,18 @@ class FileKeeperTest {
   private static final int CHANGES = 25;
 
   @TempDir Path folder;
+
+  /** Other users must neither read the ids, nor hold up a change by the lock. */
+  @Test
+  void files_areTheirOwnersAlone() throws IOException {
+    Path file = folder.resolve("kept.yml");
+    var unused = new FileKeeper(file);
+    for (String ending : List.of("", ".penalties", ".lock")) {
+      assertThat(Files.getPosixFilePermissions(folder.resolve("kept.yml" + ending)))
+          .as(ending)
+          .isEqualTo(PosixFilePermissions.fromString("rw-------"));
+    }
+  }
 
   @Test
   void twoKeepers_ofThreads_loseNoChange() throws Exception {

@@ -17,6 +17,7 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -29,6 +30,15 @@ class AdminTest {
 
   private static final String OVERRIDES = "/v1/admin/overrides/ApiCallsPerKey/";
   private static final String PENALTIES = "/v1/admin/penalties/ApiCallsPerKey/";
+
+  private static final String LIMITS_WITH_OLD =
+      """
+      names:
+        - {number: 104, name: ApiCallsPerKey, id: string}
+        - {number: 900, name: Old, id: string}
+      ApiCallsPerKey: {burst: 10, count: 1, period: 1m}
+      Old: {burst: 10, count: 1, period: 1m}
+      """;
 
   private final HttpClient client = HttpClient.newHttpClient();
 
@@ -252,5 +262,52 @@ class AdminTest {
         .contains("\"result\":\"done\",\"detail\":\"until ");
     assertThat(Files.readAllLines(audit).get(1)).contains("\"result\":\"refused\"");
     assertThat(Files.readAllLines(audit).get(2)).contains("\"result\":\"not there\"");
+  }
+
+  @Test
+  void entriesOfALimitThatIsGone_canBeRemoved() throws Exception {
+    String body = "{\"burst\":1,\"count\":1,\"period\":\"1m\"}";
+    Files.writeString(limits, LIMITS_WITH_OLD);
+    assertThat(service.reload()).isTrue();
+    assertThat(send("PUT", "/v1/admin/overrides/Old/a%2Fb", body).statusCode()).isEqualTo(200);
+    assertThat(send("PUT", "/v1/admin/penalties/Old/k", "{\"for\":\"10m\"}").statusCode())
+        .isEqualTo(200);
+    Files.writeString(limits, LIMITS_WITH_OLD.replaceAll("(?m)^.*Old.*\n", ""));
+    assertThat(service.reload()).isTrue();
+
+    for (String entry : List.of("/v1/admin/overrides/Old/a%2Fb", "/v1/admin/penalties/Old/k")) {
+      assertThat(send("GET", entry, null).statusCode()).as("no such limit").isEqualTo(404);
+      assertThat(send("DELETE", entry, null).body()).isEqualTo("{\"removed\":true}");
+      assertThat(send("DELETE", entry, null).statusCode()).isEqualTo(404);
+    }
+    assertThat(Files.readString(kept)).doesNotContain("Old");
+    assertThat(Files.readString(folder.resolve("kept.yml.penalties"))).doesNotContain("Old");
+  }
+
+  /** A folder stands where the file would be written. */
+  @Test
+  void changeThatCannotBeKept_isNotedAsFailed() throws Exception {
+    Files.delete(kept);
+    Files.createDirectories(kept.resolve("in the way"));
+    assertThat(
+            send("PUT", OVERRIDES + "k", "{\"burst\":1,\"count\":1,\"period\":\"1m\"}")
+                .statusCode())
+        .isEqualTo(503);
+    await()
+        .untilAsserted(
+            () ->
+                assertThat(Files.readString(audit))
+                    .contains("\"what\":\"set override\"", "\"result\":\"failed\""));
+  }
+
+  @Test
+  void reload_isNoted_alsoWhereTheFilesAreAsTheyWere() throws Exception {
+    assertThat(service.reload()).isTrue();
+    assertThat(send("POST", "/v1/admin/reload", "").statusCode()).isEqualTo(200);
+    await().untilAsserted(() -> assertThat(Files.readAllLines(audit)).hasSize(2));
+    assertThat(Files.readAllLines(audit).get(0))
+        .contains("\"who\":\"server\"", "\"what\":\"reload\",\"result\":\"done\"");
+    assertThat(Files.readAllLines(audit).get(1))
+        .contains("\"who\":\"anybody\"", "\"what\":\"reload\",\"result\":\"done\"");
   }
 }
