@@ -13,7 +13,8 @@ enum LimitFileKind {
   DEFAULTS("defaults"),
   OVERRIDES("overrides"),
   NAMES("names"),
-  RULES("rules");
+  RULES("rules"),
+  TOKENS("tokens");
 
   private static final int LOOKED_AT = 1 << 16;
 
@@ -25,7 +26,8 @@ enum LimitFileKind {
 
   /**
    * Overrides are a list; a file with nothing but the section {@code names:} declares names, one
-   * that starts with {@code rules:} is a rule book.
+   * that starts with {@code rules:} is a rule book, and one that starts with {@code tokens:} or
+   * {@code certificates:} is a file of tokens.
    */
   static LimitFileKind of(Path file) {
     InputFiles.require(file);
@@ -49,6 +51,9 @@ enum LimitFileKind {
     }
     if (!top.isEmpty() && top.get(0).startsWith("rules:")) {
       return RULES;
+    }
+    if (!top.isEmpty() && top.get(0).matches("(tokens|certificates):.*")) {
+      return TOKENS;
     }
     boolean names =
         !top.isEmpty()

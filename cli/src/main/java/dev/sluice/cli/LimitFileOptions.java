@@ -3,6 +3,7 @@ package dev.sluice.cli;
 
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.Requirement;
+import dev.sluice.server.access.Tokens;
 import dev.sluice.server.rules.RuleBook;
 import dev.sluice.server.service.BundledNames;
 import dev.sluice.server.service.ServerConfig;
@@ -51,9 +52,10 @@ final class LimitFileOptions {
    * Takes a file whose kind is seen from its content.
    *
    * @param rules takes a rule book
+   * @param tokens takes a file of tokens
    * @throws InputException if there is another file of that kind
    */
-  void add(Path file, RulesOption rules) {
+  void add(Path file, RulesOption rules, TokensOption tokens) {
     LimitFileKind kind = LimitFileKind.of(file);
     Path before =
         switch (kind) {
@@ -61,6 +63,7 @@ final class LimitFileOptions {
           case OVERRIDES -> overrides;
           case NAMES -> names;
           case RULES -> rules.file();
+          case TOKENS -> tokens.file();
         };
     if (before != null) {
       throw new InputException(
@@ -72,6 +75,7 @@ final class LimitFileOptions {
       case OVERRIDES -> overrides = file;
       case NAMES -> names = file;
       case RULES -> rules.set(file);
+      case TOKENS -> tokens.set(file);
     }
   }
 
@@ -97,6 +101,12 @@ final class LimitFileOptions {
 
   /** The same, with a rule book, if there is one. */
   LimitFiles files(Strictness strictness, List<Requirement> required, RulesOption rules) {
+    return files(strictness, required, rules, new TokensOption());
+  }
+
+  /** The same, with a file of tokens, if there is one. */
+  LimitFiles files(
+      Strictness strictness, List<Requirement> required, RulesOption rules, TokensOption tokens) {
     requireReadable();
     LimitFiles.Builder files = BundledNames.files().strictness(strictness).require(required);
     if (limits != null) {
@@ -111,6 +121,11 @@ final class LimitFileOptions {
     Path book = rules.file(this);
     if (book != null) {
       files.companion(book, RuleBook.reader());
+    }
+    Path keys = tokens.file();
+    if (keys != null) {
+      InputFiles.require(keys);
+      files.companion(keys, Tokens.reader());
     }
     return files.build();
   }

@@ -23,8 +23,8 @@ import picocli.CommandLine.Parameters;
 @Command(
     name = "lint",
     description = {
-      "Reports every mistake in limit files as file:line:column: message, and doubtful entries as"
-          + " warnings.",
+      "Reports every mistake in limit files, a rule book or a file of tokens as"
+          + " file:line:column: message, and doubtful entries as warnings.",
       "",
       "If there is no mistake, it also says how much each default lets through in its worst"
           + " period: a full bucket at once, plus what is refilled in that period. For at most N in"
@@ -37,6 +37,7 @@ import picocli.CommandLine.Parameters;
       "  sluice lint limits.yml",
       "  sluice lint limits.yml overrides.yml names.yml",
       "  sluice lint limits.yml --rules rules.yml",
+      "  sluice lint tokens.yml",
       "  sluice lint limits.yml --for LoginsPerIPAddress --for SignUpsPerIPAddress",
       "  sluice lint --strict --overrides overrides.yml"
     })
@@ -48,12 +49,15 @@ final class LintCommand implements Callable<Integer> {
       arity = "0..*",
       paramLabel = "FILE",
       description =
-          "Defaults, overrides, names or rules, one file of each; told apart by their content.")
+          "Defaults, overrides, names, rules or tokens, one file of each; told apart by their"
+              + " content.")
   private List<Path> given = List.of();
 
   @Mixin private LimitFileOptions files = new LimitFileOptions();
 
   @Mixin private RulesOption rules = new RulesOption();
+
+  @Mixin private TokensOption tokens = new TokensOption();
 
   @Mixin private AskedFor askedFor = new AskedFor();
 
@@ -68,12 +72,13 @@ final class LintCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
-    given.forEach(file -> files.add(file, rules));
-    if (files.none() && rules.file(files) == null) {
+    given.forEach(file -> files.add(file, rules, tokens));
+    if (files.none() && rules.file(files) == null && tokens.file() == null) {
       throw new InputException("name at least one file, for example: sluice lint limits.yml");
     }
     Strictness strictness = strict ? Strictness.STRICT : Strictness.LENIENT;
-    LimitFiles read = files.files(strictness, askedFor.requirements(MissingDefault.REFUSE), rules);
+    LimitFiles read =
+        files.files(strictness, askedFor.requirements(MissingDefault.REFUSE), rules, tokens);
     List<Problem> problems = read.lint();
     problems.forEach(problem -> console.line(problem.toString()));
     console.flush();

@@ -39,6 +39,27 @@ final class LintCommandTest {
   }
 
   @Test
+  void aFileOfTokens_isCheckedAsTheOthersAre() throws IOException {
+    String tokens = write("t.yml", "tokens:\n  - {name: a, sha256: abc, roles: [decide]}\n");
+    for (String[] arguments : new String[][] {{"lint", tokens}, {"lint", "--tokens", tokens}}) {
+      Cli run = Cli.run(arguments);
+      assertThat(run.code()).isEqualTo(Exit.NO);
+      assertThat(run.out())
+          .isEqualTo(
+              tokens
+                  + ":2:23: found something else, expected a SHA-256 of 64 hexadecimal digits:"
+                  + " sluice token new prints the line\n");
+    }
+    String good =
+        write(
+            "c.yml",
+            "certificates:\n  - {name: spiffe://prod/ns/shop/sa/checkout, roles: [decide]}\n");
+    Cli run = Cli.run("lint", good);
+    assertThat(run.err()).isEqualTo("no mistakes, no warnings\n");
+    assertThat(run.code()).isEqualTo(Exit.DONE);
+  }
+
+  @Test
   @Timeout(20)
   void aPipe_isAMistake_andIsNotWaitedFor() throws Exception {
     Path pipe = folder.resolve("limits.yml");
@@ -136,7 +157,7 @@ final class LintCommandTest {
             + ":2:20: found \"ApiCallsPerKye\", expected the name of a limit; did you mean"
             + " \"ApiCallsPerKey\"?\n"
             + rules
-            + ":3:3: the field limit, limits or unlimited is missing\n";
+            + ":3:3: the field limit, limits, unlimited or deny is missing\n";
     Cli given = Cli.run("lint", rules, limits);
     assertThat(given.out()).isEqualTo(found);
     assertThat(given.code()).isEqualTo(Exit.NO);
