@@ -20,6 +20,8 @@ local function ask(txn, url)
   asked["x-forwarded-uri"] = { txn.f:pathq() }
   asked["x-forwarded-host"] = { txn.f:req_hdr("host") or "" }
   asked["x-forwarded-for"] = { txn.f:src() }
+  -- Where Sluice has access control (--tokens): a token with the role decide, from HAProxy's environment.
+  -- asked["sluice-token"] = { os.getenv("SLUICE_TOKEN") }
 
   txn:set_var("txn.sluice_status", 0)
   local answer = core.httpclient():get({ url = url, headers = asked, timeout = 1000 })

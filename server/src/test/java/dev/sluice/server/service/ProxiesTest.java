@@ -8,6 +8,7 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.sun.net.httpserver.HttpServer;
 import dev.sluice.server.HostPort;
 import dev.sluice.server.StoreAccess;
+import dev.sluice.server.access.Tokens;
 import dev.sluice.server.service.ServerConfig.Doors;
 import dev.sluice.server.service.ServerConfig.Sources;
 import dev.sluice.server.service.ServerConfig.Storage;
@@ -20,6 +21,10 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -35,6 +40,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -94,6 +100,7 @@ final class ProxiesTest {
   private final AtomicInteger appRequests = new AtomicInteger();
   private HttpServer app;
   private Service service;
+  private @Nullable String token;
   private Process process;
   private int port;
 
@@ -117,7 +124,7 @@ final class ProxiesTest {
     app.start();
   }
 
-  private void startService(String example) {
+  private void startService(String example) throws IOException {
     Path limits = EXAMPLES.resolve(example).resolve("limits.yml");
     Path rules = EXAMPLES.resolve(example).resolve("rules.yml");
     ServerConfig.Http http =
@@ -133,8 +140,28 @@ final class ProxiesTest {
                 Doors.of(http),
                 Sources.of(new ServerConfig.Files(limits, null, null, rules)),
                 Storage.in(StoreAccess.of("memory")),
-                ServerConfig.Control.NONE,
+                control(),
                 Telemetry.NONE));
+  }
+
+  private ServerConfig.Control control() throws IOException {
+    String known = token;
+    if (known == null) {
+      return ServerConfig.Control.NONE;
+    }
+    String line = "tokens: [{name: proxy, sha256: %s, roles: [decide]}]\n";
+    Path tokens =
+        Files.writeString(folder.resolve("tokens.yml"), line.formatted(Tokens.sha256(known)));
+    return new ServerConfig.Control(tokens, null, null);
+  }
+
+  /** With a token, the line for it is no comment any more. */
+  private String configured(String text) {
+    String known = token;
+    return known == null
+        ? text
+        : text.replaceAll("(?mi)^(\\s*)(?:#|--) (.*sluice-token)", "$1$2")
+            .replace("Sluice-Token TOKEN", "Sluice-Token " + known);
   }
 
   @AfterEach
@@ -158,7 +185,7 @@ final class ProxiesTest {
       for (Path file : files.toList()) {
         Files.writeString(
             folder.resolve(file.getFileName()),
-            Files.readString(file)
+            configured(Files.readString(file))
                 .replace("127.0.0.1:8080", HostPort.format(service.addresses().get(0)))
                 .replace("127.0.0.1:3000", HostPort.format(app.getAddress()))
                 .replace(":8000", ":" + port));
@@ -171,6 +198,9 @@ final class ProxiesTest {
             .redirectOutput(folder.resolve("proxy.log").toFile());
     builder.environment().put("HOME", folder.toString());
     builder.environment().put("XDG_DATA_HOME", folder.toString());
+    if (token != null) {
+      builder.environment().put("SLUICE_TOKEN", token);
+    }
     process = builder.start();
     await()
         .atMost(PATIENCE)
@@ -245,6 +275,26 @@ final class ProxiesTest {
     assertThat(login.header("ratelimit"))
         .isEqualTo("\"LoginsPerClient\";r=2, \"CallsPerClient\";r=18");
     assertThat(exchange(get("/health")).headers()).doesNotContainKey("ratelimit");
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  @EnabledIf("dev.sluice.server.Programs#haveProxies")
+  void serverWithTokens_knowsTheProxyByItsOwn(Proxy proxy) throws Exception {
+    token = Tokens.fresh();
+    start(proxy);
+    Answer answer = exchange(get("/health"));
+    assertThat(answer.status()).isEqualTo(200);
+    assertThat(answer.body()).startsWith("app: GET /health");
+    URI door =
+        URI.create(
+            "http://" + HostPort.format(service.addresses().get(0)) + "/v1/forward-auth?by=rules");
+    assertThat(
+            HttpClient.newHttpClient()
+                .send(HttpRequest.newBuilder(door).build(), BodyHandlers.discarding())
+                .statusCode())
+        .as("without a token")
+        .isEqualTo(401);
   }
 
   @ParameterizedTest
