@@ -140,7 +140,9 @@ final class Upkeep {
       firstDeath.tell(segment.firstDeath().nanos());
       entry = segment.endEntry();
     }
-    return room;
+    // One may have died in a segment that was passed, before the one ahead came to life again.
+    boolean mayHaveDied = room == Room.NONE && firstDeath.mayBeBy(fullNanos);
+    return mayHaveDied ? Room.UNSETTLED : room;
   }
 
   private static Room clear(Segment segment, long fullNanos, Room before) {

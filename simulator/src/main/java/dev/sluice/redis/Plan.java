@@ -53,7 +53,8 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     Traffic traffic = Traffic.random(dice, millis * MILLI, settings.get(LATENCY) * 1_000L);
     List<Step> steps = new ArrayList<>();
     int calls = dice.one(20, 100, 400);
-    Set<Kind> kinds = some(dice, CALLS);
+    int share = dice.one(10, 20, 40); // few kinds meet more often
+    Set<Kind> kinds = some(dice, CALLS, share);
     kinds.add(Kind.SPEND);
     if (sameLimits) {
       kinds.removeAll(EnumSet.of(Kind.LIMITS, Kind.OVERRIDES));
@@ -64,7 +65,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     kinds.removeAll(WAITING);
     if (waiting) {
       kinds.add(Kind.ACQUIRE);
-      kinds.addAll(some(dice, WAITING));
+      kinds.addAll(some(dice, WAITING, 40));
     }
     for (int i = 0; i < calls; i++) {
       Kind kind = dice.one(kinds.toArray(Kind[]::new));
@@ -74,7 +75,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
       observed(dice, steps, processes, millis * MILLI);
     }
     if (dice.chance(70)) {
-      Set<Kind> wrong = some(dice, FAULTS);
+      Set<Kind> wrong = some(dice, FAULTS, share);
       if (!byClients) {
         wrong.remove(Kind.PROCESS_CLOCK_STEP);
       }
@@ -128,10 +129,10 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
 
   private static final Set<Kind> FAULTS = EnumSet.range(Kind.BLOCK, Kind.CLOCK_STEP);
 
-  private static Set<Kind> some(Dice dice, Set<Kind> of) {
+  private static Set<Kind> some(Dice dice, Set<Kind> of, int percent) {
     Set<Kind> some = EnumSet.noneOf(Kind.class);
     for (Kind kind : of) {
-      if (dice.chance(40)) {
+      if (dice.chance(percent)) {
         some.add(kind);
       }
     }
