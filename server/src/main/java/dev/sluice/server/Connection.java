@@ -40,6 +40,10 @@ final class Connection extends Client {
       AttributeKey.valueOf(Connection.class, "connection");
   private static final long PASSING_ON_MILLIS = 2_000;
   private static final int SLICE = 256;
+
+  /** Larger: the number of streams and the budget bound what it asks for. */
+  private static final int HTTP2_SLICE = 1 << 10;
+
   private static final int MAX_LOOSE = 64 << 10;
   private static final long NEVER = Long.MIN_VALUE;
 
@@ -111,8 +115,9 @@ final class Connection extends Client {
     try {
       while (!held.isEmpty() && !isShut()) {
         ByteBuf next = held.element();
-        boolean last = next.readableBytes() <= SLICE;
-        ByteBuf slice = last ? held.remove() : next.readRetainedSlice(SLICE);
+        int most = http2 ? HTTP2_SLICE : SLICE;
+        boolean last = next.readableBytes() <= most;
+        ByteBuf slice = last ? held.remove() : next.readRetainedSlice(most);
         if (!charged(slice.readableBytes())) {
           slice.release();
           close("no room for its headers; it held %s bytes");
