@@ -179,6 +179,9 @@ final class ExplainRuleCommand implements Callable<Integer> {
           case CHARGES -> match.charges().isEmpty() ? ": nothing" : "";
         };
     console.line("%s:%s: this rule%s".formatted(book.file(), match.line(), all));
+    if (!match.replaces().isEmpty()) {
+      console.line("  other descriptors are not charged " + String.join(", ", match.replaces()));
+    }
     for (RuleCharge charge : match.charges()) {
       console.line("  " + shown(charge.transaction(limits), charge.cost(hits), charge.excess()));
     }

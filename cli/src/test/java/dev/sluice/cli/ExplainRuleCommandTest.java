@@ -42,6 +42,7 @@ final class ExplainRuleCommandTest {
                   - {limit: ApiCallsPerKey, id: logins, cost: 2, shadow: true}
               - {path: /api/**, limit: ApiCallsPerKey, id: "{header:X-Api-Key}"}
               - {path: /old/**, deny: true}
+              - {entries: [vip], replaces: [ApiCallsPerKey], unlimited: true}
             """);
   }
 
@@ -99,6 +100,9 @@ final class ExplainRuleCommandTest {
     Cli run = explain("GET", "/old/page");
     assertThat(run.out()).endsWith("rules.yml:10: this rule: always denied\n");
     assertThat(run.code()).isEqualTo(Exit.DONE);
+    assertThat(explain("--entry", "vip=ann").out())
+        .endsWith(
+            "rules.yml:11: this rule: unlimited\n  other descriptors are not charged ApiCallsPerKey\n");
   }
 
   @Test

@@ -15,9 +15,11 @@ import dev.sluice.yaml.Values;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -78,6 +80,7 @@ final class EnvoyRateLimitFile implements CompanionFile<Converted> {
     if (problems.mistaken() || domain == null) {
       return null;
     }
+    tellUnknown(branches, namesOfLimits(branches), problems);
     Converted converted = new FileWriter(file, domain).write(branches);
     if (converted == null) {
       problems.mistake(root, "no limit of the file can be expressed");
@@ -149,6 +152,34 @@ final class EnvoyRateLimitFile implements CompanionFile<Converted> {
     return new Branch(item, key, wanted, rate, shadow, shared, below);
   }
 
+  private static Set<String> namesOfLimits(List<Branch> branches) {
+    Set<String> names = new HashSet<>();
+    for (Branch branch : branches) {
+      Rate rate = branch.rate();
+      if (rate != null && rate.quota() != null) {
+        names.add(rate.name());
+      }
+      names.addAll(namesOfLimits(branch.below()));
+    }
+    return names;
+  }
+
+  /** What is unlimited, or always denied, has no limit that could be replaced. */
+  private static void tellUnknown(List<Branch> branches, Set<String> known, Problems problems) {
+    for (Branch branch : branches) {
+      Rate rate = branch.rate();
+      for (String name : rate == null ? List.<String>of() : rate.replaces()) {
+        if (!known.contains(name)) {
+          problems.warning(
+              branch.node(),
+              "replaces %s is not expressed: no limit has that name"
+                  .formatted(SafeText.quote(name)));
+        }
+      }
+      tellUnknown(branch.below(), known, problems);
+    }
+  }
+
   /** They name series of metrics, and decide nothing. */
   private static void tellMetrics(Fields fields, Problems problems) {
     for (String name : List.of("detailed_metric", "value_to_metric")) {
@@ -171,19 +202,14 @@ final class EnvoyRateLimitFile implements CompanionFile<Converted> {
     Fields fields = Fields.of(map, map, RATE, problems);
     String named = text(fields.find("name"));
     String name = named == null ? "" : named;
-    if (fields.find("replaces") != null) {
-      problems.warning(
-          fields.at("replaces"),
-          "replaces is not expressed: a descriptor's rule does not end that of another descriptor;"
-              + " send one of the two from Envoy");
-    }
+    List<String> replaces = replaces(fields.find("replaces"), problems);
     String unit = text(fields.find("unit"));
     if (flag(fields, "unlimited", problems)) {
       if (unit != null) {
         problems.mistake(
             fields.at("unit"), "found a unit beside unlimited, expected one of the two");
       }
-      return new Rate(name, null, false);
+      return new Rate(name, null, false, replaces);
     }
     Duration period = unit == null ? null : UNITS.get(unit.toLowerCase(Locale.ROOT));
     if (period == null) {
@@ -196,24 +222,42 @@ final class EnvoyRateLimitFile implements CompanionFile<Converted> {
       return null;
     }
     Long requests = Values.wholeNumber(fields.find("requests_per_unit"), problems);
-    return limited(name, requests == null ? 0 : requests, period, fields, problems);
+    Node at = fields.at("requests_per_unit");
+    Quota quota = quota(at, requests == null ? 0 : requests, period, problems);
+    boolean isNothing = requests == null || requests == 0;
+    return quota == null && !isNothing ? null : new Rate(name, quota, isNothing, replaces);
   }
 
-  private static @Nullable Rate limited(
-      String name, long requests, Duration period, Fields fields, Problems problems) {
-    Node at = fields.at("requests_per_unit");
+  /** The names of limits, each {@code {name: X}}. */
+  private static List<String> replaces(@Nullable Node node, Problems problems) {
+    List<String> names = new ArrayList<>();
+    Node.Sequence list = Values.list(node, "a list of limits, each {name: …}", problems);
+    for (Node item : list == null ? List.<Node>of() : list.items()) {
+      Node.Mapping map = Values.map(item, "a limit as {name: …}", problems);
+      if (map != null) {
+        String name = text(Fields.of(map, item, List.of("name"), problems).require("name"));
+        if (name != null) {
+          names.add(name);
+        }
+      }
+    }
+    return List.copyOf(names);
+  }
+
+  /** Null for 0 requests, which are denied, and for what cannot be expressed. */
+  private static @Nullable Quota quota(Node at, long requests, Duration period, Problems problems) {
     if (requests < 0 || requests > UINT32_MAX) {
       problems.wrong(at, "a whole number from 0 to " + UINT32_MAX);
       return null;
     }
     if (requests == 0) {
-      return new Rate(name, null, true);
+      return null;
     }
     if (requests > period.toNanos()) {
       problems.warning(at, "not expressed: at most one request a nanosecond");
       return null;
     }
-    return new Rate(name, Quota.per(requests, period), false);
+    return Quota.per(requests, period);
   }
 
   /** As it stands there: the reference reads numbers as texts too. */

@@ -9,6 +9,7 @@ import dev.sluice.server.convert.Conversion.Converted;
 import dev.sluice.text.GoDuration;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -45,8 +46,10 @@ final class FileWriter {
   private final StringBuilder rules = new StringBuilder("rules:\n");
   private final Set<String> taken = new HashSet<>();
   private final Set<String> guards = new LinkedHashSet<>();
+  private final Set<String> replaced = new HashSet<>();
+  private final Map<String, Set<String>> written = new HashMap<>();
   private int numbers = FIRST_NUMBER;
-  private int written;
+  private boolean hasRules;
 
   FileWriter(String file, String domain) {
     this.domain = domain;
@@ -61,8 +64,9 @@ final class FileWriter {
 
   /** Null if nothing is left of it. */
   @Nullable Converted write(List<Branch> branches) {
+    noteReplaced(branches);
     level(List.of(), branches);
-    if (written == 0) {
+    if (!hasRules) {
       return null;
     }
     Map<String, String> files = new LinkedHashMap<>();
@@ -73,8 +77,37 @@ final class FileWriter {
     if (!overrides.isEmpty()) {
       files.put("overrides.yml", head + overrides);
     }
-    files.put("rules.yml", head + "# The first rule that matches decides.\n" + rules);
+    files.put(
+        "rules.yml",
+        head + "# The first rule that matches decides.\n" + withNames(rules.toString()));
     return new Converted(files);
+  }
+
+  private void noteReplaced(List<Branch> branches) {
+    for (Branch branch : branches) {
+      Rate rate = branch.rate();
+      if (rate != null) {
+        replaced.addAll(rate.replaces());
+      }
+      noteReplaced(branch.below());
+    }
+  }
+
+  /** Stands for the limits of a name until all are written. */
+  private static String placeholder(String name) {
+    return "\0" + name + "\0";
+  }
+
+  private String withNames(String text) {
+    String named = text;
+    for (String name : replaced) {
+      String limits =
+          written.getOrDefault(name, Set.of()).stream()
+              .map(one -> one + ", ")
+              .collect(Collectors.joining());
+      named = named.replace(placeholder(name), limits);
+    }
+    return named.replace("    replaces: []\n", "").replaceAll("(?m)^(    replaces: .*), ]$", "$1]");
   }
 
   private void level(List<Branch> before, List<Branch> siblings) {
@@ -97,7 +130,7 @@ final class FileWriter {
   }
 
   /** The siblings whose limits are overrides of this one's, for single values. */
-  private static Set<Branch> overriding(List<Branch> before, Branch branch, List<Branch> siblings) {
+  private Set<Branch> overriding(List<Branch> before, Branch branch, List<Branch> siblings) {
     if (branch.value() != null || !isPlain(branch) || !before.stream().allMatch(Branch::isExact)) {
       return Set.of();
     }
@@ -106,9 +139,14 @@ final class FileWriter {
         .collect(Collectors.toCollection(LinkedHashSet::new));
   }
 
-  private static boolean isPlain(Branch branch) {
+  /** A rule that replaces or is replaced stands alone: an override has no rule. */
+  private boolean isPlain(Branch branch) {
     Rate rate = branch.rate();
-    return rate != null && rate.quota() != null && !branch.shadow();
+    return rate != null
+        && rate.quota() != null
+        && !branch.shadow()
+        && rate.replaces().isEmpty()
+        && !replaced.contains(rate.name());
   }
 
   /**
@@ -167,10 +205,18 @@ final class FileWriter {
   }
 
   private void rule(List<Branch> path, Branch branch, Set<Branch> overriding) {
-    written++;
+    hasRules = true;
     Rate rate = Objects.requireNonNull(branch.rate());
     Quota quota = rate.quota();
     rules.append(begin(entries(path)));
+    if (!rate.replaces().isEmpty()) {
+      rules.append(
+          "    replaces: [%s]\n"
+              .formatted(
+                  rate.replaces().stream()
+                      .map(FileWriter::placeholder)
+                      .collect(Collectors.joining())));
+    }
     if (quota == null) {
       // A trial that denies all lets all pass.
       boolean denies = rate.isNothing() && !branch.shadow();
@@ -179,6 +225,7 @@ final class FileWriter {
     }
     String name = name(rate, path);
     names.append("  - {number: %s, name: %s, id: string}\n".formatted(numbers++, name));
+    written.computeIfAbsent(rate.name(), any -> new LinkedHashSet<>()).add(name);
     limits.append("%s: %s\n".formatted(name, inBraces(quota)));
     rules.append("    limit: %s\n    id: %s\n".formatted(name, quoted(id(path))));
     if (branch.shadow()) {

@@ -58,11 +58,52 @@ final class Lines {
   static Lines of(
       RateLimitRequest request, Mapping mapping, OverridePolicy overrides, Limits limits) {
     Lines lines = new Lines(mapping, overrides, limits);
+    List<Mapped> mapped = new ArrayList<>(request.getDescriptorsCount());
+    for (RateLimitDescriptor descriptor : request.getDescriptorsList()) {
+      mapped.add(lines.mapped(request.getDomain(), descriptor));
+    }
+    Map<String, Integer> replacing = replacing(mapped);
     long hits = Math.max(FEWEST_HITS, Integer.toUnsignedLong(request.getHitsAddend()));
-    for (int i = 0; i < request.getDescriptorsCount(); i++) {
-      lines.add(request.getDomain(), request.getDescriptors(i), i, hits);
+    for (int i = 0; i < mapped.size(); i++) {
+      lines.add(request, i, hits, withoutReplaced(mapped.get(i), replacing));
     }
     return lines;
+  }
+
+  private Mapped mapped(String domain, RateLimitDescriptor descriptor) {
+    try {
+      return mapping.map(domain, descriptor.getEntriesList(), limits);
+    } catch (InvalidIdException e) {
+      return new Denied(String.valueOf(e.getMessage()), List.of());
+    }
+  }
+
+  /** How many descriptors replace a limit. */
+  private static Map<String, Integer> replacing(List<Mapped> all) {
+    Map<String, Integer> replacing = Map.of();
+    for (Mapped one : all) {
+      for (String limit : one.replaces()) {
+        replacing = replacing.isEmpty() ? new HashMap<>() : replacing;
+        replacing.merge(limit, 1, Integer::sum);
+      }
+    }
+    return replacing;
+  }
+
+  /** Without the limits that other descriptors replace. */
+  private static Mapped withoutReplaced(Mapped mapped, Map<String, Integer> replacing) {
+    if (replacing.isEmpty() || !(mapped instanceof Limited limited)) {
+      return mapped;
+    }
+    List<Mapping.Line> rest = new ArrayList<>(limited.lines().size());
+    for (Mapping.Line line : limited.lines()) {
+      String limit = line.transaction().name().name();
+      long own = limited.replaces().stream().filter(limit::equals).count();
+      if (replacing.getOrDefault(limit, 0) == own) {
+        rest.add(line);
+      }
+    }
+    return new Limited(rest, limited.replaces());
   }
 
   /** In the order of the descriptors. */
@@ -75,22 +116,16 @@ final class Lines {
     return all;
   }
 
-  private void add(String domain, RateLimitDescriptor descriptor, int index, long hitsOfRequest) {
+  private void add(RateLimitRequest request, int index, long hitsOfRequest, Mapped mapped) {
+    RateLimitDescriptor descriptor = request.getDescriptors(index);
     long hits = descriptor.hasHitsAddend() ? hits(descriptor.getHitsAddend()) : hitsOfRequest;
-    Mapped mapped;
-    try {
-      mapped = mapping.map(domain, descriptor.getEntriesList(), limits);
-    } catch (InvalidIdException e) {
-      found.add(closed(e.getMessage()));
-      return;
-    }
-    if (mapped instanceof Denied) {
-      found.add(closed("a rule denies this descriptor"));
+    if (mapped instanceof Denied denied) {
+      found.add(closed(denied.why()));
       return;
     }
     boolean mayBring = overrides == OverridePolicy.ALLOW && !isPenalized(mapped);
     if (descriptor.hasLimit() && mayBring) {
-      found.add(overridden(domain, descriptor, index, hits, mapped));
+      found.add(overridden(request, index, hits, mapped));
     } else if (mapped instanceof Limited limited) {
       found.add(limited(limited, hits));
     } else {
@@ -103,7 +138,7 @@ final class Lines {
    * comes from a client, and must not fail the whole request: a proxy lets requests pass whose
    * question fails, past all the other limits too.
    */
-  private Found closed(@Nullable String why) {
+  private Found closed(String why) {
     Line closed = new Line(OF_CALLER, RateLimitOverride.getDefaultInstance(), why);
     all.add(closed);
     return new Found(true, false, List.of(closed));
@@ -156,8 +191,8 @@ final class Lines {
   }
 
   /** The caller's limit takes the place of ours, and is not on trial. */
-  private Found overridden(
-      String domain, RateLimitDescriptor descriptor, int index, long hits, Mapped mapped) {
+  private Found overridden(RateLimitRequest request, int index, long hits, Mapped mapped) {
+    RateLimitDescriptor descriptor = request.getDescriptors(index);
     Quota quota = CurrentLimit.quota(descriptor.getLimit(), index);
     Transaction ours =
         mapped instanceof Limited limited && !limited.lines().isEmpty()
@@ -169,7 +204,7 @@ final class Lines {
       all.add(closed);
       return new Found(true, false, List.of(closed));
     }
-    String id = ours == null ? id(domain, descriptor) : ours.id();
+    String id = ours == null ? id(request.getDomain(), descriptor) : ours.id();
     Mapping.Line meant = Mapping.Line.of(Transaction.of(limit, quota, id));
     return new Found(true, false, List.of(merged(meant, hits)));
   }

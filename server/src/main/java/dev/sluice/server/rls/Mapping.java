@@ -25,7 +25,13 @@ interface Mapping {
   Mapped map(String domain, List<Entry> entries, Limits limits);
 
   /** The meaning of a descriptor. */
-  sealed interface Mapped {}
+  sealed interface Mapped {
+
+    /** The names of limits that other descriptors of the request are not charged. */
+    default List<String> replaces() {
+      return List.of();
+    }
+  }
 
   /** No limit is meant: the descriptor passes, and is counted as unmatched. */
   record Unmatched() implements Mapped {
@@ -33,17 +39,17 @@ interface Mapping {
   }
 
   /** Somebody wrote that it is unlimited. */
-  record Unlimited() implements Mapped {}
+  record Unlimited(List<String> replaces) implements Mapped {}
 
-  /** Somebody wrote that it is always denied. */
-  record Denied() implements Mapped {}
+  /** A rule denies it, or its values make no id. */
+  record Denied(String why, List<String> replaces) implements Mapped {}
 
   /**
    * One limit or several, which count together.
    *
    * @param lines in the order of the rule; none where a rule leaves out all of its limits
    */
-  record Limited(List<Line> lines) implements Mapped {}
+  record Limited(List<Line> lines, List<String> replaces) implements Mapped {}
 
   /**
    * A bucket and what is charged to it.

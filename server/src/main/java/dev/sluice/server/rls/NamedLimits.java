@@ -37,7 +37,8 @@ final class NamedLimits implements Mapping {
     }
     return limit == null
         ? Unmatched.INSTANCE
-        : new Limited(List.of(Line.of(Transaction.of(limits, limit.name(), id(limit, values)))));
+        : new Limited(
+            List.of(Line.of(Transaction.of(limits, limit.name(), id(limit, values)))), List.of());
   }
 
   private static @Nullable LimitName find(String domain, String name, Limits limits) {

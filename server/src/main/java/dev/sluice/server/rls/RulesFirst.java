@@ -38,8 +38,8 @@ final class RulesFirst implements Mapping {
 
   private static Mapped mapped(RuleMatch match, Limits limits) {
     return switch (match.verdict()) {
-      case UNLIMITED -> new Unlimited();
-      case DENIES -> new Denied();
+      case UNLIMITED -> new Unlimited(match.replaces());
+      case DENIES -> new Denied("a rule denies this descriptor", match.replaces());
       case CHARGES -> limited(match, limits);
     };
   }
@@ -55,6 +55,6 @@ final class RulesFirst implements Mapping {
         }
       }
     }
-    return new Limited(lines);
+    return new Limited(lines, match.replaces());
   }
 }

@@ -10,9 +10,13 @@ import org.jspecify.annotations.Nullable;
  * Immutable and thread-safe.
  *
  * @param domain null for any
+ * @param replaces the names of limits that other descriptors of a request are not charged
  */
 record DescriptorRule(
-    @Nullable String domain, List<Wanted> wanted, RuleCharging<List<Entry>> charging)
+    @Nullable String domain,
+    List<Wanted> wanted,
+    List<String> replaces,
+    RuleCharging<List<Entry>> charging)
     implements AnyRule {
 
   /** An entry as a rule has it. */
@@ -62,6 +66,14 @@ record DescriptorRule(
       }
     }
     return true;
+  }
+
+  /** What it does with a descriptor that it is for. */
+  RuleMatch match(List<Entry> entries) {
+    RuleMatch match = charging.match(entries);
+    return replaces.isEmpty()
+        ? match
+        : new RuleMatch(match.line(), match.verdict(), match.charges(), replaces);
   }
 
   List<String> keys() {

@@ -123,7 +123,7 @@ public final class RuleBook {
     }
     for (DescriptorRule rule : byKeys.getOrDefault(keys, List.of())) {
       if (rule.matchesValues(domain, entries)) {
-        return Optional.of(rule.charging().match(entries));
+        return Optional.of(rule.match(entries));
       }
     }
     return Optional.empty();
@@ -162,7 +162,7 @@ public final class RuleBook {
       if (rule instanceof DescriptorRule descriptor) {
         mismatch = descriptor.mismatch(domain, entries);
         if (mismatch == null) {
-          return new Explanation(passedOver, descriptor.charging().match(entries));
+          return new Explanation(passedOver, descriptor.match(entries));
         }
       }
       passedOver.add(new PassedOver(rule.line(), mismatch));

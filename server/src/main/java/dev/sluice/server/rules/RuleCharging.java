@@ -36,6 +36,6 @@ record RuleCharging<C>(int line, Verdict verdict, List<Charged<C>> limits) {
                 charged.limit, parts, charged.cost.of(context), charged.shadow, charged.excess));
       }
     }
-    return new RuleMatch(line, verdict, charges);
+    return new RuleMatch(line, verdict, charges, List.of());
   }
 }

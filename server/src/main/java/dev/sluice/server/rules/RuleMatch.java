@@ -15,8 +15,10 @@ import java.util.Map;
  * @param verdict whether the limits decide
  * @param charges the limits in the order of the rule; those in shadow are charged apart, so that a
  *     trial cannot refuse what the others let through. Empty also where every limit is skipped
+ * @param replaces the names of limits that other descriptors of the request are not charged
  */
-public record RuleMatch(int line, Verdict verdict, List<RuleCharge> charges) {
+public record RuleMatch(
+    int line, Verdict verdict, List<RuleCharge> charges, List<String> replaces) {
 
   /** What a rule does with what it is for. */
   public enum Verdict {
@@ -34,9 +36,11 @@ public record RuleMatch(int line, Verdict verdict, List<RuleCharge> charges) {
    * @param line from 1
    * @param verdict whether the limits decide
    * @param charges copied
+   * @param replaces copied
    */
   public RuleMatch {
     charges = List.copyOf(charges);
+    replaces = List.copyOf(replaces);
   }
 
   /**

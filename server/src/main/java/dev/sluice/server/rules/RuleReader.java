@@ -23,7 +23,7 @@ final class RuleReader {
 
   private static final List<String> CHARGES =
       List.of("unlimited", "deny", "limits", "limit", "id", "cost", "shadow", "excess");
-  private static final List<String> OF_DESCRIPTORS = List.of("domain", "entries");
+  private static final List<String> OF_DESCRIPTORS = List.of("domain", "entries", "replaces");
   private static final List<String> OF_REQUESTS =
       List.of("methods", "host", "path", "headers", "clients");
   private static final List<String> ALL = concat(concat(OF_DESCRIPTORS, OF_REQUESTS), CHARGES);
@@ -65,7 +65,20 @@ final class RuleReader {
     List<Wanted> wanted = wanted(fields.require("entries"));
     List<String> keys = wanted.stream().map(Wanted::key).toList();
     ChargeReader<List<Entry>> charges = ChargeReader.ofDescriptors(keys, limits, problems);
-    return new DescriptorRule(name, wanted, charging(fields, charges));
+    return new DescriptorRule(
+        name, wanted, replaces(fields.find("replaces")), charging(fields, charges));
+  }
+
+  private List<String> replaces(@Nullable Node node) {
+    List<String> names = new ArrayList<>();
+    Node.Sequence list = Values.list(node, "a list of names of limits", problems);
+    for (Node item : list == null ? List.<Node>of() : list.items()) {
+      String text = Values.text(item, "the name of a limit", problems);
+      if (text != null && limits.find(item, text) != null) {
+        names.add(text);
+      }
+    }
+    return List.copyOf(names);
   }
 
   private List<Wanted> wanted(@Nullable Node node) {

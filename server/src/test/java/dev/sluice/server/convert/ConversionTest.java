@@ -174,10 +174,10 @@ final class ConversionTest {
             """);
     assertThat(conversion.notExpressed().stream().map(ConversionTest::shown))
         .containsExactly(
+            "3:5 replaces", // there is no limit of that name
             "4:22 detailed_metric",
             "5:17 quota_mode",
             "6:15 metadata",
-            "10:17 replaces",
             "12:12 not",
             "15:18 shadow_mode");
     assertThat(load(conversion).configured()).hasSize(1);
@@ -213,6 +213,34 @@ final class ConversionTest {
     assertThat(found("user=ann")).isEqualTo("denies");
     assertThat(found("tenant=bad")).isEqualTo("denies");
     assertThat(found("tenant=bad;plan=gold")).as("a dead end there").isEqualTo("unlimited");
+  }
+
+  @Test
+  void replaces_namesTheLimitsAsTheyAreWritten() throws IOException {
+    Conversion conversion =
+        conversion(
+            """
+            domain: edge
+            descriptors:
+              - key: vip
+                rate_limit: {unit: second, requests_per_unit: 50, replaces: [{name: per-ip}]}
+              - key: remote_address
+                rate_limit: {name: per-ip, unit: second, requests_per_unit: 10}
+              - key: remote_address
+                value: 50.0.0.5
+                rate_limit: {name: per-ip, unit: second, requests_per_unit: 3}
+              - key: open
+                rate_limit: {unlimited: true, replaces: [{name: per-ip}]}
+            """);
+    assertThat(conversion.notExpressed()).isEmpty();
+    limits = load(conversion);
+    for (String descriptor : List.of("vip=ann", "open=x")) {
+      assertThat(RuleBook.of(limits).match("edge", entries(descriptor)).orElseThrow().replaces())
+          .containsExactlyInAnyOrder("per-ip", "per-ip_2");
+    }
+    assertThat(found("remote_address=50.0.0.5")).startsWith("3 a PT1S");
+    assertThat(RuleBook.of(limits).match("edge", entries("remote_address=x")).orElseThrow())
+        .satisfies(match -> assertThat(match.replaces()).isEmpty());
   }
 
   @Test

@@ -444,7 +444,8 @@ final class RateLimitServiceTest {
           }
           Transaction bucket = Transaction.of(limits, "PerUser", entries.get(0).getValue());
           return new Mapping.Limited(
-              List.of(new Mapping.Line(shadow ? bucket.inShadow() : bucket, null, excess)));
+              List.of(new Mapping.Line(shadow ? bucket.inShadow() : bucket, null, excess)),
+              List.of());
         };
     return new TestRlsServer(limits(), store, part -> part.mapping(mapping));
   }

@@ -49,6 +49,10 @@ final class RulesFirstTest {
           limits:
             - {limit: PerIp, id: "{remote_address}"}
             - {limit: Tokens, id: all, cost: 5, shadow: true}
+        - entries: [vip]
+          replaces: [PerIp]
+          limit: Tokens
+          id: "{vip}"
         - entries: [generic_key: used, user]
           limits: [{limit: Tokens, id: "{user}", excess: debt}]
         - entries: [generic_key: drained, user]
@@ -115,6 +119,26 @@ final class RulesFirstTest {
           .doesNotContain("retry-after");
       assertThat(response.getStatuses(1).getCode()).isEqualTo(Code.OK);
       assertThat(server.ask(descriptor("PerIp", "192.0.2.7")).getStatuses(0).getLimitRemaining())
+          .isEqualTo(9);
+    }
+  }
+
+  @Test
+  void limitThatAnotherDescriptorReplaces_isNotCharged() throws Exception {
+    try (BucketStore store = BucketStore.inMemory(new ManualTime());
+        TestRlsServer server = new TestRlsServer(limits(), store)) {
+      RateLimitResponse response =
+          server.ask(
+              descriptor("remote_address", "192.0.2.7"),
+              descriptor("PerIp", "192.0.2.7"),
+              descriptor("vip", "ann"));
+
+      assertThat(response.getOverallCode()).isEqualTo(Code.OK);
+      assertThat(response.getStatuses(0).getCurrentLimit().getName()).isEqualTo("Tokens");
+      assertThat(response.getStatuses(1).hasCurrentLimit()).isFalse();
+      assertThat(response.getStatuses(2).getLimitRemaining()).isEqualTo(999);
+      assertThat(server.ask(descriptor("PerIp", "192.0.2.7")).getStatuses(0).getLimitRemaining())
+          .as("nothing was charged before")
           .isEqualTo(9);
     }
   }
