@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.nio.CharBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import java.util.function.BooleanSupplier;
@@ -146,6 +147,34 @@ class IdBytesTest {
         assertThat(bytes.hashAfter(ONE).first()).isEqualTo(fresh(ONE, inner));
       }
     }
+  }
+
+  /** The hash reads whole words: the array must go on behind the id. */
+  @Test
+  void hash_ofAnyLength_isThatOfTheWholeArray() {
+    for (int length = 0; length < 300; length++) {
+      byte[] utf8 = "x".repeat(length).getBytes(StandardCharsets.UTF_8);
+      byte[] roomy = Arrays.copyOf(utf8, length + 8);
+      long expected = new SipHash(0, 0).message(ONE, roomy, 0, length).end().first();
+      assertThat(fresh(ONE, "x".repeat(length))).as("length %d", length).isEqualTo(expected);
+      IdBytes bytes = new IdBytes();
+      assertThat(bytes.set(utf8)).isTrue();
+      assertThat(bytes.hashAfter(ONE).first()).as("length %d", length).isEqualTo(expected);
+    }
+  }
+
+  @Test
+  void text_withTheFirstAndTheLastCharacterOfEachLength_isItsUtf8() {
+    for (int point : new int[] {0, 0x7f, 0x80, 0x7ff, 0x800, 0xffff, 0x10000, 0x10ffff}) {
+      String text = Character.toString(point);
+      byte[] utf8 = text.getBytes(StandardCharsets.UTF_8);
+      assertThat(bytes.set(text)).as("U+%04X", point).isEqualTo(point < 0x80);
+      assertThat(Arrays.copyOf(bytes.bytes(), bytes.length())).isEqualTo(utf8);
+    }
+    assertThat(bytes.set("\ud800")).isFalse();
+    assertThat(Arrays.copyOf(bytes.bytes(), bytes.length()))
+        .as("half of a pair, which the JDK would make a question mark")
+        .isEqualTo(new byte[] {(byte) 0xed, (byte) 0xa0, (byte) 0x80});
   }
 
   @Test

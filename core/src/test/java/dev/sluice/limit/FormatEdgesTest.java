@@ -36,6 +36,31 @@ class FormatEdgesTest {
   }
 
   @Test
+  void idsThatAreTooLong_areRefused_evenIfTheirPartsOrTheirCanonicalFormAreNot() {
+    assertRefused(IdFormat.bytes(), "%41".repeat(400), "the id has 1200 characters");
+    IdFormat joined = IdFormat.joined(IdFormat.string(), IdFormat.string());
+    assertRefused(joined, "a".repeat(800) + ":" + "b".repeat(800), "the id has 1601 characters");
+  }
+
+  @Test
+  void prefix_behindTwoAddressesInBrackets_hasBoth() {
+    JoinedFormat format =
+        new JoinedFormat(List.of(IdFormat.ipAddress(), IdFormat.ipAddress(), IdFormat.string()));
+    String id = "[2001:db8::1]:[2001:db8::2]:a:b";
+    assertThat(format.prefix(id, 1)).isEqualTo("[2001:db8::1]");
+    assertThat(format.prefix(id, 2)).isEqualTo("[2001:db8::1]:[2001:db8::2]");
+    assertThat(format.prefix("192.0.2.1:[2001:db8::2]:a", 2)).isEqualTo("192.0.2.1:[2001:db8::2]");
+  }
+
+  /** 64:ff9b::/96 and 64:ff9b:1::/48 are reserved. */
+  @Test
+  void address_besideAReservedBlock_isTaken() {
+    assertThat(IdFormat.ipAddress().canonical("64:ff9b:2::1", STRICT)).isEqualTo("64:ff9b:2::1");
+    assertThatThrownBy(() -> IdFormat.ipAddress().canonical("64:ff9b:1::1", STRICT))
+        .hasMessageContaining("reserved address block");
+  }
+
+  @Test
   void ipv6Range_lengthOutOfRange_isRefused() {
     assertThat(IdFormat.ipv6Range(128).canonical("2001:db8::1/128", LENIENT))
         .isEqualTo("2001:db8::1/128");
