@@ -15,6 +15,7 @@ import dev.sluice.server.tls.Tls;
 import io.netty.util.NetUtil;
 import java.util.Locale;
 import java.util.Set;
+import java.util.regex.Pattern;
 
 /*
  * A page in a browser may ask any server that the browser can reach, this one on loopback too, and
@@ -34,6 +35,7 @@ final class RequestChecks implements DecoratingHttpServiceFunction {
 
   private static final String ANY = "*";
   private static final String LOCALHOST = "localhost";
+  private static final Pattern NAME = Pattern.compile("[a-z0-9_.-]+");
   private static final String PARAMETERS = "\0:{*";
   private static final int SHOWN = 200;
 
@@ -90,7 +92,7 @@ final class RequestChecks implements DecoratingHttpServiceFunction {
   private boolean isHost(String authority) {
     String host = host(authority).toLowerCase(Locale.ROOT);
     return host.equals(LOCALHOST)
-        || host.endsWith("." + LOCALHOST)
+        || (host.endsWith("." + LOCALHOST) && NAME.matcher(host).matches())
         || hosts.contains(host)
         || hosts.contains(ANY)
         || isAddress(host);

@@ -17,7 +17,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
-import org.jspecify.annotations.Nullable;
+import java.util.function.Predicate;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -34,7 +34,8 @@ import org.slf4j.LoggerFactory;
  * refused.
  *
  * Connections are bounded in number, all and for each peer. When they are too many, the longest
- * idle one goes: of that peer, or of the peer that has most.
+ * idle one goes: of that peer, or of the peer that has most of those with an idle one. A peer takes
+ * the place of none that has fewer than itself: who has most can shut nobody out.
  */
 
 /** All connections of a server, and what they hold together. Thread-safe; never blocks. */
@@ -186,12 +187,13 @@ public final class Traffic {
               connection.releaseAll();
             });
     boolean fits =
-        (peer.connections <= maxPerPeer || dropIdle(peer, connection))
-            && (connections.size() <= maxConnections || dropIdle(largest(), connection));
+        (peer.connections <= maxPerPeer || dropIdle(connection, other -> other == peer))
+            && (connections.size() <= maxConnections
+                || dropIdle(connection, other -> other.connections >= peer.connections));
     if (!fits) {
       refused.warn(
           () ->
-              "connection from %s refused: %s are open, none of them idle"
+              "connection from %s refused: %s are open, no idle one of a peer with as many"
                   .formatted(channel.remoteAddress(), connections.size()));
       connection.closeNow();
     }
@@ -217,26 +219,28 @@ public final class Traffic {
         : ByteBuffer.wrap(ip.getAddress(), 0, IPV6_PREFIX_BYTES).slice();
   }
 
-  private @Nullable Peer largest() {
-    return peers.values().stream().max(Comparator.comparingInt(p -> p.connections)).orElse(null);
-  }
-
-  private boolean dropIdle(@Nullable Peer peer, Client exempt) {
+  /** Closes the longest idle connection of the peer that has most, of those that may lose one. */
+  private boolean dropIdle(Client newcomer, Predicate<Peer> mayLose) {
     long now = System.nanoTime();
-    Client idle = null;
+    Client first = null;
     for (Client connection : connections) {
-      if (connection != exempt
-          && connection.peer() == peer
+      if (connection != newcomer
+          && mayLose.test(connection.peer())
           && connection.isIdle()
-          && (idle == null || connection.quietNanos(now) > idle.quietNanos(now))) {
-        idle = connection;
+          && (first == null || goesBefore(connection, first, now))) {
+        first = connection;
       }
     }
-    if (idle == null) {
+    if (first == null) {
       return false;
     }
-    idle.closeNow();
+    first.closeNow();
     return true;
+  }
+
+  private static boolean goesBefore(Client one, Client other, long now) {
+    int more = one.peer().connections - other.peer().connections;
+    return more == 0 ? one.quietNanos(now) > other.quietNanos(now) : more > 0;
   }
 
   /** Charges a connection; false if it must do without. */

@@ -37,6 +37,7 @@ final class AttacksTest {
   private static final int MIB = 1 << 20;
   private static final String HOSTILE = "127.0.0.2";
   private static final String HOSTILE_TOO = "127.0.0.3";
+  private static final String NEWCOMER = "127.0.0.9";
   private static final String SPEND = "{\"limit\":\"ApiCallsPerKey\",\"id\":\"k\",\"cost\":0}";
   private static final String RATE_LIMIT_SERVICE =
       "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
@@ -309,6 +310,23 @@ final class AttacksTest {
           var unused = hostile(server, i % 2 == 0 ? HOSTILE : HOSTILE_TOO);
         }
         assertAnswers(wellBehaved); // the peer with the most connections gives way
+      }
+    }
+  }
+
+  /** The peer with most connections has no idle one; another one has. */
+  @Test
+  void idleConnections_makeRoom_besideBusyOnesOfAnother() throws IOException {
+    try (SluiceServer server = server().maxConnections(24).maxConnectionsPerPeer(16).start()) {
+      for (int i = 0; i < 16; i++) {
+        hostile(server, HOSTILE)
+            .send("POST /v1/spend HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n{");
+      }
+      for (int i = 0; i < 8; i++) {
+        assertAnswers(hostile(server, HOSTILE_TOO));
+      }
+      for (int i = 0; i < 6; i++) { // each stays, and needs room of its own
+        assertAnswers(hostile(server, NEWCOMER));
       }
     }
   }

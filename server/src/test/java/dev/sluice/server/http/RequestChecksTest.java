@@ -90,6 +90,7 @@ final class RequestChecksTest {
       strings = {
         "evil.example",
         "localhost.evil.example",
+        "evil.example#.localhost",
         "notlocalhost",
         "127.0.0.1.evil.example",
         "1.2.3",
