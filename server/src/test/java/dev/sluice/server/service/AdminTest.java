@@ -18,7 +18,6 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -75,9 +74,9 @@ class AdminTest {
     close(service);
   }
 
-  /** Does not wait: the library's acceptor takes two seconds to be sure that nobody comes. */
+  /** Waits: what still runs would write into a folder that is being deleted. */
   private static void close(Service one) {
-    var unused = CompletableFuture.runAsync(one::close);
+    one.close();
   }
 
   private HttpResponse<String> send(String method, String path, @Nullable String body)
