@@ -34,8 +34,8 @@ import org.slf4j.LoggerFactory;
  * refused.
  *
  * Connections are bounded in number, all and for each peer. When they are too many, the longest
- * idle one goes: of that peer, or of the peer that has most of those with an idle one. A peer takes
- * the place of none that has fewer than itself: who has most can shut nobody out.
+ * idle one goes. It is one of the same peer, or of the peer that has most among those with an idle
+ * one. A peer never takes the place of one with fewer connections than its own.
  */
 
 /** All connections of a server, and what they hold together. Thread-safe; never blocks. */

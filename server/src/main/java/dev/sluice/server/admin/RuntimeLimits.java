@@ -27,6 +27,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
+import java.util.function.Function;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -221,8 +222,8 @@ public final class RuntimeLimits implements AutoCloseable {
     Catalogue names = now.catalogue();
     List<LimitOverride> overrides = new ArrayList<>();
     for (LimitOverride one : kept.overrides()) {
-      LimitName name = names.find(one.name().name());
-      if (name != null && isSame(name.overrideId(), one.name().overrideId())) {
+      LimitName name = fitting(one.name(), LimitName::overrideId, names);
+      if (name != null) {
         overrides.add(new LimitOverride(name, one.id(), one.quota(), one.comment()));
       } else {
         log.warn("left out an override of {}: the limit has changed or is gone", one.name());
@@ -230,8 +231,8 @@ public final class RuntimeLimits implements AutoCloseable {
     }
     List<Penalty> penalties = new ArrayList<>();
     for (Penalty one : kept.penalties()) {
-      LimitName name = names.find(one.name().name());
-      if (name != null && isSame(name.id(), one.name().id())) {
+      LimitName name = fitting(one.name(), LimitName::id, names);
+      if (name != null) {
         penalties.add(new Penalty(name, one.id(), one.until(), one.owed(), one.comment()));
       } else {
         log.warn("left out a penalty of {}: the limit has changed or is gone", one.name());
@@ -241,8 +242,11 @@ public final class RuntimeLimits implements AutoCloseable {
     inForce.replace(now.withOverrides(overrides).withPenalties(penalties));
   }
 
-  private static boolean isSame(IdFormat form, IdFormat keptForm) {
-    return form.name().equals(keptForm.name());
+  /** The limit of a kept entry; null if it is gone, or its ids have another form. */
+  private static @Nullable LimitName fitting(
+      LimitName kept, Function<LimitName, IdFormat> form, Catalogue names) {
+    LimitName name = names.find(kept.name());
+    return name != null && form.apply(name).name().equals(form.apply(kept).name()) ? name : null;
   }
 
   /**
@@ -311,7 +315,8 @@ public final class RuntimeLimits implements AutoCloseable {
    */
   public @Nullable BooleanSupplier leftOutOverride(String limit, String id) {
     return kept().overrides().stream()
-        .filter(one -> one.name().name().equals(limit) && one.id().equals(id) && !fits(one))
+        .filter(one -> one.name().name().equals(limit) && one.id().equals(id))
+        .filter(one -> isLeftOut(one.name(), LimitName::overrideId))
         .findFirst()
         .<BooleanSupplier>map(one -> () -> remove(one.name(), id))
         .orElse(null);
@@ -327,7 +332,8 @@ public final class RuntimeLimits implements AutoCloseable {
    */
   public @Nullable BooleanSupplier leftOutPenalty(String limit, String id) {
     return kept().penalties().stream()
-        .filter(one -> one.name().name().equals(limit) && one.id().equals(id) && !fits(one))
+        .filter(one -> one.name().name().equals(limit) && one.id().equals(id))
+        .filter(one -> isLeftOut(one.name(), LimitName::id))
         .findFirst()
         .<BooleanSupplier>map(one -> () -> unkept(one.name(), id))
         .orElse(null);
@@ -337,14 +343,8 @@ public final class RuntimeLimits implements AutoCloseable {
     return kept;
   }
 
-  private boolean fits(LimitOverride one) {
-    LimitName name = base.get().catalogue().find(one.name().name());
-    return name != null && isSame(name.overrideId(), one.name().overrideId());
-  }
-
-  private boolean fits(Penalty one) {
-    LimitName name = base.get().catalogue().find(one.name().name());
-    return name != null && isSame(name.id(), one.name().id());
+  private boolean isLeftOut(LimitName kept, Function<LimitName, IdFormat> form) {
+    return fitting(kept, form, base.get().catalogue()) == null;
   }
 
   /**

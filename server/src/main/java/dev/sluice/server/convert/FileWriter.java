@@ -18,6 +18,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -43,13 +44,12 @@ final class FileWriter {
   private final StringBuilder names = new StringBuilder("names:\n");
   private final StringBuilder limits = new StringBuilder();
   private final StringBuilder overrides = new StringBuilder();
-  private final StringBuilder rules = new StringBuilder("rules:\n");
+  private final List<Supplier<String>> rules = new ArrayList<>(); // written last: they name limits
   private final Set<String> taken = new HashSet<>();
   private final Set<String> guards = new LinkedHashSet<>();
   private final Set<String> replaced = new HashSet<>();
   private final Map<String, Set<String>> written = new HashMap<>();
   private int numbers = FIRST_NUMBER;
-  private boolean hasRules;
 
   FileWriter(String file, String domain) {
     this.domain = domain;
@@ -66,7 +66,7 @@ final class FileWriter {
   @Nullable Converted write(List<Branch> branches) {
     noteReplaced(branches);
     level(List.of(), branches);
-    if (!hasRules) {
+    if (rules.isEmpty()) {
       return null;
     }
     Map<String, String> files = new LinkedHashMap<>();
@@ -77,9 +77,8 @@ final class FileWriter {
     if (!overrides.isEmpty()) {
       files.put("overrides.yml", head + overrides);
     }
-    files.put(
-        "rules.yml",
-        head + "# The first rule that matches decides.\n" + withNames(rules.toString()));
+    String text = rules.stream().map(Supplier::get).collect(Collectors.joining());
+    files.put("rules.yml", head + "# The first rule that matches decides.\nrules:\n" + text);
     return new Converted(files);
   }
 
@@ -93,21 +92,13 @@ final class FileWriter {
     }
   }
 
-  /** Stands for the limits of a name until all are written. */
-  private static String placeholder(String name) {
-    return "\0" + name + "\0";
-  }
-
-  private String withNames(String text) {
-    String named = text;
-    for (String name : replaced) {
-      String limits =
-          written.getOrDefault(name, Set.of()).stream()
-              .map(one -> one + ", ")
-              .collect(Collectors.joining());
-      named = named.replace(placeholder(name), limits);
-    }
-    return named.replace("    replaces: []\n", "").replaceAll("(?m)^(    replaces: .*), ]$", "$1]");
+  /** The limits that were written for the names that a rate replaces. */
+  private String replaces(Rate rate) {
+    String limits =
+        rate.replaces().stream()
+            .flatMap(name -> written.getOrDefault(name, Set.of()).stream())
+            .collect(Collectors.joining(", "));
+    return limits.isEmpty() ? "" : "    replaces: [%s]\n".formatted(limits);
   }
 
   private void level(List<Branch> before, List<Branch> siblings) {
@@ -161,10 +152,11 @@ final class FileWriter {
         path.addAll(rest);
         String entries = entries(path);
         if (guards.add(entries)) {
-          rules
-              .append("  # Nothing is below this value, and what is below others must not count.\n")
-              .append(begin(entries))
-              .append("    unlimited: true\n");
+          rules.add(
+              () ->
+                  "  # Nothing is below this value, and what is below others must not count.\n"
+                      + begin(entries)
+                      + "    unlimited: true\n");
         }
       }
     }
@@ -205,32 +197,24 @@ final class FileWriter {
   }
 
   private void rule(List<Branch> path, Branch branch, Set<Branch> overriding) {
-    hasRules = true;
     Rate rate = Objects.requireNonNull(branch.rate());
     Quota quota = rate.quota();
-    rules.append(begin(entries(path)));
-    if (!rate.replaces().isEmpty()) {
-      rules.append(
-          "    replaces: [%s]\n"
-              .formatted(
-                  rate.replaces().stream()
-                      .map(FileWriter::placeholder)
-                      .collect(Collectors.joining())));
-    }
+    String begin = begin(entries(path));
     if (quota == null) {
       // A trial that denies all lets all pass.
       boolean denies = rate.isNothing() && !branch.shadow();
-      rules.append(denies ? "    deny: true\n" : "    unlimited: true\n");
+      String verdict = denies ? "    deny: true\n" : "    unlimited: true\n";
+      rules.add(() -> begin + replaces(rate) + verdict);
       return;
     }
     String name = name(rate, path);
     names.append("  - {number: %s, name: %s, id: string}\n".formatted(numbers++, name));
     written.computeIfAbsent(rate.name(), any -> new LinkedHashSet<>()).add(name);
     limits.append("%s: %s\n".formatted(name, inBraces(quota)));
-    rules.append("    limit: %s\n    id: %s\n".formatted(name, quoted(id(path))));
-    if (branch.shadow()) {
-      rules.append("    shadow: true\n");
-    }
+    String charges =
+        "    limit: %s\n    id: %s\n".formatted(name, quoted(id(path)))
+            + (branch.shadow() ? "    shadow: true\n" : "");
+    rules.add(() -> begin + replaces(rate) + charges);
     for (Branch single : overriding) {
       Quota own = Objects.requireNonNull(Objects.requireNonNull(single.rate()).quota());
       overrides.append(
