@@ -3,7 +3,6 @@ package dev.sluice.redis;
 
 import dev.sluice.async.Stages;
 import dev.sluice.redis.RedisObserver.State;
-import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -11,6 +10,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Stops asking a server that does not answer, and probes for its return.
@@ -18,12 +18,15 @@ import java.util.function.Supplier;
  * <p>After some failed calls in a row the server is given up: callers are refused at once instead
  * of waiting for a time-out each. From then on one probe at a time is sent, not at a caller's cost;
  * the first that is answered lets callers through again; where the next call fails all the same,
- * the server is given up at once. Each change is one line in the log. Thread-safe; no method
- * blocks.
+ * the server is given up at once. Each change is one line in the log.
+ *
+ * <p>A server is given up only while a probe is set or under way. Where none can be set, since
+ * memory is short, callers are let through again. Thread-safe; no method blocks.
  */
 final class Breaker {
 
-  private static final Logger LOG = System.getLogger("dev.sluice.redis");
+  /** Why a server is asked again that answered no probe. */
+  static final String NO_PROBE = "no probe could be set";
 
   private final String server;
   private final int maxFailures;
@@ -86,16 +89,21 @@ final class Breaker {
     }
     lastFailure = timing.nanoTime();
     if (failures.incrementAndGet() >= maxFailures && givenUpFor.compareAndSet(null, reason)) {
-      String when =
-          onTrial
-              ? "again, since the first call after it answered a probe failed"
-              : maxFailures == 1
-                  ? "after a failure"
-                  : "after " + maxFailures + " failures in a row";
-      observer.changed(server, State.GIVEN_UP, reason); // first: a log may be slow to write
-      LOG.log(Level.WARNING, "gave up {0} {1}: {2}", server, when, reason);
-      probeLater();
+      try {
+        tellOfGivingUp(reason);
+      } finally {
+        probeLater();
+      }
     }
+  }
+
+  private void tellOfGivingUp(String reason) {
+    String when =
+        onTrial
+            ? "again, since the first call after it answered a probe failed"
+            : maxFailures == 1 ? "after a failure" : "after " + maxFailures + " failures in a row";
+    observer.changed(server, State.GIVEN_UP, reason); // first: a log may be slow to write
+    StoreLog.log(Level.WARNING, "gave up {0} {1}: {2}", server, when, reason);
   }
 
   private void probeLater() {
@@ -106,6 +114,8 @@ final class Breaker {
       timing.after(probeEveryNanos, this::probe);
     } catch (RejectedExecutionException e) {
       // The store was closed in between.
+    } catch (Throwable e) { // or nobody would ever probe it
+      askAgain(NO_PROBE, "{0} is asked again, since no probe of it could be set");
     }
   }
 
@@ -118,23 +128,30 @@ final class Breaker {
   }
 
   private void probe() {
-    Stages.onEnd(
-        ask(),
-        (answer, failure) -> {
-          if (failure == null) {
-            comeBack();
-          } else {
-            probeLater();
-          }
-        });
+    if (givenUpFor.get() == null) {
+      return; // a timer that was set, and threw all the same
+    }
+    try {
+      Stages.onEnd(ask(), (answer, failure) -> probed(failure));
+    } catch (Throwable e) {
+      probeLater();
+    }
   }
 
-  private void comeBack() {
+  private void probed(@Nullable Throwable failure) {
+    if (failure == null) {
+      onTrial = true;
+      askAgain("it answered a probe", "{0} answers again and is asked again");
+    } else {
+      probeLater();
+    }
+  }
+
+  private void askAgain(String why, String line) {
     failures.set(maxFailures - 1); // a probe does not count: the next failure opens it again
-    onTrial = true;
     if (givenUpFor.getAndSet(null) != null) {
-      observer.changed(server, State.ASKED, "it answered a probe");
-      LOG.log(Level.INFO, "{0} answers again and is asked again", server);
+      observer.changed(server, State.ASKED, why);
+      StoreLog.log(Level.INFO, line, server);
     }
   }
 

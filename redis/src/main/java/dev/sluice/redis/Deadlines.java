@@ -9,11 +9,13 @@ import org.jspecify.annotations.Nullable;
  * timer a lane, armed only while something is outstanding, ends what is overdue wherever it is.
  *
  * <p>What a sweep throws (a class may be missing, the heap full) is left to the next sweep, and
- * there always is a next one while something is outstanding. Thread-safe; no method blocks.
+ * there always is a next one while something is outstanding. A timer is set before anybody relies
+ * on it, since setting it may throw as well. Thread-safe; no method blocks.
  */
 final class Deadlines {
 
   private static final long SWEEP_AT_LEAST_NANOS = 1_000_000;
+  private static final long AFTER_ALL_NANOS = Long.MAX_VALUE / 2;
 
   /** The requests of a lane that have not ended. */
   interface Requests {
@@ -33,7 +35,7 @@ final class Deadlines {
 
   private final Timing timing;
   private final Requests requests;
-  private final AtomicReference<@Nullable Request> sweepFor = new AtomicReference<>();
+  private final AtomicReference<@Nullable Sweep> next = new AtomicReference<>();
 
   Deadlines(Timing timing, Requests requests) {
     this.timing = timing;
@@ -41,36 +43,66 @@ final class Deadlines {
   }
 
   boolean isArmed() {
-    return sweepFor.get() != null;
+    Sweep armed = next.get();
+    return armed != null && !armed.hasEnded;
   }
 
-  /** Sees to a sweep when a request is due, where none comes by then. */
+  /**
+   * Sees to a sweep when a request is due, where none comes by then. If it throws, none was armed
+   * for the request, which its sender must end.
+   */
   void arm(Request due) {
-    Request armed = sweepFor.get();
-    while (armed == null || armed.deadline - due.deadline > SWEEP_AT_LEAST_NANOS) {
-      if (sweepFor.compareAndSet(armed, due)) {
-        long nanos = Math.max(due.deadline - timing.nanoTime(), SWEEP_AT_LEAST_NANOS);
-        requests.after(nanos, () -> sweep(due));
-        return;
+    Sweep armed = next.get();
+    if (armed != null && armed.comesFor(due)) {
+      return;
+    }
+    Sweep sweep = new Sweep(due);
+    requests.after(Math.max(due.deadline - timing.nanoTime(), SWEEP_AT_LEAST_NANOS), sweep);
+    while (!next.compareAndSet(armed, sweep)) {
+      armed = next.get();
+      if (armed != null && armed.comesFor(due)) {
+        return; // and the one that was just set finds nothing to do
       }
-      armed = sweepFor.get();
     }
   }
 
-  /** Ends what is overdue, and comes again for the next that will be. */
-  private void sweep(Request due) {
-    if (sweepFor.get() != due) {
-      return; // an earlier one took its place
+  /** A timer that ends what is overdue, and comes again for the next that will be. */
+  private final class Sweep implements Runnable {
+    private final Request due;
+    private volatile boolean hasEnded; // nobody may rely on it any more
+
+    Sweep(Request due) {
+      this.due = due;
     }
-    try {
-      requests.end(timing.nanoTime());
-    } finally {
-      sweepFor.compareAndSet(due, null);
+
+    boolean comesFor(Request other) {
+      return !hasEnded && due.deadline - other.deadline <= SWEEP_AT_LEAST_NANOS;
+    }
+
+    @Override
+    public void run() {
+      try {
+        requests.end(timing.nanoTime());
+      } finally {
+        hasEnded = true;
+        next.compareAndSet(this, null);
+        try {
+          armNext();
+        } finally {
+          requests.swept();
+        }
+      }
+    }
+
+    private void armNext() {
       Request oldest = requests.oldest();
       if (oldest != null) {
-        arm(oldest);
+        try {
+          arm(oldest);
+        } catch (Throwable e) { // no memory: too early is better than never
+          requests.end(timing.nanoTime() + AFTER_ALL_NANOS);
+        }
       }
-      requests.swept();
     }
   }
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
-import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/** Keeps what an observer throws, an Error included, from the store: it is logged. Thread-safe. */
+/**
+ * Keeps what an observer throws from the store, and logs it. That includes an Error: a class that
+ * is missing must not end a time-out. Its methods never throw. Thread-safe.
+ */
 final class GuardedObserver implements RedisObserver {
-
-  private static final Logger LOG = System.getLogger("dev.sluice.redis");
 
   private final RedisObserver guarded;
   private final AtomicBoolean told = new AtomicBoolean();
@@ -17,41 +17,45 @@ final class GuardedObserver implements RedisObserver {
     this.guarded = guarded;
   }
 
-  private void run(Runnable call) {
-    try {
-      call.run();
-    } catch (Throwable e) { // an Error as well: a class that is missing must not end a time-out
-      tell(e);
-    }
-  }
-
   private void tell(Throwable failure) {
-    try {
-      if (!told.getAndSet(true)) {
-        LOG.log(Level.WARNING, "an observer of the store failed; logged once", failure);
-      }
-    } catch (Throwable e) {
-      // A log that fails as well can't be told of.
+    if (!told.getAndSet(true)) {
+      StoreLog.log(Level.WARNING, "an observer of the store failed; logged once", failure);
     }
   }
 
   @Override
   public void called(String server, Result result, int batches, int charges, long elapsedNanos) {
-    run(() -> guarded.called(server, result, batches, charges, elapsedNanos));
+    try {
+      guarded.called(server, result, batches, charges, elapsedNanos);
+    } catch (Throwable e) {
+      tell(e);
+    }
   }
 
   @Override
   public void refused(String server, Refusal why) {
-    run(() -> guarded.refused(server, why));
+    try {
+      guarded.refused(server, why);
+    } catch (Throwable e) {
+      tell(e);
+    }
   }
 
   @Override
   public void deniedFromMemory() {
-    run(guarded::deniedFromMemory);
+    try {
+      guarded.deniedFromMemory();
+    } catch (Throwable e) {
+      tell(e);
+    }
   }
 
   @Override
   public void changed(String server, State state, String reason) {
-    run(() -> guarded.changed(server, state, reason));
+    try {
+      guarded.changed(server, state, reason);
+    } catch (Throwable e) {
+      tell(e);
+    }
   }
 }

@@ -64,21 +64,29 @@ final class Handover {
       return;
     }
     try {
-      timing.after(
-          STUCK_AFTER_NANOS,
-          () -> {
-            watched.set(false);
-            if (tasks.isEmpty()) {
-              return;
-            }
-            if (timing.nanoTime() - lastTaken >= STUCK_AFTER_NANOS) {
-              runners.incrementAndGet();
-              start();
-            }
-            watch();
-          });
+      timing.after(STUCK_AFTER_NANOS, this::look);
     } catch (RejectedExecutionException e) {
       watched.set(false); // the store is closed: nothing is overdue any more
+    } catch (Throwable e) { // nobody would look: take the thread at work for a stuck one
+      watched.set(false);
+      join();
     }
+  }
+
+  private void look() {
+    watched.set(false);
+    if (tasks.isEmpty()) {
+      return;
+    }
+    if (timing.nanoTime() - lastTaken >= STUCK_AFTER_NANOS) {
+      join();
+    }
+    watch();
+  }
+
+  /** Puts another thread beside those at work. */
+  private void join() {
+    runners.incrementAndGet();
+    start();
   }
 }

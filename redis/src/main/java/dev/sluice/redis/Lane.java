@@ -38,7 +38,9 @@ import org.jspecify.annotations.Nullable;
  *
  * Errors. A missing class or a full heap may throw anywhere. The thread that drains must come to
  * the end of it, and a sweep must arm the next one, or no other ever would: what a call throws is
- * the failure of its requests, and what a sweep throws is left to the next sweep.
+ * the failure of its requests, and what a sweep throws is left to the next sweep. A sweep finds a
+ * request only in the queue or in a call that has its place: what leaves the queue is in a call at
+ * once, or fails, and a call keeps its place until all its requests have ended.
  *
  * Too late. A request whose deadline is nearer than a round trip would be charged for a caller that
  * has gone by then: it is ended without being sent.
@@ -113,7 +115,12 @@ final class Lane {
                   .formatted(options.maxWaiting, server.name())));
       return;
     }
-    waiting.add(request);
+    try {
+      waiting.add(request);
+    } catch (Throwable e) { // no memory
+      waitingCount.decrementAndGet();
+      throw e;
+    }
     if (closed) {
       refuseWaiting();
       return;
@@ -206,32 +213,18 @@ final class Lane {
 
   private void send(int slot) {
     List<Request> requests = new ArrayList<>();
-    int charges = 0;
-    StoreException tooLate = null; // one for all: thousands may be due at once
-    for (Request next = waiting.peek(); next != null; next = waiting.peek()) {
-      boolean isFull = charges > 0 && charges + next.charges.size() > options.maxChargesPerCall;
-      if (isFull || !mayLeave(next)) {
-        break;
+    SharedCall call;
+    try {
+      int charges = take(requests);
+      if (requests.isEmpty()) {
+        return;
       }
-      if (!waiting.remove(next)) {
-        continue; // overdue, and swept away this moment
-      }
-      waitingCount.decrementAndGet();
-      if (!next.isDone() && next.leave()) { // its caller may have given up
-        if (next.isLeftBy(timing.nanoTime() + roundTripNanos)) {
-          observer.refused(server.name(), Refusal.WAITED_TOO_LONG);
-          tooLate = tooLate == null ? timeOutWhileWaiting() : tooLate;
-          next.completeExceptionally(tooLate);
-          continue;
-        }
-        requests.add(next);
-        charges += next.charges.size();
-      }
+      call = new SharedCall(this, slot, requests, charges);
+    } catch (Throwable e) { // no sweep would find them
+      StoreException exception = Charged.NOTHING.exception(server.name() + ": " + e, e);
+      requests.forEach(request -> request.completeExceptionally(exception));
+      throw e;
     }
-    if (requests.isEmpty()) {
-      return;
-    }
-    SharedCall call = new SharedCall(this, slot, requests, charges);
     calls.set(slot, call);
     try {
       deadlines.arm(requests.get(0)); // a sweep at this moment may have found it nowhere
@@ -243,6 +236,40 @@ final class Lane {
     } catch (Throwable e) {
       call.failed(e);
     }
+  }
+
+  /**
+   * Takes what may leave together out of the queue.
+   *
+   * @param requests gets them
+   * @return how many charges they have
+   */
+  private int take(List<Request> requests) {
+    int charges = 0;
+    StoreException tooLate = null; // one for all: thousands may be due at once
+    for (Request next = waiting.peek(); next != null; next = waiting.peek()) {
+      boolean isFull = charges > 0 && charges + next.charges.size() > options.maxChargesPerCall;
+      if (isFull || !mayLeave(next)) {
+        break;
+      }
+      requests.add(next); // first: it is in the queue or here, whatever is thrown
+      if (!waiting.remove(next)) {
+        requests.remove(requests.size() - 1);
+        continue; // overdue, and swept away this moment
+      }
+      waitingCount.decrementAndGet();
+      if (!next.isDone() && next.leave()) { // its caller may have given up
+        if (!next.isLeftBy(timing.nanoTime() + roundTripNanos)) {
+          charges += next.charges.size();
+          continue;
+        }
+        observer.refused(server.name(), Refusal.WAITED_TOO_LONG);
+        tooLate = tooLate == null ? timeOutWhileWaiting() : tooLate;
+        next.completeExceptionally(tooLate);
+      }
+      requests.remove(requests.size() - 1);
+    }
+    return charges;
   }
 
   /** Runs a task later, unless the store is closed by then, which closes this lane. */
@@ -301,10 +328,10 @@ final class Lane {
       for (Request next = waiting.peek();
           next != null && next.overdue(now);
           next = waiting.peek()) {
+        timeOut = timeOut == null ? timeOutWhileWaiting() : timeOut;
         if (waiting.remove(next)) {
           waitingCount.decrementAndGet();
           observer.refused(server.name(), Refusal.WAITED_TOO_LONG);
-          timeOut = timeOut == null ? timeOutWhileWaiting() : timeOut;
           if (next.leave()) {
             next.completeExceptionally(timeOut);
           }

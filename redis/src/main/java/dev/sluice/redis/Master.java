@@ -25,6 +25,7 @@ final class Master {
   private final Connector connector;
   private final StoreContext context;
   private final AtomicBoolean started = new AtomicBoolean();
+  private final AtomicBoolean asking = new AtomicBoolean();
   private volatile @Nullable Host named; // by the Sentinels, last
   private volatile @Nullable Host connectedTo; // or connecting
   private volatile Runnable onChange = () -> {};
@@ -43,7 +44,7 @@ final class Master {
   /** Connects to the master of this moment. */
   CompletionStage<? extends Connection> connect() {
     if (started.compareAndSet(false, true)) {
-      askLater();
+      start();
     }
     return connector
         .askForMaster()
@@ -64,22 +65,31 @@ final class Master {
     return connect();
   }
 
-  private void askLater() {
-    if (closed) {
-      return;
-    }
+  private void start() {
     try {
-      context.timing().after(ASK_EVERY_NANOS, this::ask);
+      context.timing().every(ASK_EVERY_NANOS, this::ask);
     } catch (RejectedExecutionException e) {
       // The store was closed.
+    } catch (Throwable e) { // no memory: this connection fails, and the next one starts it
+      started.set(false);
+      throw e;
     }
   }
 
+  /** One question at a time. */
   private void ask() {
+    if (closed || !asking.compareAndSet(false, true)) {
+      return;
+    }
     try {
-      Stages.onEnd(connector.askForMaster(), (host, failure) -> told(host));
+      Stages.onEnd(
+          connector.askForMaster(),
+          (host, failure) -> {
+            asking.set(false);
+            told(host);
+          });
     } catch (Throwable e) { // a class that is missing: ask again all the same
-      askLater();
+      asking.set(false);
     }
   }
 
@@ -91,7 +101,6 @@ final class Master {
         onChange.run();
       }
     }
-    askLater();
   }
 
   void close() {

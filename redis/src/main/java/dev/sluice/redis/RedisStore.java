@@ -271,6 +271,8 @@ public final class RedisStore implements BucketStore {
         context.timing().after(leftNanos, stage::timeOut);
       } catch (RejectedExecutionException e) {
         // The store was closed in between, which ends it.
+      } catch (Throwable e) { // no memory: nothing else would end it in time
+        stage.completeExceptionally(leave(answer, Charged.UNKNOWN, name + ": " + e, null));
       }
     }
     return stage;
@@ -327,7 +329,15 @@ public final class RedisStore implements BucketStore {
 
     HandedOver(CompletableFuture<List<Reading>> answer) {
       this.answer = answer;
-      Stages.onEnd(answer, (readings, failure) -> handover.run(() -> settle(readings, failure)));
+      Stages.onEnd(answer, this::handOver);
+    }
+
+    private void handOver(List<Reading> readings, @Nullable Throwable failure) {
+      try {
+        handover.run(() -> settle(readings, failure));
+      } catch (Throwable e) { // no memory: the answer must arrive all the same
+        settle(readings, failure);
+      }
     }
 
     private void settle(List<Reading> readings, @Nullable Throwable failure) {
@@ -357,6 +367,7 @@ public final class RedisStore implements BucketStore {
 
     /** Also by a time-out that the caller has set. */
     @Override
+    @CanIgnoreReturnValue
     public boolean completeExceptionally(Throwable failure) {
       boolean ended = super.completeExceptionally(failure);
       answer.cancel(false);

@@ -21,7 +21,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Each request is its own all-or-nothing batch in the script and answered separately. A call
  * that the server refuses whole for the sake of one request (a key that its ACL forbids, a slot
- * that is just moving) was not begun, and is repeated request by request. Thread-safe; no method
+ * that is just moving) was not begun, and is repeated request by request. It keeps its place until
+ * all its requests have ended: whatever is thrown, a sweep finds them there. Thread-safe; no method
  * blocks.
  */
 final class SharedCall {
@@ -77,8 +78,11 @@ final class SharedCall {
           if (answer != null) {
             answered(answer);
           } else {
-            failed(Failures.cause(failure));
-            lane.drain();
+            try {
+              failed(Failures.cause(failure));
+            } finally {
+              lane.drain();
+            }
           }
         });
   }
@@ -97,8 +101,18 @@ final class SharedCall {
   }
 
   private void leave() {
-    lane.free(slot, this);
+    free();
     lane.drain();
+  }
+
+  /** Unless requests are left that nothing but a sweep will end. */
+  private void free() {
+    for (Request request : requests) {
+      if (!request.isDone()) {
+        return;
+      }
+    }
+    lane.free(slot, this);
   }
 
   private ScriptCall ask(List<Request> some) {
@@ -157,8 +171,7 @@ final class SharedCall {
 
   private void failAll(ServerFault fault) {
     StoreException exception = fault.exception(name);
-    end(Result.FAILED, fault.isOutage() ? fault.words() : null);
-    requests.forEach(request -> request.completeExceptionally(exception));
+    end(Result.FAILED, fault.isOutage() ? fault.words() : null, requests, exception);
   }
 
   /**
@@ -199,8 +212,9 @@ final class SharedCall {
             return;
           }
           ServerFault fault = ServerFault.of(Failures.cause(failure));
-          if (fault.passes() && !request.isLeftBy(timing.nanoTime() + RETRY_NANOS)) {
-            lane.after(RETRY_NANOS, () -> alone(request, left));
+          if (fault.passes()
+              && !request.isLeftBy(timing.nanoTime() + RETRY_NANOS)
+              && askAgainLater(request, left)) {
             return;
           }
           StoreException exception = fault.exception(name);
@@ -209,14 +223,28 @@ final class SharedCall {
         });
   }
 
+  /** Whether it will be asked for again; it will not where no timer can be had. */
+  private boolean askAgainLater(Request request, AtomicInteger left) {
+    try {
+      lane.after(RETRY_NANOS, () -> alone(request, left));
+      return true;
+    } catch (Throwable e) {
+      return false;
+    }
+  }
+
   /** The last request ends the call, and not the first outage: others may still be asked for. */
-  private void settled(AtomicInteger left, @Nullable String outage) {
-    if (outage != null) {
-      firstOutage.compareAndSet(null, outage);
+  private void settled(AtomicInteger left, @Nullable String oneOutage) {
+    if (oneOutage != null) {
+      firstOutage.compareAndSet(null, oneOutage);
     }
     if (left.decrementAndGet() == 0) {
-      end(firstOutage.get());
-      lane.drain();
+      String outage = firstOutage.get();
+      try {
+        tell(outage == null ? Result.ANSWERED : Result.FAILED, outage);
+      } finally {
+        leave();
+      }
     }
   }
 
@@ -243,12 +271,12 @@ final class SharedCall {
       return;
     }
     if (requests.stream().anyMatch(request -> !request.isDone() && !request.overdue(now))) {
-      endAll(overdue, Charged.UNKNOWN);
+      StoreException exception = timeOut(Charged.UNKNOWN);
+      overdue.forEach(request -> request.completeExceptionally(exception));
       return;
     }
     boolean neverSent = abandon();
-    end(Result.TIMED_OUT, "timed out"); // before anybody calls again
-    endAll(overdue, Charged.by(neverSent));
+    end(Result.TIMED_OUT, "timed out", overdue, timeOut(Charged.by(neverSent)));
   }
 
   /** Whether the server has certainly seen nothing of it. */
@@ -260,25 +288,21 @@ final class SharedCall {
     return neverSent;
   }
 
-  private void endAll(List<Request> overdue, Charged charged) {
-    if (overdue.isEmpty()) {
-      return;
-    }
-    StoreException timeOut =
-        charged.exception("timed out on " + name + " while waiting for its answer");
-    overdue.forEach(request -> request.completeExceptionally(timeOut));
+  private StoreException timeOut(Charged charged) {
+    return charged.exception("timed out on " + name + " while waiting for its answer");
   }
 
-  private void end(@Nullable String outage) {
-    end(outage == null ? Result.ANSWERED : Result.FAILED, outage);
-  }
-
-  /** Frees the place of this call, and tells what became of it. */
-  private void end(Result result, @Nullable String outage) {
+  /** Tells what became of this call before anybody calls again, and frees its place. */
+  private void end(
+      Result result, @Nullable String outage, List<Request> open, StoreException exception) {
     try {
       tell(result, outage);
     } finally {
-      lane.free(slot, this);
+      try {
+        open.forEach(request -> request.completeExceptionally(exception));
+      } finally {
+        free();
+      }
     }
   }
 

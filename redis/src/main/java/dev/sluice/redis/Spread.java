@@ -112,7 +112,7 @@ final class Spread {
       keepTheRest();
       throw e;
     }
-    settled = all(parts).whenComplete((done, failure) -> settle(Failures.cause(failure)));
+    settled = all(parts).whenComplete((done, failure) -> settleOrFail(Failures.cause(failure)));
     Stages.onEnd(verdict, (readings, failure) -> withdraw(failure));
     return verdict;
   }
@@ -146,6 +146,16 @@ final class Spread {
   private static CompletableFuture<Void> all(List<Part> parts) {
     return CompletableFuture.allOf(
         parts.stream().map(Part::answer).toArray(CompletableFuture[]::new));
+  }
+
+  /** What is thrown reaches the caller, and what was not given back by then stays spent. */
+  private void settleOrFail(@Nullable Throwable failure) {
+    try {
+      settle(failure);
+    } catch (Throwable e) {
+      verdict.completeExceptionally(e);
+      keepTheRest();
+    }
   }
 
   private void settle(@Nullable Throwable failure) {
@@ -260,15 +270,23 @@ final class Spread {
     Stages.onEnd(
         all(late),
         (done, failure) -> {
-          if (failure == null) {
-            late.forEach(this::read);
-            verdict.complete(List.of(readings));
-          } else {
-            verdict.completeExceptionally(
-                new StoreException(
-                    "the batch was spent, but a part of its refunds or resets failed", failure));
+          try {
+            secondDone(late, failure);
+          } catch (Throwable e) {
+            verdict.completeExceptionally(e);
           }
         });
+  }
+
+  private void secondDone(List<Part> late, @Nullable Throwable failure) {
+    if (failure == null) {
+      late.forEach(this::read);
+      verdict.complete(List.of(readings));
+    } else {
+      verdict.completeExceptionally(
+          new StoreException(
+              "the batch was spent, but a part of its refunds or resets failed", failure));
+    }
   }
 
   /** Gives back what has not been refilled since. */

@@ -56,6 +56,20 @@ final class SystemTiming implements Timing {
   }
 
   @Override
+  public void every(long nanos, Runnable task) {
+    var unused =
+        timer.scheduleWithFixedDelay(() -> runOnce(task), nanos, nanos, TimeUnit.NANOSECONDS);
+  }
+
+  private static void runOnce(Runnable task) {
+    try {
+      task.run();
+    } catch (Throwable e) {
+      // A task that throws would never run again.
+    }
+  }
+
+  @Override
   public <T> T await(CompletableFuture<T> future, long nanos)
       throws InterruptedException, ExecutionException, TimeoutException {
     if (future instanceof Request request) {

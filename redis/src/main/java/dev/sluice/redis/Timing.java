@@ -21,11 +21,21 @@ interface Timing {
   long nanoTime();
 
   /**
-   * Runs a task once.
+   * Runs a task once. It may throw anything where memory is short: nobody may rely on the task
+   * before the call has returned.
    *
    * @throws RejectedExecutionException if the store was closed
    */
   void after(long nanos, Runnable task);
+
+  /**
+   * Runs a task again and again, until the store is closed. Once it is set, nothing that is thrown
+   * ends it.
+   *
+   * @param nanos until the first time, and from the end of a time to the next
+   * @throws RejectedExecutionException if the store was closed
+   */
+  void every(long nanos, Runnable task);
 
   /** Blocks the caller until a future is done, at most for the given time. */
   @CanIgnoreReturnValue
@@ -39,7 +49,7 @@ interface Timing {
    */
   void elsewhere(Runnable task);
 
-  /** Ends what {@link #after} still has to run. */
+  /** Ends what {@link #after} and {@link #every} still have to run. */
   void close();
 
   /**

@@ -149,6 +149,11 @@ final class DenialMemoryTest {
     }
 
     @Override
+    public void every(long nanos, Runnable task) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
     public <T> T await(CompletableFuture<T> future, long nanos) {
       throw new UnsupportedOperationException();
     }

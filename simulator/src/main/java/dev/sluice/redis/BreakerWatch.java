@@ -86,11 +86,11 @@ final class BreakerWatch {
   }
 
   /** Returns what is wrong, null for nothing. A call is told of after what it leads to. */
-  @Nullable String changed(String server, State state) {
+  @Nullable String changed(String server, State state, String reason) {
     Calls calls = of(server);
     if (state == State.ASKED) {
       calls.open = false;
-      calls.onTrial = true;
+      calls.onTrial = !reason.equals(Breaker.NO_PROBE);
       calls.timeouts = 0;
       return null;
     }

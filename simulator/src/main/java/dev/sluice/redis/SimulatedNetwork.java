@@ -75,6 +75,11 @@ final class SimulatedNetwork implements Connector {
     failsWithError = true;
   }
 
+  /** Is told that a timer could not be set, which may fail the calls under way. */
+  void timerFailed() {
+    failedWithError = world.now();
+  }
+
   /** Is told that this process has learned of another master for some slots of a Cluster. */
   void learnedOfMasters() {
     mastersSince = world.now();

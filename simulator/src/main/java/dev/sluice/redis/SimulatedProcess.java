@@ -219,6 +219,7 @@ final class SimulatedProcess {
       case BLOCK -> calls.blockNext(step.number(0) * 1_000_000L);
       case OBSERVER_THROWS -> storeWatch.throwNext(thrown(step));
       case LIMITER_OBSERVER_THROWS -> limiterWatch.throwNext(thrown(step));
+      case TIMER_THROWS -> timing.throwNext(network::timerFailed);
       case PROCESS_CLOCK_STEP -> stepClock(step.number(0) * 1_000_000L);
       case CONNECT_SLOWLY -> network.connectSlowly(step.number(0) * 1_000_000L);
       case SLOW_CALLS -> network.slowCalls(step.number(0) * 1_000_000L);

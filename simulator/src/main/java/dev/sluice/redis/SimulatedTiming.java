@@ -7,6 +7,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
 
 /** The time of one process of a world, and its timer thread. */
 final class SimulatedTiming implements Timing {
@@ -24,6 +25,7 @@ final class SimulatedTiming implements Timing {
   private final String process;
   private int pending;
   private boolean closed;
+  private @Nullable Runnable onThrow;
 
   /**
    * A timing.
@@ -59,6 +61,44 @@ final class SimulatedTiming implements Timing {
     if (closed) {
       throw new RejectedExecutionException("closed");
     }
+    Runnable thrown = onThrow;
+    if (thrown != null) {
+      onThrow = null;
+      thrown.run();
+      throw new OutOfMemoryError("a timer's");
+    }
+    later(nanos, task);
+  }
+
+  /** Nothing that the task throws ends it. */
+  @Override
+  public void every(long nanos, Runnable task) {
+    if (closed) {
+      throw new RejectedExecutionException("closed");
+    }
+    later(
+        nanos,
+        () -> {
+          try {
+            task.run();
+          } finally {
+            if (!closed) {
+              every(nanos, task);
+            }
+          }
+        });
+  }
+
+  /**
+   * The next timer cannot be set.
+   *
+   * @param told is told when that happens
+   */
+  void throwNext(Runnable told) {
+    onThrow = told;
+  }
+
+  private void later(long nanos, Runnable task) {
     pending++;
     world.at(
         over(nanos) + dice.between(0, 100_000),

@@ -72,6 +72,8 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
     OBSERVER_THROWS,
     /** the same for the limiter's observer. */
     LIMITER_OBSERVER_THROWS,
+    /** the next timer of the store cannot be set: an error. */
+    TIMER_THROWS,
     /** server, how. */
     CUT,
     /** by how many milliseconds the clock of the process steps, where buckets go by it. */

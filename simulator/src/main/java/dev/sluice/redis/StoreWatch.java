@@ -50,11 +50,11 @@ final class StoreWatch implements RedisObserver {
   @Override
   public void changed(String server, State state, String reason) {
     world.log(() -> "p" + process + " finds " + server + " " + state + ": " + reason);
-    require(breakers.changed(server, state));
+    require(breakers.changed(server, state, reason));
     SimulatedServer at = fleet.named(server.split(":", 2)[0]);
     if (state == State.GIVEN_UP) {
       gaveUp(server, at, reason);
-    } else if (at != null && at.refusesCalls()) {
+    } else if (at != null && at.refusesCalls() && !reason.equals(Breaker.NO_PROBE)) {
       world.violated(
           () ->
               World.text("breaker: p%d asks %s again, which refuses every call", process, server));

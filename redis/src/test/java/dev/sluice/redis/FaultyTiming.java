@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.redis;
+
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** The machine's own time, whose timers cannot be set when a test says so. Thread-safe. */
+final class FaultyTiming implements Timing {
+
+  private final SystemTiming real = new SystemTiming();
+  private final AtomicInteger failures = new AtomicInteger();
+
+  /** So many timers, the next ones, cannot be set. */
+  void failNext(int timers) {
+    failures.set(timers);
+  }
+
+  private void failIfTold() {
+    if (failures.getAndUpdate(left -> Math.max(left - 1, 0)) > 0) {
+      throw new NoClassDefFoundError("as the test wants");
+    }
+  }
+
+  @Override
+  public long nanoTime() {
+    return real.nanoTime();
+  }
+
+  @Override
+  public void after(long nanos, Runnable task) {
+    failIfTold();
+    real.after(nanos, task);
+  }
+
+  @Override
+  public void every(long nanos, Runnable task) {
+    failIfTold();
+    real.every(nanos, task);
+  }
+
+  @Override
+  public <T> T await(CompletableFuture<T> future, long nanos)
+      throws InterruptedException, ExecutionException, TimeoutException {
+    return real.await(future, nanos);
+  }
+
+  @Override
+  public void elsewhere(Runnable task) {
+    real.elsewhere(task);
+  }
+
+  @Override
+  public void close() {
+    real.close();
+  }
+}
