@@ -23,6 +23,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 
 /*
@@ -51,6 +52,7 @@ public final class OverridesRefresher implements AutoCloseable {
   private static final Logger LOG = System.getLogger(OverridesRefresher.class.getName());
   private static final Duration FIRST_RETRY = Duration.ofMillis(250);
   private static final int BAD_ROWS_LOGGED = 10;
+  private static final long UNTIL_MEMORY_NANOS = 100_000_000;
 
   private final OverridesTable table;
   private final Supplier<Limits> base;
@@ -170,7 +172,19 @@ public final class OverridesRefresher implements AutoCloseable {
     } catch (Throwable e) { // even what tells of a failure may lack memory, or a class
       broke(e);
     } finally {
-      schedule(next);
+      scheduleSurely(next);
+    }
+  }
+
+  /** On its own thread: where no memory is to be had, it waits for some. */
+  private void scheduleSurely(Duration wait) {
+    while (true) {
+      try {
+        schedule(wait);
+        return;
+      } catch (Throwable e) {
+        LockSupport.parkNanos(UNTIL_MEMORY_NANOS);
+      }
     }
   }
 

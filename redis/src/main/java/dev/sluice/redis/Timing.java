@@ -29,7 +29,7 @@ interface Timing {
   void after(long nanos, Runnable task);
 
   /**
-   * Runs a task again and again, until the store is closed. Once it is set, nothing that is thrown
+   * Runs a task periodically, until the store is closed. Once it is set, nothing that is thrown
    * ends it.
    *
    * @param nanos until the first time, and from the end of a time to the next

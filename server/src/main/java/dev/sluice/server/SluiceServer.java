@@ -25,6 +25,8 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * One port and the parts that answer on it, running until it is closed.
@@ -97,6 +99,8 @@ public final class SluiceServer implements AutoCloseable {
   private static final Duration SWEEP_EVERY = Duration.ofMillis(250);
   private static final Duration QUIET_PERIOD = Duration.ofMillis(100);
 
+  private static final Logger log = LoggerFactory.getLogger(SluiceServer.class);
+
   private final Server server;
   private final Traffic traffic;
   private final Duration unready;
@@ -111,7 +115,7 @@ public final class SluiceServer implements AutoCloseable {
             .config()
             .workerGroup()
             .scheduleAtFixedRate(
-                traffic::sweep,
+                Periodic.task(log, "closing the connections that are too slow", traffic::sweep),
                 SWEEP_EVERY.toMillis(),
                 SWEEP_EVERY.toMillis(),
                 TimeUnit.MILLISECONDS);

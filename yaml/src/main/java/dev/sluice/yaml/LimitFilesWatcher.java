@@ -164,14 +164,22 @@ public final class LimitFilesWatcher implements AutoCloseable {
     try {
       poll();
     } catch (Throwable e) {
-      if (logged.add(e.getClass())) {
+      broke(e);
+    }
+  }
+
+  private void broke(Throwable failure) {
+    try {
+      if (logged.add(failure.getClass())) {
         LOG.log(
             Level.ERROR,
             "could not look at the limit files, the limits stay; the next look tries again, and"
                 + " another failure of this kind is only counted",
-            e);
+            failure);
       }
-      tell(() -> listener.broke(clock.instant(), e));
+      tell(() -> listener.broke(clock.instant(), failure));
+    } catch (Throwable e) {
+      // Nothing is left to tell it with; the next look is due all the same.
     }
   }
 

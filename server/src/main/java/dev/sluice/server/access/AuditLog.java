@@ -6,10 +6,12 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.json.JsonWriteFeature;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
+import dev.sluice.server.OutOfMemory;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.nio.file.FileAlreadyExistsException;
@@ -24,7 +26,11 @@ import java.util.Locale;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -48,6 +54,7 @@ public final class AuditLog implements AutoCloseable {
 
   private static final int MOST_WAITING = 4096;
   private static final int SHOWN = 200;
+  private static final long OPEN_SECONDS = 2;
   private static final long CLOSE_SECONDS = 5;
   private static final byte[] END = new byte[0];
 
@@ -67,16 +74,42 @@ public final class AuditLog implements AutoCloseable {
   }
 
   /**
-   * Returns a log that appends to a file, and tries it.
+   * Returns a log that appends to a file, and tries it. Waits for the file two seconds at most.
    *
-   * @param file the file; made if it is not there
+   * @param file the file; made if it is not there. A pipe must have a reader
    * @param meters takes the meters
    * @return the log, to be closed
    * @throws IOException if the file cannot be appended to
    */
   public static AuditLog of(Path file, MeterRegistry meters) throws IOException {
-    open(file).close();
+    tryOut(file);
     return started(() -> open(file), file.toString(), meters);
+  }
+
+  /** No interrupt ends the opening of a pipe that nobody reads, or of a file on a dead mount. */
+  private static void tryOut(Path file) throws IOException {
+    FutureTask<Boolean> opening =
+        new FutureTask<>(
+            () -> {
+              open(file).close();
+              return true;
+            });
+    Thread thread = new Thread(opening, "sluice-audit-open");
+    thread.setDaemon(true);
+    thread.start();
+    try {
+      opening.get(OPEN_SECONDS, TimeUnit.SECONDS);
+    } catch (TimeoutException e) {
+      throw new IOException(
+          "it does not answer (given up after %s s); if it is a pipe, start its reader first"
+              .formatted(OPEN_SECONDS),
+          e);
+    } catch (ExecutionException e) {
+      throw e.getCause() instanceof IOException failure ? failure : new IOException(e.getCause());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new InterruptedIOException("the opening was interrupted");
+    }
   }
 
   /**
@@ -279,6 +312,7 @@ public final class AuditLog implements AutoCloseable {
     private final Counter written;
     private final Counter lost;
     private final Thread thread;
+    private final AtomicBoolean full = new AtomicBoolean();
     private boolean failing; // belongs to the thread
 
     Writer(Target target, String name, MeterRegistry meters) {
@@ -299,48 +333,69 @@ public final class AuditLog implements AutoCloseable {
     void add(byte[] line) {
       if (!lines.offer(line)) {
         lost.increment();
+        if (full.compareAndSet(false, true)) {
+          log.error(
+              "the audit log {} takes no lines: {} wait, and further ones are lost until it does",
+              name,
+              MOST_WAITING);
+        }
       }
     }
 
     private void run() {
-      List<byte[]> batch = new ArrayList<>();
       boolean ended = false;
       while (!ended) {
         try {
-          batch.add(lines.take());
-        } catch (InterruptedException e) {
-          ended = true;
-        }
-        lines.drainTo(batch);
-        ended |= batch.removeIf(line -> line.length == 0);
-        if (!batch.isEmpty()) {
-          write(batch);
-          batch.clear();
+          ended = writeNext();
+        } catch (Throwable e) {
+          // Not even its failure could be told of; the next lines are tried all the same.
         }
       }
     }
 
+    /** Waits for lines, and writes what waits. Returns whether that was the end. */
+    private boolean writeNext() {
+      List<byte[]> batch = new ArrayList<>();
+      boolean ended = false;
+      try {
+        batch.add(lines.take());
+      } catch (InterruptedException e) {
+        ended = true;
+      }
+      lines.drainTo(batch);
+      ended |= batch.removeIf(line -> line.length == 0);
+      if (!batch.isEmpty()) {
+        write(batch);
+      }
+      return ended;
+    }
+
     private void write(List<byte[]> batch) {
-      ByteArrayOutputStream all = new ByteArrayOutputStream();
-      batch.forEach(all::writeBytes);
       try (OutputStream out = target.open()) {
+        ByteArrayOutputStream all = new ByteArrayOutputStream();
+        batch.forEach(all::writeBytes);
         out.write(all.toByteArray());
-      } catch (IOException | RuntimeException e) {
-        lost.increment(batch.size());
-        if (!failing) {
-          log.error(
-              "the audit log {} cannot be written, its lines are lost until it can: {}",
-              name,
-              e.toString());
-        }
-        failing = true;
+      } catch (Throwable e) { // an Error too: no other thread writes
+        failed(batch.size(), e);
         return;
       }
       written.increment(batch.size());
-      if (failing) {
+      if (full.getAndSet(false) || failing) {
         log.info("the audit log {} is written again", name);
       }
       failing = false;
+    }
+
+    private void failed(int batch, Throwable failure) {
+      lost.increment(batch);
+      if (!failing) {
+        failing = true;
+        log.error(
+            "the audit log {} cannot be written, its lines are lost until it can: {}",
+            name,
+            failure.toString());
+      }
+      OutOfMemory.report(failure);
     }
 
     void close() {

@@ -14,6 +14,7 @@ import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Penalty;
+import dev.sluice.server.Periodic;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
@@ -104,7 +105,10 @@ public final class RuntimeLimits implements AutoCloseable {
   private RuntimeLimits looking(Duration first) {
     var unused =
         looks.scheduleWithFixedDelay(
-            this::look, first.toNanos(), every.toNanos(), TimeUnit.NANOSECONDS);
+            Periodic.task(log, "the look at kept overrides and penalties", this::look),
+            first.toNanos(),
+            every.toNanos(),
+            TimeUnit.NANOSECONDS);
     return this;
   }
 

@@ -6,6 +6,7 @@ import dev.sluice.server.access.Access;
 import dev.sluice.server.access.AuditLog;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
@@ -42,8 +43,13 @@ final class Control {
       throw new ConfigException(
           "audit-log",
           "%s: cannot be written (%s); name a file in a folder where the server may write"
-              .formatted(target, e),
+              .formatted(target, reason(e)),
           e);
     }
+  }
+
+  /** The system's exceptions have a path for a message. */
+  private static String reason(IOException e) {
+    return e instanceof FileSystemException ? e.toString() : String.valueOf(e.getMessage());
   }
 }

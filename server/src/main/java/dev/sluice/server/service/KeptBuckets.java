@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.service;
 
+import dev.sluice.server.Periodic;
 import dev.sluice.store.MemoryStore;
 import dev.sluice.store.MemoryStore.SnapshotException;
 import io.micrometer.core.instrument.Counter;
@@ -70,7 +71,8 @@ final class KeptBuckets implements AutoCloseable {
       throw new ConfigException("snapshot", reason(file, e), e);
     }
     long nanos = every.toNanos();
-    var unused = kept.writer.scheduleWithFixedDelay(kept::save, nanos, nanos, TimeUnit.NANOSECONDS);
+    Runnable save = Periodic.task(log, "the saving of snapshots", kept::save);
+    var unused = kept.writer.scheduleWithFixedDelay(save, nanos, nanos, TimeUnit.NANOSECONDS);
     return kept;
   }
 

@@ -2,6 +2,7 @@
 package dev.sluice.server.stats;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.sluice.server.Periodic;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.ArrayList;
@@ -13,6 +14,8 @@ import java.util.TreeMap;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The decisions of the last minute, second by second: what the meters have counted, read once a
@@ -22,6 +25,8 @@ import java.util.concurrent.TimeUnit;
  * most 320 KB. Thread-safe; {@link #rates} waits at most for a reading of the meters.
  */
 public final class RateHistory implements AutoCloseable {
+
+  private static final Logger log = LoggerFactory.getLogger(RateHistory.class);
 
   /** How many seconds are kept. */
   public static final int SECONDS = 60;
@@ -58,25 +63,34 @@ public final class RateHistory implements AutoCloseable {
    */
   public static RateHistory start(MeterRegistry meters) {
     RateHistory history = new RateHistory(meters);
-    var unused = history.clock.scheduleAtFixedRate(history::sample, 0, 1, TimeUnit.SECONDS);
+    Runnable sample = Periodic.task(log, "reading the rates of the last second", history::sample);
+    var unused = history.clock.scheduleAtFixedRate(sample, 0, 1, TimeUnit.SECONDS);
     return history;
   }
 
   /** Ends a second: what was counted since the last call is its count. */
   synchronized void sample() {
-    for (Counter counter : meters.find(METER).counters()) {
-      String limit = Objects.requireNonNullElse(counter.getId().getTag("limit"), "");
-      if (byLimit.containsKey(limit) || byLimit.size() < MOST_LIMITS) {
-        String decision = Objects.requireNonNullElse(counter.getId().getTag("decision"), "");
-        Map<SpendOutcome, Series> all = byLimit.computeIfAbsent(limit, RateHistory::series);
-        for (Series series : all.values()) {
-          if (series.outcome.label().equals(decision)) {
-            series.count(counter.count(), next);
-          }
+    try {
+      for (Counter counter : meters.find(METER).counters()) {
+        count(counter);
+      }
+    } finally {
+      next = (next + 1) % SECONDS; // or the next second would take the place of this one
+    }
+  }
+
+  @GuardedBy("this")
+  private void count(Counter counter) {
+    String limit = Objects.requireNonNullElse(counter.getId().getTag("limit"), "");
+    if (byLimit.containsKey(limit) || byLimit.size() < MOST_LIMITS) {
+      String decision = Objects.requireNonNullElse(counter.getId().getTag("decision"), "");
+      Map<SpendOutcome, Series> all = byLimit.computeIfAbsent(limit, RateHistory::series);
+      for (Series series : all.values()) {
+        if (series.outcome.label().equals(decision)) {
+          series.count(counter.count(), next);
         }
       }
     }
-    next = (next + 1) % SECONDS;
   }
 
   private static Map<SpendOutcome, Series> series(String limit) {

@@ -67,8 +67,25 @@ public final class EndOfCertificate implements AutoCloseable {
   public static EndOfCertificate watch(TlsFiles files, Supplier<TlsIdentity> current) {
     EndOfCertificate watch =
         new EndOfCertificate(files.certificate(), current, Clock.systemUTC(), log::warn);
-    var unused = watch.hours.scheduleAtFixedRate(watch::look, 1, 1, TimeUnit.HOURS);
+    var unused = watch.hours.scheduleAtFixedRate(watch::lookAgain, 1, 1, TimeUnit.HOURS);
     return watch;
+  }
+
+  /** A look that throws does not end the watch. */
+  void lookAgain() {
+    try {
+      look();
+    } catch (Throwable e) { // a task that throws would never run again
+      tell(e);
+    }
+  }
+
+  private static void tell(Throwable failure) {
+    try {
+      log.error("the end of the certificate in use could not be looked at", failure);
+    } catch (Throwable e) {
+      // A log that fails as well can't be told of.
+    }
   }
 
   /** Looks once. */
@@ -83,8 +100,8 @@ public final class EndOfCertificate implements AutoCloseable {
     boolean isLastDay = now.plus(Duration.ofHours(HOURS_OF_A_DAY)).isAfter(end);
     long hours = Duration.between(told, now).plusMinutes(HALF_AN_HOUR).toHours();
     if (warning != null && hours >= (isLastDay ? 1 : HOURS_OF_A_DAY)) {
-      told = now;
       warnings.accept(certificate + ": " + warning);
+      told = now;
     }
   }
 

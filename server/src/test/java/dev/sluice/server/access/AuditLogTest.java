@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.access;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIf;
 import org.junit.jupiter.api.io.TempDir;
@@ -84,5 +91,46 @@ class AuditLogTest {
       note(log, "kept");
     }
     assertThat(Files.readString(file)).contains("kept");
+  }
+
+  @Test
+  void pipeThatNobodyReads_isRefused_inBoundedTime() throws Exception {
+    Path pipe = folder.resolve("audit.pipe");
+    assertThat(new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor()).isZero();
+    assertTimeoutPreemptively(
+        Duration.ofSeconds(20),
+        () ->
+            assertThatThrownBy(() -> AuditLog.of(pipe, meters))
+                .isInstanceOf(IOException.class)
+                .hasMessageContaining("does not answer")
+                .hasMessageContaining("start its reader first"));
+  }
+
+  @Test
+  void errorWhileWriting_losesItsLines_andTheNextOnesAreWritten() {
+    ByteArrayOutputStream written = new ByteArrayOutputStream();
+    AtomicInteger writes = new AtomicInteger();
+    OutputStream broken =
+        new OutputStream() {
+          @Override
+          public void write(int b) {
+            throw new UnsupportedOperationException();
+          }
+
+          @Override
+          public void write(byte[] bytes, int offset, int length) {
+            if (writes.incrementAndGet() == 1) {
+              throw new NoClassDefFoundError("as the test wants");
+            }
+            written.write(bytes, offset, length);
+          }
+        };
+    try (AuditLog log = AuditLog.of(broken, meters)) {
+      note(log, "one");
+      await().until(() -> meters.counter("sluice.audit.lost").count() == 1);
+      note(log, "two");
+      await().until(() -> meters.counter("sluice.audit.written").count() == 1);
+    }
+    assertThat(written.toString(UTF_8)).contains("\"two\"").doesNotContain("\"one\"");
   }
 }

@@ -2,10 +2,16 @@
 package dev.sluice.server.stats;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.cumulative.CumulativeCounter;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
@@ -77,5 +83,35 @@ final class RateHistoryTest {
     history.sample();
 
     assertThat(history.rates()).isEqualTo(List.of());
+  }
+
+  @Test
+  void readingThatThrows_isTriedAgainASecondLater() {
+    AtomicInteger readings = new AtomicInteger();
+    MeterRegistry broken =
+        new SimpleMeterRegistry() {
+          @Override
+          protected Counter newCounter(Meter.Id id) {
+            return new CumulativeCounter(id) {
+              @Override
+              public double count() {
+                if (readings.incrementAndGet() == 1) {
+                  throw new NoClassDefFoundError("as the test wants");
+                }
+                return super.count();
+              }
+            };
+          }
+        };
+    broken.counter("ratelimits.decisions", "limit", "Logins", "decision", "allowed").increment();
+    try (RateHistory running = RateHistory.start(broken)) {
+      await()
+          .atMost(Duration.ofSeconds(10))
+          .until(
+              () ->
+                  running.rates().stream()
+                      .anyMatch(rates -> rates.perSecond().containsKey(SpendOutcome.ALLOWED)));
+    }
+    assertThat(readings.get()).isGreaterThan(1);
   }
 }

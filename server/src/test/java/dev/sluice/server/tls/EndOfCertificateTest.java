@@ -12,6 +12,7 @@ import java.time.InstantSource;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -63,5 +64,29 @@ final class EndOfCertificateTest {
     assertThat(warnings(24, -10)).isEqualTo(34);
     assertThat(warnings.get(33))
         .isEqualTo("tls.crt: this certificate ended at %s; replace it".formatted(end));
+  }
+
+  @Test
+  void warningThatThrows_isGivenByTheNextLook() {
+    now = end.minus(Duration.ofHours(10));
+    InstantSource time = () -> now;
+    AtomicInteger times = new AtomicInteger();
+    try (EndOfCertificate watch =
+        new EndOfCertificate(
+            Path.of("tls.crt"),
+            () -> current,
+            time.withZone(ZoneOffset.UTC),
+            line -> {
+              if (times.incrementAndGet() == 1) {
+                throw new NoClassDefFoundError("as the test wants");
+              }
+              warnings.add(line);
+            })) {
+      now = now.plus(Duration.ofHours(1));
+      watch.lookAgain();
+      assertThat(warnings).isEmpty();
+      watch.lookAgain();
+    }
+    assertThat(warnings).hasSize(1);
   }
 }
