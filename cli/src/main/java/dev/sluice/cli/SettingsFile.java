@@ -2,7 +2,6 @@
 package dev.sluice.cli;
 
 import dev.sluice.limit.Limits;
-import dev.sluice.text.Suggestion;
 import dev.sluice.yaml.CompanionFile;
 import dev.sluice.yaml.Node;
 import dev.sluice.yaml.Problems;
@@ -64,15 +63,12 @@ final class SettingsFile implements CompanionFile<SettingsFile.Content> {
     if (map == null) {
       return null;
     }
+    problems.recognize(map, options.keySet());
     for (Node.Entry entry : map.entries()) {
       Node.Scalar key = entry.key();
       OptionSpec option = options.get(key.text());
       if (option == null) {
-        problems.mistake(
-            key,
-            "unknown option %s%s"
-                .formatted(
-                    Problems.showKey(key), Suggestion.didYouMean(key.text(), options.keySet())));
+        problems.unknownKey(key, "unknown option %s", options.keySet());
         continue;
       }
       String place = "%s:%s:%s".formatted(file, key.line(), key.column());

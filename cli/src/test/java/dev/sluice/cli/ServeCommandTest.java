@@ -441,7 +441,7 @@ final class ServeCommandTest {
     Cli store = Cli.run("serve", "--http", ":0", "--store", "memcached://localhost:11211");
     assertThat(store.code()).isEqualTo(Exit.BROKEN_INPUT);
     assertThat(store.err()).contains("--store: found the store \"memcached://localhost:11211\"");
-    Path bad = Files.writeString(folder.resolve("bad.yml"), "Nope:\n  burst: 1\n");
+    Path bad = Files.writeString(folder.resolve("bad.yml"), "Nope:\n  burst: 1\n  count: 1\n");
     Cli limits = Cli.run("serve", "--http", ":0", "--limits", bad.toString());
     assertThat(limits.code()).isEqualTo(Exit.BROKEN_INPUT);
     assertThat(limits.err()).contains(bad + ":1:1: ", "found the name \"Nope\"");

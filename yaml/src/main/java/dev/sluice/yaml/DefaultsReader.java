@@ -120,7 +120,7 @@ final class DefaultsReader {
     for (String field : Quotas.FIELDS) {
       Node other = fields.find(field);
       if (other != null) {
-        problems.mistake(
+        problems.mistakeWithoutText(
             other,
             "found the field %s beside unlimited, expected one or the other".formatted(field));
       }

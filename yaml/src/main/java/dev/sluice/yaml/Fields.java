@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.yaml;
 
-import dev.sluice.text.Suggestion;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -29,22 +28,18 @@ public final class Fields {
    * @return the known fields
    */
   public static Fields of(Node.Mapping map, Node owner, List<String> known, Problems problems) {
+    problems.recognize(map, known);
     Fields fields = new Fields(owner, problems);
     for (Node.Entry entry : map.entries()) {
       String name = entry.key().text();
       if (!known.contains(name)) {
-        problems.mistake(
-            entry.key(),
-            "found the field %s, expected one of %s%s"
-                .formatted(
-                    Problems.showKey(entry.key()),
-                    String.join(", ", known),
-                    Suggestion.didYouMean(name, known)));
+        problems.unknownKey(
+            entry.key(), "found the field %s, expected one of " + String.join(", ", known), known);
         continue;
       }
       Node.Entry first = fields.byName.putIfAbsent(name, entry);
       if (first != null) {
-        problems.mistake(
+        problems.mistakeWithoutText(
             entry.key(),
             "found the field %s again, expected it once; it is on line %s too"
                 .formatted(name, first.key().line()));
@@ -93,7 +88,7 @@ public final class Fields {
   public @Nullable Node require(String name) {
     Node value = find(name);
     if (value == null) {
-      problems.mistake(owner, "the field " + name + " is missing");
+      problems.mistakeWithoutText(owner, "the field " + name + " is missing");
     }
     return value;
   }

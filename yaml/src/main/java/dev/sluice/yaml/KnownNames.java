@@ -20,19 +20,19 @@ record KnownNames(Catalogue catalogue, Set<String> broken, boolean complete) {
   /** The name, null where there is none, which is reported unless another mistake is the reason. */
   @Nullable LimitName find(Node.Scalar key, Problems problems) {
     LimitName name = catalogue.find(key.text());
-    if (name == null && complete && !broken.contains(key.text())) {
-      problems.mistake(
-          key, "found the name %s, expected %s".formatted(Problems.showKey(key), hint(key)));
+    if (name != null) {
+      problems.recognized();
+    } else if (complete && !broken.contains(key.text())) {
+      List<String> known = catalogue.names().stream().map(LimitName::name).toList();
+      problems.unknownKey(key, "found the name %s, expected " + expected(key, known), known);
     }
     return name;
   }
 
-  private String hint(Node.Scalar key) {
-    List<String> known = catalogue.names().stream().map(LimitName::name).toList();
+  private static String expected(Node.Scalar key, List<String> known) {
     String expected = "one that is known";
-    String meant = Suggestion.didYouMean(key.text(), known);
-    if (!meant.isEmpty()) {
-      return expected + meant;
+    if (!Suggestion.didYouMean(key.text(), known).isEmpty()) {
+      return expected;
     }
     return Catalogue.samples().find(key.text()) == null
         ? expected + ", or its declaration in a names file"

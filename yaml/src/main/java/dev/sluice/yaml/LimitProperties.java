@@ -57,6 +57,7 @@ public final class LimitProperties {
       @Nullable Object limits,
       @Nullable Object overrides,
       Consumer<String> warnings) {
+    problems.recognized(); // the application's own
     NamesReader declared =
         new NamesReader(
             names == null ? Catalogue.samples() : Catalogue.of(), IdFormat.Registry.builtIn());

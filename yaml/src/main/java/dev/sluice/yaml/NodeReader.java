@@ -7,6 +7,7 @@ import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.api.LoadSettings;
 import org.snakeyaml.engine.v2.events.AliasEvent;
@@ -53,6 +54,9 @@ final class NodeReader {
    */
   private static final int MAX_BUFFER = 1 << 20;
 
+  /** Where the parser's messages quote more than one character. */
+  private static final Pattern QUOTED = Pattern.compile("(tag handle|valid version).*");
+
   /**
    * The document as it was read.
    *
@@ -89,12 +93,17 @@ final class NodeReader {
       problems.mistake(line(e.mark), column(e.mark), String.valueOf(e.getMessage()));
     } catch (MarkedYamlEngineException e) {
       Optional<Mark> mark = e.getProblemMark().or(e::getContextMark);
-      problems.mistake(line(mark), column(mark), "this is not YAML: " + reason(e));
+      String reason = "this is not YAML: " + reason(e);
+      problems.mistake(line(mark), column(mark), reason, QUOTED.matcher(reason).replaceAll("$1"));
       reader.dropLast();
     } catch (YamlVersionException e) {
-      problems.mistake("found YAML " + e.getSpecVersion().getRepresentation() + ", expected 1.2");
+      problems.mistake(
+          1,
+          1,
+          "found YAML " + e.getSpecVersion().getRepresentation() + ", expected 1.2",
+          "found another version of YAML, expected 1.2");
     } catch (YamlEngineException e) {
-      problems.mistake("this is not YAML: " + e.getMessage());
+      problems.mistake(1, 1, "this is not YAML: " + e.getMessage(), "this is not YAML");
     }
     return new Content(reader.root, whole);
   }
@@ -151,7 +160,8 @@ final class NodeReader {
           line,
           column,
           "found the alias *%s, expected the value written out"
-              .formatted(shown(alias.getAlias().getValue())));
+              .formatted(shown(alias.getAlias().getValue())),
+          "found an alias, expected the value written out");
       taker.accept(new Node.Broken(line, column));
       return;
     }
@@ -202,7 +212,8 @@ final class NodeReader {
                     line,
                     column,
                     "found the anchor &%s, expected none: limit files have no aliases"
-                        .formatted(shown(anchor.getValue()))));
+                        .formatted(shown(anchor.getValue())),
+                    "found an anchor, expected none: limit files have no aliases"));
     Optional<String> tag =
         event instanceof ScalarEvent scalar
             ? scalar.getTag()
@@ -212,7 +223,8 @@ final class NodeReader {
             problems.mistake(
                 line,
                 column,
-                "found the tag %s, expected a value without a tag".formatted(shown(t))));
+                "found the tag %s, expected a value without a tag".formatted(shown(t)),
+                "found a tag, expected a value without a tag"));
   }
 
   private void readItems(int depth, List<Node> items) {

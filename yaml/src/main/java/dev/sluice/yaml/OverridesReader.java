@@ -71,14 +71,14 @@ final class OverridesReader {
       return;
     }
     if (looksUnindented(map)) {
-      problems.mistake(
+      problems.mistakeWithoutText(
           map.entries().get(1).key(),
           "the field %s is not part of the override; indent it further than the name above it"
               .formatted(map.entries().get(1).key().text()));
       return;
     }
     if (map.entries().size() > 1) {
-      problems.mistake(
+      problems.mistakeWithoutText(
           map.entries().get(1).key(),
           "found %s names in one entry, expected one: begin each entry with \"- \""
               .formatted(map.entries().size()));
@@ -111,7 +111,7 @@ final class OverridesReader {
     if (ids instanceof Node.Sequence list && !list.items().isEmpty()) {
       list.items().forEach(id -> id(id, name, quota));
     } else if (ids instanceof Node.Sequence) {
-      problems.mistake(ids, "found an empty list, expected at least one id");
+      problems.mistakeWithoutText(ids, "found an empty list, expected at least one id");
     } else if (ids != null && !(ids instanceof Node.Broken)) {
       problems.wrongKind(ids, "a list of ids");
     }
@@ -121,7 +121,7 @@ final class OverridesReader {
   private boolean isUnlimited(Node.Mapping map) {
     for (Node.Entry field : map.entries()) {
       if (field.key().text().equals("unlimited")) {
-        problems.mistake(
+        problems.mistakeWithoutText(
             field.key(),
             "found unlimited in an override, expected burst, count and period: write a burst and a"
                 + " count that its ids never reach");

@@ -2,10 +2,20 @@
 package dev.sluice.yaml;
 
 import dev.sluice.text.SafeText;
+import dev.sluice.text.Suggestion;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
+/*
+ * A file may be another one than its author thought: a link that leads to a list of passwords, say.
+ * What is told of it goes to logs, and over HTTP to everybody. So a text of the file is shown only
+ * if something in the file is what a file of Sluice has: the name of a limit, or a map with several
+ * known fields. That is not known before the file was read, so each problem that shows a text has a
+ * second message without one.
+ */
 /**
  * Collects the problems of one file, so that all of them are told in one run. Messages are made
  * printable. Not thread-safe.
@@ -15,31 +25,95 @@ public final class Problems {
   /** A file that is wrong throughout should not fill the memory with messages. */
   static final int MOST = 10_000;
 
+  /** In messages, texts stand in quotes; numbers do not. Short ones are shown. */
+  private static final Pattern SHOWN_TEXT = Pattern.compile("\"|[0-9]{4}");
+
+  private static final int FIELDS_TO_RECOGNIZE = 2;
   private static final Pattern UNPRINTABLE = Pattern.compile("[\\p{Cc}\\p{Zl}\\p{Zp}]+");
   private static final Pattern KEY = Pattern.compile(".{0,3}|[\\p{L}\\p{N}_. -]{1,64}");
   private static final Pattern NUMBER = Pattern.compile("[-+]?[0-9]{1,80}");
 
   private final String file;
-  private final List<Problem> found = new ArrayList<>();
+  private final List<Told> found = new ArrayList<>();
   private boolean mistaken;
+  private boolean recognized;
+
+  /**
+   * A problem in two versions.
+   *
+   * @param problem may show a text of the file
+   * @param withoutText the same without a text, null where the problem shows none
+   */
+  private record Told(Problem problem, @Nullable Problem withoutText) {}
 
   Problems(String file) {
     this.file = file;
   }
 
-  void mistake(int line, int column, String message) {
-    mistaken = true;
-    add(line, column, Severity.MISTAKE, message);
+  /** To be called when something in the file is what a file of Sluice has: texts may be shown. */
+  void recognized() {
+    recognized = true;
   }
 
   /**
-   * Adds a mistake: nothing is loaded while it stands.
+   * To be called for each map whose fields are known: two of them and no more others show that the
+   * file is meant.
+   *
+   * @param map the map
+   * @param known the fields that it may have
+   */
+  public void recognize(Node.Mapping map, Collection<String> known) {
+    long hits = map.entries().stream().filter(one -> known.contains(one.key().text())).count();
+    recognized |= hits >= FIELDS_TO_RECOGNIZE && hits >= map.entries().size() - hits;
+  }
+
+  /** Adds a mistake whose message shows no text of the file. */
+  void mistake(int line, int column, String message) {
+    mistake(line, column, message, null);
+  }
+
+  /**
+   * Adds a mistake that may show a text of the file.
+   *
+   * @param withoutText the message for a file that is perhaps another one than was meant
+   */
+  void mistake(int line, int column, String message, @Nullable String withoutText) {
+    mistaken = true;
+    add(line, column, Severity.MISTAKE, message, withoutText);
+  }
+
+  /**
+   * Adds a mistake: nothing is loaded while it stands. The message may show a text of the file.
    *
    * @param node where it stands
    * @param message what was found, and what was expected
    */
   public void mistake(Node node, String message) {
-    mistake(node.line(), node.column(), message);
+    String withoutText =
+        "found %s that does not belong here; it is not shown, as the file may be another one"
+            .formatted(size(node));
+    boolean showsText = SHOWN_TEXT.matcher(message).find();
+    mistake(node.line(), node.column(), message, showsText ? withoutText : null);
+  }
+
+  /** Adds a mistake of a node whose message shows no text of the file. */
+  void mistakeWithoutText(Node node, String message) {
+    mistake(node.line(), node.column(), message, null);
+  }
+
+  /**
+   * Adds the mistake that a key is not among those that may stand there.
+   *
+   * @param key the key; shown if it is like a known one
+   * @param message what was found and expected, with one {@code %s} for the key
+   * @param known the keys that there are
+   */
+  public void unknownKey(Node.Scalar key, String message, Collection<String> known) {
+    String meant = Suggestion.didYouMean(key.text(), known);
+    String shown = message.replace("%s", showKey(key)) + meant;
+    String hidden =
+        message.replace("%s", "(not shown, length %s)".formatted(key.text().length())) + meant;
+    mistake(key.line(), key.column(), shown, meant.isEmpty() ? hidden : null);
   }
 
   /** A mistake of the file as a whole. */
@@ -54,7 +128,8 @@ public final class Problems {
    * @param expected what should stand there
    */
   public void wrong(Node node, String expected) {
-    mistake(node, "found " + show(node) + ", expected " + expected);
+    String end = ", expected " + expected;
+    mistake(node.line(), node.column(), "found " + show(node) + end, "found " + size(node) + end);
   }
 
   /**
@@ -66,11 +141,16 @@ public final class Problems {
    * @param expected what should stand there
    */
   public void wrongKind(Node node, String expected) {
-    boolean text =
-        node instanceof Node.Scalar scalar
-            && !scalar.isNull()
-            && !NUMBER.matcher(scalar.text()).matches();
-    mistake(node, "found " + (text ? "a text" : show(node)) + ", expected " + expected);
+    String end = ", expected " + expected;
+    if (node instanceof Node.Scalar scalar && !scalar.isNull()) {
+      String number = "found " + scalar.text();
+      String text = "found a text" + end;
+      boolean isNumber = NUMBER.matcher(scalar.text()).matches();
+      boolean isShort = isNumber && !SHOWN_TEXT.matcher(number).find();
+      mistake(node.line(), node.column(), isNumber ? number + end : text, isShort ? null : text);
+    } else {
+      mistakeWithoutText(node, "found " + show(node) + end);
+    }
   }
 
   /**
@@ -79,10 +159,15 @@ public final class Problems {
    * @param key the key
    * @return its text in quotes, or its length
    */
-  public static String showKey(Node.Scalar key) {
-    return KEY.matcher(key.text()).matches()
-        ? SafeText.quote(key.text())
-        : "a text of %s characters".formatted(key.text().length());
+  static String showKey(Node.Scalar key) {
+    return KEY.matcher(key.text()).matches() ? SafeText.quote(key.text()) : size(key);
+  }
+
+  /** A node without its text. */
+  private static String size(Node node) {
+    return node instanceof Node.Scalar scalar && !scalar.isNull()
+        ? "a text of %s characters".formatted(scalar.text().length())
+        : show(node);
   }
 
   /**
@@ -92,20 +177,26 @@ public final class Problems {
    * @param message what was found, and what was expected
    */
   public void warning(Node node, String message) {
-    add(node.line(), node.column(), Severity.WARNING, message);
+    add(node.line(), node.column(), Severity.WARNING, message, null);
   }
 
-  private void add(int line, int column, Severity severity, String text) {
-    // Parsers quote what they found as it is; nothing in a file may forge a line of a log.
-    String message = UNPRINTABLE.matcher(text).replaceAll(" ");
+  private void add(
+      int line, int column, Severity severity, String text, @Nullable String withoutText) {
     if (found.size() < MOST) {
-      found.add(new Problem(file, line, column, severity, message));
-    } else if (found.size() == MOST) {
       found.add(
-          new Problem(
-              file, line, column, Severity.MISTAKE, "found more problems, which are not listed"));
+          new Told(
+              problem(line, column, severity, text),
+              withoutText == null ? null : problem(line, column, severity, withoutText)));
+    } else if (found.size() == MOST) {
+      String more = "found more problems, which are not listed";
+      found.add(new Told(problem(line, column, Severity.MISTAKE, more), null));
       mistaken = true;
     }
+  }
+
+  /** Parsers quote what they found as it is; nothing in a file may forge a line of a log. */
+  private Problem problem(int line, int column, Severity severity, String text) {
+    return new Problem(file, line, column, severity, UNPRINTABLE.matcher(text).replaceAll(" "));
   }
 
   /**
@@ -117,8 +208,14 @@ public final class Problems {
     return mistaken;
   }
 
+  /** All of them, as far as they may be shown by what is known of the file now. */
   List<Problem> found() {
-    return found;
+    List<Problem> shown = new ArrayList<>(found.size());
+    for (Told one : found) {
+      Problem hidden = one.withoutText;
+      shown.add(recognized || hidden == null ? one.problem : hidden);
+    }
+    return shown;
   }
 
   private static String show(Node node) {

@@ -173,7 +173,27 @@ class UnreadableFilesTest {
             "-----BEGIN PRIVATE KEY-----\nu3S3cr3tHash/+=\n-----END PRIVATE KEY-----\n",
             "u3S3cr3tHash/+=: 1\n",
             "AWS_SECRET=u3S3cr3tHash\n",
-            "user: !u3S3cr3tHash/+=u3S3cr3tHashu3S3cr3tHashu3S3cr3tHash x\n")) {
+            "user: !u3S3cr3tHash/+=u3S3cr3tHashu3S3cr3tHashu3S3cr3tHash x\n",
+            // What YAML takes for its own at the beginning of a line.
+            "!S3cr3t2024\n",
+            "&S3cr3t2024\n",
+            "*S3cr3t2024\n",
+            "!S3cr3t!2024\n",
+            "%TAG !S3cr3t! a\n%TAG !S3cr3t! b\n--- x\n",
+            "%YAML 1.S3cr3t\n--- x\n",
+            "{S3cr3t2024}\n",
+            // Plain words.
+            "S3cr3t2024: x\n",
+            "S3cr3t2024:\n",
+            "db: {S3cr3t2024: 1}\n",
+            "db: {count: S3cr3t2024}\n",
+            "db: {period: S3cr3t2024}\n",
+            "- S3cr3t2024: {ids: [S3cr3t2024]}\n",
+            "- db: {S3cr3t2024: 1}\n",
+            "names: [S3cr3t2024]\n",
+            "S3cr3t: 20241224\n",
+            "names:\n  - {S3cr3t2024: 1}\n",
+            "names:\n  - id: S3cr3t2024\n")) {
       Path file = Files.writeString(folder.resolve("shadow"), secret);
       for (LimitFiles files :
           List.of(
@@ -182,9 +202,20 @@ class UnreadableFilesTest {
               TestFiles.builder().names(file).build())) {
         List<String> lines = TestFiles.lines(files.lint());
         assertThat(lines).isNotEmpty();
-        assertThat(lines.toString()).as(secret).doesNotContain("S3cr3t");
+        assertThat(lines.toString()).as(secret).doesNotContain("S3cr3t", "2024");
       }
     }
+  }
+
+  /** Its author sees what is wrong: something shows that the file is meant. */
+  @Test
+  void lint_ofALimitFile_quotesWhatIsWrong() throws IOException {
+    assertThat(lint("NewOrdersPerAccount: {burst: !much 1, count: few}\n".getBytes(UTF_8)))
+        .contains(
+            "1:30: found the tag !much, expected a value without a tag",
+            "1:46: found \"few\", expected a whole number in digits, such as 20");
+    assertThat(lint("Foo: {burst: 1, count: 1, period: soon}\n".getBytes(UTF_8)).toString())
+        .contains("found the name \"Foo\"", "\"soon\"");
   }
 
   private List<String> lint(byte[] bytes, int length) throws IOException {
