@@ -26,8 +26,9 @@ import org.jspecify.annotations.Nullable;
  * gone for a moment while an editor renames, differs between them. A refused content is
  * remembered like an applied one, so it is reported once.
  *
- * A file that was cut at the end of a line is good YAML, and lacks the limits behind the cut. So a
- * change that takes a default away has to look the same once more, and is applied with a warning.
+ * A file that was cut at the end of a line is good YAML, and lacks the limits or rules behind the
+ * cut. So a change that takes a default, an override or the end of a file away has to look the same
+ * once more, and is applied with a warning.
  *
  * A good load that would drop every default, or every override, is refused too. An empty list is
  * what a generator writes whose source failed, and without limits every gate stands open. So is one
@@ -63,6 +64,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
   private final Set<Class<?>> logged = ConcurrentHashMap.newKeySet();
   private final Object applying = new Object();
 
+  private @Nullable Snapshot applied;
   private String settled = "";
   private String pending = "";
   private int looks;
@@ -113,8 +115,8 @@ public final class LimitFilesWatcher implements AutoCloseable {
 
   /**
    * Reads the files at once, changed or not, and applies them if they are good. The listener is
-   * told either way. Files that take a default away are read again after a quarter of a second, and
-   * applied if they have not changed.
+   * told either way. Files that take a default, an override or their own end away are read again
+   * after a quarter of a second, and applied if they have not changed.
    *
    * @return whether they were applied; false after {@link #close}
    */
@@ -227,7 +229,8 @@ public final class LimitFilesWatcher implements AutoCloseable {
     if (!reasons.isEmpty()) {
       return refused(snapshot, fingerprint, List.copyOf(reasons));
     }
-    List<Problem> warnings = new ArrayList<>(Vanished.warnings(target.get(), limits, snapshot));
+    List<Problem> warnings =
+        new ArrayList<>(Vanished.warnings(target.get(), limits, applied, snapshot));
     if (!warnings.isEmpty() && looks < LOOKS_BEFORE_A_LOSS) {
       return Verdict.LOOK_AGAIN;
     }
@@ -237,6 +240,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
       }
       target.replace(limits);
     }
+    applied = snapshot;
     settled = fingerprint;
     warnings.addAll(outcome.problems());
     Instant at = clock.instant();

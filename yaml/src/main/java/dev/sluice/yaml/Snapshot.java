@@ -2,6 +2,7 @@
 package dev.sluice.yaml;
 
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.stream.Collectors;
@@ -25,6 +26,16 @@ record Snapshot(
         .map(content -> Objects.requireNonNull(content).file())
         .findFirst()
         .orElse("");
+  }
+
+  /** The files of YAML, in a fixed order. */
+  List<@Nullable FileContent> texts() {
+    List<@Nullable FileContent> texts = new ArrayList<>();
+    texts.add(names);
+    texts.add(defaults);
+    texts.add(overrides);
+    texts.addAll(companions);
+    return texts;
   }
 
   /** Equal as long as no content changes. */

@@ -2,39 +2,64 @@
 package dev.sluice.yaml;
 
 import dev.sluice.limit.LimitName;
+import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Coverage;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
-/** Finds the defaults that a reload would take away: a file that was cut looks like that. */
+/**
+ * Finds what a reload would take away: defaults, overrides, and the end of any file. A file that
+ * was cut looks like that.
+ */
 final class Vanished {
 
   private static final int SHOWN = 10;
 
   private Vanished() {}
 
-  /** A warning that names them, none where every default is still there. */
-  static List<Problem> warnings(Limits before, Limits after, Snapshot files) {
-    FileContent file = files.defaults();
+  /**
+   * Returns warnings that name what would be gone.
+   *
+   * @param applied the files that the limits before were read from, null if there were none
+   * @return none where everything is still there
+   */
+  static List<Problem> warnings(
+      Limits before, Limits after, @Nullable Snapshot applied, Snapshot files) {
+    List<Problem> warnings = new ArrayList<>();
+    if (files.defaults() != null) {
+      defaults(before, after, files.defaults(), warnings);
+    }
+    if (files.overrides() != null) {
+      overrides(before, after, files.overrides(), warnings);
+    }
+    if (applied != null) {
+      List<@Nullable FileContent> old = applied.texts();
+      List<@Nullable FileContent> now = files.texts();
+      for (int i = 0; i < now.size(); i++) {
+        cut(old.get(i), now.get(i), warnings);
+      }
+    }
+    return warnings;
+  }
+
+  private static void defaults(
+      Limits before, Limits after, FileContent file, List<Problem> warnings) {
     List<String> names =
         before.configured().stream()
             .filter(name -> hasDefault(before, name) && !hasDefault(after, name))
             .map(LimitName::name)
             .toList();
-    return file == null || names.isEmpty() ? List.of() : List.of(warning(file, names));
-  }
-
-  private static Problem warning(FileContent file, List<String> names) {
-    String shown = names.stream().limit(SHOWN).collect(Collectors.joining(", "));
-    return new Problem(
-        file.file(),
-        1,
-        1,
-        Severity.WARNING,
-        "the default of %s%s is gone"
-            .formatted(
-                shown, names.size() > SHOWN ? " and " + (names.size() - SHOWN) + " more" : ""));
+    if (!names.isEmpty()) {
+      warnings.add(warning(file, "the default of %s is gone".formatted(shown(names))));
+    }
   }
 
   private static boolean hasDefault(Limits limits, LimitName name) {
@@ -44,5 +69,69 @@ final class Vanished {
     }
     Coverage coverage = limits.coverage(known);
     return coverage == Coverage.LIMITED || coverage == Coverage.UNLIMITED;
+  }
+
+  /** Ids may be secret: only how many there were of each limit is told. */
+  private static void overrides(
+      Limits before, Limits after, FileContent file, List<Problem> warnings) {
+    Map<String, Integer> gone = new TreeMap<>();
+    for (LimitName name : before.catalogue().names()) {
+      int missing = missing(before, after, name);
+      if (missing > 0) {
+        gone.put(name.name(), missing);
+      }
+    }
+    if (!gone.isEmpty()) {
+      List<String> each =
+          gone.entrySet().stream().map(one -> one.getKey() + ": " + one.getValue()).toList();
+      int all = gone.values().stream().mapToInt(Integer::intValue).sum();
+      warnings.add(warning(file, "overrides that are gone: %s (%s)".formatted(all, shown(each))));
+    }
+  }
+
+  private static int missing(Limits before, Limits after, LimitName name) {
+    LimitName known = after.catalogue().find(name.name());
+    Set<String> left = new HashSet<>();
+    if (known != null) {
+      after.overridesOf(known).stream().map(LimitOverride::id).forEach(left::add);
+    }
+    return (int) before.overridesOf(name).stream().filter(one -> !left.contains(one.id())).count();
+  }
+
+  /** The lines that are left are what the file began with; an end of line may be added. */
+  private static void cut(
+      @Nullable FileContent before, @Nullable FileContent now, List<Problem> warnings) {
+    if (before == null || now == null || now.fault() != null || before.fault() != null) {
+      return;
+    }
+    byte[] old = before.bytes();
+    byte[] left = now.bytes();
+    int end = lengthWithoutEndOfLine(left);
+    boolean isBeginning =
+        end < lengthWithoutEndOfLine(old) && Arrays.equals(old, 0, end, left, 0, end);
+    if (isBeginning) {
+      warnings.add(
+          warning(
+              now,
+              "the end of the file is gone: %s of %s bytes are left"
+                  .formatted(left.length, old.length)));
+    }
+  }
+
+  private static int lengthWithoutEndOfLine(byte[] bytes) {
+    int end = bytes.length;
+    while (end > 0 && (bytes[end - 1] == '\n' || bytes[end - 1] == '\r')) {
+      end--;
+    }
+    return end;
+  }
+
+  private static String shown(List<String> words) {
+    String first = words.stream().limit(SHOWN).collect(Collectors.joining(", "));
+    return words.size() > SHOWN ? first + " and " + (words.size() - SHOWN) + " more" : first;
+  }
+
+  private static Problem warning(FileContent file, String message) {
+    return new Problem(file.file(), 1, 1, Severity.WARNING, message);
   }
 }

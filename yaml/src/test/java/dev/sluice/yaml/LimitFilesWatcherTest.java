@@ -338,6 +338,79 @@ class LimitFilesWatcherTest {
   }
 
   @Test
+  void poll_ofOverridesThatAreGone_looksOnceMore_andWarns() {
+    String other = "- NewOrdersPerAccount: {burst: 1, count: 1, period: 9s, ids: [18, 19]}\n";
+    TestFiles.write(overrides, other + overrides(1));
+    poll(2);
+    assertThat(events.take()).hasSize(1);
+    TestFiles.write(overrides, overrides(2)); // not a beginning of what there was
+    poll(2);
+    assertThat(overrideBurst()).isEqualTo(1);
+    poll(1);
+    assertThat(overrideBurst()).isEqualTo(2);
+    assertThat(events.take()).containsExactly("loaded 2026-11-20T12:00:00Z 1 warnings");
+    assertThat(events.warnings)
+        .containsExactly(
+            overrides + ":1:1: warning: overrides that are gone: 2 (NewOrdersPerAccount: 2)");
+  }
+
+  @Test
+  void poll_ofACompanionThatWasCut_looksOnceMore_andWarns() {
+    Path rules = TestFiles.write(folder.resolve("rules.yml"), "- strict\n- mild\n- open\n");
+    LimitFiles files = TestFiles.builder().defaults(defaults).companion(rules, new Words()).build();
+    CurrentLimits target = new CurrentLimits(current.get());
+    try (LimitFilesWatcher cut =
+        LimitFilesWatcher.start(files, target, NEVER, events, Clock.fixed(NOW, ZoneOffset.UTC))) {
+      assertThat(events.take()).hasSize(1);
+      TestFiles.write(rules, "- strict\n- mild\n");
+      cut.poll();
+      cut.poll();
+      assertThat(words(target)).hasSize(3);
+      cut.poll();
+      assertThat(words(target)).containsExactly("strict", "mild");
+      assertThat(events.take()).containsExactly("loaded 2026-11-20T12:00:00Z 1 warnings");
+      assertThat(events.warnings)
+          .containsExactly(
+              rules + ":1:1: warning: the end of the file is gone: 16 of 23 bytes are left");
+      TestFiles.write(rules, "- strict\n- mild"); // the same but for the end of the line
+      cut.poll();
+      cut.poll();
+      assertThat(events.take()).containsExactly("loaded 2026-11-20T12:00:00Z 0 warnings");
+      TestFiles.write(rules, "- strict\n- mild\n- open\n");
+      cut.poll();
+      cut.poll();
+      assertThat(words(target)).hasSize(3);
+    }
+  }
+
+  private static List<String> words(CurrentLimits limits) {
+    return limits.get().companion(WordList.class).words();
+  }
+
+  private record WordList(List<String> words) {}
+
+  /** Rules that are words. */
+  private static final class Words implements CompanionFile<WordList> {
+
+    @Override
+    public Class<WordList> type() {
+      return WordList.class;
+    }
+
+    @Override
+    public String expected() {
+      return "a list of words";
+    }
+
+    @Override
+    public WordList read(Node root, String file, Limits limits, boolean known, Problems problems) {
+      return new WordList(
+          ((Node.Sequence) root)
+              .items().stream().map(item -> ((Node.Scalar) item).text()).toList());
+    }
+  }
+
+  @Test
   void poll_ofFilesThatLackWhatIsAskedFor_keepsTheLimits() {
     TestFiles.write(defaults, defaults(1) + "LoginsPerIPAddress: {unlimited: true}\n");
     assertThat(watcher.reloadNow()).isTrue();
