@@ -10,6 +10,8 @@ import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.Requirement;
+import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
@@ -37,6 +39,8 @@ import java.util.function.LongSupplier;
  * does in its place.
  */
 public final class Limiter {
+
+  private static final String ASKS = "the application's code";
 
   private final CurrentLimits limits;
   private final Engine engine;
@@ -97,6 +101,10 @@ public final class Limiter {
    * Returns one limit, to be kept: its name and quota are looked up once, and again when the limits
    * are replaced.
    *
+   * <p>The name is {@linkplain CurrentLimits#require declared} as asked for: as long as it is not
+   * configured, everything passes, which is logged as a warning once and counted by the metric of
+   * missing defaults.
+   *
    * @param name the limit's name
    * @return a view of this limiter
    * @throws UnknownLimitException if the catalogue has no such name
@@ -105,6 +113,7 @@ public final class Limiter {
     Limit known = named.get(name);
     if (known == null) {
       known = new Limit(engine, limits, name);
+      limits.require(List.of(new Requirement(name, ASKS, MissingDefault.WARN)));
       named.put(name, known); // of two that were made at once, either is good
     }
     return known;
@@ -442,7 +451,8 @@ public final class Limiter {
   }
 
   /**
-   * Leases tokens of one hot bucket, for many threads that ask for it at once.
+   * Leases tokens of one hot bucket, for many threads that ask for it at once. The name is declared
+   * as {@link #limit(String)} does.
    *
    * @param limit the limit's name
    * @param id what is limited
@@ -465,6 +475,7 @@ public final class Limiter {
   }
 
   Lease lease(String limit, String id, int tokens, LongSupplier ticker, int threads) {
+    var unused = limit(limit); // declares it
     return lease(now -> Transaction.of(now, limit, id), tokens, ticker, threads);
   }
 

@@ -13,6 +13,8 @@ import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.Requirement;
+import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
@@ -48,6 +50,26 @@ class LimitTest {
         .limit("CallsPerText", quota)
         .limit("CallsPerAddress", quota)
         .limit("CallsPerNumber", quota);
+  }
+
+  /** Everything passes there; that is warned of, and stands in the metric of missing defaults. */
+  @Test
+  void limitWithoutADefault_isDeclared_alsoForALease() {
+    assertThat(limiter.limit("CallsPerText").trySpend("a")).isTrue();
+    limiter.lease("CallsPerNumber", "1", 3).close();
+    assertThat(current.unmet(LIMITS)).isEmpty();
+    assertThat(limiter.limit("Disabled").trySpend("a")).isTrue();
+    assertThat(limiter.limit("Disabled").trySpend("a")).isTrue();
+    assertThat(current.unmet(LIMITS)).extracting(Requirement::limit).containsExactly("Disabled");
+
+    CurrentLimits ofLease = new CurrentLimits(LIMITS);
+    try (Lease lease = Limiter.of(ofLease, store).lease("Disabled", "a", 3)) {
+      assertThat(lease.trySpend()).isTrue();
+    }
+    assertThat(ofLease.unmet(LIMITS))
+        .containsExactly(
+            new Requirement("Disabled", "the application's code", MissingDefault.WARN));
+    assertThat(ofLease.unmet(limits(3).unlimited("Disabled").build())).isEmpty();
   }
 
   @Test

@@ -5,6 +5,7 @@ import dev.sluice.Limiter;
 import dev.sluice.direct.DirectLimit;
 import dev.sluice.direct.Spends;
 import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
 import dev.sluice.limit.UnknownLimitException;
 import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
@@ -40,8 +41,9 @@ final class LimitRuns {
 
   private @Nullable LimitRun make(byte[] name) {
     String text = new String(name, StandardCharsets.US_ASCII);
-    LimitName known = limiter.limits().get().catalogue().find(text);
-    if (known == null) {
+    Limits now = limiter.limits().get();
+    LimitName known = now.catalogue().find(text);
+    if (known == null || !now.isConfigured(known)) {
       return null;
     }
     Spends spends = spends(text);

@@ -12,6 +12,7 @@ import dev.sluice.limit.InvalidIdException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Coverage;
+import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.server.rls.Mapping.Denied;
 import dev.sluice.server.rls.Mapping.Limited;
 import dev.sluice.server.rls.Mapping.Mapped;
@@ -73,7 +74,7 @@ final class Lines {
   private Mapped mapped(String domain, RateLimitDescriptor descriptor) {
     try {
       return mapping.map(domain, descriptor.getEntriesList(), limits);
-    } catch (InvalidIdException e) {
+    } catch (InvalidIdException | UnknownLimitException e) {
       return new Denied(String.valueOf(e.getMessage()), List.of());
     }
   }
@@ -134,9 +135,9 @@ final class Lines {
   }
 
   /**
-   * A rule that denies, which no limit of the caller's opens; or a value that makes no id. That
-   * comes from a client, and must not fail the whole request: a proxy lets requests pass whose
-   * question fails, past all the other limits too.
+   * A rule that denies, which no limit of the caller's opens; a limit that is not configured; or a
+   * value that makes no id. That comes from a client, and must not fail the whole request: a proxy
+   * lets requests pass whose question fails, past all the other limits too.
    */
   private Found closed(String why) {
     Line closed = new Line(OF_CALLER, RateLimitOverride.getDefaultInstance(), why);

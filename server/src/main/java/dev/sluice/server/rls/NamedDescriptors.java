@@ -4,6 +4,7 @@ package dev.sluice.server.rls;
 import dev.sluice.Transaction;
 import dev.sluice.envoy.RateLimitDescriptor;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.rls.Mapping.Limited;
 import dev.sluice.server.rules.Entry;
 import java.util.ArrayList;
@@ -13,7 +14,8 @@ import org.jspecify.annotations.Nullable;
 /** What Envoy's door charges a descriptor that no rule is for. Stateless and thread-safe. */
 public final class NamedDescriptors {
 
-  private static final NamedLimits NAMED = new NamedLimits();
+  private static final NamedLimits NAMED =
+      new NamedLimits(MissingDefault.REFUSE, requirement -> {});
 
   private NamedDescriptors() {}
 
@@ -25,6 +27,7 @@ public final class NamedDescriptors {
    * @param limits the limits in force
    * @return the transaction at a cost of 1; null if the descriptor names none
    * @throws dev.sluice.limit.InvalidIdException if its values make no id of that limit
+   * @throws dev.sluice.limit.UnknownLimitException if that limit is not configured
    */
   public static @Nullable Transaction find(String domain, List<Entry> entries, Limits limits) {
     List<RateLimitDescriptor.Entry> sent = new ArrayList<>(entries.size());

@@ -6,15 +6,25 @@ import dev.sluice.envoy.RateLimitDescriptor.Entry;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.Requirement;
+import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.rules.JoinedIds;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
+/*
+ * A limit that is named and not configured must not be open because somebody forgot a line. It is
+ * declared as asked for, so that the metric of missing defaults counts it. Where missing defaults
+ * are refused, the descriptor is: an error would open the other limits of the request too, where the
+ * proxy lets requests pass whose question fails.
+ */
 /**
  * Descriptors that name a limit themselves, so that no rule is needed: the only entry's key, or the
  * first entry's value where its key is {@code limit} or {@code generic_key}. In a domain {@code d}
- * the limit {@code d.Name} goes before {@code Name}. Stateless and thread-safe.
+ * the limit {@code d.Name} goes before {@code Name}. Thread-safe.
  */
 final class NamedLimits implements Mapping {
 
@@ -22,6 +32,22 @@ final class NamedLimits implements Mapping {
   static final String EVERYBODY = "*";
 
   private static final Set<String> NAMING_KEYS = Set.of("limit", "generic_key");
+  private static final String ASKS = "a descriptor at Envoy's door";
+
+  private final MissingDefault onMissing;
+  private final Consumer<Requirement> declared;
+  private final Set<String> missing = ConcurrentHashMap.newKeySet(); // of the catalogue's names
+
+  /**
+   * Makes a mapping.
+   *
+   * @param onMissing what a descriptor comes to whose limit is not configured
+   * @param declared is told once of each such limit
+   */
+  NamedLimits(MissingDefault onMissing, Consumer<Requirement> declared) {
+    this.onMissing = onMissing;
+    this.declared = declared;
+  }
 
   @Override
   public Mapped map(String domain, List<Entry> entries, Limits limits) {
@@ -35,20 +61,35 @@ final class NamedLimits implements Mapping {
       limit = find(domain, first.getValue(), limits);
       values = entries.stream().skip(1).map(Entry::getValue).toList();
     }
-    return limit == null
-        ? Unmatched.INSTANCE
-        : new Limited(
-            List.of(Line.of(Transaction.of(limits, limit.name(), id(limit, values)))), List.of());
+    if (limit == null) {
+      return Unmatched.INSTANCE;
+    }
+    if (!limits.isConfigured(limit)) {
+      declare(limit.name());
+      if (onMissing != MissingDefault.REFUSE) {
+        return Unmatched.INSTANCE;
+      }
+    }
+    String name = limits.configured(limit.name()).name();
+    return new Limited(
+        List.of(Line.of(Transaction.of(limits, name, id(limit, values)))), List.of());
   }
 
+  /** Not as one that refuses: the door does that, and a reload must not fail by a request. */
+  private void declare(String limit) {
+    if (missing.add(limit)) {
+      boolean warns = onMissing == MissingDefault.WARN;
+      MissingDefault told = warns ? MissingDefault.WARN : MissingDefault.ALLOW;
+      declared.accept(new Requirement(limit, ASKS, told));
+    }
+  }
+
+  /** One that is configured goes before one that only has a name. */
   private static @Nullable LimitName find(String domain, String name, Limits limits) {
-    LimitName ofDomain = known(domain + "." + name, limits);
-    return ofDomain == null ? known(name, limits) : ofDomain;
-  }
-
-  private static @Nullable LimitName known(String name, Limits limits) {
-    LimitName known = limits.catalogue().find(name);
-    return known != null && limits.isConfigured(known) ? known : null;
+    LimitName ofDomain = limits.catalogue().find(domain + "." + name);
+    LimitName plain = limits.catalogue().find(name);
+    boolean isPlain = ofDomain == null || (plain != null && !limits.isConfigured(ofDomain));
+    return isPlain ? plain : ofDomain;
   }
 
   /** The values in their order, so joined that no two lists of values make one id. */

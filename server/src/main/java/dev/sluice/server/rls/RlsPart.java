@@ -7,6 +7,7 @@ import com.linecorp.armeria.server.ServerBuilder;
 import com.linecorp.armeria.server.grpc.GrpcService;
 import com.linecorp.armeria.server.grpc.GrpcServiceBuilder;
 import dev.sluice.Limiter;
+import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.Decorators;
 import dev.sluice.server.Part;
 import dev.sluice.server.SluiceServer;
@@ -14,7 +15,9 @@ import io.grpc.health.v1.HealthGrpc;
 import io.grpc.protobuf.services.ProtoReflectionServiceV1;
 import io.grpc.reflection.v1.ServerReflectionGrpc;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.util.List;
 import java.util.concurrent.Executor;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Envoy's rate limit service over gRPC, with health checks and reflection, and as JSON. Immutable
@@ -35,7 +38,7 @@ public final class RlsPart implements Part {
   private RlsPart(Builder builder) {
     this.meters = new RlsMeters(builder.meters);
     this.requests =
-        new RateLimitRequests(builder.limiter, builder.mapping, builder.overrides, meters);
+        new RateLimitRequests(builder.limiter, builder.mapping(), builder.overrides, meters);
     this.service = new RateLimitService(requests, meters);
     this.json = new JsonService(requests, meters);
     this.ready = builder.ready;
@@ -106,7 +109,8 @@ public final class RlsPart implements Part {
     private final Runnable ready;
     private final MeterRegistry meters;
     private OverridePolicy overrides = OverridePolicy.ALLOW;
-    private Mapping mapping = new RulesFirst();
+    private MissingDefault onMissing = MissingDefault.REFUSE;
+    private @Nullable Mapping mapping;
 
     private Builder(Limiter limiter, Runnable ready, MeterRegistry meters) {
       this.limiter = limiter;
@@ -126,10 +130,30 @@ public final class RlsPart implements Part {
       return this;
     }
 
+    /**
+     * Sets what becomes of a descriptor that names a limit which is not configured; it is refused
+     * if not called.
+     *
+     * @param rule refuse, or let it pass, with a warning or without one
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder onMissing(MissingDefault rule) {
+      this.onMissing = rule;
+      return this;
+    }
+
     @CanIgnoreReturnValue
     Builder mapping(Mapping other) {
       this.mapping = other;
       return this;
+    }
+
+    private Mapping mapping() {
+      return mapping == null
+          ? new RulesFirst(
+              new NamedLimits(onMissing, one -> limiter.limits().require(List.of(one))))
+          : mapping;
     }
 
     /**

@@ -14,11 +14,15 @@ import java.util.Optional;
 
 /**
  * The rule book that came with the limits; where it has no rule for a descriptor, {@link
- * NamedLimits}. Stateless and thread-safe.
+ * NamedLimits}. Thread-safe.
  */
 final class RulesFirst implements Mapping {
 
-  private final Mapping otherwise = new NamedLimits();
+  private final Mapping otherwise;
+
+  RulesFirst(Mapping otherwise) {
+    this.otherwise = otherwise;
+  }
 
   @Override
   public Mapped map(String domain, List<RateLimitDescriptor.Entry> entries, Limits limits) {

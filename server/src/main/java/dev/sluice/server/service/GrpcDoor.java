@@ -56,6 +56,9 @@ final class GrpcDoor implements Door {
           }
           room.ready().run();
         };
-    return RlsPart.builder(room.limiter(), ready, room.meters()).overrides(overrides).build();
+    return RlsPart.builder(room.limiter(), ready, room.meters())
+        .overrides(overrides)
+        .onMissing(room.onMissing())
+        .build();
   }
 }

@@ -10,10 +10,13 @@ import com.google.protobuf.UInt64Value;
 import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Penalty;
+import dev.sluice.limit.Requirement;
+import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.rules.Excess;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
@@ -32,6 +35,7 @@ import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -177,7 +181,7 @@ final class RateLimitServiceTest {
   @Test
   void unknownDescriptors_passWithoutACurrentLimit_andAreCountedByDomain() {
     RateLimitResponse response =
-        server.ask(descriptor("nobody", "knows"), descriptor(), descriptor("Unconfigured", "x"));
+        server.ask(descriptor("nobody", "knows"), descriptor(), descriptor("generic_key", "x"));
 
     assertThat(response.getOverallCode()).isEqualTo(Code.OK);
     assertThat(response.getStatusesList())
@@ -440,7 +444,7 @@ final class RateLimitServiceTest {
     Mapping mapping =
         (domain, entries, limits) -> {
           if (!entries.get(0).getKey().equals("tokens")) {
-            return new NamedLimits().map(domain, entries, limits);
+            return new NamedLimits(MissingDefault.REFUSE, one -> {}).map(domain, entries, limits);
           }
           Transaction bucket = Transaction.of(limits, "PerUser", entries.get(0).getValue());
           return new Mapping.Limited(
@@ -448,6 +452,60 @@ final class RateLimitServiceTest {
               List.of());
         };
     return new TestRlsServer(limits(), store, part -> part.mapping(mapping));
+  }
+
+  @ParameterizedTest
+  @CsvSource({"REFUSE, OVER_LIMIT, ALLOW", "WARN, OK, WARN", "ALLOW, OK, ALLOW"})
+  void limitThatIsNotConfigured_isRefusedOrPasses_andIsCountedAsMissing(
+      MissingDefault policy, Code code, MissingDefault declared) {
+    Catalogue names =
+        Catalogue.of(
+            LimitName.builder(1, "PerUser").id(IdFormat.string()).build(),
+            LimitName.builder(2, "SignUps").id(IdFormat.string()).build(),
+            LimitName.builder(3, "edge.PerUser").id(IdFormat.string()).build());
+    CurrentLimits current =
+        new CurrentLimits(
+            Limits.builder(names).limit("PerUser", Quota.per(5, Duration.ofMinutes(1))).build());
+    List<Requirement> told = new ArrayList<>();
+    Mapping mapping =
+        new NamedLimits(
+            policy,
+            one -> {
+              told.add(one);
+              current.require(List.of(one));
+            });
+    try (TestRlsServer own =
+        new TestRlsServer(current.get(), store, part -> part.mapping(mapping))) {
+      for (int i = 0; i < 2; i++) {
+        RateLimitResponse both =
+            own.ask(descriptor("generic_key", "SignUps"), descriptor("SignUps", "ann"));
+        assertThat(both.getStatusesList()).extracting(one -> one.getCode()).containsOnly(code);
+        assertThat(both.getOverallCode()).isEqualTo(code);
+      }
+      // The domain's own limit is not configured either, and the plain one is.
+      assertThat(own.ask(descriptor("PerUser", "ann")).getStatuses(0).getLimitRemaining())
+          .isEqualTo(4);
+    }
+    assertThat(told)
+        .containsExactly(new Requirement("SignUps", "a descriptor at Envoy's door", declared));
+    assertThat(current.unmet(current.get())).hasSize(1);
+  }
+
+  @Test
+  void limitThatIsNotConfigured_isRefusedUnlessSaid() {
+    Limits limits =
+        Limits.builder(Catalogue.of(LimitName.builder(2, "SignUps").id(IdFormat.string()).build()))
+            .build();
+    try (TestRlsServer own = new TestRlsServer(limits, store)) {
+      RateLimitResponse response = own.ask(descriptor("generic_key", "SignUps"));
+      assertThat(response.getOverallCode()).isEqualTo(Code.OVER_LIMIT);
+      assertThat(response.getRawBody().toStringUtf8()).contains("SignUps is not configured");
+      assertThat(own.ask(descriptor("generic_key", "other")).getOverallCode()).isEqualTo(Code.OK);
+    }
+    try (TestRlsServer own =
+        new TestRlsServer(limits, store, part -> part.onMissing(MissingDefault.ALLOW))) {
+      assertThat(own.ask(descriptor("generic_key", "SignUps")).getOverallCode()).isEqualTo(Code.OK);
+    }
   }
 
   @Test
