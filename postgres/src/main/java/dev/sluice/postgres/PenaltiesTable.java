@@ -23,12 +23,16 @@ import javax.sql.DataSource;
  */
 public final class PenaltiesTable {
 
-  /** The most penalties that are read. */
+  /** The most penalties that are kept. */
   public static final int MOST_ROWS = 100_000;
+
+  /** Servers that write at the same time may pass the bound a little; no ban may end by that. */
+  private static final int SLACK = 1_000;
 
   private static final long NANOS_PER_SECOND = 1_000_000_000;
 
   private final DataSource source;
+  private final int mostRows;
 
   /**
    * A table in a database.
@@ -36,7 +40,12 @@ public final class PenaltiesTable {
    * @param source gives connections
    */
   public PenaltiesTable(DataSource source) {
+    this(source, MOST_ROWS);
+  }
+
+  PenaltiesTable(DataSource source, int mostRows) {
     this.source = source;
+    this.mostRows = mostRows;
   }
 
   /**
@@ -46,7 +55,8 @@ public final class PenaltiesTable {
    * @param names the names that there are
    * @param after the instant
    * @return the penalties
-   * @throws SQLException if the database did not answer, or there are more than {@link #MOST_ROWS}
+   * @throws SQLException if the database did not answer, or there are far more than {@link
+   *     #MOST_ROWS}
    */
   public List<Penalty> load(Catalogue names, Instant after) throws SQLException {
     try (Connection connection = source.getConnection();
@@ -56,14 +66,14 @@ public final class PenaltiesTable {
                 SELECT limit_number, bucket_key, until_ns, owed, comment
                 FROM rate_limit_penalties WHERE until_ns > ? ORDER BY 1, 2 LIMIT ?""")) {
       query.setLong(1, nanos(after));
-      query.setInt(2, MOST_ROWS + 1);
+      query.setInt(2, mostRows + SLACK + 1);
       List<Penalty> penalties = new ArrayList<>();
       try (ResultSet row = query.executeQuery()) {
         while (row.next()) {
-          if (penalties.size() == MOST_ROWS) {
+          if (penalties.size() == mostRows + SLACK) {
             throw new SQLException(
-                "rate_limit_penalties has more than %1$s rows, %1$s are allowed"
-                    .formatted(MOST_ROWS));
+                "rate_limit_penalties has more than %s rows, %s are allowed"
+                    .formatted(mostRows + SLACK, mostRows));
           }
           add(row, names, penalties);
         }
@@ -92,7 +102,7 @@ public final class PenaltiesTable {
    * Writes a penalty, in place of one that is there for the id.
    *
    * @param penalty the penalty
-   * @throws SQLException if the database did not do it
+   * @throws SQLException if the database did not do it, or there are {@link #MOST_ROWS} others
    */
   public void put(Penalty penalty) throws SQLException {
     try (Connection connection = source.getConnection();
@@ -101,7 +111,9 @@ public final class PenaltiesTable {
                 """
                 INSERT INTO rate_limit_penalties
                   (limit_number, bucket_key, until_ns, owed, comment)
-                VALUES (?, ?, ?, ?, ?)
+                SELECT ?, ?, ?, ?, ?
+                WHERE (SELECT count(*) FROM rate_limit_penalties) < ? OR EXISTS (
+                  SELECT 1 FROM rate_limit_penalties WHERE limit_number = ? AND bucket_key = ?)
                 ON CONFLICT (limit_number, bucket_key) DO UPDATE
                   SET until_ns = excluded.until_ns, owed = excluded.owed,
                       comment = excluded.comment, updated_at = now()""")) {
@@ -110,7 +122,14 @@ public final class PenaltiesTable {
       upsert.setLong(3, penalty.untilNanos());
       upsert.setLong(4, penalty.owed());
       upsert.setString(5, penalty.comment());
-      upsert.executeUpdate();
+      upsert.setInt(6, mostRows);
+      upsert.setInt(7, penalty.name().number());
+      upsert.setString(8, penalty.name().bucketKey(penalty.id()));
+      if (upsert.executeUpdate() == 0) {
+        throw new SQLException(
+            "rate_limit_penalties has %s rows, which is as many as are allowed; remove some"
+                .formatted(mostRows));
+      }
     }
   }
 

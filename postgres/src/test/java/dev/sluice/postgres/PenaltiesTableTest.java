@@ -2,6 +2,7 @@
 package dev.sluice.postgres;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.IdFormat;
@@ -22,11 +23,12 @@ final class PenaltiesTableTest {
   private static final Catalogue NAMES = Catalogue.of(CALLS);
   private static final Instant NOW = Instant.parse("2026-11-22T10:00:00Z");
 
+  private DataSource source;
   private PenaltiesTable table;
 
   @BeforeEach
   void aTable() throws SQLException {
-    DataSource source = PostgresUrl.dataSource(LocalPostgres.newDatabase());
+    source = PostgresUrl.dataSource(LocalPostgres.newDatabase());
     new OverridesTable(source, NAMES).migrate();
     table = new PenaltiesTable(source);
   }
@@ -42,6 +44,28 @@ final class PenaltiesTableTest {
     assertThat(table.remove(CALLS, "a:b/ü")).isTrue();
     assertThat(table.remove(CALLS, "a:b/ü")).isFalse();
     assertThat(table.load(NAMES, NOW)).isEmpty();
+  }
+
+  /** More than are read would take all of them out of force at the next start. */
+  @Test
+  void fullTable_takesNoOtherPenalty_andStillReplacesAndRemoves() throws SQLException {
+    PenaltiesTable small = new PenaltiesTable(source, 2);
+    Penalty a = new Penalty(CALLS, "a", NOW.plusSeconds(1), 0, "");
+    Penalty b = new Penalty(CALLS, "b", NOW.plusSeconds(1), 0, "");
+    Penalty c = new Penalty(CALLS, "c", NOW.plusSeconds(1), 0, "");
+    small.put(a);
+    small.put(b);
+    assertThatThrownBy(() -> small.put(c))
+        .isInstanceOf(SQLException.class)
+        .hasMessageContaining("has 2 rows, which is as many as are allowed");
+    Penalty longer = new Penalty(CALLS, "b", NOW.plusSeconds(9), 0, "again");
+    small.put(longer);
+    assertThat(small.load(NAMES, NOW)).containsExactly(a, longer);
+    assertThat(small.remove(CALLS, "a")).isTrue();
+    small.put(c);
+    assertThat(small.load(NAMES, NOW)).containsExactly(longer, c);
+    table.put(a); // as a server does that has counted at the same time
+    assertThat(small.load(NAMES, NOW)).hasSize(3);
   }
 
   @Test

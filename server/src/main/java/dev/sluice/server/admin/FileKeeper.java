@@ -6,6 +6,7 @@ import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Penalty;
+import dev.sluice.server.Links;
 import dev.sluice.yaml.LimitFiles;
 import dev.sluice.yaml.LimitFilesException;
 import dev.sluice.yaml.LimitsYaml;
@@ -33,6 +34,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /*
@@ -41,6 +44,11 @@ import org.jspecify.annotations.Nullable;
  *
  * A file is never written in place. The new content goes to a temporary file beside it, is forced to
  * the disk, and takes the name of the old one: a crash leaves either the old or the new content.
+ * Before that it is read as it will be read: a file with more bytes or entries than are read back
+ * would let neither a change nor a start pass any more.
+ *
+ * Where FILE is a link, all of this is done where the link leads to: servers that reach one file by
+ * several links share its lock, and the link stays.
  *
  * Servers may share the files. Each holds the lock of FILE.lock from the read to the write of a
  * change. That file is never replaced: a lock on a file that was replaced would lock nobody out. The
@@ -68,11 +76,23 @@ final class FileKeeper extends ListKeeper {
    * @throws KeepException if they cannot be made
    */
   FileKeeper(Path file) {
-    this.overrides = file;
-    this.penalties = file.resolveSibling(file.getFileName() + ".penalties");
-    this.lock = file.resolveSibling(file.getFileName() + ".lock");
+    this.overrides = Links.followed(file);
+    this.penalties = overrides.resolveSibling(overrides.getFileName() + ".penalties");
+    this.lock = overrides.resolveSibling(overrides.getFileName() + ".lock");
+    requireNoPenaltiesBeside(file);
     if (!areThere()) {
       boolean unused = alone(this::make);
+    }
+  }
+
+  /** Earlier versions had them beside the link: bans must not end by an update. */
+  private void requireNoPenaltiesBeside(Path link) {
+    Path old = link.resolveSibling(link.getFileName() + ".penalties");
+    if (!overrides.equals(link) && Files.exists(old) && !Files.exists(penalties)) {
+      String message =
+          "%s is a link, so its penalties are kept in %s; move %s there"
+              .formatted(link, penalties, old);
+      throw new KeepException(message, new IllegalStateException(message));
     }
   }
 
@@ -84,10 +104,10 @@ final class FileKeeper extends ListKeeper {
   private boolean make() {
     try {
       if (!Files.exists(overrides)) {
-        replace(overrides, "[]\n");
+        replace(overrides, "[]\n", fresh -> {});
       }
       if (!Files.exists(penalties)) {
-        replace(penalties, PenaltiesFile.text(List.of()));
+        replace(penalties, PenaltiesFile.text(List.of()), fresh -> {});
       }
       return true;
     } catch (IOException e) {
@@ -227,13 +247,35 @@ final class FileKeeper extends ListKeeper {
         }
         StringBuilder text = new StringBuilder();
         LimitsYaml.writeOverrides(limits.build(), text);
-        replace(overrides, text.toString());
+        replace(
+            overrides,
+            text.toString(),
+            fresh -> readable(builder -> builder.catalogue(asTheyStand).overrides(fresh)));
       }
       if (!before.penalties().equals(kept.penalties())) {
-        replace(penalties, PenaltiesFile.text(kept.penalties()));
+        List<String> texts = kept.penalties().stream().map(one -> one.name().name()).toList();
+        Catalogue asTheyStand = KeptNames.asTheyStand(texts);
+        replace(
+            penalties,
+            PenaltiesFile.text(kept.penalties()),
+            fresh ->
+                readable(
+                    builder ->
+                        builder.catalogue(asTheyStand).companion(fresh, new PenaltiesFile())));
       }
     } catch (IOException e) {
       throw unwritable(e);
+    }
+  }
+
+  private static void readable(UnaryOperator<LimitFiles.Builder> fresh) {
+    try {
+      Limits unused = fresh.apply(LimitFiles.builder()).build().load();
+    } catch (LimitFilesException e) {
+      throw new KeepException(
+          "the change was not kept, as the file could not be read any more with it: "
+              + e.problems().get(0).message(),
+          e);
     }
   }
 
@@ -242,7 +284,7 @@ final class FileKeeper extends ListKeeper {
         "%s cannot be written (%s); nothing was changed".formatted(overrides, e), e);
   }
 
-  private static void replace(Path file, String text) throws IOException {
+  private static void replace(Path file, String text, Consumer<Path> check) throws IOException {
     Path absolute = file.toAbsolutePath();
     Path folder = absolute.getParent();
     Path fresh = Files.createTempFile(folder, absolute.getFileName() + ".", ".tmp");
@@ -254,6 +296,7 @@ final class FileKeeper extends ListKeeper {
         }
         out.force(true);
       }
+      check.accept(fresh);
       Files.move(
           fresh, absolute, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
     } finally {

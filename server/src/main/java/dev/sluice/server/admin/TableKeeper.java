@@ -78,8 +78,9 @@ final class TableKeeper implements Keeper {
   public void put(Penalty penalty, Catalogue names) {
     onDatabase(
         () -> {
+          int removed = penalties.removeEnded(Instant.now().minus(GRACE)); // makes room
           penalties.put(penalty);
-          return penalties.removeEnded(Instant.now().minus(GRACE));
+          return removed;
         });
   }
 

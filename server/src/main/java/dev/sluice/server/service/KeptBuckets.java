@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.service;
 
+import dev.sluice.server.Links;
 import dev.sluice.server.Periodic;
 import dev.sluice.store.MemoryStore;
 import dev.sluice.store.MemoryStore.SnapshotException;
@@ -55,7 +56,8 @@ final class KeptBuckets implements AutoCloseable {
   }
 
   /** Reads the snapshot, if there is one, and writes it to see that this works. */
-  static KeptBuckets open(Path file, Duration every, MeterRegistry registry) {
+  static KeptBuckets open(Path named, Duration every, MeterRegistry registry) {
+    Path file = Links.followed(named); // a link stays, and leads to the newest snapshot
     KeptBuckets kept;
     try {
       MemoryStore.Builder builder = MemoryStore.builder();

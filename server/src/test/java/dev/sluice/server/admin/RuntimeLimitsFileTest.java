@@ -18,6 +18,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -103,6 +104,73 @@ class RuntimeLimitsFileTest {
     assertThatThrownBy(() -> start(new CurrentLimits(limits(A))).close())
         .isInstanceOf(KeepException.class)
         .hasMessageContaining("count");
+  }
+
+  /** Such a file was written, and then let neither a change nor a start pass any more. */
+  @Test
+  void changeThatNoFileHolds_isRefused_andThoseThatFitStillPass() throws IOException {
+    StringBuilder full = new StringBuilder();
+    String entry =
+        """
+        - A:
+            burst: 5
+            count: 5
+            period: 1m0s
+            ids: [{id: "%07d", comment: "%s"}]
+        """;
+    String comment = "x".repeat(60_000);
+    for (int i = 0; full.length() < (16 << 20) - 200_000; i++) {
+      full.append(entry.formatted(i, comment));
+    }
+    Files.writeString(file, full);
+    try (RuntimeLimits runtime = start(new CurrentLimits(limits(A, B)))) {
+      runtime.put(override(A, "ann"));
+      byte[] before = Files.readAllBytes(file);
+      LimitOverride large = new LimitOverride(A, "bob", QUOTA, "x".repeat(250_000));
+      assertThatThrownBy(() -> runtime.put(large))
+          .isInstanceOf(KeepException.class)
+          .hasMessageContaining("the change was not kept");
+      assertThat(file).hasBinaryContent(before);
+      assertThat(folder).isDirectoryNotContaining("glob:**.tmp");
+      assertThat(runtime.remove(A, "0000001")).isTrue();
+      runtime.put(override(A, "cid"));
+    }
+    try (RuntimeLimits again = start(new CurrentLimits(limits(A, B)))) {
+      assertThat(again.limits().get().overridesOf(A))
+          .contains(override(A, "ann"), override(A, "cid"));
+    }
+  }
+
+  @Test
+  void fileBehindLinks_isReplacedWhereItStands_underOneLock() throws IOException {
+    Path volume = Files.createDirectory(folder.resolve("volume"));
+    Path real = volume.resolve("real.yml");
+    Path one = Files.createSymbolicLink(folder.resolve("one.yml"), Path.of("volume/real.yml"));
+    Path other = Files.createSymbolicLink(volume.resolve("other.yml"), one.toAbsolutePath());
+    for (Path link : List.of(one, other)) {
+      file = link;
+      try (RuntimeLimits runtime = start(new CurrentLimits(limits(A, B)))) {
+        runtime.put(override(A, link.getFileName().toString()));
+        assertThat(runtime.ban(A, "ann", UNTIL, "")).isNotNull();
+      }
+      assertThat(link).isSymbolicLink();
+    }
+    assertThat(real).isRegularFile().content().contains("one.yml", "other.yml");
+    assertThat(volume)
+        .isDirectoryContaining("glob:**/real.yml.lock")
+        .isDirectoryContaining("glob:**/real.yml.penalties");
+    assertThat(folder).isDirectoryNotContaining("glob:**/one.yml.*");
+    assertThat(volume).isDirectoryNotContaining("glob:**/other.yml.*");
+  }
+
+  @Test
+  void penaltiesBesideALink_stopTheStart_ratherThanEnd() throws IOException {
+    Path link = Files.createSymbolicLink(folder.resolve("link.yml"), Path.of("real.yml"));
+    Path old = Files.createFile(folder.resolve("link.yml.penalties"));
+    file = link;
+    assertThatThrownBy(() -> start(new CurrentLimits(limits(A))).close())
+        .isInstanceOf(KeepException.class)
+        .hasMessageContaining("move " + old);
   }
 
   private void assertThatAllOfBHold(Limits now) {
