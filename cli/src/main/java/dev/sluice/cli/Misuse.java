@@ -22,6 +22,34 @@ final class Misuse {
 
   private Misuse() {}
 
+  /** Thrown by a command that is not complete without one of its subcommands. */
+  static ParameterException commandMissing(CommandSpec command) {
+    return mistake(
+        command, command.qualifiedName() + " needs one of " + String.join(", ", names(command)));
+  }
+
+  static ParameterException mistake(CommandSpec command, String message) {
+    return new OwnWords(command.commandLine(), message);
+  }
+
+  private static List<String> names(CommandSpec command) {
+    return command.subcommands().values().stream()
+        .filter(one -> !one.getCommandSpec().usageMessage().hidden())
+        .map(CommandLine::getCommandName)
+        .distinct()
+        .toList();
+  }
+
+  /** A mistake whose message is shown as it is. */
+  private static final class OwnWords extends ParameterException {
+
+    private static final long serialVersionUID = 1;
+
+    OwnWords(CommandLine command, String message) {
+      super(command, message);
+    }
+  }
+
   /** Says what was found and what was expected, on one line. */
   static String of(ParameterException e) {
     CommandSpec command = e.getCommandLine().getCommandSpec();
@@ -90,6 +118,9 @@ final class Misuse {
   }
 
   private static String noValue(ParameterException e, @Nullable ArgSpec argument) {
+    if (e instanceof OwnWords) {
+      return String.valueOf(e.getMessage());
+    }
     return argument == null
         ? "the command line cannot be read: " + shown(String.valueOf(e.getMessage()))
         : "%s: the value is missing, expected %s".formatted(name(argument), argument.paramLabel());

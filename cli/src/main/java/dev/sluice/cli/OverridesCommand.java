@@ -3,7 +3,6 @@ package dev.sluice.cli;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /** {@code sluice overrides}: what can be done with overrides. */
@@ -29,8 +28,6 @@ final class OverridesCommand implements Runnable {
 
   @Override
   public void run() {
-    throw new ParameterException(
-        spec.commandLine(),
-        "the command is missing, expected one of: set, remove, list, dump, import, add, enable, disable, migrate");
+    throw Misuse.commandMissing(spec);
   }
 }

@@ -7,7 +7,6 @@ import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /** {@code sluice penalty}: what can be done with penalties. */
@@ -33,8 +32,7 @@ final class PenaltyCommand implements Runnable {
 
   @Override
   public void run() {
-    throw new ParameterException(
-        spec.commandLine(), "the command is missing, expected one of: set, remove, list");
+    throw Misuse.commandMissing(spec);
   }
 
   /** How long a penalty holds: one of the three. */

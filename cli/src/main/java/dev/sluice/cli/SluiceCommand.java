@@ -4,7 +4,6 @@ package dev.sluice.cli;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.IVersionProvider;
 import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ScopeType;
 import picocli.CommandLine.Spec;
 
@@ -37,7 +36,7 @@ final class SluiceCommand implements Runnable {
 
   @Override
   public void run() {
-    throw new ParameterException(spec.commandLine(), "the command is missing");
+    throw Misuse.mistake(spec, "the command is missing");
   }
 
   /** The version in the manifest of the jar. */

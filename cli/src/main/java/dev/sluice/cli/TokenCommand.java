@@ -8,7 +8,6 @@ import java.util.regex.Pattern;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
@@ -29,8 +28,7 @@ final class TokenCommand implements Runnable {
 
   @Override
   public void run() {
-    throw new ParameterException(
-        spec.commandLine(), "the command is missing, expected one of: new");
+    throw Misuse.commandMissing(spec);
   }
 
   /** {@code sluice token new}: a fresh token. */

@@ -20,7 +20,9 @@ final class MainTest {
     Cli run = Cli.run();
     assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
     assertThat(run.out()).isEmpty();
-    assertThat(run.err()).contains("the command is missing", "Try: sluice --help");
+    assertThat(run.err())
+        .startsWith("sluice: the command is missing")
+        .contains("Try: sluice --help");
   }
 
   @ParameterizedTest
@@ -45,6 +47,9 @@ final class MainTest {
         "spend a b --cost 1 --cost 2 | --cost: found twice, expected once",
         "serve --store | --store: the value is missing, expected STORE",
         "replay --format csv x | --format: found \"csv\", expected one of trace",
+        "overrides | sluice overrides needs one of dump, migrate, import, add, set, remove, list, enable, disable",
+        "penalty | sluice penalty needs one of set, remove, list",
+        "token | sluice token needs one of new",
         "completion fsih | SHELL: found \"fsih\", expected one of bash, zsh, fish; did you mean \"fish\"?",
         "serve --request-log=maybe | --request-log: found the value \"maybe\", expected none",
         "key a b redis://app:S3cret@h | unexpected argument \"redis://…@h\"",

@@ -35,6 +35,22 @@ final class Failures implements ServerErrorHandler {
     return Answers.fault(fault(failure));
   }
 
+  /** As {@link #answer(Throwable)}, to a request that perhaps only reads. */
+  static AggregatedHttpResponse answer(ServiceRequestContext context, Throwable failure) {
+    return Answers.fault(
+        onlyReads(context) && Exceptions.peel(failure) instanceof StoreException store
+            ? unread(String.valueOf(store.getMessage()))
+            : fault(failure));
+  }
+
+  private static boolean onlyReads(ServiceRequestContext context) {
+    return context.path().startsWith(LimitResource.UNDER);
+  }
+
+  private static Fault unread(String why) {
+    return Fault.storeUnreachable("nothing was charged", FailureLog.undecided(why));
+  }
+
   static Fault fault(Throwable failure) {
     Throwable cause = Exceptions.peel(failure);
     if (cause instanceof ContentTooLargeException) {
@@ -96,14 +112,18 @@ final class Failures implements ServerErrorHandler {
       return ForwardAuthResource.inTheFormAskedFor(context, Answers.fault(timedOut(context)))
           .toHttpResponse();
     }
-    return ForwardAuthResource.inTheFormAskedFor(context, answer(cause)).toHttpResponse();
+    return ForwardAuthResource.inTheFormAskedFor(context, answer(context, cause)).toHttpResponse();
   }
 
   /** Either the client was slow, or, where all that it had to say is here, the store. */
   private static Fault timedOut(ServiceRequestContext context) {
+    String late = "it did not answer within the time of a request";
+    if (onlyReads(context)) { // has no body that could be late
+      return unread(late);
+    }
     CompletableFuture<Void> arrival = context.request().whenComplete();
     return arrival.isDone() && !arrival.isCompletedExceptionally()
-        ? undecided("it did not answer within the time of a request")
+        ? undecided(late)
         : Fault.ofStatus(HttpStatus.REQUEST_TIMEOUT, "the request took too long to arrive");
   }
 

@@ -27,7 +27,8 @@ abstract class Resource extends MethodService {
   final HttpResponse respond(ServiceRequestContext context, HttpRequest request) {
     return WholeResponse.of(
         caught(context, request)
-            .handle((answer, failure) -> failure == null ? answer : Failures.answer(failure)),
+            .handle(
+                (answer, failure) -> failure == null ? answer : Failures.answer(context, failure)),
         context);
   }
 

@@ -194,7 +194,9 @@ public final class WireReader {
               .formatted(
                   SafeText.quote(name),
                   String.join(", ", known),
-                  Suggestion.didYouMean(name, known)));
+                  TRANSACTION_FIELDS.contains(name)
+                      ? "; %s is a field of each of the transactions".formatted(name)
+                      : Suggestion.didYouMean(name, known)));
     } else if (!seen.add(name)) {
       mistakes.add(
           path + name,

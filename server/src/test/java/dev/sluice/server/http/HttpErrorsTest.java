@@ -35,6 +35,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Every way to be refused, by a real request; each answer is a problem that says what to do. */
 final class HttpErrorsTest {
 
+  private static final String BUCKET = "/v1/limits/ApiCallsPerKey/buckets/a";
   private static final String LOGIN = "{\"limit\":\"LoginsPerIPAddress\",\"id\":\"192.0.2.7\"}";
 
   private static BucketStore store;
@@ -75,7 +76,7 @@ final class HttpErrorsTest {
         "{'limit':'LoginsPerIPAddress','id':'192.0.2.7','cost':true} | 400 | cost | found true",
         "{'limit':'LoginsPerIPAddress','id':'192.0.2.7','cost':9223372036854775808} | 400 | cost | at most 64 bits",
         "{'limit':'LoginsPerIPAddress','id':'192.0.2.7','cots':1} | 400 | cots | did you mean \"cost\"",
-        "{'limit':'LoginsPerIPAddress','id':'192.0.2.7','kind':'checkOnly'} | 400 | kind | unknown field",
+        "{'limit':'LoginsPerIPAddress','id':'192.0.2.7','kind':'checkOnly'} | 400 | kind | kind is a field of each of the transactions",
         "{'limit':'LoginsPerIPAddress','id':'192.0.2.7','id':'192.0.2.8'} | 400 | id | twice",
         "{'transactions':[]} | 400 | transactions | found 0 transactions, expected 1 to 1000",
         "{'transactions':{}} | 400 | transactions | found an object, expected a list",
@@ -293,7 +294,8 @@ final class HttpErrorsTest {
       assertThat(problem.toString()).doesNotContain("10.1.2.3", "redis");
       assertThat(log.lines())
           .anyMatch(line -> line.contains(problem.get("incident").asText()) && line.contains(why));
-      problem(down.get("/v1/limits/ApiCallsPerKey/buckets/a"), 503);
+      assertThat(problem(down.get(BUCKET), 503).get("detail").asText())
+          .isEqualTo("the store could not decide; nothing was charged"); // a read never charges
       assertThat(problem(down.get("/readyz"), 503).get("detail").asText())
           .isEqualTo("the store does not answer"); // nobody asked for a charge
       assertThat(down.get("/healthz").statusCode()).isEqualTo(200);
@@ -319,6 +321,8 @@ final class HttpErrorsTest {
       JsonNode problem = problem(slow.post("/v1/spend", LOGIN), 503);
       assertThat(problem.get("detail").asText())
           .contains("whether anything was charged is unknown");
+      assertThat(problem(slow.get(BUCKET), 503).get("detail").asText())
+          .contains("nothing was charged");
     }
   }
 
