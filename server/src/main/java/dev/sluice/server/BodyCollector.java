@@ -28,6 +28,7 @@ final class BodyCollector implements DecoratingHttpServiceFunction {
     if (context.config().service().as(Piecewise.class) != null) {
       return next.serve(context, request);
     }
+    exchange.read();
     CompletableFuture<byte[]> body = Body.of(request, context, SluiceServer.MAX_BODY);
     Function<byte[], HttpResponse> answer =
         whole -> {

@@ -22,6 +22,7 @@ final class Exchange {
   private boolean incomplete = true;
   private boolean waitsForClient = true;
   private boolean ended;
+  private boolean read;
   private byte[] body = NO_BODY;
 
   Exchange(Connection connection, long startNanos) {
@@ -63,6 +64,16 @@ final class Exchange {
   /** Whether its body has not arrived as a whole. */
   boolean isIncomplete() {
     return incomplete;
+  }
+
+  /** Says that its body is read to the end, whatever becomes of the request. */
+  void read() {
+    read = true;
+  }
+
+  /** Whether somebody reads its body to the end. */
+  boolean isRead() {
+    return read;
   }
 
   /** Takes the whole body. */

@@ -36,7 +36,8 @@ final class LateBodies implements DecoratingHttpServiceFunction {
       Stages.onEnd(
           response.whenComplete(),
           (done, failure) -> {
-            if (!request.isComplete()) {
+            Exchange exchange = context.attr(Exchange.KEY);
+            if (!request.isComplete() && (exchange == null || !exchange.isRead())) {
               drop(request);
             }
           });
@@ -44,7 +45,7 @@ final class LateBodies implements DecoratingHttpServiceFunction {
     return response;
   }
 
-  /** Does nothing for a body that somebody reads. */
+  /** Does nothing for a body that somebody reads, at the cost of an exception. */
   static void drop(HttpRequest request) {
     request.subscribe(new Dropped(), SubscriptionOption.WITH_POOLED_OBJECTS);
   }

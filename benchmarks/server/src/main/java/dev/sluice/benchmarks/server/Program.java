@@ -26,6 +26,7 @@ final class Program implements AutoCloseable {
           "-XX:+UseSerialGC",
           "-Xms16m",
           "-Xmx128m",
+          "-Dio.netty.leakDetection.level=disabled",
           "-XX:+IgnoreUnrecognizedVMOptions",
           "-XX:TrimNativeHeapInterval=10000");
 
