@@ -4,6 +4,8 @@ package dev.sluice.server;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelPipeline;
+import io.netty.channel.CombinedChannelDuplexHandler;
 import io.netty.channel.socket.ChannelInputShutdownEvent;
 import io.netty.handler.codec.http2.Http2Connection;
 import io.netty.handler.codec.http2.Http2ConnectionAdapter;
@@ -41,6 +43,9 @@ final class Connection extends Client {
   private static final long PASSING_ON_MILLIS = 2_000;
   private static final int SLICE = 256;
 
+  /** Shows the library which protocol it is, and is shorter than any request. */
+  private static final int FIRST_SLICE = 8;
+
   /** Larger: the number of streams and the budget bound what it asks for. */
   private static final int HTTP2_SLICE = 1 << 10;
 
@@ -50,6 +55,7 @@ final class Connection extends Client {
   private final ArrayDeque<ByteBuf> held = new ArrayDeque<>();
   private final Set<Exchange> exchanges = new LinkedHashSet<>();
   private @Nullable Object heldEvent;
+  private boolean begun;
   private boolean forwarding;
   private boolean paused;
   private boolean resumes;
@@ -115,7 +121,7 @@ final class Connection extends Client {
     try {
       while (!held.isEmpty() && !isShut()) {
         ByteBuf next = held.element();
-        int most = http2 ? HTTP2_SLICE : SLICE;
+        int most = !begun ? FIRST_SLICE : http2 ? HTTP2_SLICE : SLICE;
         boolean last = next.readableBytes() <= most;
         ByteBuf slice = last ? held.remove() : next.readRetainedSlice(most);
         if (!charged(slice.readableBytes())) {
@@ -125,7 +131,7 @@ final class Connection extends Client {
         }
         ctx.fireChannelRead(slice);
         if (!http2) {
-          greetHttp2(ctx);
+          greet(ctx);
         }
       }
     } finally {
@@ -175,14 +181,25 @@ final class Connection extends Client {
     looseBytes = 0;
   }
 
-  /** An HTTP/2 connection that ends with an error is worth one line, not a stack trace. */
-  private void greetHttp2(ChannelHandlerContext ctx) {
-    Http2ConnectionHandler handler = ctx.pipeline().get(Http2ConnectionHandler.class);
-    if (handler == null) {
-      return;
+  /** Joins the library's handlers, which come when it has seen which protocol it is. */
+  private void greet(ChannelHandlerContext ctx) {
+    ChannelPipeline pipeline = ctx.pipeline();
+    Http2ConnectionHandler handler = pipeline.get(Http2ConnectionHandler.class);
+    if (handler != null) {
+      greetHttp2(handler.connection());
+    } else if (!begun) {
+      ChannelHandlerContext decoder = pipeline.context(CombinedChannelDuplexHandler.class);
+      begun = decoder != null;
+      if (decoder != null) {
+        pipeline.addAfter(decoder.name(), null, OldProbes.INSTANCE);
+      }
     }
+  }
+
+  /** An HTTP/2 connection that ends with an error is worth one line, not a stack trace. */
+  private void greetHttp2(Http2Connection connection) {
+    begun = true;
     http2 = true;
-    Http2Connection connection = handler.connection();
     connection.addListener(
         new Http2ConnectionAdapter() {
           @Override

@@ -99,12 +99,28 @@ public final class RefusedException extends RuntimeException {
             .formatted(host));
   }
 
+  static RefusedException noHost() {
+    return new RefusedException(
+        HttpStatus.BAD_REQUEST,
+        "no-host",
+        "A request has one Host",
+        "the Host header is missing (RFC 9112, section 3.2)");
+  }
+
+  static RefusedException badHost(String host) {
+    return new RefusedException(
+        HttpStatus.BAD_REQUEST,
+        "bad-host",
+        "The Host is not one",
+        "Host %s is not a name or an address, perhaps with a port up to 65535".formatted(host));
+  }
+
   static RefusedException severalHosts() {
     return new RefusedException(
         HttpStatus.BAD_REQUEST,
         "several-hosts",
         "A request has one Host",
-        "found several Host headers, expected one (RFC 9112, section 3.2)");
+        "found several hosts, expected one (RFC 9112, section 3.2)");
   }
 
   static RefusedException wrongOrigin(String origin) {

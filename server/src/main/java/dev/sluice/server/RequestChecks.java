@@ -34,7 +34,7 @@ import java.util.regex.Pattern;
 final class RequestChecks implements DecoratingHttpServiceFunction {
 
   private static final String ANY = "*";
-  private static final String LOCALHOST = "localhost";
+  static final String LOCALHOST = "localhost";
   private static final Pattern NAME = Pattern.compile("[a-z0-9_.-]+");
   private static final String PARAMETERS = "\0:{*";
   private static final int SHOWN = 200;
@@ -52,6 +52,7 @@ final class RequestChecks implements DecoratingHttpServiceFunction {
   @Override
   public HttpResponse serve(HttpService next, ServiceRequestContext context, HttpRequest request)
       throws Exception {
+    requireOneHost(context, request);
     if (!isForAnother(context)) {
       requireMeantForUs(context, request);
     }
@@ -74,13 +75,22 @@ final class RequestChecks implements DecoratingHttpServiceFunction {
     return asked != null && asked.isFromProxy(context);
   }
 
-  private void requireMeantForUs(ServiceRequestContext context, HttpRequest request) {
-    String authority = request.authority();
-    if (authority == null || !(isHost(authority) || isBeyondBrowsers(context, request))) {
-      throw RefusedException.wrongHost(shown(authority == null ? "(none)" : authority));
-    }
+  private static void requireOneHost(ServiceRequestContext context, HttpRequest request) {
     if (request.headers().getAll(HttpHeaderNames.HOST).size() > 1) {
       throw RefusedException.severalHosts();
+    }
+    if (Authority.isMissing(request.authority()) && !isBeyondBrowsers(context, request)) {
+      throw RefusedException.noHost();
+    }
+  }
+
+  private void requireMeantForUs(ServiceRequestContext context, HttpRequest request) {
+    String authority = String.valueOf(request.authority());
+    if (!isBeyondBrowsers(context, request)) {
+      requireHost(authority);
+      if (!authority.equalsIgnoreCase(request.headers().get(HttpHeaderNames.HOST, authority))) {
+        throw RefusedException.severalHosts(); // HTTP/2 has a field of its own
+      }
     }
     for (String origin : request.headers().getAll(HttpHeaderNames.ORIGIN)) {
       if (!isOrigin(origin, ownOrigin(context, authority))) {
@@ -89,8 +99,17 @@ final class RequestChecks implements DecoratingHttpServiceFunction {
     }
   }
 
-  private boolean isHost(String authority) {
-    String host = host(authority).toLowerCase(Locale.ROOT);
+  private void requireHost(String text) {
+    Authority authority = Authority.parse(text);
+    if (authority == null) {
+      throw RefusedException.badHost(shown(text));
+    }
+    if (!isHost(authority.host())) {
+      throw RefusedException.wrongHost(shown(text));
+    }
+  }
+
+  private boolean isHost(String host) {
     return host.equals(LOCALHOST)
         || (host.endsWith("." + LOCALHOST) && NAME.matcher(host).matches())
         || hosts.contains(host)
@@ -102,14 +121,6 @@ final class RequestChecks implements DecoratingHttpServiceFunction {
     return (host.startsWith("[") && host.endsWith("]"))
         ? NetUtil.isValidIpV6Address(host.substring(1, host.length() - 1))
         : NetUtil.isValidIpV4Address(host);
-  }
-
-  /** Without the port, and without the dot that ends a full name. */
-  private static String host(String authority) {
-    int colon = authority.lastIndexOf(':');
-    boolean port = colon > authority.lastIndexOf(']');
-    String host = port ? authority.substring(0, colon) : authority;
-    return host.endsWith(".") ? host.substring(0, host.length() - 1) : host;
   }
 
   /** Its own pages may ask: their host was checked already. */

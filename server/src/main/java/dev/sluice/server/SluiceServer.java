@@ -379,7 +379,7 @@ public final class SluiceServer implements AutoCloseable {
               // Connection).
               .port(address, SessionProtocol.HTTP)
               .bossGroupFactory(Acceptor::of)
-              .defaultHostname("localhost") // what a request without Host is taken for
+              .defaultHostname(Authority.MISSING) // what a request without Host is taken for
               .idleTimeout(idleTimeout)
               .maxConnectionAge(maxConnectionAge)
               .requestTimeout(requestTimeout)

@@ -13,6 +13,7 @@ import java.net.Socket;
 import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.Locale;
 
 /** One connection that sends bytes as a test wants them, and reads only when the test does. */
@@ -142,6 +143,31 @@ final class RawClient implements AutoCloseable {
     block.put((byte) 0x01).put((byte) host.length).put(host);
     block.put((byte) 0x04).put((byte) bytes.length).put(bytes);
     return frame(HEADERS, 5, stream, block.array());
+  }
+
+  /** The headers of a probe over HTTP/2, with names and values in turn. */
+  static byte[] http2Probe(int stream, String... headers) {
+    ByteArrayOutputStream block = new ByteArrayOutputStream();
+    block.write(0x82); // GET
+    block.write(0x86); // http
+    block.write(0x04);
+    block.writeBytes(literal("/healthz"));
+    for (int i = 0; i < headers.length; i += 2) {
+      block.write(0x00);
+      block.writeBytes(literal(headers[i]));
+      block.writeBytes(literal(headers[i + 1]));
+    }
+    return frame(HEADERS, 5, stream, block.toByteArray());
+  }
+
+  /** The status in the headers of an answer over HTTP/2. */
+  static int statusOf(byte[] headers) {
+    int first = headers[0] & 0xff;
+    if (first >= 0x88 && first <= 0x8e) { // indexed, RFC 7541, appendix A
+      return List.of(200, 204, 206, 304, 400, 404, 500).get(first - 0x88);
+    }
+    // a literal whose name is indexed
+    return Integer.parseInt(new String(headers, 2, 3, StandardCharsets.US_ASCII));
   }
 
   /** The headers of a request over HTTP/2 whose body follows, from a page of another origin. */

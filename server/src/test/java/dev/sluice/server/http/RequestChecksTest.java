@@ -139,6 +139,84 @@ final class RequestChecksTest {
     assertThat(reset("/v1/reset", headers)).contains(" 400 ");
   }
 
+  private static String get(String version, String headers) throws IOException {
+    try (RawClient client = RawClient.connect(server.address())) {
+      return client.send("GET /healthz HTTP/%s\r\n%s\r\n".formatted(version, headers)).answer();
+    }
+  }
+
+  /** RFC 9112, section 3.2: such a request gets 400, on the same connection after others too. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "",
+        "Connection: close\r\n",
+        "Host:\r\n",
+        "Host: localhost\r\nHost: localhost\r\n",
+        "Host: localhost, localhost\r\n"
+      })
+  void host_thatIsMissingOrNotOne_isRefused(String headers) throws IOException {
+    assertThat(get("1.1", headers)).contains(" 400 ");
+    try (RawClient client = RawClient.connect(server.address())) {
+      client.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+      assertThat(client.answer()).contains(" 200 ");
+      client.send("GET /healthz HTTP/1.1\r\n%s\r\n".formatted(headers));
+      assertThat(client.answer()).contains(" 400 ");
+    }
+  }
+
+  /** As HAProxy and other old probes ask. */
+  @Test
+  void http10_needsNoHost() throws IOException {
+    assertThat(get("1.0", "")).contains(" 200 ");
+    assertThat(get("1.0", "Host: localhost\r\n")).contains(" 200 ");
+    assertThat(get("1.0", "Host: evil.example\r\n")).contains(" 421 ");
+    assertThat(get("1.0", "Host: localhost\r\nHost: localhost\r\n")).contains(" 400 ");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "localhost:99999999",
+        "localhost:65536",
+        "localhost:-1",
+        "localhost:+1",
+        "localhost:8o",
+        "localhost:80:80",
+        "[::1]:x",
+        "127.0.0.1:00000000000000000000000000000000080x",
+        "sluice.internal:65536"
+      })
+  void host_withAPortThatIsNone_isRefused(String host) throws IOException {
+    assertThat(get("1.1", "Host: " + host + "\r\n")).contains(" 400 ");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"localhost:", "localhost:0", "localhost:65535", "[::1]:00080"})
+  void host_withAPort_isAnswered(String host) throws IOException {
+    assertThat(get("1.1", "Host: " + host + "\r\n")).contains(" 200 ");
+  }
+
+  private static int http2(String... headers) throws IOException {
+    try (RawClient client = RawClient.connect(server.address())) {
+      client.send(RawClient.http2(1 << 16)).send(RawClient.http2Probe(1, headers));
+      return RawClient.statusOf(client.frame(RawClient.HEADERS));
+    }
+  }
+
+  @Test
+  void authority_ofHttp2_isHeldToTheSame() throws IOException {
+    assertThat(http2(":authority", "localhost:1")).isEqualTo(200);
+    assertThat(http2("host", "localhost:1")).isEqualTo(200);
+    assertThat(http2(":authority", "localhost:1", "host", "LOCALHOST:1")).isEqualTo(200);
+    assertThat(http2()).isEqualTo(400);
+    assertThat(http2(":authority", "")).isEqualTo(400);
+    assertThat(http2(":authority", "localhost:65536")).isEqualTo(400);
+    assertThat(http2(":authority", "localhost", "host", "other.localhost")).isEqualTo(400);
+    assertThat(http2("host", "localhost", "host", "localhost")).isEqualTo(400);
+    assertThat(http2(":authority", "evil.example")).isEqualTo(421);
+  }
+
   @ParameterizedTest
   @ValueSource(
       strings = {
