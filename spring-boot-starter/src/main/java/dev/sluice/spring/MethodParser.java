@@ -57,14 +57,22 @@ final class MethodParser {
           "org.springframework.web.servlet.mvc.method.annotation.StreamingResponseBody");
 
   private final Limits limits;
+  private final boolean needsDefaults;
   private final BeanFactory beans;
   private final Method method;
   private final Class<?> type;
   private final List<String> problems;
 
+  /** Takes limits without a default for a mistake only where {@code needsDefaults}. */
   MethodParser(
-      Limits limits, BeanFactory beans, Method declared, Class<?> type, List<String> problems) {
+      Limits limits,
+      boolean needsDefaults,
+      BeanFactory beans,
+      Method declared,
+      Class<?> type,
+      List<String> problems) {
     this.limits = limits;
+    this.needsDefaults = needsDefaults;
     this.beans = beans;
     // A client that is an interface alone: the methods of its proxy say nothing.
     boolean isProxy = Proxy.isProxyClass(type);
@@ -191,7 +199,7 @@ final class MethodParser {
   private @Nullable LimitName name(String limit) {
     try {
       LimitName name = limits.catalogue().get(limit);
-      if (!limits.isConfigured(name)) {
+      if (needsDefaults && !limits.isConfigured(name)) {
         problem("the limit %s is not configured".formatted(name));
       }
       return name;

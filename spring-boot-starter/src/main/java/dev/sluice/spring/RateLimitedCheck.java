@@ -2,7 +2,6 @@
 package dev.sluice.spring;
 
 import dev.sluice.limit.Requirement;
-import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.spring.RateLimitedMethod.Spend;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
@@ -74,7 +73,7 @@ final class RateLimitedCheck implements SmartInitializingSingleton, AutoCloseabl
                     .map(
                         limit ->
                             new Requirement(
-                                limit, "@RateLimited on " + parsed, MissingDefault.REFUSE))
+                                limit, "@RateLimited on " + parsed, methods.onMissing()))
                     .forEach(required::add);
               }
             });

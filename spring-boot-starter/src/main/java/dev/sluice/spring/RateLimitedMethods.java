@@ -2,6 +2,7 @@
 package dev.sluice.spring;
 
 import dev.sluice.Limiter;
+import dev.sluice.limit.Requirement.MissingDefault;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.List;
@@ -23,15 +24,17 @@ final class RateLimitedMethods {
 
   private final Limiter limiter;
   private final BeanFactory beans;
+  private final MissingDefault onMissing;
   private final BeanFactoryResolver resolver;
   private final Map<Key, RateLimitedMethod> methods = new ConcurrentHashMap<>();
   private volatile @Nullable Executor executor;
 
   private record Key(Method method, Class<?> type) {}
 
-  RateLimitedMethods(Limiter limiter, BeanFactory beans) {
+  RateLimitedMethods(Limiter limiter, BeanFactory beans, MissingDefault onMissing) {
     this.limiter = limiter;
     this.beans = beans;
+    this.onMissing = onMissing;
     this.resolver = new BeanFactoryResolver(beans);
   }
 
@@ -45,9 +48,16 @@ final class RateLimitedMethods {
     return limiter;
   }
 
+  /** What happens where an annotation names a limit that is not configured. */
+  MissingDefault onMissing() {
+    return onMissing;
+  }
+
   /** Parses a method, and adds what is wrong with it to the problems. */
   @Nullable RateLimitedMethod check(Method method, Class<?> type, List<String> problems) {
-    return new MethodParser(limiter.limits().get(), beans, method, type, problems).parse();
+    boolean needsDefaults = onMissing == MissingDefault.REFUSE;
+    return new MethodParser(limiter.limits().get(), needsDefaults, beans, method, type, problems)
+        .parse();
   }
 
   @Nullable Object invoke(MethodInvocation call) throws Throwable {

@@ -37,8 +37,9 @@ class SluiceMethodAutoConfiguration {
   }
 
   @Bean
-  RateLimitedMethods sluiceRateLimitedMethods(Limiter limiter, BeanFactory beanFactory) {
-    return new RateLimitedMethods(limiter, beanFactory);
+  RateLimitedMethods sluiceRateLimitedMethods(
+      Limiter limiter, BeanFactory beanFactory, SluiceProperties properties) {
+    return new RateLimitedMethods(limiter, beanFactory, properties.missingDefault());
   }
 
   @Bean

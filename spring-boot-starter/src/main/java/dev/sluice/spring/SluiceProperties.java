@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.spring;
 
+import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.web.HeaderProfile;
 import dev.sluice.web.ProxyHeader;
 import java.time.Duration;
@@ -24,6 +25,7 @@ record SluiceProperties(
     @DefaultValue Files files,
     @DefaultValue(StoreAddress.MEMORY) String store,
     @DefaultValue OnFailure onFailure,
+    @DefaultValue("refuse") MissingDefault missingDefault,
     @DefaultValue Filter filter,
     @DefaultValue Annotation annotation,
     @DefaultValue Endpoint endpoint) {

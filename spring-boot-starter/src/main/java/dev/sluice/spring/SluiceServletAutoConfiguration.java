@@ -41,7 +41,8 @@ class SluiceServletAutoConfiguration {
     RateLimitFilter.Builder builder =
         RateLimitFilter.builder(limiter)
             .clientAddress(FilterRules.clientAddress(filter.clientAddress()))
-            .headers(filter.headers());
+            .headers(filter.headers())
+            .missingDefaults(properties.missingDefault());
     FilterRules.of(filter, rules.orderedStream()).forEach(builder::rule);
     FilterRegistrationBean<RateLimitFilter> registration =
         new FilterRegistrationBean<>(FilterRules.build(builder::build));

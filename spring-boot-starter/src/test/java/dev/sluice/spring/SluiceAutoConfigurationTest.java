@@ -8,7 +8,9 @@ import dev.sluice.AsyncLimiter;
 import dev.sluice.Limiter;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.Requirement;
 import dev.sluice.micrometer.LimiterMetrics;
 import dev.sluice.redis.RedisObserver;
 import dev.sluice.redis.RedisStore;
@@ -22,7 +24,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.logging.Handler;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -238,6 +245,84 @@ class SluiceAutoConfigurationTest {
                 assertThat(analysis(context.getStartupFailure()))
                     .contains("limits.yml:1:1: the field period is missing")
                     .contains("sluice lint"));
+  }
+
+  /** A limit that is known and has no default, named by a rule and by an annotation. */
+  private static WebApplicationContextRunner forgetful(String... properties) {
+    return new WebApplicationContextRunner()
+        .withConfiguration(ALL)
+        .withPropertyValues(LOGINS)
+        .withPropertyValues(
+            "sluice.filter.rules[0].path=/login",
+            "sluice.filter.rules[0].limit=SignUpsPerIPAddress",
+            "sluice.filter.rules[0].id=ip")
+        .withPropertyValues(properties);
+  }
+
+  static class Forgetful {
+    @RateLimited(limit = "SignUpsPerIPAddress", id = "#address")
+    String call(String address) {
+      return address;
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", "sluice.missing-default=refuse"})
+  void missingDefault_isRefused_unlessAllowed(String property) {
+    forgetful(property)
+        .run(
+            context ->
+                assertThat(analysis(context.getStartupFailure()))
+                    .contains(
+                        "SignUpsPerIPAddress has no default, but the rule /login asks for it"));
+    forgetful(property, "sluice.filter.enabled=false")
+        .withBean(Forgetful.class)
+        .run(
+            context ->
+                assertThat(analysis(context.getStartupFailure()))
+                    .contains("Forgetful.call: the limit SignUpsPerIPAddress is not configured"));
+  }
+
+  @ParameterizedTest
+  @CsvSource({"warn, 2", "allow, 0", "WARN, 2"})
+  void missingDefault_thatIsAllowed_letsPass(String word, int warnings) {
+    List<String> warned = new CopyOnWriteArrayList<>();
+    Logger logger = Logger.getLogger("dev.sluice.limit.CurrentLimits");
+    Handler handler =
+        new Handler() {
+          @Override
+          public void publish(LogRecord line) {
+            warned.add(line.getMessage());
+          }
+
+          @Override
+          public void flush() {}
+
+          @Override
+          public void close() {}
+        };
+    logger.addHandler(handler);
+    try {
+      forgetful("sluice.missing-default=" + word)
+          .withBean(Forgetful.class)
+          .run(
+              context -> {
+                assertThat(context).hasNotFailed();
+                Forgetful service = context.getBean(Forgetful.class);
+                for (int i = 0; i < 3; i++) {
+                  assertThat(service.call("192.0.2.7")).isEqualTo("192.0.2.7");
+                }
+                CurrentLimits limits = context.getBean(CurrentLimits.class);
+                assertThat(limits.unmet(limits.get()))
+                    .extracting(Requirement::limit)
+                    .containsExactly("SignUpsPerIPAddress", "SignUpsPerIPAddress");
+              });
+    } finally {
+      logger.removeHandler(handler);
+    }
+    assertThat(warned)
+        .hasSize(warnings)
+        .allMatch(line -> line.startsWith("SignUpsPerIPAddress has no default"));
   }
 
   @ParameterizedTest
