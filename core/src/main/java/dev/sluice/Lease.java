@@ -44,6 +44,8 @@ import org.jspecify.annotations.Nullable;
  *
  * Under another quota an interval has another length, so the tokens of the old one can't be handed
  * out in its stead. They go back to the store, by the rule of a reservation whose limit changed.
+ * Where the limit became unlimited, or its name is gone, they go back as if nothing had changed:
+ * the bucket must not lack them when the limit returns.
  */
 
 /**
@@ -54,7 +56,8 @@ import org.jspecify.annotations.Nullable;
  * {@code tokens} times the number of shares that threads are spread over, which is less than four
  * times the number of processors. Observers see the spends of {@code tokens} tokens each. Where the
  * limits are replaced, what is held stays good as long as the quota of this id is the same;
- * otherwise what has not been refilled is given back, and new tokens are taken.
+ * otherwise what has not been refilled is given back, and new tokens are taken. Where nothing is
+ * limited any more, it is given back too.
  *
  * <p>Thread-safe. {@link #trySpend} blocks as a spend does when it takes new tokens; {@link #close}
  * as a refund does.
@@ -194,13 +197,26 @@ public final class Lease implements AutoCloseable {
       if (last == null) {
         return;
       }
-      Lowering refund = last.leave(sameQuota ? null : quota);
+      if (sameQuota) {
+        last.end();
+        return;
+      }
+      Lowering refund = last.leave(quota);
       if (refund != null) {
         try {
           engine.ledger().giveBack(call, List.of(refund));
         } catch (StoreException e) {
           // The tokens stay spent, which gives out less. The spend that follows meets the failure.
         }
+      }
+    }
+
+    /** The quota that holds now, null where nothing is limited or the name is gone. */
+    private @Nullable Quota present() {
+      try {
+        return source.apply(limits.get()).quota();
+      } catch (UnknownLimitException e) {
+        return null;
       }
     }
 
@@ -212,7 +228,7 @@ public final class Lease implements AutoCloseable {
         if (last == null) {
           return;
         }
-        Lowering refund = last.leave(source.apply(limits.get()).quota());
+        Lowering refund = last.leave(present());
         if (refund != null) {
           engine.ledger().giveBack(engine.ledger().oneCall(), List.of(refund));
         }
@@ -282,17 +298,25 @@ public final class Lease implements AutoCloseable {
       return (int) Math.max(count - Long.divideUnsigned(leftNanos, quota.intervalNanos()), 0);
     }
 
+    /** Settles what was taken: all was handed out, or has been refilled. */
+    void end() {
+      next.set(count);
+      engine.ledger().refundTracker().close(stretch);
+    }
+
     /**
      * Settles what was taken. Nothing is handed out after this.
      *
-     * @param now the quota under which the rest goes back, null where it stays spent
+     * @param present the quota under which the rest goes back, null for that of the spend: where
+     *     nothing is limited now, the bucket waits for a limit to come back
      */
-    @Nullable Lowering leave(@Nullable Quota now) {
+    @Nullable Lowering leave(@Nullable Quota present) {
       int left = count - Math.min(next.getAndSet(count), count);
-      if (left == 0 || now == null) {
+      if (left == 0) {
         engine.ledger().refundTracker().close(stretch);
         return null;
       }
+      Quota now = present == null ? quota : present;
       long shrunkNanos = Math.max(quota.offsetNanos() - now.offsetNanos(), 0);
       long intervalNanos = Math.min(quota.intervalNanos(), now.intervalNanos());
       long worthNanos = intervalNanos * left - shrunkNanos;

@@ -10,6 +10,7 @@ import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
@@ -218,6 +219,53 @@ class LeaseTest {
     limits.replace(limits(300));
     lease.close();
     assertThat(limiter.check(NAME, "hot", 0).remaining()).isEqualTo(300 - 2);
+  }
+
+  @Test
+  void tokens_whoseLimitBecomesUnlimited_areGivenBack() {
+    Lease lease = lease(10, 1);
+    assertThat(lease.trySpend()).isTrue();
+    Catalogue catalogue = limits.get().catalogue();
+    limits.replace(Limits.builder(catalogue).unlimited(NAME).build());
+    assertThat(lease.trySpend()).isTrue();
+    limits.replace(limits(100));
+    assertThat(limiter.check(NAME, "hot", 0).remaining()).isEqualTo(99);
+
+    assertThat(lease.trySpend()).isTrue();
+    assertThat(limiter.check(NAME, "hot", 0).remaining()).isEqualTo(89);
+    limits.replace(Limits.builder(catalogue).unlimited(NAME).build());
+    lease.close();
+    limits.replace(limits(100));
+    assertThat(limiter.check(NAME, "hot", 0).remaining()).isEqualTo(98);
+  }
+
+  /** What has been refilled by then is not given back once more. */
+  @Test
+  void tokens_ofALimitThatWasUnlimitedForAWhile_areWorthWhatIsLeft() {
+    Lease lease = lease(10, 1);
+    assertThat(lease.trySpend()).isTrue();
+    limits.replace(Limits.builder(limits.get().catalogue()).build());
+    nowNanos.addAndGet(4 * T);
+    lease.close();
+    limits.replace(limits(100));
+    assertThat(limiter.check(NAME, "hot", 0).remaining()).isEqualTo(100);
+    assertThat(limiter.spend(NAME, "hot", 100).allowed()).isTrue();
+    assertThat(limiter.spend(NAME, "hot", 1).allowed()).isFalse();
+  }
+
+  @Test
+  void tokens_whoseLimitIsGone_areGivenBackToo() throws Exception {
+    Lease lease = lease(10, 4);
+    ExecutorService threads = Executors.newFixedThreadPool(8);
+    for (int i = 0; i < 64; i++) {
+      assertThat(threads.submit(lease::trySpend).get(10, TimeUnit.SECONDS)).isTrue();
+    }
+    threads.shutdown();
+    limits.replace(Limits.builder(Catalogue.of(LimitName.builder(2, "Other").build())).build());
+    assertThatThrownBy(lease::trySpend).isInstanceOf(UnknownLimitException.class);
+    lease.close();
+    limits.replace(limits(100));
+    assertThat(limiter.check(NAME, "hot", 0).remaining()).isEqualTo(100 - 64);
   }
 
   @Test
