@@ -16,7 +16,8 @@ import java.util.function.Supplier;
  * @param traffic all connections
  * @param doors where the server listens; asked for each answer
  * @param store what the limiter decides by
- * @param storeName the store's address without password, or {@code memory}
+ * @param storeName {@code memory}, or the store's address without password; its scheme alone where
+ *     everybody may read it
  * @param ready throws if the server cannot decide now; may block
  */
 public record ServerState(

@@ -9,8 +9,10 @@ import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.Requirement;
 import dev.sluice.micrometer.RedisMetrics;
+import dev.sluice.redis.RedisObserver;
 import dev.sluice.server.Generations;
 import dev.sluice.server.Part;
+import dev.sluice.server.StoreAccess;
 import dev.sluice.server.Stores;
 import dev.sluice.server.Traffic;
 import dev.sluice.server.access.Access;
@@ -109,7 +111,10 @@ public final class Service implements AutoCloseable {
     require(config.sources(), base);
     Generations generations = new Generations();
     PrometheusMeterRegistry meters = MetricsPart.newRegistry();
-    BucketStore store = openStore(config.storage(), meters, started);
+    boolean isOpen = config.control().tokens() == null;
+    RedisObserver redis = new RedisMetrics(meters);
+    BucketStore store =
+        openStore(config.storage(), meters, isOpen ? new NumberedServers(redis) : redis, started);
     TableOverrides table = new TableOverrides(config.sources().table(), base);
     RuntimeLimits runtime = runtime(config, table, store);
     started.add(runtime::close);
@@ -171,7 +176,7 @@ public final class Service implements AutoCloseable {
             traffic,
             doors::shown,
             store,
-            config.storage().store().toString(),
+            shown(config.storage().store(), isOpen),
             reachable);
     for (Door door : doors(config.doors(), metrics, new StatsPart(state, topDenied))) {
       doors.open(door, room);
@@ -281,8 +286,15 @@ public final class Service implements AutoCloseable {
     limits.require(sources.required());
   }
 
+  /** The address is for those who have the role to read; without roles, for nobody. */
+  private static String shown(StoreAccess store, boolean isOpen) {
+    String address = store.toString();
+    int schemeEnd = address.indexOf("://");
+    return isOpen && schemeEnd > 0 ? address.substring(0, schemeEnd) : address;
+  }
+
   private static BucketStore openStore(
-      Storage storage, PrometheusMeterRegistry meters, Started started) {
+      Storage storage, PrometheusMeterRegistry meters, RedisObserver redis, Started started) {
     Snapshot snapshot = storage.snapshot();
     if (snapshot != null) {
       KeptBuckets kept = KeptBuckets.open(snapshot.file(), snapshot.every(), meters);
@@ -292,9 +304,7 @@ public final class Service implements AutoCloseable {
     }
     try {
       BucketStore store =
-          storage.store().isMemory()
-              ? BucketStore.inMemory()
-              : Stores.open(storage.store(), new RedisMetrics(meters));
+          storage.store().isMemory() ? BucketStore.inMemory() : Stores.open(storage.store(), redis);
       started.add(store::close);
       return store;
     } catch (IllegalArgumentException e) {
