@@ -109,12 +109,16 @@ final class ServerClient {
     if (cost != null) {
       fields.put("cost", cost);
     }
-    String answer = send("POST", "/v1/" + act.name().toLowerCase(Locale.ROOT), fields);
+    String answer = send("POST", pathOf(act), fields);
     try {
       return ActAnswer.parse(answer);
     } catch (IllegalArgumentException e) {
       throw new ServerException(server + ": the answer does not come from a Sluice server", e);
     }
+  }
+
+  private static String pathOf(Act act) {
+    return "/v1/" + act.name().toLowerCase(Locale.ROOT);
   }
 
   /**
@@ -227,7 +231,7 @@ final class ServerClient {
         body = new String(in.readNBytes(LARGEST_ANSWER), StandardCharsets.UTF_8);
       }
     } catch (IOException e) {
-      throw new ServerException(server + ": " + reason(e), e);
+      throw new ServerException(server + ": " + reason(e, lost(method, path)), e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new ServerException(server + ": interrupted", e);
@@ -301,7 +305,17 @@ final class ServerClient {
     return null;
   }
 
-  private String reason(IOException e) {
+  /** What a lost answer leaves open. */
+  private static String lost(String method, String path) {
+    if (method.equals("GET") || path.equals(pathOf(Act.CHECK))) {
+      return "nothing was charged";
+    }
+    return method.equals("POST")
+        ? "whether anything was charged is unknown"
+        : "whether anything was changed is unknown";
+  }
+
+  private String reason(IOException e, String lost) {
     if (e instanceof SSLHandshakeException) {
       return "no connection over TLS (%s); --cacert FILE names the authority of its certificate"
           .formatted(e.getMessage());
@@ -315,8 +329,7 @@ final class ServerClient {
       return "no connection within %s s".formatted(PATIENCE.toSeconds());
     }
     if (e instanceof HttpTimeoutException) {
-      return "no answer within %s s; whether anything was charged is unknown"
-          .formatted(PATIENCE.toSeconds());
+      return "no answer within %s s; %s".formatted(PATIENCE.toSeconds(), lost);
     }
     if (e instanceof ConnectException) {
       return "connection refused; is the server running?";

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
+import dev.sluice.store.Charge;
 import dev.sluice.store.StoreException;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** The effect of a call that failed, as far as the caller can know. */
@@ -20,6 +22,41 @@ enum Charged {
   /** Returns the effect of a call, by whether the server can have seen it. */
   static Charged by(boolean neverSent) {
     return neverSent ? NOTHING : UNKNOWN;
+  }
+
+  /** Returns the effect of charges that were sent, and of which no more is known. */
+  static Charged ofSent(List<Charge> charges) {
+    return writes(charges) ? UNKNOWN : NOTHING;
+  }
+
+  /** Whether charges may change a bucket: a check never does. */
+  static boolean writes(List<Charge> charges) {
+    for (Charge charge : charges) {
+      if (charge.op().writes()) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Whether a failure says that nothing was charged. */
+  static boolean isNothing(Throwable failure) {
+    return String.valueOf(failure.getMessage()).endsWith(NOTHING.words);
+  }
+
+  /** Returns a failure that says this effect, and not another. */
+  Throwable said(Throwable failure) {
+    String message = String.valueOf(failure.getMessage());
+    if (!(failure instanceof StoreException) || message.endsWith(words)) {
+      return failure;
+    }
+    for (Charged other : values()) {
+      String end = other.after("");
+      if (message.endsWith(end)) {
+        message = message.substring(0, message.length() - end.length());
+      }
+    }
+    return exception(message, failure);
   }
 
   /** Returns a message with this effect at its end. */

@@ -35,6 +35,12 @@ final class Failures {
         .toCompletableFuture();
   }
 
+  /** Returns why a stage failed that has failed. */
+  static Throwable of(CompletableFuture<?> failed) {
+    Throwable why = failed.<@Nullable Throwable>handle((none, failure) -> cause(failure)).join();
+    return why == null ? new IllegalStateException("it has not failed") : why;
+  }
+
   /** Returns the failure itself, where a stage has wrapped it. */
   static @Nullable Throwable cause(@Nullable Throwable failure) {
     return failure instanceof CompletionException && failure.getCause() != null

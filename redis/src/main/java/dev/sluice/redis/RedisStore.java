@@ -189,7 +189,7 @@ public final class RedisStore implements BucketStore {
 
   private List<Reading> charge(List<Charge> charges, Tentative tentative, long until) {
     requireThreadThatMayWait("charge()", "call chargeAsync() in what is chained to a stage");
-    return await(ask(charges, tentative, until), Charged.UNKNOWN, until);
+    return await(ask(charges, tentative, until), Charged.ofSent(charges), until);
   }
 
   /** When a call that begins now has to end. */
@@ -217,7 +217,7 @@ public final class RedisStore implements BucketStore {
       return context.timing().await(answer, Math.max(latest - context.timing().nanoTime(), 0));
     } catch (ExecutionException e) {
       Throwable cause = Failures.cause(e.getCause());
-      throw failure(cause == null ? e : cause);
+      throw failure(told(cause == null ? e : cause, ifSent));
     } catch (TimeoutException e) {
       throw leave(answer, ifSent, timedOut(), e);
     } catch (InterruptedException e) {
@@ -241,6 +241,11 @@ public final class RedisStore implements BucketStore {
     return cause == null ? new StoreException(message) : new StoreException(message, cause);
   }
 
+  /** A check charges nothing, whatever became of it: those that fail it do not look. */
+  private static Throwable told(Throwable failure, @Nullable Charged ifSent) {
+    return ifSent == Charged.NOTHING ? ifSent.said(failure) : failure;
+  }
+
   /** A new exception, so that the trace shows who asked as well as who failed. */
   private StoreException failure(Throwable cause) {
     return cause instanceof StoreException
@@ -261,10 +266,13 @@ public final class RedisStore implements BucketStore {
   private CompletionStage<List<Reading>> chargeAsync(
       List<Charge> charges, Tentative tentative, long until) {
     CompletableFuture<List<Reading>> answer = ask(charges, tentative, until);
+    Charged ifSent = Charged.ofSent(charges);
     if (answer.isDone()) {
-      return answer;
+      return ifSent == Charged.NOTHING && answer.isCompletedExceptionally()
+          ? CompletableFuture.failedFuture(told(Failures.of(answer), ifSent))
+          : answer;
     }
-    HandedOver stage = new HandedOver(answer);
+    HandedOver stage = new HandedOver(answer, ifSent);
     long leftNanos = until - context.timing().nanoTime();
     if (leftNanos < context.timeoutNanos() - context.timeoutNanos() / LATE) {
       try { // the call has begun before: its lane would end this charge later
@@ -272,7 +280,7 @@ public final class RedisStore implements BucketStore {
       } catch (RejectedExecutionException e) {
         // The store was closed in between, which ends it.
       } catch (Throwable e) { // no memory: nothing else would end it in time
-        stage.completeExceptionally(leave(answer, Charged.UNKNOWN, name + ": " + e, null));
+        stage.completeExceptionally(leave(answer, ifSent, name + ": " + e, null));
       }
     }
     return stage;
@@ -326,9 +334,11 @@ public final class RedisStore implements BucketStore {
    */
   private final class HandedOver extends CompletableFuture<List<Reading>> {
     private final CompletableFuture<List<Reading>> answer;
+    private final Charged ifSent;
 
-    HandedOver(CompletableFuture<List<Reading>> answer) {
+    HandedOver(CompletableFuture<List<Reading>> answer, Charged ifSent) {
       this.answer = answer;
+      this.ifSent = ifSent;
       Stages.onEnd(answer, this::handOver);
     }
 
@@ -347,14 +357,15 @@ public final class RedisStore implements BucketStore {
       if (failure == null) {
         complete(readings);
       } else {
-        super.completeExceptionally(Failures.passedOn(failure));
+        Throwable cause = Failures.cause(failure);
+        Throwable told = cause == null ? failure : told(cause, ifSent);
+        super.completeExceptionally(Failures.passedOn(told == cause ? failure : told));
       }
     }
 
     void timeOut() {
       if (!isDone()) {
-        handover.run(
-            () -> super.completeExceptionally(leave(answer, Charged.UNKNOWN, timedOut(), null)));
+        handover.run(() -> super.completeExceptionally(leave(answer, ifSent, timedOut(), null)));
       }
     }
 

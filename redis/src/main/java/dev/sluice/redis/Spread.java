@@ -51,7 +51,13 @@ final class Spread {
   private CompletableFuture<Void> settled = CompletableFuture.completedFuture(null);
 
   /** The charges of one lane, by their places in the batch. */
-  private record Part(Lane lane, List<Integer> places, List<Charge> asked, Request answer) {}
+  private record Part(Lane lane, List<Integer> places, List<Charge> asked, Request answer) {
+
+    /** Why it failed, null where it was answered. */
+    @Nullable Throwable failure() {
+      return answer.isCompletedExceptionally() ? Failures.of(answer) : null;
+    }
+  }
 
   /**
    * A batch.
@@ -168,7 +174,7 @@ final class Spread {
     }
     keepTheRest();
     if (failure != null) {
-      verdict.completeExceptionally(failure);
+      verdict.completeExceptionally(told(failure));
       return;
     }
     parts.forEach(this::read);
@@ -177,6 +183,26 @@ final class Spread {
     } else {
       verdict.complete(List.of(readings));
     }
+  }
+
+  /**
+   * The failure that says most of what is not known. What was taken is perhaps given back too late,
+   * or never, so nobody can say then that nothing was charged.
+   */
+  private Throwable told(Throwable failure) {
+    Throwable told = failure;
+    Charged charged = Charged.NOTHING;
+    for (Part part : parts) {
+      Throwable its = part.failure();
+      if (!Charged.writes(part.asked) || (its == null && !passes(part))) {
+        continue; // took nothing
+      }
+      if (its == null || !Charged.isNothing(its)) {
+        charged = Charged.UNKNOWN;
+        told = its == null ? told : its;
+      }
+    }
+    return charged.said(told);
   }
 
   private void read(Part part) {

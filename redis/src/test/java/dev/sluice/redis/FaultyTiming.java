@@ -11,10 +11,22 @@ final class FaultyTiming implements Timing {
 
   private final SystemTiming real = new SystemTiming();
   private final AtomicInteger failures = new AtomicInteger();
+  private volatile boolean refusesThread;
+  private volatile boolean refusesTime;
 
   /** So many timers, the next ones, cannot be set. */
   void failNext(int timers) {
     failures.set(timers);
+  }
+
+  /** The next thread for the code of callers is not to be had, and then not even the time. */
+  void refuseThread() {
+    refusesThread = true;
+  }
+
+  /** Whether it has come to that. */
+  boolean hasRefusedThread() {
+    return !refusesThread && !refusesTime;
   }
 
   private void failIfTold() {
@@ -25,6 +37,10 @@ final class FaultyTiming implements Timing {
 
   @Override
   public long nanoTime() {
+    if (refusesTime) {
+      refusesTime = false;
+      throw new NoClassDefFoundError("as the test wants");
+    }
     return real.nanoTime();
   }
 
@@ -48,6 +64,11 @@ final class FaultyTiming implements Timing {
 
   @Override
   public void elsewhere(Runnable task) {
+    if (refusesThread) {
+      refusesThread = false;
+      refusesTime = true;
+      throw new NoClassDefFoundError("as the test wants");
+    }
     real.elsewhere(task);
   }
 

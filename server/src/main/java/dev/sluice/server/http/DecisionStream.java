@@ -4,6 +4,7 @@ package dev.sluice.server.http;
 import com.linecorp.armeria.common.HttpData;
 import com.linecorp.armeria.common.HttpResponseWriter;
 import dev.sluice.Decision;
+import dev.sluice.LimiterObserver.Act;
 import dev.sluice.async.Stages;
 import dev.sluice.server.access.Caller;
 import dev.sluice.server.wire.Acts;
@@ -132,7 +133,7 @@ final class DecisionStream {
               (decision, failure) ->
                   failure == null
                       ? line(decision, wire.isBatch())
-                      : Answers.line(Failures.fault(failure), line))
+                      : Answers.line(Failures.fault(failure, wire.act() == Act.CHECK), line))
           .toCompletableFuture();
     } catch (RuntimeException e) {
       return CompletableFuture.completedFuture(Answers.line(Failures.fault(e), line));

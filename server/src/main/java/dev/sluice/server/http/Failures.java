@@ -4,6 +4,7 @@ package dev.sluice.server.http;
 import com.linecorp.armeria.common.AggregatedHttpResponse;
 import com.linecorp.armeria.common.ClosedSessionException;
 import com.linecorp.armeria.common.ContentTooLargeException;
+import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.common.RequestHeaders;
@@ -18,6 +19,7 @@ import com.linecorp.armeria.server.ServerErrorHandler;
 import com.linecorp.armeria.server.ServiceConfig;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.server.AskedByProxies;
 import dev.sluice.server.FailureLog;
 import dev.sluice.server.RefusedException;
 import dev.sluice.server.SluiceServer;
@@ -37,14 +39,26 @@ final class Failures implements ServerErrorHandler {
 
   /** As {@link #answer(Throwable)}, to a request that perhaps only reads. */
   static AggregatedHttpResponse answer(ServiceRequestContext context, Throwable failure) {
-    return Answers.fault(
-        onlyReads(context) && Exceptions.peel(failure) instanceof StoreException store
-            ? unread(String.valueOf(store.getMessage()))
-            : fault(failure));
+    return Answers.fault(fault(failure, onlyReads(context)));
   }
 
+  /**
+   * As {@link #fault(Throwable)}.
+   *
+   * @param onlyReads whether what failed charges nothing, whatever became of it
+   */
+  static Fault fault(Throwable failure, boolean onlyReads) {
+    return onlyReads && Exceptions.peel(failure) instanceof StoreException store
+        ? unread(String.valueOf(store.getMessage()))
+        : fault(failure);
+  }
+
+  /** A proxy may ask by any method, and is charged for. */
   private static boolean onlyReads(ServiceRequestContext context) {
-    return context.path().startsWith(LimitResource.UNDER);
+    HttpMethod method = context.method();
+    return context.path().equals(HttpPart.CHECK)
+        || ((method == HttpMethod.GET || method == HttpMethod.HEAD)
+            && context.config().service().as(AskedByProxies.class) == null);
   }
 
   private static Fault unread(String why) {
@@ -118,13 +132,12 @@ final class Failures implements ServerErrorHandler {
   /** Either the client was slow, or, where all that it had to say is here, the store. */
   private static Fault timedOut(ServiceRequestContext context) {
     String late = "it did not answer within the time of a request";
-    if (onlyReads(context)) { // has no body that could be late
-      return unread(late);
-    }
     CompletableFuture<Void> arrival = context.request().whenComplete();
-    return arrival.isDone() && !arrival.isCompletedExceptionally()
-        ? undecided(late)
-        : Fault.ofStatus(HttpStatus.REQUEST_TIMEOUT, "the request took too long to arrive");
+    boolean isHere = arrival.isDone() && !arrival.isCompletedExceptionally();
+    if (!isHere && context.method() == HttpMethod.POST) {
+      return Fault.ofStatus(HttpStatus.REQUEST_TIMEOUT, "the request took too long to arrive");
+    }
+    return onlyReads(context) ? unread(late) : undecided(late);
   }
 
   @Override

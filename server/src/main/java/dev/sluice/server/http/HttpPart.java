@@ -18,6 +18,9 @@ import dev.sluice.store.BucketStore;
 /** The HTTP door: which path is answered by what. Immutable and thread-safe. */
 public final class HttpPart implements Part {
 
+  /** Where nothing is charged. */
+  static final String CHECK = "/v1/check";
+
   private final Limiter limiter;
   private final Reservations reservations;
   private final Runnable ready;
@@ -79,7 +82,7 @@ public final class HttpPart implements Part {
         .service("/openapi.json", new TextResource(MediaType.JSON_UTF_8, "openapi.json"))
         .service("/healthz", HealthResource.alive())
         .service("/readyz", HealthResource.ready(ready))
-        .service("/v1/check", new ActResource(Act.CHECK, acts))
+        .service(CHECK, new ActResource(Act.CHECK, acts))
         .service("/v1/spend", new ActResource(Act.SPEND, acts))
         .service("/v1/refund", new ActResource(Act.REFUND, acts))
         .service("/v1/reset", new ActResource(Act.RESET, acts))

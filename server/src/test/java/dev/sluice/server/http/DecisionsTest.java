@@ -162,6 +162,33 @@ final class DecisionsTest {
     assertThat(response.statusCode()).isEqualTo(400);
   }
 
+  /** A check charges nothing, whatever became of it. */
+  @Test
+  void storeThatTimesOut_hasChargedNothing_inALineThatChecks() throws Exception {
+    BucketStore late =
+        new BucketStore() {
+          @Override
+          public List<Reading> charge(List<Charge> charges) {
+            throw new StoreException("timed out; whether anything was charged is unknown");
+          }
+
+          @Override
+          public CompletionStage<List<Reading>> chargeAsync(List<Charge> charges) {
+            return CompletableFuture.supplyAsync(() -> charge(charges));
+          }
+        };
+    try (TestServer away = new TestServer(SampleFixture.limits(), late)) {
+      List<JsonNode> answers =
+          answers(
+              send(
+                  away,
+                  "{'op':'check','limit':'ApiCallsPerKey','id':'a'}\n"
+                      + "{'op':'spend','limit':'ApiCallsPerKey','id':'a'}"));
+      assertThat(answers.get(0).get("detail").textValue()).endsWith("; nothing was charged");
+      assertThat(answers.get(1).get("detail").textValue()).endsWith("charged is unknown");
+    }
+  }
+
   @Test
   void storeThatFails_isAnIncident_inEachLineThatItCouldNotDecide() throws Exception {
     BucketStore broken =

@@ -296,6 +296,8 @@ final class HttpErrorsTest {
           .anyMatch(line -> line.contains(problem.get("incident").asText()) && line.contains(why));
       assertThat(problem(down.get(BUCKET), 503).get("detail").asText())
           .isEqualTo("the store could not decide; nothing was charged"); // a read never charges
+      assertThat(problem(down.post("/v1/check", LOGIN), 503).get("detail").asText())
+          .isEqualTo("the store could not decide; nothing was charged");
       assertThat(problem(down.get("/readyz"), 503).get("detail").asText())
           .isEqualTo("the store does not answer"); // nobody asked for a charge
       assertThat(down.get("/healthz").statusCode()).isEqualTo(200);
@@ -322,6 +324,8 @@ final class HttpErrorsTest {
       assertThat(problem.get("detail").asText())
           .contains("whether anything was charged is unknown");
       assertThat(problem(slow.get(BUCKET), 503).get("detail").asText())
+          .contains("nothing was charged");
+      assertThat(problem(slow.post("/v1/check", LOGIN), 503).get("detail").asText())
           .contains("nothing was charged");
     }
   }

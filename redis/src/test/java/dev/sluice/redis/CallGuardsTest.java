@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.redis.StoreUri.Host;
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Reading;
+import dev.sluice.store.StoreException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** A store whose one server takes each call and says nothing, until a test makes it answer. */
+final class CallGuardsTest {
+
+  private final FaultyTiming timing = new FaultyTiming();
+  private final List<Taken> taken = new CopyOnWriteArrayList<>();
+  private final RedisStore store = open();
+
+  private RedisStore open() {
+    return RedisStore.builder("redis://there:1?connectTimeout=100ms")
+        .timeout(Duration.ofMillis(300))
+        .denials(Duration.ZERO)
+        .open(timing, new There(), () -> {});
+  }
+
+  @AfterEach
+  void stop() {
+    store.close();
+    timing.close();
+  }
+
+  /** A command that was sent. */
+  private static final class Taken implements Exchange {
+    private final CompletableFuture<List<Object>> answer = new CompletableFuture<>();
+
+    @Override
+    public void send() {}
+
+    @Override
+    public CompletionStage<List<Object>> answer() {
+      return answer;
+    }
+
+    @Override
+    public boolean wasSent() {
+      return true;
+    }
+
+    @Override
+    public void cancel() {
+      answer.cancel(false);
+    }
+  }
+
+  private final class There implements Connector, Connection {
+
+    @Override
+    public CompletionStage<? extends Connection> connect(Host server) {
+      return CompletableFuture.completedFuture(this);
+    }
+
+    @Override
+    public Exchange exchange(boolean whole, byte[][] keys, byte[] argument) {
+      Taken one = new Taken();
+      taken.add(one);
+      return one;
+    }
+
+    @Override
+    public boolean isOpen() {
+      return true;
+    }
+
+    @Override
+    public CompletionStage<String> ping() {
+      return new CompletableFuture<>();
+    }
+
+    @Override
+    public CompletionStage<Void> closeAsync() {
+      return CompletableFuture.completedFuture(null);
+    }
+
+    @Override
+    public CompletionStage<Host> askForMaster() {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public CompletionStage<? extends ClusterConnection> connectToCluster() {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public CompletionStage<?> refreshCluster() {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public void close() {}
+  }
+
+  private static String failureOf(CompletionStage<List<Reading>> call) {
+    CompletableFuture<List<Reading>> ended = call.toCompletableFuture();
+    assertThatThrownBy(() -> ended.get(5, TimeUnit.SECONDS))
+        .hasCauseInstanceOf(StoreException.class);
+    return String.valueOf(
+        ended.handle((none, failure) -> Failures.cause(failure)).join().getMessage());
+  }
+
+  /** One call whose time-out is nearly over: a timer of its own ends it. */
+  private static BucketStore laterCall(RedisStore store) throws InterruptedException {
+    BucketStore call = store.forOneCall();
+    TimeUnit.MILLISECONDS.sleep(100);
+    return call;
+  }
+
+  // Reads
+
+  @Test
+  void checkThatTimesOut_hasChargedNothing() {
+    List<Charge> check = Charges.check("1:a");
+    List<Charge> spend = Charges.spend("1:a");
+    assertThatThrownBy(() -> store.charge(check))
+        .hasMessageStartingWith("timed out on ")
+        .hasMessageEndingWith("; nothing was charged")
+        .hasMessageNotContaining("unknown");
+    assertThatThrownBy(() -> store.charge(spend)).hasMessageEndingWith("is unknown");
+    assertThat(failureOf(store.chargeAsync(check)))
+        .endsWith("; nothing was charged")
+        .doesNotContain("unknown");
+    assertThat(failureOf(store.chargeAsync(spend))).endsWith("is unknown");
+  }
+
+  @Test
+  void checkOfALaterCallThatTimesOut_hasChargedNothing() throws InterruptedException {
+    assertThat(failureOf(laterCall(store).chargeAsync(Charges.check("1:a"))))
+        .endsWith("; nothing was charged");
+    assertThat(failureOf(laterCall(store).chargeAsync(Charges.spend("1:a"))))
+        .endsWith("is unknown");
+  }
+
+  @Test
+  void checkWhoseCallerIsInterrupted_hasChargedNothing() {
+    Thread.currentThread().interrupt();
+    assertThatThrownBy(() -> store.charge(Charges.check("1:a")))
+        .hasMessageContaining("interrupted")
+        .hasMessageEndingWith("; nothing was charged");
+    assertThat(Thread.interrupted()).isTrue();
+  }
+
+  @Test
+  void checkOfAStoreThatIsClosed_hasChargedNothing() {
+    CompletionStage<List<Reading>> check = store.chargeAsync(Charges.check("1:a"));
+    CompletionStage<List<Reading>> spend = store.chargeAsync(Charges.spend("1:b"));
+    store.close();
+    assertThat(failureOf(check)).endsWith("; nothing was charged").doesNotContain("unknown");
+    assertThat(failureOf(spend)).endsWith("is unknown");
+  }
+
+  // Errors
+
+  @Test
+  void timerOfALaterCall_thatCannotBeSet_endsIt() throws InterruptedException {
+    BucketStore call = laterCall(store);
+    CompletionStage<List<Reading>> before = store.chargeAsync(Charges.spend("1:b"));
+    timing.failNext(1); // the lane's sweep is armed already
+    CompletionStage<List<Reading>> stage = call.chargeAsync(Charges.spend("1:a"));
+    assertThat(stage.toCompletableFuture()).isCompletedExceptionally();
+    assertThat(failureOf(stage))
+        .contains("as the test wants")
+        .endsWith("whether anything was charged is unknown");
+    assertThat(failureOf(before)).startsWith("timed out");
+  }
+
+  @Test
+  void handoverOfAnAnswer_thatThrows_losesItNot() {
+    CompletionStage<List<Reading>> first = store.chargeAsync(Charges.check("1:a"));
+    timing.refuseThread();
+    Taken call = taken.get(taken.size() - 1);
+    call.answer.completeExceptionally(new IllegalStateException("ERR no"));
+    assertThat(failureOf(first)).contains("ERR no").endsWith("; nothing was charged");
+    assertThat(timing.hasRefusedThread()).isTrue();
+  }
+}
