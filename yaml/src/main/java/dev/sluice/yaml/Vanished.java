@@ -5,6 +5,7 @@ import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Coverage;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -44,7 +45,10 @@ final class Vanished {
       List<@Nullable FileContent> old = applied.texts();
       List<@Nullable FileContent> now = files.texts();
       for (int i = 0; i < now.size(); i++) {
-        cut(old.get(i), now.get(i), warnings);
+        boolean isCut = cut(old.get(i), now.get(i), warnings);
+        if (!isCut && files.companions().contains(now.get(i))) {
+          shortened(old.get(i), now.get(i), warnings);
+        }
       }
     }
     return warnings;
@@ -99,10 +103,10 @@ final class Vanished {
   }
 
   /** The lines that are left are what the file began with; an end of line may be added. */
-  private static void cut(
+  private static boolean cut(
       @Nullable FileContent before, @Nullable FileContent now, List<Problem> warnings) {
     if (before == null || now == null || now.fault() != null || before.fault() != null) {
-      return;
+      return false;
     }
     byte[] old = before.bytes();
     byte[] left = now.bytes();
@@ -116,6 +120,32 @@ final class Vanished {
               "the end of the file is gone: %s of %s bytes are left"
                   .formatted(left.length, old.length)));
     }
+    return isBeginning;
+  }
+
+  /**
+   * Of rules and tokens it is not known here what each line stands for: a file with fewer lines may
+   * have been changed at one place and cut behind it.
+   */
+  private static void shortened(
+      @Nullable FileContent before, @Nullable FileContent now, List<Problem> warnings) {
+    if (before == null || now == null || now.fault() != null || before.fault() != null) {
+      return;
+    }
+    long had = lines(before);
+    long has = lines(now);
+    if (has < had) {
+      warnings.add(
+          warning(now, "the file has fewer lines: %s of %s, without comments".formatted(has, had)));
+    }
+  }
+
+  private static long lines(FileContent file) {
+    return new String(file.bytes(), StandardCharsets.UTF_8)
+        .lines()
+        .map(String::strip)
+        .filter(line -> !line.isEmpty() && !line.startsWith("#"))
+        .count();
   }
 
   private static int lengthWithoutEndOfLine(byte[] bytes) {

@@ -383,6 +383,52 @@ class LimitFilesWatcherTest {
     }
   }
 
+  /** Not a beginning of what there was, and yet cut. */
+  @Test
+  void poll_ofACompanionThatWasChangedAndCut_looksOnceMore_andWarns() {
+    Path rules =
+        TestFiles.write(folder.resolve("rules.yml"), "# ours\n- strict\n- mild\n\n- open\n");
+    LimitFiles files = TestFiles.builder().defaults(defaults).companion(rules, new Words()).build();
+    CurrentLimits target = new CurrentLimits(current.get());
+    try (LimitFilesWatcher cut =
+        LimitFilesWatcher.start(files, target, NEVER, events, Clock.fixed(NOW, ZoneOffset.UTC))) {
+      assertThat(events.take()).hasSize(1);
+      TestFiles.write(rules, "# theirs\n- stricter\n- mild\n");
+      cut.poll();
+      cut.poll();
+      assertThat(words(target)).hasSize(3);
+      cut.poll();
+      assertThat(words(target)).containsExactly("stricter", "mild");
+      assertThat(events.warnings)
+          .containsExactly(
+              rules + ":1:1: warning: the file has fewer lines: 2 of 3, without comments");
+      assertThat(events.take()).hasSize(1);
+      TestFiles.write(rules, "- strict\n- milder\n"); // as many lines
+      cut.poll();
+      cut.poll();
+      assertThat(words(target)).containsExactly("strict", "milder");
+    }
+  }
+
+  @Test
+  void poll_ofAnEmptyCompanion_isRefused() {
+    Path rules = TestFiles.write(folder.resolve("rules.yml"), "- strict\n- mild\n- open\n");
+    LimitFiles files = TestFiles.builder().defaults(defaults).companion(rules, new Words()).build();
+    CurrentLimits target = new CurrentLimits(current.get());
+    try (LimitFilesWatcher cut =
+        LimitFilesWatcher.start(files, target, NEVER, events, Clock.fixed(NOW, ZoneOffset.UTC))) {
+      assertThat(events.take()).hasSize(1);
+      for (String nothing : List.of("", "\n", "# only a comment\n", "---\n")) {
+        TestFiles.write(rules, nothing);
+        for (int i = 0; i < 5; i++) {
+          cut.poll();
+        }
+        assertThat(words(target)).as(nothing).hasSize(3);
+        assertThat(events.take()).as(nothing).hasSize(1).first().asString().startsWith("failed");
+      }
+    }
+  }
+
   private static List<String> words(CurrentLimits limits) {
     return limits.get().companion(WordList.class).words();
   }
