@@ -23,6 +23,7 @@ import java.util.Objects;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.logging.Logger;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 class AcmeTransactionsTest {
@@ -175,6 +176,9 @@ class AcmeTransactionsTest {
   @Test
   void anOrderTooLargeOrIncomplete_isRefused() {
     assertThat(acme.newOrder(ACCOUNT, names(100), false)).hasSize(1 + 100 + 1 + 1);
+    List<Identifier> oneTwice =
+        Stream.concat(names(100).stream(), names(1).stream()).toList(); // each counts once
+    assertThat(acme.newOrder(ACCOUNT, oneTwice, false)).hasSize(1 + 100 + 1 + 1);
     assertThatThrownBy(() -> acme.newOrder(ACCOUNT, names(101), false))
         .isInstanceOf(InvalidRequestException.class)
         .hasMessageContaining("at most 100");

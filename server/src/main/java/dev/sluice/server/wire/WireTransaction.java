@@ -48,6 +48,9 @@ public record WireTransaction(
                   Suggestion.didYouMean(kind, KINDS)));
     }
     if (!known || limit == null || id == null) {
+      if (known) {
+        requireNoNegativeCost(path, mistakes);
+      }
       return null;
     }
     try {
@@ -55,7 +58,15 @@ public record WireTransaction(
       return ofKind(transaction.withCost(cost == null ? 1 : cost));
     } catch (InvalidRequestException e) {
       mistakes.addRefused(e, path);
+      requireNoNegativeCost(path, mistakes);
       return null;
+    }
+  }
+
+  /** Wrong whatever the id is, unlike one above the burst, which an override may allow. */
+  private void requireNoNegativeCost(String path, Mistakes mistakes) {
+    if (cost != null && cost < 0) {
+      mistakes.add(path + "cost", "invalid cost, must be >= 0: found " + cost);
     }
   }
 

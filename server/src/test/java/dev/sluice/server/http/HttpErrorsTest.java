@@ -345,7 +345,7 @@ final class HttpErrorsTest {
     String batch =
         """
         {"limits":[1,{"a":[]}],"transactions":[
-          {"limit":"LoginsPerIPAddress","id":"lol"},
+          {"limit":"LoginsPerIPAddress","id":"lol","cost":-1},
           {"limit":"Nope","cost":-1},
           7,
           {"limit":"ApiCallsPerKey","id":"a","cost":101,"kind":"spendonly"},
@@ -354,11 +354,12 @@ final class HttpErrorsTest {
           {"limit":"ApiCallsPerKey","id":"c","id":"d"}]}""";
     JsonNode problem = problem(server.post("/v1/spend", batch), 400);
     assertThat(problem.get("field").asText()).isEqualTo("limits");
-    assertThat(problem.get("detail").asText()).endsWith(" (and 9 more mistakes: see errors)");
+    assertThat(problem.get("detail").asText()).endsWith(" (and 10 more mistakes: see errors)");
     assertThat(problem.get("errors").findValuesAsText("field"))
         .containsExactlyInAnyOrder(
             "limits",
             "transactions[0].id",
+            "transactions[0].cost",
             "transactions[1].limit",
             "transactions[1].id",
             "transactions[2]",
