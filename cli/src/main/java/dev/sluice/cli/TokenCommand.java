@@ -90,10 +90,11 @@ final class TokenCommand implements Runnable {
       console.err().println("Put these lines under \"tokens:\" in the file of --tokens:");
       console.err().printf("  - name: %s%n", name);
       console.err().printf("    sha256: %s%n", Tokens.sha256(token));
-      console.err().printf("    roles: [%s]%n", String.join(", ", roles));
       if (!limits.isEmpty()) {
         console.err().printf("    limits: [\"%s\"]%n", String.join("\", \"", limits));
       }
+      // Last, as it must not be missing: an entry that was cut is a mistake, and grants nothing.
+      console.err().printf("    roles: [%s]%n", String.join(", ", roles));
       return Exit.DONE;
     }
   }

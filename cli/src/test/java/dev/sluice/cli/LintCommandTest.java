@@ -59,6 +59,21 @@ final class LintCommandTest {
     assertThat(run.code()).isEqualTo(Exit.DONE);
   }
 
+  /** A file that lost its end must not give a token more limits than were written for it. */
+  @Test
+  void aFreshTokensLines_areAMistake_whereverTheyAreCut() throws IOException {
+    Cli fresh = Cli.run("token", "new", "--role", "decide", "--limit", "Orders*", "checkout");
+    assertThat(fresh.code()).isEqualTo(Exit.DONE);
+    List<String> lines = fresh.err().lines().skip(1).toList(); // the first says where they belong
+    assertThat(lines).hasSize(4);
+    for (int left = 1; left <= lines.size(); left++) {
+      String file = write("t.yml", "tokens:\n" + String.join("\n", lines.subList(0, left)) + "\n");
+      assertThat(Cli.run("lint", file).code())
+          .as("%s lines", left)
+          .isEqualTo(left == lines.size() ? Exit.DONE : Exit.NO);
+    }
+  }
+
   @Test
   @Timeout(20)
   void aPipe_isAMistake_andIsNotWaitedFor() throws Exception {
