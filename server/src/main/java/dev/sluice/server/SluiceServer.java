@@ -12,7 +12,6 @@ import io.netty.channel.ChannelConfig;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.RecvByteBufAllocator;
 import io.netty.channel.WriteBufferWaterMark;
-import io.netty.util.internal.PlatformDependent;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -181,9 +180,7 @@ public final class SluiceServer implements AutoCloseable {
     private Duration maxConnectionAge = MAX_CONNECTION_AGE;
     private int maxConnections = MAX_CONNECTIONS;
     private int maxConnectionsPerPeer = MAX_CONNECTIONS_PER_PEER;
-    private long budgetBytes =
-        Math.min(Runtime.getRuntime().maxMemory(), PlatformDependent.maxDirectMemory())
-            / HEAP_PER_BUDGET;
+    private long budgetBytes = Traffic.usualBudgetBytes();
     private final Set<String> hosts = new HashSet<>();
     private final Set<String> origins = new HashSet<>();
     private boolean requestLog;

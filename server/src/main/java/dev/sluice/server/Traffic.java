@@ -5,6 +5,7 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.util.internal.PlatformDependent;
 import java.net.Inet4Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -102,10 +103,16 @@ public final class Traffic {
           Descriptors.REMEDY);
     }
     return new Traffic(
-        Runtime.getRuntime().maxMemory() / SluiceServer.HEAP_PER_BUDGET,
+        usualBudgetBytes(),
         connections,
         SluiceServer.MAX_CONNECTIONS_PER_PEER,
         SluiceServer.REQUEST_TIMEOUT.plus(SluiceServer.READ_TIMEOUT));
+  }
+
+  /** Headers and bodies under way are in direct memory, where the JVM may have less. */
+  static long usualBudgetBytes() {
+    return Math.min(Runtime.getRuntime().maxMemory(), PlatformDependent.maxDirectMemory())
+        / SluiceServer.HEAP_PER_BUDGET;
   }
 
   /**
@@ -275,21 +282,25 @@ public final class Traffic {
       return false;
     }
     long pressure = PRESSURE_AGE.toNanos();
-    List<Client> waiting =
+    List<Held> waiting =
         connections.stream()
             .filter(connection -> connection.waitsForClientNanos(now) > pressure)
-            .sorted(Comparator.comparingLong(Client::heldBytes).reversed())
+            .map(connection -> new Held(connection, connection.heldBytes()))
+            .sorted(Comparator.comparingLong(Held::bytes).reversed())
             .toList();
     long room = 0;
-    for (Client connection : waiting) {
+    for (Held one : waiting) {
       if (room >= budgetBytes / 4) {
         break;
       }
-      room += connection.heldBytes();
-      close(connection, "it held %s bytes while the budget was exhausted");
+      room += one.bytes();
+      close(one.connection(), "it held %s bytes while the budget was exhausted");
     }
     return room > 0;
   }
+
+  /** What a connection held at one moment. It goes on, and a sort must not see that. */
+  private record Held(Client connection, long bytes) {}
 
   /** Closes those whose oldest request is too old. */
   void sweep() {

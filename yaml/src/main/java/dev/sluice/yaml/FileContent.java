@@ -21,7 +21,14 @@ import org.jspecify.annotations.Nullable;
 final class FileContent {
 
   /** Half a million overrides. A larger file is a mistake, not a reason to run out of memory. */
-  static final int MAX_BYTES = 16 << 20;
+  private static final int MOST_BYTES = 16 << 20;
+
+  /** Reading takes up to 16 times the size of a file, while the limits before it are in force. */
+  private static final int HEAP_PER_FILE = 32;
+
+  /** The largest file that is read, in bytes: less than 16 MiB where the heap is small. */
+  static final int MAX_BYTES =
+      (int) Math.min(MOST_BYTES, Runtime.getRuntime().maxMemory() / HEAP_PER_FILE);
 
   private static final String NO_SUCH_FILE = "there is no such file";
 
@@ -54,13 +61,19 @@ final class FileContent {
     try (InputStream in = Files.newInputStream(path)) {
       byte[] bytes = in.readNBytes(MAX_BYTES + 1);
       if (bytes.length > MAX_BYTES) {
-        return failed(
-            path, "the file has more than %1$s MiB, %1$s are allowed".formatted(MAX_BYTES >> 20));
+        return failed(path, tooLarge(MAX_BYTES));
       }
       return new FileContent(file, bytes, null);
     } catch (IOException | SecurityException e) {
       return failed(path, explain(e));
     }
+  }
+
+  static String tooLarge(int maxBytes) {
+    return maxBytes < MOST_BYTES
+        ? "the file has more than %d KiB; a larger heap of the JVM allows up to %d"
+            .formatted(maxBytes >> 10, MOST_BYTES >> 10)
+        : "the file has more than %1$s MiB, %1$s are allowed".formatted(maxBytes >> 20);
   }
 
   /** Which exception that causes depends on the version of Java. */

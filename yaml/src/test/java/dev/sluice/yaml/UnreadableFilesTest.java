@@ -62,6 +62,12 @@ class UnreadableFilesTest {
   }
 
   @Test
+  void theBound_inASmallHeap_saysWhatAllowsMore() {
+    assertThat(FileContent.tooLarge(3 << 20))
+        .isEqualTo("the file has more than 3072 KiB; a larger heap of the JVM allows up to 16384");
+  }
+
+  @Test
   void lint_ofMoreValuesThanTheBound_saysTheBound() throws IOException {
     byte[] list = "-\n".repeat(NodeReader.MAX_NODES + 1).getBytes(UTF_8);
     assertThat(lint(list)).contains("2000000:2: more than 2000000 values are not allowed");
