@@ -10,6 +10,10 @@ import dev.sluice.benchmarks.simulation.World;
 import dev.sluice.direct.IdBytes;
 import dev.sluice.direct.SipHash;
 import dev.sluice.gcra.Effect;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -30,9 +34,11 @@ public final class TableWorld implements World {
   private static final int ENTRIES = 48; // of three segments, until they are split
   private static final int MOST_LINES = 2; // in a segment that is not split yet
   private static final int MOST_KEYS = 24;
+  private static final int FILES_ONE_IN = 2_048;
   private static final List<String> KEYS = keys();
 
   private final Setup setup;
+  private final Clock clock;
   private final BucketTable table;
   private final MemoryStore store;
 
@@ -44,6 +50,7 @@ public final class TableWorld implements World {
    */
   public TableWorld(Setup setup, Clock clock) {
     this.setup = setup;
+    this.clock = clock;
     this.table =
         new BucketTable(
             () -> {
@@ -152,6 +159,50 @@ public final class TableWorld implements World {
     if (tagged != table.tagged()) {
       return "%s slots bear a tag, the census says %s".formatted(tagged, table.tagged());
     }
-    return tagged > setup.bound() ? "%s tagged slots are over the bound".formatted(tagged) : "";
+    return tagged > setup.bound()
+        ? "%s tagged slots are over the bound".formatted(tagged)
+        : notRestored();
+  }
+
+  /** A snapshot that is read again has all buckets, as they were. */
+  private String notRestored() {
+    Set<List<Long>> before = buckets(table);
+    long nowNanos = clock.nanos();
+    BucketTable copy =
+        new BucketTable(clock::nanos, setup.bound(), setup.keptNanos(), KEY0, KEY1, MOST_LINES);
+    before.forEach(one -> copy.restore(one.get(0), one.get(1), one.get(2), nowNanos));
+    if (!buckets(copy).equals(before) || copy.tagged() != before.size()) {
+      return "restored from %s: %s".formatted(before, buckets(copy));
+    }
+    return before.hashCode() % FILES_ONE_IN == 0 && !before.isEmpty() ? notRead(before) : "";
+  }
+
+  /** The same through a file. */
+  private String notRead(Set<List<Long>> before) {
+    try {
+      Path file = Files.createTempFile("simulated", ".snapshot");
+      try {
+        Snapshot.write(table, file);
+        BucketTable copy = Snapshot.read(file, clock::nanos, setup.bound(), setup.keptNanos());
+        return buckets(copy).equals(before)
+            ? ""
+            : "read from a file of %s: %s".formatted(before, buckets(copy));
+      } finally {
+        Files.delete(file);
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** Place, tag and TAT of each live bucket. */
+  private static Set<List<Long>> buckets(BucketTable table) {
+    Set<List<Long>> buckets = new HashSet<>();
+    for (long[] part : table.live()) {
+      for (int i = 0; i < part.length; i += 3) {
+        buckets.add(List.of(part[i], part[i + 1], part[i + 2]));
+      }
+    }
+    return buckets;
   }
 }

@@ -4,6 +4,7 @@ package dev.sluice.benchmarks.simulation;
 import dev.sluice.benchmarks.simulation.Op.Act;
 import dev.sluice.benchmarks.simulation.Op.Part;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Random;
 
@@ -25,6 +26,8 @@ final class Generator {
   private final Random random;
   private List<Act> acts = ACTS;
   private int tickOdds; // one in so many calls moves the clock
+  private boolean brimful; // the bound is reached, or nearly, at first
+  private boolean slow; // tokens come while the upkeep goes on
 
   Generator(Random random) {
     this.random = random;
@@ -39,19 +42,25 @@ final class Generator {
     acts = random.nextBoolean() ? ACTS : someActs();
     boolean back = random.nextInt(8) == 0;
     boolean crowded = random.nextInt(6) == 0; // lines are full, buckets are moved
-    int keys = crowded ? 18 + random.nextInt(7) : 1 + random.nextInt(5);
+    brimful = random.nextInt(3) == 0 && !back;
+    int keys = crowded ? 18 + random.nextInt(7) : (brimful ? 2 : 1) + random.nextInt(5);
     boolean bounded = random.nextInt(2) == 0 && !back;
     int fewest = crowded ? keys / 2 : 1;
     long bound = bounded ? fewest + random.nextInt(keys - fewest + 2) : 1_000;
+    bound = brimful ? fewest + random.nextInt(keys - fewest) : bound;
     tickOdds = back ? 3 : 2 + random.nextInt(8);
-    Setup setup = new Setup(bound, keys, 1 + random.nextInt(4), back ? 1_000 * MILLI : 0);
+    slow = random.nextInt(brimful ? 2 : 8) == 0;
+    int burst = (1 + random.nextInt(4)) * (slow ? 1_000 : 1);
+    Setup setup = new Setup(bound, keys, burst, back ? 1_000 * MILLI : 0);
     boolean snapshots = random.nextInt(16) == 0 && !back && !crowded;
     int threads = 2 + random.nextInt(3);
     int crowding = random.nextInt(2); // before the threads, or beside them
     List<List<Op>> all = new ArrayList<>();
     for (int i = 0; i <= threads; i++) {
       List<Op> ops = new ArrayList<>();
-      if (crowded && i == crowding) {
+      if (brimful && i == 0) {
+        ops.addAll(filled(setup));
+      } else if (crowded && i == crowding) {
         ops.add(many(setup));
       }
       int count = i == 0 ? random.nextInt(back ? 12 : 5) : 1 + random.nextInt(4);
@@ -61,11 +70,6 @@ final class Generator {
       all.add(ops);
     }
     return new History(setup, all, new Schedule(random.nextBoolean(), List.of()));
-  }
-
-  /** After how many steps the scheduler changes its mind, on average. */
-  int odds() {
-    return 2 << random.nextInt(6);
   }
 
   private List<Act> someActs() {
@@ -82,6 +86,9 @@ final class Generator {
     }
     if (random.nextInt(tickOdds) == 0) {
       return Op.tick(tick(setup));
+    }
+    if (brimful && setup.keys() > 1 && random.nextInt(6) == 0) {
+      return exchange(setup);
     }
     int size =
         random.nextInt(3) == 0 ? 2 + random.nextInt(3) : 1; // most calls are on a single bucket
@@ -100,6 +107,21 @@ final class Generator {
     return Op.charge(parts);
   }
 
+  /** A bucket dies, and in most cases another one may be born in the same batch. */
+  private Op exchange(Setup setup) {
+    int dying = random.nextInt(setup.keys());
+    int born = (dying + 1 + random.nextInt(setup.keys() - 1)) % setup.keys();
+    Part death =
+        random.nextBoolean()
+            ? new Part(Act.RESET, dying, 0)
+            : new Part(Act.REFUND, dying, setup.burst());
+    if (random.nextInt(3) == 0) {
+      return Op.charge(List.of(death));
+    }
+    Part birth = new Part(Act.SPEND, born, 1 + random.nextInt(setup.burst()));
+    return Op.charge(random.nextBoolean() ? List.of(death, birth) : List.of(birth, death));
+  }
+
   /** A batch on most keys. */
   private Op many(Setup setup) {
     List<Part> parts = new ArrayList<>();
@@ -111,7 +133,46 @@ final class Generator {
     return parts.isEmpty() ? Op.tick(1) : Op.charge(parts);
   }
 
+  /**
+   * As many buckets as there may be, or one less. Some are made before the others, and a part is
+   * full again soon: a call that needs one more must find those.
+   */
+  private List<Op> filled(Setup setup) {
+    List<Integer> keys = new ArrayList<>();
+    for (int key = 0; key < setup.keys(); key++) {
+      keys.add(key);
+    }
+    Collections.shuffle(keys, random);
+    int missing = random.nextInt(3) == 0 && setup.bound() > 1 ? 1 : 0;
+    List<Integer> live = keys.subList(0, (int) setup.bound() - missing);
+    int alone = Math.min(1 + random.nextInt(3), live.size());
+    List<Op> ops = new ArrayList<>();
+    for (int key : live.subList(0, alone)) {
+      int cost = random.nextBoolean() ? 1 : 1 + random.nextInt(setup.burst());
+      ops.add(Op.charge(List.of(new Part(Act.SPEND, key, cost))));
+    }
+    List<Part> others = new ArrayList<>();
+    for (int key : live.subList(alone, live.size())) {
+      others.add(new Part(Act.SPEND, key, random.nextInt(8) == 0 ? 1 : setup.burst()));
+    }
+    if (!others.isEmpty()) {
+      ops.add(Op.charge(others));
+    }
+    if (slow || random.nextBoolean()) {
+      ops.add(Op.tick(slow ? tickOfUpkeep() : Setup.TOKEN_NANOS));
+    }
+    return ops;
+  }
+
+  /** The upkeep is due, and some buckets are full. */
+  private long tickOfUpkeep() {
+    return MILLI + random.nextInt((int) MILLI);
+  }
+
   private long tick(Setup setup) {
+    if (slow && setup.keptNanos() == 0 && random.nextInt(4) > 0) {
+      return tickOfUpkeep();
+    }
     long forward =
         switch (random.nextInt(4)) {
           case 0 -> 1 + random.nextInt(2_000);

@@ -6,20 +6,27 @@ import java.util.Random;
 import java.util.SplittableRandom;
 
 /**
- * Simulates the store in memory: {@code MemorySimulation [MINUTES] [--seed N]}.
+ * Simulates the store in memory: {@code MemorySimulation [MINUTES] [--seed N] [--brief]}.
  *
  * <p>Each history has a seed of its own. As many minutes as are given (1 if none are) are spent on
  * one after the other; the first seed is a fresh one, or that of {@code --seed}, and the others
- * follow from it. A seed without minutes is run alone. Exit code 0, with the number of steps on the
- * last line, or 1, with the seed on the last line, where an invariant does not hold; 2 for wrong
- * arguments.
+ * follow from it. A seed without minutes is run alone. {@code --brief} counts the minutes in
+ * processor time, and reduces no history. Exit code 0, with the number of steps on the last line,
+ * or 1, with the seed on the last line, where an invariant does not hold; 2 for wrong arguments.
  */
 public final class MemorySimulation {
 
   private static final long NANOS_OF_A_MINUTE = 60_000_000_000L;
   private static final long REDUCING_NANOS = 20_000_000_000L;
+  private static final int LOOKED_AFTER = 100; // histories: a look at the processor's time is slow
 
-  private MemorySimulation() {}
+  private final boolean brief;
+  private final PrintStream out;
+
+  private MemorySimulation(boolean brief, PrintStream out) {
+    this.brief = brief;
+    this.out = out;
+  }
 
   /**
    * Runs it.
@@ -34,48 +41,64 @@ public final class MemorySimulation {
   static int run(String[] args, PrintStream out) {
     Double minutes = null;
     Long seed = null;
+    boolean brief = false;
     try {
       for (int i = 0; i < args.length; i++) {
         if (args[i].equals("--seed")) {
           seed = Long.valueOf(args[++i]);
+        } else if (args[i].equals("--brief")) {
+          brief = true;
         } else {
           minutes = Double.valueOf(args[i]);
         }
       }
     } catch (NumberFormatException | ArrayIndexOutOfBoundsException e) {
-      System.err.println("Usage: ./sluice bench simulation memory [MINUTES] [--seed N]");
+      System.err.println("Usage: ./sluice bench simulation memory [MINUTES] [--seed N] [--brief]");
       return 2;
     }
     return seed != null && minutes == null
         ? one(seed, out)
-        : forMinutes(minutes == null ? 1 : minutes, seed == null ? freshSeed() : seed, out);
+        : new MemorySimulation(brief, out)
+            .forMinutes(minutes == null ? 1 : minutes, seed == null ? freshSeed() : seed);
   }
 
   private static long freshSeed() {
     return new SplittableRandom().nextLong(Long.MAX_VALUE);
   }
 
-  private static int forMinutes(double minutes, long first, PrintStream out) {
+  private int forMinutes(double minutes, long first) {
     out.println("first seed " + first);
     SplittableRandom seeds = new SplittableRandom(first);
     long seed = first;
     Simulation simulation = new Simulation();
-    long began = System.nanoTime();
+    long began = nanoTime();
     long histories = 0;
     for (;
-        System.nanoTime() - began < minutes * NANOS_OF_A_MINUTE;
+        histories % LOOKED_AFTER != 0 || nanoTime() - began < minutes * NANOS_OF_A_MINUTE;
         seed = seeds.nextLong(Long.MAX_VALUE)) {
       histories++;
       Run run = run(simulation, seed);
+      if (run.failed() && brief) {
+        out.println("violation: " + run.violation());
+        out.println("seed " + seed);
+        return 1;
+      }
       if (run.failed()) {
         return failed(simulation, run, seed, out);
       }
     }
-    double seconds = (System.nanoTime() - began) / 1e9;
+    double seconds = (nanoTime() - began) / 1e9;
     out.printf(
         "%s histories, %s steps a second%n", histories, Math.round(simulation.steps() / seconds));
     out.printf("%s steps%n", simulation.steps());
     return 0;
+  }
+
+  /** Of this process, or of the clock on the wall. */
+  private long nanoTime() {
+    return brief
+        ? ProcessHandle.current().info().totalCpuDuration().orElseThrow().toNanos()
+        : System.nanoTime();
   }
 
   private static int one(long seed, PrintStream out) {
@@ -93,7 +116,7 @@ public final class MemorySimulation {
     Random random = new Random(seed);
     Generator generator = new Generator(random);
     History history = generator.next();
-    return simulation.byChance(history, random, generator.odds());
+    return simulation.byChance(history, random, Odds.random(random));
   }
 
   private static int failed(Simulation simulation, Run run, long seed, PrintStream out) {

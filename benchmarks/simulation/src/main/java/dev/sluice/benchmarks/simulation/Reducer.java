@@ -51,7 +51,7 @@ final class Reducer {
       return same;
     }
     for (int i = 0; i < TRIES && !isLate(); i++) {
-      Run run = simulation.byChance(history, random, 2 << random.nextInt(6));
+      Run run = simulation.byChance(history, random, Odds.random(random));
       if (run.kind().equals(kind)) {
         return run;
       }

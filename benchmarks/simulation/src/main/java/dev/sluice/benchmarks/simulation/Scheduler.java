@@ -34,7 +34,7 @@ final class Scheduler {
   private @Nullable Strand current;
   private Schedule schedule = new Schedule(false, List.of());
   private @Nullable Random random;
-  private int oneIn = 1;
+  private Odds odds = Odds.NONE;
   private int nextTurn;
   private long steps;
   private long waits;
@@ -68,21 +68,21 @@ final class Scheduler {
    * @param works one for each strand
    * @param plan the policy, and the turns where there is no chance
    * @param chance picks the turns, null to follow the plan
-   * @param odds after how many steps, on average, another strand takes over by chance
+   * @param given how likely it is at a step that another strand takes over by chance
    * @param told where each change of strands is told, null for nowhere
    */
   void run(
       List<Runnable> works,
       Schedule plan,
       @Nullable Random chance,
-      int odds,
+      Odds given,
       @Nullable List<String> told) {
     while (strands.size() < works.size()) {
       strands.add(new Strand(strands.size(), this::finished));
     }
     schedule = plan;
     random = chance;
-    oneIn = odds;
+    odds = given;
     story = told;
     nextTurn = 0;
     steps = 0;
@@ -149,7 +149,7 @@ final class Scheduler {
     }
     Strand next = me;
     if (random != null) {
-      if (random.nextInt(oneIn) == 0) {
+      if (odds.change(random, sites.hash(site))) {
         next = byChance(me, random);
         if (next != me) {
           made.add(new Turn(steps, next.number));

@@ -23,15 +23,15 @@ final class Simulation {
 
   /** Runs a history as its schedule says. */
   Run repeat(History history, boolean told) {
-    return run(history, null, 1, told);
+    return run(history, null, Odds.NONE, told);
   }
 
   /** Runs a history with turns by chance, keeping its schedule's policy. */
-  Run byChance(History history, Random chance, int odds) {
+  Run byChance(History history, Random chance, Odds odds) {
     return run(history, chance, odds, false);
   }
 
-  private Run run(History history, @Nullable Random chance, int odds, boolean told) {
+  private Run run(History history, @Nullable Random chance, Odds odds, boolean told) {
     Clock clock = new Clock();
     World world = worlds.make(history.setup(), clock);
     List<Call> calls = new ArrayList<>();
@@ -39,7 +39,7 @@ final class Simulation {
     List<Op> first = history.threads().get(0);
     // The first calls run alone, but are simulated too: they might never end.
     Schedule alone = new Schedule(history.schedule().starving(), List.of());
-    scheduler.run(works(world, clock, List.of(first), calls, 0), alone, null, 1, null);
+    scheduler.run(works(world, clock, List.of(first), calls, 0), alone, null, Odds.NONE, null);
     String violation = scheduler.violation();
     long offset = scheduler.steps();
     List<Schedule.Turn> made = List.of();
@@ -60,7 +60,8 @@ final class Simulation {
       for (int key = 0; key < history.setup().keys(); key++) {
         last.add(Op.charge(List.of(new Part(Act.CHECK, key, 1))));
       }
-      scheduler.run(works(world, clock, List.of(last), calls, offset), alone, null, 1, null);
+      scheduler.run(
+          works(world, clock, List.of(last), calls, offset), alone, null, Odds.NONE, null);
       violation = scheduler.violation();
       offset += scheduler.steps();
     }

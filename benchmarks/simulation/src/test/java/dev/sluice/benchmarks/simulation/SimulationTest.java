@@ -50,7 +50,7 @@ class SimulationTest {
     Random random = new Random(7);
     for (int i = 0; i < OTHER_TURNS; i++) {
       History other = history.with(new Schedule(i % 2 == 0, List.of()));
-      assertHolds(simulation.byChance(other, random, 2 << random.nextInt(6)), "by other turns");
+      assertHolds(simulation.byChance(other, random, Odds.random(random)), "by other turns");
     }
   }
 
