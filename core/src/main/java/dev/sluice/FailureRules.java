@@ -159,8 +159,10 @@ final class FailureRules {
         decisions.add(Decision.of(transaction, Answer.UNLIMITED));
         continue;
       }
-      Penalty penalty = plan.penalties().at(i, time.nanos());
       Kind kind = kindFor(transaction, quota);
+      // A rule that denies does so at a cost of 0 too, which passes any penalty.
+      boolean denies = kind == Kind.DENY && transaction.cost() == 0;
+      Penalty penalty = denies ? null : plan.penalties().at(i, time.nanos());
       Answer answer =
           kind == Kind.LOCAL
               ? local(plan, transaction, share(transaction, quota), readings.get(next++))

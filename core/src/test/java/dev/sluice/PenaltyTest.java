@@ -310,6 +310,28 @@ final class PenaltyTest {
     assertThat(lenient.check(OTHERS, "b", 0).remaining()).isEqualTo(9);
   }
 
+  /** A cost of 0 passes any penalty, and no rule that denies: else the rest of a batch passed. */
+  @Test
+  void storeThatIsGone_ruleThatDenies_deniesACostOfNothingBesideAPenalty() {
+    BucketStore store =
+        charges -> {
+          throw new StoreException("gone");
+        };
+    Limiter strict =
+        Limiter.builder(limits, store)
+            .time(nowNanos::get)
+            .onFailure(FailureRule.local(1))
+            .onFailure(CALLS, FailureRule.deny())
+            .build();
+    Transaction nothing = strict.transaction(CALLS, "a").withCost(0);
+    Transaction others = strict.transaction(OTHERS, "b");
+    assertThat(strict.spend(nothing).denied()).isTrue();
+    penalize(ban("a", Duration.ofMinutes(10)));
+    assertThat(strict.spend(nothing).denied()).isTrue();
+    assertThat(strict.spend(List.of(nothing, others)).denied()).isTrue();
+    assertThat(strict.check(OTHERS, "b", 0).remaining()).isEqualTo(10);
+  }
+
   @Test
   void withPenalties_replacesThose_thatThereWere_andIsPartOfEquality() {
     Limits with = LIMITS.withPenalties(List.of(ban("a", Duration.ofMinutes(1))));
