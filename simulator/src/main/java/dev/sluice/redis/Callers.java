@@ -382,14 +382,28 @@ final class Callers {
     reserve(transactions, millis, this::cancel);
   }
 
-  /** One of several, which end in an order of their own where calls may change places at all. */
-  void reserveOneOfSeveral(Transaction transaction, int millis, int number) {
+  /**
+   * One of several, which end in an order of their own where calls may change places at all.
+   *
+   * @param again how many of them spend again as soon as they have cancelled
+   */
+  void reserveOneOfSeveral(Transaction transaction, int millis, int number, int again) {
     long shuffled = (calls.number() * 7L + number * 5L) % 11 * (latencyNanos / 4);
     long later = calls.conditions.callsOvertake() ? shuffled : 0;
     reserve(
         List.of(transaction),
         millis,
-        held -> world.after(later, actor("holder"), () -> cancel(held)));
+        held ->
+            world.after(
+                later,
+                actor("holder"),
+                () -> {
+                  cancel(held);
+                  if (number < again) {
+                    long soon = (calls.number() * 3L + number * 7L) % 13 * (latencyNanos / 4);
+                    world.after(soon, actor("holder"), () -> spend(transaction));
+                  }
+                }));
   }
 
   void cancel(Held held) {

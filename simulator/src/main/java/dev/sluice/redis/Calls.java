@@ -29,6 +29,7 @@ final class Calls {
   private int number;
   private final Set<Operation> givingBack = new LinkedHashSet<>();
   private long begunGivingBack;
+  private long begunResets;
   private long nextBlocks;
   private boolean closing;
 
@@ -78,6 +79,7 @@ final class Calls {
     if (operation.givesBack()) {
       givingBack.add(operation);
       begunGivingBack++;
+      begunResets += operation.resets() ? 1 : 0;
     }
   }
 
@@ -128,6 +130,15 @@ final class Calls {
 
   boolean giveBackNow() {
     return !givingBack.isEmpty();
+  }
+
+  boolean resetsNow() {
+    return givingBack.stream().anyMatch(Operation::resets);
+  }
+
+  /** Returns how many calls that reset have begun. */
+  long begunResets() {
+    return begunResets;
   }
 
   /** Returns how many calls that give back have begun. */

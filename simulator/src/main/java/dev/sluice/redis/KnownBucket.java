@@ -17,6 +17,7 @@ final class KnownBucket {
 
   private static final long KEPT_NANOS = 3_000_000_000L;
 
+  private static final int REFUNDS_KEPT = 32;
   private static final int ENTRIES_BEFORE_PRUNING = 48;
   private static final long SETTLED_NANOS = 3_000_000_000L;
 
@@ -30,6 +31,8 @@ final class KnownBucket {
   boolean everWritten;
   @Nullable String promise; // who was told that nothing was charged
   @Nullable SimulatedServer server;
+  private final Map<Integer, Alone> alone = new HashMap<>(); // by process
+  private final Deque<Long> refundTicks = new ArrayDeque<>(); // the store's times, of the last ones
   int lowerings;
   @Nullable Lowered lowered; // the last one
   private final World world;
@@ -54,6 +57,42 @@ final class KnownBucket {
 
   /** How much may be missing from a moment on, for a reason that the documentation names. */
   private record Allowance(long moment, long nanos) {}
+
+  /** The calls of a process that spend from this bucket and no other. */
+  private static final class Alone {
+    private int underWay;
+    private long ended = Long.MIN_VALUE / 2; // moment of the world
+  }
+
+  /** A call of a process begins that spends from this bucket alone. */
+  void beginsAlone(int process) {
+    alone.computeIfAbsent(process, one -> new Alone()).underWay++;
+  }
+
+  void endsAlone(int process) {
+    Alone one = alone.computeIfAbsent(process, none -> new Alone());
+    one.underWay--;
+    one.ended = world.now();
+  }
+
+  /** Returns whether such a call is under way, or was within the last time. */
+  boolean isSpentFromAlone(int process, long lastNanos) {
+    Alone one = alone.get(process);
+    return one != null && (one.underWay > 0 || world.now() - one.ended <= lastNanos);
+  }
+
+  /** A refund was decided on, with an effect or without. */
+  void refundedAt(long nowNanos) {
+    refundTicks.addLast(nowNanos);
+    if (refundTicks.size() > REFUNDS_KEPT) {
+      refundTicks.removeFirst();
+    }
+  }
+
+  /** Returns whether a refund may have been decided on within the tick of the store's clock. */
+  boolean mayBeRefundedAt(long nowNanos) {
+    return refundTicks.size() >= REFUNDS_KEPT || refundTicks.contains(nowNanos);
+  }
 
   /** Returns the bucket's present. */
   long nowNanos() {

@@ -56,6 +56,7 @@ final class LocalReference {
       Quota quota = transaction == null ? null : transaction.quota();
       if (transaction == null
           || quota == null
+          || transaction.kind() == Transaction.Kind.ALLOW_ONLY
           || part.penalty() != null
           || !transaction.name().longestWait().isZero()) { // told of in an order of its own
         continue;
@@ -87,7 +88,7 @@ final class LocalReference {
     if (aheadNanos > Math.max(bucket.mostNanos - nowNanos, 0)) {
       return "was told of fewer tokens than are left of this process' share";
     }
-    boolean fits = aheadNanos + asked.takenNanos <= asked.depthNanos;
+    boolean fits = asked.takenNanos == 0 || aheadNanos + asked.takenNanos <= asked.depthNanos;
     if (fits != part.allowed()) {
       return fits ? "was denied what this process' share has" : "was allowed beyond the share";
     }

@@ -28,6 +28,7 @@ final class Operation {
   private static final long LATEST_END_NANOS = SimulatedProcess.TIMEOUT_NANOS / 10 * 11;
   private static final Set<String> GIVING_BACK =
       Set.of("refund", "reset", "cancel", "blocking cancel", "close the lease", "give up");
+  private static final Set<String> LOOKING = Set.of("check", "check after the wait");
   private static final Set<String> KEEPING_LINES =
       Set.of(
           "spend",
@@ -54,8 +55,11 @@ final class Operation {
   private final boolean givesBack;
   private final long begun; // calls of this process that give back
   private final boolean besideOthers;
+  private final long resetsBegun; // calls of this process that reset
+  private final boolean besideResets;
   private boolean ended;
   private boolean disturbed;
+  private boolean disturbedByReset;
 
   /**
    * A call that begins now.
@@ -72,6 +76,7 @@ final class Operation {
     this.overServers = transactions.size() > 1 && calls.fleet.topology.masters() > 1;
     this.givesBack = overServers || GIVING_BACK.contains(verb);
     this.besideOthers = calls.giveBackNow();
+    this.besideResets = calls.resetsNow();
     this.number = calls.number();
     this.verb = verb;
     this.transactions = transactions;
@@ -80,12 +85,16 @@ final class Operation {
     for (Transaction one : transactions) {
       loweredSince.put(one.bucketKey(), calls.givingBackSince(one.bucketKey(), start));
       Penalty penalty = calls.limits.get().penaltyFor(one.name(), one.id());
-      if (penalty != null) {
+      if (penalty != null && one.kind() != Kind.ALLOW_ONLY) {
         penalties.put(one.bucketKey(), penalty);
       }
     }
     calls.began(this);
     this.begun = calls.begunGivingBack();
+    this.resetsBegun = calls.begunResets();
+    if (spendsAlone()) {
+      reference.beginsAlone(calls.process, transactions.get(0).bucketKey());
+    }
     world.log(this::toString);
     requireEndInTime();
   }
@@ -119,6 +128,16 @@ final class Operation {
     return verb.equals("give up");
   }
 
+  /** Returns whether it forgets buckets. */
+  boolean resets() {
+    return verb.equals("reset");
+  }
+
+  /** Whether it spends from a single bucket, of which it may forgive a debt. */
+  private boolean spendsAlone() {
+    return transactions.size() == 1 && !GIVING_BACK.contains(verb) && !LOOKING.contains(verb);
+  }
+
   /** Returns whether it leaves the order of those who wait, and what is theirs, as it is. */
   boolean keepsLines() {
     return transactions.size() == 1 && KEEPING_LINES.contains(verb);
@@ -147,6 +166,10 @@ final class Operation {
   void end(Object how) {
     ended = true;
     disturbed = overlaps();
+    disturbedByReset = besideResets || calls.begunResets() > resetsBegun;
+    if (spendsAlone()) {
+      reference.endsAlone(calls.process, transactions.get(0).bucketKey());
+    }
     calls.ended(this);
     if (overServers) { // what it took in vain is on its way back
       world.after(calls.afewMessages(), new Actor("observer"), () -> calls.gaveBack(this));
@@ -214,7 +237,7 @@ final class Operation {
   void passed(Decision decision) {
     decided(decision, true);
     if (decision.allowed() && !decision.degraded()) {
-      reference.passed(this, granted);
+      reference.passed(this, granted, granted.size() == transactions.size());
     }
   }
 
@@ -229,6 +252,10 @@ final class Operation {
       Transaction transaction = part.transaction();
       Quota quota = transaction == null ? null : transaction.quota();
       if (transaction == null || quota == null) {
+        continue;
+      }
+      if (transaction.kind() == Kind.ALLOW_ONLY) {
+        requireUnlimited(part, part.allowed());
         continue;
       }
       requirePenalty(decision, part, transaction);
@@ -247,7 +274,7 @@ final class Operation {
         .filter(
             part -> {
               Transaction of = part.transaction();
-              return of == null || of.kind() != Kind.SPEND_ONLY;
+              return of == null || (of.kind() != Kind.SPEND_ONLY && of.kind() != Kind.ALLOW_ONLY);
             })
         .toList();
   }
@@ -255,9 +282,9 @@ final class Operation {
   private void decided(
       Decision whole, Decision part, Transaction transaction, Quota quota, boolean spends) {
     boolean unspent = spends && whole.denied() && part.allowed();
-    long mayWaitNanos = transaction.kind() == Kind.CHECK_AND_SPEND ? waitNanos : 0;
     requireStatement(
-        Statements.wrong(part, quota, transaction.cost(), mayWaitNanos, unspent), part);
+        Statements.wrong(part, quota, transaction.cost(), mayWaitNanos(transaction), unspent),
+        part);
     if (transaction.cost() == 0) {
       return;
     }
@@ -292,15 +319,43 @@ final class Operation {
     }
   }
 
+  /** Only what must fit is waited for. */
+  private long mayWaitNanos(Transaction transaction) {
+    return transaction.kind() == Kind.CHECK_AND_SPEND ? waitNanos : 0;
+  }
+
   /** After a refund: what was given back can't be told from the answer, what is there can. */
   void refunded(Decision decision) {
     end(decision);
     for (Decision part : decision.parts()) {
       Transaction transaction = part.transaction();
       Quota quota = transaction == null ? null : transaction.quota();
-      if (quota != null && !part.degraded()) {
-        requireStatement(Statements.wrongRefund(part, quota), part);
+      if (transaction == null || quota == null || part.degraded()) {
+        continue;
       }
+      if (transaction.kind() == Kind.ALLOW_ONLY) {
+        requireUnlimited(part, part.denied());
+        continue;
+      }
+      requireStatement(Statements.wrongRefund(part, quota), part);
+      requireLeft(part, transaction);
+    }
+  }
+
+  /** What nothing limits has no bucket. */
+  private void requireUnlimited(Decision part, boolean asUsual) {
+    boolean right = asUsual && part.remaining() == Long.MAX_VALUE && part.retryInNanos() == 0;
+    requireStatement(right ? null : "was limited where nothing limits", part);
+  }
+
+  /** After a refund the bucket has had the TAT that its answer tells. */
+  private void requireLeft(Decision part, Transaction transaction) {
+    String key = transaction.bucketKey();
+    if (!calls.fleet.failedOverLately()
+        && part.resetInNanos() > 0
+        && !reference.showed(key, nanos(part.tat()), start)) {
+      world.violated(
+          () -> World.text("%s was told of a TAT that %s never had: %s", this, key, part));
     }
   }
 
@@ -375,7 +430,10 @@ final class Operation {
               decision.allowed() || isPenalized(decision)
                   ? null
                   : "was denied, by a rule that allows";
-          case 2 -> decision.denied() ? null : "was allowed, by a rule that denies";
+          case 2 ->
+              decision.denied() || countingParts(decision).isEmpty()
+                  ? null
+                  : "was allowed, by a rule that denies";
           case 3 -> waitNanos > 0 ? null : calls.local.wrong(decision, spends);
           default -> "was decided on, by a rule that fails";
         };
@@ -480,7 +538,10 @@ final class Operation {
       calls.told().denied(key, nanos(part.tat()), start, world.now());
     }
     if (!reference.denied(
-        key, quota.incrementNanos(transaction.cost()), quota.offsetNanos() + waitNanos, since)) {
+        key,
+        quota.incrementNanos(transaction.cost()),
+        quota.offsetNanos() + mayWaitNanos(transaction),
+        since)) {
       world.violated(
           () ->
               World.text("%s was denied on %s, which had room all the time (%s)", this, key, part));
@@ -513,13 +574,20 @@ final class Operation {
     }
   }
 
-  /** After a cancellation: one that nothing disturbed gives back all that was not refilled. */
+  /**
+   * After a cancellation: one that nothing disturbed gives back all that was not refilled. Refunds
+   * that were under way beside the spend are over by then, and count for what they gave back.
+   */
   void requireGivenBack(Operation made, Collection<Granted> cancelled) {
-    if (!conditions.hasFaults() && conditions.isExact() && !made.disturbed && !disturbed) {
-      boolean mayBeWaitedFor = transactions.stream().anyMatch(Operation::mayBeWaitedFor);
-      if (!mayBeWaitedFor) {
-        new ArrayList<>(cancelled).forEach(one -> reference.requireGivenBack(this, one, start));
-      }
+    boolean mayBeWaitedFor = transactions.stream().anyMatch(Operation::mayBeWaitedFor);
+    if (conditions.hasFaults() || !conditions.isExact() || disturbed || mayBeWaitedFor) {
+      return;
+    }
+    if (!made.disturbedByReset && !conditions.debtsAppear()) {
+      new ArrayList<>(cancelled)
+          .forEach(one -> reference.requireGivenBackBesideRefunds(this, one, start));
+    } else if (!made.disturbed) {
+      new ArrayList<>(cancelled).forEach(one -> reference.requireGivenBack(this, one, start));
     }
   }
 

@@ -110,6 +110,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
           Kind.BATCH,
           Kind.MIXED_BATCH,
           Kind.REFUND_BATCH,
+          Kind.MIXED_REFUND,
           Kind.RESET_BATCH,
           Kind.RESERVE,
           Kind.RESERVE_TOGETHER,
@@ -144,23 +145,43 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     long at = traffic.moment();
     int process = dice.below(processes);
     int limit = waiting ? dice.one(0, 1, MAY_WAIT, MAY_WAIT) : dice.below(2);
+    boolean mayBeFree = kind == Kind.MIXED_BATCH || kind == Kind.CHECK || kind == Kind.SPEND;
     boolean mayLower = kind == Kind.REFUND || kind == Kind.RESET || kind == Kind.CHECK;
     int id = mayLower && dice.chance(leases ? 40 : 10) ? 6 + dice.below(2) : traffic.id();
-    int cost = dice.one(1, 1, 1, 2, 3);
+    int cost = mayBeFree && dice.chance(5) ? 0 : dice.one(1, 1, 1, 2, 3);
     return switch (kind) {
       case RESET ->
           dice.chance(30)
               ? Step.of(at, kind, process, EMPTY_FOR_LONG, id % 3)
               : Step.of(at, kind, process, limit, id);
       case BATCH, REFUND_BATCH -> Step.of(at, kind, process, id, 2 + dice.below(3), cost);
-      case MIXED_BATCH -> Step.of(at, kind, process, id, 2 + dice.below(3), cost, dice.below(3));
+      case MIXED_BATCH, MIXED_REFUND ->
+          Step.of(at, kind, process, id, 2 + dice.below(3), cost, dice.below(7));
       case RESET_BATCH -> Step.of(at, kind, process, id, 2 + dice.below(3), 1);
       case RESERVE ->
           Step.of(at, kind, process, limit, id, cost, dice.one(-2, -1, 0, 1, 5, 20, 100));
       case RESERVE_TOGETHER ->
-          Step.of(at, kind, process, limit, id % 5, 2 + dice.below(4), dice.one(0, 1, 5, 20, 100));
+          Step.of(
+              at,
+              kind,
+              process,
+              limit,
+              id % 5,
+              2 + dice.below(4),
+              dice.one(0, 1, 5, 20, 100),
+              dice.one(0, 0, 2, 6));
       case RESERVE_BATCH ->
-          Step.of(at, kind, process, id, 2 + dice.below(3), cost, dice.one(0, 1, 5, 20, 100));
+          dice.chance(30)
+              ? Step.of(
+                  at,
+                  kind,
+                  process,
+                  id,
+                  2 + dice.below(3),
+                  cost,
+                  dice.one(0, 1, 5, 20, 100),
+                  dice.below(7))
+              : Step.of(at, kind, process, id, 2 + dice.below(3), cost, dice.one(0, 1, 5, 20, 100));
       case RESERVE_BLOCKING ->
           Step.of(at, kind, process, limit, id, cost, dice.one(0, 1, 5, 20, 100));
       case SPEND_GIVEN_UP ->
@@ -182,7 +203,8 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
               2 + dice.below(3),
               cost,
               longestWait(dice),
-              givingUp(dice));
+              givingUp(dice),
+              dice.below(2));
       case SPEND, CHECK ->
           dice.chance(10)
               ? Step.of(at, kind, process, EMPTY_FOR_LONG, id % 3, 1)

@@ -117,6 +117,9 @@ final class Reference {
       bucket.version++;
       bucket.changed(tatNanos, afterNanos);
     }
+    if (charge.op() == Op.REFUND) {
+      bucket.refundedAt(nowNanos);
+    }
     if (charge.op().loosens()) {
       bucket.loosened.put(whoLoosens(bucket, by), world.now());
       loosened(bucket, process, charge, nowNanos, tatNanos, afterNanos);
@@ -176,6 +179,10 @@ final class Reference {
       long tatNanos,
       long afterNanos) {
     debts.tried(process, charge, nowNanos);
+    if (!conditions.hasFaults() && !bucket.isSpentFromAlone(process, 3 * afterwardsNanos)) {
+      world.violated(
+          () -> World.text("p%d's %s is for no call that spends alone", process, charge));
+    }
     if (tatNanos > nowNanos + charge.offsetNanos()) {
       String wrong = debts.forgiven(process, charge, nowNanos, anyClockWasStepped());
       if (wrong != null) {
@@ -390,8 +397,11 @@ final class Reference {
   /**
    * A caller's turn has come: all its tokens are there, behind those of all who were first and have
    * passed. It comes when the last of them are, and not later.
+   *
+   * @param isWhole whether it was granted all that it asked for; if not, nobody knows when the last
+   *     server answered
    */
-  void passed(Object caller, Map<Transaction, Granted> all) {
+  void passed(Object caller, Map<Transaction, Granted> all, boolean isWhole) {
     long lastMoment = 0; // the wait begins when the answers of all servers are there
     long longestNanos = 0;
     for (Map.Entry<Transaction, Granted> one : all.entrySet()) {
@@ -408,7 +418,7 @@ final class Reference {
       longestNanos = Math.max(longestNanos, waitNanos(granted.entry, quota.offsetNanos()));
     }
     long lateNanos = world.now() - lastMoment - longestNanos - driftNanos(lastMoment);
-    if (!conditions.hasFaults() && !all.isEmpty() && lateNanos > afterwardsNanos) {
+    if (!conditions.hasFaults() && isWhole && !all.isEmpty() && lateNanos > afterwardsNanos) {
       world.violated(
           () -> World.text("%s passes %d ns after its tokens are in", caller, lateNanos));
     }
@@ -496,9 +506,15 @@ final class Reference {
    * @param begun the moment of the world at which giving back began
    */
   void requireGivenBack(Object caller, Granted granted, long begun) {
+    if (granted.entry.wasQuiet) {
+      requireExactly(caller, granted, begun);
+    }
+  }
+
+  private void requireExactly(Object caller, Granted granted, long begun) {
     Entry entry = granted.entry;
     KnownBucket bucket = bucket(granted.key);
-    if (!entry.wasQuiet || entry.counts) {
+    if (entry.counts) {
       return;
     }
     Lowered last = bucket.lowered;
@@ -523,6 +539,27 @@ final class Reference {
                     caller, last.nanos(), granted.key, dueNanos));
       }
     }
+  }
+
+  /**
+   * The same where the spend was made beside refunds of its process, which have all been answered
+   * since. Within a tick of the store's clock, nobody knows which came first.
+   */
+  void requireGivenBackBesideRefunds(Object caller, Granted granted, long begun) {
+    Entry entry = granted.entry;
+    KnownBucket bucket = bucket(granted.key);
+    if (!bucket.mayBeRefundedAt(entry.nowNanos)) {
+      requireExactly(caller, granted, begun);
+    }
+  }
+
+  /** A call of a process begins that spends from a bucket and no other. */
+  void beginsAlone(int process, String key) {
+    bucket(key).beginsAlone(process);
+  }
+
+  void endsAlone(int process, String key) {
+    bucket(key).endsAlone(process);
   }
 
   /**

@@ -148,12 +148,23 @@ final class SimulatedProcess {
     return some;
   }
 
-  /** Some that must fit, some that are only looked at, and some that are spent if they fit. */
-  private List<Transaction> someOfEachKind(Step step) {
+  /**
+   * Some that must fit, some that are only looked at, some that are spent if they fit, and some
+   * that nothing limits.
+   *
+   * @param first which kind comes first, of three; from 3 on, of all four
+   */
+  private List<Transaction> someOfEachKind(Step step, int first) {
     List<Transaction> some = new ArrayList<>();
     for (Transaction one : some(step)) {
-      int kind = (step.number(3) + some.size()) % 3;
-      some.add(kind == 0 ? one : kind == 1 ? one.checkOnly() : one.spendOnly());
+      int kind = (first + some.size()) % (first < 3 ? 3 : 4);
+      some.add(
+          switch (kind) {
+            case 0 -> one;
+            case 1 -> one.checkOnly();
+            case 2 -> one.spendOnly();
+            default -> one.allowOnly();
+          });
     }
     return some;
   }
@@ -168,8 +179,9 @@ final class SimulatedProcess {
       case REFUND -> callers.refund(List.of(transaction(step)));
       case RESET -> callers.reset(List.of(transaction(step.number(0), step.number(1), 1)));
       case BATCH -> callers.batch(some(step));
-      case MIXED_BATCH -> callers.batch(someOfEachKind(step));
+      case MIXED_BATCH -> callers.batch(someOfEachKind(step, step.number(3)));
       case REFUND_BATCH -> callers.refund(some(step));
+      case MIXED_REFUND -> callers.refund(someOfEachKind(step, step.number(3)));
       case RESET_BATCH -> callers.reset(some(step));
       case DENIED_BATCH -> deniedBatch(step.number(1));
       case DRAIN -> callers.spend(limiter.transaction("Z", KnownDenials.id(step.number(0))));
@@ -178,12 +190,12 @@ final class SimulatedProcess {
       case RESERVE_TOGETHER -> {
         for (int i = 0; i < step.number(2); i++) {
           Transaction one = transaction(step.number(0), step.number(1), 1);
-          callers.reserveOneOfSeveral(one, step.number(3), i);
+          callers.reserveOneOfSeveral(one, step.number(3), i, step.numberOr(4, 0));
         }
       }
       case RESERVE_BATCH ->
           callers.reserve(
-              some(step),
+              step.has(4) ? someOfEachKind(step, step.number(4)) : some(step),
               step.number(3),
               held -> callers.cancelSome(held, one -> !one.name().equals(SimulatedLimits.A)));
       case RESERVE_BLOCKING ->
@@ -211,9 +223,7 @@ final class SimulatedProcess {
               step.number(3) * 1_000L);
       case ACQUIRE_BATCH ->
           callers.acquire(
-              IntStream.range(0, step.number(1))
-                  .mapToObj(i -> waitedFor((step.number(0) + i) % 6, step.number(2)))
-                  .toList(),
+              IntStream.range(0, step.number(1)).mapToObj(i -> oneOfSeveral(step, i)).toList(),
               Duration.ofMillis(step.number(3)),
               step.number(4) * 1_000L);
       case BLOCK -> calls.blockNext(step.number(0) * 1_000_000L);
@@ -230,6 +240,11 @@ final class SimulatedProcess {
 
   private Transaction waitedFor(int id, int cost) {
     return limiter.transaction(SimulatedLimits.W.name(), id(id)).withCost(cost);
+  }
+
+  private Transaction oneOfSeveral(Step step, int number) {
+    Transaction one = waitedFor((step.number(0) + number) % 6, step.number(2));
+    return number % 2 == 1 && step.numberOr(5, 0) == 1 ? one.spendOnly() : one;
   }
 
   private static Throwable thrown(Step step) {

@@ -30,10 +30,15 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
     RESET,
     /** the first id, how many, the cost of each. */
     BATCH,
-    /** the first id, how many, the cost of each, which of the three kinds comes first. */
+    /**
+     * the first id, how many, the cost of each, which of three kinds comes first, or of four from 3
+     * on.
+     */
     MIXED_BATCH,
     /** the first id, how many, the cost of each. */
     REFUND_BATCH,
+    /** as a mixed batch. */
+    MIXED_REFUND,
     /** the first id, how many, 1. */
     RESET_BATCH,
     /** the observed id, a partner that denies. */
@@ -44,9 +49,15 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
     OBSERVE,
     /** limit, id, cost, after how many milliseconds it is cancelled (-1: closed, -2: never). */
     RESERVE,
-    /** limit, id, how many, after how many milliseconds all are cancelled at once. */
+    /**
+     * limit, id, how many, after how many milliseconds all are cancelled at once, how many spend
+     * again right then (none if it is not said).
+     */
     RESERVE_TOGETHER,
-    /** the first id, how many, the cost of each, after how many milliseconds; A stays spent. */
+    /**
+     * the first id, how many, the cost of each, after how many milliseconds, which kind comes first
+     * (all are alike if it is not said); A stays spent.
+     */
     RESERVE_BATCH,
     /** limit, id, cost, after how many milliseconds it is cancelled by a caller that waits. */
     RESERVE_BLOCKING,
@@ -64,7 +75,10 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
     ACQUIRE,
     /** the same; the caller's thread waits. */
     ACQUIRE_BLOCKING,
-    /** the first id, how many, the cost of each, the longest wait, until giving up. */
+    /**
+     * the first id, how many, the cost of each, the longest wait, until giving up, whether every
+     * second one spends only what is there (none if it is not said).
+     */
     ACQUIRE_BATCH,
     /** the next caller's continuation blocks for so many milliseconds. */
     BLOCK,
@@ -118,6 +132,15 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
 
   int number(int index) {
     return numbers.get(index);
+  }
+
+  boolean has(int index) {
+    return index < numbers.size();
+  }
+
+  /** Returns a number that was not always a part of such steps. */
+  int numberOr(int index, int otherwise) {
+    return has(index) ? number(index) : otherwise;
   }
 
   /** Returns the step as a line that {@link #parse} reads. */

@@ -72,7 +72,7 @@ final class ReferenceTest {
 
   /** It passes at once, as if the place before it were free: a token too early. */
   private void passes(Granted granted) {
-    reference.passed("the caller behind", Map.of(one, granted));
+    reference.passed("the caller behind", Map.of(one, granted), true);
   }
 
   @Test
