@@ -22,12 +22,14 @@ final class Reference {
   private final Setup setup;
   final long[] tatNanos;
   private final long[] writtenNanos; // the latest clock that a TAT was written by
+  private final long[] resetNanos; // the latest clock that a bucket was forgotten by
   private final List<Map<Long, Long>> metBy; // the earliest clock by which each TAT may be met
 
   Reference(Setup setup) {
     this.setup = setup;
     this.tatNanos = new long[setup.keys()];
     this.writtenNanos = new long[setup.keys()];
+    this.resetNanos = new long[setup.keys()];
     this.metBy = new ArrayList<>(Collections.nCopies(setup.keys(), Map.of()));
   }
 
@@ -35,6 +37,7 @@ final class Reference {
     setup = other.setup;
     tatNanos = other.tatNanos.clone();
     writtenNanos = other.writtenNanos.clone();
+    resetNanos = other.resetNanos.clone();
     metBy = new ArrayList<>(other.metBy);
   }
 
@@ -112,6 +115,12 @@ final class Reference {
     if (!passes) {
       return true;
     }
+    // A bucket that was forgotten has nothing of the time before.
+    boolean spends = (part.act() == Act.SPEND || part.act() == Act.SPEND_ONLY) && costNanos > 0;
+    boolean forgotten = tatNanos[key] == 0 && setup.keptNanos() == 0;
+    if (spends && forgotten && nowNanos < resetNanos[key]) {
+      return false;
+    }
     switch (part.act()) {
       case SPEND, SPEND_ONLY -> {
         if (fits && costNanos > 0) {
@@ -123,7 +132,12 @@ final class Reference {
           put(key, nowNanos, nowNanos + Math.max(aheadNanos - costNanos, 0));
         }
       }
-      case RESET -> put(key, nowNanos, 0);
+      case RESET -> {
+        if (tatNanos[key] != 0) { // else it does nothing, and may come in any order
+          resetNanos[key] = Math.max(resetNanos[key], nowNanos);
+        }
+        put(key, nowNanos, 0);
+      }
       case CHECK -> {
         // Looks only.
       }
@@ -159,6 +173,7 @@ final class Reference {
     return other instanceof Reference that
         && Arrays.equals(tatNanos, that.tatNanos)
         && Arrays.equals(writtenNanos, that.writtenNanos)
+        && Arrays.equals(resetNanos, that.resetNanos)
         && metBy.equals(that.metBy);
   }
 
