@@ -9,9 +9,14 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
 
 /** The calls of one process: which are under way, and what they ask for. For one thread. */
 final class Calls {
+
+  private static final long SLOW_NANOS =
+      500_000; // a message takes longer than all within a process
 
   final int process;
   final World world;
@@ -21,6 +26,7 @@ final class Calls {
   final CurrentLimits limits;
   final LocalReference local;
   private final long latencyNanos;
+  private Predicate<@Nullable SimulatedServer> isGivenUp = server -> false;
   private final Set<Operation> underWay = new LinkedHashSet<>();
   private final Set<String> asked = new HashSet<>(); // bucket keys
   private final Set<String> givenUp = new HashSet<>(); // bucket keys
@@ -48,6 +54,11 @@ final class Calls {
     this.limits = limits;
     this.local = new LocalReference(conditions);
     this.latencyNanos = latencyNanos;
+  }
+
+  /** Says which servers the process does not ask at present. */
+  void watch(Predicate<@Nullable SimulatedServer> newIsGivenUp) {
+    isGivenUp = newIsGivenUp;
   }
 
   /** Begins with the next step of the plan. */
@@ -160,6 +171,19 @@ final class Calls {
       }
     }
     return since;
+  }
+
+  /**
+   * Returns whether a call is to be refused at once, since the server of one of its buckets was
+   * given up; as far as that can be seen from outside.
+   */
+  boolean mustBeRefused(List<Transaction> transactions) {
+    return fleet.topology == Fleet.Topology.RING
+        && !conditions.callersBlock()
+        && latencyNanos >= SLOW_NANOS
+        && transactions.stream()
+            .filter(one -> one.kind() != Transaction.Kind.ALLOW_ONLY)
+            .anyMatch(one -> isGivenUp.test(reference.serverOf(one.bucketKey())));
   }
 
   /** Returns in how much time a few messages travel. */

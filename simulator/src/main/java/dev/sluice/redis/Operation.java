@@ -29,6 +29,8 @@ final class Operation {
   private static final Set<String> GIVING_BACK =
       Set.of("refund", "reset", "cancel", "blocking cancel", "close the lease", "give up");
   private static final Set<String> LOOKING = Set.of("check", "check after the wait");
+  private static final Set<String> ASKING = Set.of("spend", "reserve", "refund", "reset");
+  private static final long AT_ONCE_NANOS = 200_000;
   private static final Set<String> KEEPING_LINES =
       Set.of(
           "spend",
@@ -57,6 +59,7 @@ final class Operation {
   private final boolean besideOthers;
   private final long resetsBegun; // calls of this process that reset
   private final boolean besideResets;
+  private final boolean mustBeRefused;
   private boolean ended;
   private boolean disturbed;
   private boolean disturbedByReset;
@@ -77,6 +80,7 @@ final class Operation {
     this.givesBack = overServers || GIVING_BACK.contains(verb);
     this.besideOthers = calls.giveBackNow();
     this.besideResets = calls.resetsNow();
+    this.mustBeRefused = ASKING.contains(verb) && calls.mustBeRefused(transactions);
     this.number = calls.number();
     this.verb = verb;
     this.transactions = transactions;
@@ -166,6 +170,9 @@ final class Operation {
   void end(Object how) {
     ended = true;
     disturbed = overlaps();
+    if (mustBeRefused && transactions.size() > 1 && world.now() - start > AT_ONCE_NANOS) {
+      world.violated(() -> this + " asked others, though one of its servers was given up");
+    }
     disturbedByReset = besideResets || calls.begunResets() > resetsBegun;
     if (spendsAlone()) {
       reference.endsAlone(calls.process, transactions.get(0).bucketKey());

@@ -69,6 +69,7 @@ final class SimulatedProcess {
     this.plainLimits = plan.setting("limitsDiffer") * index;
     this.limits = new CurrentLimits(SimulatedLimits.of(plainLimits));
     this.calls = new Calls(index, world, fleet, reference, limits, latencyNanos);
+    this.calls.watch(storeWatch::isGivenUp);
     this.clock = clock(conditions, plan.setting("clocksDiffer") > 0, world, dice.fork(3));
     RedisStoreBuilder builder = RedisStore.builder(plan.topology().uri).observer(storeWatch);
     if (conditions.clientClocks()) {

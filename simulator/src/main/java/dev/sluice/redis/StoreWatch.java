@@ -2,7 +2,9 @@
 package dev.sluice.redis;
 
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,6 +22,7 @@ final class StoreWatch implements RedisObserver {
   private final SimulatedNetwork network;
   private final BreakerWatch breakers;
   private final List<Long> openings = new ArrayList<>();
+  private final Set<SimulatedServer> givenUp = new HashSet<>();
   private @Nullable Throwable nextThrown;
 
   StoreWatch(int process, World world, Timing timing, Fleet fleet, SimulatedNetwork network) {
@@ -52,13 +55,24 @@ final class StoreWatch implements RedisObserver {
     world.log(() -> "p" + process + " finds " + server + " " + state + ": " + reason);
     require(breakers.changed(server, state, reason));
     SimulatedServer at = fleet.named(server.split(":", 2)[0]);
+    if (at != null && state == State.ASKED) {
+      givenUp.remove(at);
+    }
     if (state == State.GIVEN_UP) {
+      if (at != null) {
+        givenUp.add(at);
+      }
       gaveUp(server, at, reason);
     } else if (at != null && at.refusesCalls() && !reason.equals(Breaker.NO_PROBE)) {
       world.violated(
           () ->
               World.text("breaker: p%d asks %s again, which refuses every call", process, server));
     }
+  }
+
+  /** Returns whether calls to a server are refused at present. */
+  boolean isGivenUp(@Nullable SimulatedServer server) {
+    return server != null && givenUp.contains(server);
   }
 
   private void gaveUp(String server, @Nullable SimulatedServer at, String reason) {

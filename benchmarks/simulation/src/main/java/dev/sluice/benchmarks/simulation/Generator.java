@@ -41,7 +41,7 @@ final class Generator {
   History next() {
     acts = random.nextBoolean() ? ACTS : someActs();
     boolean back = random.nextInt(8) == 0;
-    boolean crowded = random.nextInt(6) == 0; // lines are full, buckets are moved
+    boolean crowded = random.nextInt(4) == 0; // lines are full, buckets are moved
     brimful = random.nextInt(3) == 0 && !back;
     int keys = crowded ? 18 + random.nextInt(7) : (brimful ? 2 : 1) + random.nextInt(5);
     boolean bounded = random.nextInt(2) == 0 && !back;
@@ -55,13 +55,15 @@ final class Generator {
     boolean snapshots = random.nextInt(16) == 0 && !back && !crowded;
     int threads = 2 + random.nextInt(3);
     int crowding = random.nextInt(2); // before the threads, or beside them
+    List<Op> filling = brimful ? filled(setup) : List.of();
     List<List<Op>> all = new ArrayList<>();
     for (int i = 0; i <= threads; i++) {
       List<Op> ops = new ArrayList<>();
-      if (brimful && i == 0) {
-        ops.addAll(filled(setup));
+      if (brimful && i < 2) { // all of it before the threads, or the most of it beside them
+        int alone = crowded && crowding == 1 ? 1 : filling.size();
+        ops.addAll(i == 0 ? filling.subList(0, alone) : filling.subList(alone, filling.size()));
       } else if (crowded && i == crowding) {
-        ops.add(many(setup));
+        ops.addAll(many(setup));
       }
       int count = i == 0 ? random.nextInt(back ? 12 : 5) : 1 + random.nextInt(4);
       for (int n = 0; n < count; n++) {
@@ -87,7 +89,7 @@ final class Generator {
     if (random.nextInt(tickOdds) == 0) {
       return Op.tick(tick(setup));
     }
-    if (brimful && setup.keys() > 1 && random.nextInt(6) == 0) {
+    if (brimful && setup.keys() > 1 && random.nextInt(4) == 0) {
       return exchange(setup);
     }
     int size =
@@ -122,20 +124,25 @@ final class Generator {
     return Op.charge(random.nextBoolean() ? List.of(death, birth) : List.of(birth, death));
   }
 
-  /** A batch on most keys. */
-  private Op many(Setup setup) {
-    List<Part> parts = new ArrayList<>();
+  /** Batches on most keys, one or a few: segments grow with each. */
+  private List<Op> many(Setup setup) {
+    int most = 1 + random.nextInt(4);
+    List<List<Part>> batches = new ArrayList<>();
+    for (int i = 0; i < most; i++) {
+      batches.add(new ArrayList<>());
+    }
     for (int key = 0; key < setup.keys(); key++) {
       if (random.nextInt(4) > 0) {
-        parts.add(new Part(Act.SPEND, key, 1 + random.nextInt(setup.burst())));
+        int cost = 1 + random.nextInt(setup.burst());
+        batches.get(random.nextInt(most)).add(new Part(Act.SPEND, key, cost));
       }
     }
-    return parts.isEmpty() ? Op.tick(1) : Op.charge(parts);
+    return batches.stream().filter(parts -> !parts.isEmpty()).map(Op::charge).toList();
   }
 
   /**
    * As many buckets as there may be, or one less. Some are made before the others, and a part is
-   * full again soon: a call that needs one more must find those.
+   * full again soon: a call that needs another one must find those.
    */
   private List<Op> filled(Setup setup) {
     List<Integer> keys = new ArrayList<>();
@@ -143,7 +150,7 @@ final class Generator {
       keys.add(key);
     }
     Collections.shuffle(keys, random);
-    int missing = random.nextInt(3) == 0 && setup.bound() > 1 ? 1 : 0;
+    int missing = random.nextBoolean() && setup.bound() > 1 ? 1 : 0;
     List<Integer> live = keys.subList(0, (int) setup.bound() - missing);
     int alone = Math.min(1 + random.nextInt(3), live.size());
     List<Op> ops = new ArrayList<>();
