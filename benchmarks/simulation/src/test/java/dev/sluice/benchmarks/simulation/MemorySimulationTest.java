@@ -38,6 +38,12 @@ final class MemorySimulationTest {
     assertThat(lines()).last().asString().matches("[1-9][0-9]* steps");
   }
 
+  @Test
+  void brief_countsTheProcessorsTime_andEndsAsWell() {
+    assertThat(run("0.001 --seed 1000000 --brief")).isZero();
+    assertThat(lines()).hasSize(3).first().isEqualTo("first seed 1000000");
+  }
+
   @ParameterizedTest
   @ValueSource(strings = {"--seed", "--seed x", "x", "--fast"})
   void wrongArguments_endWithTwo(String arguments) {
