@@ -71,7 +71,7 @@ final class FileContent {
 
   static String tooLarge(int maxBytes) {
     return maxBytes < MOST_BYTES
-        ? "the file has more than %d KiB; a larger heap of the JVM allows up to %d"
+        ? "the file has more than %s KiB; a larger heap of the JVM allows up to %s"
             .formatted(maxBytes >> 10, MOST_BYTES >> 10)
         : "the file has more than %1$s MiB, %1$s are allowed".formatted(maxBytes >> 20);
   }
