@@ -17,6 +17,9 @@ final class KnownBucket {
 
   private static final long KEPT_NANOS = 3_000_000_000L;
 
+  /** Of a Redis server's clock. */
+  private static final long NANOS_PER_TICK = 1_000;
+
   private static final int REFUNDS_KEPT = 32;
   private static final int ENTRIES_BEFORE_PRUNING = 48;
   private static final long SETTLED_NANOS = 3_000_000_000L;
@@ -159,7 +162,7 @@ final class KnownBucket {
   private static boolean denies(
       SimulatedServer server, long tatNanos, long incrementNanos, long offsetNanos, long moment) {
     long nowNanos = server.clock.at(moment);
-    long micros = nowNanos - Math.floorMod(nowNanos, 1_000L);
+    long micros = nowNanos - Math.floorMod(nowNanos, NANOS_PER_TICK);
     long ahead = Math.max(tatNanos - Math.max(micros, 0), 0);
     return ahead > offsetNanos - incrementNanos;
   }
@@ -226,7 +229,8 @@ final class KnownBucket {
     }
     allowances.clear();
     allowances.addLast(new Allowance(world.now(), mostNanos - missingNanos));
-    Entry.Move move = new Entry.Move(nowNanos, missingNanos, 0, missingNanos);
+    long tick = nowNanos - Math.floorMod(nowNanos, NANOS_PER_TICK); // others may come in it
+    Entry.Move move = new Entry.Move(tick, missingNanos, 0, missingNanos);
     entries.add(place, new Entry(Kind.REFUND, Entry.NOBODY, world.now(), move));
     return true;
   }
