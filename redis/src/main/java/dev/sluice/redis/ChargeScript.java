@@ -226,13 +226,13 @@ final class ChargeScript {
   }
 
   /** The server does not take writes; its own words say why. */
-  static final class Refusal extends StoreException {
+  static final class Refusal extends ChargedException {
     private static final long serialVersionUID = 1;
 
     private final String reason;
 
     Refusal(String message, String reason) {
-      super(Charged.NOTHING.after(message));
+      super(message, Charged.NOTHING, null);
       this.reason = reason;
     }
 

@@ -41,22 +41,17 @@ enum Charged {
 
   /** Whether a failure says that nothing was charged. */
   static boolean isNothing(Throwable failure) {
-    return String.valueOf(failure.getMessage()).endsWith(NOTHING.words);
+    return failure instanceof ChargedException its && its.charged() == NOTHING;
   }
 
   /** Returns a failure that says this effect, and not another. */
   Throwable said(Throwable failure) {
-    String message = String.valueOf(failure.getMessage());
-    if (!(failure instanceof StoreException) || message.endsWith(words)) {
-      return failure;
+    if (failure instanceof ChargedException its) {
+      return its.charged() == this ? its : exception(its.what(), its);
     }
-    for (Charged other : values()) {
-      String end = other.after("");
-      if (message.endsWith(end)) {
-        message = message.substring(0, message.length() - end.length());
-      }
-    }
-    return exception(message, failure);
+    return failure instanceof StoreException
+        ? exception(String.valueOf(failure.getMessage()), failure)
+        : failure;
   }
 
   /** Returns a message with this effect at its end. */
@@ -65,10 +60,10 @@ enum Charged {
   }
 
   StoreException exception(String message) {
-    return new StoreException(after(message));
+    return exception(message, null);
   }
 
   StoreException exception(String message, @Nullable Throwable cause) {
-    return cause == null ? exception(message) : new StoreException(after(message), cause);
+    return new ChargedException(message, this, cause);
   }
 }

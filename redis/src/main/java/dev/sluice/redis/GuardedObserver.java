@@ -6,7 +6,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * Keeps what an observer throws from the store, and logs it. That includes an Error: a class that
- * is missing must not end a time-out. Its methods never throw. Thread-safe.
+ * is missing must not end a time-out. Its methods never throw, so each has its own catch: to hand a
+ * call to one for all takes memory, which may be what is missing. Thread-safe.
  */
 final class GuardedObserver implements RedisObserver {
 

@@ -61,7 +61,7 @@ final class CallGuardsTest {
     }
   }
 
-  private final class There implements Connector, Connection {
+  private final class There extends UnusedConnector implements Connection {
 
     @Override
     public CompletionStage<? extends Connection> connect(Host server) {
@@ -89,24 +89,6 @@ final class CallGuardsTest {
     public CompletionStage<Void> closeAsync() {
       return CompletableFuture.completedFuture(null);
     }
-
-    @Override
-    public CompletionStage<Host> askForMaster() {
-      throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public CompletionStage<? extends ClusterConnection> connectToCluster() {
-      throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public CompletionStage<?> refreshCluster() {
-      throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public void close() {}
   }
 
   private static String failureOf(CompletionStage<List<Reading>> call) {

@@ -313,7 +313,7 @@ final class OneErrorTest {
   // The Sentinels
 
   /** Tells a master, and connects to nobody. */
-  private static final class Sentinels implements Connector {
+  private static final class Sentinels extends UnusedConnector {
     private final AtomicInteger questions = new AtomicInteger();
     private volatile Host master = new Host("old", 1);
     private volatile @Nullable Error error;
@@ -332,19 +332,6 @@ final class OneErrorTest {
       }
       return CompletableFuture.completedFuture(master);
     }
-
-    @Override
-    public CompletionStage<? extends ClusterConnection> connectToCluster() {
-      throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public CompletionStage<?> refreshCluster() {
-      throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public void close() {}
   }
 
   private Master master(Sentinels sentinels) {

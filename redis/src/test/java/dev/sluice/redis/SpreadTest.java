@@ -23,10 +23,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** A batch over two servers, whose answers come as a test wants: what its caller is told. */
 final class SpreadTest {
 
-  private final StoreException notSent =
-      new StoreException("one was given up; nothing was charged");
-  private final StoreException lost =
-      new StoreException("timed out on one; whether anything was charged is unknown");
+  private final StoreException notSent = Charged.NOTHING.exception("one was given up");
+  private final StoreException lost = Charged.UNKNOWN.exception("timed out on one");
 
   private final Timing timing = new SystemTiming();
   private final List<Lane> lanes = List.of(lane("one"), lane("other"));

@@ -162,9 +162,13 @@ final class KnownBucket {
   private static boolean denies(
       SimulatedServer server, long tatNanos, long incrementNanos, long offsetNanos, long moment) {
     long nowNanos = server.clock.at(moment);
-    long micros = nowNanos - Math.floorMod(nowNanos, NANOS_PER_TICK);
-    long ahead = Math.max(tatNanos - Math.max(micros, 0), 0);
+    long ahead = Math.max(tatNanos - Math.max(tick(nowNanos), 0), 0);
     return ahead > offsetNanos - incrementNanos;
+  }
+
+  /** Returns what the server's clock shows at a time. */
+  private static long tick(long nanos) {
+    return nanos - Math.floorMod(nanos, NANOS_PER_TICK);
   }
 
   // Tokens that may be missing
@@ -229,8 +233,8 @@ final class KnownBucket {
     }
     allowances.clear();
     allowances.addLast(new Allowance(world.now(), mostNanos - missingNanos));
-    long tick = nowNanos - Math.floorMod(nowNanos, NANOS_PER_TICK); // others may come in it
-    Entry.Move move = new Entry.Move(tick, missingNanos, 0, missingNanos);
+    // Others may come in the same tick.
+    Entry.Move move = new Entry.Move(tick(nowNanos), missingNanos, 0, missingNanos);
     entries.add(place, new Entry(Kind.REFUND, Entry.NOBODY, world.now(), move));
     return true;
   }

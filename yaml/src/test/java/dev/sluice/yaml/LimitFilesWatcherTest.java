@@ -357,10 +357,8 @@ class LimitFilesWatcherTest {
   @Test
   void poll_ofACompanionThatWasCut_looksOnceMore_andWarns() {
     Path rules = TestFiles.write(folder.resolve("rules.yml"), "- strict\n- mild\n- open\n");
-    LimitFiles files = TestFiles.builder().defaults(defaults).companion(rules, new Words()).build();
     CurrentLimits target = new CurrentLimits(current.get());
-    try (LimitFilesWatcher cut =
-        LimitFilesWatcher.start(files, target, NEVER, events, Clock.fixed(NOW, ZoneOffset.UTC))) {
+    try (LimitFilesWatcher cut = watching(rules, target)) {
       assertThat(events.take()).hasSize(1);
       TestFiles.write(rules, "- strict\n- mild\n");
       cut.poll();
@@ -388,10 +386,8 @@ class LimitFilesWatcherTest {
   void poll_ofACompanionThatWasChangedAndCut_looksOnceMore_andWarns() {
     Path rules =
         TestFiles.write(folder.resolve("rules.yml"), "# ours\n- strict\n- mild\n\n- open\n");
-    LimitFiles files = TestFiles.builder().defaults(defaults).companion(rules, new Words()).build();
     CurrentLimits target = new CurrentLimits(current.get());
-    try (LimitFilesWatcher cut =
-        LimitFilesWatcher.start(files, target, NEVER, events, Clock.fixed(NOW, ZoneOffset.UTC))) {
+    try (LimitFilesWatcher cut = watching(rules, target)) {
       assertThat(events.take()).hasSize(1);
       TestFiles.write(rules, "# theirs\n- stricter\n- mild\n");
       cut.poll();
@@ -413,10 +409,8 @@ class LimitFilesWatcherTest {
   @Test
   void poll_ofAnEmptyCompanion_isRefused() {
     Path rules = TestFiles.write(folder.resolve("rules.yml"), "- strict\n- mild\n- open\n");
-    LimitFiles files = TestFiles.builder().defaults(defaults).companion(rules, new Words()).build();
     CurrentLimits target = new CurrentLimits(current.get());
-    try (LimitFilesWatcher cut =
-        LimitFilesWatcher.start(files, target, NEVER, events, Clock.fixed(NOW, ZoneOffset.UTC))) {
+    try (LimitFilesWatcher cut = watching(rules, target)) {
       assertThat(events.take()).hasSize(1);
       for (String nothing : List.of("", "\n", "# only a comment\n", "---\n")) {
         TestFiles.write(rules, nothing);
@@ -427,6 +421,11 @@ class LimitFilesWatcherTest {
         assertThat(events.take()).as(nothing).hasSize(1).first().asString().startsWith("failed");
       }
     }
+  }
+
+  private LimitFilesWatcher watching(Path rules, CurrentLimits target) {
+    LimitFiles files = TestFiles.builder().defaults(defaults).companion(rules, new Words()).build();
+    return LimitFilesWatcher.start(files, target, NEVER, events, Clock.fixed(NOW, ZoneOffset.UTC));
   }
 
   private static List<String> words(CurrentLimits limits) {

@@ -69,10 +69,10 @@ final class NamedLimits implements Mapping {
       if (onMissing != MissingDefault.REFUSE) {
         return Unmatched.INSTANCE;
       }
+      limit = limits.configured(limit.name()); // throws, and says what is missing
     }
-    String name = limits.configured(limit.name()).name();
     return new Limited(
-        List.of(Line.of(Transaction.of(limits, name, id(limit, values)))), List.of());
+        List.of(Line.of(Transaction.of(limits, limit.name(), id(limit, values)))), List.of());
   }
 
   /** Not as one that refuses: the door does that, and a reload must not fail by a request. */

@@ -4,6 +4,7 @@ package dev.sluice.server.service;
 import dev.sluice.redis.RedisObserver;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -17,6 +18,7 @@ final class NumberedServers implements RedisObserver {
 
   private final RedisObserver told;
   private final Map<String, String> names = new ConcurrentHashMap<>();
+  private final AtomicInteger numbers = new AtomicInteger();
 
   NumberedServers(RedisObserver told) {
     this.told = told;
@@ -24,17 +26,13 @@ final class NumberedServers implements RedisObserver {
 
   private String name(String server) {
     String known = names.get(server);
-    return known == null ? named(server) : known;
+    return known == null ? names.computeIfAbsent(server, this::number) : known;
   }
 
-  private synchronized String named(String server) {
-    String known = names.get(server);
-    if (known == null) {
-      known = "redis-" + (names.size() + 1);
-      names.put(server, known);
-      LOG.info("{} is {}", known, server);
-    }
-    return known;
+  private String number(String server) {
+    String name = "redis-" + numbers.incrementAndGet();
+    LOG.info("{} is {}", name, server);
+    return name;
   }
 
   @Override

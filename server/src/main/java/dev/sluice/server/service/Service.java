@@ -12,6 +12,7 @@ import dev.sluice.micrometer.RedisMetrics;
 import dev.sluice.redis.RedisObserver;
 import dev.sluice.server.Generations;
 import dev.sluice.server.Part;
+import dev.sluice.server.Periodic;
 import dev.sluice.server.StoreAccess;
 import dev.sluice.server.Stores;
 import dev.sluice.server.Traffic;
@@ -55,6 +56,8 @@ import java.util.Objects;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The server with all that it stands on: limits, overrides, buckets, meters and doors, running
@@ -216,7 +219,13 @@ public final class Service implements AutoCloseable {
             identity -> identity.get().end().getEpochSecond())
         .description("When the certificate in use ends, in seconds since the epoch")
         .register(meters);
-    started.add(EndOfCertificate.watch(files, current)::close);
+    Logger certificates = LoggerFactory.getLogger(EndOfCertificate.class);
+    started.add(
+        EndOfCertificate.watch(
+                files,
+                current,
+                look -> Periodic.task(certificates, "the look at the end of the certificate", look))
+            ::close);
     return new Tls(current);
   }
 

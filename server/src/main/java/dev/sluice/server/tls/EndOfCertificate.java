@@ -11,6 +11,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -62,30 +63,16 @@ public final class EndOfCertificate implements AutoCloseable {
    *
    * @param files name the certificate in warnings
    * @param current returns what is in use; must not block
+   * @param lasting makes a task of one that nothing ends, whatever it throws
    * @return the watch
    */
-  public static EndOfCertificate watch(TlsFiles files, Supplier<TlsIdentity> current) {
+  public static EndOfCertificate watch(
+      TlsFiles files, Supplier<TlsIdentity> current, UnaryOperator<Runnable> lasting) {
     EndOfCertificate watch =
         new EndOfCertificate(files.certificate(), current, Clock.systemUTC(), log::warn);
-    var unused = watch.hours.scheduleAtFixedRate(watch::lookAgain, 1, 1, TimeUnit.HOURS);
+    Runnable look = lasting.apply(watch::look);
+    var unused = watch.hours.scheduleAtFixedRate(look, 1, 1, TimeUnit.HOURS);
     return watch;
-  }
-
-  /** A look that throws does not end the watch. */
-  void lookAgain() {
-    try {
-      look();
-    } catch (Throwable e) { // a task that throws would never run again
-      tell(e);
-    }
-  }
-
-  private static void tell(Throwable failure) {
-    try {
-      log.error("the end of the certificate in use could not be looked at", failure);
-    } catch (Throwable e) {
-      // A log that fails as well can't be told of.
-    }
   }
 
   /** Looks once. */

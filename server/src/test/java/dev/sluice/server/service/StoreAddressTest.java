@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Who is told where the buckets are. */
+/** Only a token with the role {@code read} shows the address of Redis. */
 class StoreAddressTest {
 
   private static final String READER = Tokens.fresh();

@@ -115,7 +115,7 @@ final class Reference {
     if (!passes) {
       return true;
     }
-    // A bucket that was forgotten has nothing of the time before.
+    // A spend must not go by a clock that was read before its bucket was reset.
     boolean spends = (part.act() == Act.SPEND || part.act() == Act.SPEND_ONLY) && costNanos > 0;
     boolean forgotten = tatNanos[key] == 0 && setup.keptNanos() == 0;
     if (spends && forgotten && nowNanos < resetNanos[key]) {

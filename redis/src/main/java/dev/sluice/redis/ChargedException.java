@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.redis;
+
+import dev.sluice.store.StoreException;
+import org.jspecify.annotations.Nullable;
+
+/** A failure that says whether anything was charged, at the end of its message. */
+class ChargedException extends StoreException {
+
+  private static final long serialVersionUID = 1;
+
+  private final String what;
+  private final Charged charged;
+
+  /**
+   * A failure.
+   *
+   * @param what what went wrong
+   * @param charged what was charged all the same
+   * @param cause null for none
+   */
+  ChargedException(String what, Charged charged, @Nullable Throwable cause) {
+    super(charged.after(what));
+    if (cause != null) {
+      initCause(cause);
+    }
+    this.what = what;
+    this.charged = charged;
+  }
+
+  /** Returns what went wrong, without what was charged. */
+  final String what() {
+    return what;
+  }
+
+  final Charged charged() {
+    return charged;
+  }
+}
