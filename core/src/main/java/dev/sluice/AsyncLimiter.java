@@ -18,9 +18,10 @@ import java.util.function.Supplier;
  *
  * <p>Thread-safe; no method blocks. Whatever goes wrong arrives in the stage: an {@link
  * InvalidRequestException} for a name, id, cost or batch that cannot be decided on, a {@link
- * StoreException} if the store could not decide. Code that is chained to a stage runs on the
- * store's threads and must not block them. A caller that gives up cancels the stage's future or
- * puts a time-out on it; a charge that was not sent by then is not made.
+ * StoreException} if the store could not decide. Code that is chained to a stage may block: with
+ * the stores of Sluice it delays no other call, but it holds a thread of its own. A caller that
+ * gives up cancels the stage's future or puts a time-out on it; a charge that was not sent by then
+ * is not made.
  */
 public final class AsyncLimiter {
 

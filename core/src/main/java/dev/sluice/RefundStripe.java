@@ -508,7 +508,8 @@ final class RefundStripe {
   }
 
   private boolean isOver(Stretch stretch) {
-    long endNanos = stretch.movedNanos();
+    // A refund in flight may turn out to give nothing back, and then it moved nothing.
+    long endNanos = stretch.movedNanos() + stretch.line.refundingNanos;
     OptionalLong nowNanos = storeTime.get();
     return Long.compareUnsigned(endNanos, stretch.line.nowNanos) <= 0
         || (nowNanos.isPresent()

@@ -158,7 +158,7 @@ class ArchitectureTest {
         .that()
         .doNotHaveSimpleName("Spin") // waits for a lock's holder, by yielding
         .and()
-        .doNotHaveSimpleName("AlarmThreads") // where the common pool has one thread
+        .doNotHaveSimpleName("AlarmThreads") // a caller's code may hold the one that it rings on
         .and()
         .doNotHaveSimpleName("TickingTime") // whoever chooses it chooses a thread
         .and()

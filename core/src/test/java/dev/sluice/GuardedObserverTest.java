@@ -10,14 +10,21 @@ import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.store.BucketStore;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.logging.Handler;
 import java.util.logging.Level;
+import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** An observer that throws takes no decision from a caller: what was charged was charged. */
 final class GuardedObserverTest {
@@ -96,5 +103,86 @@ final class GuardedObserverTest {
 
     assertThat(refused.denied()).isTrue();
     assertThat(limiter.check("Calls", "x", 0).resetIn()).isEqualTo(Duration.ofHours(1));
+  }
+
+  private static LimiterObserver.Spent nothing() {
+    return new LimiterObserver.Spent() {
+      @Override
+      public int count() {
+        return 1;
+      }
+
+      @Override
+      public boolean allowed(int index) {
+        return false;
+      }
+
+      @Override
+      public Decision decision(int index) {
+        throw new IllegalStateException("nobody asks");
+      }
+    };
+  }
+
+  /** Hears all that an observer may, and throws afterwards. */
+  private static LimiterObserver listener(List<String> heard, boolean throwing) {
+    return (LimiterObserver)
+        Proxy.newProxyInstance(
+            LimiterObserver.class.getClassLoader(),
+            new Class<?>[] {LimiterObserver.class},
+            (proxy, method, arguments) -> {
+              heard.add(method.getName() + " " + arguments[arguments.length - 1]);
+              if (throwing) {
+                throw new NoClassDefFoundError("metrics");
+              }
+              return null;
+            });
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void observer_isToldEverything_andItsFirstFailureIsLogged(boolean throwing) {
+    List<String> heard = new ArrayList<>();
+    List<LogRecord> lines = new ArrayList<>();
+    Handler kept =
+        new Handler() {
+          @Override
+          public void publish(LogRecord line) {
+            lines.add(line);
+          }
+
+          @Override
+          public void flush() {}
+
+          @Override
+          public void close() {}
+        };
+    LimitName calls = LimitName.builder(1, "Calls").build();
+    Decision decision = Limiter.of(LIMITS, BucketStore.inMemory(() -> 0)).check("Calls", "x", 0);
+    LOG.setLevel(Level.WARNING);
+    LOG.setUseParentHandlers(false);
+    LOG.addHandler(kept);
+    try {
+      LimiterObserver guarded = new GuardedObserver(listener(heard, throwing));
+      guarded.decided(LimiterObserver.Act.CHECK, decision, 1);
+      guarded.spent(calls, nothing(), 2);
+      guarded.stored(LimiterObserver.Act.SPEND, 7, null, 3);
+      guarded.settledEarly(4);
+      guarded.waits(calls);
+      guarded.waited(calls, LimiterObserver.Ending.PASSED, 5);
+    } finally {
+      LOG.removeHandler(kept);
+      LOG.setUseParentHandlers(true);
+    }
+    assertThat(heard)
+        .containsExactly(
+            "decided 1", "spent 2", "stored 3", "settledEarly 4", "waits Calls", "waited 5");
+    assertThat(lines).hasSize(throwing ? 1 : 0);
+    assertThat(lines)
+        .allSatisfy(
+            line -> {
+              assertThat(line.getMessage()).startsWith("an observer of the limiter failed");
+              assertThat(line.getThrown()).hasMessage("metrics");
+            });
   }
 }

@@ -215,6 +215,21 @@ class RefundTrackerTest {
     assertThat(settledEarly).hasValue(0);
   }
 
+  /** It seemed to be refilled, as the refund counted in full until its answer. */
+  @Test
+  void open_whileARefundIsInFlight_forgetsNothingThatItMayNotHaveMoved() {
+    Lowering refund = refunding("1:a", 100).get(0);
+    Stretch spent = placed(5_000, 5_100);
+    assertThat(spent.untilNanos()).isEqualTo(5_000);
+    for (int i = 0; i < 4; i++) {
+      assertThat(refundTracker.open(spend("1:a"))).hasSize(1);
+    }
+
+    answered(refund, 4_990, 4_990);
+
+    assertThat(spent.untilNanos()).isEqualTo(5_100);
+  }
+
   @Test
   void open_moreThanMay_settlesTheOldest() {
     Stretch oldest = placed(5_000, 1_000_000_000);

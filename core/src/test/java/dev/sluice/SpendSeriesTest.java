@@ -4,6 +4,7 @@ package dev.sluice;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.direct.DirectStore;
 import dev.sluice.direct.Spends;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
@@ -267,6 +268,48 @@ final class SpendSeriesTest {
     assertThat(decide(spends))
         .containsExactly("true 9 0 1000000000", "false 0 1000000000 1000000000 degraded");
     assertThat(heard).hasSize(2);
+  }
+
+  @Test
+  void outcomeThatDoesNotAskWhoDecided_isToldTheAnswersOfARuleToo() {
+    BucketStore full = BucketStore.inMemory(nowNanos::get, 1);
+    Limiter limiter =
+        Limiter.builder(new CurrentLimits(none()), full).onFailure(FailureRule.deny()).build();
+    Spends spends = spends(limiter.limit(CALLS, TEN));
+    assertThat(add(spends, "x", TEN, 1)).isTrue();
+    assertThat(add(spends, "y", TEN, 2)).isTrue();
+    List<String> answers = new ArrayList<>();
+
+    spends.decide(
+        new Spends.Outcome() {
+          @Override
+          public void decided(
+              int index,
+              Quota quota,
+              boolean allowed,
+              long remaining,
+              long retryInNanos,
+              long resetInNanos) {
+            answers.add(
+                "%s %s %s %s %s".formatted(index, allowed, remaining, retryInNanos, resetInNanos));
+          }
+
+          @Override
+          public void failed(int index, RuntimeException failure) {
+            answers.add(String.valueOf(failure.getMessage()));
+          }
+        });
+
+    assertThat(answers).hasSize(2);
+    assertThat(answers.get(0)).isEqualTo("0 true 9 0 1000000000");
+    assertThat(answers.get(1)).startsWith("1 false 0 ");
+  }
+
+  @Test
+  void directStore_thatSaysNothing_doesNotAnswerAtOnce() {
+    DirectStore store = prefix -> null;
+
+    assertThat(store.answersAtOnce()).isFalse();
   }
 
   @Test

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** The tree against a plain list. */
@@ -28,10 +29,38 @@ class TimeLineTest {
     }
   }
 
+  /** Spends come in order as a rule: that must not make a list of the tree. */
+  @Test
+  void line_ofPointsInAnyOrder_isShallow() {
+    int points = 10_000;
+    for (boolean ascending : new boolean[] {true, false}) {
+      TimeLine line = new TimeLine();
+      List<Point> all = new ArrayList<>();
+      long[] asked = new long[1];
+      for (int i = 0; i < points; i++) {
+        all.add(new Point());
+        line.insert(all.get(i), 0, other -> counted(asked, ascending));
+      }
+      assertThat(asked[0]).isLessThan(20L * points);
+      asked[0] = 0;
+      for (int i = 0; i < points; i += 2) { // every other one, from the middle of the tree too
+        line.remove(all.get(i));
+        line.shiftFrom(other -> counted(asked, ascending), 1);
+      }
+      assertThat(asked[0]).isLessThan(20L * points / 2);
+    }
+  }
+
+  private static boolean counted(long[] asked, boolean answer) {
+    asked[0]++;
+    return answer;
+  }
+
   private static final class Twins {
     private final Random random;
     private final TimeLine line = new TimeLine();
     private final List<Point> list = new ArrayList<>();
+    private @Nullable Point removed; // the last one, which may come again
 
     Twins(long seed) {
       random = new Random(seed);
@@ -69,8 +98,10 @@ class TimeLineTest {
       long nanos = random.nextInt(100) - 70L;
       if (size == 0 || random.nextInt(3) == 0) {
         int place = random.nextInt(4) == 0 ? random.nextInt(size + 1) : size;
-        Point point = new Point();
+        Point point = removed == null ? new Point() : removed;
+        removed = null;
         point.shift = nanos;
+        point.slack = TimeLine.FREE;
         line.insert(point, nanos, other -> list.indexOf(other) < place);
         list.add(place, point);
         return;
@@ -81,6 +112,7 @@ class TimeLineTest {
         case 0 -> {
           line.remove(point);
           list.remove(place);
+          removed = random.nextBoolean() ? point : null;
         }
         case 1 -> {
           line.shiftAll(nanos);

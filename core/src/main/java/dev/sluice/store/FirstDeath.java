@@ -16,6 +16,9 @@ final class FirstDeath {
 
   private static final long NEVER = -1L;
 
+  /** One may die at any time, or has died: each caller that asks looks, by any clock. */
+  static final long UNKNOWN = 0;
+
   private final AtomicLong nanos = new AtomicLong(NEVER); // unsigned
 
   boolean mayBeBy(long nowNanos) {

@@ -343,7 +343,7 @@ final class Lines {
       if (isDead(tatNanos, nowNanos) && lock(slots, at, tatNanos)) {
         clear(at, census);
       } else {
-        long diesNanos = tatNanos == LOCKED ? nowNanos : tatNanos; // who knows what it will be
+        long diesNanos = tatNanos == LOCKED ? FirstDeath.UNKNOWN : tatNanos;
         firstNanos = Long.compareUnsigned(diesNanos, firstNanos) < 0 ? diesNanos : firstNanos;
       }
     }

@@ -29,9 +29,9 @@ public interface TimeSource {
    * held until then.
    *
    * <p>Unless a source says otherwise, the system's clock measures the time that is left, and the
-   * task runs on the common pool, or on a thread of its own where that pool has only one. To a
-   * source that goes at a pace of its own it may come early: the task reads the clock again. It
-   * must be short, and neither block nor throw.
+   * task runs on a thread that no other task has at that time. To a source that goes at a pace of
+   * its own it may come early: the task reads the clock again. It must be short, and neither block
+   * nor throw.
    *
    * @param atNanos nanoseconds since the Unix epoch
    * @param task run at most once
@@ -42,7 +42,7 @@ public interface TimeSource {
     long leftNanos = Math.max(atNanos - nanos(), 0);
     CompletableFuture<Void> bell =
         new CompletableFuture<Void>().completeOnTimeout(null, leftNanos, TimeUnit.NANOSECONDS);
-    var unused = bell.thenRunAsync(task, AlarmThreads.executor());
+    var unused = bell.thenRunAsync(task, AlarmThreads::run);
     return bell;
   }
 

@@ -72,7 +72,6 @@ final class Upkeep {
     if (segment.tryLock()) {
       try {
         segment.tidy(fullNanos(nowNanos));
-        firstDeath.tell(segment.firstDeath().nanos()); // makeRoom may have looked in between
       } catch (OutOfMemoryError e) {
         // The caller has its decision; upkeep can wait.
       } finally {
@@ -130,14 +129,15 @@ final class Upkeep {
     for (int entry = 0; entry < Directory.ENTRIES; ) {
       Segment segment = directory.segment(entry);
       long version = segment.version();
-      boolean due = segment.firstDeath().mayBeBy(fullNanos);
-      if (room != Room.FOUND && due) {
+      long diesNanos = segment.firstDeath().nanos();
+      if (room != Room.FOUND && Lines.isDead(diesNanos, fullNanos)) {
         room = clear(segment, fullNanos, room);
-      } else if (room != Room.FOUND && !segment.isStill(version)) { // it may be finding out
-        room = Room.UNSETTLED;
-        firstDeath.tell(fullNanos); // so that it is looked at again
+      } else if (segment.isStill(version)) {
+        firstDeath.tell(diesNanos);
+      } else { // it may be finding out
+        firstDeath.tell(FirstDeath.UNKNOWN);
+        room = room == Room.FOUND ? room : Room.UNSETTLED;
       }
-      firstDeath.tell(segment.firstDeath().nanos());
       entry = segment.endEntry();
     }
     // One may have died in a segment that was passed, before the one ahead came to life again.
@@ -145,12 +145,17 @@ final class Upkeep {
     return mayHaveDied ? Room.UNSETTLED : room;
   }
 
-  private static Room clear(Segment segment, long fullNanos, Room before) {
+  /** Forgets the dead of a segment, and tells the table when the next one may follow. */
+  private Room clear(Segment segment, long fullNanos, Room before) {
     if (!segment.tryLock()) {
+      firstDeath.tell(FirstDeath.UNKNOWN);
       return Room.UNSETTLED;
     }
     try {
-      if (segment.clearDead(fullNanos)) {
+      boolean found = segment.clearDead(fullNanos);
+      // While it is locked: the next one that locks it may be finding out.
+      firstDeath.tell(segment.firstDeath().nanos());
+      if (found) {
         return Room.FOUND;
       }
       boolean kept = segment.firstDeath().mayBeBy(fullNanos); // another thread keeps a slot

@@ -92,6 +92,20 @@ class IdBytesTest {
     assertThat(bytes.isHashedAfter(ONE)).isFalse();
   }
 
+  @Test
+  void text_ofMoreThan256Characters_isNeverKept() {
+    for (int length : new int[] {255, 256, 257}) {
+      String text = "x".repeat(length);
+      IdBytes fresh = new IdBytes();
+      for (int i = 1; i <= 6; i++) {
+        boolean unused = fresh.set(text);
+        boolean known = i >= 4 && length <= 256;
+        assertThat(fresh.isHashedAfter(ONE)).as("length %d", length).isEqualTo(known);
+        SipHash unusedToo = fresh.hashAfter(ONE);
+      }
+    }
+  }
+
   /** A text of which a character is asked for only after another id was charged. */
   private static CharSequence interrupted(String text, int where, Runnable between) {
     CharBuffer chars = CharBuffer.wrap(text);

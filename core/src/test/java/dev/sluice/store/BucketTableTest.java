@@ -219,6 +219,34 @@ class BucketTableTest {
   }
 
   @Test
+  void at_theBound_bucketsOfABatch_makeRoomWhenTheyAreFull() {
+    MemoryStore store = store(10);
+    List<Charge> ten = new ArrayList<>();
+    for (long id = 0; id < 10; id++) {
+      ten.add(charge(Op.SPEND, id));
+    }
+    assertThat(store.charge(ten)).hasSize(10);
+    assertThatThrownBy(() -> spend(store, 10)).isInstanceOf(StoreException.class);
+    nowNanos.addAndGet(SECOND);
+    assertThat(spend(store, 10)).isTrue();
+  }
+
+  @Test
+  void at_theBound_aBucketThatABatchRefunds_makesRoomTheEarlier() {
+    MemoryStore store = store(2);
+    for (int token = 0; token < BURST; token++) {
+      assertThat(spend(store, 1)).isTrue();
+      assertThat(spend(store, 2)).isTrue();
+    }
+    nowNanos.addAndGet(SECOND + SECOND / 2); // a look finds that both are full in a second and half
+    assertThatThrownBy(() -> spend(store, 3)).isInstanceOf(StoreException.class);
+    assertThat(store.charge(List.of(charge(Op.REFUND, 1), charge(Op.CHECK, 2)))).hasSize(2);
+    nowNanos.addAndGet(SECOND / 2);
+    assertThat(spend(store, 3)).isTrue();
+    assertThatThrownBy(() -> spend(store, 4)).isInstanceOf(StoreException.class);
+  }
+
+  @Test
   void at_theBound_withThreads_neverMoreLiveBucketsThanIt() throws Exception {
     int bound = 5_000;
     MemoryStore store = store(bound);

@@ -113,6 +113,19 @@ class SnapshotTest {
         .hasMessageContaining("100 live buckets, more than the store may keep (5)");
   }
 
+  @Test
+  void asManyBuckets_asTheStoreMayKeep_areRestored() throws IOException {
+    Path file = directory.resolve("buckets");
+    for (int id = 0; id < 5; id++) {
+      assertThat(charge(store, Op.SPEND, id, 60).tatNanos()).isZero();
+    }
+    store.save(file);
+    MemoryStore.Builder five = MemoryStore.builder().time(nowNanos::get).maxBuckets(5);
+    assertThat(five.restore(file).liveBuckets()).hasValue(5);
+    assertThatThrownBy(() -> five.maxBuckets(4).restore(file))
+        .hasMessageContaining("found 5 live buckets, more than the store may keep (4)");
+  }
+
   /** As whole as its checksum says, and still impossible: such buckets would fit in no lines. */
   @Test
   void aBucketTwice_isRefused() throws IOException {
