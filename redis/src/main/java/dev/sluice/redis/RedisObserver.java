@@ -4,8 +4,9 @@ package dev.sluice.redis;
 /**
  * Watches a {@link RedisStore}, to count and to time what a {@code LimiterObserver} can't see.
  *
- * <p>Called on the store's threads and on its callers': keep it short, never block. What it throws
- * goes no further; the first time it is logged. Implementations are thread-safe.
+ * <p>Called on the store's threads and on its callers': keep it short, never block. While it
+ * blocks, the answers and time-outs of others wait for it. What it throws goes no further; the
+ * first time it is logged. Implementations are thread-safe.
  */
 public interface RedisObserver {
 

@@ -3,7 +3,6 @@ package dev.sluice.redis;
 
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
@@ -17,7 +16,6 @@ import java.util.concurrent.atomic.AtomicInteger;
  */
 final class SystemTiming implements Timing {
 
-  private static final int MOST_USER_THREADS = 256;
   private static final long IDLE_SECONDS = 10;
 
   private final ScheduledThreadPoolExecutor timer =
@@ -26,12 +24,11 @@ final class SystemTiming implements Timing {
   private final ThreadPoolExecutor users =
       new ThreadPoolExecutor(
           0,
-          MOST_USER_THREADS,
+          Integer.MAX_VALUE, // with a bound, that many blocked callers would stop all others
           IDLE_SECONDS,
           TimeUnit.SECONDS,
           new SynchronousQueue<>(),
-          this::userThread,
-          (task, full) -> ForkJoinPool.commonPool().execute(task));
+          this::userThread);
 
   SystemTiming() {
     timer.setRemoveOnCancelPolicy(true);

@@ -2,9 +2,11 @@
 package dev.sluice.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.sluice.redis.RedisObserver.State;
+import dev.sluice.store.StoreException;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -130,5 +132,99 @@ final class BreakerTest {
     failTimes(1);
     assertThat(states).startsWith(State.GIVEN_UP);
     assertThat(lines.get(2)).isEqualTo("gave up there after 3 failures in a row: no answer");
+  }
+
+  @Test
+  void requireAsked_whileItIsGivenUp_refusesWithTheReason() {
+    failingProbes = Integer.MAX_VALUE;
+    failTimes(2);
+    breaker.requireAsked();
+    failTimes(1);
+    assertThatThrownBy(breaker::requireAsked)
+        .isInstanceOf(StoreException.class)
+        .hasMessageContaining("there was given up and not asked (no answer)");
+    assertThat(breaker.server()).isEqualTo("there");
+  }
+
+  @Test
+  void answered_betweenFailures_countsFromTheBeginning() {
+    failTimes(2);
+    breaker.answered();
+    failTimes(2);
+    assertThat(states).isEmpty();
+  }
+
+  /** One cut connection fails all that were on it. */
+  @Test
+  void failed_callsThatWereUnderWayTogether_countOnce() {
+    long start = timing.nanoTime();
+    for (int i = 0; i < 10; i++) {
+      breaker.failed("no answer", start);
+    }
+    assertThat(states).isEmpty();
+    failTimes(2);
+    assertThat(states).startsWith(State.GIVEN_UP);
+  }
+
+  @Test
+  void failed_firstAfterAnAnswer_countsHoweverEarlyItBegan() {
+    long start = timing.nanoTime();
+    failTimes(1);
+    breaker.answered();
+    breaker.failed("no answer", start);
+    failTimes(2);
+    assertThat(states).startsWith(State.GIVEN_UP);
+  }
+
+  @Test
+  void failed_afterATrialOfOneFailure_saysAgainUntilACallIsAnswered() {
+    Breaker strict =
+        new Breaker("there", 1, 1_000_000, this::probe, timing, new RedisObserver() {});
+    strict.failed("no answer", timing.nanoTime());
+    await().until(() -> lines.size() == 2);
+    strict.answered();
+    strict.failed("no answer", timing.nanoTime());
+    await().until(() -> lines.size() == 4);
+    strict.failed("no answer", timing.nanoTime());
+    await().until(() -> lines.size() == 6);
+    strict.close();
+    assertThat(List.of(lines.get(0), lines.get(2), lines.get(4)))
+        .containsExactly(
+            "gave up there after a failure: no answer",
+            "gave up there after a failure: no answer",
+            "gave up there again, since the first call after it answered a probe failed: no answer");
+  }
+
+  @Test
+  void probes_thatThrowOrGiveNothing_areFollowedByOthers() {
+    AtomicInteger asked = new AtomicInteger();
+    List<State> seen = new CopyOnWriteArrayList<>();
+    Breaker odd =
+        new Breaker(
+            "there",
+            1,
+            1_000_000,
+            () -> oddProbe(asked.incrementAndGet()),
+            timing,
+            new RedisObserver() {
+              @Override
+              public void changed(String server, State state, String reason) {
+                seen.add(state);
+              }
+            });
+    odd.failed("no answer", timing.nanoTime());
+    await().until(() -> seen.size() == 2);
+    odd.close();
+    assertThat(seen).containsExactly(State.GIVEN_UP, State.ASKED);
+    assertThat(asked).hasValue(3);
+  }
+
+  @SuppressWarnings("NullAway") // as code outside of these checks may
+  private static CompletionStage<String> oddProbe(int time) {
+    return switch (time) {
+      case 1 -> throw new NoClassDefFoundError("as the test wants");
+      case 2 -> null;
+      default -> CompletableFuture.completedFuture("PONG");
+    };
   }
 }

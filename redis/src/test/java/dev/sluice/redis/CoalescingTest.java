@@ -247,6 +247,30 @@ final class CoalescingTest {
     }
   }
 
+  /** More than any pool with a bound would have threads for; the later call is answered in time. */
+  @Test
+  void callersThatBlock_delayNobodyElse_howeverManyTheyAre() {
+    try (RedisStore store = builder().open()) {
+      Limiter limiter = Limiter.of(Spending.LIMITS, store);
+      CountDownLatch end = new CountDownLatch(1);
+      List<CompletableFuture<Void>> blocked = new ArrayList<>();
+      redis.freeze(); // or an answer could be there before something is chained to it
+      for (int i = 0; i < 600; i++) {
+        blocked.add(
+            limiter
+                .async()
+                .spend(LIMIT, "a" + i)
+                .thenAccept(d -> awaitZero(end))
+                .toCompletableFuture());
+      }
+      redis.thaw();
+      var later = limiter.async().spend(LIMIT, "b").toCompletableFuture();
+      assertThat(later.orTimeout(30, TimeUnit.SECONDS).join().allowed()).isTrue();
+      end.countDown();
+      CompletableFuture.allOf(blocked.toArray(CompletableFuture[]::new)).join();
+    }
+  }
+
   private static void awaitZero(CountDownLatch latch) {
     try {
       latch.await();

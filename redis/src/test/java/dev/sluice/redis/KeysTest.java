@@ -44,6 +44,7 @@ class KeysTest {
     "{}, {}",
     "{a, {a",
     "a}, a}",
+    "ab}c, ab}c",
     "}a{b}, b",
     "x{, x{"
   })

@@ -18,6 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class RedisOptionsTest {
 
@@ -119,9 +120,17 @@ class RedisOptionsTest {
   }
 
   @ParameterizedTest
+  @ValueSource(
+      strings = {"timeout=1ms", "timeout=1h", "skew=0s", "skew=10m", "failures=1", "queue=1"})
+  void of_leastAndMostOfARange_areAccepted(String option) {
+    assertThatCode(() -> of("redis://h?clock=client&" + option).check()).doesNotThrowAnyException();
+  }
+
+  @ParameterizedTest
   @CsvSource(
       delimiter = '|',
       value = {
+        "redis://h?failures=0 | option failures: found 0, expected at least 1",
         "redis://h?timeout=2h | store redis://h:6379/0: option timeout: found 2h, expected from 1ms to 1h",
         "redis://h?skew=11m | option skew: found 11m, expected from 0s to 10m",
         "redis://h?tls=yes | option tls: found \"yes\", expected one of true, false",

@@ -67,7 +67,7 @@ final class RendezvousTest {
         .containsOnly(1);
   }
 
-  /** Published results of the hash, on both sides of its 32-byte blocks. */
+  /** Published results of the hash, and those of its authors' program at the ends of its blocks. */
   @ParameterizedTest
   @CsvSource({
     "'', ef46db3751d8e999",
@@ -75,7 +75,11 @@ final class RendezvousTest {
     "as, 1c330fb2d66be179",
     "asd, 631c37ce72a97393",
     "asdf, 415872f599cea71e",
-    "'Call me Ishmael. Some years ago--never mind how long precisely-', 02a2e85470d6fd96"
+    "'Call me Ishmael. Some years ago--never mind how long precisely-', 02a2e85470d6fd96",
+    "abcdefgh, 3ad351775b4634b7",
+    "0123456789ab, 862e292326b8a4fc",
+    "'Call me Ishmael. Some years ago-', ce0d12f5fe4d4fb9",
+    "'Call me Ishmael. Some years ago--never mind how long precisely--', b0942b8fa6c448ab"
   })
   void hash_knownTexts_isAsPublished(String text, String expected) {
     assertThat(String.format(Locale.ROOT, "%016x", XxHash64.hash(text.getBytes(UTF_8))))

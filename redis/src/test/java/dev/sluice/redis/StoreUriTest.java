@@ -137,6 +137,34 @@ final class StoreUriTest {
   }
 
   @ParameterizedTest
+  @CsvSource({
+    "redis://user:secret@a/x, store redis://…@a/x: found database",
+    "redis://a/x, store redis://a/x: found database",
+    "user:secret@a, store …@a: found scheme",
+  })
+  void open_badAddress_showsAllButTheLogin(String uri, String message) {
+    assertThatThrownBy(() -> RedisStore.builder(uri)).hasMessageStartingWith(message);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "redis://a, false",
+    "redis-sentinel://a/0#mine, false",
+    "redis-ring://a, false",
+    "'redis-ring://a,b', true",
+    "redis-cluster://a, true",
+  })
+  void isSeveralServers_whereABatchMayNeedMore(String uri, boolean several) {
+    assertThat(parse(uri).isSeveralServers()).isEqualTo(several);
+  }
+
+  @Test
+  void withLogin_changesNothingElse() {
+    assertThat(parse("redis://u:p@a:1/2?timeout=1s").withLogin("v", "q"))
+        .isEqualTo(parse("redis://v:q@a:1/2?timeout=1s"));
+  }
+
+  @ParameterizedTest
   @ValueSource(
       strings = {
         "redis://user:sec ret@a",
@@ -157,6 +185,17 @@ final class StoreUriTest {
         .hasMessageNotContaining("user:")
         .hasMessageNotContaining("sec")
         .hasNoCause();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "redis://a/x y, 12, redis",
+    "redis-ring://a/x y, 17, redis-ring",
+    "other://a/x y, 12, redis",
+  })
+  void open_noUri_saysWhereAndWhatWasExpected(String address, int character, String scheme) {
+    assertThatThrownBy(() -> RedisStore.open(address))
+        .hasMessageContaining(" at character %d), expected %s://host:port;", character, scheme);
   }
 
   @Test
