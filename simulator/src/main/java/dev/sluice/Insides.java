@@ -22,6 +22,16 @@ public final class Insides {
   }
 
   /**
+   * Returns of how many buckets a limiter follows reservations or refunds.
+   *
+   * @param limiter the limiter
+   * @return those that have an entry
+   */
+  public static int buckets(Limiter limiter) {
+    return limiter.refundTracker().buckets();
+  }
+
+  /**
    * Returns how many spends, refunds and resets are in flight, as far as the limiter knows.
    *
    * @param limiter the limiter

@@ -28,7 +28,8 @@ final class BreakerWatch {
     private long firstFailure;
     private long lastFailure;
     private boolean open;
-    private boolean onTrial;
+    private boolean onTrial; // the next failure opens it
+    private boolean unprobed; // it may, since the server was given up and no probe could be set
 
     Calls(long lastFailure) {
       this.lastFailure = lastFailure;
@@ -58,6 +59,7 @@ final class BreakerWatch {
       calls.failures = 0;
       calls.timeouts = 0;
       calls.onTrial = false;
+      calls.unprobed = false;
       return null;
     }
     long start = timing.nanoTime() - elapsedNanos;
@@ -90,12 +92,13 @@ final class BreakerWatch {
     Calls calls = of(server);
     if (state == State.ASKED) {
       calls.open = false;
-      calls.onTrial = !reason.equals(Breaker.NO_PROBE);
+      calls.unprobed = reason.equals(Breaker.NO_PROBE);
+      calls.onTrial = !calls.unprobed;
       calls.timeouts = 0;
       return null;
     }
     calls.open = true;
-    return !calls.onTrial && calls.failures < MOST_FAILURES - 1
+    return !calls.onTrial && !calls.unprobed && calls.failures < MOST_FAILURES - 1
         ? "breaker: " + server + " was given up after " + (calls.failures + 1) + " failures"
         : null;
   }

@@ -16,6 +16,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
@@ -76,7 +77,8 @@ final class Callers {
       Operation operation, Supplier<CompletionStage<T>> asked, Consumer<T> then) {
     CompletionStage<T> stage = call(operation, asked);
     if (stage != null) {
-      Stages.onEnd(
+      onEnd(
+          operation,
           stage,
           (answer, failure) -> {
             if (failure == null) {
@@ -87,6 +89,22 @@ final class Callers {
             calls.goOn(operation);
           });
     }
+  }
+
+  /** Does something with an answer; what the judges throw there would reach nobody. */
+  private <T> void onEnd(
+      Operation operation,
+      CompletionStage<T> stage,
+      BiConsumer<? super T, ? super @Nullable Throwable> action) {
+    Stages.onEnd(
+        stage,
+        (answer, failure) -> {
+          try {
+            action.accept(answer, failure);
+          } catch (Throwable e) {
+            world.violated(() -> operation + ": what follows its answer threw " + World.text(e));
+          }
+        });
   }
 
   /** Lets a caller wait for an answer, and does something else where another caller waits. */
@@ -123,7 +141,8 @@ final class Callers {
     if (stage == null) {
       return;
     }
-    Stages.onEnd(
+    onEnd(
+        operation,
         stage,
         (decision, failure) -> {
           if (failure == null) {
@@ -248,7 +267,8 @@ final class Callers {
     if (stage == null) {
       return;
     }
-    Stages.onEnd(
+    onEnd(
+        operation,
         stage,
         (decision, failure) -> {
           if (failure == null) {
@@ -505,7 +525,7 @@ final class Callers {
     Operation operation = calls.begin(verb, List.of(transaction));
     CompletionStage<Decision> stage = call(operation, () -> async.spend(List.of(transaction)));
     if (stage != null) {
-      Stages.onEnd(stage, (decision, failure) -> outcome.of(operation, decision, failure));
+      onEnd(operation, stage, (decision, failure) -> outcome.of(operation, decision, failure));
     }
   }
 }

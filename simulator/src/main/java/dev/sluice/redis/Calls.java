@@ -80,6 +80,9 @@ final class Calls {
   }
 
   void began(Operation operation) {
+    if (conditions.debtsAppear()) {
+      underWay.forEach(operation::meets);
+    }
     underWay.add(operation);
     for (Transaction transaction : operation.transactions()) {
       asked.add(transaction.bucketKey());
@@ -164,9 +167,24 @@ final class Calls {
    * @param otherwise a moment, returned where none is under way that began earlier
    */
   long givingBackSince(String bucketKey, long otherwise) {
+    return beganFirst(givingBack, one -> one.touches(bucketKey), otherwise);
+  }
+
+  /**
+   * Returns since when a call is under way that spends from a bucket and no other, and so may
+   * forgive a debt.
+   *
+   * @param otherwise a moment, returned where none is under way that began earlier
+   */
+  long spendingAloneSince(String bucketKey, long otherwise) {
+    return beganFirst(underWay, one -> one.spendsAlone() && one.touches(bucketKey), otherwise);
+  }
+
+  private static long beganFirst(
+      Set<Operation> calls, Predicate<Operation> counts, long otherwise) {
     long since = otherwise;
-    for (Operation one : givingBack) {
-      if (one.touches(bucketKey)) {
+    for (Operation one : calls) {
+      if (counts.test(one)) {
         since = Math.min(since, one.start());
       }
     }

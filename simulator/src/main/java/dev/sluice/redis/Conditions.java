@@ -16,6 +16,7 @@ import java.util.Set;
  * @param apartPpm by how many millionths the clock of a process and that of a server may drift
  *     apart
  * @param onFailure which failure rule there is
+ * @param onFailureOfB the one that the limit B has
  * @param processes how many processes there are
  */
 record Conditions(
@@ -27,6 +28,7 @@ record Conditions(
     boolean callersBlock,
     long apartPpm,
     int onFailure,
+    int onFailureOfB,
     int processes) {
 
   /** How long a denial is remembered, and the time that its answer took. */
@@ -52,6 +54,7 @@ record Conditions(
             || plan.has(Step.Kind.OVERRIDES);
     boolean clientClocks = plan.setting("clientClocks") > 0;
     boolean clocksDiffer = plan.setting("clocksDiffer") > 0;
+    int ofB = plan.setting("onFailureOfB"); // 0: as the others
     boolean clocksChange =
         clientClocks
             ? plan.processes() > 1 || plan.has(Step.Kind.PROCESS_CLOCK_STEP)
@@ -67,6 +70,7 @@ record Conditions(
         (clocksDiffer ? Fleet.MOST_DRIFT_PPM : 0)
             + (plan.setting("pacesDiffer") > 0 ? Fleet.MOST_PACE_PPM : 0),
         plan.setting("onFailure"),
+        ofB > 0 ? ofB - 1 : plan.setting("onFailure"),
         plan.processes());
   }
 }

@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -18,7 +19,8 @@ final class Fleet {
   static final long START_NANOS = 1_780_000_000_000_000_000L;
 
   private static final int SLOTS = 16_384;
-  private static final long OLD_MASTER_LEARNS_NANOS = 11_000_000_000L;
+  static final int OLD_MASTER_LEARNS_MILLIS = 11_000; // what SENTINEL FAILOVER takes
+  private static final long FAILOVER_REMEMBERED_NANOS = 13_000_000_000L;
   private static final long LAG_NANOS = 1_000_000;
   static final long CLOCK_STEP_REMEMBERED_NANOS = 3_000_000_000L;
   private static final long MOST_APART_NANOS = 5_000_000_000L; // of servers that share no bucket
@@ -112,7 +114,7 @@ final class Fleet {
     return Stream.concat(masters.stream(), replicas.stream())
         .filter(server -> server.name.equals(name))
         .findFirst()
-        .orElse(name.equals("s0") ? oldMaster : null);
+        .orElse(oldMaster != null && oldMaster.name.equals(name) ? oldMaster : null);
   }
 
   SimulatedServer masterOfSlot(int slot) {
@@ -136,20 +138,21 @@ final class Fleet {
     }
     world.log(() -> "slots move from " + source + ": " + moving.size());
     clockChanges(source, masters.get(to).clock.nanos() - source.clock.nanos());
-    source.migrate(
-        masters.get(to),
-        keys ->
-            keys.keySet()
-                .removeIf(
-                    key ->
-                        !moving.contains(SlotHash.getSlot(key.getBytes(StandardCharsets.UTF_8)))));
+    Predicate<String> moves =
+        key -> moving.contains(SlotHash.getSlot(key.getBytes(StandardCharsets.UTF_8)));
+    source.migrate(masters.get(to), keys -> keys.keySet().removeIf(moves.negate()));
+    reference.moved(source, masters.get(to), moves);
   }
 
   /**
    * Makes the replica the master, as {@code SENTINEL FAILOVER} does: Sentinels name the new one at
-   * once, and the old one learns of it much later.
+   * once.
+   *
+   * @param learnsNanos how much later the old one learns of it
+   * @param clientsStay whether its clients stay connected then: as after {@code REPLICAOF}, it
+   *     answers them {@code READONLY}
    */
-  void failOver() {
+  void failOver(long learnsNanos, boolean clientsStay) {
     if (replicas.isEmpty()) {
       return;
     }
@@ -163,10 +166,10 @@ final class Fleet {
     failedOver = world.now();
     oldMaster = old;
     world.after(
-        OLD_MASTER_LEARNS_NANOS,
+        learnsNanos,
         new Actor("sentinel"),
         () -> {
-          old.demote(fresh);
+          old.demote(fresh, clientsStay);
           old.follow(fresh, LAG_NANOS);
           replicas.add(old);
         });
@@ -191,7 +194,7 @@ final class Fleet {
   }
 
   boolean failedOverLately() {
-    return world.now() - failedOver < OLD_MASTER_LEARNS_NANOS + 2_000_000_000L;
+    return world.now() - failedOver < FAILOVER_REMEMBERED_NANOS;
   }
 
   /** Returns whether a server was a master, and does not know yet that it is one no more. */

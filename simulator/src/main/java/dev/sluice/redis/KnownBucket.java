@@ -28,6 +28,7 @@ final class KnownBucket {
   final Map<Integer, Long> loosened = new HashMap<>(); // by whom, when last
   final Map<Integer, Long> lostSight = new HashMap<>(); // when a process did of what it gave back
   final Map<Integer, Integer> spendsBy = new HashMap<>(); // by process
+  final Map<Integer, Long> forgaveAt = new HashMap<>(); // by process, a debt, when last
   final Map<Integer, Long> askedAt = new HashMap<>(); // by the clock of a process, when last
   long tatNanos;
   long version;

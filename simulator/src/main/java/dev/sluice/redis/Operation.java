@@ -13,6 +13,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -30,6 +31,9 @@ final class Operation {
       Set.of("refund", "reset", "cancel", "blocking cancel", "close the lease", "give up");
   private static final Set<String> LOOKING = Set.of("check", "check after the wait");
   private static final Set<String> ASKING = Set.of("spend", "reserve", "refund", "reset");
+  private static final int FAIL = 0; // the failure rules of a plan
+  private static final int DENY = 2;
+  private static final int LOCAL = 3;
   private static final long AT_ONCE_NANOS = 200_000;
   private static final Set<String> KEEPING_LINES =
       Set.of(
@@ -52,7 +56,8 @@ final class Operation {
   private final Map<Transaction, Granted> granted = new LinkedHashMap<>();
   private final Map<String, Penalty> penalties = new HashMap<>(); // when it began, by key
   private final Map<String, Long> loweredSince = new HashMap<>(); // by others under way, by key
-  private final boolean unwritten;
+  private final Map<String, Long> aloneSince = new HashMap<>(); // a spend under way, by key
+  private final Set<String> untouched = new HashSet<>(); // keys that are this call's alone
   private final boolean overServers;
   private final boolean givesBack;
   private final long begun; // calls of this process that give back
@@ -60,6 +65,7 @@ final class Operation {
   private final long resetsBegun; // calls of this process that reset
   private final boolean besideResets;
   private final boolean mustBeRefused;
+  private boolean met;
   private boolean ended;
   private boolean disturbed;
   private boolean disturbedByReset;
@@ -84,10 +90,16 @@ final class Operation {
     this.number = calls.number();
     this.verb = verb;
     this.transactions = transactions;
-    this.unwritten =
-        transactions.stream().allMatch(t -> isFresh(t) && !reference.everWritten(t.bucketKey()));
+    for (Transaction one : transactions) {
+      if (isFresh(one) && !reference.everWritten(one.bucketKey())) {
+        untouched.add(one.bucketKey());
+      }
+    }
     for (Transaction one : transactions) {
       loweredSince.put(one.bucketKey(), calls.givingBackSince(one.bucketKey(), start));
+      if (conditions.callsOvertake()) {
+        aloneSince.put(one.bucketKey(), calls.spendingAloneSince(one.bucketKey(), start));
+      }
       Penalty penalty = calls.limits.get().penaltyFor(one.name(), one.id());
       if (penalty != null && one.kind() != Kind.ALLOW_ONLY) {
         penalties.put(one.bucketKey(), penalty);
@@ -137,14 +149,22 @@ final class Operation {
     return verb.equals("reset");
   }
 
-  /** Whether it spends from a single bucket, of which it may forgive a debt. */
-  private boolean spendsAlone() {
+  /** Returns whether it spends from one bucket and no other, of which it may forgive a debt. */
+  boolean spendsAlone() {
     return transactions.size() == 1 && !GIVING_BACK.contains(verb) && !LOOKING.contains(verb);
   }
 
   /** Returns whether it leaves the order of those who wait, and what is theirs, as it is. */
   boolean keepsLines() {
     return transactions.size() == 1 && KEEPING_LINES.contains(verb);
+  }
+
+  /** Another call of this process is under way as well; where they share a bucket, both know. */
+  void meets(Operation other) {
+    if (transactions.stream().anyMatch(one -> other.touches(one.bucketKey()))) {
+      met = true;
+      other.met = true;
+    }
   }
 
   boolean touches(String bucketKey) {
@@ -219,6 +239,10 @@ final class Operation {
     if (!conditions.hasFaults() && !calls.isClosing() && why instanceof StoreException) {
       world.violated(() -> this + " failed, with nothing wrong: " + why.getMessage());
     }
+    boolean asks = !GIVING_BACK.contains(verb);
+    if (asks && why instanceof StoreException && !haveRule(FAIL)) {
+      world.violated(() -> this + " failed, though a rule decides: " + why.getMessage());
+    }
     boolean isUncharged = String.valueOf(why.getMessage()).contains("nothing was charged");
     if (transactions.size() > 1) {
       transactions.forEach(one -> calls.told().failed(one.bucketKey(), start, world.now()));
@@ -230,13 +254,14 @@ final class Operation {
     if (mayBeCharged && transactions.size() == 1 && !conditions.callersBlock()) {
       calls.forgot(transactions.get(0).bucketKey(), world.now() - calls.afewMessages());
     }
-    if (isUncharged && unwritten && transactions.size() == 1) {
+    if (isUncharged) {
       String promise = this + " was told \"" + why.getMessage() + "\"";
-      String key = transactions.get(0).bucketKey();
-      if (reference.everWritten(key)) {
-        world.violated(() -> promise + ", but its bucket was written");
+      for (String key : untouched) {
+        if (reference.everWritten(key)) {
+          world.violated(() -> promise + ", but " + key + " was written");
+        }
+        reference.promised(promise, key);
       }
-      reference.promised(promise, key);
     }
   }
 
@@ -429,25 +454,41 @@ final class Operation {
     }
   }
 
-  /** A failure rule decides as it says. */
+  /** Failure rules decide as they say. */
   private void requireRule(Decision decision, boolean spends) {
     String wrong =
-        switch (conditions.onFailure()) {
-          case 1 ->
-              decision.allowed() || isPenalized(decision)
-                  ? null
-                  : "was denied, by a rule that allows";
-          case 2 ->
-              decision.denied() || countingParts(decision).isEmpty()
-                  ? null
-                  : "was allowed, by a rule that denies";
-          case 3 -> waitNanos > 0 ? null : calls.local.wrong(decision, spends);
-          default -> "was decided on, by a rule that fails";
-        };
+        conditions.onFailure() == LOCAL
+            ? waitNanos > 0 ? null : calls.local.wrong(decision, spends)
+            : wrongByRules(decision);
     requireStatement(wrong, decision);
     if (!(conditions.hasFaults() || calls.isClosing())) {
       requireStatement("was decided on by a rule, with nothing wrong", decision);
     }
+  }
+
+  private @Nullable String wrongByRules(Decision decision) {
+    if (haveRule(FAIL)) {
+      return "was decided on, by a rule that fails";
+    }
+    List<Decision> parts = countingParts(decision);
+    boolean isCertain = !parts.isEmpty() || !haveRule(DENY);
+    boolean denies = parts.stream().anyMatch(part -> ruleOf(part.transaction()) == DENY);
+    if (!isCertain || (denies ? decision.denied() : decision.allowed() || isPenalized(decision))) {
+      return null;
+    }
+    return denies ? "was allowed, by a rule that denies" : "was denied, by a rule that allows";
+  }
+
+  /** Returns whether a bucket that it asks for has such a rule. */
+  private boolean haveRule(int kind) {
+    return transactions.stream()
+        .anyMatch(one -> one.kind() != Kind.ALLOW_ONLY && ruleOf(one) == kind);
+  }
+
+  private int ruleOf(@Nullable Transaction transaction) {
+    return transaction != null && transaction.name().name().equals("B")
+        ? conditions.onFailureOfB()
+        : conditions.onFailure();
   }
 
   private static boolean isPenalized(Decision decision) {
@@ -521,12 +562,18 @@ final class Operation {
     if (!mayForgive || !isDebt || conditions.hasFaults() || conditions.clientClocks()) {
       return;
     }
+    String key = transaction.bucketKey();
+    if (!met
+        && !calls.gaveUpOn(key)
+        && !mayBeWaitedFor(transaction)
+        && reference.forgaveSince(calls.process, key, start)) {
+      world.violated(() -> this + " tells a debt that it has forgiven: " + part);
+    }
     world.after(
         calls.afewMessages(),
         new Actor("observer"),
         () -> {
-          if (!reference.wasForgiven(
-              calls.process, transaction.bucketKey(), depthNanos, nanos(part.decidedAt()))) {
+          if (!reference.wasForgiven(calls.process, key, depthNanos, nanos(part.decidedAt()))) {
             world.violated(() -> this + " found a debt that was not forgiven: " + part);
           }
         });
@@ -565,17 +612,25 @@ final class Operation {
       return since - Conditions.DENIALS_NANOS; // another process' refund is seen a little later
     }
     return conditions.callsOvertake() // its own one as well, until its answer is there
-        ? since - start + loweredSince.getOrDefault(key, start)
+        ? since - start + ownLoweringSince(key)
         : since;
   }
 
+  /** Returns since when this process lowers the bucket; the start where it does not. */
+  private long ownLoweringSince(String key) {
+    long lowered = loweredSince.getOrDefault(key, start);
+    long alone = aloneSince.getOrDefault(key, start);
+    boolean forgave = reference.forgaveSince(calls.process, key, alone);
+    return forgave ? Math.min(lowered, alone) : lowered;
+  }
+
   private void requireNoTrace(boolean spends) {
-    if (transactions.size() > 1) {
-      return; // over several servers it leaves one for a moment
+    if (overServers) {
+      return; // it leaves one for a moment
     }
     for (Transaction transaction : transactions) {
       String key = transaction.bucketKey();
-      if (unwritten && reference.everWritten(key)) {
+      if (untouched.contains(key) && reference.everWritten(key)) {
         world.violated(() -> this + (spends ? " was denied" : "") + " and left a trace on " + key);
       }
     }

@@ -49,6 +49,12 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     settings.put("overtaking", dice.below(2)); // whether calls change places on their way
     boolean leases = settings.get("onFailure") == 0 && !byClients && dice.chance(50);
     settings.put("leases", leases ? 1 : 0);
+    if (settings.get("onFailure") < 3 && !leases && dice.chance(30)) {
+      settings.put("onFailureOfB", 1 + dice.below(3)); // fail, allow, deny
+    }
+    if (!waiting && dice.chance(30)) {
+      settings.put("alike", 1); // what everybody shares has one place in the memory of denials
+    }
     int millis = dice.one(300, 1_000, 3_000);
     Traffic traffic = Traffic.random(dice, millis * MILLI, settings.get(LATENCY) * 1_000L);
     List<Step> steps = new ArrayList<>();
@@ -86,6 +92,9 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
         wrong.removeAll(EnumSet.of(Kind.FAIL_OVER, Kind.LAG));
       }
       int faults = wrong.isEmpty() ? 0 : dice.one(1, 3, 10);
+      if (faults > 0 && dice.chance(20)) {
+        settings.put("shortQueues", 1);
+      }
       for (int i = 0; i < faults; i++) {
         Kind kind = dice.one(wrong.toArray(Kind[]::new));
         Step fault = fault(dice, kind, processes, topology.masters(), traffic);
@@ -242,11 +251,13 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     return switch (kind) {
       case BLOCK, CONNECT_SLOWLY, SLOW_CALLS -> Step.of(at, kind, process, millis);
       case OBSERVER_THROWS, LIMITER_OBSERVER_THROWS -> Step.of(at, kind, process, dice.below(2));
-      case CUT -> Step.of(at, kind, process, server, dice.below(3));
+      case CUT -> Step.of(at, kind, process, server, dice.below(4));
       case KILL -> Step.of(at, kind, process, server, dice.below(2), millis);
       case FORGET_SCRIPT, MOVE_SLOTS -> Step.of(at, kind, process, server);
       case FREEZE, OUT_OF_MEMORY, BUSY, CLUSTER_DOWN, LAG ->
           Step.of(at, kind, process, server, millis);
+      case FAIL_OVER ->
+          Step.of(at, kind, process, dice.one(60, Fleet.OLD_MASTER_LEARNS_MILLIS), dice.below(2));
       case PROCESS_CLOCK_STEP -> Step.of(at, kind, process, dice.one(-3_000, -40, 40, 3_000));
       case CLOCK_STEP -> Step.of(at, kind, process, server, dice.one(-3_000, -50, 50, 3_000));
       default -> Step.of(at, kind, process);

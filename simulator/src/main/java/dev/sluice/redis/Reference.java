@@ -14,6 +14,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /*
@@ -97,6 +98,9 @@ final class Reference {
   void decided(Asked by, Charge charge, long nowNanos, long tatNanos, long afterNanos) {
     SimulatedServer server = by.server;
     int process = by.process;
+    if (server.isReplica()) {
+      return; // it only reads, and what its master had some time ago
+    }
     Fleet known = fleet;
     if (known != null && known.wasReplaced(server)) {
       stale(known, server, process, charge, new Reading(nowNanos, tatNanos), afterNanos);
@@ -188,6 +192,7 @@ final class Reference {
       if (wrong != null) {
         world.violated(() -> wrong);
       }
+      bucket.forgaveAt.put(process, world.now());
       bucket.entries.add(Entry.loss(world.now(), nowNanos, afterNanos));
     }
   }
@@ -301,6 +306,16 @@ final class Reference {
         }
       }
     }
+  }
+
+  /** Buckets are on another server from now on, and go by its clock. */
+  void moved(SimulatedServer from, SimulatedServer to, Predicate<String> keys) {
+    buckets.forEach(
+        (key, bucket) -> {
+          if (bucket.server == from && keys.test(key)) {
+            bucket.server = to;
+          }
+        });
   }
 
   /** A key's time to live is over: should the clock step back, the bucket stays full. */
@@ -648,6 +663,11 @@ final class Reference {
   boolean wasLoosened(String key, int butBy, long since) {
     return bucket(key).loosened.entrySet().stream()
         .anyMatch(one -> one.getKey() != butBy && one.getValue() > since);
+  }
+
+  /** Returns whether a debt was forgiven by a process since a moment. */
+  boolean forgaveSince(int process, String key, long since) {
+    return bucket(key).forgaveAt.getOrDefault(process, Long.MIN_VALUE) >= since;
   }
 
   /** A caller was told that nothing was charged: its bucket must stay as it is. */

@@ -128,18 +128,28 @@ final class SimulatedConnection implements Connection {
   /** How a connection breaks. */
   enum Cut {
     /** Requests on their way are lost; the client is told. */
-    REQUESTS,
+    REQUESTS(false, false),
     /** Requests on their way arrive, their answers are lost; the client is told. */
-    ANSWERS,
+    ANSWERS(false, true),
     /** Both are lost, and nobody is told. */
-    SILENTLY
+    SILENTLY(true, false),
+    /** Requests arrive, their answers are lost, and nobody is told: dead in one direction. */
+    ANSWERS_SILENTLY(true, true);
+
+    final boolean isSilent;
+    final boolean reaches;
+
+    Cut(boolean isSilent, boolean reaches) {
+      this.isSilent = isSilent;
+      this.reaches = reaches;
+    }
   }
 
   void cut(Cut how) {
     world.log(() -> this + " is cut: " + how);
     answers = false;
-    reaches = how == Cut.ANSWERS;
-    if (how != Cut.SILENTLY) {
+    reaches = how.reaches;
+    if (!how.isSilent) {
       brokenByServer(delay());
     }
   }

@@ -104,7 +104,7 @@ final class SimulatedNetwork implements Connector {
 
   /** Cuts the connections to a server. */
   void cut(SimulatedServer server, Cut how) {
-    if (how == Cut.SILENTLY) {
+    if (how.isSilent) {
       silentSince.put(server, world.now());
     }
     for (SimulatedConnection connection : List.copyOf(connections)) {
@@ -194,6 +194,7 @@ final class SimulatedNetwork implements Connector {
         connection.ping(),
         (pong, failure) -> {
           if (failure != null) {
+            connection.close();
             to.completeExceptionally(failure);
           } else {
             world.log(() -> connection + " is open");

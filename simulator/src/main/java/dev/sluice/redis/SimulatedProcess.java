@@ -25,6 +25,11 @@ final class SimulatedProcess {
 
   static final long TIMEOUT_NANOS = 500_000_000;
 
+  private static final int SHORT_QUEUE = 24; // more than ever wait without a fault
+
+  /** Their hash codes are the same. */
+  private static final List<String> ALIKE = List.of("sAaAa", "sAaBB", "sBBAa");
+
   private static final int ASKED = 12; // buckets, some on each server
   private static final long LONGEST_REFILL_NANOS = 1_000_000_000; // of all limits but Z
   private static final long START_NANOS = 1_000_000_000_000L; // of the process
@@ -42,6 +47,7 @@ final class SimulatedProcess {
   private final StoreWatch storeWatch;
   private final LimiterWatch limiterWatch = new LimiterWatch();
   private final int plainLimits;
+  private final boolean alike; // the ids that all processes share
   private final CurrentLimits limits;
   private final RedisStore store;
   private final Limiter limiter;
@@ -67,25 +73,30 @@ final class SimulatedProcess {
             world, fleet, dice.fork(2), index, latencyNanos, conditions.callsOvertake());
     this.storeWatch = new StoreWatch(index, world, timing, fleet, network);
     this.plainLimits = plan.setting("limitsDiffer") * index;
+    this.alike = plan.setting("alike") > 0;
     this.limits = new CurrentLimits(SimulatedLimits.of(plainLimits));
     this.calls = new Calls(index, world, fleet, reference, limits, latencyNanos);
     this.calls.watch(storeWatch::isGivenUp);
     this.clock = clock(conditions, plan.setting("clocksDiffer") > 0, world, dice.fork(3));
     RedisStoreBuilder builder = RedisStore.builder(plan.topology().uri).observer(storeWatch);
+    if (plan.setting("shortQueues") > 0) {
+      builder.queue(SHORT_QUEUE);
+    }
     if (conditions.clientClocks()) {
       boolean alone = conditions.processes() == 1;
       builder.clock(clock::nanos).skew(Duration.ofNanos(alone ? 0 : 2 * Fleet.MOST_SKEW_NANOS));
     }
     this.store = builder.open(timing, network, () -> {});
     SimulatedWaiting waiting = new SimulatedWaiting(world);
-    this.limiter =
-        Insides.waiting(
-                Limiter.builder(limits, store)
-                    .onFailure(rule(conditions))
-                    .time(time)
-                    .observer(limiterWatch),
-                waiting)
-            .build();
+    Limiter.Builder made =
+        Limiter.builder(limits, store)
+            .onFailure(rule(conditions.onFailure(), conditions))
+            .time(time)
+            .observer(limiterWatch);
+    if (conditions.onFailureOfB() != conditions.onFailure()) {
+      made.onFailure("B", rule(conditions.onFailureOfB(), conditions));
+    }
+    this.limiter = Insides.waiting(made, waiting).build();
     this.callers = new Callers(calls, limiter, waiting, latencyNanos);
     this.leases = new SimulatedLeases(calls, limiter, time::nanos);
   }
@@ -106,8 +117,8 @@ final class SimulatedProcess {
         isAlone ? 0 : dice.between(-Fleet.MOST_DRIFT_PPM, Fleet.MOST_DRIFT_PPM));
   }
 
-  private static FailureRule rule(Conditions conditions) {
-    return switch (conditions.onFailure()) {
+  private static FailureRule rule(int kind, Conditions conditions) {
+    return switch (kind) {
       case 1 -> FailureRule.allow();
       case 2 -> FailureRule.deny();
       case 3 -> FailureRule.local(conditions.processes());
@@ -123,7 +134,7 @@ final class SimulatedProcess {
 
   private String id(int number) {
     if (number < 3) {
-      return "s" + number; // everybody's
+      return alike ? ALIKE.get(number) : "s" + number; // everybody's
     }
     if (number > 5) {
       return "l" + (number - 6); // what is leased
@@ -205,7 +216,7 @@ final class SimulatedProcess {
               step.number(3),
               held -> callers.cancelSome(held, one -> true));
       case LIMITS -> limits.replace(SimulatedLimits.of(step.number(0)));
-      case OVERRIDES -> override("s" + step.number(0), step.number(1));
+      case OVERRIDES -> override(id(step.number(0)), step.number(1));
       case PENALTY -> penalize(step);
       case LEASE ->
           leases.spend(
@@ -353,6 +364,11 @@ final class SimulatedProcess {
     }
     int open = openStretches();
     require(open == 0, () -> "follows " + open + " reservations that nobody holds");
+    int followed = Insides.buckets(limiter);
+    int held = heldToTheEnd == null ? 0 : 1;
+    require(
+        calls.conditions.hasFaults() || followed <= held, // a refund that failed stays for long
+        () -> "follows " + followed + " buckets, and holds tokens of " + held);
     int inFlight = Insides.inFlight(limiter);
     require(inFlight == 0, () -> "takes " + inFlight + " refunds to be in flight");
     int waiting = Insides.waiting(limiter);
@@ -393,7 +409,9 @@ final class SimulatedProcess {
 
   /** Somebody is waiting when the stores are closed, or what follows shows nothing. */
   void requireInLine() {
-    require(Insides.waiting(limiter) > 0, () -> "has nobody in line");
+    if (Insides.waiting(limiter) == 0) {
+      world.violated(() -> "nobody waits in line of p" + index + " when its store is closed");
+    }
   }
 
   /** Closes the store while calls are under way: they end as well. */

@@ -39,6 +39,7 @@ final class SimulatedServer {
   private boolean replica;
   private boolean up = true;
   private int life; // what was on its way to a former life never arrives
+  private int role; // nor what a master had on its way to a replica that is one no more
   private long refusesSince;
   private long refusesUntil;
   private String refusal = "";
@@ -147,7 +148,7 @@ final class SimulatedServer {
   /** Makes the replica a master; what had not reached it yet is lost. */
   void promote() {
     replica = false;
-    life++; // what a master still had on its way to it never arrives
+    role++;
     trouble();
   }
 
@@ -162,16 +163,19 @@ final class SimulatedServer {
         });
   }
 
-  /** Makes a master the replica of another: it drops its keys, and its clients. */
-  void demote(SimulatedServer master) {
+  /** Makes a master the replica of another: it drops its keys, and its clients unless they stay. */
+  void demote(SimulatedServer master, boolean clientsStay) {
     trouble();
     replica = true;
-    life++;
+    role++;
     follower = null;
     keys.clear();
     keys.putAll(master.keys);
-    List.copyOf(clients).forEach(client -> client.brokenByServer(dice.between(20_000, 400_000)));
-    clients.clear();
+    if (!clientsStay) {
+      life++;
+      List.copyOf(clients).forEach(client -> client.brokenByServer(dice.between(20_000, 400_000)));
+      clients.clear();
+    }
   }
 
   /** Hands the keys over that another server has from now on. */
@@ -265,12 +269,6 @@ final class SimulatedServer {
     return ScriptModel.run(new Inside(process, command.abandoned), command.keys, command.argument);
   }
 
-  /** Returns the TAT of a bucket, without the law of expiry. */
-  long tatNanos(String key) {
-    String value = get(key);
-    return value == null ? Gcra.NO_TAT : Long.parseUnsignedLong(value);
-  }
-
   private @Nullable String get(String key) {
     Stored stored = keys.get(key);
     if (stored == null) {
@@ -347,12 +345,13 @@ final class SimulatedServer {
       return;
     }
     int itsLife = to.life;
+    int itsRole = to.role;
     lastReplicated = Math.max(lastReplicated + 1, world.now() + lagNanos);
     world.at(
         lastReplicated,
         to.thread,
         () -> {
-          if (to.life != itsLife || !to.replica) {
+          if (to.life != itsLife || to.role != itsRole || !to.replica) {
             return;
           }
           if (stored == null) {

@@ -23,9 +23,9 @@ final class Simulation {
   private final List<SimulatedProcess> processes = new ArrayList<>();
   private final boolean hasFaults;
 
-  private Simulation(Plan plan, boolean keepsHistory) {
+  private Simulation(Plan plan, World world) {
     this.plan = plan;
-    this.world = new World(keepsHistory);
+    this.world = world;
     Conditions conditions = Conditions.of(plan);
     this.hasFaults = conditions.hasFaults();
     long afewMessages = 12_000L * plan.setting("latencyMicros") + 2 * MILLI;
@@ -54,11 +54,18 @@ final class Simulation {
    */
   record Result(@Nullable String violation, long steps, List<String> history) {}
 
+  /** Whatever code throws outside an event is a violation as well. */
   static Result run(Plan plan, boolean keepsHistory) {
-    return new Simulation(plan, keepsHistory).run();
+    World world = new World(keepsHistory);
+    try {
+      new Simulation(plan, world).run();
+    } catch (Throwable e) {
+      world.violated(() -> "the run threw " + World.text(e));
+    }
+    return new Result(world.violation(), world.steps(), world.history());
   }
 
-  private Result run() {
+  private void run() {
     Actor callers = new Actor("plan");
     long last = 0;
     for (Step step : plan.steps()) {
@@ -88,7 +95,6 @@ final class Simulation {
       processes.forEach(SimulatedProcess::requireClosed);
       processes.forEach(SimulatedProcess::requireFewTaken);
     }
-    return new Result(world.violation(), world.steps(), world.history());
   }
 
   private static boolean waits(Step step) {
@@ -100,9 +106,10 @@ final class Simulation {
 
   private static long durationOf(Step step) {
     int numbers = step.numbers().size();
-    return step.kind().isFault() && numbers > 0
-        ? Math.abs(step.number(numbers - 1)) * MILLI
-        : step.kind() == Step.Kind.FAIL_OVER ? 12_000 * MILLI : 0;
+    if (step.kind() == Step.Kind.FAIL_OVER) {
+      return 12_000 * MILLI;
+    }
+    return step.kind().isFault() && numbers > 0 ? Math.abs(step.number(numbers - 1)) * MILLI : 0;
   }
 
   private void apply(Step step) {
@@ -125,7 +132,9 @@ final class Simulation {
         fleet.clockChanges(server, step.number(1) * MILLI);
       }
       case LAG -> told(step).lag(step.number(1) * MILLI);
-      case FAIL_OVER -> fleet.failOver();
+      case FAIL_OVER ->
+          fleet.failOver(
+              step.numberOr(0, Fleet.OLD_MASTER_LEARNS_MILLIS) * MILLI, step.numberOr(1, 0) == 1);
       case MOVE_SLOTS -> fleet.moveSlots(step.number(0));
       default -> processes.get(step.process()).run(step);
     }

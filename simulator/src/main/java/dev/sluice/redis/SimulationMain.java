@@ -7,10 +7,12 @@ import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
+import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
 import java.util.logging.Level;
 import java.util.logging.Logger;
@@ -49,15 +51,26 @@ public final class SimulationMain {
 
   /** Returns the exit code. */
   static int run(String[] args, PrintStream out) {
+    IntSupplier asked;
     try {
-      if (args.length == 2 && args[0].equals("--plan")) {
-        return tell(Plan.parse(Files.readAllLines(Path.of(args[1]))), out);
-      }
-      return run(Wish.of(args), out);
-    } catch (IllegalArgumentException | IOException e) {
+      boolean isKept = args.length == 2 && args[0].equals("--plan");
+      asked = isKept ? kept(Path.of(args[1]), out) : search(Wish.of(args), out);
+    } catch (IllegalArgumentException | IndexOutOfBoundsException | IOException e) {
       System.err.println("sluice bench simulation: " + e.getMessage() + "\n\n" + USAGE);
       return 2;
     }
+    return asked.getAsInt();
+  }
+
+  private static IntSupplier search(Wish wish, PrintStream out) {
+    return () -> run(wish, out);
+  }
+
+  private static IntSupplier kept(Path file, PrintStream out) throws IOException {
+    List<String> lines = Files.readAllLines(file);
+    Plan plan = Plan.parse(lines);
+    boolean hasSeed = lines.stream().anyMatch(line -> line.startsWith("seed "));
+    return () -> tell(plan, hasSeed, out);
   }
 
   /** How a search ends, and what it tells. */
@@ -181,10 +194,18 @@ public final class SimulationMain {
     return counts.isEmpty() ? 0 : 1;
   }
 
-  private static int tell(Plan plan, PrintStream out) {
+  private static int tell(Plan plan, boolean hasSeed, PrintStream out) {
     Simulation.Result result = Simulation.run(plan, true);
     result.history().forEach(out::println);
-    return result.violation() == null ? 0 : 1;
+    if (result.violation() == null) {
+      out.println(result.steps() + " steps, no invariant broke");
+      return 0;
+    }
+    out.println(result.violation());
+    if (hasSeed) {
+      out.println("seed " + plan.seed());
+    }
+    return 1;
   }
 
   private static int replay(long seed, PrintStream out) {

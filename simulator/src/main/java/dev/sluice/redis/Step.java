@@ -111,6 +111,10 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
     CLUSTER_DOWN,
     /** server, by how many milliseconds its replica lags from now on. */
     LAG,
+    /**
+     * after how many milliseconds the old master learns of it (11,000 if it is not said), whether
+     * its clients stay connected then (0 if it is not said).
+     */
     FAIL_OVER,
     /** from which server. */
     MOVE_SLOTS,

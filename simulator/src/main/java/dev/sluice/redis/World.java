@@ -2,6 +2,7 @@
 package dev.sluice.redis;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.limit.InvalidRequestException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -81,10 +82,6 @@ final class World {
     return steps;
   }
 
-  int outstandingEvents() {
-    return events.size();
-  }
-
   /** Runs a task at a moment, or as soon as its thread is free. */
   void at(long moment, Actor actor, Runnable task) {
     events.add(new Event(Math.max(moment, now), sequence++, actor, task));
@@ -143,8 +140,10 @@ final class World {
     running = event.actor;
     try {
       event.task.run();
-    } catch (Throwable e) { // an executor would swallow it as well
+    } catch (InvalidRequestException e) { // a plan may ask for more than a burst
       log(() -> event.actor + " ended a task with " + e);
+    } catch (Throwable e) { // an executor would swallow it
+      violated(() -> event.actor + " ended a task with " + text(e));
     } finally {
       running = before;
     }
@@ -197,6 +196,12 @@ final class World {
     if (keepsHistory && !closed) {
       history.add(text("%12.6f ms  %s", now / 1e6, line.get()));
     }
+  }
+
+  /** Returns what was thrown, and where. */
+  static String text(Throwable thrown) {
+    StackTraceElement[] stack = thrown.getStackTrace(); // empty where the JVM leaves it out
+    return stack.length == 0 ? thrown.toString() : thrown + " at " + stack[0];
   }
 
   static String text(String format, Object... values) {

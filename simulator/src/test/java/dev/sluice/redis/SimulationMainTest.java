@@ -4,13 +4,17 @@ package dev.sluice.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.ByteArrayOutputStream;
+import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.logging.Level;
 import java.util.logging.Logger;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -65,6 +69,35 @@ final class SimulationMainTest {
   @ValueSource(strings = {"1 2", "--seed", "--seed x", "ten", "--seed 1 --seed 2", "--breif"})
   void wrongArguments_endWith2(String arguments) {
     assertThat(run(arguments)).isEqualTo(2);
+    assertThat(lines()).isEmpty();
+  }
+
+  private int runPlan(Path folder, String... plan) throws IOException {
+    Path file = Files.write(folder.resolve("a.plan"), List.of(plan));
+    return SimulationMain.run(
+        new String[] {"--plan", file.toString()},
+        new PrintStream(out, true, StandardCharsets.UTF_8));
+  }
+
+  @Test
+  void planThatHolds_endsWith0AndItsSteps(@TempDir Path folder) throws IOException {
+    assertThat(runPlan(folder, "seed 5", "processes 1", "latencyMicros 20", "1 p0 spend 0 0 1"))
+        .isZero();
+    assertThat(lines()).last().asString().matches("[1-9][0-9]* steps, no invariant broke");
+  }
+
+  /** It throws before the first event: no list of limits has that number. */
+  @Test
+  void planThatThrows_endsWith1AndItsSeed(@TempDir Path folder) throws IOException {
+    assertThat(runPlan(folder, "seed 5", "processes 2", "limitsDiffer -1")).isEqualTo(1);
+    assertThat(lines()).last().isEqualTo("seed 5");
+    assertThat(lines()).element(lines().size() - 2).asString().startsWith("the run threw java.");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"seed x", "seed", "1 p0", "topology star"})
+  void planOfAnotherForm_endsWith2(String line, @TempDir Path folder) throws IOException {
+    assertThat(runPlan(folder, line)).isEqualTo(2);
     assertThat(lines()).isEmpty();
   }
 }

@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.net.URISyntaxException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.logging.Level;
@@ -64,5 +65,43 @@ final class SimulationTest {
     Simulation.Result once = Simulation.run(plan, true);
     assertThat(Simulation.run(plan, true).history()).isEqualTo(once.history()).isNotEmpty();
     assertThat(Plan.parse(plan.lines())).isEqualTo(plan);
+  }
+
+  private static List<String> historyOf(String topology, String fault) {
+    List<String> lines = new ArrayList<>(List.of("topology " + topology, "latencyMicros 100"));
+    lines.add("processes 1");
+    for (int at = 0; at < 30; at++) {
+      lines.add(at * 20_000_000L + " p0 spend 0 0 1");
+    }
+    lines.add("100000000 p0 " + fault);
+    Simulation.Result result = Simulation.run(Plan.parse(lines), true);
+    assertThat(result.violation()).isNull();
+    return result.history();
+  }
+
+  private static boolean isAnsweredReadonly(List<String> history) {
+    return history.stream()
+        .anyMatch(line -> line.contains("s0 answers") && line.contains("READONLY"));
+  }
+
+  @Test
+  void oldMasterThatKeepsItsClients_answersReadonly() {
+    assertThat(isAnsweredReadonly(historyOf("sentinel", "fail_over 60 1"))).isTrue();
+    assertThat(isAnsweredReadonly(historyOf("sentinel", "fail_over 60 0"))).isFalse();
+    assertThat(isAnsweredReadonly(historyOf("sentinel", "fail_over"))).isFalse();
+  }
+
+  /** Returns how often the server answers on a connection that is cut. */
+  private static long answersAfterCut(List<String> history) {
+    return history.stream()
+        .dropWhile(line -> !line.contains("p0-s0#1 is cut"))
+        .filter(line -> line.contains("s0 answers p0-s0#1"))
+        .count();
+  }
+
+  @Test
+  void connectionDeadInOneDirection_stillCarriesRequests() {
+    assertThat(answersAfterCut(historyOf("single", "cut 0 3"))).isPositive();
+    assertThat(answersAfterCut(historyOf("single", "cut 0 2"))).isZero();
   }
 }
