@@ -131,6 +131,15 @@ public abstract class Client extends ChannelDuplexHandler {
     traffic.brokenBy(channel, what);
   }
 
+  /**
+   * Says in the log why the connection ends; closes nothing. Ends the process if the heap ran out.
+   *
+   * @param cause what was thrown in its pipeline
+   */
+  protected final void failed(Throwable cause) {
+    traffic.failed(channel, cause);
+  }
+
   final void releaseAll() {
     traffic.charge(this, -heldBytes.get());
   }
@@ -146,6 +155,9 @@ public abstract class Client extends ChannelDuplexHandler {
       return false;
     }
     traffic.forget(this);
+    long held = heldBytes();
+    traffic.closing(held);
+    channel.closeFuture().addListener(closed -> traffic.closing(-held));
     releaseAll();
     channel.eventLoop().execute(this::closeHard);
     return true;

@@ -50,6 +50,10 @@ final class Connection extends Client {
   private static final int HTTP2_SLICE = 1 << 10;
 
   private static final int MAX_LOOSE = 64 << 10;
+
+  /** Most requests have smaller headers and are not charged for them. */
+  private static final int LOOSE_STEP = 1 << 10;
+
   private static final long NEVER = Long.MIN_VALUE;
 
   private final ArrayDeque<ByteBuf> held = new ArrayDeque<>();
@@ -84,6 +88,10 @@ final class Connection extends Client {
 
   @Override
   public void handlerRemoved(ChannelHandlerContext removed) {
+    drop();
+  }
+
+  private void drop() {
     held.forEach(ByteBuf::release);
     held.clear();
   }
@@ -127,6 +135,7 @@ final class Connection extends Client {
         if (!charged(slice.readableBytes())) {
           slice.release();
           close("no room for its headers; it held %s bytes");
+          drop(); // at once: thousands may be refused before the first of them is closed
           return;
         }
         ctx.fireChannelRead(slice);
@@ -167,9 +176,9 @@ final class Connection extends Client {
       forgetLoose(); // frames that were dealt with: no headers are as large
     }
     boolean fits = true;
-    if (looseBytes - looseChargedBytes > Traffic.LARGE) {
-      fits = charge(Traffic.LARGE, false);
-      looseChargedBytes += fits ? Traffic.LARGE : 0;
+    if (looseBytes - looseChargedBytes > LOOSE_STEP) {
+      fits = charge(LOOSE_STEP, false);
+      looseChargedBytes += fits ? LOOSE_STEP : 0;
       changed();
     }
     return fits;

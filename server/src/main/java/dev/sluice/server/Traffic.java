@@ -6,6 +6,7 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.util.internal.PlatformDependent;
+import java.io.IOException;
 import java.net.Inet4Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -31,8 +32,9 @@ import org.slf4j.LoggerFactory;
  *
  * When a charge does not fit, those who make the server wait go: connections whose oldest request
  * waits for its client longer than PRESSURE_AGE, the largest first. What they hold counts as free
- * at once, since they close within a turn of their event loop. If nobody can go, the charge is
- * refused.
+ * at once, since they close within a turn of their event loop. A turn may be long, so what is held
+ * and what is about to be free are together at most twice the budget. If nobody can go, the charge
+ * is refused.
  *
  * Connections are bounded in number, all and for each peer. When they are too many, the longest
  * idle one goes. It is one of the same peer, or of the peer that has most among those with an idle
@@ -67,6 +69,7 @@ public final class Traffic {
   private final Set<Client> connections = ConcurrentHashMap.newKeySet();
   private final ConcurrentHashMap<Object, Peer> peers = new ConcurrentHashMap<>();
   private final AtomicLong heldBytes = new AtomicLong();
+  private final AtomicLong closingBytes = new AtomicLong();
   private final AtomicLong nextSearchNanos = new AtomicLong(System.nanoTime());
   private final QuietLog closed = new QuietLog(log, System::nanoTime);
   private final QuietLog refused = new QuietLog(log, System::nanoTime);
@@ -260,7 +263,8 @@ public final class Traffic {
     long peers = connection.peer().heldBytes.get() + bytes;
     long most = large ? budgetBytes / 2 : budgetBytes;
     long limit = peers > budgetBytes / MODEST_SHARE ? most / 4 * 3 : most;
-    if (heldBytes.get() + bytes > limit || peers > most / 2) {
+    long held = heldBytes.get() + bytes;
+    if (held > limit || peers > most / 2 || held + closingBytes.get() > 2 * budgetBytes) {
       return false;
     }
     charge(connection, bytes);
@@ -272,6 +276,11 @@ public final class Traffic {
     connection.hold(bytes);
     connection.peer().heldBytes.addAndGet(bytes);
     heldBytes.addAndGet(bytes);
+  }
+
+  /** Counts what a connection holds that will be closed within a turn of its event loop. */
+  void closing(long bytes) {
+    closingBytes.addAndGet(bytes);
   }
 
   /** Closes who makes the server wait, one quarter of the budget at a time. */
@@ -320,6 +329,14 @@ public final class Traffic {
           () ->
               "connection from %s closed: %s"
                   .formatted(connection.remoteAddress(), why.formatted(held)));
+    }
+  }
+
+  /** A connection ends by what was thrown, and so does the process if the heap ran out. */
+  void failed(Channel channel, Throwable cause) {
+    OutOfMemory.report(cause);
+    if (!(cause instanceof IOException)) { // the network's: the client went away
+      brokenBy(channel, OutOfMemory.words(cause));
     }
   }
 

@@ -8,7 +8,6 @@ import io.netty.channel.socket.ChannelInputShutdownEvent;
 import io.netty.channel.socket.ChannelInputShutdownReadComplete;
 import io.netty.handler.codec.http.HttpExpectationFailedEvent;
 import io.netty.handler.ssl.SslCompletionEvent;
-import java.io.IOException;
 
 /**
  * Stands before the library's last handler and keeps from it what clients can cause, since it logs
@@ -38,10 +37,7 @@ final class TransportErrors extends ChannelInboundHandlerAdapter {
 
   @Override
   public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
-    OutOfMemory.report(cause);
-    if (!(cause instanceof IOException)) { // the network's: the client went away
-      traffic.brokenBy(channel, cause.toString());
-    }
+    traffic.failed(channel, cause);
     var unused = context.close();
   }
 }

@@ -64,7 +64,6 @@ final class Policies {
   }
 
   static String stateField(List<Decision> policies, Decision whole) {
-    long retryAfterSeconds = whole.retryAfterSeconds();
     StringBuilder field = new StringBuilder();
     for (Decision policy : policies) {
       field
@@ -73,11 +72,20 @@ final class Policies {
           .append(";r=")
           .append(integer(policy.remaining()));
       if (policy.denied()) {
-        long seconds = Math.min(policy.retryAfterSeconds(), retryAfterSeconds);
-        field.append(";t=").append(integer(seconds));
+        field.append(";t=").append(integer(retryAfterSeconds(policy, whole)));
       }
     }
     return field.toString();
+  }
+
+  /**
+   * What {@code Retry-After} says, for the limit that it goes by. Jitter is drawn for each
+   * decision, so another limit's share of it could name a later time than the whole does.
+   */
+  private static long retryAfterSeconds(Decision policy, Decision whole) {
+    return policy.retryIn().equals(whole.retryIn())
+        ? whole.retryAfterSeconds()
+        : Math.min(policy.retryAfterSeconds(), whole.retryAfterSeconds());
   }
 
   /** A limit's name has no character that would need an escape in a structured field or in JSON. */

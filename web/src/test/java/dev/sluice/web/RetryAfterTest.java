@@ -94,6 +94,19 @@ class RetryAfterTest {
     assertThat(clients.values()).allSatisfy(together -> assertThat(together).isLessThan(45));
   }
 
+  /** Jitter is drawn for each decision, and a batch and its part are two. */
+  @Test
+  void retryAfter_ofABatch_isTheWindowOfTheLimitThatDenied() {
+    Bucket bucket =
+        new Bucket(Quota.per(1, Duration.ofHours(1)), Quota.per(9, Duration.ofDays(1)), 0.5);
+    assertThat(bucket.spend(1).allowed()).isTrue();
+    for (int i = 0; i < 20; i++) {
+      Map<String, String> headers = HeaderProfile.IETF.headers(bucket.spendBoth(1));
+      assertThat(headers.get("RateLimit"))
+          .isEqualTo("\"per-ip\";r=0;t=%s, \"daily\";r=9", headers.get("Retry-After"));
+    }
+  }
+
   @Test
   void message_ofClientsDeniedAtTheSameMoment_isSpreadById() {
     LimitName name = LimitName.builder(1, "PerUser").message("no").build();

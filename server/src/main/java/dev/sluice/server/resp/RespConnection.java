@@ -2,7 +2,6 @@
 package dev.sluice.server.resp;
 
 import dev.sluice.server.Client;
-import dev.sluice.server.OutOfMemory;
 import dev.sluice.server.RefusedException;
 import dev.sluice.server.Traffic;
 import dev.sluice.server.access.Access;
@@ -14,7 +13,6 @@ import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.socket.ChannelInputShutdownEvent;
 import io.netty.channel.socket.DuplexChannel;
 import io.netty.handler.ssl.SslHandler;
-import java.io.IOException;
 import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLSession;
 import org.jspecify.annotations.Nullable;
@@ -292,10 +290,7 @@ final class RespConnection extends Client {
 
   @Override
   public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
-    OutOfMemory.report(cause);
-    if (!(cause instanceof IOException)) { // the network's: the client went away
-      broken(cause.toString());
-    }
+    failed(cause);
     var unused = ctx.close();
   }
 
