@@ -6,6 +6,7 @@ import dev.sluice.text.SafeText;
 import dev.sluice.text.Suggestion;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.Stream;
 
 /** The algorithms that are compared. */
 public enum AlgorithmKind {
@@ -20,6 +21,8 @@ public enum AlgorithmKind {
   /** Two fixed windows, of which the older one fades out. */
   SLIDING_COUNTER("sliding-counter", "two counters, the older fades out");
 
+  private static final String ALL = "all";
+
   private final String text;
   private final String inWords;
 
@@ -29,25 +32,38 @@ public enum AlgorithmKind {
   }
 
   /**
-   * Finds an algorithm by the name that people type.
+   * Finds algorithms by a name that people type.
    *
-   * @param text such as {@code time-bucket}
-   * @return the algorithm
+   * @param text one of {@link #names}
+   * @return the algorithm of that name; all of them for {@code all}
    * @throws IllegalArgumentException for any other text, with the nearest name
    */
-  public static AlgorithmKind parse(String text) {
+  public static List<AlgorithmKind> parse(String text) {
+    if (text.equals(ALL)) {
+      return List.of(values());
+    }
     for (AlgorithmKind kind : values()) {
       if (kind.text.equals(text)) {
-        return kind;
+        return List.of(kind);
       }
     }
-    List<String> names = Arrays.stream(values()).map(AlgorithmKind::toString).toList();
+    List<String> names = names();
     throw new IllegalArgumentException(
         "found %s, expected one of %s%s"
             .formatted(
                 SafeText.quote(text),
                 String.join(", ", names),
                 Suggestion.didYouMean(text, names)));
+  }
+
+  /**
+   * Returns the names that people may type.
+   *
+   * @return such as {@code time-bucket}; {@code all} is the last
+   */
+  public static List<String> names() {
+    return Stream.concat(Arrays.stream(values()).map(AlgorithmKind::toString), Stream.of(ALL))
+        .toList();
   }
 
   /**

@@ -84,9 +84,9 @@ record Chart(
     return svg(size, "<style>" + ReportStyle.forFiles() + "</style>").replace("><", ">\n<") + "\n";
   }
 
-  /** For a page that has the style already. */
+  /** For a page, light or dark; it looks the same when it is cut out. */
   String inline(ChartSize size) {
-    return svg(size, "");
+    return svg(size, "<style>" + ReportStyle.forInlineCharts() + "</style>");
   }
 
   private String svg(ChartSize size, String style) {

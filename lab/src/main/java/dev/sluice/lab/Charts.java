@@ -47,6 +47,9 @@ final class Charts {
   }
 
   private static String lockout(RunResult outcome) {
+    if (outcome.clientsNeverServed() > 0) {
+      return Numbers.whole(outcome.clientsNeverServed()) + " never served";
+    }
     return outcome.longestLockoutNanos() == 0
         ? "nobody locked out"
         : "locked out " + Spans.words(outcome.longestLockoutNanos());

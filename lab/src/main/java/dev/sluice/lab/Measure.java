@@ -14,6 +14,9 @@ public enum Measure {
   /** The share of clients that saw a denial. */
   CLIENTS_DENIED(
       "clients ever denied", "The share of clients that were turned away at least once."),
+  /** How many clients got nothing. */
+  NEVER_SERVED(
+      "never served", "The number of clients that asked, perhaps often, and were never admitted."),
   /** The longest time in vain. */
   LOCKOUT(
       "longest lockout",
@@ -71,6 +74,7 @@ public enum Measure {
       case ADMITTED -> Numbers.whole(outcome.totalAdmitted());
       case DENIED -> Numbers.whole(outcome.totalDenied());
       case CLIENTS_DENIED -> Numbers.percent(outcome.shareOfClientsDenied());
+      case NEVER_SERVED -> Numbers.whole(outcome.clientsNeverServed());
       case LOCKOUT -> Spans.rounded(outcome.longestLockoutNanos());
       case PEAK -> Numbers.whole(outcome.peak());
       case VARIANCE -> Numbers.brief(outcome.variance());

@@ -41,8 +41,6 @@ public final class Report {
     out.append("<title>Rate limiting, simulated: ")
         .append(Html.escaped(String.join(", ", labels)))
         .append("</title>\n<style>\n")
-        .append(ReportStyle.forCharts())
-        .append('\n')
         .append(ReportStyle.forPages())
         .append("\n</style>\n</head>\n<body>\n<main>\n");
     heading(command);
@@ -57,7 +55,7 @@ public final class Report {
     figure(
         charts.denied(),
         "Denied requests",
-        "Requests that were refused. Where panels differ under the same traffic, it is the algorithm's doing.");
+        "Requests that were refused. A client that is told to come back soon asks more often, so many denials can stand beside more admitted requests.");
     figure(
         charts.level(),
         "One client's bucket",

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.lab;
 
+import static java.util.stream.Collectors.joining;
+
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -16,24 +18,42 @@ final class ReportStyle {
 
   private static final Pattern COLOUR = Pattern.compile("--(\\w+):(#[0-9a-f]+)");
 
-  private ReportStyle() {}
+  private static final String CHART_RULES = ".chart{";
 
-  /** Colours and what charts need; also in the charts that are files. */
-  static String forCharts() {
-    return text("chart.css");
-  }
+  private ReportStyle() {}
 
   /**
    * Returns the style of a chart that is a file: the light colours, written out, as librsvg knows
    * no variables and a file does not know what surrounds it.
    */
   static String forFiles() {
+    return inColours(chartRules(), lightColours());
+  }
+
+  /**
+   * Returns the style of a chart in a page: that of a file, and the dark colours for a dark screen.
+   * It uses no rule of the page, so a chart that is cut out keeps its colours.
+   */
+  static String forInlineCharts() {
+    String coloured =
+        chartRules().lines().filter(rule -> rule.contains("var(--")).collect(joining("\n"));
+    return forFiles()
+        + "\n@media screen and (prefers-color-scheme:dark){\n"
+        + inColours(coloured, darkColours())
+        + "\n}";
+  }
+
+  private static String chartRules() {
     String style = text("chart.css");
-    String rules = style.substring(style.indexOf(".chart{"));
-    for (Map.Entry<String, String> colour : lightColours().entrySet()) {
-      rules = rules.replace("var(--" + colour.getKey() + ")", colour.getValue());
+    return style.substring(style.indexOf(CHART_RULES));
+  }
+
+  private static String inColours(String rules, Map<String, String> colours) {
+    String written = rules;
+    for (Map.Entry<String, String> colour : colours.entrySet()) {
+      written = written.replace("var(--" + colour.getKey() + ")", colour.getValue());
     }
-    return rules;
+    return written;
   }
 
   /** The colours on a light page, by name. */
@@ -57,8 +77,10 @@ final class ReportStyle {
     return colours;
   }
 
+  /** The colours by name and the style of all but the charts, which bring their own. */
   static String forPages() {
-    return text("page.css");
+    String style = text("chart.css");
+    return style.substring(0, style.indexOf(CHART_RULES)) + text("page.css");
   }
 
   private static String text(String name) {

@@ -10,6 +10,7 @@ import java.util.OptionalLong;
  * @param subject what was put to the test
  * @param clients how many there were
  * @param clientsDenied how many of them were denied at least once
+ * @param clientsNeverServed how many of those were never admitted
  * @param longestLockoutNanos the longest time that a client asked in vain: from a denial to the
  *     next admission or, where there is none, until the last denial told it to come back, at most
  *     to the end of the run
@@ -26,6 +27,7 @@ public record RunResult(
     Subject subject,
     int clients,
     int clientsDenied,
+    int clientsNeverServed,
     long longestLockoutNanos,
     String lockedOut,
     OptionalLong wronglyDenied,

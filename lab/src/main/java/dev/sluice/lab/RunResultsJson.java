@@ -64,6 +64,7 @@ public final class RunResultsJson {
     json.writeNumberField("denied", outcome.totalDenied());
     json.writeNumberField("clients", outcome.clients());
     json.writeNumberField("clientsEverDenied", outcome.clientsDenied());
+    json.writeNumberField("clientsNeverServed", outcome.clientsNeverServed());
     json.writeNumberField("longestLockoutNanos", outcome.longestLockoutNanos());
     if (!outcome.lockedOut().isEmpty()) {
       json.writeStringField("longestLockoutClient", outcome.lockedOut());

@@ -15,6 +15,7 @@ final class Tally {
   private final long binNanos;
   private final long[] admitted;
   private final long[] denied;
+  private final boolean[] everAdmitted;
   private final boolean[] everDenied;
   private final long[] deniedSinceNanos;
   private final long[] deniedUntilNanos;
@@ -29,6 +30,7 @@ final class Tally {
     this.binNanos = binNanos;
     this.admitted = new long[bins];
     this.denied = new long[bins];
+    this.everAdmitted = new boolean[clients];
     this.everDenied = new boolean[clients];
     this.deniedSinceNanos = new long[clients];
     this.deniedUntilNanos = new long[clients];
@@ -49,6 +51,7 @@ final class Tally {
           nowNanos + Math.min(verdict.retryAfterNanos(), lengthNanos - nowNanos);
     } else {
       admitted[bin]++;
+      everAdmitted[index] = true;
       lockedOut(index, nowNanos);
       deniedSinceNanos[index] = NOT_DENIED;
     }
@@ -68,13 +71,16 @@ final class Tally {
       lockedOut(i, deniedUntilNanos[i]);
     }
     int clientsDenied = 0;
-    for (boolean was : everDenied) {
-      clientsDenied += was ? 1 : 0;
+    int clientsNeverServed = 0;
+    for (int i = 0; i < everDenied.length; i++) {
+      clientsDenied += everDenied[i] ? 1 : 0;
+      clientsNeverServed += everDenied[i] && !everAdmitted[i] ? 1 : 0;
     }
     return new RunResult(
         subject,
         everDenied.length,
         clientsDenied,
+        clientsNeverServed,
         longestLockoutNanos,
         longestLockedOut < 0 ? "" : name.apply(longestLockedOut),
         subject.kind() == AlgorithmKind.LEAKY_BUCKET

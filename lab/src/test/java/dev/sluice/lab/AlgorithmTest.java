@@ -203,10 +203,11 @@ final class AlgorithmTest {
 
   @Test
   void name_thatIsNone_isRefused_withTheNearest() {
-    assertThat(AlgorithmKind.parse("sliding-log")).isEqualTo(AlgorithmKind.SLIDING_LOG);
+    assertThat(AlgorithmKind.parse("sliding-log")).containsExactly(AlgorithmKind.SLIDING_LOG);
+    assertThat(AlgorithmKind.parse("all")).containsExactly(AlgorithmKind.values());
     assertThatThrownBy(() -> AlgorithmKind.parse("leaky-buckets"))
         .hasMessage(
             "found \"leaky-buckets\", expected one of time-bucket, leaky-bucket, gcra, sliding-log,"
-                + " sliding-counter; did you mean \"leaky-bucket\"?");
+                + " sliding-counter, all; did you mean \"leaky-bucket\"?");
   }
 }

@@ -8,6 +8,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -57,6 +59,31 @@ final class ChartColoursTest {
             .doesNotContain("var(--", "prefers-color-scheme");
       }
     }
+  }
+
+  /** A chart that is cut out of a report has nothing around it either. */
+  @Test
+  void chartsOfAReport_haveTheirColoursWithThem_lightAndDark() {
+    Scenario scenario = FourHours.scenario("rogue");
+    String page =
+        Report.html(
+            scenario, FourHours.run("rogue", Drip.HEALTHY, AlgorithmKind.GCRA), "sluice simulate");
+    List<String> charts =
+        Pattern.compile("<svg .*?</svg>", Pattern.DOTALL)
+            .matcher(page)
+            .results()
+            .map(MatchResult::group)
+            .toList();
+
+    assertThat(charts).hasSize(6);
+    assertThat(charts)
+        .allSatisfy(
+            chart ->
+                assertThat(chart)
+                    .contains(".chart .admitted{fill:" + ReportStyle.lightColours().get("good"))
+                    .contains(".chart .admitted{fill:" + ReportStyle.darkColours().get("good"))
+                    .containsOnlyOnce("prefers-color-scheme:dark")
+                    .doesNotContain("var(--"));
   }
 
   private static double contrast(String one, String other) {

@@ -3,23 +3,28 @@ package dev.sluice.lab;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.gcra.Quota;
 import java.time.Duration;
 import java.util.List;
+import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 final class ConclusionTest {
 
+  private static List<RunResult> ofTheEssay(String traffic) {
+    return FourHours.run(
+        traffic,
+        Drip.HEALTHY,
+        AlgorithmKind.TIME_BUCKET,
+        AlgorithmKind.LEAKY_BUCKET,
+        AlgorithmKind.GCRA);
+  }
+
   @Test
   void defaultSimulation_saysWhyTheAlgorithmMatters() {
-    List<RunResult> outcomes =
-        FourHours.run(
-            "rogue",
-            Drip.HEALTHY,
-            AlgorithmKind.TIME_BUCKET,
-            AlgorithmKind.LEAKY_BUCKET,
-            AlgorithmKind.GCRA);
+    List<RunResult> outcomes = ofTheEssay("rogue");
 
     assertThat(Conclusion.of(outcomes))
         .isEqualTo(
@@ -41,12 +46,70 @@ final class ConclusionTest {
   }
 
   @Test
+  void clientsThatAreNeverServed_areSaidFirst_andLockoutsAreLeftOut() {
+    List<RunResult> outcomes = ofTheEssay("retry-storm");
+
+    assertThat(Conclusion.of(outcomes))
+        .isEqualTo(
+            "With gcra 81 of 200 clients are never served, with time-bucket none."
+                + " With gcra the clients send 1,929 requests, with time-bucket 300.");
+    assertThat(new Charts(outcomes, FourHours.LENGTH.toNanos(), "").admitted().text())
+        .contains("time-bucket: locked out 1 h", "gcra: 81 never served");
+  }
+
+  @Test
+  void gcra_isHeldAgainstTheBest_whereItIsTheWorst() {
+    assertThat(
+            Conclusion.of(
+                FourHours.run(
+                    "retry-storm:jitter=1",
+                    Drip.HEALTHY,
+                    AlgorithmKind.TIME_BUCKET,
+                    AlgorithmKind.GCRA)))
+        .isEqualTo("With gcra the clients send 915 requests, with time-bucket 300.");
+  }
+
+  @Test
+  void gcraBetweenWorstAndBest_isHeldAgainstBoth() {
+    assertThat(
+            Conclusion.of(
+                List.of(
+                    lockedOut(AlgorithmKind.GCRA, 60),
+                    lockedOut(AlgorithmKind.LEAKY_BUCKET, 0),
+                    lockedOut(AlgorithmKind.TIME_BUCKET, 600))))
+        .isEqualTo(
+            "With time-bucket a client is locked out for up to 10 min, with gcra for 60 s,"
+                + " with leaky-bucket never.");
+  }
+
+  private static RunResult lockedOut(AlgorithmKind kind, long seconds) {
+    return new RunResult(
+        new Subject(kind, Quota.per(1, Duration.ofHours(1))),
+        1,
+        1,
+        0,
+        Duration.ofSeconds(seconds).toNanos(),
+        "rogue-1",
+        OptionalLong.empty(),
+        Duration.ofHours(1).toNanos(),
+        Duration.ofHours(1).toNanos(),
+        List.of(1L),
+        List.of(1L),
+        List.of());
+  }
+
+  @Test
   void likeOutcomes_areNotSetAgainstEachOther() {
     assertThat(
             Conclusion.of(
                 FourHours.run(
                     "steady", Drip.HEALTHY, AlgorithmKind.TIME_BUCKET, AlgorithmKind.GCRA)))
-        .isEqualTo("This traffic does not tell them apart.");
+        .isEqualTo("This traffic gives all of them the same figures.");
+    assertThat(
+            Conclusion.of(
+                FourHours.run(
+                    "crowd", Drip.HEALTHY, AlgorithmKind.LEAKY_BUCKET, AlgorithmKind.GCRA)))
+        .isEqualTo("No lockout, peak or number of requests differs threefold; see the table.");
     assertThat(Conclusion.of(FourHours.run("steady", Drip.HEALTHY, AlgorithmKind.GCRA)))
         .isEqualTo("Nothing to compare with.");
   }

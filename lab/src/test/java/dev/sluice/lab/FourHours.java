@@ -15,15 +15,18 @@ final class FourHours {
   private FourHours() {}
 
   static List<RunResult> run(String traffic, Drip drip, AlgorithmKind... kinds) {
-    Scenario scenario =
-        new Scenario(
-            List.of(ClientGroup.parse(traffic, LIMIT, LENGTH)),
-            LENGTH,
-            Scenario.usualBin(LENGTH),
-            1,
-            "");
+    Scenario scenario = scenario(traffic);
     return Arrays.stream(kinds)
         .map(kind -> scenario.run(new Subject(kind, LIMIT, drip), nanos -> {}))
         .toList();
+  }
+
+  static Scenario scenario(String traffic) {
+    return new Scenario(
+        List.of(ClientGroup.parse(traffic, LIMIT, LENGTH)),
+        LENGTH,
+        Scenario.usualBin(LENGTH),
+        1,
+        "");
   }
 }

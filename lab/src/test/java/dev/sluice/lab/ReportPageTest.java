@@ -78,6 +78,7 @@ final class ReportPageTest {
     return Stream.of(
         new LocalBrowser.Look("wide-light", 1280, "screen", "light"),
         new LocalBrowser.Look("wide-dark", 1280, "screen", "dark"),
+        new LocalBrowser.Look("narrowest-table-light", 901, "screen", "light"),
         new LocalBrowser.Look("tablet-light", 768, "screen", "light"),
         new LocalBrowser.Look("narrow-light", 390, "screen", "light"),
         new LocalBrowser.Look("narrow-dark", 390, "screen", "dark"),

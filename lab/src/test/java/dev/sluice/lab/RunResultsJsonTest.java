@@ -44,7 +44,7 @@ final class RunResultsJsonTest {
     byte[] sum = digest.digest(json(1).getBytes(StandardCharsets.UTF_8));
 
     assertThat(HexFormat.of().formatHex(sum))
-        .isEqualTo("f54a6ef3370e8e621339281846e342579dccd822eceaf45c59c39bd75d4c746e");
+        .isEqualTo("bca3331c86d324ad3145a8f1de10edcf337d1cc9c96a9dcb6f0f9275ebca8da6");
   }
 
   @Test

@@ -99,6 +99,17 @@ final class ScenarioTest {
     assertThat(outcome.lockedOut()).startsWith("retry-storm-");
   }
 
+  @Test
+  void clientsThatGiveUp_areNeverServed_butThoseWhoNeverAskAreNotCounted() {
+    Scenario once = tenMinutes("retry-storm:clients=3,tries=1,within=1s", 1);
+    assertThat(lockedOut(once, Duration.ofMinutes(5)).clientsNeverServed()).isEqualTo(2);
+    Scenario twice = tenMinutes("retry-storm:clients=2,tries=2,within=1s", 1);
+    assertThat(lockedOut(twice, Duration.ofMinutes(5)).clientsDenied()).isEqualTo(1);
+    assertThat(lockedOut(twice, Duration.ofMinutes(5)).clientsNeverServed()).isZero();
+    Scenario late = tenMinutes("rogue:start=1h", 1);
+    assertThat(lockedOut(late, Duration.ofMinutes(5)).clientsNeverServed()).isZero();
+  }
+
   private static RunResult lockedOut(Scenario scenario, Duration period) {
     return scenario.run(new Subject(AlgorithmKind.TIME_BUCKET, Quota.per(1, period)), n -> {});
   }
