@@ -67,11 +67,7 @@ final class ActCommand implements Callable<Integer> {
 
   @Mixin private LimitFileOptions files = new LimitFileOptions();
 
-  @Option(
-      names = "--json",
-      description =
-          "Print JSON, as the HTTP API answers; the default when the output is not a terminal.")
-  private boolean json;
+  @Mixin private JsonOption json = new JsonOption();
 
   private ActCommand(Act act, Console console) {
     this.act = act;
@@ -118,8 +114,7 @@ final class ActCommand implements Callable<Integer> {
           "--cost does not go with reset: a reset always fills the whole bucket");
     }
     ActAnswer answer = server == null ? onStore() : onServer(server);
-    boolean toPeople = console.isTerminal() && !json;
-    console.line(toPeople ? answer.text(act) : answer.json());
+    console.line(json.isForPeople(console) ? answer.text(act) : answer.json());
     if (!answer.message().isEmpty()) {
       console.flush(); // the answer comes first
       console.err().println("sluice: " + answer.message());
@@ -139,7 +134,8 @@ final class ActCommand implements Callable<Integer> {
   private ActAnswer onStore() {
     if (store == null) {
       throw new InputException(
-          "expected --server URL, or --store STORE with the limits to decide by");
+          "expected --server URL, such as --server http://127.0.0.1:8080, or --store STORE with the"
+              + " limits to decide by");
     }
     StoreAccess access = passwords.access(store);
     if (access.isMemory()) {

@@ -13,7 +13,6 @@ import dev.sluice.server.rules.Explanation;
 import dev.sluice.server.rules.RuleBook;
 import dev.sluice.server.rules.RuleCharge;
 import dev.sluice.server.rules.RuleMatch;
-import dev.sluice.text.GoDuration;
 import dev.sluice.text.SafeText;
 import dev.sluice.web.ClientAddress;
 import dev.sluice.web.PlainRequest;
@@ -215,7 +214,7 @@ final class ExplainRuleCommand implements Callable<Integer> {
                     .formatted(
                         quota.burst(),
                         quota.count(),
-                        GoDuration.format(quota.period()),
+                        Periods.brief(quota.period()),
                         excess(cost, excess, quota)));
   }
 

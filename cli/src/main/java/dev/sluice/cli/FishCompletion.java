@@ -77,7 +77,7 @@ final class FishCompletion {
 
   private static String sentence(String[] description) {
     String text = description.length == 0 ? "" : description[0];
-    return text.replaceFirst("[.:;] .*", "").replaceFirst("[.:]$", "");
+    return text.replaceFirst("[.] .*", "").replaceFirst("[.:]$", "");
   }
 
   private static String quoted(String text) {

@@ -50,7 +50,8 @@ final class HelpCommand implements Callable<Integer> {
     for (String word : path) {
       CommandLine next = command.getSubcommands().get(word);
       if (next == null) {
-        throw new InputException(
+        throw Misuse.mistake(
+            command.getCommandSpec(),
             "unknown command %s%s"
                 .formatted(
                     SafeText.quote(word),

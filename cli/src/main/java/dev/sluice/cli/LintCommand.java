@@ -6,7 +6,6 @@ import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Requirement.MissingDefault;
-import dev.sluice.text.GoDuration;
 import dev.sluice.yaml.LimitFiles;
 import dev.sluice.yaml.Problem;
 import dev.sluice.yaml.Severity;
@@ -103,7 +102,7 @@ final class LintCommand implements Callable<Integer> {
             .err()
             .printf(
                 "%s: at most %s in any %s, %s of them at once%n",
-                name, most, GoDuration.format(quota.period()), quota.burst());
+                name, most, Periods.brief(quota.period()), quota.burst());
       }
     }
   }

@@ -79,10 +79,16 @@ final class Misuse {
               .filter(one -> !one.hidden())
               .map(OptionSpec::longestName)
               .toList();
+      if (option.equals("--port") && known.contains("--http")) {
+        return "unknown option \"--port\" for %s; did you mean \"--http\"?".formatted(name);
+      }
       return "unknown option %s for %s%s"
           .formatted(shown(option), name, Suggestion.didYouMean(option, known));
     }
     if (!command.subcommands().isEmpty()) {
+      if (found.equals("version")) {
+        return "unknown command \"version\"; did you mean \"--version\"?";
+      }
       return "unknown command %s%s"
           .formatted(shown(found), Suggestion.didYouMean(found, command.subcommands().keySet()));
     }
@@ -110,11 +116,19 @@ final class Misuse {
     return "%s needs %s".formatted(command.qualifiedName(), labels);
   }
 
-  /** Whether the option stands there as the last word, with nothing behind it. */
+  /** Whether the option stands there as the last word, or with an option behind it. */
   private static boolean isWithoutValue(ArgSpec option, CommandSpec command) {
     List<String> words = command.root().commandLine().getParseResult().originalArgs();
-    return !words.isEmpty()
-        && Arrays.asList(((OptionSpec) option).names()).contains(words.get(words.size() - 1));
+    List<String> names = Arrays.asList(((OptionSpec) option).names());
+    for (int i = 0; i < words.size(); i++) {
+      boolean none =
+          i + 1 == words.size()
+              || command.optionsMap().containsKey(words.get(i + 1).replaceFirst("=.*", ""));
+      if (none && names.contains(words.get(i))) {
+        return true;
+      }
+    }
+    return false;
   }
 
   private static String noValue(ParameterException e, @Nullable ArgSpec argument) {

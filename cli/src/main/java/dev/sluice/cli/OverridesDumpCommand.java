@@ -30,7 +30,8 @@ import picocli.CommandLine.Spec;
     footerHeading = "%nExamples:%n",
     footer = {
       "  sluice overrides dump --overrides overrides.yml",
-      "  sluice overrides dump --overrides overrides.yml --names names.yml > overrides.csv",
+      "  sluice overrides dump --overrides overrides.yml --names names.yml \\",
+      "       > overrides.csv",
       "  sluice overrides dump --db postgresql://sluice@db.example.com/limits"
     })
 final class OverridesDumpCommand implements Callable<Integer> {

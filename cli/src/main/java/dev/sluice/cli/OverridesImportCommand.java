@@ -22,8 +22,10 @@ import picocli.CommandLine.Option;
           + " if they are. Others are left alone."
     },
     footerHeading = "%nExample:%n",
-    footer =
-        "  sluice overrides import --overrides overrides.yml --db postgresql://sluice@db/limits")
+    footer = {
+      "  sluice overrides import --overrides overrides.yml \\",
+      "       --db postgresql://sluice@db/limits"
+    })
 final class OverridesImportCommand implements Callable<Integer> {
 
   private final Console console;

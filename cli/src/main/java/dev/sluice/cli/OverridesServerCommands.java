@@ -57,8 +57,7 @@ final class OverridesServerCommands {
   /** {@code sluice overrides list}. */
   @Command(
       name = "list",
-      description =
-          "Prints the overrides that are in force on a running server, a JSON object a line.",
+      description = "Prints the overrides that are in force on a running server, one a line.",
       footerHeading = "%nExample:%n",
       footer = "  sluice overrides list --limit ApiCallsPerKey --server http://127.0.0.1:8080")
   static final class ListAll extends ServerSettings.ListAll {

@@ -109,8 +109,8 @@ final class PenaltyCommand implements Runnable {
   @Command(
       name = "list",
       description =
-          "Prints the penalties of a running server, a JSON object a line, also those that have"
-              + " ended of late.",
+          "Prints the penalties of a running server, one a line, also those that have ended of"
+              + " late.",
       footerHeading = "%nExample:%n",
       footer = "  sluice penalty list --server http://127.0.0.1:8080")
   static final class ListAll extends ServerSettings.ListAll {

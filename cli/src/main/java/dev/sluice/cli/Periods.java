@@ -4,10 +4,26 @@ package dev.sluice.cli;
 import dev.sluice.text.GoDuration;
 import java.time.Duration;
 
-/** Options that are a span of time. Stateless. */
+/** Spans of time, as options give them and as people read them. Stateless. */
 final class Periods {
 
+  private static final long HOURS_PER_DAY = 24;
+
   private Periods() {}
+
+  /**
+   * Writes a duration for people, in a form that limit files take: {@code 1m}, {@code 1h30m},
+   * {@code 24h}, and {@code 7d} for two days and more.
+   */
+  static String brief(Duration duration) {
+    long hours = duration.toHours();
+    if (hours > HOURS_PER_DAY
+        && hours % HOURS_PER_DAY == 0
+        && duration.equals(Duration.ofHours(hours))) {
+      return hours / HOURS_PER_DAY + "d";
+    }
+    return GoDuration.format(duration).replaceAll("(?<=m)0s$", "").replaceAll("(?<=h)0m$", "");
+  }
 
   static Duration positive(String option, String text) {
     Duration period;

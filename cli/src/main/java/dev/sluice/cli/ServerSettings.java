@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import dev.sluice.text.SafeText;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.Callable;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -22,9 +24,31 @@ final class ServerSettings {
 
     @Mixin ServerOptions server = new ServerOptions();
 
+    @Mixin private JsonOption json = new JsonOption();
+
     Base(Console console, String path) {
       this.console = console;
       this.path = path;
+    }
+
+    final boolean toPeople() {
+      return json.isForPeople(console);
+    }
+
+    /** Prints a setting as the reader wants it; JSON where it is not one that people can read. */
+    final void print(String answer) {
+      SettingText setting = toPeople() ? SettingText.parse(answer) : null;
+      if (setting == null) {
+        console.line(answer);
+        return;
+      }
+      console.line(setting.text());
+      if (!setting.warnings().isEmpty()) {
+        console.flush(); // the answer comes first
+        setting
+            .warnings()
+            .forEach(one -> console.err().println("warning: " + SafeText.printable(one)));
+      }
     }
   }
 
@@ -64,7 +88,7 @@ final class ServerSettings {
       if (comment != null) {
         body.put("comment", comment);
       }
-      console.line(server.client(console).put(path, limit, id, body));
+      print(server.client(console).put(path, limit, id, body));
       return Exit.DONE;
     }
   }
@@ -78,12 +102,13 @@ final class ServerSettings {
 
     @Override
     public final Integer call() {
-      console.line(server.client(console).delete(path, limit, id));
+      String answer = server.client(console).delete(path, limit, id);
+      console.line(toPeople() ? SettingText.subject(limit, id) + ": removed" : answer);
       return Exit.DONE;
     }
   }
 
-  /** Prints the settings, a JSON object a line. */
+  /** Prints the settings, one a line. */
   abstract static class ListAll extends Base {
 
     private final String field;
@@ -101,7 +126,20 @@ final class ServerSettings {
 
     @Override
     public final Integer call() {
-      server.client(console).list(path, field, limit, console::line);
+      AtomicBoolean none = new AtomicBoolean(true);
+      server
+          .client(console)
+          .list(
+              path,
+              field,
+              limit,
+              one -> {
+                none.set(false);
+                print(one);
+              });
+      if (none.get() && toPeople()) {
+        console.line("no " + field);
+      }
       return Exit.DONE;
     }
   }

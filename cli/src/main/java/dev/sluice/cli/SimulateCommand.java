@@ -15,7 +15,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -60,7 +59,6 @@ import picocli.CommandLine.Spec;
     })
 final class SimulateCommand implements Callable<Integer> {
 
-  private static final String ALL = "all";
   private static final List<AlgorithmKind> OF_THE_ESSAY =
       List.of(AlgorithmKind.TIME_BUCKET, AlgorithmKind.LEAKY_BUCKET, AlgorithmKind.GCRA);
   private static final int USUAL_FILLS = 4; // so that a reset is seen three times
@@ -169,11 +167,8 @@ final class SimulateCommand implements Callable<Integer> {
     if (algorithms.isEmpty()) {
       return OF_THE_ESSAY;
     }
-    if (algorithms.contains(ALL)) {
-      return List.of(AlgorithmKind.values());
-    }
     return algorithms.stream()
-        .map(name -> orRefused("--algorithm: ", () -> AlgorithmKind.parse(name)))
+        .flatMap(name -> orRefused("--algorithm: ", () -> AlgorithmKind.parse(name)).stream())
         .toList();
   }
 
@@ -265,10 +260,7 @@ final class SimulateCommand implements Callable<Integer> {
   private static final class Names implements Iterable<String> {
     @Override
     public Iterator<String> iterator() {
-      List<String> names = new ArrayList<>();
-      Arrays.stream(AlgorithmKind.values()).map(AlgorithmKind::toString).forEach(names::add);
-      names.add(ALL);
-      return names.iterator();
+      return AlgorithmKind.names().iterator();
     }
   }
 

@@ -14,14 +14,17 @@ final class SpanText {
 
   /** Writes {@code 30 s}, {@code 1 min 30 s}, {@code 2 h 5 min}, {@code 3 d 4 h}. */
   static String of(long nanos) {
-    if (nanos < TimeUnit.SECONDS.toNanos(1)) {
-      return roundedUp(nanos, TimeUnit.MILLISECONDS.toNanos(1)) + " ms";
+    long millis = roundedUp(nanos, TimeUnit.MILLISECONDS.toNanos(1));
+    if (millis < TimeUnit.SECONDS.toMillis(1)) {
+      return millis + " ms";
     }
     long seconds = roundedUp(nanos, TimeUnit.SECONDS.toNanos(1));
     if (seconds < SECONDS_PER_HOUR) {
       return two(seconds, SECONDS_PER_MINUTE, "min", 1, "s");
     }
-    return seconds < SECONDS_PER_DAY
+    // By the minutes that would be shown: 23 h 59 min 56 s is 1 d, not 24 h.
+    long minutes = roundedUp(seconds, SECONDS_PER_MINUTE);
+    return minutes * SECONDS_PER_MINUTE < SECONDS_PER_DAY
         ? two(seconds, SECONDS_PER_HOUR, "h", SECONDS_PER_MINUTE, "min")
         : two(seconds, SECONDS_PER_DAY, "d", SECONDS_PER_HOUR, "h");
   }

@@ -2,6 +2,7 @@
 package dev.sluice.cli;
 
 import dev.sluice.server.access.Tokens;
+import dev.sluice.text.SafeText;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.regex.Pattern;
@@ -82,7 +83,9 @@ final class TokenCommand implements Runnable {
       }
       for (String role : roles) {
         if (!List.of("decide", "read", "admin").contains(role)) {
-          throw new InputException("--role: expected one of decide, read, admin");
+          throw new InputException(
+              "--role: found %s, expected one of decide, read, admin"
+                  .formatted(SafeText.quote(role)));
         }
       }
       String token = Tokens.fresh();

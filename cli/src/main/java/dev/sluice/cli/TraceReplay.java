@@ -7,6 +7,7 @@ import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.Limits.Coverage;
 import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.Stores;
 import dev.sluice.server.wire.Mistake;
@@ -15,7 +16,9 @@ import dev.sluice.server.wire.WireReader;
 import dev.sluice.server.wire.WireRequest;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
@@ -30,6 +33,7 @@ final class TraceReplay {
   private final Limiter limiter;
   private final ReplayTime time;
   private final Limits limits;
+  private final Set<String> open = new HashSet<>(); // limits that were warned of
   private long latestNanos;
 
   TraceReplay(Limiter limiter, ReplayTime time, Limits limits) {
@@ -43,7 +47,7 @@ final class TraceReplay {
     try {
       while (lines.next(console::flush)) {
         if (!lines.isBlank()) {
-          console.line(replay(lines));
+          console.line(replay(lines, console));
         }
       }
     } catch (WireException e) {
@@ -63,7 +67,7 @@ final class TraceReplay {
     return "%s:%s: %s".formatted(source, line, mistake);
   }
 
-  private String replay(Lines lines) {
+  private String replay(Lines lines, Console console) {
     WireRequest act = reader.read(lines.buffer(), lines.start(), lines.length());
     act.requireSound();
     Act what = what(act);
@@ -72,6 +76,7 @@ final class TraceReplay {
         what == Act.RESET
             ? act.toResets(limits, MissingDefault.ALLOW)
             : act.toTransactions(limits, MissingDefault.ALLOW);
+    warnOfOpen(transactions, console);
     try {
       return switch (what) {
         case CHECK -> line(limiter.check(transactions));
@@ -84,6 +89,20 @@ final class TraceReplay {
       };
     } catch (InvalidRequestException e) {
       throw WireException.of(e, "");
+    }
+  }
+
+  /** Once for each limit. The answers keep their form, which has no word for it. */
+  private void warnOfOpen(List<Transaction> transactions, Console console) {
+    for (Transaction transaction : transactions) {
+      String name = transaction.name().name();
+      if (transaction.coverage() == Coverage.NOT_CONFIGURED && open.add(name)) {
+        console
+            .err()
+            .println(
+                "warning: %s has no default, so nothing limits it in this replay; write burst, count and period, or unlimited: true"
+                    .formatted(name));
+      }
     }
   }
 

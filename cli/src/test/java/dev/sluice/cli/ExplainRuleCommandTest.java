@@ -75,8 +75,8 @@ final class ExplainRuleCommandTest {
             rules.yml:2: not this rule: it is for descriptors, not requests
             rules.yml:3: not this rule: it is for descriptors, not requests
             rules.yml:4: this rule
-              LoginsPerIPAddress 192.0.2.7 (bucket 101:192.0.2.7), cost 1: burst 3, then 3 per 1h0m0s
-              ApiCallsPerKey logins (bucket shadow-104:logins), cost 2, in shadow: burst 10, then 5 per 1m0s
+              LoginsPerIPAddress 192.0.2.7 (bucket 101:192.0.2.7), cost 1: burst 3, then 3 per 1h
+              ApiCallsPerKey logins (bucket shadow-104:logins), cost 2, in shadow: burst 10, then 5 per 1m
             """);
     assertThat(run.code()).isEqualTo(Exit.DONE);
   }
@@ -89,7 +89,7 @@ final class ExplainRuleCommandTest {
             """
             rules.yml:2: not this rule: it wants user = "svc-*" as entry 1, not "alice"
             rules.yml:3: this rule
-              ApiCallsPerKey alice (bucket 104:alice), cost 20: burst 10, then 5 per 1m0s; the cost is above the burst: debt
+              ApiCallsPerKey alice (bucket 104:alice), cost 20: burst 10, then 5 per 1m; the cost is above the burst: debt
             """);
     assertThat(explain("--entry", "user=svc-7").out())
         .endsWith("rules.yml:2: this rule: unlimited\n");

@@ -33,7 +33,7 @@ final class LintCommandTest {
         .isEqualTo(
             """
             no mistakes, no warnings
-            NewOrdersPerAccount: at most 600 in any 3h0m0s, 300 of them at once
+            NewOrdersPerAccount: at most 600 in any 3h, 300 of them at once
             NewRegistrationsPerIPAddress: at most 40 in any 1s, 20 of them at once
             """);
   }
@@ -121,7 +121,7 @@ final class LintCommandTest {
             SignUpsPerIPAddress: {burst: 9223372036854775807, count: 9223372036854775807, period: 9223372036854775807ns}
             """);
     assertThat(Cli.run("lint", "--limits", limits).err())
-        .contains("LoginsPerIPAddress: at most 15 in any 1m0s, 10 of them at once")
+        .contains("LoginsPerIPAddress: at most 15 in any 1m, 10 of them at once")
         .contains("ApiCallsPerKey: at most 333333334 in any 1s, 1 of them at once")
         .contains("SignUpsPerIPAddress: at most 18446744073709551614 in any 2562047h47m16.8");
   }
@@ -151,7 +151,7 @@ final class LintCommandTest {
     Cli good = Cli.run("lint", overrides, names, defaults);
     assertThat(good.out()).isEmpty();
     assertThat(good.code()).isEqualTo(Exit.DONE);
-    assertThat(good.err()).contains("WidgetsPerUser: at most 2 in any 168h0m0s");
+    assertThat(good.err()).contains("WidgetsPerUser: at most 2 in any 7d");
     Cli unknown = Cli.run("lint", defaults);
     assertThat(unknown.code()).isEqualTo(Exit.NO);
     assertThat(unknown.out()).contains("found the name \"WidgetsPerUser\"");

@@ -43,6 +43,10 @@ final class MainTest {
         "overrides add a b --burst 1 --period 1h | sluice overrides add needs --count N",
         "spend a b --cost x | --cost: found \"x\", expected a whole number",
         "spend a b --cost 99999999999999999999 | --cost: found \"99999999999999999999\", expected a whole number",
+        "spend a b --cost --server http://h | --cost: the value is missing, expected N",
+        "serve --port 80 | unknown option \"--port\" for sluice serve; did you mean \"--http\"?",
+        "version | unknown command \"version\"; did you mean \"--version\"?",
+        "token new ci --role spend | --role: found \"spend\", expected one of decide, read, admin",
         "spend a b --cost | --cost: the value is missing, expected N",
         "spend a b --cost 1 --cost 2 | --cost: found twice, expected once",
         "serve --store | --store: the value is missing, expected STORE",
@@ -88,6 +92,20 @@ final class MainTest {
     assertThat(run.out().lines()).allMatch(line -> line.length() <= 80);
     Cli help = Cli.run(("help " + command).strip().split(" "));
     assertThat(help.out().strip()).isEqualTo(run.out().strip());
+  }
+
+  @Test
+  void help_ofAnUnknownCommand_saysWhereMoreIsToBeRead() {
+    assertThat(Cli.run("help", "nope").err()).contains("Try: sluice --help");
+  }
+
+  /** An example that is wrapped by the library cannot be copied. */
+  @ParameterizedTest
+  @MethodSource("commands")
+  void examples_areShownAsTheyAreWritten(String command) {
+    String help = Cli.run((command + " --help").strip().split(" ")).out();
+    String examples = help.substring(help.indexOf("\nExample") + 1);
+    assertThat(examples.lines().skip(1)).allMatch(line -> line.startsWith("  "));
   }
 
   @Test

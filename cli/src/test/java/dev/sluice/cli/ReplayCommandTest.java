@@ -47,6 +47,18 @@ final class ReplayCommandTest {
   }
 
   @Test
+  void limitWithoutADefault_isWarnedOfOnce() throws IOException {
+    String open =
+        "{\"at\":1700000000000000000,\"op\":\"spend\",\"limit\":\"CertificatesPerDomain\",\"id\":\"example.com\"}";
+    Cli run = replay(write("open.jsonl", GOOD + "\n" + open + "\n" + open));
+    assertThat(run.code()).isEqualTo(Exit.DONE);
+    assertThat(run.err().lines())
+        .singleElement()
+        .asString()
+        .startsWith("warning: CertificatesPerDomain has no default, so nothing limits it");
+  }
+
+  @Test
   void trace_inAProcessOfItsOwn_isDecidedAsRecorded_andNothingElseIsPrinted() throws Exception {
     String trace = write("trace.jsonl", Vectors.text("gcra/trace.jsonl"));
     try (CliProcess cli =

@@ -34,6 +34,7 @@ final class SimulateCommandTest {
             admitted                     400           499     499
             denied                         4           399     399
             clients ever denied        100 %         100 %   100 %
+            never served                   0             0       0
             longest lockout           59m24s        35.64s  35.64s
             peak in 1m                   100           101     101
             variance                     164          41.2    41.2
@@ -99,6 +100,7 @@ final class SimulateCommandTest {
       assertThat(outcome.get("requests").longValue())
           .isEqualTo(admitted + outcome.get("denied").longValue());
       assertThat(outcome.get("clients").longValue()).isEqualTo(4);
+      assertThat(outcome.get("clientsNeverServed").longValue()).isZero();
       assertThat(outcome.get("burst").longValue()).isEqualTo(100);
       assertThat(outcome.get("longestLockoutNanos").longValue()).isPositive();
       assertThat(outcome.get("longestLockoutClient").textValue()).isNotEmpty();
@@ -158,7 +160,8 @@ final class SimulateCommandTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "--algorithm=gcar | --algorithm: found \"gcar\", expected one of time-bucket, leaky-bucket, gcra, sliding-log, sliding-counter; did you mean \"gcra\"?",
+        "--algorithm=gcar | --algorithm: found \"gcar\", expected one of time-bucket, leaky-bucket, gcra, sliding-log, sliding-counter, all; did you mean \"gcra\"?",
+        "--algorithm=all,token-bucket | --algorithm: found \"token-bucket\", expected one of time-bucket, leaky-bucket, gcra, sliding-log, sliding-counter, all",
         "--traffic=stedy | --traffic: found the kind \"stedy\", expected one of steady,",
         "--traffic=steady:clients=0 | --traffic: clients: found \"0\", expected a whole number from 1 to 1000000",
         "--traffic=steady:cost=101 | cost: found 101, expected at most the burst of the limit 100/1h, which is 100",
