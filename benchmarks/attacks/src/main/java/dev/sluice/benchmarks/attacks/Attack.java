@@ -2,13 +2,10 @@
 package dev.sluice.benchmarks.attacks;
 
 import java.io.IOException;
-import java.net.InetSocketAddress;
-import java.net.StandardSocketOptions;
-import java.nio.ByteBuffer;
-import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 
 /**
@@ -16,122 +13,111 @@ import java.util.function.BooleanSupplier;
  * the documentation names.
  */
 enum Attack {
-  UNREAD_HTTP2("HTTP/2 responses that nobody reads") {
+  UNREAD_HTTP2("HTTP/2 responses that nobody reads", 32, 500_000) {
     @Override
-    void run(InetSocketAddress server) throws IOException {
-      try (Peers peers = new Peers()) {
-        for (int i = 0; i < 32; i++) {
-          Peer peer = peers.connect(server);
-          peer.send(Http2.greeting(1));
-          for (int stream = 0; stream < 1000; stream++) {
-            peer.send(Http2.get(2 * stream + 1, "/openapi.json"));
-          }
+    void run(Peers peers) throws IOException {
+      for (int i = 0; i < 32; i++) {
+        Peer peer = peers.connect();
+        peer.send(Http2.greeting(1));
+        for (int stream = 0; stream < 1000; stream++) {
+          peer.send(Http2.get(2 * stream + 1, "/openapi.json"));
         }
-        peers.pumpAll(Attack::isOver);
       }
+      peers.pumpAll(forSeconds());
     }
   },
-  HTTP2_BODIES("unfinished HTTP/2 bodies on one connection, 16 KiB at a time") {
+  HTTP2_BODIES("unfinished HTTP/2 bodies on one connection, 16 KiB at a time", 1, 500_000) {
     @Override
-    void run(InetSocketAddress server) throws IOException {
-      bodies(server, "/v1/spend", "application/json", 16_384);
+    void run(Peers peers) throws IOException {
+      bodies(peers, "/v1/spend", "application/json", 16_384);
     }
   },
-  HTTP2_CRUMBS("unfinished HTTP/2 bodies on one connection, a byte at a time") {
+  HTTP2_CRUMBS("unfinished HTTP/2 bodies on one connection, a byte at a time", 1, 500_000) {
     @Override
-    void run(InetSocketAddress server) throws IOException {
-      bodies(server, "/v1/spend", "application/json", 1);
+    void run(Peers peers) throws IOException {
+      bodies(peers, "/v1/spend", "application/json", 1);
     }
   },
-  GRPC_BODIES("unfinished gRPC messages on one connection, 16 KiB at a time") {
+  GRPC_BODIES("unfinished gRPC messages on one connection, 16 KiB at a time", 1, 500_000) {
     @Override
-    void run(InetSocketAddress server) throws IOException {
+    void run(Peers peers) throws IOException {
       bodies(
-          server,
+          peers,
           "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit",
           "application/grpc",
           16_384);
     }
   },
-  HTTP1_BODIES("600 unfinished HTTP/1.1 bodies") {
+  HTTP1_BODIES("600 unfinished HTTP/1.1 bodies", 600, 10_000_000) {
     @Override
-    void run(InetSocketAddress server) throws IOException {
+    void run(Peers peers) throws IOException {
       byte[] head = head(MOST_BODY);
       byte[] body = new byte[MOST_BODY - 1];
-      try (Peers peers = new Peers()) {
-        for (int i = 0; i < 600; i++) {
-          peers.connect(server).send(head, body);
-        }
-        peers.pumpAll(Attack::isOver);
+      for (int i = 0; i < 600; i++) {
+        peers.connect().send(head, body);
       }
+      peers.pumpAll(forSeconds());
     }
   },
-  HTTP1_HEADS("2,000 unfinished HTTP/1.1 headers") {
+  HTTP1_HEADS("2,000 unfinished HTTP/1.1 headers", 2_000, 10_000_000) {
     @Override
-    void run(InetSocketAddress server) throws IOException {
+    void run(Peers peers) throws IOException {
       byte[] line =
           ascii("GET /healthz?" + "x".repeat(15_000) + " HTTP/1.1\r\nHost: localhost\r\n");
       byte[] header = ascii("X: " + "x".repeat(15_000));
-      try (Peers peers = new Peers()) {
-        for (int i = 0; i < 2000; i++) {
-          peers.connect(server).send(line, header);
-        }
-        peers.pumpAll(Attack::isOver);
+      for (int i = 0; i < 2000; i++) {
+        peers.connect().send(line, header);
       }
+      peers.pumpAll(forSeconds());
     }
   },
-  PIPELINED("pipelined requests whose responses nobody reads") {
+  PIPELINED("pipelined requests whose responses nobody reads", 64, 1_000_000) {
     @Override
-    void run(InetSocketAddress server) throws IOException {
+    void run(Peers peers) throws IOException {
       byte[] requests = ascii("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(20_000));
-      try (Peers peers = new Peers()) {
-        for (int i = 0; i < 64; i++) {
-          peers.connect(server).send(requests);
-        }
-        peers.pumpAll(Attack::isOver);
+      for (int i = 0; i < 64; i++) {
+        peers.connect().send(requests);
       }
+      peers.pumpAll(forSeconds());
     }
   },
-  IDLE("10,000 idle connections from two addresses") {
+  IDLE("10,000 idle connections from two addresses", 10_000, 0) {
     @Override
-    void run(InetSocketAddress server) throws IOException {
-      idle(server, 10_000, 2);
-    }
-  },
-  IDLE_HTTP2("5,000 idle HTTP/2 connections from five addresses") {
-    @Override
-    void run(InetSocketAddress server) throws IOException {
-      try (Peers peers = new Peers()) {
-        for (int i = 0; i < 5_000; i++) {
-          Peer peer = Peer.connect(server, FIRST_ADDRESS + i % 5);
-          peers.add(peer);
-          peer.send(Http2.greeting(Http2.DEFAULT_WINDOW));
-        }
-        peers.pumpAll(Attack::isOver);
+    void run(Peers peers) throws IOException {
+      for (int i = 0; i < 10_000; i++) {
+        var unused = peers.connect();
       }
+      peers.pumpAll(forSeconds());
     }
   },
-  EXPECTATIONS("1,000 requests with Expect: x, and 1,000 broken HTTP/2 frames") {
+  IDLE_HTTP2("5,000 idle HTTP/2 connections from five addresses", 5_000, 100_000) {
     @Override
-    void run(InetSocketAddress server) throws IOException {
+    void run(Peers peers) throws IOException {
+      for (int i = 0; i < 5_000; i++) {
+        peers.connect(FIRST_ADDRESS + i % 5).send(Http2.greeting(Http2.DEFAULT_WINDOW));
+      }
+      peers.pumpAll(forSeconds());
+    }
+  },
+  EXPECTATIONS("1,000 requests with Expect: x, and 1,000 broken HTTP/2 frames", 3_000, 100_000) {
+    @Override
+    void run(Peers peers) throws IOException {
       byte[] expect = ascii("GET /healthz HTTP/1.1\r\nHost: localhost\r\nExpect: x\r\n\r\n");
       byte[] broken =
           Http2.joined(Http2.greeting(1), Http2.frame(Http2.DATA, 0, 0, new byte[] {1, 2, 3}));
       for (int i = 0; i < 1000; i++) {
         for (byte[] bytes : List.of(expect, broken)) {
-          try (Peer peer = Peer.connect(server, FIRST_ADDRESS)) {
+          try (Peer peer = peers.connect(FIRST_ADDRESS)) {
             peer.send(bytes);
             var unused = peer.pump();
           }
         }
       }
-      try (Peers peers = new Peers()) {
-        for (int i = 0; i < 500; i++) {
-          peers.connect(server).send(expect);
-          peers.connect(server).send(broken);
-        }
-        peers.pumpAll(Attack::isOver);
+      for (int i = 0; i < 500; i++) {
+        peers.connect().send(expect);
+        peers.connect().send(broken);
       }
+      peers.pumpAll(forSeconds());
     }
   };
 
@@ -140,30 +126,59 @@ enum Attack {
 
   private static final int MOST_BODY = Integer.getInteger("attacks.body", 1 << 17);
   private static final long SECONDS = Long.getLong("attacks.seconds", 8);
-  private static final long NANOS_PER_SECOND = 1_000_000_000;
-  private static final int READ_BUFFER = 1 << 12;
-
-  private static long endNanos;
 
   private final String text;
+  private final int connections;
+  private final long leastBytes;
 
-  Attack(String text) {
+  /**
+   * An attack.
+   *
+   * @param connections how many it opens; with fewer it was not tried
+   * @param leastBytes how many the network takes from it at least; the server may refuse the rest
+   */
+  Attack(String text, int connections, long leastBytes) {
     this.text = text;
+    this.connections = connections;
+    this.leastBytes = leastBytes;
   }
 
   String text() {
     return text;
   }
 
-  abstract void run(InetSocketAddress server) throws IOException;
+  /**
+   * Opens all connections, and attacks over them for some seconds. The server may hang up.
+   *
+   * @throws IOException if a connection was not opened
+   */
+  abstract void run(Peers peers) throws IOException;
 
-  void runForSeconds(InetSocketAddress server) throws IOException {
-    endNanos = System.nanoTime() + SECONDS * NANOS_PER_SECOND;
-    run(server);
+  /** Attacks, and returns what is missing of the attack; empty if it took place. */
+  String attempt(Peers peers) {
+    String cause = "";
+    try (peers) {
+      run(peers);
+    } catch (IOException e) {
+      cause = ": " + e.getMessage();
+    }
+    boolean tookPlace = peers.opened() >= connections && peers.sentBytes() >= leastBytes;
+    return cause.isEmpty() && tookPlace
+        ? ""
+        : String.format(
+            Locale.ROOT,
+            "not tried, as it opened %,d of %,d connections and sent %,d of at least %,d bytes%s",
+            peers.opened(),
+            connections,
+            peers.sentBytes(),
+            leastBytes,
+            cause);
   }
 
-  private static boolean isOver() {
-    return System.nanoTime() - endNanos > 0;
+  /** True when the seconds of an attack are over, which begin now. */
+  private static BooleanSupplier forSeconds() {
+    long startNanos = System.nanoTime();
+    return () -> System.nanoTime() - startNanos > TimeUnit.SECONDS.toNanos(SECONDS);
   }
 
   static byte[] ascii(String text) {
@@ -182,11 +197,12 @@ enum Attack {
             + "\r\n\r\n");
   }
 
-  private static void bodies(
-      InetSocketAddress server, String path, String mediaType, int pieceBytes) throws IOException {
-    Peer peer = Peer.connect(server, FIRST_ADDRESS);
+  private static void bodies(Peers peers, String path, String mediaType, int pieceBytes)
+      throws IOException {
+    Peer peer = peers.connect(FIRST_ADDRESS);
+    BooleanSupplier over = forSeconds();
     try (Http2Bodies bodies = new Http2Bodies(peer, path, mediaType, pieceBytes)) {
-      while (!isOver()) {
+      while (!over.getAsBoolean()) {
         if (!bodies.pump()) {
           rest();
         }
@@ -194,69 +210,11 @@ enum Attack {
     }
   }
 
-  private static void idle(InetSocketAddress server, int connections, int addresses)
-      throws IOException {
-    List<SocketChannel> open = new ArrayList<>();
-    try {
-      for (int i = 0; i < connections && !isOver(); i++) {
-        SocketChannel channel = SocketChannel.open();
-        open.add(channel);
-        channel.setOption(StandardSocketOptions.SO_LINGER, 0);
-        channel.bind(new InetSocketAddress("127.0.0." + (FIRST_ADDRESS + i % addresses), 0));
-        channel.connect(server);
-      }
-      while (!isOver()) {
-        rest();
-      }
-    } finally {
-      for (SocketChannel channel : open) {
-        channel.close();
-      }
-    }
-  }
-
-  private static void rest() {
+  static void rest() {
     try {
       Thread.sleep(1);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
-  }
-
-  /** Many hostile connections, from two addresses, served by one thread. */
-  private static final class Peers implements AutoCloseable {
-    private final List<Peer> all = new ArrayList<>();
-
-    Peer connect(InetSocketAddress server) throws IOException {
-      Peer peer = Peer.connect(server, FIRST_ADDRESS + all.size() % 2);
-      all.add(peer);
-      return peer;
-    }
-
-    void add(Peer peer) {
-      all.add(peer);
-    }
-
-    /** Sends whatever the server takes. */
-    void pumpAll(BooleanSupplier over) {
-      while (!over.getAsBoolean()) {
-        boolean some = false;
-        for (Peer peer : all) {
-          some |= peer.pump();
-        }
-        if (!some) {
-          rest();
-        }
-      }
-    }
-
-    @Override
-    public void close() {
-      all.forEach(Peer::close);
-    }
-  }
-
-  static ByteBuffer readBuffer() {
-    return ByteBuffer.allocate(READ_BUFFER);
   }
 }

@@ -4,6 +4,8 @@ package dev.sluice.benchmarks.attacks;
 import dev.sluice.benchmarks.attacks.Scenario.BrokenPromise;
 import dev.sluice.benchmarks.attacks.WellBehaved.Answer;
 import dev.sluice.benchmarks.attacks.WellBehaved.Figures;
+import dev.sluice.benchmarks.report.Names;
+import dev.sluice.benchmarks.report.ServerFlags;
 import java.io.BufferedInputStream;
 import java.io.IOException;
 import java.net.Socket;
@@ -18,7 +20,6 @@ import java.util.stream.Stream;
  */
 final class AttacksReport {
 
-  static final int MOST_MIB = 512;
   private static final double MOST_P99_MILLIS = 500;
   static final int MOST_LOG_LINES = 50;
   private static final double MOST_TIMES_CALM = 10;
@@ -30,7 +31,9 @@ final class AttacksReport {
 
   public static void main(String[] args) throws Exception {
     List<String> wanted = new ArrayList<>(List.of(args));
-    if (wanted.remove("--tls")) {
+    boolean tls = wanted.remove("--tls");
+    Names.requireKnown("attacks", wanted, names(tls));
+    if (tls) {
       try (TlsIdentity identity = TlsIdentity.make()) {
         System.exit(DoorsReport.run(wanted, identity) ? 0 : 1);
       }
@@ -40,12 +43,12 @@ final class AttacksReport {
         Locale.ROOT,
         "Promised in each: the server lives within %d MiB, the well-behaved client has no failure and"
             + " a p99 under %.0f ms, the log gets at most %d lines.%n%n",
-        MOST_MIB,
+        ServerFlags.SMALL_MIB,
         MOST_P99_MILLIS,
         MOST_LOG_LINES);
     System.out.println(
-        "| attack | lives | peak memory | requests beside it | failed | p99 before | p99 | log lines | promise |");
-    System.out.println("|---|---|---|---|---|---|---|---|---|");
+        "| attack | opened and sent | lives | peak memory | requests beside it | failed | p99 before | p99 | log lines | promise |");
+    System.out.println("|---|---|---|---|---|---|---|---|---|---|");
     for (Attack attack : Attack.values()) {
       if (wanted.isEmpty() || wanted.contains(attack.name())) {
         kept &= tried(attack);
@@ -61,6 +64,14 @@ final class AttacksReport {
       kept &= DoorsReport.run(wanted, null);
     }
     System.exit(kept ? 0 : 1);
+  }
+
+  private static List<String> names(boolean doorsAlone) {
+    Stream<Enum<?>> all =
+        doorsAlone
+            ? Stream.of(Door.values())
+            : Stream.of(Attack.values(), Scenario.values(), Door.values()).flatMap(Stream::of);
+    return all.map(Enum::name).toList();
   }
 
   private static boolean tried(Scenario scenario) throws Exception {
@@ -82,35 +93,35 @@ final class AttacksReport {
       Thread.sleep(CALM_MILLIS);
       Figures calm = client.take();
       int linesBefore = server.logLines();
-      String refused = "";
-      try {
-        attack.runForSeconds(server.address());
-      } catch (IOException e) {
-        refused = ", the attacker: " + e.getMessage();
-      }
+      Peers peers = new Peers(server.address());
+      String missing = attack.attempt(peers);
       Figures seen = client.take();
       long peak = server.peakMib();
       boolean alive = server.isAlive();
       int lines = server.logLines() - linesBefore;
       boolean kept =
-          alive
-              && peak <= MOST_MIB
+          missing.isEmpty()
+              && alive
+              && peak <= ServerFlags.SMALL_MIB
               && seen.failures().isEmpty()
               && seen.p99Millis() <= Math.max(MOST_P99_MILLIS, MOST_TIMES_CALM * calm.p99Millis())
               && lines <= MOST_LOG_LINES;
       System.out.printf(
           Locale.ROOT,
-          "| %s | %s | %d MiB | %,d | %d%s | %.0f ms | %.0f ms | %d | %s |%n",
+          "| %s | %,d connections, %,d bytes | %s | %d MiB | %,d | %d%s | %.0f ms | %.0f ms | %d | %s%s |%n",
           attack.text(),
+          peers.opened(),
+          peers.sentBytes(),
           alive ? "yes" : "no",
           peak,
           seen.requests(),
           seen.failures().size(),
-          (seen.failures().isEmpty() ? "" : " (" + seen.failures().get(0) + ")") + refused,
+          seen.failures().isEmpty() ? "" : " (" + seen.failures().get(0) + ")",
           calm.p99Millis(),
           seen.p99Millis(),
           lines,
-          kept ? "kept" : "BROKEN");
+          kept ? "kept" : "BROKEN",
+          missing.isEmpty() ? "" : ": " + missing);
       return kept;
     }
   }

@@ -2,6 +2,7 @@
 package dev.sluice.benchmarks.attacks;
 
 import dev.sluice.benchmarks.attacks.DoorAttack.BrokenPromise;
+import dev.sluice.benchmarks.report.ServerFlags;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -11,7 +12,6 @@ import org.jspecify.annotations.Nullable;
 /** Attacks each door of one server, with good clients at all doors. */
 final class DoorsReport {
 
-  private static final int MOST_MIB = 512;
   private static final double MOST_P99_MILLIS = 500;
   private static final double MOST_TIMES_CALM = 10;
   private static final int MOST_LOG_LINES = 50;
@@ -77,6 +77,10 @@ final class DoorsReport {
     return new Wire(server.address(door.port()), tls == null ? null : tls.trusting());
   }
 
+  private static long mostMib(Wire wire) {
+    return wire.tls() == null ? ServerFlags.SMALL_MIB : ServerFlags.SMALL_TLS_MIB;
+  }
+
   /** Takes what the friends have seen, and returns their p99. */
   private double take() {
     waitsNanos.clear();
@@ -103,7 +107,7 @@ final class DoorsReport {
     long peak = server.peakMib();
     kept &=
         server.isAlive()
-            && peak <= MOST_MIB
+            && peak <= mostMib(wire)
             && failures.isEmpty()
             && !waitsNanos.isEmpty()
             && p99Millis <= Math.max(MOST_P99_MILLIS, MOST_TIMES_CALM * calmMillis)

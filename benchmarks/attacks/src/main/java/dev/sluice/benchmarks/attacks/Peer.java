@@ -15,15 +15,19 @@ final class Peer implements AutoCloseable {
   private final SocketChannel channel;
   private ByteBuffer unsent = ByteBuffer.allocate(0);
   private boolean broken;
+  private long sentBytes;
 
-  private Peer(SocketChannel channel) {
+  private Peer(SocketChannel channel, boolean broken) {
     this.channel = channel;
+    this.broken = broken;
   }
 
   /**
    * Connects.
    *
    * @param from the last number of the address 127.0.0.x that the server sees
+   * @throws IOException if there is no connection; a server that accepts it and resets it at once
+   *     had one, which is broken
    */
   static Peer connect(InetSocketAddress server, int from) throws IOException {
     SocketChannel channel = SocketChannel.open();
@@ -32,9 +36,12 @@ final class Peer implements AutoCloseable {
       channel.bind(new InetSocketAddress("127.0.0." + from, 0));
       channel.connect(server);
       channel.configureBlocking(false);
-      return new Peer(channel);
+      return new Peer(channel, false);
     } catch (IOException e) {
       channel.close();
+      if (String.valueOf(e.getMessage()).contains("reset")) {
+        return new Peer(channel, true);
+      }
       throw e;
     }
   }
@@ -48,8 +55,13 @@ final class Peer implements AutoCloseable {
 
   /** Writes what the network takes now; true if something was written. */
   boolean pump() {
+    if (isIdle()) {
+      return false;
+    }
     try {
-      return !broken && unsent.hasRemaining() && channel.write(unsent) > 0;
+      int sent = channel.write(unsent);
+      sentBytes += sent;
+      return sent > 0;
     } catch (IOException e) {
       broken = true; // the server hung up
       return false;
@@ -60,6 +72,11 @@ final class Peer implements AutoCloseable {
     return broken || !unsent.hasRemaining();
   }
 
+  /** How many bytes the network took. */
+  long sentBytes() {
+    return sentBytes;
+  }
+
   /** Reads what is there; -1 if the server hung up. */
   int read(ByteBuffer into) {
     try {
@@ -68,10 +85,6 @@ final class Peer implements AutoCloseable {
       broken = true;
       return -1;
     }
-  }
-
-  boolean isBroken() {
-    return broken;
   }
 
   @Override

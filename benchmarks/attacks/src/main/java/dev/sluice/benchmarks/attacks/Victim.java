@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.benchmarks.attacks;
 
+import dev.sluice.benchmarks.report.ServerFlags;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -18,7 +19,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** The server under attack: a process of its own with a heap of 256 MB. Thread-safe. */
+/** The server under attack: a process of its own with little memory. Thread-safe. */
 final class Victim implements AutoCloseable {
 
   private static final Pattern LISTENING = Pattern.compile("listening on https?://.*");
@@ -75,8 +76,8 @@ final class Victim implements AutoCloseable {
   private static List<String> command(String... options) {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-    command.add("-Xmx256m");
-    command.add("-XX:MaxDirectMemorySize=64m");
+    boolean tls = List.of(options).contains("--tls-certificate");
+    command.addAll(tls ? ServerFlags.smallWithTls() : ServerFlags.small());
     command.add("-cp");
     command.add(System.getProperty("attacks.classpath", System.getProperty("java.class.path")));
     command.addAll(List.of("dev.sluice.cli.Main", "serve", "--http", "127.0.0.1:0"));
@@ -137,9 +138,13 @@ final class Victim implements AutoCloseable {
     process.destroy();
   }
 
-  /** The exit code, or -1 if the process does not end. */
+  /** The exit code, or -1 if the process does not end. Its log is complete then. */
   int exitCode() throws InterruptedException {
-    return process.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS) ? process.exitValue() : -1;
+    if (!process.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS)) {
+      return -1;
+    }
+    reader.join(TimeUnit.SECONDS.toMillis(PATIENCE_SECONDS));
+    return process.exitValue();
   }
 
   @Override

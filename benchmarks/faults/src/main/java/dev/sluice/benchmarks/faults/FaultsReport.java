@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.benchmarks.faults;
 
+import dev.sluice.benchmarks.report.Names;
 import java.util.List;
+import java.util.stream.Stream;
 
 /**
  * Tries every fault, and prints what was seen; ends with 1 where a promise was broken. Started by
@@ -19,6 +21,7 @@ public final class FaultsReport {
    */
   public static void main(String[] args) throws Exception {
     List<String> wanted = List.of(args);
+    Names.requireKnown("faults", wanted, Stream.of(Trial.values()).map(Trial::name).toList());
     boolean kept = true;
     System.out.println("| fault | seen | promise |");
     System.out.println("|---|---|---|");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.benchmarks.production;
 
+import dev.sluice.benchmarks.report.Names;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -19,14 +20,7 @@ final class ProductionReport {
   public static void main(String[] args) throws Exception {
     Map<String, Drill> drills = drills(args);
     List<String> wanted = List.of(args).stream().filter(word -> !isNumber(word)).toList();
-    for (String name : wanted) {
-      if (!drills.containsKey(name)) {
-        System.err.printf(
-            "sluice bench production: found %s, expected %s%n",
-            name, String.join(", ", drills.keySet()));
-        System.exit(2);
-      }
-    }
+    Names.requireKnown("production", wanted, drills.keySet());
     boolean kept = true;
     System.out.println("| drill | seen | promise |");
     System.out.println("|---|---|---|");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.benchmarks.production;
 
+import dev.sluice.benchmarks.report.ServerFlags;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.net.URI;
@@ -27,7 +28,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A {@code sluice serve} in a process of its own, with the bounds of {@code sluice bench attacks}:
- * a heap of 256 MB. Has the doors for HTTP, gRPC and Redis clients on free ports of loopback.
+ * 256 MiB for it. Has the doors for HTTP, gRPC and Redis clients on free ports of loopback.
  * Thread-safe.
  */
 final class Server implements AutoCloseable {
@@ -92,7 +93,7 @@ final class Server implements AutoCloseable {
     List<String> command = new ArrayList<>();
     command.addAll(List.of("/bin/sh", "-c", limits + "\nexec \"$@\"", "sh"));
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-    command.addAll(List.of("-Xmx256m", "-XX:MaxDirectMemorySize=64m", "-XX:+UseSerialGC"));
+    command.addAll(ServerFlags.small());
     command.addAll(List.of("-cp", System.getProperty("java.class.path"), "dev.sluice.cli.Main"));
     command.addAll(List.of("serve", "--http", "127.0.0.1:0", "--resp", "127.0.0.1:0"));
     command.addAll(List.of(options));

@@ -21,7 +21,7 @@ final class Sigterm implements Drill {
 
   private static final int RUNS = Integer.getInteger("production.rounds", 20);
   private static final int CLIENTS = 4;
-  private static final long BURST = 100_000;
+  private static final long BURST = 2_000_000; // more than a run of a bucket spends
   private static final long MOST_STOP_MILLIS = 15_000;
   private static final int MOST_MILLIS_UNDER_LOAD = 300;
   private static final Set<Door> DOORS = EnumSet.complementOf(EnumSet.of(Door.NDJSON));
@@ -39,7 +39,7 @@ final class Sigterm implements Drill {
   @Override
   public String seen() throws Exception {
     try (Folder folder = Folder.make()) {
-      String limits = folder.limits(BURST, 1, "24h");
+      String limits = folder.limits(BURST, 1, "1h");
       String[] options = {"--limits", limits, "--snapshot", folder.file("buckets")};
       for (int run = 0; run < RUNS; run++) {
         try (Server server = Server.start(options)) {

@@ -2,6 +2,7 @@
 package dev.sluice.benchmarks.production;
 
 import dev.sluice.benchmarks.production.Client.Answers;
+import dev.sluice.benchmarks.report.ServerFlags;
 import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.RedisBinary;
 import java.io.IOException;
@@ -228,6 +229,8 @@ final class Soak implements Drill {
     Sample third = samples.get(0);
     Sample end = samples.get(2);
     requireFlat("resident MiB", third.rssMib(), end.rssMib());
+    long peak = server.status("VmHWM") / KIB_PER_MIB;
+    BrokenPromise.unless(peak <= ServerFlags.SMALL_MIB, "it took %s MiB of memory", peak);
     requireFlat("MiB of live heap", Math.round(third.heapMib()), Math.round(end.heapMib()));
     requireFlat("threads", third.threads(), end.threads());
     requireFlat("descriptors", third.descriptors(), end.descriptors());
@@ -243,7 +246,7 @@ final class Soak implements Drill {
     return Seen.text(
         "%,d answers, 0 lost; %,d granted, %,d undecided (%s beside outages); "
             + "%s reloads, %s outages, %s rotations; the fullest window gave out %.0f %% of what "
-            + "its limit allows; after a third, two thirds and at the end: RSS %s MiB, heap after "
+            + "its limit allows; at most %s MiB; after a third, two thirds and at the end: RSS %s MiB, heap after "
             + "GC %s MiB, %s threads, %s descriptors; %s log lines",
         answers.get(),
         allowed.get(),
@@ -253,6 +256,7 @@ final class Soak implements Drill {
         outages,
         rotations,
         fullest * 100,
+        peak,
         shown(Sample::rssMib),
         shown(sample -> Math.round(sample.heapMib())),
         shown(Sample::threads),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.benchmarks.server;
 
+import dev.sluice.benchmarks.report.ServerFlags;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -21,14 +22,7 @@ final class Program implements AutoCloseable {
    * As the launcher starts a server, with the heap of the Debian package: figures of a heap that
    * grows with the machine would say nothing.
    */
-  private static final List<String> FLAGS =
-      List.of(
-          "-XX:+UseSerialGC",
-          "-Xms16m",
-          "-Xmx128m",
-          "-Dio.netty.leakDetection.level=disabled",
-          "-XX:+IgnoreUnrecognizedVMOptions",
-          "-XX:TrimNativeHeapInterval=10000");
+  private static final List<String> FLAGS = ServerFlags.asLaunched("-Xmx128m");
 
   private final Process process;
   private final List<Integer> ports;
