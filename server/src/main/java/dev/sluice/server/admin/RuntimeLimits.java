@@ -27,6 +27,7 @@ import java.util.Set;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import javax.sql.DataSource;
@@ -58,6 +59,8 @@ public final class RuntimeLimits implements AutoCloseable {
 
   private static final Logger log = LoggerFactory.getLogger(RuntimeLimits.class);
   private static final Duration LOOK_EVERY = Duration.ofSeconds(1);
+  private static final Duration FIRST_RETRY = Duration.ofSeconds(1);
+  private static final int MOST_DOUBLINGS = 20;
   private static final long NANOS_PER_SECOND = 1_000_000_000;
 
   private final CurrentLimits base;
@@ -72,6 +75,10 @@ public final class RuntimeLimits implements AutoCloseable {
   private Kept kept = Kept.NOTHING; // guarded by this
   private volatile Set<LimitOverride> keptOverrides = Set.of();
   private String complained = ""; // guarded by this
+  private final AtomicLong failedReads = new AtomicLong();
+  private volatile boolean ready;
+  private int failuresInARow; // of the looking thread
+  private long dueNanos = System.nanoTime(); // of the looking thread
 
   private RuntimeLimits(
       CurrentLimits base,
@@ -102,14 +109,31 @@ public final class RuntimeLimits implements AutoCloseable {
     return looking(every);
   }
 
+  /** A task with a fixed delay needs no memory to go on; where no look is due, it does nothing. */
   private RuntimeLimits looking(Duration first) {
+    long tickNanos = Math.min(every.toNanos(), FIRST_RETRY.toNanos());
     var unused =
         looks.scheduleWithFixedDelay(
-            Periodic.task(log, "the look at kept overrides and penalties", this::look),
-            first.toNanos(),
-            every.toNanos(),
+            Periodic.task(
+                log, "the look at kept overrides and penalties", () -> lookIfDue(tickNanos)),
+            Math.min(first.toNanos(), tickNanos),
+            tickNanos,
             TimeUnit.NANOSECONDS);
     return this;
+  }
+
+  private void lookIfDue(long tickNanos) {
+    if (System.nanoTime() - dueNanos < 0) {
+      return;
+    }
+    failuresInARow = look() ? 0 : failuresInARow + 1;
+    long waitNanos =
+        failuresInARow == 0
+            ? every.toNanos()
+            : Math.min(
+                every.toNanos(),
+                FIRST_RETRY.toNanos() << Math.min(failuresInARow - 1, MOST_DOUBLINGS));
+    dueNanos = System.nanoTime() + waitNanos - tickNanos / 2; // the tick that is nearest
   }
 
   /**
@@ -138,10 +162,10 @@ public final class RuntimeLimits implements AutoCloseable {
 
   /**
    * Keeps what is set in the tables of a database. Does not wait for the database: penalties hold
-   * from the first read on.
+   * from the first read on. See {@link #ready}.
    *
    * @param database where the tables are
-   * @param every how often the penalties are read
+   * @param every how often the penalties are read; after a failure sooner, at first after 1 s
    * @param refresh reads the table of overrides into the base at once; blocks
    * @param base the limits with that table's overrides
    * @param deployed the limits without them
@@ -177,6 +201,25 @@ public final class RuntimeLimits implements AutoCloseable {
     return keeper.place();
   }
 
+  /**
+   * Whether the place has been read once. Before that, kept penalties do not hold: a server should
+   * not take traffic yet.
+   *
+   * @return true from the first successful read on, however later ones go
+   */
+  public boolean ready() {
+    return ready;
+  }
+
+  /**
+   * Returns how often the periodic look could not read the place.
+   *
+   * @return a number that only grows
+   */
+  public long failedReads() {
+    return failedReads.get();
+  }
+
   /** To be called when the base has changed: puts what is set over it. */
   public synchronized void baseChanged() {
     apply();
@@ -188,7 +231,8 @@ public final class RuntimeLimits implements AutoCloseable {
     looks.shutdownNow();
   }
 
-  private void look() {
+  /** Returns whether the place could be read. */
+  private boolean look() {
     try {
       synchronized (place) {
         // Names that come or change may make entries fit that were left out.
@@ -196,8 +240,11 @@ public final class RuntimeLimits implements AutoCloseable {
           reload();
         }
       }
+      return true;
     } catch (Throwable e) { // a task that throws would never run again
+      failedReads.incrementAndGet();
       complain("overrides and penalties cannot be read; the previous ones stay in force: " + e);
+      return false;
     }
   }
 
@@ -211,6 +258,7 @@ public final class RuntimeLimits implements AutoCloseable {
       complained = "";
       apply();
     }
+    ready = true;
   }
 
   /** Once for the same complaint. */

@@ -127,7 +127,7 @@ public final class Service implements AutoCloseable {
         new ReloadLog(
             metrics.metrics(), table.isPresent() ? null : config.sources().files().overrides());
     reloads.tellLoaded(Instant.now());
-    table.start(metrics.metrics());
+    table.start(metrics.metrics(), meters);
     started.add(table::close);
     GenerationMeters.register(generations, meters);
     TlsFiles tlsFiles = config.doors().tls();

@@ -15,11 +15,15 @@ import dev.sluice.server.service.ServerConfig.Table;
 import dev.sluice.store.BucketStore;
 import dev.sluice.yaml.Problem;
 import dev.sluice.yaml.ReloadListener;
+import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.MeterRegistry;
 import java.nio.file.Path;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,6 +37,7 @@ final class TableOverrides {
   private final CurrentLimits limits;
   private volatile @Nullable OverridesRefresher refresher;
   private volatile @Nullable RuntimeLimits runtime;
+  private final AtomicLong failedReads = new AtomicLong();
 
   /**
    * Makes the limits.
@@ -83,8 +88,16 @@ final class TableOverrides {
     }
   }
 
-  /** Starts to read the table, where there is one. */
-  void start(LimiterMetrics metrics) {
+  /** Starts to read the table, where there is one, and to count reads that fail. */
+  void start(LimiterMetrics metrics, MeterRegistry registry) {
+    RuntimeLimits over = runtime;
+    if (over != null) {
+      count(
+          registry,
+          table == null ? "override_store" : "penalties_table",
+          over,
+          RuntimeLimits::failedReads);
+    }
     if (table != null) {
       refresher =
           OverridesRefresher.start(
@@ -92,8 +105,17 @@ final class TableOverrides {
               files::get,
               limits,
               table.every(),
-              new Meters(metrics, this::tellRuntime));
+              new Meters(metrics, this::tellRuntime, failedReads::incrementAndGet));
+      count(registry, "overrides_table", failedReads, AtomicLong::get);
     }
+  }
+
+  private static <T> void count(
+      MeterRegistry registry, String source, T counted, ToDoubleFunction<T> failures) {
+    FunctionCounter.builder("sluice.runtime.reads.failed", counted, failures)
+        .description("Reads of overrides or penalties that failed; the previous ones stay in force")
+        .tag("source", source)
+        .register(registry);
   }
 
   /** A listener that also puts the table's overrides over files that were loaded. */
@@ -126,6 +148,10 @@ final class TableOverrides {
     if (started != null && !started.ready()) {
       throw new NotReadyException("the table of overrides has not been read yet");
     }
+    RuntimeLimits over = runtime;
+    if (over != null && !over.ready()) {
+      throw new NotReadyException("the table of penalties has not been read yet");
+    }
   }
 
   void close() {
@@ -136,7 +162,8 @@ final class TableOverrides {
   }
 
   /** Rows that are bad and a table that can't be read count as mistakes of the last load. */
-  private record Meters(LimiterMetrics metrics, Runnable changed) implements RefreshListener {
+  private record Meters(LimiterMetrics metrics, Runnable changed, Runnable failing)
+      implements RefreshListener {
 
     @Override
     public void refreshed(Instant at, Limits now, List<BadRow> bad) {
@@ -153,6 +180,7 @@ final class TableOverrides {
     @Override
     public void failed(Instant at, SQLException failure, Duration retryIn) {
       OutOfMemory.report(failure);
+      failing.run();
       metrics.overridesFailed(1);
     }
   }
