@@ -52,6 +52,8 @@ public final class Access implements AutoCloseable {
       LimitName.builder(1, "FailedAuthenticationsPerAddress").id(IdFormat.string()).build();
   private static final LimitName REQUESTS_PER_TOKEN =
       LimitName.builder(2, "RequestsPerToken").id(IdFormat.string()).build();
+  private static final LimitName NOTED_PER_ADDRESS =
+      LimitName.builder(4, "NotedRefusalsPerAddress").id(IdFormat.string()).build();
   private static final LimitName NOTED_PER_CALLER =
       LimitName.builder(3, "NotedRefusalsPerCaller").id(IdFormat.string()).build();
 
@@ -159,6 +161,7 @@ public final class Access implements AutoCloseable {
    * @param peer where the connection comes from
    * @param tokenHash of {@link Tokens#hash}, null without a token
    * @param certificateNames of the verified certificate, none without one
+   * @param acts what it asks for, if that is noted
    * @return the caller; one without roles if it has shown nothing
    * @throws RefusedException if it has shown something that the server does not know
    */
@@ -166,30 +169,51 @@ public final class Access implements AutoCloseable {
       String door,
       @Nullable SocketAddress peer,
       byte @Nullable [] tokenHash,
-      List<String> certificateNames) {
+      List<String> certificateNames,
+      List<Noted> acts) {
     String address = address(peer);
     Tokens known = known();
     if (known == null) {
-      return Caller.anybody(address);
+      return Caller.anybody(address, () -> certificateNames).about(acts);
     }
     if (tokenHash != null) {
       Grant grant = known.ofHash(tokenHash);
       if (grant == null) {
-        throw failed(door, peer, "the token is not known");
+        throw failed(door, peer, "the token is not known", acts);
       }
       admit(grant);
-      return Caller.of(grant, Caller.Kind.TOKEN, address, new Watched(this, door, grant));
+      return Caller.of(grant, Caller.Kind.TOKEN, address, new Watched(this, door, grant))
+          .about(acts);
     }
     Grant grant = known.ofCertificate(certificateNames);
     if (grant != null) {
       admit(grant);
-      return Caller.of(grant, Caller.Kind.CERTIFICATE, address, new Watched(this, door, grant));
+      return Caller.of(grant, Caller.Kind.CERTIFICATE, address, new Watched(this, door, grant))
+          .about(acts);
     }
     if (!certificateNames.isEmpty()) {
       throw failed(
-          door, peer, "the tokens file has no entry for a name in the client's certificate");
+          door, peer, "the tokens file has no entry for a name in the client's certificate", acts);
     }
-    return Caller.unknown(address);
+    return stranger(door, peer).about(acts);
+  }
+
+  /** Returns a caller that has shown nothing. */
+  Caller stranger(String door, @Nullable SocketAddress peer) {
+    return Caller.unknown(address(peer), new Strange(this, door, peer));
+  }
+
+  /** One request of a caller that has shown nothing. */
+  private record Strange(Access access, String door, @Nullable SocketAddress peer)
+      implements Watch {
+
+    @Override
+    public void refused(Caller caller, String why) {
+      access.missing(caller, door, peer, why);
+    }
+
+    @Override
+    public void asks() {}
   }
 
   /** One request of a caller that is known. */
@@ -211,8 +235,21 @@ public final class Access implements AutoCloseable {
     refusals.forbidden.increment();
     Transaction one = Transaction.of(NOTED_PER_CALLER, NOTED, caller.name());
     if (!ofGrants.spend(one).denied()) {
-      audit.note(caller, door, Noted.of("authorize"), "refused", why);
+      noteRefused(caller, door, "authorize", why);
     }
+  }
+
+  /** Counts a request without a token, and notes its acts unless there are too many. */
+  private void missing(Caller caller, String door, @Nullable SocketAddress peer, String why) {
+    refusals.unauthenticated.increment();
+    if (!caller.acts().isEmpty() && spent(NOTED_PER_ADDRESS, NOTED, peer) == 0) {
+      audit.refused(caller, door, why);
+    }
+  }
+
+  private void noteRefused(Caller caller, String door, String otherwise, String why) {
+    audit.refused(
+        caller.acts().isEmpty() ? caller.about(List.of(Noted.of(otherwise))) : caller, door, why);
   }
 
   /** Holds a token to its requests. */
@@ -234,23 +271,22 @@ public final class Access implements AutoCloseable {
    * Returns how to refuse a failed authentication. An address that causes too many is told so, and
    * no longer fills the audit log; a good token passes even then.
    */
-  RefusedException failed(String door, @Nullable SocketAddress peer, String why) {
+  RefusedException failed(String door, @Nullable SocketAddress peer, String why, List<Noted> acts) {
     refusals.unauthenticated.increment();
-    long retryAfterSeconds = failures(peer);
+    long retryAfterSeconds = spent(FAILURES_PER_ADDRESS, FAILURES, peer);
     if (retryAfterSeconds > 0) {
       refusals.throttled.increment();
       return RefusedException.tooManyRequests(
           "this address has sent too many tokens that are not known", retryAfterSeconds);
     }
-    audit.note(Caller.unknown(address(peer)), door, Noted.of("authenticate"), "refused", why);
+    noteRefused(Caller.unknown(address(peer), Watch.NONE).about(acts), door, "authenticate", why);
     return RefusedException.unauthenticated(why);
   }
 
-  /** Zero if the address may fail once more; a table that is full knows no address any more. */
-  private long failures(@Nullable SocketAddress peer) {
+  /** Zero if the address may do so once more; a table that is full knows no address any more. */
+  private long spent(LimitName limit, Quota quota, @Nullable SocketAddress peer) {
     try {
-      Decision decision =
-          ofAddresses.spend(Transaction.of(FAILURES_PER_ADDRESS, FAILURES, network(peer)));
+      Decision decision = ofAddresses.spend(Transaction.of(limit, quota, network(peer)));
       return decision.denied() ? Math.max(1, decision.retryAfterSeconds()) : 0;
     } catch (StoreException e) {
       return FULL.toSeconds();
@@ -270,8 +306,9 @@ public final class Access implements AutoCloseable {
       return;
     }
     if (caller.kind() == Caller.Kind.UNKNOWN) {
-      refusals.unauthenticated.increment();
-      throw RefusedException.unauthenticated("the token is missing, expected " + expected);
+      String why = "the token is missing, expected " + expected;
+      caller.tellRefused(why);
+      throw RefusedException.unauthenticated(why);
     }
     caller.require(need);
   }

@@ -12,10 +12,12 @@ import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.server.Decorators;
 import dev.sluice.server.Part;
 import dev.sluice.server.Requests;
+import dev.sluice.server.access.AuditLog.Noted;
 import dev.sluice.server.tls.Tls;
 import io.netty.util.AttributeKey;
 import java.util.List;
 import java.util.Locale;
+import javax.net.ssl.SSLSession;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -51,11 +53,19 @@ public final class AccessPart implements Part {
    * Returns who sent a request.
    *
    * @param context the request
-   * @return the caller; anybody, where the server has no access control
+   * @return the caller; where the server has no file of tokens, anybody, with the name of its
+   *     certificate if it has shown one
    */
   public static Caller caller(ServiceRequestContext context) {
     Caller known = context.attr(CALLER);
-    return known == null ? Caller.anybody(Access.address(context.remoteAddress())) : known;
+    if (known != null) {
+      return known;
+    }
+    String address = Access.address(context.remoteAddress());
+    SSLSession session = Tls.session(context);
+    return session == null
+        ? Caller.anybody(address)
+        : Caller.anybody(address, () -> CertificateNames.of(session));
   }
 
   @Override
@@ -87,11 +97,19 @@ public final class AccessPart implements Part {
                 Requests.isGrpc(request.headers()) ? "grpc" : "http",
                 context.remoteAddress(),
                 token == null ? null : Tokens.hash(token),
-                names);
+                names,
+                acts(context));
         access.require(caller, need, isForAnother(context) ? OF_PROXIES : Access.IN_AUTHORIZATION);
         context.setAttr(CALLER, caller);
       }
       return next.serve(context, request);
+    }
+
+    private static List<Noted> acts(ServiceRequestContext context) {
+      return AskedActs.of(
+          context.method(),
+          context.config().route().patternString(),
+          String.valueOf(context.routingContext().requestTarget().rawPath()));
     }
 
     /** A path that nothing answers tells nothing. */

@@ -22,7 +22,6 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletionStage;
@@ -37,7 +36,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Notes who did what, as JSON lines that are only appended: resets, refunds by hand, overrides,
- * penalties, reloads, and refused authentications.
+ * penalties, reloads, those of them that were refused, and refused authentications.
  *
  * <p>One thread writes; callers never wait for a disk. The file is opened for each write, so
  * logrotate may rename it at any time, without a signal. What cannot be written is counted ({@code
@@ -54,6 +53,7 @@ public final class AuditLog implements AutoCloseable {
 
   private static final int MOST_WAITING = 4096;
   private static final int SHOWN = 200;
+  private static final int DETAIL_SHOWN = 1000;
   private static final long OPEN_SECONDS = 2;
   private static final long CLOSE_SECONDS = 5;
   private static final byte[] END = new byte[0];
@@ -203,6 +203,18 @@ public final class AuditLog implements AutoCloseable {
     public static Noted of(String what) {
       return new Noted(what, null, null);
     }
+
+    /**
+     * Returns an act of a client.
+     *
+     * @param act the act
+     * @param limit the limit's name as the client wrote it, null if it is not known
+     * @param id the id as the client wrote it, null if it is not known
+     * @return the act
+     */
+    public static Noted of(Act act, @Nullable String limit, @Nullable String id) {
+      return new Noted(Needs.word(act), limit, id);
+    }
   }
 
   /**
@@ -222,12 +234,35 @@ public final class AuditLog implements AutoCloseable {
       String door,
       Act act,
       List<Transaction> transactions) {
-    if (writer == null || (act != Act.RESET && act != Act.REFUND)) {
+    if (writer == null || !notes(act)) {
       return done;
     }
     return done.whenComplete(
         (value, failure) ->
             note(caller, door, Needs.word(act), transactions, failure == null ? "done" : "failed"));
+  }
+
+  /**
+   * Notes that the acts of a caller were refused, a line for each; nothing if it asks for none.
+   *
+   * @param caller who, {@linkplain Caller#about about} its acts
+   * @param door how it came: http, grpc or resp
+   * @param why what is wrong with the request
+   */
+  public void refused(Caller caller, String door, String why) {
+    for (Noted act : caller.acts()) {
+      note(caller, door, act, "refused", why);
+    }
+  }
+
+  /**
+   * Whether the log has a line for an act.
+   *
+   * @param act the act
+   * @return true for what takes limits back
+   */
+  public static boolean notes(Act act) {
+    return act == Act.RESET || act == Act.REFUND;
   }
 
   /**
@@ -268,7 +303,7 @@ public final class AuditLog implements AutoCloseable {
       json.writeStringField("at", Instant.now().toString());
       json.writeStringField("who", caller == null ? "server" : shown(caller.name()));
       if (caller != null) {
-        json.writeStringField("by", caller.kind().name().toLowerCase(Locale.ROOT));
+        json.writeStringField("by", caller.by());
         json.writeStringField("address", caller.address());
       }
       json.writeStringField("door", door);
@@ -281,7 +316,7 @@ public final class AuditLog implements AutoCloseable {
       }
       json.writeStringField("result", result);
       if (!detail.isEmpty()) {
-        json.writeStringField("detail", detail);
+        json.writeStringField("detail", shownDetail(detail));
       }
       json.writeEndObject();
     } catch (IOException e) {
@@ -293,6 +328,11 @@ public final class AuditLog implements AutoCloseable {
 
   private static String shown(String text) {
     return text.length() > SHOWN ? text.substring(0, SHOWN) + "…" : text;
+  }
+
+  /** A client may have written a part of it. */
+  private static String shownDetail(String text) {
+    return text.length() > DETAIL_SHOWN ? text.substring(0, DETAIL_SHOWN) + "…" : text;
   }
 
   /** Writes what waits, and ends. Blocks until that is done, up to five seconds. */

@@ -6,10 +6,12 @@ import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
 import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.server.RefusedException;
+import dev.sluice.server.access.AuditLog.Noted;
 import dev.sluice.server.wire.WireException;
 import dev.sluice.text.Suggestion;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -25,6 +27,8 @@ public final class Caller {
   private final Scopes scopes;
   private final String address;
   private final Watch watch;
+  private final Supplier<List<String>> certificateNames;
+  private final List<Noted> acts;
 
   /** The way in which a caller is known. */
   enum Kind {
@@ -37,13 +41,22 @@ public final class Caller {
   }
 
   private Caller(
-      String name, Kind kind, Set<Role> roles, Scopes scopes, String address, Watch watch) {
+      String name,
+      Kind kind,
+      Set<Role> roles,
+      Scopes scopes,
+      String address,
+      Watch watch,
+      Supplier<List<String>> certificateNames,
+      List<Noted> acts) {
     this.name = name;
     this.kind = kind;
     this.roles = roles;
     this.scopes = scopes;
     this.address = address;
     this.watch = watch;
+    this.certificateNames = certificateNames;
+    this.acts = acts;
   }
 
   /**
@@ -53,24 +66,65 @@ public final class Caller {
    * @return the caller
    */
   public static Caller anybody(String address) {
-    return new Caller("anybody", Kind.ANYBODY, ALL, Scopes.ALL, address, Watch.NONE);
+    return anybody(address, List::of);
   }
 
-  static Caller unknown(String address) {
-    return new Caller("unknown", Kind.UNKNOWN, Set.of(), Scopes.ALL, address, Watch.NONE);
+  /**
+   * Returns a caller of a server without a file of tokens, who may do everything.
+   *
+   * @param address where the connection comes from
+   * @param certificateNames returns the names in its verified certificate, none without one; asked
+   *     only where the name matters, by any thread
+   * @return the caller
+   */
+  static Caller anybody(String address, Supplier<List<String>> certificateNames) {
+    return new Caller(
+        "anybody", Kind.ANYBODY, ALL, Scopes.ALL, address, Watch.NONE, certificateNames, List.of());
+  }
+
+  static Caller unknown(String address, Watch watch) {
+    return new Caller(
+        "unknown", Kind.UNKNOWN, Set.of(), Scopes.ALL, address, watch, List::of, List.of());
   }
 
   static Caller of(Grant grant, Kind kind, String address, Watch watch) {
-    return new Caller(grant.name(), kind, grant.roles(), grant.scopes(), address, watch);
+    return new Caller(
+        grant.name(), kind, grant.roles(), grant.scopes(), address, watch, List::of, List.of());
   }
 
   /**
    * Returns the name of the token, or that of the certificate.
    *
-   * @return the name; "anybody" where the server has no access control
+   * @return the name; "anybody" where the server has no file of tokens and TLS asks for no
+   *     certificate
    */
   public String name() {
-    return name;
+    List<String> names = certificateNames.get();
+    return names.isEmpty() ? name : names.get(0);
+  }
+
+  /** Returns the word for the way in which the caller is known. */
+  String by() {
+    Kind shown = certificateNames.get().isEmpty() ? kind : Kind.CERTIFICATE;
+    return shown.name().toLowerCase(Locale.ROOT);
+  }
+
+  /**
+   * Returns the same caller, whose refusals are noted as those of certain acts.
+   *
+   * @param newActs the acts that it asks for, a line of the audit log for each; none for a request
+   *     that the audit log has no line for
+   * @return the caller
+   */
+  public Caller about(List<Noted> newActs) {
+    return newActs.equals(acts)
+        ? this
+        : new Caller(
+            name, kind, roles, scopes, address, watch, certificateNames, List.copyOf(newActs));
+  }
+
+  List<Noted> acts() {
+    return acts;
   }
 
   Kind kind() {
@@ -149,8 +203,13 @@ public final class Caller {
     }
   }
 
-  private RefusedException refused(String why, @Nullable String role) {
+  /** Notes and counts a refusal that another class makes. */
+  void tellRefused(String why) {
     watch.refused(this, why);
+  }
+
+  private RefusedException refused(String why, @Nullable String role) {
+    tellRefused(why);
     return RefusedException.forbidden(why, role);
   }
 

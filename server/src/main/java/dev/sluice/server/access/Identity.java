@@ -2,6 +2,7 @@
 package dev.sluice.server.access;
 
 import dev.sluice.server.RefusedException;
+import dev.sluice.server.access.AuditLog.Noted;
 import java.net.SocketAddress;
 import java.util.List;
 import java.util.function.Supplier;
@@ -77,7 +78,7 @@ public final class Identity {
         grant != null && (user == null || user.equals("default") || user.equals(grant.name()));
     if (!isNamed) {
       RefusedException refused =
-          access.failed("resp", peer, "the token is not known, or has another name");
+          access.failed("resp", peer, "the token is not known, or has another name", List.of());
       if (refused.retryAfterSeconds() > 0) {
         throw refused;
       }
@@ -109,13 +110,14 @@ public final class Identity {
    * Returns who sends the next request, which counts as one of its requests.
    *
    * @param need what the request needs
+   * @param acts what it asks for, if the audit log has a line for that
    * @return the caller
    * @throws RefusedException if it is unknown, or sends too many requests
    */
-  public Caller caller(Need need) {
+  public Caller caller(Need need, List<Noted> acts) {
     return need == Need.NOTHING
-        ? Caller.unknown(Access.address(peer))
-        : access.caller("resp", peer, tokenHash, certificateNames());
+        ? access.stranger("resp", peer)
+        : access.caller("resp", peer, tokenHash, certificateNames(), acts);
   }
 
   /**

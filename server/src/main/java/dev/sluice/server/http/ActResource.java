@@ -8,6 +8,7 @@ import dev.sluice.LimiterObserver.Act;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.wire.Acts;
 import dev.sluice.server.wire.DecisionWriter;
+import dev.sluice.server.wire.WireException;
 import dev.sluice.server.wire.WireRequest;
 import java.util.concurrent.CompletionStage;
 
@@ -23,10 +24,22 @@ final class ActResource extends JsonResource {
   }
 
   @Override
+  void unreadable(ServiceRequestContext context, String why) {
+    acts.refused(act, AccessPart.caller(context), why);
+  }
+
+  @Override
   CompletionStage<AggregatedHttpResponse> answer(ServiceRequestContext context, byte[] json) {
     boolean decides = act == Act.CHECK || act == Act.SPEND;
-    AnswerForm form = decides ? AnswerForm.of(context) : AnswerForm.fixed(context);
-    WireRequest wire = read(json);
+    AnswerForm form;
+    WireRequest wire;
+    try {
+      form = decides ? AnswerForm.of(context) : AnswerForm.fixed(context);
+      wire = read(json);
+    } catch (WireException e) {
+      unreadable(context, String.valueOf(e.getMessage()));
+      throw e;
+    }
     return acts.send(act, wire, AccessPart.caller(context))
         .thenApply(
             decision ->

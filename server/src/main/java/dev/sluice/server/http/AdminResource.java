@@ -18,9 +18,11 @@ import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.access.AuditLog.Noted;
 import dev.sluice.server.access.Caller;
 import dev.sluice.server.admin.RuntimeLimits;
+import dev.sluice.server.wire.WireException;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -95,40 +97,64 @@ abstract class AdminResource implements HttpService {
     byte[] body = Requests.body(context);
     CompletableFuture<AggregatedHttpResponse> answer =
         CompletableFuture.supplyAsync(
-            () -> unreadable == null ? answer(context, method, body) : Answers.fault(unreadable),
-            context.blockingTaskExecutor());
+            () -> answer(context, method, unreadable, body), context.blockingTaskExecutor());
     return HttpResponse.of(
         answer.exceptionally(Failures::answer).thenApply(AggregatedHttpResponse::toHttpResponse));
   }
 
   private AggregatedHttpResponse answer(
-      ServiceRequestContext context, HttpMethod method, byte[] json) {
-    Queries.require(context, List.of());
+      ServiceRequestContext context, HttpMethod method, @Nullable Fault unreadable, byte[] json) {
     String rawPath = String.valueOf(context.routingContext().requestTarget().rawPath());
     Matcher matcher = path.matcher(rawPath);
     if (!matcher.matches()) {
       return Answers.fault(Fault.notFound(rawPath));
     }
-    String limit = decoded(matcher.group("limit"), "limit");
-    String asGiven = decoded(matcher.group("id"), "id");
+    String limit = matcher.group("limit");
+    String id = matcher.group("id");
     Caller caller = AccessPart.caller(context);
-    BooleanSupplier leftOut = method == HttpMethod.DELETE ? leftOut(limit, asGiven) : null;
-    if (leftOut != null) {
-      caller.requireLimit(limit);
-      return noted(
-          caller, "remove " + thing, limit, asGiven, () -> removed(leftOut.getAsBoolean()));
+    if (method != HttpMethod.PUT && method != HttpMethod.DELETE) {
+      Queries.require(context, List.of());
+      return got(caller, decoded(limit, "limit"), decoded(id, "id"));
     }
-    LimitName name =
-        caller.lookUp(List.of(limit), () -> limits.limits().get().catalogue().get(limit));
-    String id = canonical(name, asGiven);
-    if (method == HttpMethod.PUT) {
-      return noted(caller, "set " + thing, limit, id, () -> put(name, id, AdminBody.read(json)));
+    String what = (method == HttpMethod.PUT ? "set " : "remove ") + thing;
+    Change change = new Change(caller, new Noted(what, legible(limit), legible(id)));
+    if (unreadable != null) {
+      change.note("refused", unreadable.detail());
+      return Answers.fault(unreadable);
     }
-    if (method == HttpMethod.DELETE) {
-      return noted(caller, "remove " + thing, limit, id, () -> removed(delete(name, id)));
-    }
-    Answers.Body found = get(name, id);
+    return change.make(
+        () -> {
+          Queries.require(context, List.of());
+          String name = decoded(limit, "limit");
+          String asGiven = decoded(id, "id");
+          return method == HttpMethod.PUT
+              ? put(change.bucket(name, asGiven), json)
+              : delete(change, name, asGiven);
+        });
+  }
+
+  private AggregatedHttpResponse got(Caller caller, String limit, String asGiven) {
+    LimitName name = known(caller, limit);
+    Answers.Body found = get(name, canonical(name, asGiven));
     return found == null ? Answers.fault(notThere(limit)) : Answers.json(HttpStatus.OK, found);
+  }
+
+  private Done put(Bucket bucket, byte[] json) {
+    return put(bucket.name(), bucket.id(), AdminBody.read(json));
+  }
+
+  private @Nullable Done delete(Change change, String limit, String asGiven) {
+    BooleanSupplier leftOut = leftOut(limit, asGiven);
+    if (leftOut != null) {
+      change.caller.requireLimit(limit);
+      return removed(leftOut.getAsBoolean());
+    }
+    Bucket bucket = change.bucket(limit, asGiven);
+    return removed(delete(bucket.name(), bucket.id()));
+  }
+
+  private LimitName known(Caller caller, String limit) {
+    return caller.lookUp(List.of(limit), () -> limits.limits().get().catalogue().get(limit));
   }
 
   private Fault notThere(String limit) {
@@ -147,30 +173,60 @@ abstract class AdminResource implements HttpService {
         : null;
   }
 
+  /** A bucket that a request names, in its canonical form. */
+  private record Bucket(LimitName name, String id) {}
+
   /** Something that is done to a bucket, and noted whether it succeeds or not. */
-  private interface Change {
-    @Nullable Done make();
+  private final class Change {
+
+    private final Caller caller;
+    private Noted noted;
+
+    Change(Caller caller, Noted asked) {
+      this.caller = caller.about(List.of(asked));
+      this.noted = asked;
+    }
+
+    /** Looks the bucket up; from then on it is noted as it is found. */
+    Bucket bucket(String limit, String asGiven) {
+      LimitName name = known(caller, limit);
+      Bucket bucket = new Bucket(name, canonical(name, asGiven));
+      noted = new Noted(noted.what(), limit, bucket.id());
+      return bucket;
+    }
+
+    void note(String result, String detail) {
+      audit.note(caller, "http", noted, result, detail);
+    }
+
+    AggregatedHttpResponse make(Supplier<@Nullable Done> change) {
+      Done done;
+      try {
+        done = change.get();
+      } catch (RefusedException e) {
+        throw e; // access control has noted it
+      } catch (RuntimeException e) {
+        // What is wrong with the request, or was not done with a good one.
+        boolean refused = e instanceof IllegalArgumentException;
+        note(refused ? "refused" : "failed", String.valueOf(e.getMessage()));
+        throw e;
+      }
+      if (done == null) {
+        note("not there", "");
+        return Answers.fault(notThere(String.valueOf(noted.limit())));
+      }
+      note("done", done.detail());
+      return Answers.json(HttpStatus.OK, done.body());
+    }
   }
 
-  private AggregatedHttpResponse noted(
-      Caller caller, String what, String limit, String id, Change change) {
-    Noted noted = new Noted(what, limit, id);
-    Done done;
+  /** As it was written, where it cannot be decoded. */
+  private static String legible(String encoded) {
     try {
-      done = change.make();
-    } catch (RuntimeException e) {
-      // What is wrong with the request, or was not done with a good one.
-      boolean refused = e instanceof IllegalArgumentException || e instanceof RefusedException;
-      audit.note(
-          caller, "http", noted, refused ? "refused" : "failed", String.valueOf(e.getMessage()));
-      throw e;
+      return decoded(encoded, "path");
+    } catch (WireException e) {
+      return encoded;
     }
-    if (done == null) {
-      audit.note(caller, "http", noted, "not there", "");
-      return Answers.fault(notThere(limit));
-    }
-    audit.note(caller, "http", noted, "done", done.detail());
-    return Answers.json(HttpStatus.OK, done.body());
   }
 
   /** In a path a "+" is itself; the decoder is one of forms, where it is a space. */

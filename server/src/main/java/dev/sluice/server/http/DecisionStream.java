@@ -123,7 +123,7 @@ final class DecisionStream {
   private CompletableFuture<byte[]> answer(int offset, int length, int line) {
     try {
       WireRequest wire = READER.read(lines, offset, length);
-      wire.requireSound();
+      acts.requireSound(wire, caller);
       if (counted) {
         caller.countRequest();
       }

@@ -25,6 +25,9 @@ abstract class JsonResource extends Resource {
   abstract CompletionStage<AggregatedHttpResponse> answer(
       ServiceRequestContext context, byte[] json);
 
+  /** Takes that a body cannot be read; overridden by what notes such requests. */
+  void unreadable(ServiceRequestContext context, String why) {}
+
   /** Reads the body. */
   static WireRequest read(byte[] json) {
     return READER.read(json, 0, json.length);
@@ -34,8 +37,10 @@ abstract class JsonResource extends Resource {
   final CompletionStage<AggregatedHttpResponse> answer(
       ServiceRequestContext context, HttpRequest request) {
     Fault unreadable = Bodies.unreadable(request, MediaType.JSON);
-    return unreadable == null
-        ? answer(context, Requests.body(context))
-        : CompletableFuture.completedFuture(Answers.fault(unreadable));
+    if (unreadable == null) {
+      return answer(context, Requests.body(context));
+    }
+    unreadable(context, unreadable.detail());
+    return CompletableFuture.completedFuture(Answers.fault(unreadable));
   }
 }

@@ -11,6 +11,7 @@ import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.access.AuditLog.Noted;
 import dev.sluice.server.access.Caller;
+import dev.sluice.server.wire.WireException;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -33,8 +34,13 @@ final class ReloadResource extends Resource {
   @Override
   CompletionStage<AggregatedHttpResponse> answer(
       ServiceRequestContext context, HttpRequest request) {
-    Queries.require(context, List.of());
     Caller caller = AccessPart.caller(context);
+    try {
+      Queries.require(context, List.of());
+    } catch (WireException e) {
+      audit.note(caller, "http", Noted.of("reload"), "refused", String.valueOf(e.getMessage()));
+      throw e;
+    }
     return CompletableFuture.supplyAsync(() -> reload(caller), context.blockingTaskExecutor());
   }
 

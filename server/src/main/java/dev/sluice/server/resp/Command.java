@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.resp;
 
+import dev.sluice.server.access.AuditLog.Noted;
 import dev.sluice.server.access.Need;
 import dev.sluice.server.access.Needs;
 import java.nio.charset.StandardCharsets;
@@ -22,6 +23,13 @@ final class Command {
     void call(Request request, Session session);
   }
 
+  /** Returns what a request asks for, for the audit log. */
+  interface Asked {
+
+    /** Returns a line for each act; none if the audit log has no line for it. */
+    List<Noted> acts(Request request);
+  }
+
   private static final int ANY = Integer.MAX_VALUE;
 
   private final String name;
@@ -30,6 +38,7 @@ final class Command {
   private final List<Argument> arguments;
   private final boolean hasKey;
   private final boolean gathers;
+  private final Asked asked;
   private final Body body;
   private final Need need;
   private final int least;
@@ -42,6 +51,7 @@ final class Command {
       List<Argument> arguments,
       boolean hasKey,
       boolean gathers,
+      Asked asked,
       Body body) {
     this.name = name;
     this.nameBytes = name.getBytes(StandardCharsets.US_ASCII);
@@ -49,6 +59,7 @@ final class Command {
     this.arguments = arguments;
     this.hasKey = hasKey;
     this.gathers = gathers;
+    this.asked = asked;
     this.body = body;
     this.need = Needs.ofCommand(name);
     this.least = 1 + (int) arguments.stream().filter(a -> !a.optional()).count();
@@ -63,20 +74,25 @@ final class Command {
    *     argument that is called "key" is one to Redis clients
    */
   static Command of(String usage, String summary, Body body) {
-    return of(usage, summary, false, body);
+    return of(usage, summary, false, request -> List.of(), body);
   }
 
   /** Makes a command whose body may {@linkplain Replies#gather gather} requests. */
   static Command gathering(String usage, String summary, Body body) {
-    return of(usage, summary, true, body);
+    return of(usage, summary, true, request -> List.of(), body);
   }
 
-  private static Command of(String usage, String summary, boolean gathers, Body body) {
+  /** Makes a command that the audit log has lines for. */
+  static Command noted(String usage, String summary, Asked asked, Body body) {
+    return of(usage, summary, false, asked, body);
+  }
+
+  private static Command of(String usage, String summary, boolean gathers, Asked asked, Body body) {
     String[] words = usage.split(" ");
     List<Argument> arguments =
         List.of(words).subList(1, words.length).stream().map(Argument::of).toList();
     boolean hasKey = arguments.stream().anyMatch(a -> a.name().equals("key"));
-    return new Command(words[0], summary, arguments, hasKey, gathers, body);
+    return new Command(words[0], summary, arguments, hasKey, gathers, asked, body);
   }
 
   /** An argument that a command takes. */
@@ -132,6 +148,11 @@ final class Command {
     return gathers;
   }
 
+  /** Returns what a request asks for; nothing if the audit log has no line for it. */
+  List<Noted> acts(Request request) {
+    return asked.acts(request);
+  }
+
   /** As Redis counts: with the name, and negative where there may be more. */
   int arity() {
     return least == most ? least : -least;
@@ -149,7 +170,9 @@ final class Command {
   /** Replies, if only with how the command is called. To be counted before. */
   void call(Request request, Session session) {
     if (request.count() < least || request.count() > most) {
-      session.replies().error("ERR", wrongArguments());
+      String wrong = wrongArguments();
+      session.noteRefused(wrong);
+      session.replies().error("ERR", wrong);
     } else {
       body.call(request, session);
     }

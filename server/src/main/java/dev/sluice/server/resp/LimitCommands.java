@@ -7,6 +7,7 @@ import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
 import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.access.AuditLog;
+import dev.sluice.server.access.AuditLog.Noted;
 import dev.sluice.server.wire.Acts;
 import dev.sluice.server.wire.DecisionWriter;
 import dev.sluice.server.wire.WireException;
@@ -18,8 +19,11 @@ import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.concurrent.CompletionStage;
 import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * {@code SLUICE.SPEND}, {@code CHECK}, {@code REFUND}, {@code RESET} and {@code BATCH}: the
@@ -32,6 +36,7 @@ final class LimitCommands {
   private static final int COST = 3;
   private static final int ARGUMENTS_OF_ONE = 4;
   private static final int FIRST_OF_BATCH = 2;
+  private static final int MOST_NOTED = 10;
   static final int FIELDS = 6;
   private static final long UNLIMITED = -1; // in place of what remains
   private static final byte[] ALLOWED_FIELD = field("allowed");
@@ -65,18 +70,43 @@ final class LimitCommands {
             "SLUICE.CHECK" + LIMIT_ID_COST,
             "Says whether the cost could be spent",
             (request, session) -> one(Act.CHECK, request, session)),
-        Command.of(
+        Command.noted(
             "SLUICE.REFUND" + LIMIT_ID_COST,
             "Gives the cost back",
+            request -> List.of(noted(Act.REFUND, request, LIMIT)),
             (request, session) -> one(Act.REFUND, request, session)),
-        Command.of(
+        Command.noted(
             "SLUICE.RESET limit id",
             "Forgets a bucket: it is full again",
+            request -> List.of(noted(Act.RESET, request, LIMIT)),
             (request, session) -> one(Act.RESET, request, session)),
-        Command.of(
+        Command.noted(
             "SLUICE.BATCH act limit id cost kind [transaction...]",
             "Does an act to several buckets: all of them or none",
+            LimitCommands::notedBatch,
             this::batch));
+  }
+
+  private static Noted noted(Act act, Request request, int at) {
+    return Noted.of(act, legible(request, at), legible(request, at + 1));
+  }
+
+  private static List<Noted> notedBatch(Request request) {
+    Act act = request.count() > 1 ? actOrNull(request) : null;
+    if (act == null || !AuditLog.notes(act)) {
+      return List.of();
+    }
+    List<Noted> noted = new ArrayList<>();
+    int at = FIRST_OF_BATCH;
+    do {
+      noted.add(noted(act, request, at));
+      at += ARGUMENTS_OF_ONE;
+    } while (at < request.count() && noted.size() < MOST_NOTED);
+    return noted;
+  }
+
+  private static @Nullable String legible(Request request, int index) {
+    return request.count() > index ? UnknownCommand.shown(request, index) : null;
   }
 
   /** With the spends around it if that is possible, see {@link ThrottleCommands}. */
@@ -99,11 +129,14 @@ final class LimitCommands {
   }
 
   private void one(Act act, Request request, Session session) {
+    WireRequest wire;
     try {
-      decide(act, single(request), ONE, session);
+      wire = single(request);
     } catch (WireException e) {
-      session.replies().error("ERR", everything(e));
+      refuse(e, session);
+      return;
     }
+    decide(act, wire, ONE, session);
   }
 
   /** A limit, an id, and perhaps a cost. */
@@ -118,35 +151,51 @@ final class LimitCommands {
     return acts.transactions(single(request), session.caller());
   }
 
+  /** A mistake that was found before the limiter was asked. */
+  private static void refuse(WireException e, Session session) {
+    session.noteRefused(String.valueOf(e.getMessage()));
+    session.replies().error("ERR", everything(e));
+  }
+
   private void batch(Request request, Session session) {
+    Act act;
+    List<WireTransaction> wires = new ArrayList<>();
     try {
-      Act act = act(request);
+      act = act(request);
       if ((request.count() - FIRST_OF_BATCH) % ARGUMENTS_OF_ONE != 0) {
         throw new WireException(
             null,
             "found %s arguments behind the act, expected four for each transaction: limit, id, cost and kind"
                 .formatted(request.count() - FIRST_OF_BATCH));
       }
-      List<WireTransaction> wires = new ArrayList<>();
       for (int i = FIRST_OF_BATCH; i < request.count(); i += ARGUMENTS_OF_ONE) {
         wires.add(transaction(act, request, i));
       }
-      decide(act, WireRequest.ofBatch(wires), BATCH, session);
     } catch (WireException e) {
-      session.replies().error("ERR", everything(e));
+      refuse(e, session);
+      return;
     }
+    decide(act, WireRequest.ofBatch(wires), BATCH, session);
   }
 
   private static Act act(Request request) {
+    Act act = actOrNull(request);
+    if (act == null) {
+      throw new WireException(
+          null,
+          "act: found %s, expected CHECK, SPEND, REFUND or RESET"
+              .formatted(UnknownCommand.shown(request, 1)));
+    }
+    return act;
+  }
+
+  private static @Nullable Act actOrNull(Request request) {
     for (Act act : Act.values()) {
       if (request.is(1, act.name())) {
         return act;
       }
     }
-    throw new WireException(
-        null,
-        "act: found %s, expected CHECK, SPEND, REFUND or RESET"
-            .formatted(UnknownCommand.shown(request, 1)));
+    return null;
   }
 
   private static WireTransaction transaction(Act act, Request request, int at) {
@@ -160,10 +209,17 @@ final class LimitCommands {
 
   private void decide(
       Act act, WireRequest wire, BiConsumer<Decision, ReplyWriter> reply, Session session) {
+    CompletionStage<Optional<Decision>> sent;
+    try {
+      sent = acts.send(act, wire, session.caller());
+    } catch (WireException e) {
+      session.replies().error("ERR", everything(e));
+      return;
+    }
     session
         .replies()
         .later(
-            acts.send(act, wire, session.caller()),
+            sent,
             (decision, writer) ->
                 decision.ifPresentOrElse(one -> reply.accept(one, writer), writer::ok));
   }

@@ -140,7 +140,7 @@ final class RespConnection extends Client {
       if (!command.gathers()) {
         replies.settle(); // what came before it is decided before it
       }
-      session.admit(command.need());
+      session.admit(command.need(), command.acts(request));
       count(command);
       command.call(request, session);
     } catch (RefusedException e) {

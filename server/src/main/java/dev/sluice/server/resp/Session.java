@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.resp;
 
+import dev.sluice.server.access.AuditLog.Noted;
 import dev.sluice.server.access.Caller;
 import dev.sluice.server.access.Identity;
 import dev.sluice.server.access.Need;
 import java.net.SocketAddress;
+import java.util.List;
 
 /** The state of a connection's client. Belongs to the connection's thread. */
 final class Session {
@@ -13,6 +15,7 @@ final class Session {
   private final SocketAddress remote;
   private final Replies replies;
   private final Identity identity;
+  private final Caller anybody;
   private Caller caller;
   private String clientName = "";
   private boolean ending;
@@ -22,7 +25,8 @@ final class Session {
     this.remote = remote;
     this.replies = replies;
     this.identity = identity;
-    this.caller = Caller.anybody(Identity.address(remote));
+    this.anybody = Caller.anybody(Identity.address(remote));
+    this.caller = anybody;
   }
 
   /** A number that no other connection of this server has had. */
@@ -47,13 +51,21 @@ final class Session {
   /**
    * Finds out who sends a command.
    *
+   * @param acts what it asks for, if the audit log has a line for that
    * @throws dev.sluice.server.RefusedException if it may not
    */
-  void admit(Need need) {
+  void admit(Need need, List<Noted> acts) {
     if (!identity.isOpen()) {
-      caller = identity.caller(need);
+      caller = identity.caller(need, acts);
       identity.require(caller, need);
+    } else {
+      caller = acts.isEmpty() ? anybody : identity.caller(need, acts);
     }
+  }
+
+  /** Notes that the acts of the command are refused, if it has any. */
+  void noteRefused(String why) {
+    identity.audit().refused(caller, "resp", why);
   }
 
   Replies replies() {

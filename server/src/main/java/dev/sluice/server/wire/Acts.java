@@ -9,8 +9,10 @@ import dev.sluice.Transaction;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.access.AuditLog;
+import dev.sluice.server.access.AuditLog.Noted;
 import dev.sluice.server.access.Caller;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 
@@ -69,15 +71,7 @@ public final class Acts {
    * @throws dev.sluice.server.RefusedException if the caller may not do it
    */
   public CompletionStage<Optional<Decision>> send(Act act, WireRequest wire, Caller caller) {
-    Limits limits = limiter.limits().get();
-    List<Transaction> transactions =
-        caller.lookUp(
-            wire.limits(),
-            () ->
-                act == Act.RESET
-                    ? wire.toResets(limits, onMissing)
-                    : wire.toTransactions(limits, onMissing));
-    caller.require(act, transactions);
+    List<Transaction> transactions = lookedUp(act, wire, caller);
     CompletionStage<Optional<Decision>> done =
         switch (act) {
           case CHECK -> async.check(transactions).thenApply(Optional::of);
@@ -86,5 +80,58 @@ public final class Acts {
           case RESET -> async.reset(transactions).thenApply(nothing -> Optional.empty());
         };
     return audit.following(done, caller, door, act, transactions);
+  }
+
+  private List<Transaction> lookedUp(Act act, WireRequest wire, Caller anyCaller) {
+    Caller caller = AuditLog.notes(act) ? anyCaller.about(wire.noted(act)) : anyCaller;
+    Limits limits = limiter.limits().get();
+    try {
+      List<Transaction> transactions =
+          caller.lookUp(
+              wire.limits(),
+              () ->
+                  act == Act.RESET
+                      ? wire.toResets(limits, onMissing)
+                      : wire.toTransactions(limits, onMissing));
+      caller.require(act, transactions);
+      return transactions;
+    } catch (IllegalArgumentException e) { // what access control refuses, it notes itself
+      audit.refused(caller, door, String.valueOf(e.getMessage()));
+      throw e;
+    }
+  }
+
+  /**
+   * Throws the mistakes of a line that are already known, and notes it if it asks for an act that
+   * is noted.
+   *
+   * @param wire what the client has written
+   * @param caller who asks
+   * @throws WireException if there are any
+   */
+  public void requireSound(WireRequest wire, Caller caller) {
+    try {
+      wire.requireSound();
+    } catch (WireException e) {
+      for (Act act : Act.values()) {
+        if (AuditLog.notes(act) && act.name().toLowerCase(Locale.ROOT).equals(wire.op())) {
+          audit.refused(caller.about(wire.noted(act)), door, String.valueOf(e.getMessage()));
+        }
+      }
+      throw e;
+    }
+  }
+
+  /**
+   * Notes an act that was refused before its buckets were known, if it is one that is noted.
+   *
+   * @param act the act
+   * @param caller who asks
+   * @param why what is wrong with the request
+   */
+  public void refused(Act act, Caller caller, String why) {
+    if (AuditLog.notes(act)) {
+      audit.refused(caller.about(List.of(Noted.of(act, null, null))), door, why);
+    }
   }
 }

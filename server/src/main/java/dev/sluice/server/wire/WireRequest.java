@@ -5,6 +5,7 @@ import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.server.access.AuditLog.Noted;
 import dev.sluice.text.SafeText;
 import dev.sluice.text.Suggestion;
 import java.util.ArrayList;
@@ -24,6 +25,9 @@ public final class WireRequest {
 
   private static final String BATCH_SPEND = "batchSpend";
   private static final Map<String, Act> ACTS = acts();
+
+  /** How many buckets of a refused batch are noted. */
+  private static final int MOST_NOTED = 10;
 
   /** The most transactions of a batch. */
   public static final int MOST_TRANSACTIONS = 1000;
@@ -133,6 +137,22 @@ public final class WireRequest {
       }
     }
     return names;
+  }
+
+  /**
+   * Returns the request for the audit log, as the client wrote it.
+   *
+   * @param act what is to be done
+   * @return a line for each bucket, the first ten of a batch; at least one
+   */
+  List<Noted> noted(Act act) {
+    List<Noted> noted = new ArrayList<>();
+    for (WireTransaction one : batch == null ? List.of(single) : batch) {
+      if (one != null && noted.size() < MOST_NOTED) {
+        noted.add(Noted.of(act, one.limit(), one.id()));
+      }
+    }
+    return noted.isEmpty() ? List.of(Noted.of(act, null, null)) : noted;
   }
 
   /**

@@ -48,6 +48,7 @@ final class FullTableTest {
 
   private static Caller ask(Access access, String token, int host) throws IOException {
     InetAddress address = InetAddress.getByAddress(new byte[] {10, 0, 0, (byte) host});
-    return access.caller("http", new InetSocketAddress(address, 1), Tokens.hash(token), List.of());
+    return access.caller(
+        "http", new InetSocketAddress(address, 1), Tokens.hash(token), List.of(), List.of());
   }
 }

@@ -19,9 +19,11 @@ import dev.sluice.server.resp.RespClient.Failure;
 import dev.sluice.store.BucketStore;
 import dev.sluice.yaml.LimitFiles;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -44,6 +46,8 @@ class RespAccessTest {
   private Path tokens;
   private LimitFiles files;
   private CurrentLimits loaded;
+  private final ByteArrayOutputStream noted = new ByteArrayOutputStream();
+  private AuditLog audit;
   private Access access;
   private RespServer server;
 
@@ -60,7 +64,8 @@ class RespAccessTest {
             .formatted(Tokens.sha256(DECIDE), Tokens.sha256(ADMIN)));
     files = LimitFiles.builder().companion(tokens, Tokens.reader()).build();
     loaded = new CurrentLimits(files.load());
-    access = Access.of(loaded, AuditLog.none(), new SimpleMeterRegistry());
+    audit = AuditLog.of(noted, new SimpleMeterRegistry());
+    access = Access.of(loaded, audit, new SimpleMeterRegistry());
     BucketStore store = BucketStore.inMemory();
     Limits limits =
         Limits.builder(Catalogue.samples())
@@ -83,6 +88,7 @@ class RespAccessTest {
     server.close();
     var unused = Thread.interrupted();
     access.close();
+    audit.close();
   }
 
   private static void assertFails(@Nullable Object reply, String text) {
@@ -158,6 +164,52 @@ class RespAccessTest {
       assertThat(client.call("SLUICE.RESET", "ApiCallsPerKey", "k")).isEqualTo("OK");
       assertThat(text(client.call("CL.THROTTLE", "k", "1", "1", "1"))).doesNotContain("NOPERM");
     }
+  }
+
+  @Test
+  void actsThatAreRefused_leaveALineEach_withTheBucket() {
+    try (RespClient client = new RespClient(server.address())) {
+      assertFails(client.call("SLUICE.RESET", "ApiCallsPerKey", "k"), NOAUTH);
+      assertThat(client.call("AUTH", DECIDE)).isEqualTo("OK");
+      assertThat(text(client.call("SLUICE.REFUND", "ApiCallsPerKey", "k"))).contains("NOPERM");
+      String[] batch = {
+        "SLUICE.BATCH",
+        "RESET",
+        "ApiCallsPerKey",
+        "a",
+        "1",
+        "-",
+        "LoginsPerIPAddress",
+        "b",
+        "1",
+        "-"
+      };
+      assertThat(text(client.call(batch))).contains("NOPERM");
+      assertThat(client.call("AUTH", ADMIN)).isEqualTo("OK");
+      assertThat(text(client.call("SLUICE.RESET", "Nothing", "k"))).contains("ERR");
+      assertThat(text(client.call("SLUICE.REFUND", "ApiCallsPerKey", "k", "x"))).contains("ERR");
+      assertThat(text(client.call("SLUICE.RESET", "ApiCallsPerKey"))).contains("ERR");
+      assertThat(text(client.call("SLUICE.CHECK", "Nothing", "k"))).contains("ERR");
+      assertThat(text(client.call("SLUICE.CHECK", "Nothing"))).contains("ERR");
+    }
+    await()
+        .untilAsserted(
+            () ->
+                assertThat(noted.toString(StandardCharsets.UTF_8).lines())
+                    .hasSize(7)
+                    .allMatch(line -> line.contains("\"door\":\"resp\""))
+                    .allMatch(line -> line.contains("\"result\":\"refused\"")));
+    String[] lines = noted.toString(StandardCharsets.UTF_8).split("\n", -1);
+    assertThat(lines[0])
+        .contains("\"who\":\"unknown\"")
+        .contains("\"what\":\"reset\",\"limit\":\"ApiCallsPerKey\",\"id\":\"k\"");
+    assertThat(lines[1]).contains("\"who\":\"shop\"", "\"what\":\"refund\"", "no role admin");
+    assertThat(lines[2]).contains("\"what\":\"reset\"", "\"id\":\"a\"");
+    assertThat(lines[3]).contains("\"limit\":\"LoginsPerIPAddress\",\"id\":\"b\"");
+    assertThat(lines[4]).contains("\"who\":\"ops\"", "\"limit\":\"Nothing\",\"id\":\"k\"");
+    assertThat(lines[5]).contains("\"what\":\"refund\"", "\"id\":\"k\"", "cost");
+    assertThat(lines[6])
+        .contains("\"what\":\"reset\",\"limit\":\"ApiCallsPerKey\"", "wrong number");
   }
 
   @Test

@@ -17,6 +17,8 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -29,6 +31,7 @@ class AccessTest {
   private static final String DECIDE = Tokens.fresh();
   private static final String READ = Tokens.fresh();
   private static final String ADMIN = Tokens.fresh();
+  private static final String HELPER = Tokens.fresh();
   private static final String SLOW = Tokens.fresh();
   private static final String SPEND = "{\"limit\":\"ApiCallsPerKey\",\"id\":\"k\"}";
 
@@ -49,6 +52,7 @@ class AccessTest {
             + line("shop", DECIDE, "decide", "limits: [\"ApiCalls*\"]")
             + line("prometheus", READ, "read", "limits: [\"ApiCalls*\"]")
             + line("ops", ADMIN, "decide, read, admin", "")
+            + line("helper", HELPER, "admin", "limits: [\"ApiCalls*\"]")
             + line("slow", SLOW, "decide", "requests: {burst: 2, count: 1, period: 1h}"));
     service = Service.start(Configs.of(new ServerConfig.Control(tokens, audit.toString(), null)));
   }
@@ -141,6 +145,12 @@ class AccessTest {
     String[] lines = client.send(request, BodyHandlers.ofString()).body().split("\n", -1);
     assertThat(lines[0]).contains("\"allowed\":true");
     assertThat(lines[1]).contains("\"status\":403", "\"role\":\"admin\"");
+    await()
+        .untilAsserted(
+            () ->
+                assertThat(Files.readString(audit))
+                    .contains("\"who\":\"shop\"", "\"result\":\"refused\"")
+                    .contains("\"what\":\"refund\",\"limit\":\"ApiCallsPerKey\",\"id\":\"k\""));
   }
 
   @Test
@@ -306,10 +316,69 @@ class AccessTest {
         .contains("sluice_access_refused_total{reason=\"forbidden\"} 16.0");
     assertThat(send("POST", "/v1/reset", ADMIN, SPEND).statusCode()).isEqualTo(200);
     await().untilAsserted(() -> assertThat(Files.readString(audit)).contains("\"who\":\"ops\""));
-    assertThat(Files.readAllLines(audit).stream().filter(line -> line.contains("authorize")))
+    assertThat(Files.readAllLines(audit).stream().filter(line -> line.contains("refused")))
         .hasSizeBetween(10, 12)
         .allMatch(line -> line.contains("\"who\":\"shop\",\"by\":\"token\""))
+        .allMatch(line -> line.contains("\"what\":\"reset\""))
         .allMatch(line -> line.contains("\"door\":\"http\"") && line.contains("no role admin"));
+  }
+
+  @Test
+  void actsThatAreRefused_leaveALineEach_withTheBucket() throws Exception {
+    String other = SPEND.replace("ApiCallsPerKey", "LoginsPerIPAddress");
+    String unknown = SPEND.replace("ApiCallsPerKey", "Nothing");
+    String override = "/v1/admin/overrides/ApiCallsPerKey/a%2Fb";
+    List<Integer> statuses = new ArrayList<>();
+    statuses.add(send("POST", "/v1/reset", null, SPEND).statusCode());
+    statuses.add(send("POST", "/v1/refund", Tokens.fresh(), SPEND).statusCode());
+    statuses.add(send("PUT", override, null, "{}").statusCode());
+    statuses.add(send("PUT", override, DECIDE, "{}").statusCode());
+    statuses.add(send("POST", "/v1/admin/reload", READ, "").statusCode());
+    statuses.add(send("POST", "/v1/reset", HELPER, other).statusCode());
+    statuses.add(send("POST", "/v1/reset", ADMIN, unknown).statusCode());
+    statuses.add(send("POST", "/v1/refund", ADMIN, "{").statusCode());
+    statuses.add(send("PUT", override, ADMIN, "{}").statusCode());
+    statuses.add(send("DELETE", "/v1/admin/penalties/Nothing/k", ADMIN, "").statusCode());
+    statuses.add(send("DELETE", "/v1/admin/penalties/ApiCallsPerKey/k", HELPER, "").statusCode());
+    statuses.add(
+        send("DELETE", "/v1/admin/penalties/LoginsPerIPAddress/k", HELPER, "").statusCode());
+    statuses.add(send("POST", "/v1/admin/reload?now=yes", ADMIN, "").statusCode());
+    assertThat(statuses)
+        .containsExactly(401, 401, 401, 403, 403, 403, 404, 400, 400, 404, 404, 403, 400);
+
+    await().untilAsserted(() -> assertThat(Files.readAllLines(audit)).hasSize(statuses.size()));
+    List<String> lines = Files.readAllLines(audit);
+    String set = "\"what\":\"set override\",\"limit\":\"ApiCallsPerKey\",\"id\":\"a/b\"";
+    assertThat(lines.get(0)).contains("\"who\":\"unknown\"", "\"what\":\"reset\"", "missing");
+    assertThat(lines.get(1)).contains("\"who\":\"unknown\"", "\"what\":\"refund\"", "not known");
+    assertThat(lines.get(2)).contains("\"who\":\"unknown\"", set, "missing");
+    assertThat(lines.get(3)).contains("\"who\":\"shop\"", set, "no role admin");
+    assertThat(lines.get(4)).contains("\"who\":\"prometheus\"", "\"what\":\"reload\"");
+    assertThat(lines.get(5))
+        .contains("\"who\":\"helper\"", "\"what\":\"reset\",\"limit\":\"LoginsPerIPAddress\"")
+        .contains("\"id\":\"k\"", "may not use the limit");
+    assertThat(lines.get(6))
+        .contains("\"who\":\"ops\"", "\"what\":\"reset\",\"limit\":\"Nothing\",\"id\":\"k\"");
+    assertThat(lines.get(7)).contains("\"who\":\"ops\"", "\"what\":\"refund\"");
+    assertThat(lines.get(8)).contains("\"who\":\"ops\"", set);
+    assertThat(lines.get(9))
+        .contains("\"what\":\"remove penalty\",\"limit\":\"Nothing\",\"id\":\"k\"");
+    assertThat(lines.get(10)).contains("\"who\":\"helper\"", "\"result\":\"not there\"");
+    assertThat(lines.get(11))
+        .contains("\"what\":\"remove penalty\",\"limit\":\"LoginsPerIPAddress\",\"id\":\"k\"");
+    assertThat(lines.get(12)).contains("\"who\":\"ops\"", "\"what\":\"reload\"");
+    lines.remove(10);
+    assertThat(lines).allMatch(line -> line.contains("\"result\":\"refused\""));
+  }
+
+  @Test
+  void actsWithoutAToken_areNotedTenTimesAMinuteForAnAddress() throws Exception {
+    for (int i = 0; i < 15; i++) {
+      assertThat(send("POST", "/v1/reset", null, SPEND).statusCode()).isEqualTo(401);
+    }
+    assertThat(send("POST", "/v1/reset", ADMIN, SPEND).statusCode()).isEqualTo(200);
+    await().untilAsserted(() -> assertThat(Files.readString(audit)).contains("\"who\":\"ops\""));
+    assertThat(Files.readAllLines(audit)).hasSizeBetween(11, 13);
   }
 
   @Test

@@ -94,6 +94,26 @@ final class TlsDoorsTest {
   }
 
   @Test
+  void withoutATokensFile_theAuditLogNamesTheCertificate() throws Exception {
+    Path audit = folder.resolve("audit.jsonl");
+    ServerConfig.Control control = new ServerConfig.Control(null, audit.toString(), null);
+    SSLContext known = Pem.client(Pem.CLIENT, Pem.SERVER);
+    try (Service service = Service.start(fixture.config(true, control))) {
+      String path = "/v1/admin/penalties/ApiCallsPerKey/k";
+      assertThat(TlsFixture.send(client(known), service, "DELETE", path).statusCode())
+          .isEqualTo(404);
+      try (Jedis jedis = TlsFixture.jedis(service, known)) {
+        jedis.sendCommand(
+            () -> "SLUICE.RESET".getBytes(StandardCharsets.US_ASCII), "ApiCallsPerKey", "k");
+      }
+    }
+    assertThat(Files.readAllLines(audit))
+        .hasSize(2)
+        .allMatch(line -> line.contains("\"by\":\"certificate\""))
+        .allMatch(line -> line.contains("\"who\":\"client-7\""));
+  }
+
+  @Test
   void pageOfTheServerItself_mayAskOverTls_andOneWithoutItMayNot() throws Exception {
     HttpClient client = client(Pem.client(null, Pem.SERVER));
     try (Service service = Service.start(fixture.config(false))) {
