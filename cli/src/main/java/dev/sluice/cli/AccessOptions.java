@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import dev.sluice.gcra.Quota;
+import dev.sluice.lab.QuotaText;
 import dev.sluice.server.service.ServerConfig;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
@@ -8,6 +10,9 @@ import picocli.CommandLine.Option;
 
 /** The options of a server that say who may do what, and where changes are noted and kept. */
 final class AccessOptions {
+
+  private static final String UNLIMITED = "unlimited";
+  private static final String WITH_TOKENS = "100/1s,burst=1000";
 
   @Option(
       names = "--tokens",
@@ -33,6 +38,16 @@ final class AccessOptions {
               + " FILE.penalties. They end with the server if not given.")
   private @Nullable Path overrideStore;
 
+  @Option(
+      names = "--requests-per-address",
+      paramLabel = "QUOTA",
+      description =
+          "How many requests an address may send without a token or a certificate that --tokens"
+              + " names: COUNT/PERIOD, COUNT/PERIOD,burst=BURST, or unlimited. With --tokens "
+              + WITH_TOKENS
+              + " if not given, otherwise unlimited. Health checks are not counted.")
+  private @Nullable String requestsPerAddress;
+
   boolean hasTokens() {
     return tokens != null;
   }
@@ -46,6 +61,19 @@ final class AccessOptions {
     if (tokens != null) {
       InputFiles.require(tokens);
     }
-    return new ServerConfig.Control(tokens, auditLog, overrideStore);
+    return new ServerConfig.Control(tokens, auditLog, overrideStore, perAddress());
+  }
+
+  /** Without tokens, most clients are proxies, which send the requests of all their clients. */
+  private @Nullable Quota perAddress() {
+    String text = requestsPerAddress;
+    if (text == null) {
+      text = hasTokens() ? WITH_TOKENS : UNLIMITED;
+    }
+    try {
+      return text.equals(UNLIMITED) ? null : QuotaText.parse(text);
+    } catch (IllegalArgumentException e) {
+      throw new InputException("--requests-per-address: " + e.getMessage() + ", or " + UNLIMITED);
+    }
   }
 }

@@ -62,6 +62,7 @@ final class ServeHelp {
             "--tls-client-ca",
             "--tls-client-auth",
             "--tokens",
+            "--requests-per-address",
             "--audit-log",
             "--insecure"));
     groups.put(

@@ -24,6 +24,7 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -52,6 +53,8 @@ public final class Access implements AutoCloseable {
       LimitName.builder(1, "FailedAuthenticationsPerAddress").id(IdFormat.string()).build();
   private static final LimitName REQUESTS_PER_TOKEN =
       LimitName.builder(2, "RequestsPerToken").id(IdFormat.string()).build();
+  private static final LimitName REQUESTS_PER_ADDRESS =
+      LimitName.builder(5, "RequestsPerAddress").id(IdFormat.string()).build();
   private static final LimitName NOTED_PER_ADDRESS =
       LimitName.builder(4, "NotedRefusalsPerAddress").id(IdFormat.string()).build();
   private static final LimitName NOTED_PER_CALLER =
@@ -63,17 +66,28 @@ public final class Access implements AutoCloseable {
   private final Limiter ofAddresses;
   private final BucketStore grants;
   private final Limiter ofGrants;
+  private final @Nullable Quota perAddress;
+  private final BucketStore strangers;
+  private final Limiter ofStrangers;
   private final Refusals refusals;
 
   private Access(
-      @Nullable CurrentLimits tokens, AuditLog audit, long mostAddresses, Refusals refusals) {
+      @Nullable CurrentLimits tokens,
+      AuditLog audit,
+      @Nullable Quota perAddress,
+      long mostAddresses,
+      Refusals refusals) {
     this.tokens = tokens;
     this.audit = audit;
-    // Two stores: clients that fill the one of addresses take no room from known tokens.
+    // Three stores: clients that fill those of addresses take no room from known tokens, and
+    // requests take none from unknown tokens.
     this.addresses = BucketStore.inMemory(TimeSource.system(), mostAddresses);
     this.ofAddresses = Limiter.of(addresses);
     this.grants = BucketStore.inMemory();
     this.ofGrants = Limiter.of(grants);
+    this.perAddress = perAddress;
+    this.strangers = BucketStore.inMemory(TimeSource.system(), mostAddresses);
+    this.ofStrangers = Limiter.of(strangers);
     this.refusals = refusals;
   }
 
@@ -103,7 +117,19 @@ public final class Access implements AutoCloseable {
    * @return access for everybody
    */
   public static Access open(AuditLog audit, MeterRegistry meters) {
-    return new Access(null, audit, MOST_ADDRESSES, Refusals.in(meters));
+    return open(audit, meters, null);
+  }
+
+  /**
+   * Returns the access to a server without access control.
+   *
+   * @param audit takes what callers do
+   * @param meters takes the meters
+   * @param perAddress how many requests an address may send, null for any number
+   * @return access for everybody
+   */
+  public static Access open(AuditLog audit, MeterRegistry meters, @Nullable Quota perAddress) {
+    return new Access(null, audit, perAddress, MOST_ADDRESSES, Refusals.in(meters));
   }
 
   /**
@@ -115,11 +141,31 @@ public final class Access implements AutoCloseable {
    * @return access for those that the tokens name
    */
   public static Access of(CurrentLimits tokens, AuditLog audit, MeterRegistry meters) {
-    return of(tokens, audit, meters, MOST_ADDRESSES);
+    return of(tokens, audit, meters, null);
   }
 
-  static Access of(CurrentLimits tokens, AuditLog audit, MeterRegistry meters, long mostAddresses) {
-    return new Access(tokens, audit, mostAddresses, Refusals.in(meters));
+  /**
+   * Returns the access of those whom the tokens name.
+   *
+   * @param tokens have {@link Tokens} as a companion; read for each request
+   * @param audit takes what callers do
+   * @param meters takes the meters
+   * @param perAddress how many requests an address may send without a token or a certificate that
+   *     is known, null for any number
+   * @return access for those that the tokens name
+   */
+  public static Access of(
+      CurrentLimits tokens, AuditLog audit, MeterRegistry meters, @Nullable Quota perAddress) {
+    return of(tokens, audit, meters, perAddress, MOST_ADDRESSES);
+  }
+
+  static Access of(
+      CurrentLimits tokens,
+      AuditLog audit,
+      MeterRegistry meters,
+      @Nullable Quota perAddress,
+      long mostAddresses) {
+    return new Access(tokens, audit, perAddress, mostAddresses, Refusals.in(meters));
   }
 
   /**
@@ -145,6 +191,7 @@ public final class Access implements AutoCloseable {
   public void close() {
     addresses.close();
     grants.close();
+    strangers.close();
   }
 
   /** Returns the tokens in force; null where there is no access control. */
@@ -174,7 +221,7 @@ public final class Access implements AutoCloseable {
     String address = address(peer);
     Tokens known = known();
     if (known == null) {
-      return Caller.anybody(address, () -> certificateNames).about(acts);
+      return anybody(door, peer, () -> certificateNames).about(acts);
     }
     if (tokenHash != null) {
       Grant grant = known.ofHash(tokenHash);
@@ -195,7 +242,43 @@ public final class Access implements AutoCloseable {
       throw failed(
           door, peer, "the tokens file has no entry for a name in the client's certificate", acts);
     }
+    admitStranger(peer);
     return stranger(door, peer).about(acts);
+  }
+
+  /** Returns a caller of a server without a file of tokens. */
+  Caller anybody(String door, @Nullable SocketAddress peer, Supplier<List<String>> names) {
+    return Caller.anybody(address(peer), names, new Strange(this, door, peer));
+  }
+
+  /** Whether requests of clients without a token are counted. */
+  boolean countsStrangers() {
+    return perAddress != null;
+  }
+
+  /** Whether a client is known, by a token or by its certificate. */
+  boolean isKnown(byte @Nullable [] tokenHash, List<String> certificateNames) {
+    Tokens known = known();
+    return known == null
+        || (tokenHash == null
+            ? known.ofCertificate(certificateNames) != null
+            : known.ofHash(tokenHash) != null);
+  }
+
+  /**
+   * Holds an address to the requests that it may send without being known.
+   *
+   * @throws RefusedException if it sends too many
+   */
+  void admitStranger(@Nullable SocketAddress peer) {
+    Quota quota = perAddress;
+    long waitSeconds = quota == null ? 0 : spent(ofStrangers, REQUESTS_PER_ADDRESS, quota, peer);
+    if (waitSeconds > 0) {
+      refusals.throttled.increment();
+      throw RefusedException.tooManyRequests(
+          "this address sends more requests than it may without a token that is known",
+          waitSeconds);
+    }
   }
 
   /** Returns a caller that has shown nothing. */
@@ -213,7 +296,9 @@ public final class Access implements AutoCloseable {
     }
 
     @Override
-    public void asks() {}
+    public void asks() {
+      access.admitStranger(peer);
+    }
   }
 
   /** One request of a caller that is known. */
@@ -242,7 +327,7 @@ public final class Access implements AutoCloseable {
   /** Counts a request without a token, and notes its acts unless there are too many. */
   private void missing(Caller caller, String door, @Nullable SocketAddress peer, String why) {
     refusals.unauthenticated.increment();
-    if (!caller.acts().isEmpty() && spent(NOTED_PER_ADDRESS, NOTED, peer) == 0) {
+    if (!caller.acts().isEmpty() && spent(ofAddresses, NOTED_PER_ADDRESS, NOTED, peer) == 0) {
       audit.refused(caller, door, why);
     }
   }
@@ -273,7 +358,7 @@ public final class Access implements AutoCloseable {
    */
   RefusedException failed(String door, @Nullable SocketAddress peer, String why, List<Noted> acts) {
     refusals.unauthenticated.increment();
-    long retryAfterSeconds = spent(FAILURES_PER_ADDRESS, FAILURES, peer);
+    long retryAfterSeconds = spent(ofAddresses, FAILURES_PER_ADDRESS, FAILURES, peer);
     if (retryAfterSeconds > 0) {
       refusals.throttled.increment();
       return RefusedException.tooManyRequests(
@@ -284,9 +369,10 @@ public final class Access implements AutoCloseable {
   }
 
   /** Zero if the address may do so once more; a table that is full knows no address any more. */
-  private long spent(LimitName limit, Quota quota, @Nullable SocketAddress peer) {
+  private static long spent(
+      Limiter limiter, LimitName limit, Quota quota, @Nullable SocketAddress peer) {
     try {
-      Decision decision = ofAddresses.spend(Transaction.of(limit, quota, network(peer)));
+      Decision decision = limiter.spend(Transaction.of(limit, quota, network(peer)));
       return decision.denied() ? Math.max(1, decision.retryAfterSeconds()) : 0;
     } catch (StoreException e) {
       return FULL.toSeconds();

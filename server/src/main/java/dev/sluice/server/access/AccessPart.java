@@ -36,6 +36,7 @@ public final class AccessPart implements Part {
   private static final String TOKEN_HEADER = "sluice-token";
   private static final String SCHEME = "bearer ";
   private static final String ASKED_BY_PROXIES = "/v1/forward-auth";
+  private static final String HEALTH = "/grpc.health.v1.Health/";
   private static final String OF_PROXIES = "the header Sluice-Token: TOKEN, set by the proxy";
 
   private final Access access;
@@ -65,7 +66,7 @@ public final class AccessPart implements Part {
     SSLSession session = Tls.session(context);
     return session == null
         ? Caller.anybody(address)
-        : Caller.anybody(address, () -> CertificateNames.of(session));
+        : Caller.anybody(address, () -> CertificateNames.of(session), Watch.NONE);
   }
 
   @Override
@@ -75,6 +76,40 @@ public final class AccessPart implements Part {
   public void addLast(Decorators decorators) {
     if (!access.isOpen()) {
       decorators.add(new Guard(access));
+    } else if (access.countsStrangers()) {
+      decorators.add(new Counter(access));
+    }
+  }
+
+  /** A restart or a new route does not help a server that is asked too often. */
+  private static boolean isHealth(ServiceRequestContext context) {
+    String route = context.config().route().patternString();
+    return route.equals("/healthz") || route.equals("/readyz") || route.startsWith(HEALTH);
+  }
+
+  private static String door(HttpRequest request) {
+    return Requests.isGrpc(request.headers()) ? "grpc" : "http";
+  }
+
+  /**
+   * Counts the requests of each address where there are no tokens.
+   *
+   * @param access decides
+   */
+  private record Counter(Access access) implements DecoratingHttpServiceFunction {
+
+    @Override
+    public HttpResponse serve(HttpService next, ServiceRequestContext context, HttpRequest request)
+        throws Exception {
+      if (!isHealth(context)) {
+        access.admitStranger(context.remoteAddress());
+        SSLSession session = Tls.session(context);
+        context.setAttr(
+            CALLER,
+            access.anybody(
+                door(request), context.remoteAddress(), () -> CertificateNames.of(session)));
+      }
+      return next.serve(context, request);
     }
   }
 
@@ -94,15 +129,24 @@ public final class AccessPart implements Part {
         List<String> names = token == null ? CertificateNames.of(Tls.session(context)) : List.of();
         Caller caller =
             access.caller(
-                Requests.isGrpc(request.headers()) ? "grpc" : "http",
+                door(request),
                 context.remoteAddress(),
                 token == null ? null : Tokens.hash(token),
                 names,
                 acts(context));
         access.require(caller, need, isForAnother(context) ? OF_PROXIES : Access.IN_AUTHORIZATION);
         context.setAttr(CALLER, caller);
+      } else if (access.countsStrangers() && !isHealth(context) && !isKnown(context, request)) {
+        access.admitStranger(context.remoteAddress());
       }
       return next.serve(context, request);
+    }
+
+    private boolean isKnown(ServiceRequestContext context, HttpRequest request) {
+      String token = token(context, request);
+      return token == null
+          ? access.isKnown(null, CertificateNames.of(Tls.session(context)))
+          : access.isKnown(Tokens.hash(token), List.of());
     }
 
     private static List<Noted> acts(ServiceRequestContext context) {

@@ -66,7 +66,7 @@ public final class Caller {
    * @return the caller
    */
   public static Caller anybody(String address) {
-    return anybody(address, List::of);
+    return anybody(address, List::of, Watch.NONE);
   }
 
   /**
@@ -75,11 +75,12 @@ public final class Caller {
    * @param address where the connection comes from
    * @param certificateNames returns the names in its verified certificate, none without one; asked
    *     only where the name matters, by any thread
+   * @param watch takes each further request
    * @return the caller
    */
-  static Caller anybody(String address, Supplier<List<String>> certificateNames) {
+  static Caller anybody(String address, Supplier<List<String>> certificateNames, Watch watch) {
     return new Caller(
-        "anybody", Kind.ANYBODY, ALL, Scopes.ALL, address, Watch.NONE, certificateNames, List.of());
+        "anybody", Kind.ANYBODY, ALL, Scopes.ALL, address, watch, certificateNames, List.of());
   }
 
   static Caller unknown(String address, Watch watch) {

@@ -94,11 +94,16 @@ public final class Identity {
    * @return true also where the server has no access control
    */
   public boolean isKnown() {
-    Tokens known = access.known();
-    return known == null
-        || (tokenHash == null
-            ? known.ofCertificate(certificateNames()) != null
-            : known.ofHash(tokenHash) != null);
+    return access.isKnown(tokenHash, tokenHash == null ? certificateNames() : List.of());
+  }
+
+  /**
+   * Counts a request of a client that is not known, for its address.
+   *
+   * @throws RefusedException if the address sends too many
+   */
+  public void admitStranger() {
+    access.admitStranger(peer);
   }
 
   /** Forgets the token, as RESET does. */

@@ -112,6 +112,7 @@ final class ConnectionCommands {
       }
     }
     if (!session.identity().isKnown()) {
+      session.identity().admitStranger();
       session
           .replies()
           .error(
@@ -389,6 +390,9 @@ final class ConnectionCommands {
   }
 
   private static void reset(Request request, Session session) {
+    if (!session.identity().isKnown()) {
+      session.identity().admitStranger();
+    }
     session.clientName("");
     session.identity().forget();
     session.replies().resp3(false);

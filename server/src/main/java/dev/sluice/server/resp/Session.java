@@ -59,6 +59,7 @@ final class Session {
       caller = identity.caller(need, acts);
       identity.require(caller, need);
     } else {
+      identity.admitStranger();
       caller = acts.isEmpty() ? anybody : identity.caller(need, acts);
     }
   }

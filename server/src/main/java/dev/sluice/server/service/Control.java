@@ -25,7 +25,9 @@ final class Control {
     AuditLog audit = audit(settings.auditLog(), meters);
     started.add(audit::close);
     Access access =
-        settings.tokens() == null ? Access.open(audit, meters) : Access.of(files, audit, meters);
+        settings.tokens() == null
+            ? Access.open(audit, meters, settings.requestsPerAddress())
+            : Access.of(files, audit, meters, settings.requestsPerAddress());
     started.add(access::close);
     return access;
   }

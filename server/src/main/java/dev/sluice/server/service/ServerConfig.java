@@ -2,6 +2,7 @@
 package dev.sluice.server.service;
 
 import dev.sluice.FailureRule;
+import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Requirement;
 import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.HostPort;
@@ -299,12 +300,17 @@ public record ServerConfig(
    * @param auditLog the file that takes the audit log, "-" for standard error, null for none
    * @param overrideStore the file that keeps overrides and penalties that are set at run time, null
    *     for the table, or nowhere if there is none
+   * @param requestsPerAddress how many requests an address may send without a token or a
+   *     certificate that the tokens know, health checks apart; null for any number
    */
   public record Control(
-      @Nullable Path tokens, @Nullable String auditLog, @Nullable Path overrideStore) {
+      @Nullable Path tokens,
+      @Nullable String auditLog,
+      @Nullable Path overrideStore,
+      @Nullable Quota requestsPerAddress) {
 
     /** Everybody may do everything, noted and kept nowhere. */
-    public static final Control NONE = new Control(null, null, null);
+    public static final Control NONE = new Control(null, null, null, null);
   }
 
   /**

@@ -34,7 +34,8 @@ final class FullTableTest {
             .formatted(Tokens.sha256(GOOD)));
     CurrentLimits loaded =
         new CurrentLimits(LimitFiles.builder().companion(file, Tokens.reader()).build().load());
-    try (Access access = Access.of(loaded, AuditLog.none(), new SimpleMeterRegistry(), ROOM)) {
+    try (Access access =
+        Access.of(loaded, AuditLog.none(), new SimpleMeterRegistry(), null, ROOM)) {
       for (int i = 0; i < ROOM; i++) {
         assertThatThrownBy(() -> ask(access, "bad", 1)).hasMessage("the token is not known");
       }

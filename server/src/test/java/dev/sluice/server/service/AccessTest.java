@@ -54,7 +54,8 @@ class AccessTest {
             + line("ops", ADMIN, "decide, read, admin", "")
             + line("helper", HELPER, "admin", "limits: [\"ApiCalls*\"]")
             + line("slow", SLOW, "decide", "requests: {burst: 2, count: 1, period: 1h}"));
-    service = Service.start(Configs.of(new ServerConfig.Control(tokens, audit.toString(), null)));
+    service =
+        Service.start(Configs.of(new ServerConfig.Control(tokens, audit.toString(), null, null)));
   }
 
   /** Does not wait: a server says for a second that it is about to stop. */

@@ -65,7 +65,7 @@ class AdminTest {
             Configs.onPort(0),
             Sources.of(new ServerConfig.Files(limits, folder.resolve("overrides.yml"), null, null)),
             Configs.inMemory(),
-            new ServerConfig.Control(null, audit.toString(), kept),
+            new ServerConfig.Control(null, audit.toString(), kept, null),
             Telemetry.NONE));
   }
 

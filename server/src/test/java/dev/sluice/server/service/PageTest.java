@@ -442,7 +442,7 @@ final class PageTest {
     Path tokens = folder.resolve("tokens.yml");
     Files.writeString(
         tokens, "tokens:\n" + token("viewer", reader, "read") + token("ops", admin, "read, admin"));
-    ServerConfig guarded = config(0, new ServerConfig.Control(tokens, null, null));
+    ServerConfig guarded = config(0, new ServerConfig.Control(tokens, null, null, null));
     try (Service other = Service.start(guarded)) {
       String open = base;
       base = "http://" + HostPort.format(other.addresses().get(0));

@@ -152,7 +152,7 @@ final class ProxiesTest {
     String line = "tokens: [{name: proxy, sha256: %s, roles: [decide]}]\n";
     Path tokens =
         Files.writeString(folder.resolve("tokens.yml"), line.formatted(Tokens.sha256(known)));
-    return new ServerConfig.Control(tokens, null, null);
+    return new ServerConfig.Control(tokens, null, null, null);
   }
 
   /** With a token, the line for it is no comment any more. */

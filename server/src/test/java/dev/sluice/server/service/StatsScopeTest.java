@@ -54,7 +54,7 @@ class StatsScopeTest {
                 Configs.onPort(0),
                 Sources.SAMPLE,
                 Configs.inMemory(),
-                new ServerConfig.Control(tokens, null, null),
+                new ServerConfig.Control(tokens, null, null, null),
                 new Telemetry(true, null)));
   }
 

@@ -36,7 +36,7 @@ class StoreAddressTest {
             Configs.onPort(0),
             Sources.SAMPLE,
             Storage.in(StoreAccess.of(redis.uri().toString())),
-            new Control(tokens, null, null),
+            new Control(tokens, null, null, null),
             Telemetry.NONE));
   }
 

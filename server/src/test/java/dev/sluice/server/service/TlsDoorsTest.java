@@ -96,7 +96,7 @@ final class TlsDoorsTest {
   @Test
   void withoutATokensFile_theAuditLogNamesTheCertificate() throws Exception {
     Path audit = folder.resolve("audit.jsonl");
-    ServerConfig.Control control = new ServerConfig.Control(null, audit.toString(), null);
+    ServerConfig.Control control = new ServerConfig.Control(null, audit.toString(), null, null);
     SSLContext known = Pem.client(Pem.CLIENT, Pem.SERVER);
     try (Service service = Service.start(fixture.config(true, control))) {
       String path = "/v1/admin/penalties/ApiCallsPerKey/k";
@@ -134,7 +134,7 @@ final class TlsDoorsTest {
     Path tokens =
         Files.writeString(
             folder.resolve("tokens.yml"), "certificates: [{name: client-7, roles: [decide]}]\n");
-    ServerConfig config = fixture.config(true, new ServerConfig.Control(tokens, null, null));
+    ServerConfig config = fixture.config(true, new ServerConfig.Control(tokens, null, null, null));
     HttpClient client = client(Pem.client(Pem.CLIENT, Pem.SERVER));
     try (Service service = Service.start(config)) {
       assertThat(TlsFixture.spend(client, service, "k").statusCode()).isEqualTo(200);
