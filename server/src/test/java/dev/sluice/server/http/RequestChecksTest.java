@@ -9,6 +9,11 @@ import dev.sluice.store.BucketStore;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -50,6 +55,30 @@ final class RequestChecksTest {
               "POST %s HTTP/1.1\r\n%sContent-Type: application/json\r\nContent-Length: %s\r\n\r\n%s"
                   .formatted(path, headers, BODY.length(), BODY))
           .answer();
+    }
+  }
+
+  /** The JDK's client asks for it by default; an upgrade would pass a proxy's rules for paths. */
+  @Test
+  void upgradeToHttp2_isAnsweredOverHttp1() throws Exception {
+    URI probe = URI.create("http://localhost:" + server.address().getPort() + "/healthz");
+    HttpResponse<Void> answer =
+        HttpClient.newHttpClient()
+            .send(HttpRequest.newBuilder(probe).build(), BodyHandlers.discarding());
+    assertThat(answer.statusCode()).isEqualTo(200);
+    assertThat(answer.version()).isEqualTo(HttpClient.Version.HTTP_1_1);
+    try (RawClient client = RawClient.connect(server.address())) {
+      String upgrade =
+          """
+          GET /healthz HTTP/1.1
+          Host: localhost
+          Connection: Upgrade, HTTP2-Settings
+          Upgrade: h2c
+          HTTP2-Settings: AAEAAEAAAAIAAAAA
+
+          """;
+      client.send(upgrade.replace("\n", "\r\n"));
+      assertThat(client.answer()).startsWith("HTTP/1.1 200 ");
     }
   }
 

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.server;
+
+import io.netty.channel.ChannelHandler.Sharable;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http.HttpRequest;
+import io.netty.handler.codec.http.HttpVersion;
+
+/**
+ * Changes two headers of HTTP/1 before the library reads them. Stateless.
+ *
+ * <p>Where a request of HTTP/1.0 names no host, this host is named, as probes of load balancers
+ * name none. The library knows no versions, and a request of HTTP/1.1 without a host is refused
+ * (RFC 9112, section 3.2).
+ *
+ * <p>{@code Upgrade} is ignored, so the answer comes over HTTP/1.1. RFC 9113, section 3.1, has
+ * withdrawn the upgrade to HTTP/2, and it passes a proxy's rules for paths. The JDK's client asks
+ * for it by default; with JDK 17 and a response of 40 kB, it waited for ever in about one of a
+ * hundred upgrades, also with a plain server of the library. Clients that know HTTP/2 before they
+ * connect, such as those of gRPC, need no upgrade.
+ */
+@Sharable
+final class Http1Headers extends ChannelInboundHandlerAdapter {
+
+  static final Http1Headers INSTANCE = new Http1Headers();
+
+  private Http1Headers() {}
+
+  @Override
+  public void channelRead(ChannelHandlerContext context, Object message) {
+    if (message instanceof HttpRequest request) {
+      HttpHeaders headers = request.headers();
+      if (request.protocolVersion().compareTo(HttpVersion.HTTP_1_1) < 0
+          && !headers.contains(HttpHeaderNames.HOST)) {
+        headers.set(HttpHeaderNames.HOST, RequestChecks.LOCALHOST);
+      }
+      headers.remove(HttpHeaderNames.UPGRADE);
+    }
+    context.fireChannelRead(message);
+  }
+}
