@@ -103,7 +103,15 @@ final class Breaker {
             ? "again, since the first call after it answered a probe failed"
             : maxFailures == 1 ? "after a failure" : "after " + maxFailures + " failures in a row";
     observer.changed(server, State.GIVEN_UP, reason); // first: a log may be slow to write
-    StoreLog.log(Level.WARNING, "gave up {0} {1}: {2}", server, when, reason);
+    log(Level.WARNING, "gave up {0} {1}: {2}", server, when, reason);
+  }
+
+  private void log(Level level, String line, Object... parameters) {
+    if (timing.tellsLater()) {
+      timing.tellLater(() -> StoreLog.log(level, line, parameters));
+    } else {
+      StoreLog.log(level, line, parameters);
+    }
   }
 
   private void probeLater() {
@@ -151,7 +159,7 @@ final class Breaker {
     failures.set(maxFailures - 1); // a probe does not count: the next failure opens it again
     if (givenUpFor.getAndSet(null) != null) {
       observer.changed(server, State.ASKED, why);
-      StoreLog.log(Level.INFO, line, server);
+      log(Level.INFO, line, server);
     }
   }
 

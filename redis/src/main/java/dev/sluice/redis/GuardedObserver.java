@@ -5,20 +5,23 @@ import java.lang.System.Logger.Level;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * Keeps what an observer throws from the store, and logs it. That includes an Error: a class that
- * is missing must not end a time-out. Its methods never throw, so each has its own catch: to hand a
- * call to one for all takes memory, which may be what is missing. Thread-safe.
+ * Keeps what an observer does from the store. What it throws is logged, an Error included: a class
+ * that is missing must not end a time-out. Where it blocks, it does so beside the thread that ends
+ * calls by their time-outs. Its methods never throw, so each has its own catch: to hand a call to
+ * one for all takes memory, which may be what is missing. Thread-safe.
  */
 final class GuardedObserver implements RedisObserver {
 
   private final RedisObserver guarded;
+  private final Timing timing;
   private final AtomicBoolean told = new AtomicBoolean();
 
-  GuardedObserver(RedisObserver guarded) {
+  GuardedObserver(RedisObserver guarded, Timing timing) {
     this.guarded = guarded;
+    this.timing = timing;
   }
 
-  private void tell(Throwable failure) {
+  private void logOnce(Throwable failure) {
     if (!told.getAndSet(true)) {
       StoreLog.log(Level.WARNING, "an observer of the store failed; logged once", failure);
     }
@@ -27,18 +30,43 @@ final class GuardedObserver implements RedisObserver {
   @Override
   public void called(String server, Result result, int batches, int charges, long elapsedNanos) {
     try {
+      if (timing.tellsLater()) {
+        timing.tellLater(() -> tellCalled(server, result, batches, charges, elapsedNanos));
+        return;
+      }
+    } catch (Throwable e) {
+      return; // no memory to tell of it
+    }
+    tellCalled(server, result, batches, charges, elapsedNanos);
+  }
+
+  private void tellCalled(
+      String server, Result result, int batches, int charges, long elapsedNanos) {
+    try {
       guarded.called(server, result, batches, charges, elapsedNanos);
     } catch (Throwable e) {
-      tell(e);
+      logOnce(e);
     }
   }
 
   @Override
   public void refused(String server, Refusal why) {
     try {
+      if (timing.tellsLater()) {
+        timing.tellLater(() -> tellRefused(server, why));
+        return;
+      }
+    } catch (Throwable e) {
+      return; // no memory to tell of it
+    }
+    tellRefused(server, why);
+  }
+
+  private void tellRefused(String server, Refusal why) {
+    try {
       guarded.refused(server, why);
     } catch (Throwable e) {
-      tell(e);
+      logOnce(e);
     }
   }
 
@@ -47,16 +75,28 @@ final class GuardedObserver implements RedisObserver {
     try {
       guarded.deniedFromMemory();
     } catch (Throwable e) {
-      tell(e);
+      logOnce(e);
     }
   }
 
   @Override
   public void changed(String server, State state, String reason) {
     try {
+      if (timing.tellsLater()) {
+        timing.tellLater(() -> tellChanged(server, state, reason));
+        return;
+      }
+    } catch (Throwable e) {
+      return; // no memory to tell of it
+    }
+    tellChanged(server, state, reason);
+  }
+
+  private void tellChanged(String server, State state, String reason) {
+    try {
       guarded.changed(server, state, reason);
     } catch (Throwable e) {
-      tell(e);
+      logOnce(e);
     }
   }
 }

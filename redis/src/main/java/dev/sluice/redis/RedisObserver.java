@@ -5,8 +5,10 @@ package dev.sluice.redis;
  * Watches a {@link RedisStore}, to count and to time what a {@code LimiterObserver} can't see.
  *
  * <p>Called on the store's threads and on its callers': keep it short, never block. While it
- * blocks, the answers and time-outs of others wait for it. What it throws goes no further; the
- * first time it is logged. Implementations are thread-safe.
+ * blocks, the answers of others wait for it, up to their time-outs. It hears of time-outs, and of
+ * what happens after them, on another thread. So it delays none, and hears of them in their order;
+ * while 16,384 events wait, more are dropped, with a line in the log. What it throws goes no
+ * further; the first time it is logged. Implementations are thread-safe.
  */
 public interface RedisObserver {
 

@@ -339,7 +339,7 @@ public final class RedisStoreBuilder {
   }
 
   private RedisStore store(Timing timing, Connector connector, Runnable release) {
-    StoreContext context = new StoreContext(options, timing, new GuardedObserver(observer));
+    StoreContext context = new StoreContext(options, timing, new GuardedObserver(observer, timing));
     Duration denials = options.get(RedisOptions.DENIALS);
     return new RedisStore(
         uri.toString(),

@@ -101,7 +101,7 @@ final class StoreContext {
 
   /** A lane of its own to a server, of whose calls no observer is told. */
   Lane unseenLane(Endpoint server) {
-    RedisObserver nobody = new GuardedObserver(new RedisObserver() {}); // as every lane has one
+    RedisObserver nobody = new GuardedObserver(new RedisObserver() {}, timing); // as all have one
     return new Lane(server, lanes, new AtomicInteger(), timing, nobody);
   }
 

@@ -5,10 +5,12 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The machine's own time: one daemon thread for what runs later, and as many as are held up for
@@ -18,8 +20,9 @@ final class SystemTiming implements Timing {
 
   private static final long IDLE_SECONDS = 10;
 
+  private final ThreadFactory timerThreads = StoreThread.factory("timer");
   private final ScheduledThreadPoolExecutor timer =
-      new ScheduledThreadPoolExecutor(1, StoreThread.factory("timer"));
+      new ScheduledThreadPoolExecutor(1, this::timerThread);
   private final AtomicInteger userThreads = new AtomicInteger();
   private final ThreadPoolExecutor users =
       new ThreadPoolExecutor(
@@ -29,10 +32,18 @@ final class SystemTiming implements Timing {
           TimeUnit.SECONDS,
           new SynchronousQueue<>(),
           this::userThread);
+  private final UntoldEvents events = new UntoldEvents(this::elsewhere);
+  private volatile @Nullable Thread timerThread;
 
   SystemTiming() {
     timer.setRemoveOnCancelPolicy(true);
     timer.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
+  }
+
+  private Thread timerThread(Runnable task) {
+    Thread thread = timerThreads.newThread(task);
+    timerThread = thread;
+    return thread;
   }
 
   /** Not one of the store's own: what runs on it may block. */
@@ -84,6 +95,16 @@ final class SystemTiming implements Timing {
   @Override
   public void elsewhere(Runnable task) {
     users.execute(task);
+  }
+
+  @Override
+  public boolean tellsLater() {
+    return Thread.currentThread() == timerThread || !events.isEmpty();
+  }
+
+  @Override
+  public void tellLater(Runnable event) {
+    events.add(event);
   }
 
   @Override

@@ -49,6 +49,20 @@ interface Timing {
    */
   void elsewhere(Runnable task);
 
+  /**
+   * Whether an event must be told by {@link #tellLater}. It must on the thread that ends calls by
+   * their time-outs: an observer or a log that blocks there would delay all others. So must what
+   * happens while such events wait, as it would overtake them.
+   */
+  default boolean tellsLater() {
+    return false;
+  }
+
+  /** Tells an observer or the log of an event soon, in the order of the calls. */
+  default void tellLater(Runnable event) {
+    event.run();
+  }
+
   /** Ends what {@link #after} and {@link #every} still have to run. */
   void close();
 

@@ -16,6 +16,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
@@ -145,6 +147,69 @@ final class ClosingTest {
     try (RedisStore store = builder().observer(throwing).open()) {
       Limiter limiter = Limiter.of(Spending.LIMITS, store);
       assertThat(Spending.granted(limiter, "a", 110)).isEqualTo(Spending.BURST);
+    }
+  }
+
+  /**
+   * It blocks at the first time-out; the others end in time, and it hears of all in their order.
+   */
+  @Test
+  void observerThatBlocks_delaysNoTimeOut_andHearsOfAllLater() throws Exception {
+    CountDownLatch end = new CountDownLatch(1);
+    List<String> heard = new CopyOnWriteArrayList<>();
+    RedisObserver blocking =
+        new RedisObserver() {
+          @Override
+          public void called(String server, Result result, int batches, int charges, long nanos) {
+            if (result == Result.TIMED_OUT) {
+              awaitZero(end);
+              heard.add("timed out");
+            }
+          }
+
+          @Override
+          public void changed(String server, State state, String reason) {
+            heard.add(state.name());
+          }
+        };
+    try (RedisStore store =
+        builder()
+            .timeout(Duration.ofMillis(500))
+            .failures(3)
+            .probe(Duration.ofMillis(50))
+            .observer(blocking)
+            .open()) {
+      store.ping();
+      redis.freeze();
+      for (int i = 0; i < 5; i++) {
+        CompletableFuture<List<Reading>> call =
+            store.chargeAsync(Charges.spend("1:a")).toCompletableFuture();
+        assertThatThrownBy(() -> call.get(10, TimeUnit.SECONDS))
+            .hasCauseInstanceOf(StoreException.class);
+      }
+      redis.thaw();
+      await().until(() -> isAnswered(store)); // the breaker's probe found it
+      assertThat(heard).isEmpty();
+      end.countDown();
+      await().until(() -> heard.contains("ASKED"));
+      assertThat(heard)
+          .containsSubsequence("timed out", "timed out", "GIVEN_UP", "timed out", "ASKED");
+    }
+  }
+
+  private static boolean isAnswered(RedisStore store) {
+    try {
+      return !store.charge(Charges.spend("1:a")).isEmpty();
+    } catch (StoreException e) {
+      return false; // given up still
+    }
+  }
+
+  private static void awaitZero(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
     }
   }
 

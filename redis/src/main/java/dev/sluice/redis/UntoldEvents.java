@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.redis;
+
+import java.lang.System.Logger.Level;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * Events that an observer or the log is told in their order, by one thread at a time that may
+ * block. Those beyond {@value #MOST} that wait are dropped. Thread-safe; no method blocks.
+ */
+final class UntoldEvents {
+
+  /** One event takes about 100 bytes. */
+  static final int MOST = 16_384;
+
+  private final Executor elsewhere;
+  private final Queue<Runnable> events = new ConcurrentLinkedQueue<>();
+  private final AtomicInteger untold = new AtomicInteger(); // with the one that is being told
+  private final AtomicBoolean telling = new AtomicBoolean();
+  private final AtomicBoolean dropped = new AtomicBoolean();
+
+  UntoldEvents(Executor elsewhere) {
+    this.elsewhere = elsewhere;
+  }
+
+  /** Whether some wait: what is told in another way now would overtake them. */
+  boolean isEmpty() {
+    return untold.get() == 0;
+  }
+
+  void add(Runnable event) {
+    if (untold.incrementAndGet() > MOST) {
+      untold.decrementAndGet();
+      dropped.set(true);
+      return;
+    }
+    events.add(event);
+    start();
+  }
+
+  private void start() {
+    if (!telling.compareAndSet(false, true)) {
+      return;
+    }
+    try {
+      elsewhere.execute(this::tellAll);
+    } catch (RejectedExecutionException e) { // the store was closed: nothing is overdue any more
+      tellAll();
+    } catch (Throwable e) {
+      telling.set(false); // no thread to be had: the next event tries again
+    }
+  }
+
+  private void tellAll() {
+    for (Runnable event = events.poll(); event != null; event = events.poll()) {
+      try {
+        event.run();
+      } catch (Throwable e) {
+        // The code of a user; what told of the event has its own guard.
+      }
+      untold.decrementAndGet();
+    }
+    if (dropped.getAndSet(false)) {
+      StoreLog.log(
+          Level.WARNING,
+          "an observer or the log blocked for so long that events of the store were dropped; more than {0} waited",
+          MOST);
+    }
+    telling.set(false);
+    if (!events.isEmpty()) {
+      start(); // one was added after the last look
+    }
+  }
+}
