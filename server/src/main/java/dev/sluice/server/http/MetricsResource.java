@@ -11,6 +11,7 @@ import dev.sluice.server.access.Caller;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -32,21 +33,33 @@ final class MetricsResource extends Resource {
     this.registry = registry;
   }
 
-  /**
-   * Answers with the next scrape that begins: requests that arrive during a scrape share the one
-   * after it. However many ask, at most two threads are busy with it.
-   */
   @Override
   CompletionStage<AggregatedHttpResponse> answer(
       ServiceRequestContext context, HttpRequest request) {
+    Caller caller = AccessPart.caller(context);
+    return nextScrape(context.blockingTaskExecutor())
+        .thenApply(text -> Answers.text(TEXT, within(caller, text)));
+  }
+
+  /**
+   * Returns the next scrape that begins: requests that arrive during a scrape share the one after
+   * it. However many ask, at most two threads are busy with it.
+   *
+   * @param threads run the scrape
+   */
+  CompletionStage<String> nextScrape(Executor threads) {
     CompletableFuture<String> mine = new CompletableFuture<>();
     CompletableFuture<String> waiting =
         next.accumulateAndGet(mine, (known, made) -> known == null ? made : known);
     if (waiting == mine) {
-      context.blockingTaskExecutor().execute(() -> scrape(mine));
+      try {
+        threads.execute(() -> scrape(mine));
+      } catch (RuntimeException | Error e) { // no thread to be had, or the server stops
+        next.set(null); // or later requests would wait for a scrape that nobody begins
+        mine.completeExceptionally(e);
+      }
     }
-    Caller caller = AccessPart.caller(context);
-    return waiting.thenApply(text -> Answers.text(TEXT, within(caller, text)));
+    return waiting;
   }
 
   /** A caller that may not use every limit learns the names of those that it may. */

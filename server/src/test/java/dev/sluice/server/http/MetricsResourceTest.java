@@ -3,10 +3,6 @@ package dev.sluice.server.http;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import com.linecorp.armeria.common.AggregatedHttpResponse;
-import com.linecorp.armeria.common.HttpMethod;
-import com.linecorp.armeria.common.HttpRequest;
-import com.linecorp.armeria.server.ServiceRequestContext;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
@@ -14,6 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
@@ -23,9 +20,8 @@ final class MetricsResourceTest {
       new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
   private final MetricsResource metrics = new MetricsResource(registry);
 
-  private CompletionStage<AggregatedHttpResponse> ask() {
-    HttpRequest request = HttpRequest.of(HttpMethod.GET, "/metrics");
-    return metrics.answer(ServiceRequestContext.of(request), request);
+  private CompletionStage<String> ask() {
+    return metrics.nextScrape(task -> new Thread(task).start());
   }
 
   /** Pipelined requests for metrics kept 200 threads busy, and every other request waiting. */
@@ -43,19 +39,30 @@ final class MetricsResourceTest {
             })
         .register(registry);
 
-    CompletionStage<AggregatedHttpResponse> first = ask();
+    CompletionStage<String> first = ask();
     begun.await();
-    List<CompletionStage<AggregatedHttpResponse>> later = new ArrayList<>();
+    List<CompletionStage<String>> later = new ArrayList<>();
     for (int i = 0; i < 1000; i++) {
       later.add(ask());
     }
     goOn.countDown();
 
-    assertThat(first.toCompletableFuture().get().contentUtf8()).contains("slow 1.0");
-    for (CompletionStage<AggregatedHttpResponse> one : later) {
-      assertThat(one.toCompletableFuture().get().contentUtf8()).contains("slow 2.0");
+    assertThat(first.toCompletableFuture().get()).contains("slow 1.0");
+    for (CompletionStage<String> one : later) {
+      assertThat(one.toCompletableFuture().get()).contains("slow 2.0");
     }
-    assertThat(ask().toCompletableFuture().get().contentUtf8()).contains("slow 3.0");
+    assertThat(ask().toCompletableFuture().get()).contains("slow 3.0");
+  }
+
+  @Test
+  void scrapeForWhichNoThreadIsToBeHad_fails_andTheNextOneIsAnswered() throws Exception {
+    CompletionStage<String> refused =
+        metrics.nextScrape(
+            task -> {
+              throw new RejectedExecutionException("as the test wants");
+            });
+    assertThat(refused.toCompletableFuture()).isCompletedExceptionally();
+    assertThat(ask().toCompletableFuture().get()).isEmpty();
   }
 
   private static void awaitUnchecked(CountDownLatch latch) {
