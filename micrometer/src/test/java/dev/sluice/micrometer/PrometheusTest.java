@@ -4,6 +4,7 @@ package dev.sluice.micrometer;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -92,7 +93,7 @@ class PrometheusTest {
   @Test
   void alertsOfTheDocs_areSilentWhileAllIsWell_andCryWhenItIsNot() throws Exception {
     List<String> alerts = alerts();
-    assertThat(alerts).hasSize(7);
+    assertThat(alerts).hasSize(8);
     // The server's own meters, which it registers beside these.
     AtomicInteger mistakes = new AtomicInteger();
     AtomicInteger daysLeft = new AtomicInteger(90);
@@ -101,6 +102,10 @@ class PrometheusTest {
             "sluice.tls.certificate.end.timestamp.seconds",
             () -> Instant.now().plus(Duration.ofDays(daysLeft.get())).getEpochSecond())
         .register(memory.registry);
+    Counter failedReads =
+        Counter.builder("sluice.runtime.reads.failed")
+            .tag("source", "penalties_table")
+            .register(memory.registry);
     memory.metrics.overridesLoaded(Instant.now());
     try (LocalPrometheus prometheus =
         new LocalPrometheus(folder, memory.registry, redis.registry)) {
@@ -134,6 +139,7 @@ class PrometheusTest {
             .until(
                 () -> {
                   redis.ask();
+                  failedReads.increment();
                   return !prometheus.ask(alert).isEmpty();
                 });
       }
