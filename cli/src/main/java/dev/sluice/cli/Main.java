@@ -110,6 +110,7 @@ public final class Main {
         .setOut(new PrintWriter(new OutputStreamWriter(console.out(), StandardCharsets.UTF_8)))
         .setErr(console.err())
         .setUsageHelpWidth(WIDTH)
+        .setResourceBundle(new HelpWords())
         .setParameterExceptionHandler((e, args) -> misused(e, console))
         .setExecutionExceptionHandler((e, command, parsed) -> failed(e, console));
   }

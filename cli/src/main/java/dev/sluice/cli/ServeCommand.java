@@ -50,7 +50,7 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "serve",
     description = {
-      "Answers over HTTP whether requests may pass.",
+      "Answers whether requests may pass, over HTTP, gRPC and the Redis protocol.",
       "",
       "Without files it serves a sample of limits. Files are watched: a good change is applied to"
           + " live buckets at once, a bad one is reported and ignored.",

@@ -91,7 +91,7 @@ final class ServeCommandTest {
 
       Files.writeString(limits, limitsOf(5));
       await().atMost(PATIENCE).until(() -> spend(server).contains("\"burst\":5"));
-      assertThat(until(err, "1 defaults")).contains("limits loaded");
+      assertThat(until(err, "1 default,")).contains("limits loaded");
 
       Files.writeString(limits, "ApiCallsPerKey:\n  burst: lots\n");
       assertThat(until(err, "not loaded")).contains("limits.yml:2:10: found \"lots\"");
@@ -549,11 +549,11 @@ final class ServeCommandTest {
     try (CliProcess cli =
             CliProcess.start("serve", "--http", "127.0.0.1:0", "--limits", limits.toString());
         BufferedReader err = cli.err()) {
-      assertThat(until(err, "limits loaded")).contains("1 defaults");
+      assertThat(until(err, "limits loaded")).contains("1 default,");
       var unused = until(err, "listening");
       Process kill = new ProcessBuilder("kill", "-HUP", "" + cli.process().pid()).start();
       assertThat(kill.waitFor()).isZero();
-      assertThat(until(err, "limits loaded")).contains("1 defaults");
+      assertThat(until(err, "limits loaded")).contains("1 default,");
     }
   }
 

@@ -56,11 +56,15 @@ final class ReloadLog implements ReloadListener {
     int rules = RuleBook.of(limits).size();
     log.atLevel(warnings.isEmpty() ? Level.INFO : Level.WARN)
         .log(
-            "limits loaded: {} defaults, {} overrides{}{}",
-            defaults,
-            overrides,
-            rules == 0 ? "" : ", " + rules + " rules",
+            "limits loaded: {}, {}{}{}",
+            counted(defaults, "default"),
+            counted(overrides, "override"),
+            rules == 0 ? "" : ", " + counted(rules, "rule"),
             list(warnings));
+  }
+
+  private static String counted(long number, String one) {
+    return number + " " + one + (number == 1 ? "" : "s");
   }
 
   @Override
