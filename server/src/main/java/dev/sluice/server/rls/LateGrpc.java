@@ -15,7 +15,7 @@ import dev.sluice.server.Requests;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
-import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -31,7 +31,8 @@ final class LateGrpc implements HttpServiceWithRoutes {
 
   private final Set<Route> routes;
   private final Supplier<GrpcService> maker;
-  private final AtomicReference<CompletableFuture<GrpcService>> making = new AtomicReference<>();
+  private final AtomicBoolean begun = new AtomicBoolean();
+  private final CompletableFuture<GrpcService> making = new CompletableFuture<>();
   private volatile @Nullable ServiceConfig config;
   private volatile @Nullable GrpcService known;
   private volatile @Nullable GrpcService made;
@@ -60,15 +61,22 @@ final class LateGrpc implements HttpServiceWithRoutes {
     config = added;
   }
 
-  /** Makes the service, once; the stage is done when it is there. */
+  /**
+   * Makes the service, once; the stage is done when it is there. A task that still waits for its
+   * executor does not hold up the next caller, whose own executor may be free.
+   */
   @CanIgnoreReturnValue
   CompletableFuture<GrpcService> make(Executor executor) {
-    CompletableFuture<GrpcService> mine = new CompletableFuture<>();
-    CompletableFuture<GrpcService> other = making.compareAndExchange(null, mine);
-    if (other != null) {
-      return other;
+    if (!begun.get()) {
+      executor.execute(this::begin);
     }
-    return mine.completeAsync(this::made, executor);
+    return making;
+  }
+
+  private void begin() {
+    if (begun.compareAndSet(false, true)) {
+      making.completeAsync(this::made, Runnable::run);
+    }
   }
 
   private GrpcService made() {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.sluice.Limiter;
+import dev.sluice.server.Aside;
 import dev.sluice.server.SluiceServer;
 import dev.sluice.server.rls.RlsPart;
 import dev.sluice.store.BucketStore;
@@ -279,7 +280,7 @@ final class AttacksTest {
           client.connect(server.address());
           client.setSoTimeout(20_000);
           CompletableFuture<Void> sent =
-              CompletableFuture.runAsync(() -> sendAndEnd(client, request.repeat(requests)));
+              Aside.run(() -> sendAndEnd(client, request.repeat(requests)));
           String answers =
               new String(client.getInputStream().readAllBytes(), StandardCharsets.US_ASCII);
           sent.join();

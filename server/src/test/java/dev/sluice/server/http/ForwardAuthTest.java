@@ -12,6 +12,7 @@ import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.server.Aside;
 import dev.sluice.server.HostPort;
 import dev.sluice.server.SluiceServer;
 import dev.sluice.server.rules.RuleBook;
@@ -36,7 +37,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -87,7 +87,7 @@ final class ForwardAuthTest {
 
   @AfterEach
   void stop() {
-    var unused = CompletableFuture.runAsync(server::close); // its acceptor takes two seconds
+    Aside.run(server::close); // its acceptor takes two seconds
   }
 
   private void start(FailureRule onFailure, ClientAddress client, boolean rules)

@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 
 import dev.sluice.Limiter;
 import dev.sluice.limit.CurrentLimits;
+import dev.sluice.server.Aside;
 import dev.sluice.server.HostPort;
 import dev.sluice.server.SluiceServer;
 import dev.sluice.store.BucketStore;
@@ -58,7 +59,7 @@ final class ShutdownTest {
         HttpClient.newHttpClient().sendAsync(request, BodyHandlers.ofString());
     store.asked.await();
 
-    CompletableFuture<Void> closed = CompletableFuture.runAsync(server::close);
+    CompletableFuture<Void> closed = Aside.run(server::close);
     store.answer.complete(null);
 
     assertThat(answer.get().statusCode()).isEqualTo(200);
@@ -150,7 +151,7 @@ final class ShutdownTest {
         client.send(RawClient.http2(SluiceServer.MAX_BODY));
         client.send(RawClient.http2Get(1, "/healthz"));
         assertThat(client.frame(HTTP2_HEADERS)).isNotEmpty();
-        CompletableFuture<Void> closed = CompletableFuture.runAsync(server::close);
+        CompletableFuture<Void> closed = Aside.run(server::close);
         assertThat(client.frame(HTTP2_GOAWAY)).startsWith(0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 0);
         closed.get();
       }

@@ -8,6 +8,7 @@ import dev.sluice.Limiter;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.server.Aside;
 import dev.sluice.server.HostPort;
 import dev.sluice.server.SluiceServer;
 import dev.sluice.server.Traffic;
@@ -31,7 +32,6 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 
 /** A server on a free port of loopback, and a client for it. Thread-safe. */
 final class TestServer implements AutoCloseable {
@@ -117,6 +117,10 @@ final class TestServer implements AutoCloseable {
   @Override
   public void close() {
     history.close();
-    var unused = CompletableFuture.runAsync(server::close).thenRun(runtime::close);
+    Aside.run(
+        () -> {
+          server.close();
+          runtime.close();
+        });
   }
 }

@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.Limits;
+import dev.sluice.server.Aside;
 import dev.sluice.server.Traffic;
 import dev.sluice.server.resp.RespClient.Failure;
 import dev.sluice.store.BucketStore;
@@ -118,7 +119,7 @@ final class RespBoundsTest {
     RespClient client = connect(server);
     AtomicInteger sent = new AtomicInteger();
     CompletableFuture<Void> sender =
-        CompletableFuture.runAsync(
+        Aside.run(
             () -> {
               for (int i = 0; i < 40_000; i++) {
                 client.raw("COMMAND\r\n".repeat(100)); // 36 MB in all: no buffer holds them

@@ -3,6 +3,7 @@ package dev.sluice.server.resp;
 
 import dev.sluice.Limiter;
 import dev.sluice.limit.Limits;
+import dev.sluice.server.Aside;
 import dev.sluice.server.SluiceServer;
 import dev.sluice.server.Traffic;
 import dev.sluice.server.http.HttpPart;
@@ -12,7 +13,6 @@ import dev.sluice.store.BucketStore;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
-import java.util.concurrent.CompletableFuture;
 
 /** A server with a port for HTTP and one for Redis clients, free ones of loopback. */
 final class TestRespServer implements AutoCloseable {
@@ -58,6 +58,6 @@ final class TestRespServer implements AutoCloseable {
   /** Does not wait: the library's acceptor takes two seconds to be sure that nobody comes. */
   @Override
   public void close() {
-    var unused = CompletableFuture.runAsync(this::stop);
+    Aside.run(this::stop);
   }
 }

@@ -22,6 +22,7 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import dev.sluice.server.Aside;
 import dev.sluice.server.HostPort;
 import dev.sluice.server.SluiceServer;
 import dev.sluice.store.BucketStore;
@@ -428,7 +429,7 @@ final class GrpcProtocolTest {
     client.shouldRateLimit(request(descriptor("PerUser", "ann")).build(), observer(answers));
     assertThat(store.asked.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
 
-    CompletableFuture<Void> stopped = CompletableFuture.runAsync(server::stop);
+    CompletableFuture<Void> stopped = Aside.run(server::stop);
     store.gate.complete(null);
 
     assertThat(next(answers).getOverallCode()).isEqualTo(Code.OK);

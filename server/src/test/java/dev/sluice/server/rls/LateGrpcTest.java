@@ -12,6 +12,7 @@ import io.grpc.health.v1.HealthCheckRequest;
 import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
 import io.grpc.health.v1.HealthGrpc;
 import io.grpc.health.v1.HealthGrpc.HealthBlockingStub;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
@@ -32,7 +33,10 @@ class LateGrpcTest {
   private Server server;
 
   private HealthBlockingStub start(Supplier<GrpcService> maker) {
-    LateGrpc late = new LateGrpc(maker, HealthGrpc.SERVICE_NAME + "/Check");
+    return start(new LateGrpc(maker, HealthGrpc.SERVICE_NAME + "/Check"));
+  }
+
+  private HealthBlockingStub start(LateGrpc late) {
     server = Server.builder().http(0).service(late).build();
     server.start().join();
     return GrpcClients.newClient(
@@ -77,5 +81,19 @@ class LateGrpcTest {
             });
 
     assertThatThrownBy(() -> status(client)).isInstanceOf(StatusRuntimeException.class);
+  }
+
+  /** The common pool has one thread on two processors, and any code of the process may hold it. */
+  @Test
+  void firstRequest_doesNotWaitForAPreparationThatHasNotBegun() {
+    List<Runnable> waiting = new ArrayList<>();
+    LateGrpc late = new LateGrpc(this::health, HealthGrpc.SERVICE_NAME + "/Check");
+    late.make(waiting::add);
+    HealthBlockingStub client = start(late);
+
+    assertThat(status(client)).isEqualTo(ServingStatus.SERVING);
+    assertThat(waiting).hasSize(1);
+    waiting.forEach(Runnable::run);
+    assertThat(made).hasValue(1);
   }
 }

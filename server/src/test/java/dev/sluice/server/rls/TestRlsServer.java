@@ -5,6 +5,7 @@ import com.linecorp.armeria.client.grpc.GrpcClients;
 import dev.sluice.Limiter;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
+import dev.sluice.server.Aside;
 import dev.sluice.server.HostPort;
 import dev.sluice.server.SluiceServer;
 import dev.sluice.server.Traffic;
@@ -19,7 +20,6 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
-import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 
 /**
@@ -108,6 +108,6 @@ final class TestRlsServer implements AutoCloseable {
   /** Does not wait: the library's acceptor takes two seconds to be sure that nobody comes. */
   @Override
   public void close() {
-    var unused = CompletableFuture.runAsync(this::stop);
+    Aside.run(this::stop);
   }
 }

@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 
 import com.google.protobuf.ByteString;
 import com.linecorp.armeria.client.grpc.GrpcClients;
+import dev.sluice.server.Aside;
 import dev.sluice.server.HostPort;
 import dev.sluice.server.http.LogLines;
 import dev.sluice.server.otlp.OtlpSettings;
@@ -33,7 +34,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.Objects;
-import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -62,7 +62,7 @@ class OtlpTest {
   void stop() {
     Service running = service;
     if (running != null) {
-      var unused = CompletableFuture.runAsync(running::close);
+      Aside.run(running::close);
     }
     receiver.close();
   }

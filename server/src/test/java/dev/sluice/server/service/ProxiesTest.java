@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.sun.net.httpserver.HttpServer;
+import dev.sluice.server.Aside;
 import dev.sluice.server.HostPort;
 import dev.sluice.server.StoreAccess;
 import dev.sluice.server.access.Tokens;
@@ -34,7 +35,6 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Matcher;
@@ -172,7 +172,7 @@ final class ProxiesTest {
         process.destroyForcibly().waitFor();
       }
     }
-    var unused = CompletableFuture.runAsync(service::close); // waits for load balancers
+    Aside.run(service::close); // waits for load balancers
     app.stop(0);
   }
 

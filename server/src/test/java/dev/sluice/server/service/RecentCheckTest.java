@@ -4,6 +4,7 @@ package dev.sluice.server.service;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.server.Aside;
 import dev.sluice.server.http.NotReadyException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -62,9 +63,9 @@ final class RecentCheckTest {
               }
             },
             now::get);
-    CompletableFuture<Void> first = CompletableFuture.runAsync(check);
+    CompletableFuture<Void> first = Aside.run(check);
     begun.await();
-    CompletableFuture<Void> second = CompletableFuture.runAsync(check);
+    CompletableFuture<Void> second = Aside.run(check);
     mayEnd.countDown();
     CompletableFuture.allOf(first, second).join();
     assertThat(asked).hasValue(1);

@@ -4,6 +4,7 @@ package dev.sluice.server.service;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.sluice.server.Aside;
 import dev.sluice.server.HostPort;
 import dev.sluice.server.http.LogLines;
 import dev.sluice.server.service.ServerConfig.Doors;
@@ -18,7 +19,6 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.util.Set;
-import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -48,7 +48,7 @@ class SafeguardsTest {
   /** Does not wait: the library's acceptor takes two seconds to be sure that nobody comes. */
   @AfterEach
   void stop() {
-    var unused = CompletableFuture.runAsync(service::close);
+    Aside.run(service::close);
   }
 
   private HttpRequest.Builder request(String path) {

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.linecorp.armeria.client.grpc.GrpcClients;
 import dev.sluice.gcra.Quota;
+import dev.sluice.server.Aside;
 import dev.sluice.server.HostPort;
 import dev.sluice.server.access.Tokens;
 import dev.sluice.server.rls.OverridePolicy;
@@ -66,7 +67,7 @@ class StrangersTest {
   /** Does not wait: a server says for a second that it is about to stop. */
   @AfterEach
   void stop() {
-    new Thread(service::close).start();
+    Aside.run(service::close);
   }
 
   private HttpResponse<String> send(String path, String type, String body, @Nullable String token)

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.server;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * Runs what a test does not wait for at once, on a thread of its own. The common pool has one
+ * thread on two processors, and the servers that are closed on it would queue up before it.
+ */
+public final class Aside {
+
+  private Aside() {}
+
+  /**
+   * Runs a task.
+   *
+   * @param task the task
+   * @return done when the task is, with its failure
+   */
+  @CanIgnoreReturnValue
+  public static CompletableFuture<Void> run(Runnable task) {
+    return CompletableFuture.runAsync(task, one -> new Thread(one, "aside").start());
+  }
+}
