@@ -29,7 +29,7 @@ final class BreakerWatch {
     private long lastFailure;
     private boolean open;
     private boolean onTrial; // the next failure opens it
-    private boolean unprobed; // it may, since the server was given up and no probe could be set
+    private boolean maybeOnTrial; // it may: no probe could be set, or an answer may have ended it
 
     Calls(long lastFailure) {
       this.lastFailure = lastFailure;
@@ -53,13 +53,17 @@ final class BreakerWatch {
         calls.firstFailure = timing.nanoTime();
       }
       calls.timeouts = 0; // at least
+      if (result == Result.ANSWERED && calls.onTrial) { // which may have ended the trial
+        calls.onTrial = false;
+        calls.maybeOnTrial = true;
+      }
       return null;
     }
     if (result == Result.ANSWERED) {
       calls.failures = 0;
       calls.timeouts = 0;
       calls.onTrial = false;
-      calls.unprobed = false;
+      calls.maybeOnTrial = false;
       return null;
     }
     long start = timing.nanoTime() - elapsedNanos;
@@ -92,13 +96,13 @@ final class BreakerWatch {
     Calls calls = of(server);
     if (state == State.ASKED) {
       calls.open = false;
-      calls.unprobed = reason.equals(Breaker.NO_PROBE);
-      calls.onTrial = !calls.unprobed;
+      calls.maybeOnTrial = reason.equals(Breaker.NO_PROBE);
+      calls.onTrial = !calls.maybeOnTrial;
       calls.timeouts = 0;
       return null;
     }
     calls.open = true;
-    return !calls.onTrial && !calls.unprobed && calls.failures < MOST_FAILURES - 1
+    return !calls.onTrial && !calls.maybeOnTrial && calls.failures < MOST_FAILURES - 1
         ? "breaker: " + server + " was given up after " + (calls.failures + 1) + " failures"
         : null;
   }
