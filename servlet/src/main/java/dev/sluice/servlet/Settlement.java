@@ -30,7 +30,8 @@ import org.jspecify.annotations.Nullable;
  *  - Both call onError with an IOException when an HTTP/2 stream is reset. Over HTTP/1.1 they
  *    notice that the client is gone only when they read or write.
  *  - Afterwards Jetty calls onComplete with a 500 that it says is committed. Tomcat calls it later
- *    or never.
+ *    or never: never where a write of another thread breaks before the thread that brought the
+ *    request has left the container. The token then stays spent.
  *  - After a read that failed, Tomcat says that a 400 is committed, and keeps the failure in the
  *    attribute for error pages, also where the application swallowed it.
  *  - A time-out that the application's listeners do not answer is a 500 in both. Spring MVC answers

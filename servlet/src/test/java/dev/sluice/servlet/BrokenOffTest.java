@@ -32,18 +32,19 @@ class BrokenOffTest extends BrokenOffContract {
 
   @Override
   protected FilteredSite start(FilterSetup setup, HeldRequests requests) throws Exception {
+    WebServer web = container.server();
     Filter outermost =
         (request, response, chain) -> {
           try {
             chain.doFilter(request, response);
           } finally {
             if (HeldPages.PATHS.contains(((HttpServletRequest) request).getServletPath())) {
-              requests.left();
+              web.whenThreadHasLeft(requests::left);
             }
           }
         };
     HeldPages pages = new HeldPages(requests);
-    WebServer web = container.server().servlet("/other", Pages.status());
+    web.servlet("/other", Pages.status());
     HeldPages.PATHS.forEach(path -> web.servlet(path, pages));
     return web.filter(outermost)
         .filter(RateLimitFilter.builder(setup.limiter()), setup.rules().toArray(Rule[]::new))

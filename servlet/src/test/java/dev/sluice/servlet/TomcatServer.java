@@ -9,7 +9,12 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
 import java.util.logging.Level;
 import java.util.logging.Logger;
 import java.util.stream.Stream;
@@ -27,6 +32,28 @@ import org.apache.tomcat.util.descriptor.web.FilterMap;
 /** A Tomcat with HTTP/1.1 and HTTP/2 on one port. */
 final class TomcatServer extends WebServer {
 
+  /*
+   * A connection that breaks in another thread, while the thread that brought the request is still
+   * inside, is closed by that one: Tomcat then tells nobody of the end of the asynchronous request.
+   * So a test must know when that thread has left, which no filter and no valve sees.
+   */
+  private static final class Threads extends ThreadPoolExecutor {
+
+    private static final ThreadLocal<List<Runnable>> AFTERWARDS =
+        ThreadLocal.withInitial(ArrayList::new);
+
+    Threads() {
+      super(0, 200, 10, TimeUnit.SECONDS, new SynchronousQueue<>());
+    }
+
+    @Override
+    protected void afterExecute(Runnable task, Throwable failure) {
+      List<Runnable> afterwards = List.copyOf(AFTERWARDS.get());
+      AFTERWARDS.remove();
+      afterwards.forEach(Runnable::run);
+    }
+  }
+
   /** Held on to, as a logger that is forgotten forgets its level. */
   private static final Logger LOG = Logger.getLogger("org.apache");
 
@@ -36,6 +63,7 @@ final class TomcatServer extends WebServer {
 
   private final Tomcat tomcat = new Tomcat();
   private final Connector connector = new Connector();
+  private final Threads threads = new Threads();
   private final Path folder;
   private final Context context;
   private int names;
@@ -54,6 +82,7 @@ final class TomcatServer extends WebServer {
     // works on it, and then loses requests. Tomcat 10.0 has no such setting.
     unused = IntrospectionUtils.setProperty(http2, "discardRequestsAndResponses", "true");
     connector.addUpgradeProtocol(http2);
+    connector.getProtocolHandler().setExecutor(threads);
     tomcat.setConnector(connector);
     context = tomcat.addContext(CONTEXT, folder.toString());
   }
@@ -114,6 +143,11 @@ final class TomcatServer extends WebServer {
   }
 
   @Override
+  void whenThreadHasLeft(Runnable then) {
+    Threads.AFTERWARDS.get().add(then);
+  }
+
+  @Override
   public int port() {
     return connector.getLocalPort();
   }
@@ -125,6 +159,7 @@ final class TomcatServer extends WebServer {
     }
     tomcat.stop();
     tomcat.destroy();
+    threads.shutdown();
     try (Stream<Path> files = Files.walk(folder)) {
       for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
         Files.deleteIfExists(file);

@@ -50,6 +50,11 @@ abstract class WebServer implements FilteredSite {
   @CanIgnoreReturnValue
   abstract WebServer start() throws Exception;
 
+  /** Runs something when the calling thread, which serves a request, has left the container. */
+  void whenThreadHasLeft(Runnable then) {
+    then.run();
+  }
+
   @Override
   public abstract int port();
 

@@ -147,6 +147,7 @@ public abstract class BrokenOffContract {
     try (AbortingClient client = startWithCheck()) {
       Exchange exchange = client.get("/check?committed=401");
       HeldRequest request = held.next();
+      held.awaitLeft();
       assertThat(exchange.status()).isEqualTo(401);
 
       exchange.abort();
@@ -162,6 +163,7 @@ public abstract class BrokenOffContract {
     try (AbortingClient client = startWithCheck()) {
       Exchange exchange = client.get("/check?committed=200");
       HeldRequest request = held.next();
+      held.awaitLeft();
 
       exchange.abort();
       request.writeUntilBroken();

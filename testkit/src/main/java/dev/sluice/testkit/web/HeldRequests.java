@@ -27,8 +27,8 @@ public final class HeldRequests {
   }
 
   /**
-   * Called once for each held request, when the thread that brought it has left the filter; or when
-   * it ends, if its work holds that thread.
+   * Called once for each held request, when the thread that brought it has left the filter and, if
+   * that can be seen, the server; or when it ends, if its work holds that thread.
    */
   public void left() {
     left.release();
