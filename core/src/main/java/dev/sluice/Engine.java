@@ -15,6 +15,7 @@ import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
 import dev.sluice.store.TimeSource;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -22,6 +23,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.function.BiFunction;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Takes plans to the store and back, on the caller's thread or without it; what {@link Limiter} and
@@ -30,6 +32,8 @@ import java.util.function.Function;
 final class Engine {
 
   static final LimiterObserver NOBODY = new LimiterObserver() {};
+
+  private static final int MOST_AT_ONCE = 1_000; // fewer than a store's queue holds by default
 
   private final CurrentLimits limits;
   private final Ledger ledger;
@@ -68,7 +72,7 @@ final class Engine {
     return onFailure.decide(Plan.of(act, List.of(transaction)), failure).get(0);
   }
 
-  Buckets buckets(LimitName name) {
+  @Nullable Buckets buckets(LimitName name) {
     return ledger.buckets(name.number() + ":");
   }
 
@@ -102,21 +106,48 @@ final class Engine {
     return verdict.apply(plan, observed(plan, decided(call, plan), start));
   }
 
+  /**
+   * The decisions on spends that have nothing to do with each other, within one call. A store that
+   * has to be waited for is asked for many at once.
+   *
+   * @throws StoreException the first failure, once none of them is under way
+   */
+  List<Decision> decideEach(List<Transaction> spends) {
+    BucketStore call = ledger.oneCall();
+    List<Decision> decisions = new ArrayList<>(spends.size());
+    for (int from = 0; from < spends.size(); from += MOST_AT_ONCE) {
+      int to = Math.min(from + MOST_AT_ONCE, spends.size());
+      List<CompletableFuture<Decision>> underWay =
+          spends.subList(from, to).stream()
+              .map(spend -> decideAsync(call, plan(Act.SPEND, List.of(spend)), Plan::only))
+              .map(CompletionStage::toCompletableFuture)
+              .toList();
+      CompletableFuture<Void> all =
+          CompletableFuture.allOf(underWay.toArray(new CompletableFuture<?>[0]));
+      try {
+        all.join();
+      } catch (CompletionException e) {
+        throw storeException(e);
+      }
+      underWay.forEach(decided -> decisions.add(decided.join()));
+    }
+    return decisions;
+  }
+
   CompletionStage<Decision> decideAsync(Act act, Transaction transaction) {
-    return decideAsync(plan(act, List.of(transaction)), Plan::only);
+    return decideAsync(ledger.oneCall(), plan(act, List.of(transaction)), Plan::only);
   }
 
   CompletionStage<Decision> decideAsync(Act act, List<Transaction> transactions) {
-    return decideAsync(plan(act, transactions), Plan::strictest);
+    return decideAsync(ledger.oneCall(), plan(act, transactions), Plan::strictest);
   }
 
   private CompletionStage<Decision> decideAsync(
-      Plan plan, BiFunction<Plan, List<Decision>, Decision> verdict) {
+      BucketStore call, Plan plan, BiFunction<Plan, List<Decision>, Decision> verdict) {
     if (ledger.answersAtOnce()) {
-      return decidedAtOnce(plan, verdict);
+      return decidedAtOnce(call, plan, verdict);
     }
     long start = ledger.start();
-    BucketStore call = ledger.oneCall();
     Function<List<Decision>, Decision> decided =
         decisions -> verdict.apply(plan, observed(plan, decisions, start));
     return afterLook(
@@ -138,9 +169,9 @@ final class Engine {
   }
 
   private CompletionStage<Decision> decidedAtOnce(
-      Plan plan, BiFunction<Plan, List<Decision>, Decision> verdict) {
+      BucketStore call, Plan plan, BiFunction<Plan, List<Decision>, Decision> verdict) {
     try {
-      return CompletableFuture.completedFuture(decide(ledger.oneCall(), plan, verdict));
+      return CompletableFuture.completedFuture(decide(call, plan, verdict));
     } catch (RuntimeException e) {
       return CompletableFuture.failedFuture(e);
     }

@@ -4,6 +4,7 @@ package dev.sluice;
 import java.util.Iterator;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
 
 /*
  * Why a debt is forgiven, and why not always.
@@ -28,19 +29,29 @@ final class Forgiven {
 
   private static final int MOST = 65_536;
 
+  private static final long NEVER_NANOS = -1; // unsigned: the last instant
+
   private final Map<Debt, Long> untilNanos = new ConcurrentHashMap<>();
+
+  /** No debt ends before it. A full memory is looked through when that has passed, not before. */
+  private final AtomicLong firstEndNanos = new AtomicLong(NEVER_NANOS);
 
   private record Debt(String key, long offsetNanos) {}
 
   /** Returns true if the debt may be forgiven, once within the time of the burst offset. */
   boolean tryForgive(String key, long offsetNanos, long nowNanos) {
-    if (untilNanos.size() >= MOST && !hasRoomAt(nowNanos)) {
+    Debt asked = new Debt(key, offsetNanos);
+    Long knownNanos = untilNanos.get(asked);
+    if (knownNanos == null
+        ? untilNanos.size() >= MOST && !hasRoomAt(nowNanos)
+        : Long.compareUnsigned(knownNanos, nowNanos) > 0) {
       return false;
     }
     long endNanos = nowNanos + offsetNanos; // unsigned, as a TAT
+    endsAt(endNanos);
     boolean[] may = new boolean[1];
     untilNanos.compute(
-        new Debt(key, offsetNanos),
+        asked,
         (debt, lastEndNanos) -> {
           may[0] = lastEndNanos == null || Long.compareUnsigned(lastEndNanos, nowNanos) <= 0;
           return may[0] ? Long.valueOf(endNanos) : lastEndNanos;
@@ -49,12 +60,24 @@ final class Forgiven {
   }
 
   private boolean hasRoomAt(long nowNanos) {
+    if (Long.compareUnsigned(firstEndNanos.get(), nowNanos) > 0) {
+      return false;
+    }
+    firstEndNanos.set(NEVER_NANOS); // first: what comes while this looks is not missed
     Iterator<Long> ends = untilNanos.values().iterator();
     while (ends.hasNext()) {
-      if (Long.compareUnsigned(ends.next(), nowNanos) <= 0) {
+      long endNanos = ends.next();
+      if (Long.compareUnsigned(endNanos, nowNanos) <= 0) {
         ends.remove();
+      } else {
+        endsAt(endNanos);
       }
     }
     return untilNanos.size() < MOST;
+  }
+
+  private void endsAt(long endNanos) {
+    firstEndNanos.accumulateAndGet(
+        endNanos, (one, other) -> Long.compareUnsigned(one, other) < 0 ? one : other);
   }
 }

@@ -68,8 +68,9 @@ final class Ledger {
     return store instanceof DirectStore direct && direct.answersAtOnce();
   }
 
-  Buckets buckets(String prefix) {
-    return KeyedBuckets.of(store, prefix);
+  /** Returns the store's own view of the buckets of a limit, null where it charges batches only. */
+  @Nullable Buckets buckets(String prefix) {
+    return store instanceof DirectStore direct ? direct.buckets(prefix) : null;
   }
 
   /** The store, for one call of a caller: whatever it needs ends by one time-out. */
@@ -428,14 +429,17 @@ final class Ledger {
 
   private void settled(
       List<Lowering> lowerings, @Nullable List<Reading> found, @Nullable Throwable failure) {
-    boolean isUnknown = found == null || failure != null;
+    boolean isAnswered = found != null && failure == null;
+    boolean isUnknown = !isAnswered && !(failure != null && chargedNothing(failure));
     for (Lowering lowering : lowerings) { // first: until then it is known to be under way
       waitingRoom.lowered(lowering.charge().key(), isUnknown ? lowering.hauntsNanos() : 0);
     }
-    if (found == null || failure != null) {
+    if (found != null && isAnswered) {
+      refundTracker.answered(lowerings, found);
+    } else if (isUnknown) {
       refundTracker.failed(lowerings);
     } else {
-      refundTracker.answered(lowerings, found);
+      refundTracker.refused(lowerings);
     }
   }
 
@@ -491,6 +495,10 @@ final class Ledger {
       throw error;
     }
     return failure instanceof RuntimeException e ? e : new CompletionException(failure);
+  }
+
+  private static boolean chargedNothing(Throwable failure) {
+    return unwrapped(failure) instanceof StoreException its && its.chargedNothing();
   }
 
   static Throwable unwrapped(Throwable failure) {

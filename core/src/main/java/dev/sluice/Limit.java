@@ -28,6 +28,7 @@ import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
@@ -65,8 +66,6 @@ public final class Limit implements DirectLimit {
 
   private static final int SMALL_COSTS = 64;
 
-  private static final ReadingMapper<Boolean> FITS =
-      (id, effect, nowNanos, tatNanos) -> effect.fits(nowNanos, tatNanos);
   private static final ReadingMapper<Verdict> VERDICT =
       (id, effect, nowNanos, tatNanos) ->
           effect.fits(nowNanos, tatNanos)
@@ -142,8 +141,30 @@ public final class Limit implements DirectLimit {
       Terms terms,
       boolean hasOverrides,
       boolean hasPenalties,
-      Buckets buckets,
-      SmallSpends spends) {}
+      @Nullable Buckets buckets,
+      SmallSpends spends) {
+
+    /** Whether some ids are not decided on by the terms alone. */
+    boolean hasExceptions() {
+      return hasOverrides || hasPenalties;
+    }
+  }
+
+  /** What single spends of a bulk came to, in their order. */
+  private static final class EachSpent implements ReadingMapper<Boolean> {
+    private final BitSet inDebt = new BitSet();
+    private int at;
+
+    @Override
+    public Boolean of(@Nullable String id, Effect effect, long nowNanos, long tatNanos) {
+      boolean fits = effect.fits(nowNanos, tatNanos);
+      if (!fits && effect.isInDebt(nowNanos, tatNanos)) {
+        inDebt.set(at);
+      }
+      at++;
+      return fits;
+    }
+  }
 
   /**
    * The effects of spends on a bucket; those of small costs are kept, so that trySpend makes no
@@ -279,15 +300,16 @@ public final class Limit implements DirectLimit {
 
   /**
    * Spends one token of each id that has one. The answers are those of {@link
-   * #trySpend(CharSequence)} for one id after the other; but the clock is read once for up to 32
-   * ids (and once more for each that is denied), and many buckets are looked up at once. This is
-   * not a batch: a denied id does not keep the others from being spent.
+   * #trySpend(CharSequence)} for one id after the other. In memory the clock is read once for up to
+   * 32 ids, and many buckets are looked up at once. A store in a network is asked for many at once,
+   * and for all of them within its time-out. This is not a batch: a denied id does not keep the
+   * others from being spent.
    *
    * @param ids what is limited; one may be there more than once
    * @return whether it was spent, for each id in its place
    * @throws InvalidIdException if an id does not match the name's format; nothing is spent then
-   * @throws StoreException if the store could not decide and no failure rule does; ids before it
-   *     may have been charged
+   * @throws StoreException if the store could not decide and no failure rule does; other ids may
+   *     have been charged
    */
   public boolean[] trySpendEach(List<? extends CharSequence> ids) {
     return trySpendEach(ids.toArray(new CharSequence[0]), IdBytes::set, CharSequence::toString);
@@ -301,8 +323,8 @@ public final class Limit implements DirectLimit {
    * @return whether it was spent, for each id in its place
    * @throws InvalidIdException if an id is not UTF-8, or does not match the name's format; nothing
    *     is spent then
-   * @throws StoreException if the store could not decide and no failure rule does; ids before it
-   *     may have been charged
+   * @throws StoreException if the store could not decide and no failure rule does; other ids may
+   *     have been charged
    */
   public boolean[] trySpendEach(byte[]... utf8Ids) {
     return trySpendEach(
@@ -323,21 +345,20 @@ public final class Limit implements DirectLimit {
   private <T> boolean[] trySpendEach(T[] ids, IntoBytes<T> into, Function<T, String> text) {
     Resolved now = resolved();
     Quota quota = now.terms().quota();
+    Buckets buckets = now.buckets();
     boolean[] spent = new boolean[ids.length];
-    if (quota == null
-        || now.hasOverrides()
-        || now.hasPenalties()
-        || engine.mayAnswerForTheStore()) {
-      List<String> canonical = new ArrayList<>(ids.length);
+    if (quota == null || buckets == null || now.hasExceptions() || engine.mayAnswerForTheStore()) {
+      List<Transaction> spends = new ArrayList<>(ids.length);
       for (T id : ids) {
-        canonical.add(now.name().id().canonical(text.apply(id), Strictness.LENIENT));
+        spends.add(transaction(now, text.apply(id)));
       }
+      List<Decision> decisions = engine.decideEach(spends);
       for (int i = 0; i < spent.length; i++) {
-        spent[i] = decide(Act.SPEND, now, canonical.get(i), 1).allowed();
+        spent[i] = decisions.get(i).allowed();
       }
       return spent;
     }
-    Bulk bulk = now.buckets().bulk(spent.length);
+    Bulk bulk = buckets.bulk(spent.length);
     IdBytes bytes = IdBytes.ofThisThread();
     IdFormat format = now.name().id();
     for (T id : ids) {
@@ -346,13 +367,18 @@ public final class Limit implements DirectLimit {
       }
       bulk.add(bytes);
     }
-    bulk.charge(now.spends().of(quota, 1), FITS, spent);
+    EachSpent outcome = new EachSpent();
+    bulk.charge(now.spends().of(quota, 1), outcome, spent);
+    BitSet inDebt = outcome.inDebt;
+    for (int i = inDebt.nextSetBit(0); i >= 0; i = inDebt.nextSetBit(i + 1)) {
+      spent[i] = engine.decide(Act.SPEND, transaction(now, text.apply(ids[i]))).allowed();
+    }
     return spent;
   }
 
   @Override
   public @Nullable Spends spends() {
-    return resolved().buckets().series() == null ? null : new SpendSeries(engine, this::resolved);
+    return resolved().buckets() == null ? null : new SpendSeries(engine, this::resolved);
   }
 
   /**
@@ -529,8 +555,11 @@ public final class Limit implements DirectLimit {
    * @throws InvalidIdException if the id does not match the name's format
    */
   public Transaction transaction(CharSequence id) {
-    Resolved now = resolved();
-    String canonical = now.name().id().canonical(id.toString(), Strictness.LENIENT);
+    return transaction(resolved(), id.toString());
+  }
+
+  private static Transaction transaction(Resolved now, String id) {
+    String canonical = now.name().id().canonical(id, Strictness.LENIENT);
     return Transaction.of(terms(now, canonical), canonical);
   }
 
@@ -541,23 +570,26 @@ public final class Limit implements DirectLimit {
   private boolean trySpend(IdBytes id, boolean ascii, @Nullable CharSequence text, long cost) {
     Resolved now = resolved();
     Quota quota = now.terms().quota();
+    Buckets buckets = now.buckets();
     boolean plain =
-        ascii
-            && !now.hasOverrides()
-            && !now.hasPenalties()
-            && now.name().id().isCanonical(id.bytes(), id.length());
-    if (!plain || quota == null || cost < 0 || cost > quota.burst() || engine.isObserved()) {
+        ascii && !now.hasExceptions() && now.name().id().isCanonical(id.bytes(), id.length());
+    if (!plain
+        || quota == null
+        || buckets == null
+        || cost < 0
+        || cost > quota.burst()
+        || engine.isObserved()) {
       return decide(Act.SPEND, now, text(id, text), cost).allowed();
     }
     Verdict verdict;
     try {
-      verdict = now.buckets().charge(id, null, now.spends().of(quota, cost), VERDICT);
+      verdict = buckets.charge(id, null, now.spends().of(quota, cost), VERDICT);
     } catch (StoreException e) {
       Transaction spent = Transaction.of(now.terms(), text(id, text)).withCost(cost);
       return engine.onFailure(Act.SPEND, spent, e).allowed();
     }
-    return verdict == Verdict.IN_DEBT
-        ? decide(Act.SPEND, now, text(id, text), cost).allowed() // which may forgive the debt
+    return verdict == Verdict.IN_DEBT // which the engine may forgive
+        ? engine.decide(Act.SPEND, Transaction.of(now.terms(), text(id, text), cost)).allowed()
         : verdict == Verdict.ALLOWED;
   }
 
@@ -587,7 +619,9 @@ public final class Limit implements DirectLimit {
     }
     Terms terms = terms(now, id);
     Quota quota = terms.quota();
+    Buckets buckets = now.buckets();
     if (quota == null
+        || buckets == null
         || cost < 0
         || cost > quota.burst()
         || now.hasPenalties()
@@ -597,7 +631,7 @@ public final class Limit implements DirectLimit {
     Effect effect = effect(act, now, terms, quota, cost);
     Decision decision;
     try {
-      decision = now.buckets().charge(bytes, id, effect, terms.decision());
+      decision = buckets.charge(bytes, id, effect, terms.decision());
     } catch (StoreException e) {
       return engine.onFailure(act, Transaction.of(terms, id, cost), e);
     }

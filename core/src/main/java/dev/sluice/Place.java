@@ -80,8 +80,14 @@ final class Place {
    */
   void seenAt(long notBeforeNanos, long notAfterNanos) {
     behindNanos = notBeforeNanos - nowNanos;
-    turnAtNanos = notBeforeNanos + waitNanos();
+    turnAtNanos = after(notBeforeNanos, waitNanos());
     endHereNanos = notAfterNanos + (endNanos - nowNanos);
+  }
+
+  /** A turn that lies beyond the clock's last instant never comes. */
+  private static long after(long nanos, long waitNanos) {
+    long turnAtNanos = nanos + waitNanos;
+    return waitNanos > 0 && turnAtNanos < nanos ? Long.MAX_VALUE : turnAtNanos;
   }
 
   /**
@@ -96,7 +102,8 @@ final class Place {
       return false;
     }
     behindNanos = later.behindNanos;
-    turnAtNanos = Math.min(turnAtNanos, endNanos - offsetNanos + behindNanos);
+    turnAtNanos =
+        Math.min(turnAtNanos, after(nowNanos + behindNanos, endNanos - offsetNanos - nowNanos));
     return true;
   }
 

@@ -28,6 +28,7 @@ import org.jspecify.annotations.Nullable;
  *
  *   sent      the later stretches move up by all that it may give back
  *   answered  they move back by what it did not give back
+ *   refused   they move back by all of it: nothing was charged
  *   failed    nothing moves: it may have been applied, or may be yet
  *
  * A stretch that is placed while a refund is in flight moves up as well; the answer tells by the
@@ -66,6 +67,8 @@ final class RefundStripe {
 
   /** How long a refund or reset that failed may still be applied by a server that was frozen. */
   private static final long HAUNTED_NANOS = 60_000_000_000L;
+
+  private static final long LONGEST_NANOS = Long.MAX_VALUE / 2; // for sums without overflow
 
   private static final int LOOKED_AT = 2;
 
@@ -200,6 +203,9 @@ final class RefundStripe {
     private int members;
     private int resets; // in flight, or of unknown fate
     private long refundingNanos; // the sum of what is in flight, or of unknown fate
+    private int lowering; // refunds and resets in flight
+    private int haunting; // refunds and resets of unknown fate
+    private long hauntedUntil; // by the time here, where any is haunting
     private long nowNanos; // the store's present, when it was seen last
     private long nowSeenAt;
     private volatile long version; // written under the stripe's lock
@@ -364,10 +370,12 @@ final class RefundStripe {
     line.order.watch(stretch, endNanos - untilNanos);
     line.order.shiftAfter(stretch, -refundNanos);
     line.refundingNanos += refundNanos;
+    line.lowering++;
     line.moved();
     Charge charge = new Charge(line.key, Effect.Op.REFUND, refundNanos, offsetNanos, untilNanos);
     long leftNanos = Long.compareUnsigned(untilNanos, nowNanos) > 0 ? untilNanos - nowNanos : 0;
-    return new Lowering(charge, stretch, ++sequence, Math.max(leftNanos, 0) + LATE_NANOS);
+    long hauntsNanos = Math.min(Math.max(leftNanos, 0), LONGEST_NANOS) + LATE_NANOS;
+    return new Lowering(charge, stretch, ++sequence, hauntsNanos);
   }
 
   /**
@@ -397,6 +405,7 @@ final class RefundStripe {
   }
 
   Lowering send(Charge charge) {
+    look();
     Stretch mark = enter(charge.key());
     Line line = mark.line;
     mark.state = State.LEAVING;
@@ -418,6 +427,7 @@ final class RefundStripe {
               charge.offsetNanos(),
               charge.untilNanos());
     }
+    line.lowering++;
     line.moved();
     return new Lowering(asked, mark, ++sequence, HAUNTED_NANOS);
   }
@@ -431,12 +441,7 @@ final class RefundStripe {
     long afterNanos = charge.tatAfterNanos(nowNanos, found.tatNanos(), true);
     boolean reset = at.isReset;
     long byNanos = reset ? 0 : found.tatNanos() - afterNanos;
-    long lessNanos = at.refundNanos - byNanos;
-    if (at.placed != 0) {
-      line.order.shiftAfter(at, lessNanos);
-    } else {
-      line.order.shiftAll(lessNanos);
-    }
+    movedBack(at, at.refundNanos - byNanos);
     line.order.shiftFrom(node -> wasSpentAfter(node, lowering, nowNanos), byNanos);
     settled(at);
     if (!line.inFlight.isEmpty()) {
@@ -448,14 +453,35 @@ final class RefundStripe {
     }
   }
 
+  /** By what a refund did not give back. */
+  private static void movedBack(Stretch at, long lessNanos) {
+    if (at.placed != 0) {
+      at.line.order.shiftAfter(at, lessNanos);
+    } else {
+      at.line.order.shiftAll(lessNanos);
+    }
+  }
+
+  void refused(Lowering lowering) {
+    movedBack(lowering.at, lowering.at.refundNanos);
+    settled(lowering.at);
+  }
+
   void failed(Lowering lowering) {
-    lowering.at.overAt = time.nanos() + lowering.hauntsNanos;
-    lowering.at.haunts = true;
+    Stretch at = lowering.at;
+    Line line = at.line;
+    at.overAt = time.nanos() + lowering.hauntsNanos;
+    at.haunts = true;
+    line.lowering--;
+    if (line.haunting++ == 0 || at.overAt - line.hauntedUntil > 0) {
+      line.hauntedUntil = at.overAt;
+    }
   }
 
   boolean isLowering(String key) {
     Line line = lines.get(key);
-    return line != null && (line.resets > 0 || line.refundingNanos > 0);
+    return line != null
+        && (line.lowering > 0 || (line.haunting > 0 && time.nanos() - line.hauntedUntil < 0));
   }
 
   private boolean wasSpentAfter(TimeLine.Node node, Lowering lowering, long nowNanos) {
@@ -467,6 +493,11 @@ final class RefundStripe {
   private void settled(Stretch at) {
     Line line = at.line;
     line.refundingNanos -= at.refundNanos;
+    if (at.haunts) {
+      line.haunting--;
+    } else {
+      line.lowering--;
+    }
     if (at.placed != 0) {
       line.order.remove(at);
     } else if (at.isReset) {

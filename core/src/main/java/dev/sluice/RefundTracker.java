@@ -19,8 +19,9 @@ import org.jspecify.annotations.Nullable;
  * {@link RefundStripe} what refunds in flight change about it.
  *
  * <p>Bounded: a stretch whose tokens have come back is forgotten by the calls that come after it,
- * two for each. Beyond {@link #MOST} the oldest is settled as spent. Thread-safe; blocks for a few
- * instructions only. Every act costs O(log n) with n stretches of its bucket.
+ * two for each. So is a refund of unknown fate that no server can apply any more. Beyond {@link
+ * #MOST} open stretches the oldest is settled as spent. Thread-safe; blocks for a few instructions
+ * only. Every act costs O(log n) with n stretches of its bucket.
  */
 final class RefundTracker {
 
@@ -150,6 +151,16 @@ final class RefundTracker {
     }
   }
 
+  /** After the store said that it has not refunded or reset, and will not. */
+  void refused(List<Lowering> lowerings) {
+    for (Lowering lowering : lowerings) {
+      RefundStripe stripe = lowering.stripe();
+      synchronized (stripe) {
+        stripe.refused(lowering);
+      }
+    }
+  }
+
   /** After the store failed to say whether it has refunded or reset. */
   void failed(List<Lowering> lowerings) {
     for (Lowering lowering : lowerings) {
@@ -160,7 +171,7 @@ final class RefundTracker {
     }
   }
 
-  /** Whether a refund or reset of a bucket is in flight, or of unknown fate. */
+  /** Whether a refund or reset of a bucket is in flight, or may still arrive. */
   boolean isLowering(String key) {
     RefundStripe stripe = stripe(key);
     synchronized (stripe) {

@@ -73,7 +73,7 @@ final class SpendSeries implements Spends, ReadingMapper<Boolean>, LimiterObserv
   public boolean add(byte[] bytes, int from, int length, @Nullable Quota quota, long cost) {
     Resolved now = begun();
     Quota spent = quota == null ? now.terms().quota() : quota;
-    if (spent == null || cost < 0 || cost > spent.burst() || !isForAll(now)) {
+    if (spent == null || cost < 0 || cost > spent.burst() || now.hasExceptions()) {
       return false;
     }
     boolean ascii = id.set(bytes, from, length);
@@ -100,15 +100,11 @@ final class SpendSeries implements Spends, ReadingMapper<Boolean>, LimiterObserv
       now = limit.get();
       if (now != last) {
         resolved = now;
-        series = now.buckets().series();
+        series = Objects.requireNonNull(now.buckets()).series();
       }
       Objects.requireNonNull(series).clear();
     }
     return Objects.requireNonNull(now);
-  }
-
-  private static boolean isForAll(Resolved now) {
-    return !now.hasOverrides() && !now.hasPenalties();
   }
 
   @SuppressWarnings("ReferenceEquality") // an equal one only costs an object
@@ -148,6 +144,7 @@ final class SpendSeries implements Spends, ReadingMapper<Boolean>, LimiterObserv
       Effect effect = Objects.requireNonNull(effects[at]);
       try {
         asked.charge(at, effect, this);
+        asked.notBefore(nowNanos[at]);
         charged++;
         if (isInDebt(at)) {
           decisions[at] = engine.decide(Act.SPEND, transaction(at)); // which may forgive it

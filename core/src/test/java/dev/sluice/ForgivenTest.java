@@ -37,6 +37,16 @@ final class ForgivenTest {
   }
 
   @Test
+  void full_aKnownDebt_isForgivenAgain_whenItIsOver() {
+    fill(0, 1, 50);
+    fill(1, MOST, 100);
+    assertThat(forgiven.tryForgive("k0", 50, NOW + 49)).isFalse();
+    assertThat(forgiven.tryForgive("k0", 50, NOW + 50)).isTrue();
+    assertThat(forgiven.tryForgive("more", 50, NOW + 99)).isFalse();
+    assertThat(forgiven.tryForgive("more", 50, NOW + 100)).isTrue();
+  }
+
+  @Test
   void full_whatIsOver_makesRoomForAsMany() {
     fill(0, 3, 50);
     fill(3, MOST, 100);

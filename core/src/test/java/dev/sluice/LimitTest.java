@@ -24,8 +24,10 @@ import java.lang.management.ManagementFactory;
 import java.nio.CharBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
@@ -236,6 +238,43 @@ class LimitTest {
 
   private static byte[] bytes(String text) {
     return text.getBytes(StandardCharsets.UTF_8);
+  }
+
+  /** All that an act needs, and each id of many, ends by the time-out of one call. */
+  @Test
+  void store_thatHasToBeWaitedFor_isAskedWithinOneCall() {
+    nowNanos.addAndGet(7_200_000_000_000L);
+    AtomicInteger calls = new AtomicInteger();
+    List<Integer> asked = new ArrayList<>();
+    BucketStore network =
+        new BucketStore() {
+          @Override
+          public List<Reading> charge(List<Charge> charges) {
+            throw new AssertionError("not within a call");
+          }
+
+          @Override
+          public BucketStore forOneCall() {
+            int call = calls.incrementAndGet();
+            return charges -> {
+              asked.add(call);
+              return store.charge(charges);
+            };
+          }
+        };
+    Limiter slow = Limiter.of(limits(3).build(), network);
+    Limit limit = slow.limit("CallsPerText");
+    assertThat(limit.trySpend("a")).isTrue();
+    assertThat(limit.spend("a").allowed()).isTrue();
+    assertThat(limit.trySpendEach(List.of("a", "a", "b"))).containsExactly(true, false, true);
+    assertThat(asked).containsExactly(1, 2, 3, 3, 3);
+
+    asked.clear();
+    calls.set(0);
+    nowNanos.addAndGet(-3_600_000_000_000L); // what was spent is a debt now
+    assertThat(limit.trySpend("a")).isFalse();
+    assertThat(limit.spend("b").denied()).isTrue();
+    assertThat(asked).containsOnly(1, 2).startsWith(1, 1).endsWith(2, 2);
   }
 
   @Test

@@ -77,6 +77,16 @@ final class LimiterDebtTest {
   }
 
   @Test
+  void eachOfMany_isForgivenItsDebt_asASingleSpendIs() {
+    Limiter slow = process(300);
+    granted(slow, 300); // a debt of 3 h, for a limit whose tolerance is 1.5 h
+    Limit fast = process(600).limit(NAME);
+    assertThat(fast.trySpendEach(List.of("a", "b", "a"))).containsExactly(false, true, false);
+    nowNanos.addAndGet(HOUR / 200); // a token of 18 s
+    assertThat(fast.trySpendEach(List.of("b", "a", "a"))).containsExactly(true, true, false);
+  }
+
+  @Test
   void debt_isForgivenOnceWithinTheTimeOfTheTolerance_thenToldAsItIs() {
     Limiter slow = process(300);
     Limiter fast = process(600);

@@ -429,6 +429,70 @@ class RefundTrackerBoundsTest {
     assertThat(placed(5_020, 5_300).untilNanos()).isEqualTo(5_300);
   }
 
+  // What failed
+
+  @Test
+  void refused_movesAllBack_andIsForgottenAtOnce() {
+    Stretch before = placed(5_000, 5_300);
+    Lowering refund = sent(Op.REFUND, 70);
+    Lowering cancellation = cancelled(placed(5_010, 5_400));
+    Stretch after = placed(5_020, 5_500);
+    refundTracker.refused(List.of(refund, cancellation));
+    assertThat(before.untilNanos()).isEqualTo(5_300);
+    assertThat(after.untilNanos()).isEqualTo(5_500);
+    assertThat(refundTracker.isLowering("1:a")).isFalse();
+    assertThat(refundTracker.inFlight()).isZero();
+    refundTracker.close(List.of(before, after));
+    assertThat(refundTracker.buckets()).isZero();
+  }
+
+  @Test
+  void refused_reset_isForgottenAtOnce() {
+    refundTracker.refused(List.of(sent(Op.RESET, 0)));
+    assertThat(refundTracker.isLowering("1:a")).isFalse();
+    assertThat(refundTracker.buckets()).isZero();
+  }
+
+  /** A process that only refunds has no reservations that would forget for it. */
+  @Test
+  void failed_isForgottenByLaterRefunds() {
+    List<Charge> charges = new ArrayList<>();
+    for (int i = 0; i < 1_000; i++) {
+      charges.add(new Charge("1:" + i, Op.REFUND, 10, Long.MAX_VALUE, Effect.NO_END));
+    }
+    refundTracker.failed(refundTracker.send(charges));
+    assertThat(refundTracker.buckets()).isEqualTo(1_000);
+    hereNanos += 61 * SECOND;
+    charges.forEach(
+        charge -> {
+          List<Lowering> sent = refundTracker.send(List.of(charge));
+          refundTracker.answered(sent, List.of(new Reading(5_000, 0)));
+        });
+    assertThat(refundTracker.buckets()).isLessThan(100);
+  }
+
+  @Test
+  void failed_isLowering_forAMinute() {
+    Lowering refund = sent(Op.REFUND, 70);
+    assertThat(refundTracker.isLowering("1:a")).isTrue();
+    refundTracker.failed(List.of(refund));
+    hereNanos += 60 * SECOND - 1;
+    assertThat(refundTracker.isLowering("1:a")).isTrue();
+    hereNanos += 1;
+    assertThat(refundTracker.isLowering("1:a")).isFalse();
+    sent(Op.RESET, 0);
+    assertThat(refundTracker.isLowering("1:a")).as("another one, in flight").isTrue();
+  }
+
+  @Test
+  void failed_whichHauntsForCenturies_isNotForgottenAtOnce() {
+    Lowering refund = cancelled(placed(5_000, Long.MAX_VALUE - 10));
+    refundTracker.failed(List.of(refund));
+    assertThat(refundTracker.isLowering("1:a")).isTrue();
+    opened();
+    assertThat(refundTracker.isLowering("1:a")).isTrue();
+  }
+
   // Counts
 
   @Test

@@ -305,6 +305,36 @@ final class SpendSeriesTest {
     assertThat(answers.get(1)).startsWith("1 false 0 ");
   }
 
+  /** A bucket is made by a clock that is read again, later than that of the series. */
+  @Test
+  void spendsOfABucketThatIsNew_countItsTokens_byAClockThatGoesOn() {
+    BucketStore moving = BucketStore.inMemory(() -> nowNanos.addAndGet(1_000));
+    Spends spends = spends(Limiter.of(none(), moving).limit(CALLS, TEN));
+    for (int i = 0; i < 3; i++) {
+      assertThat(add(spends, "new", TEN, 1)).isTrue();
+    }
+    List<Long> remaining = new ArrayList<>();
+    spends.decide(
+        new Spends.Outcome() {
+          @Override
+          public void decided(
+              int index,
+              Quota quota,
+              boolean allowed,
+              long left,
+              long retryInNanos,
+              long resetInNanos) {
+            remaining.add(left);
+          }
+
+          @Override
+          public void failed(int index, RuntimeException failure) {
+            throw failure;
+          }
+        });
+    assertThat(remaining).containsExactly(9L, 8L, 7L);
+  }
+
   @Test
   void directStore_thatSaysNothing_doesNotAnswerAtOnce() {
     DirectStore store = prefix -> null;

@@ -32,16 +32,12 @@ public interface Buckets {
    * @param capacity how many at most
    * @return an empty bulk
    */
-  default Bulk bulk(int capacity) {
-    return new KeyedBulk(this, capacity);
-  }
+  Bulk bulk(int capacity);
 
   /**
    * Makes a series of decisions.
    *
-   * @return empty; null where the store does not answer at once
+   * @return empty
    */
-  default @Nullable Series series() {
-    return null;
-  }
+  Series series();
 }

@@ -5,8 +5,8 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.gcra.Effect;
 
 /**
- * Up to {@link #CAPACITY} buckets of one limit that are decided on one after the other, by one
- * reading of the clock: the store looks all of them up at once. Not a batch: each is spent or
+ * Up to {@link #CAPACITY} buckets of one limit that are decided on one after the other, by few
+ * readings of the clock: the store looks all of them up at once. Not a batch: each is spent or
  * denied separately.
  *
  * <p>For one thread, and reusable: first all ids, then {@link #look}, then each decision in its
@@ -29,6 +29,14 @@ public interface Series {
 
   /** Looks all buckets up, and reads the clock. */
   void look();
+
+  /**
+   * Goes on by a later clock: that of a decision for which the clock was read again. What comes
+   * after it would else be decided on as if it had come before, and find a token less.
+   *
+   * @param nowNanos the moment of the decision; an earlier one changes nothing
+   */
+  void notBefore(long nowNanos);
 
   /**
    * Decides on a bucket.

@@ -28,6 +28,7 @@ public final class MemoryStore implements BucketStore, DirectStore {
   private static final int BYTES_A_BUCKET = 24;
 
   private static final int SHARE_OF_HEAP = 4;
+  private static final Duration LONGEST_STEP = Duration.ofNanos(Long.MAX_VALUE);
   private static final long MOST_BUCKETS = 200_000_000;
 
   private final BucketTable table;
@@ -136,15 +137,15 @@ public final class MemoryStore implements BucketStore, DirectStore {
      * <p>For replays of recorded traffic. If not called, full buckets are forgotten at once, a step
      * back is never refused, and a bucket that was full before the step may be full after it.
      *
-     * @param step zero or longer; full buckets count towards the bound for so long
+     * @param step zero to 292 years; full buckets count towards the bound for so long
      * @return this
-     * @throws IllegalArgumentException for a negative step
+     * @throws IllegalArgumentException for a step out of its range
      */
     @CanIgnoreReturnValue
     public Builder stepsBackUpTo(Duration step) {
-      if (step.isNegative()) {
+      if (step.isNegative() || step.compareTo(LONGEST_STEP) > 0) {
         throw new IllegalArgumentException(
-            "stepsBackUpTo: found " + step + ", expected zero or longer");
+            "stepsBackUpTo: found " + step + ", expected zero to 292 years");
       }
       this.keptNanos = step.toNanos();
       return this;

@@ -30,4 +30,14 @@ public class StoreException extends RuntimeException {
   public StoreException(String message, Throwable cause) {
     super(message, cause);
   }
+
+  /**
+   * Returns whether the store has certainly not charged anything, and will not. A store that knows
+   * overrides this. What a limiter keeps about a refund of unknown fate is not needed then.
+   *
+   * @return false where something was charged or nobody knows, as in this class
+   */
+  public boolean chargedNothing() {
+    return false;
+  }
 }

@@ -47,6 +47,11 @@ final class TableSeries implements Series {
   }
 
   @Override
+  public void notBefore(long decidedNanos) {
+    nowNanos = Math.max(nowNanos, decidedNanos);
+  }
+
+  @Override
   public <R> R charge(int index, Effect effect, ReadingMapper<R> outcome) {
     return table.charge(tags[index], places[index], effect, null, outcome, nowNanos);
   }

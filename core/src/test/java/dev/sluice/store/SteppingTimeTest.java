@@ -94,8 +94,11 @@ class SteppingTimeTest {
   }
 
   @Test
-  void stepsBackUpTo_negative_isRefused() {
+  void stepsBackUpTo_negativeOrTooLong_isRefused() {
     MemoryStore.Builder builder = MemoryStore.builder();
+    assertThatThrownBy(() -> builder.stepsBackUpTo(Duration.ofDays(200_000)))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("292 years");
     assertThatThrownBy(() -> builder.stepsBackUpTo(Duration.ofNanos(-1)))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("stepsBackUpTo");

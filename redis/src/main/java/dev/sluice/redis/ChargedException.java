@@ -33,6 +33,11 @@ class ChargedException extends StoreException {
     return what;
   }
 
+  @Override
+  public final boolean chargedNothing() {
+    return charged == Charged.NOTHING;
+  }
+
   final Charged charged() {
     return charged;
   }
