@@ -246,9 +246,9 @@ public final class Decision {
    * Returns the message for a denied client: which limit, how much it lets through, and when to
    * come back.
    *
-   * <p>The time is never too early: it is rounded up to a whole second, and a part of the wait is
-   * added ({@link LimitName#jitter}), different from decision to decision, so that clients don't
-   * come back together.
+   * <p>The time is never too early: it is rounded up to a whole second. A part of the wait is added
+   * ({@link LimitName#jitter}), different from decision to decision, so that clients don't come
+   * back together.
    *
    * @return the message; empty for an allowance and for a refund
    */
@@ -278,7 +278,7 @@ public final class Decision {
 
   /**
    * The value of a {@code Retry-After} header: {@link #retryIn} in whole seconds, rounded up, and
-   * some more ({@link LimitName#jitter}) so that clients don't come back together: of clients that
+   * some more ({@link LimitName#jitter}) so that clients don't come back together. Of clients that
    * are denied at the same moment, each is told another time. As a header has no parts of a second,
    * up to one second is added where the limit's share is less; {@link #message} is for people, and
    * has the share alone.

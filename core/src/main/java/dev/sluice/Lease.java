@@ -55,8 +55,8 @@ import org.jspecify.annotations.Nullable;
  * <p>Never gives out more than the limit allows. It may deny while others hold tokens: at most
  * {@code tokens} times the number of shares that threads are spread over, which is less than four
  * times the number of processors. Observers see the spends of {@code tokens} tokens each. Where the
- * limits are replaced, what is held stays good as long as the quota of this id is the same;
- * otherwise what has not been refilled is given back, and new tokens are taken. Where nothing is
+ * limits are replaced, what is held stays good as long as the quota of this id is the same.
+ * Otherwise what has not been refilled is given back, and new tokens are taken. Where nothing is
  * limited any more, it is given back too.
  *
  * <p>Thread-safe. {@link #trySpend} blocks as a spend does when it takes new tokens; {@link #close}

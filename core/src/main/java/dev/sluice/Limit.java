@@ -45,7 +45,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>{@link #of} makes one that stands alone, in this process's memory. {@link
  * Limiter#limit(String)} gives the same view of a named limit, for the path where each nanosecond
- * counts: its name, its quota and whether it has overrides are looked up once, and again when the
+ * counts. Its name, its quota and whether it has overrides are looked up once, and again when the
  * limits are replaced. It decides as the limiter does, on the same buckets.
  *
  * <p>{@code trySpend} makes no object for a cost up to 63, with the store in memory, no observer,

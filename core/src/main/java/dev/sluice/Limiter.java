@@ -33,10 +33,10 @@ import java.util.function.LongSupplier;
  * Transaction#of(LimitName, Quota, String)}), beside the named ones in one batch too.
  *
  * <p>Thread-safe. A call blocks as long as the store does: in memory never for long, over a network
- * for a round trip, up to the store's time-out; {@link #async} is the same without blocking. Every
+ * for a round trip, up to the store's time-out. {@link #async} is the same without blocking. Every
  * verb throws an {@link InvalidRequestException} for a name, id, cost or batch that cannot be
- * decided on, and a {@link StoreException} if the store could not decide and no {@link FailureRule}
- * does in its place.
+ * decided on. It throws a {@link StoreException} if the store could not decide and no {@link
+ * FailureRule} does in its place.
  */
 public final class Limiter {
 
@@ -101,8 +101,8 @@ public final class Limiter {
    * Returns one limit, to be kept: its name and quota are looked up once, and again when the limits
    * are replaced.
    *
-   * <p>The name is {@linkplain CurrentLimits#require declared} as asked for: as long as it is not
-   * configured, everything passes, which is logged as a warning once and counted by the metric of
+   * <p>The name is {@linkplain CurrentLimits#require declared} as asked for. As long as it is not
+   * configured, everything passes. That is logged as a warning once, and counted by the metric of
    * missing defaults.
    *
    * @param name the limit's name
@@ -407,7 +407,7 @@ public final class Limiter {
    *       wait, with a {@link Decision#retryIn} behind them all.
    *   <li>A caller that gives up returns its place and its tokens: those of its limiter who wait
    *       behind it move up. Where another process took tokens behind it, or a call of this limiter
-   *       was on its way at that moment, they can't all be returned, so they may pass unused
+   *       was on its way at that moment, they can't all be returned. They may then pass unused
    *       ({@code docs/decisions/013}).
    *   <li>The decision is that of the moment at which the tokens were taken.
    *   <li>A cost of 0, and an id that nothing limits, never waits. With a {@code maxWait} of zero
@@ -554,10 +554,10 @@ public final class Limiter {
     }
 
     /**
-     * Sets the clock of this process, for what is decided without the store: by {@link
-     * FailureRule#local}, and from the tokens of a {@link Lease}, and for how long a {@link
-     * Reservation} is held and a caller waits; {@link TimeSource#system} if not called. Stores have
-     * clocks of their own.
+     * Sets the clock of this process, for what is decided without the store. That is what {@link
+     * FailureRule#local} and the tokens of a {@link Lease} decide, and how long a {@link
+     * Reservation} is held and a caller waits. The default is {@link TimeSource#system}. Stores
+     * have clocks of their own.
      *
      * @param newTime the clock; it must not step
      * @return this

@@ -68,12 +68,12 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  *
  * <p>What is not cancelled by the time of {@link #close} stays spent. {@link #cancel()} gives back
- * what was taken and has not been refilled since, never over the bucket's capacity; nothing if the
- * bucket was reset through this limiter since, or its limit is disabled now. For one process the
- * bucket is never fuller than if the cancelled reservations had not been made, even if calls are
- * slow, fail or overtake each other; a cancellation that overlaps another one of the same bucket
- * may give back less for that. (A reset by another process is not seen, nor a refund; what is given
- * back stays within the bucket's capacity.)
+ * what was taken and has not been refilled since, never over the bucket's capacity. It gives back
+ * nothing if the bucket was reset through this limiter since, or its limit is disabled now. For one
+ * process the bucket is never fuller than if the cancelled reservations had not been made. That
+ * holds even if calls are slow, fail or overtake each other. A cancellation that overlaps another
+ * one of the same bucket may give back less for that. (A reset by another process is not seen, nor
+ * a refund; what is given back stays within the bucket's capacity.)
  *
  * <p>Close every reservation. A limiter follows 1,000,000 open ones; beyond that the oldest stays
  * spent for good, and {@link LimiterObserver#settledEarly} is called. One that is not closed is
@@ -162,8 +162,8 @@ public final class Reservation implements AutoCloseable {
   /**
    * Gives the tokens back. Only the first call, and only before {@link #close}, does anything.
    *
-   * @throws StoreException if the store could not be asked; the tokens then stay spent (or were
-   *     given back, if only the answer was lost), and are not given back by another call
+   * @throws StoreException if the store could not be asked. The tokens then stay spent (or were
+   *     given back, if only the answer was lost), and are not given back by another call.
    */
   public void cancel() {
     cancel(transaction -> true);
@@ -277,7 +277,7 @@ public final class Reservation implements AutoCloseable {
    * caller that cancels elsewhere, in another process with the same store and limits.
    *
    * <p>A process that cancels with a receipt does not know what else was given back since, so
-   * {@link Limiter#cancel(Receipt)} is less exact than {@link Reservation#cancel()}: it gives back
+   * {@link Limiter#cancel(Receipt)} is less exact than {@link Reservation#cancel()}. It gives back
    * what was taken and would not have been refilled by now if nothing else had been given back. It
    * never overfills a bucket. Nothing here prevents that a receipt is used twice; that is the
    * caller's to see to.

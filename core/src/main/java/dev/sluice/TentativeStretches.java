@@ -10,7 +10,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Gives back what a store took in vain as a cancelled reservation is given back: it is a stretch of
+ * Gives back what a store took in vain as a cancelled reservation is given back. It is a stretch of
  * the same time line, so that neither gives back what the other does. Thread-safe.
  */
 record TentativeStretches(RefundTracker refundTracker, WaitingRoom waitingRoom)

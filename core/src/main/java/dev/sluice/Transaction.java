@@ -59,7 +59,7 @@ public final class Transaction {
    * their default nor an override applies, and a reload changes nothing.
    *
    * <p>The bucket is that of the name and the id, whatever the quota. So the quota of an id may
-   * change from one request to the next, and the bucket follows; where two quotas work on one
+   * change from one request to the next, and the bucket follows. Where two quotas work on one
    * bucket at a time, or a named limit does beside them, it gives out what the larger one allows,
    * plus a bounded amount ({@code docs/decisions/009}).
    *
@@ -147,9 +147,10 @@ public final class Transaction {
   }
 
   /**
-   * This transaction as a trial, whose denial refuses nobody: on a bucket of its own, so that a
-   * trial takes nothing from what is in force, and counted apart by observers. The limiter decides
-   * on it as on any other; to keep its denial from the others, spend it in a batch of its own.
+   * Returns this transaction as a trial, whose denial refuses nobody. It has a bucket of its own,
+   * so that a trial takes nothing from what is in force. Observers count it apart. The limiter
+   * decides on it as on any other; to keep its denial from the others, spend it in a batch of its
+   * own.
    *
    * @return a new transaction
    */

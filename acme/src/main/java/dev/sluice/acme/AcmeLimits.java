@@ -11,9 +11,9 @@ import java.util.TreeSet;
 import java.util.function.Supplier;
 
 /**
- * The ready catalogue of a certificate authority: the nine names of {@link AcmeLimit} with the
- * forms of their ids and what a denied client is told, and all that stands on one list of public
- * suffixes with them.
+ * The ready catalogue of a certificate authority, on one list of public suffixes. It has the nine
+ * names of {@link AcmeLimit}, with the forms of their ids and what a denied client is told. All
+ * that uses the same list of suffixes comes with it.
  *
  * <p>Immutable and thread-safe; nothing blocks, but that the first question about a domain reads
  * the bundled list.

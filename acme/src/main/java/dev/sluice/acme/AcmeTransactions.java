@@ -25,7 +25,7 @@ import java.util.stream.Stream;
  * transactions to spend, in one batch.
  *
  * <p>As in Boulder, a limit without a default is disabled, and gives a transaction that only
- * allows; the log has a warning of each, now and when limits replace those that hold. An identifier
+ * allows. The log has a warning of each, now and when limits replace those that hold. An identifier
  * with a wildcard counts as itself in the set of an order, and as the name below it everywhere
  * else.
  *

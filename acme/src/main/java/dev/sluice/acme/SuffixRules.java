@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * The rules of a public suffix list, or of one part of it, in punycode.
  *
  * <p>The algorithm is that of <a href="https://github.com/publicsuffix/list/wiki/Format">the list's
- * format</a>: the longest rule wins, {@code *} stands for one label at the start of a rule, and an
+ * format</a>. The longest rule wins, and {@code *} stands for one label at the start of a rule. An
  * exception ({@code !}) wins over the wildcard that it excepts from, which is one label shorter.
  * Immutable and thread-safe; a look-up takes time linear in the name.
  */

@@ -21,7 +21,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 /**
  * Everything that people read is plain English: Markdown, and the comments, Javadoc, help texts and
  * messages of main code. Each rule names a phrase that needs two readings, and what to write
- * instead. Sentences of Markdown have at most {@value #MOST_WORDS} words.
+ * instead. Sentences of Markdown, and of the Javadoc of published libraries, have at most {@value
+ * #MOST_WORDS} words.
  */
 class PlainEnglishTest {
 
@@ -33,6 +34,16 @@ class PlainEnglishTest {
   private static final Set<Kind> SENTENCES = EnumSet.of(Kind.MESSAGE, Kind.PARAGRAPH);
 
   private static final Pattern SENTENCE_END = Pattern.compile("[.!?…][)*_\"”]*(?= |$)");
+
+  /** Tags of HTML and of Javadoc end a sentence too. */
+  private static final Pattern JAVADOC_SENTENCE_END =
+      Pattern.compile(
+          SENTENCE_END + "|(?=</?(?:p|[uod]l|li|d[td]|h\\d|table|t[rdh])\\b)|(?<= )(?=@[a-z])");
+
+  private static final Pattern PUBLISHED_LIBRARY =
+      Pattern.compile(
+          "(?:acme|core|grpc|micrometer|outbound|postgres|redis|servlet|spring-boot-starter"
+              + "|testkit|testkit-servers|web|webflux|yaml)/.*");
 
   /** A free relative in the place of a noun; a question ends with its mark. */
   private static final String FREE_RELATIVE = "(?:^|[.:;!] |<p>)%s(?= )(?![^.!?]*\\?)";
@@ -186,6 +197,21 @@ class PlainEnglishTest {
   }
 
   @Test
+  void findings_ofLongJavadoc_areThoseOfPublishedLibraries() {
+    String words = "word ".repeat(MOST_WORDS);
+    String longer = "/**\n * " + words + "word\n */";
+
+    assertThat(findings("core/A.java", longer))
+        .singleElement()
+        .asString()
+        .startsWith("core/A.java:2: a sentence of 31 words: write: at most 30");
+    assertThat(findings("server/A.java", longer)).isEmpty();
+    assertThat(findings("core/A.java", longer.replace("/**", "/*"))).isEmpty();
+    assertThat(findings("core/A.java", "/** " + words + "<p>word {@code a b} @return word */"))
+        .isEmpty();
+  }
+
+  @Test
   void files_areThoseOfTheRepository() {
     assertThat(files())
         .extracting(RepositoryFiles::name)
@@ -207,15 +233,18 @@ class PlainEnglishTest {
         }
       }
       if (markdown) {
-        addLongSentences(name, prose, found);
+        addLongSentences(name, prose, SENTENCE_END, found);
+      } else if (prose.kind() == Kind.JAVADOC && PUBLISHED_LIBRARY.matcher(name).matches()) {
+        addLongSentences(name, prose, JAVADOC_SENTENCE_END, found);
       }
     }
     return found;
   }
 
-  private static void addLongSentences(String name, Prose prose, List<Finding> found) {
+  private static void addLongSentences(
+      String name, Prose prose, Pattern sentenceEnd, List<Finding> found) {
     int start = 0;
-    Matcher end = SENTENCE_END.matcher(prose.text());
+    Matcher end = sentenceEnd.matcher(prose.text());
     while (start < prose.text().length()) {
       int next = end.find() ? end.end() : prose.text().length();
       String sentence = prose.text().substring(start, next).strip();

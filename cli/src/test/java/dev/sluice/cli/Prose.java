@@ -16,6 +16,7 @@ final class Prose {
   /** Where a text stands; some rules hold in one place only. */
   enum Kind {
     COMMENT,
+    JAVADOC,
     MESSAGE,
     PARAGRAPH,
     HEADING
@@ -73,17 +74,18 @@ final class Prose {
         boolean lines = name.equals("line") && gap.isBlank();
         boolean texts = name.equals("text") && gap.replace('+', ' ').isBlank();
         boolean goesOn = name.equals(before) && (lines || texts);
-        Kind kind = name.equals("line") || name.equals("block") ? Kind.COMMENT : Kind.MESSAGE;
+        String content = token.group(name);
+        Kind kind = kind(name, content);
         if (!goesOn) {
           found.add(new Prose(kind));
         }
         Prose prose = found.get(found.size() - 1);
-        if (kind == Kind.COMMENT) {
+        boolean comment = kind != Kind.MESSAGE;
+        if (comment) {
           prose.space(0);
         }
-        String content = token.group(name);
         prose.addLines(
-            kind == Kind.COMMENT ? content.replaceAll("(?m)^\\s*\\*", "") : content,
+            comment ? content.replaceAll("(?m)^\\s*\\*", "") : content,
             lineOf(source, token.start(name)));
         end = token.end();
       }
@@ -91,6 +93,14 @@ final class Prose {
     }
     found.forEach(prose -> prose.blot(JAVADOC_CODE));
     return found;
+  }
+
+  private static Kind kind(String group, String content) {
+    return switch (group) {
+      case "line" -> Kind.COMMENT;
+      case "block" -> content.startsWith("*") ? Kind.JAVADOC : Kind.COMMENT;
+      default -> Kind.MESSAGE;
+    };
   }
 
   private static String group(Matcher token) {

@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The buckets whose keys start with the same prefix: those of one limit.
  *
- * <p>For decisions on one bucket at a time that should cost nothing but themselves: what can be
+ * <p>For decisions on one bucket at a time that should cost nothing but themselves. What can be
  * known of the prefix is worked out once, and no charge and no key is made.
  *
  * <p>Thread-safe; blocks as the store's charge does, and fails as it does.

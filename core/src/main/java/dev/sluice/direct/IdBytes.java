@@ -16,8 +16,8 @@ import org.jspecify.annotations.Nullable;
  */
 
 /**
- * An id as UTF-8 bytes, in an array that is used again for the next one: how a text, bytes or a
- * number gets to a store without an object being made.
+ * An id as UTF-8 bytes, in an array that is used again for the next one. With it, a text, bytes or
+ * a number gets to a store without an object being made.
  *
  * <p>Not thread-safe: each thread has {@linkplain #ofThisThread its own}, good until the thread's
  * next call to Sluice.

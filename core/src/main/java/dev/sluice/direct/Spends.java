@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Single spends of one limit that are decided on together: what a server does with the requests
  * that came in one read. The decisions are those of the limit for one spend after the other, with
- * its failure rules and observers; but the clock is read once, the buckets are looked up together,
+ * its failure rules and observers. But the clock is read once, the buckets are looked up together,
  * and no object is made for a spend.
  *
  * <p>For one thread, and reusable. Never blocks for long.
@@ -34,7 +34,7 @@ public interface Spends {
    *     null for the limit's own
    * @param cost tokens, 0 to the quota's burst
    * @return false if only the limit itself can decide on it: the id is not canonical as it is, or
-   *     an override or a penalty may concern it; nothing was added then
+   *     an override or a penalty may concern it. Nothing was added then.
    */
   boolean add(byte[] bytes, int from, int length, @Nullable Quota quota, long cost);
 

@@ -4,9 +4,9 @@ package dev.sluice.gcra;
 /**
  * The effect of a charge on any bucket: whether it fits, and what it leaves behind.
  *
- * <p>Immutable and thread-safe; no method allocates. The methods are the whole law of a store, so
- * that every store on the JVM shares them and every other one (a script in a server) has one text
- * to follow.
+ * <p>Immutable and thread-safe; no method allocates. The methods are the whole law of a store.
+ * Every store on the JVM shares them, and every other one (a script in a server) has one text to
+ * follow.
  *
  * @param op what is to be done
  * @param incrementNanos the time that the operation adds to the TAT or gives back, 0 to {@code
@@ -148,7 +148,7 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
     /** Spends if the whole batch passes and the increment fits; never denies. */
     SPEND_ONLY(false, true),
     /**
-     * Spends as {@link #SPEND} does, after a TAT beyond now + τ was lowered to now + τ: what it
+     * Spends as {@link #SPEND} does, after a TAT beyond now + τ was lowered to now + τ. What it
      * finds counts as an empty bucket, and is made one even where the spend is denied. Only for a
      * batch of one; how often a debt may be forgiven is the caller's to bound.
      */

@@ -32,8 +32,8 @@ public final class CurrentLimits {
 
   /**
    * Returns a reference of its own that has the same {@linkplain #require requirements}, also those
-   * that are added later: for limits that are made from these, such as those with the overrides of
-   * a table.
+   * that are added later. It is for limits that are made from these, such as those with the
+   * overrides of a table.
    *
    * @return a reference that starts with the limits that hold now
    */

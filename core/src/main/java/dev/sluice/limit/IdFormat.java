@@ -10,8 +10,8 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The form of the ids of a limit: what is valid, and how the one canonical text of an id is made,
- * so that two spellings of one thing share a bucket.
+ * The form of the ids of a limit: what is valid, and how the one canonical text of an id is made.
+ * Two spellings of one thing thereby share a bucket.
  *
  * <p>Implementations are immutable, thread-safe, never block (nothing is looked up) and take time
  * linear in the text. The formats that come with Sluice are made here; an application may add its

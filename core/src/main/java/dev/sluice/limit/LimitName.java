@@ -15,8 +15,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The name of a limit and all that belongs to it: a name for people, a number for bucket keys, the
- * form of its ids, and what a denied client is told.
+ * The name of a limit and all that belongs to it. That is a name for people, a number for bucket
+ * keys, the form of its ids, and what a denied client is told.
  *
  * <p>Immutable and thread-safe. Two names are equal if number and name are.
  */

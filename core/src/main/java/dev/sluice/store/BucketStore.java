@@ -24,8 +24,8 @@ import org.jspecify.annotations.Nullable;
  *       several servers: once for each), never handed in by a caller.
  *   <li><b>The law</b> is {@link Effect#passes} and {@link Effect#tatAfterNanos}.
  *   <li><b>In order, where tokens come back.</b> On one bucket, a reset or a forgiven debt is not
- *       decided on before a refund that was asked for earlier; none of the three is before an
- *       earlier withdrawal. One that failed may still be decided on later.
+ *       decided on before a refund that was asked for earlier. None of the three is decided on
+ *       before an earlier withdrawal. One that failed may still be decided on later.
  *   <li><b>Bounded.</b> Every call ends: with readings, or with a {@link StoreException} by the
  *       store's time-out. So do all those of one {@link #forOneCall}, together. A live bucket is
  *       never forgotten silently.
@@ -50,9 +50,9 @@ public interface BucketStore extends AutoCloseable {
    * Decides on a batch without blocking the caller.
    *
    * @param charges at least one, no two with the same key
-   * @return what was found for each, in the order of the charges; fails if the store could not
-   *     decide, with a {@link StoreException} or with a {@link
-   *     java.util.concurrent.CompletionException} around one, as stages pass it on
+   * @return what was found for each, in the order of the charges. If the store could not decide,
+   *     the stage fails with a {@link StoreException}, or with a {@link
+   *     java.util.concurrent.CompletionException} around one, as stages pass it on.
    * @throws IllegalArgumentException for two charges with the same key
    */
   default CompletionStage<List<Reading>> chargeAsync(List<Charge> charges) {

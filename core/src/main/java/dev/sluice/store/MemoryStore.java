@@ -15,7 +15,7 @@ import java.util.OptionalLong;
 /**
  * Buckets in this process's memory: a table of TATs without keys, 19 bytes a slot.
  *
- * <p>An existing bucket is locked alone, for a few instructions; to add one, a part of the table is
+ * <p>An existing bucket is locked alone, for a few instructions. To add one, a part of the table is
  * locked: a 64th of a small one, a thousandth of a large one. No thread in the background. ({@code
  * Segment} says why it is right, {@code Lines} how it is laid out.)
  *
@@ -130,7 +130,7 @@ public final class MemoryStore implements BucketStore, DirectStore {
 
     /**
      * Sets how far the clock may step back before the latest time that it has said, without a
-     * charge being decided by luck: a full bucket is kept for so long, as its TAT lies ahead again
+     * charge being decided by luck. A full bucket is kept for so long, as its TAT lies ahead again
      * if the clock steps back. Then the answers follow from the charges and their times alone. A
      * charge at a time further back is refused with a {@link StoreException}.
      *

@@ -16,7 +16,7 @@ import java.util.List;
  * exist; so neither can change, nor can a missing one appear. Then it reads the clock once,
  * decides, finds slots for the new buckets, and only then writes. Until the first write everything
  * can be let go of unchanged. That is done where another thread has a segment or a slot, where a
- * slot is missing because lines are crowded, and where the bound is reached; the batch then waits,
+ * slot is missing because lines are crowded, and where the bound is reached. The batch then waits,
  * or makes room, and starts again. It never waits while it holds a lock. A reader that meets a
  * batch halfway finds locked slots, and waits; so it sees all of it or nothing.
  *

@@ -91,14 +91,14 @@ public interface TimeSource {
   }
 
   /**
-   * The system's time as a number that a thread of its own renews every tick: reading it costs next
+   * The system's time as a number that a thread of its own renews every tick. Reading it costs next
    * to nothing, where asking the system costs more than the rest of a decision.
    *
-   * <p>It is a choice for stores under heavy load, and costs precision: a reading is up to one tick
+   * <p>It is a choice for stores under heavy load, and costs precision. A reading is up to one tick
    * old, or older where the machine is too busy to run the thread. It never runs ahead, so within a
-   * span of real time <i>s</i> a limit gives out what it would in <i>s</i> plus one tick; and a
-   * wait that it answers may end up to one tick later. Use it with limits whose emission interval
-   * is well above the tick.
+   * span of real time <i>s</i> a limit gives out what it would in <i>s</i> plus one tick. A wait
+   * that it answers may end up to one tick later. Use it with limits whose emission interval is
+   * well above the tick.
    *
    * <p>Thread-safe; a reading never blocks. Close it when its stores are no longer used: it stands
    * still from then on. Its thread is a daemon.

@@ -70,9 +70,9 @@ public final class SafeText {
   }
 
   /**
-   * Whether a character shows nothing of its own, or changes how others are shown: controls, line
-   * and paragraph separators, marks that reverse the direction of writing, spaces other than the
-   * plain one, fillers, and what Unicode has not assigned.
+   * Whether a character shows nothing of its own, or changes how others are shown. Such are
+   * controls, line and paragraph separators, marks that reverse the direction of writing, spaces
+   * other than the plain one, fillers, and what Unicode has not assigned.
    *
    * @param codePoint the character
    * @return true if it should not stand in a log as it is

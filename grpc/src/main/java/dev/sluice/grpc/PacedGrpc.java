@@ -10,13 +10,14 @@ import io.grpc.MethodDescriptor;
 import java.net.URI;
 
 /**
- * An interceptor for gRPC clients: calls wait for a {@link Pacer} before they leave, and its other
- * side's wishes are learned, from {@code google.rpc.RetryInfo} and from rate limit fields in
- * metadata.
+ * An interceptor for gRPC clients: calls wait for a {@link Pacer} before they leave. The pacer
+ * learns when the other side wants to be left alone, from {@code google.rpc.RetryInfo} and from
+ * rate limit fields in metadata.
  *
  * <p>A call that would have to wait for longer than the pacer or its own deadline allows fails at
- * once with {@code RESOURCE_EXHAUSTED}, and a {@link dev.sluice.outbound.RefusedRequestException}
- * as the cause; it has not left. A call that is cancelled while it waits gives up its turn.
+ * once, without having left. Its status is {@code RESOURCE_EXHAUSTED}, with a {@link
+ * dev.sluice.outbound.RefusedRequestException} as the cause. A call that is cancelled while it
+ * waits gives up its turn.
  *
  * <p>The pacer's id is made of the URI {@code grpc://authority/package.Service/Method}; by default
  * it is the host. Stateless and thread-safe; never blocks.

@@ -134,8 +134,9 @@ public final class RateLimitServerInterceptor implements ServerInterceptor {
   }
 
   /**
-   * The ends of a call that its handler does not close: one that the client cancels, where nobody
-   * knows how the work ends, and an exception, which gRPC answers with {@code UNKNOWN}.
+   * The ends of a call that its handler does not close. One is a call that the client cancels,
+   * where nobody knows how the work ends. The other is an exception, which gRPC answers with {@code
+   * UNKNOWN}.
    */
   private static final class Ending<Q> extends SimpleForwardingServerCallListener<Q> {
     private final Admission admission;

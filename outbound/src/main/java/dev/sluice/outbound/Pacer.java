@@ -27,9 +27,10 @@ import org.jspecify.annotations.Nullable;
  * PacedWebClient} use it; so can an interceptor for any other client.
  *
  * <p>Requests to one id (the host, unless said otherwise) wait in the order in which they come, up
- * to a longest wait. What the other side answers is learned ({@link RetryAdvice}): after a {@code
+ * to a longest wait. What the other side answers is learned ({@link RetryAdvice}). After a {@code
  * Retry-After}, or a quota of which nothing is left, no request to this id leaves this process
- * before the time that it names, up to a longest pause. Those who wait stay in line.
+ * before the time that the answer names. That pause is cut to a longest one. Those who wait stay in
+ * line.
  *
  * <p>Thread-safe; no method blocks.
  */

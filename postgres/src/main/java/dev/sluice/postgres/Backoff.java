@@ -5,8 +5,8 @@ import java.time.Duration;
 import java.util.function.DoubleSupplier;
 
 /**
- * How long to wait before the next try: twice as long after each failure, up to a bound, and each
- * time somewhere in the upper half of that, so that many clients of one database that came back
+ * How long to wait before the next try: twice as long after each failure, up to a bound. Each wait
+ * lies somewhere in the upper half of that, so that many clients of one database that came back
  * don't all ask at once. Immutable.
  *
  * @param first the wait after the first failure

@@ -23,7 +23,7 @@ import javax.sql.DataSource;
  * The table {@code rate_limit_overrides}: read whole, written row by row.
  *
  * <p>Thread-safe. Every method takes a connection of its own and one transaction, and blocks on the
- * database, up to the source's time-outs; it throws an {@link SQLException} if the database can't
+ * database, up to the source's time-outs. It throws an {@link SQLException} if the database can't
  * be reached or does not have the table (see {@link #migrate}). What is written is checked before.
  */
 public final class OverridesTable {

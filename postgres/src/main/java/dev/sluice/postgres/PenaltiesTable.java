@@ -18,7 +18,7 @@ import javax.sql.DataSource;
  * The table {@code rate_limit_penalties}, which {@link OverridesTable#migrate} makes.
  *
  * <p>Thread-safe. Every method takes a connection of its own and one statement, and blocks on the
- * database, up to the source's time-outs; it throws an {@link SQLException} if the database can't
+ * database, up to the source's time-outs. It throws an {@link SQLException} if the database can't
  * be reached or does not have the table.
  */
 public final class PenaltiesTable {

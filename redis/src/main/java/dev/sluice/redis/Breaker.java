@@ -16,8 +16,8 @@ import org.jspecify.annotations.Nullable;
  * Stops asking a server that does not answer, and probes for its return.
  *
  * <p>After some failed calls in a row the server is given up: callers are refused at once instead
- * of waiting for a time-out each. From then on one probe at a time is sent, not at a caller's cost;
- * the first that is answered lets callers through again; where the next call fails all the same,
+ * of waiting for a time-out each. From then on one probe at a time is sent, not at a caller's cost.
+ * The first that is answered lets callers through again. Where the next call fails all the same,
  * the server is given up at once. Each change is one line in the log.
  *
  * <p>A server is given up only while a probe is set or under way. Where none can be set, since

@@ -133,9 +133,9 @@ final class Clients {
 
   /**
    * Of the kind that is given at once. With any other (so it is with {@code
-   * withAuthentication(user, password)}) Lettuce 7.7 ends the greeting on a thread of some pool,
-   * and hands out a connection that for a moment does not know yet that it is connected, and
-   * refuses commands.
+   * withAuthentication(user, password)}) Lettuce 7.7 ends the greeting on a thread of some pool. It
+   * hands out a connection that for a moment does not know yet that it is connected, and refuses
+   * commands.
    */
   static RedisCredentialsProvider credentials(@Nullable String user, String password) {
     return new StaticCredentialsProvider(RedisCredentials.just(user, password.toCharArray()));
@@ -169,9 +169,10 @@ final class Clients {
   }
 
   /**
-   * A peer that vanished without a word (a pulled plug, a firewall that forgot) is found on an idle
-   * connection by keep-alive, on one with calls under way by the user time-out, which not every
-   * transport has; calls made during that time, and the breaker's probe, don't wait for either.
+   * Finds a peer that vanished without a word (a pulled plug, a firewall that forgot). On an idle
+   * connection, keep-alive finds it. On one with calls under way, the user time-out does, which not
+   * every transport has. Calls made during that time, and the breaker's probe, don't wait for
+   * either.
    */
   SocketOptions socketOptions() {
     SocketOptions.Builder sockets = SocketOptions.builder().connectTimeout(timeout);
@@ -220,7 +221,7 @@ final class Clients {
   }
 
   /**
-   * Lets go of a client, in bounded time: Lettuce's own shutdown waits for a look at the topology
+   * Lets go of a client, in bounded time. Lettuce's own shutdown waits for a look at the topology
    * that is under way, which a lost server can hold up for ever. Its threads end with {@link
    * #close}.
    */

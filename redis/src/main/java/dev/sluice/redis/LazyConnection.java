@@ -131,8 +131,8 @@ final class LazyConnection<C extends Connection> {
   }
 
   /**
-   * On a thread of its own: closing makes commands fail, and who is told of that may come here
-   * again and close once more, which waits for the first time to be over.
+   * On a thread of its own: closing makes commands fail. A caller that is told of that may come
+   * here again and close once more, which waits for the first time to be over.
    */
   private void closeWhenOpen(@Nullable CompletableFuture<C> old) {
     if (old != null) {

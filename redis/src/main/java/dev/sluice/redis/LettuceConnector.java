@@ -102,8 +102,8 @@ final class LettuceConnector implements Connector {
   }
 
   /**
-   * In the time that an answer may take, while there is a Sentinel left to try; or else, and at the
-   * start of a JVM, which has classes to load, in the time for connecting.
+   * In the time that an answer may take, while there is a Sentinel left to try. Otherwise, and at
+   * the start of a JVM, which has classes to load, in the time for connecting.
    */
   private CompletableFuture<StatefulRedisSentinelConnection<byte[], byte[]>> connectToSentinel() {
     CompletableFuture<StatefulRedisSentinelConnection<byte[], byte[]>> connecting =

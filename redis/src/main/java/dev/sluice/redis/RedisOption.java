@@ -11,8 +11,8 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One option of a store: what it is called, in the URI and as a method of the builder, which values
- * it takes, and which it has if nobody sets it. Immutable, thread-safe.
+ * One option of a store: what it is called, in the URI and as a method of the builder. It knows
+ * which values it takes, and which it has if nobody sets it. Immutable, thread-safe.
  *
  * @param <T> its values in Java
  */

@@ -38,9 +38,9 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  *
  * <p>A batch whose keys are on one server is decided on at one moment. One over several servers is
- * all or nothing as well, but while it is decided a concurrent observer may see tokens missing that
- * come back a moment later; it never sees a token too many. Callers who come together share calls.
- * A charge is sent at most once: one whose answer was lost fails, and may have been made.
+ * all or nothing as well. But while it is decided, a concurrent observer may see tokens missing
+ * that come back a moment later. It never sees a token too many. Callers who come together share
+ * calls. A charge is sent at most once: one whose answer was lost fails, and may have been made.
  *
  * <p>Opening connects and runs the script once, up to {@code connectTimeout}; a server that is not
  * there fails no opening, but charges. Every charge ends by the time-out. A caller that no longer

@@ -287,7 +287,7 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Sets the names by which a ring places keys, in the order of the hosts: with the same names as
+   * Sets the names by which a ring places keys, in the order of the hosts. With the same names as
    * Boulder's configuration, and only then, both find a bucket on the same server. A server that
    * moves to another address keeps its keys by keeping its name.
    *

@@ -5,7 +5,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 
 /**
- * Places keys on servers by the highest hash of the two together (rendezvous hashing): a server
+ * Places keys on servers by the highest hash of the two together (rendezvous hashing). A server
  * that is added takes its share from all others, one that is taken away leaves its share to them,
  * and no other key moves. Same hashes as the ring of Boulder's client, so that both find the same
  * server where they call them by the same names. Immutable, thread-safe.

@@ -19,11 +19,11 @@ import org.jspecify.annotations.Nullable;
 /**
  * One call of the script, with the requests that share it.
  *
- * <p>Each request is its own all-or-nothing batch in the script and answered separately. A call
- * that the server refuses whole for the sake of one request (a key that its ACL forbids, a slot
- * that is just moving) was not begun, and is repeated request by request. It keeps its place until
- * all its requests have ended: whatever is thrown, a sweep finds them there. Thread-safe; no method
- * blocks.
+ * <p>Each request is its own all-or-nothing batch in the script and answered separately. The server
+ * may refuse a call whole for the sake of one request (a key that its ACL forbids, a slot that is
+ * just moving). Such a call was not begun, and is repeated request by request. It keeps its place
+ * until all its requests have ended: whatever is thrown, a sweep finds them there. Thread-safe; no
+ * method blocks.
  */
 final class SharedCall {
 

@@ -180,9 +180,9 @@ public final class RateLimitFilter implements Filter {
      * Makes the filter.
      *
      * @return the filter
-     * @throws IllegalArgumentException if a rule does not fit the limits, naming every error: an
+     * @throws IllegalArgumentException if a rule does not fit the limits. It names every error: an
      *     unknown limit, one that is not configured, an id of another format, a cost above the
-     *     burst
+     *     burst.
      * @throws IllegalStateException if there is no rule
      */
     public RateLimitFilter build() {

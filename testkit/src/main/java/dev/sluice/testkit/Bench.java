@@ -16,9 +16,9 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * A limiter on a store under test, with its clock and with limits that can be changed: {@link #A},
+ * A limiter on a store under test, with its clock and with limits that can be changed. {@link #A},
  * {@link #B} and {@link #C} have one quota, and so have {@link #WAITS} and {@link #WAITS_TOO}, for
- * which callers may wait for up to an hour; {@link #OFF} is disabled. Ids are plain text.
+ * which callers may wait for up to an hour. {@link #OFF} is disabled. Ids are plain text.
  *
  * <p>As thread-safe as the store.
  */

@@ -27,11 +27,11 @@ import org.junit.jupiter.api.extension.ParameterResolver;
  * void login_afterAMinute_isAllowedAgain(Limiter limiter, ManualTime time) { … }
  * }</pre>
  *
- * <p>Parameters of test methods, and of the methods before and after each, may be a {@link
- * Limiter}, its {@link AsyncLimiter}, the {@link ManualTime} that both and their buckets go by, the
- * {@link BucketStore}, and the {@link CurrentLimits}, which a test may replace. All of one test
- * belong together; no two tests share anything. With {@code @ExtendWith(LimiterExtension.class)}
- * there are no named limits: callers supply their quotas.
+ * <p>Test methods, and the methods before and after each, may have parameters of these types: a
+ * {@link Limiter}, its {@link AsyncLimiter}, and the {@link ManualTime} that both and their buckets
+ * go by. The {@link BucketStore} and the {@link CurrentLimits} may be parameters too; a test may
+ * replace the limits. All of one test belong together; no two tests share anything. There are no
+ * named limits with {@code @ExtendWith(LimiterExtension.class)}: callers supply their quotas.
  *
  * <p>Thread-safe: tests may run in parallel.
  */

@@ -15,8 +15,8 @@ import java.util.concurrent.atomic.AtomicLong;
 /**
  * A clock that stands still until a test moves it, forwards or back.
  *
- * <p>{@link #advance} stops at each alarm on its way, in order, and runs it on the caller's thread:
- * callers who wait without blocking have passed, each at its own time, when it returns. {@link
+ * <p>{@link #advance} stops at each alarm on its way, in order, and runs it on the caller's thread.
+ * Callers who wait without blocking have passed, each at its own time, when it returns. {@link
  * #set} leaps, and runs what is due at the end.
  *
  * <p>Thread-safe; no method but {@link #awaitAlarm} blocks.

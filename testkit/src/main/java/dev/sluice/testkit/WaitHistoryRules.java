@@ -17,7 +17,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.Test;
 
 /**
- * Callers who wait, on random histories, against an exact reference: those who gave up were never
+ * Callers who wait, on random histories, against an exact reference. Those who gave up were never
  * there, and all others pass when a bucket that is spent from in this order has their tokens.
  */
 interface WaitHistoryRules extends DrivenStores {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Helpers for tests of a store or of an application: the contract that every {@link
- * dev.sluice.store.BucketStore} must pass, a clock that stands still until it is moved, assertions
- * on decisions, and the recorded decisions that every implementation must repeat.
+ * Helpers for tests of a store or of an application. They are the contract that every {@link
+ * dev.sluice.store.BucketStore} must pass, a clock that stands still until it is moved, and
+ * assertions on decisions. The recorded decisions that every implementation must repeat come with
+ * them.
  */
 @NullMarked
 @CheckReturnValue

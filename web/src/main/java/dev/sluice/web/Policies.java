@@ -15,10 +15,11 @@ import org.jspecify.annotations.Nullable;
 /**
  * The IETF fields: a policy for each limit that had a say, and its state.
  *
- * <p>A token bucket in their terms: the quota {@code q} is the burst, the window {@code w} the time
- * in which an empty bucket fills (τ, rounded up), the available quota {@code r} what is left. The
- * effective window {@code t} is given where the limit denied: until then nothing can be used. It
- * never ends after the response's {@code Retry-After}, whatever was added to either as jitter.
+ * <p>A token bucket in their terms: the quota {@code q} is the burst, and the window {@code w} the
+ * time in which an empty bucket fills (τ, rounded up). The available quota {@code r} is what is
+ * left. The effective window {@code t} is given where the limit denied: until then nothing can be
+ * used. It never ends after the response's {@code Retry-After}, whatever was added to either as
+ * jitter.
  */
 final class Policies {
 

@@ -241,8 +241,9 @@ public final class RequestLimiter implements AutoCloseable {
      * Checks the rules against the limits and makes the limiter of requests.
      *
      * @return a limiter of requests, to be closed
-     * @throws IllegalArgumentException if a rule does not fit the limits, with every mistake: an
-     *     unknown limit, one that is not configured, an id of another form, a cost above the burst
+     * @throws IllegalArgumentException if a rule does not fit the limits. It names every mistake:
+     *     an unknown limit, one that is not configured, an id of another form, a cost above the
+     *     burst.
      * @throws IllegalStateException if there is no rule
      */
     public RequestLimiter build() {

@@ -286,8 +286,8 @@ public final class Rule {
     }
 
     /**
-     * Makes the rule a trial: it spends from buckets of its own, decides, is counted and logged,
-     * and never refuses a request, takes a token from another rule, nor shows in a header.
+     * Makes the rule a trial: it spends from buckets of its own, decides, is counted and logged. It
+     * never refuses a request, takes a token from another rule, or shows in a header.
      *
      * @return this
      */

@@ -13,9 +13,9 @@ import org.jspecify.annotations.Nullable;
  * Where the id of a limit, or a part of it, comes from.
  *
  * <p>A request without the value is refused with a 400, unless {@link #orSkip} or {@link #orId}
- * says otherwise: the safe choice, as a client must not get around a limit by leaving something
- * out. A request with several values (a header twice) is always refused, as it is not clear which
- * one the application will use.
+ * says otherwise. That is the safe choice, as a client must not get around a limit by leaving
+ * something out. A request with several values (a header twice) is always refused, as it is not
+ * clear which one the application will use.
  *
  * <p>Headers, cookies and parameters are the client's choice: one that makes up a new value has a
  * new bucket. Limit by them what has been verified, and by {@link #clientAddress} besides.

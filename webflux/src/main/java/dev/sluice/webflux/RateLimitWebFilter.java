@@ -222,8 +222,9 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
      * Makes the filter.
      *
      * @return the filter
-     * @throws IllegalArgumentException if a rule does not fit the limits, with every mistake: an
-     *     unknown limit, one that is not configured, an id of another form, a cost above the burst
+     * @throws IllegalArgumentException if a rule does not fit the limits. It names every mistake:
+     *     an unknown limit, one that is not configured, an id of another form, a cost above the
+     *     burst.
      * @throws IllegalStateException if there is no rule
      */
     public RateLimitWebFilter build() {

@@ -10,7 +10,7 @@ import java.io.IOException;
  * Writes overrides as CSV: {@code name,id,count,burst,period,comment}, lines that end with LF,
  * quoted as RFC 4180 has it. Pure and thread-safe; blocks as its target does.
  *
- * <p>Texts are written as they are, also those that a spreadsheet would take for a formula: the
+ * <p>Texts are written as they are, also those that a spreadsheet would take for a formula. The
  * file is data for programs, and a mark in front would make another id of an id.
  */
 public final class OverridesCsv {

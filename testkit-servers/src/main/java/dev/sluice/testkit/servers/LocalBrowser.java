@@ -199,7 +199,7 @@ public final class LocalBrowser implements AutoCloseable {
   }
 
   /**
-   * Writes the whole page as a picture, on a screen that is as high as the page: what covers the
+   * Writes the whole page as a picture, on a screen that is as high as the page. What covers the
    * screen, such as the backdrop of a dialog, then covers the picture.
    *
    * @param folder where to, null for nowhere

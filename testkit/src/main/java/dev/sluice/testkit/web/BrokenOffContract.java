@@ -17,17 +17,17 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Clients that break off while the application still works on their requests, as JUnit tests over
- * real HTTP/1.1 and HTTP/2: the token stays spent, as nobody knows yet how the work ends.
+ * real HTTP/1.1 and HTTP/2. The token stays spent, as nobody knows yet how the work ends.
  *
  * <p>The test of a filter extends this class and starts a server. The application behind the filter
  * must do the following:
  *
  * <ul>
  *   <li>on {@code /check} and {@code /attack}, announce the request as a {@link HeldRequest} and
- *       work on it asynchronously; with {@code committed=N}, send the status {@code N} and an event
- *       first; with {@code then=T}, hold the request's thread, if it has one, and once the request
- *       is ended read the whole body ({@code read}), send an error ({@code send-error}), send a
- *       body at once ({@code flush}), or only set the status ({@code set});
+ *       work on it asynchronously. With {@code committed=N}, send the status {@code N} and an event
+ *       first. With {@code then=T}, hold the request's thread, if it has one. Once the request is
+ *       ended, do what {@code T} says: read the whole body ({@code read}), send an error ({@code
+ *       send-error}), send a body at once ({@code flush}), or only set the status ({@code set}).
  *   <li>on {@code /other}, answer with a 200.
  * </ul>
  */

@@ -20,12 +20,12 @@ import org.junit.jupiter.params.provider.CsvSource;
  *
  * <ul>
  *   <li>on {@code /end?how=H}, end a request that is handled asynchronously, with the status of the
- *       query parameter {@code status} (401 without it): {@code complete} ends with it, {@code
- *       no-status} sets none, {@code redirect} redirects with a 302, {@code events} sends three
- *       server-sent events under a 200, {@code throw} throws an exception, {@code time-out} ends by
- *       a time-out of the server's or the framework's, {@code time-out-answered} by one that the
- *       framework answers with the status, {@code sent-then-time-out} by one after it has sent the
- *       status;
+ *       query parameter {@code status} (401 without it). {@code complete} ends with it, {@code
+ *       no-status} sets none, and {@code redirect} redirects with a 302. {@code events} sends three
+ *       server-sent events under a 200, and {@code throw} throws an exception. {@code time-out}
+ *       ends by a time-out of the server's or the framework's, {@code time-out-answered} by one
+ *       that the framework answers with the status. {@code sent-then-time-out} ends by a time-out
+ *       after it has sent the status.
  *   <li>on {@code /other}, answer with a 200.
  * </ul>
  */

@@ -28,7 +28,8 @@ public final class HeldRequests {
 
   /**
    * Called once for each held request, when the thread that brought it has left the filter and, if
-   * that can be seen, the server; or when it ends, if its work holds that thread.
+   * that can be seen, the server. If its work holds that thread, it is called when the request
+   * ends.
    */
   public void left() {
     left.release();
