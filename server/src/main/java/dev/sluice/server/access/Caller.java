@@ -19,15 +19,10 @@ import org.jspecify.annotations.Nullable;
 /** The sender of a request, and what it may do. Immutable and thread-safe. */
 public final class Caller {
 
-  private static final Set<Role> ALL = Set.copyOf(EnumSet.allOf(Role.class));
-
-  private final String name;
-  private final Kind kind;
-  private final Set<Role> roles;
-  private final Scopes scopes;
+  private final Credential credential;
+  private final Rights rights;
   private final String address;
   private final Watch watch;
-  private final Supplier<List<String>> certificateNames;
   private final List<Noted> acts;
 
   /** The way in which a caller is known. */
@@ -40,22 +35,22 @@ public final class Caller {
     UNKNOWN
   }
 
+  /** What the caller has shown; the certificate's names are empty where nobody asks for them. */
+  private record Credential(String name, Kind kind, Supplier<List<String>> certificateNames) {}
+
+  /** What the caller may do, and on which limits. */
+  private record Rights(Set<Role> roles, Scopes scopes) {
+
+    static final Rights ALL = new Rights(Set.copyOf(EnumSet.allOf(Role.class)), Scopes.ALL);
+    static final Rights NONE = new Rights(Set.of(), Scopes.ALL);
+  }
+
   private Caller(
-      String name,
-      Kind kind,
-      Set<Role> roles,
-      Scopes scopes,
-      String address,
-      Watch watch,
-      Supplier<List<String>> certificateNames,
-      List<Noted> acts) {
-    this.name = name;
-    this.kind = kind;
-    this.roles = roles;
-    this.scopes = scopes;
+      Credential credential, Rights rights, String address, Watch watch, List<Noted> acts) {
+    this.credential = credential;
+    this.rights = rights;
     this.address = address;
     this.watch = watch;
-    this.certificateNames = certificateNames;
     this.acts = acts;
   }
 
@@ -79,18 +74,19 @@ public final class Caller {
    * @return the caller
    */
   static Caller anybody(String address, Supplier<List<String>> certificateNames, Watch watch) {
-    return new Caller(
-        "anybody", Kind.ANYBODY, ALL, Scopes.ALL, address, watch, certificateNames, List.of());
+    Credential credential = new Credential("anybody", Kind.ANYBODY, certificateNames);
+    return new Caller(credential, Rights.ALL, address, watch, List.of());
   }
 
   static Caller unknown(String address, Watch watch) {
-    return new Caller(
-        "unknown", Kind.UNKNOWN, Set.of(), Scopes.ALL, address, watch, List::of, List.of());
+    Credential none = new Credential("unknown", Kind.UNKNOWN, List::of);
+    return new Caller(none, Rights.NONE, address, watch, List.of());
   }
 
   static Caller of(Grant grant, Kind kind, String address, Watch watch) {
-    return new Caller(
-        grant.name(), kind, grant.roles(), grant.scopes(), address, watch, List::of, List.of());
+    Credential credential = new Credential(grant.name(), kind, List::of);
+    Rights rights = new Rights(grant.roles(), grant.scopes());
+    return new Caller(credential, rights, address, watch, List.of());
   }
 
   /**
@@ -100,13 +96,14 @@ public final class Caller {
    *     certificate
    */
   public String name() {
-    List<String> names = certificateNames.get();
-    return names.isEmpty() ? name : names.get(0);
+    List<String> names = credential.certificateNames().get();
+    return names.isEmpty() ? credential.name() : names.get(0);
   }
 
   /** Returns the word for the way in which the caller is known. */
   String by() {
-    Kind shown = certificateNames.get().isEmpty() ? kind : Kind.CERTIFICATE;
+    boolean hasCertificate = !credential.certificateNames().get().isEmpty();
+    Kind shown = hasCertificate ? Kind.CERTIFICATE : credential.kind();
     return shown.name().toLowerCase(Locale.ROOT);
   }
 
@@ -120,8 +117,7 @@ public final class Caller {
   public Caller about(List<Noted> newActs) {
     return newActs.equals(acts)
         ? this
-        : new Caller(
-            name, kind, roles, scopes, address, watch, certificateNames, List.copyOf(newActs));
+        : new Caller(credential, rights, address, watch, List.copyOf(newActs));
   }
 
   List<Noted> acts() {
@@ -129,7 +125,7 @@ public final class Caller {
   }
 
   Kind kind() {
-    return kind;
+    return credential.kind();
   }
 
   /**
@@ -148,7 +144,7 @@ public final class Caller {
    * @return true if its line names the role, or the server has no access control
    */
   public boolean has(Role role) {
-    return roles.contains(role);
+    return rights.roles().contains(role);
   }
 
   /**
@@ -158,7 +154,7 @@ public final class Caller {
    * @return true if its line names the limit, or no limit at all
    */
   public boolean mayUse(String limit) {
-    return scopes.contain(limit);
+    return rights.scopes().contain(limit);
   }
 
   /**
@@ -167,7 +163,7 @@ public final class Caller {
    * @return false if its line names limits
    */
   public boolean mayUseAll() {
-    return scopes.containAll();
+    return rights.scopes().containAll();
   }
 
   /**
@@ -222,12 +218,10 @@ public final class Caller {
    */
   public void require(Need need) {
     Role role = need.role();
-    if (role != null && !roles.contains(role)) {
+    if (role != null && !has(role)) {
+      String shown = kind() == Kind.CERTIFICATE ? "the certificate" : "the token";
       throw refused(
-          "%s %s has no role %s"
-              .formatted(
-                  kind == Kind.CERTIFICATE ? "the certificate" : "the token", name, role.word()),
-          role.word());
+          "%s %s has no role %s".formatted(shown, credential.name(), role.word()), role.word());
     }
   }
 
@@ -267,7 +261,7 @@ public final class Caller {
     if (!mayUse(limit)) {
       throw refused(
           "%s may not use the limit %s: its line in the tokens file names others"
-              .formatted(name, limit),
+              .formatted(credential.name(), limit),
           null);
     }
   }

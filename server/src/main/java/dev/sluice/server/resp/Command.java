@@ -32,11 +32,9 @@ final class Command {
 
   private static final int ANY = Integer.MAX_VALUE;
 
-  private final String name;
+  private final Usage usage;
   private final byte[] nameBytes;
   private final String summary;
-  private final List<Argument> arguments;
-  private final boolean hasKey;
   private final boolean gathers;
   private final Asked asked;
   private final Body body;
@@ -45,23 +43,15 @@ final class Command {
   private final int most;
   private final LongAdder calls = new LongAdder();
 
-  private Command(
-      String name,
-      String summary,
-      List<Argument> arguments,
-      boolean hasKey,
-      boolean gathers,
-      Asked asked,
-      Body body) {
-    this.name = name;
-    this.nameBytes = name.getBytes(StandardCharsets.US_ASCII);
+  private Command(Usage usage, String summary, boolean gathers, Asked asked, Body body) {
+    List<Argument> arguments = usage.arguments();
+    this.usage = usage;
+    this.nameBytes = usage.name().getBytes(StandardCharsets.US_ASCII);
     this.summary = summary;
-    this.arguments = arguments;
-    this.hasKey = hasKey;
     this.gathers = gathers;
     this.asked = asked;
     this.body = body;
-    this.need = Needs.ofCommand(name);
+    this.need = Needs.ofCommand(usage.name());
     this.least = 1 + (int) arguments.stream().filter(a -> !a.optional()).count();
     this.most = arguments.stream().anyMatch(Argument::repeated) ? ANY : 1 + arguments.size();
   }
@@ -74,25 +64,29 @@ final class Command {
    *     argument that is called "key" is one to Redis clients
    */
   static Command of(String usage, String summary, Body body) {
-    return of(usage, summary, false, request -> List.of(), body);
+    return new Command(Usage.of(usage), summary, false, request -> List.of(), body);
   }
 
   /** Makes a command whose body may {@linkplain Replies#gather gather} requests. */
   static Command gathering(String usage, String summary, Body body) {
-    return of(usage, summary, true, request -> List.of(), body);
+    return new Command(Usage.of(usage), summary, true, request -> List.of(), body);
   }
 
   /** Makes a command that the audit log has lines for. */
   static Command noted(String usage, String summary, Asked asked, Body body) {
-    return of(usage, summary, false, asked, body);
+    return new Command(Usage.of(usage), summary, false, asked, body);
   }
 
-  private static Command of(String usage, String summary, boolean gathers, Asked asked, Body body) {
-    String[] words = usage.split(" ");
-    List<Argument> arguments =
-        List.of(words).subList(1, words.length).stream().map(Argument::of).toList();
-    boolean hasKey = arguments.stream().anyMatch(a -> a.name().equals("key"));
-    return new Command(words[0], summary, arguments, hasKey, gathers, asked, body);
+  /** How a command is called. */
+  private record Usage(String name, List<Argument> arguments, boolean hasKey) {
+
+    static Usage of(String text) {
+      String[] words = text.split(" ");
+      List<Argument> arguments =
+          List.of(words).subList(1, words.length).stream().map(Argument::of).toList();
+      boolean hasKey = arguments.stream().anyMatch(a -> a.name().equals("key"));
+      return new Usage(words[0], arguments, hasKey);
+    }
   }
 
   /** An argument that a command takes. */
@@ -119,11 +113,11 @@ final class Command {
 
   /** The name in capitals. */
   String name() {
-    return name;
+    return usage.name();
   }
 
   String lowerCaseName() {
-    return name.toLowerCase(Locale.ROOT);
+    return usage.name().toLowerCase(Locale.ROOT);
   }
 
   String summary() {
@@ -131,7 +125,7 @@ final class Command {
   }
 
   List<Argument> arguments() {
-    return arguments;
+    return usage.arguments();
   }
 
   /** Returns the permission that it needs. */
@@ -140,7 +134,7 @@ final class Command {
   }
 
   boolean hasKey() {
-    return hasKey;
+    return usage.hasKey();
   }
 
   /** Whether requests that were gathered before may stay undecided during the call. */
@@ -180,8 +174,8 @@ final class Command {
 
   private String wrongArguments() {
     StringBuilder text = new StringBuilder("wrong number of arguments for '");
-    text.append(lowerCaseName()).append("' command, expected ").append(name);
-    arguments.forEach(argument -> text.append(' ').append(argument));
+    text.append(lowerCaseName()).append("' command, expected ").append(usage.name());
+    usage.arguments().forEach(argument -> text.append(' ').append(argument));
     return text.toString();
   }
 }
