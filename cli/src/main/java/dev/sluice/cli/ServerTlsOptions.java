@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import dev.sluice.server.tls.PemCertificates;
 import dev.sluice.server.tls.PemKey;
-import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Path;
@@ -11,9 +11,8 @@ import java.security.InvalidKeyException;
 import java.security.KeyStore;
 import java.security.PrivateKey;
 import java.security.SecureRandom;
-import java.security.cert.Certificate;
 import java.security.cert.CertificateException;
-import java.security.cert.CertificateFactory;
+import java.security.cert.X509Certificate;
 import java.util.List;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
@@ -78,7 +77,7 @@ final class ServerTlsOptions {
   private static TrustManagerFactory trusted(Path file)
       throws GeneralSecurityException, IOException {
     KeyStore store = empty();
-    for (Certificate one : certificates(CA, file)) {
+    for (X509Certificate one : certificates(CA, file)) {
       store.setCertificateEntry("ca-" + store.size(), one);
     }
     TrustManagerFactory trust =
@@ -89,7 +88,7 @@ final class ServerTlsOptions {
 
   private static KeyManagerFactory shown(Path certificate, Path keyFile)
       throws GeneralSecurityException, IOException {
-    List<Certificate> chain = certificates(CERTIFICATE, certificate);
+    List<X509Certificate> chain = certificates(CERTIFICATE, certificate);
     PrivateKey key;
     try {
       key = PemKey.read(content(KEY, keyFile));
@@ -97,7 +96,7 @@ final class ServerTlsOptions {
       throw new InputException("%s: %s: %s".formatted(KEY, keyFile, e.getMessage()));
     }
     KeyStore store = empty();
-    store.setKeyEntry("key", key, NO_PASSWORD, chain.toArray(Certificate[]::new));
+    store.setKeyEntry("key", key, NO_PASSWORD, chain.toArray(X509Certificate[]::new));
     KeyManagerFactory keys = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
     keys.init(store, NO_PASSWORD);
     return keys;
@@ -109,28 +108,19 @@ final class ServerTlsOptions {
     return store;
   }
 
-  private static List<Certificate> certificates(String option, Path file) {
+  private static List<X509Certificate> certificates(String option, Path file) {
     try {
-      List<Certificate> found =
-          List.copyOf(
-              CertificateFactory.getInstance("X.509")
-                  .generateCertificates(new ByteArrayInputStream(content(option, file))));
-      if (!found.isEmpty()) {
-        return found;
-      }
+      return PemCertificates.read(content(option, file));
     } catch (CertificateException e) {
-      // told below
+      throw new InputException("%s: %s: %s".formatted(option, file, e.getMessage()));
     }
-    throw new InputException(
-        "%s: %s: found no certificate, expected PEM that starts with -----BEGIN CERTIFICATE-----"
-            .formatted(option, file));
   }
 
   private static byte[] content(String option, Path file) {
     try (InputStream in = InputFiles.open(file)) {
       return in.readNBytes(LARGEST);
     } catch (IOException e) {
-      throw new InputException("%s: %s: can't be read".formatted(option, file));
+      throw new InputException("%s: %s: can't be read: %s".formatted(option, file, e.getMessage()));
     }
   }
 }

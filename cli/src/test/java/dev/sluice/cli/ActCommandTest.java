@@ -136,6 +136,17 @@ final class ActCommandTest {
   }
 
   @Test
+  void fileThatIsNoPem_isToldWithItsOption() throws IOException {
+    String file = Files.writeString(folder.resolve("ca.pem"), "S3cret").toString();
+    String url = "https://localhost:1";
+    Cli check = Cli.run("check", "Logins", "a", "--server", url, "--cacert", file);
+    assertThat(check.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(check.err())
+        .contains("--cacert: %s: no readable certificate; write PEM that starts".formatted(file))
+        .doesNotContain("S3cret");
+  }
+
+  @Test
   void server_isAskedForEachAct() {
     try (LiveServer server = new LiveServer()) {
       String[] where = {"LoginsPerIPAddress", "192.0.2.7", "--server", server.url() + "/"};

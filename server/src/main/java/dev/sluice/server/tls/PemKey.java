@@ -57,7 +57,7 @@ public final class PemKey {
     Matcher block = BLOCK.matcher(new String(pem, StandardCharsets.ISO_8859_1));
     if (!block.find()) {
       throw new InvalidKeyException(
-          "found no key, expected PEM that starts with -----BEGIN PRIVATE KEY-----");
+          "no readable key; write PEM that starts with -----BEGIN PRIVATE KEY-----");
     }
     String kind = block.group(1);
     String text = block.group(2);

@@ -3,16 +3,13 @@ package dev.sluice.server.tls;
 
 import dev.sluice.yaml.AttachedFiles;
 import io.netty.handler.ssl.ClientAuth;
-import java.io.ByteArrayInputStream;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.InvalidKeyException;
 import java.security.PrivateKey;
 import java.security.PublicKey;
 import java.security.Signature;
-import java.security.cert.Certificate;
 import java.security.cert.CertificateException;
-import java.security.cert.CertificateFactory;
 import java.security.cert.X509Certificate;
 import java.time.Clock;
 import java.time.Instant;
@@ -134,21 +131,11 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
 
   private static List<X509Certificate> certificates(Path file, byte[] pem, Reports reports) {
     try {
-      List<X509Certificate> found =
-          CertificateFactory.getInstance("X.509")
-              .generateCertificates(new ByteArrayInputStream(pem))
-              .stream()
-              .map((Certificate one) -> (X509Certificate) one)
-              .toList();
-      if (!found.isEmpty()) {
-        return found;
-      }
+      return PemCertificates.read(pem);
     } catch (CertificateException e) {
-      // told below: its message says no more
+      reports.mistake(file, String.valueOf(e.getMessage()));
+      return List.of();
     }
-    reports.mistake(
-        file, "found no certificate, expected PEM that starts with -----BEGIN CERTIFICATE-----");
-    return List.of();
   }
 
   private @Nullable PrivateKey key(byte[] pem, Reports reports) {

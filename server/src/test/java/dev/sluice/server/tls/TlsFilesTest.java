@@ -131,8 +131,8 @@ final class TlsFilesTest {
     assertThat(read(files(Clock.systemUTC()))).isNull();
     assertThat(mistakes)
         .containsExactly(
-            "tls.crt: found no certificate, expected PEM that starts with -----BEGIN CERTIFICATE-----",
-            "tls.key: found no key, expected PEM that starts with -----BEGIN PRIVATE KEY-----");
+            "tls.crt: no readable certificate; write PEM that starts with -----BEGIN CERTIFICATE-----",
+            "tls.key: no readable key; write PEM that starts with -----BEGIN PRIVATE KEY-----");
   }
 
   @Test
