@@ -3,6 +3,7 @@ package dev.sluice.server.wire;
 
 import dev.sluice.Transaction;
 import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.limit.UnknownLimitException;
@@ -34,7 +35,7 @@ public record WireTransaction(
    */
   @Nullable Transaction toTransaction(
       Limits limits, MissingDefault onMissing, String path, Mistakes mistakes) {
-    boolean known = isKnown(limits, onMissing, path, mistakes);
+    LimitName name = name(limits, onMissing, path, mistakes);
     if (id == null) {
       mistakes.add(path + "id", "the id is missing: a string that names what is limited");
     }
@@ -47,8 +48,8 @@ public record WireTransaction(
                   String.join(", ", KINDS),
                   Suggestion.didYouMean(kind, KINDS)));
     }
-    if (!known || limit == null || id == null) {
-      if (known) {
+    if (name == null || limit == null || id == null) {
+      if (name != null) {
         requireNoNegativeCost(path, mistakes);
       }
       return null;
@@ -70,20 +71,19 @@ public record WireTransaction(
     }
   }
 
-  private boolean isKnown(Limits limits, MissingDefault onMissing, String path, Mistakes mistakes) {
+  private @Nullable LimitName name(
+      Limits limits, MissingDefault onMissing, String path, Mistakes mistakes) {
     if (limit == null) {
       mistakes.add(path + "limit", "the name of the limit is missing");
-      return false;
+      return null;
     }
     try {
-      var unused =
-          onMissing == MissingDefault.REFUSE
-              ? limits.configured(limit)
-              : limits.catalogue().get(limit);
-      return true;
+      return onMissing == MissingDefault.REFUSE
+          ? limits.configured(limit)
+          : limits.catalogue().get(limit);
     } catch (UnknownLimitException e) {
       mistakes.addRefused(e, path);
-      return false;
+      return null;
     }
   }
 
