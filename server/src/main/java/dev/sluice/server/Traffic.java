@@ -71,8 +71,8 @@ public final class Traffic {
   private final AtomicLong heldBytes = new AtomicLong();
   private final AtomicLong closingBytes = new AtomicLong();
   private final AtomicLong nextSearchNanos = new AtomicLong(System.nanoTime());
-  private final QuietLog closed = new QuietLog(log, System::nanoTime);
-  private final QuietLog refused = new QuietLog(log, System::nanoTime);
+  private final PacedLog closed = new PacedLog(log, System::nanoTime);
+  private final PacedLog refused = new PacedLog(log, System::nanoTime);
 
   private final Set<Channel> listeners = ConcurrentHashMap.newKeySet();
   private volatile Stage stage = Stage.OPEN;

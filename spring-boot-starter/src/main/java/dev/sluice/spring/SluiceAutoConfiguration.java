@@ -96,7 +96,8 @@ class SluiceAutoConfiguration {
     if (!all.isEmpty()) {
       limiter.observer(LimiterObserver.all(all));
     }
-    FailureRules.apply(properties.onFailure(), limits.get(), limiter, Binder.get(environment));
+    FailureRuleProperties.apply(
+        properties.onFailure(), limits.get(), limiter, Binder.get(environment));
     return limiter.build();
   }
 

@@ -10,12 +10,12 @@ import org.slf4j.Logger;
  * A log that clients cannot flood: at most one line in ten seconds, without a stack trace, which
  * says how many were left out. Thread-safe; blocks as long as the logger does.
  */
-final class QuietLog {
+final class PacedLog {
 
   private final Logger logger;
   private final LogPace pace;
 
-  QuietLog(Logger logger, LongSupplier nanoTime) {
+  PacedLog(Logger logger, LongSupplier nanoTime) {
     this.logger = logger;
     this.pace = new LogPace(nanoTime);
   }

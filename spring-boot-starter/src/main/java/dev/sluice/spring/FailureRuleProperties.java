@@ -12,11 +12,11 @@ import java.util.regex.Pattern;
 import org.springframework.boot.context.properties.bind.Binder;
 
 /** Reads {@code sluice.on-failure}. */
-final class FailureRules {
+final class FailureRuleProperties {
 
   private static final Pattern LOCAL = Pattern.compile("local(?:/([1-9][0-9]{0,5}))?");
 
-  private FailureRules() {}
+  private FailureRuleProperties() {}
 
   static void apply(
       SluiceProperties.OnFailure properties,
