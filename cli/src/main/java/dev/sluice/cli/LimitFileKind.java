@@ -38,7 +38,7 @@ enum LimitFileKind {
     try (InputStream in = InputFiles.open(file)) {
       start = in.readNBytes(LOOKED_AT);
     } catch (IOException e) {
-      throw new InputException(file + ": can't be read");
+      throw new InputException(file + ": can't be read: " + e.getMessage());
     }
     List<String> top =
         new String(start, StandardCharsets.UTF_8)

@@ -38,7 +38,7 @@ final class Passwords {
     try (InputStream in = InputFiles.open(file)) {
       bytes = in.readNBytes(LONGEST + 1);
     } catch (IOException e) {
-      throw new InputException("%s: %s: can't be read".formatted(option, file));
+      throw new InputException("%s: %s: can't be read: %s".formatted(option, file, e.getMessage()));
     }
     String text = new String(bytes, StandardCharsets.UTF_8);
     String line = text.lines().findFirst().orElse("");

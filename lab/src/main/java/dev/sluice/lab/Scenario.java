@@ -47,7 +47,7 @@ public record Scenario(
   public Scenario {
     traffic = List.copyOf(traffic);
     if (traffic.isEmpty()) {
-      throw new IllegalArgumentException("traffic: found none, expected at least one");
+      throw new IllegalArgumentException("traffic is empty; add at least one client group");
     }
     if (length.isNegative() || length.isZero() || length.compareTo(LONGEST) > 0) {
       throw new IllegalArgumentException(

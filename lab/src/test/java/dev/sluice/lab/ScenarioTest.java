@@ -180,7 +180,7 @@ final class ScenarioTest {
   void mistakes_areNamed() {
     List<ClientGroup> steady = traffic("steady");
     assertThatThrownBy(() -> new Scenario(List.of(), LENGTH, BIN, 1, ""))
-        .hasMessage("traffic: found none, expected at least one");
+        .hasMessage("traffic is empty; add at least one client group");
     assertThatThrownBy(() -> new Scenario(steady, Duration.ZERO, BIN, 1, ""))
         .hasMessageContaining("length: found PT0S, expected a duration > 0");
     assertThatThrownBy(() -> new Scenario(steady, Duration.ofDays(4000), BIN, 1, ""))

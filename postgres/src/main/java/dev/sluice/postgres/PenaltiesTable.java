@@ -127,7 +127,7 @@ public final class PenaltiesTable {
       upsert.setString(8, penalty.name().bucketKey(penalty.id()));
       if (upsert.executeUpdate() == 0) {
         throw new SQLException(
-            "rate_limit_penalties has %s rows, which is as many as are allowed; remove some"
+            "rate_limit_penalties is full: it has %s rows, the most allowed; remove some"
                 .formatted(mostRows));
       }
     }

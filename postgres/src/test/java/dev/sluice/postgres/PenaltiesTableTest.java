@@ -57,7 +57,7 @@ final class PenaltiesTableTest {
     small.put(b);
     assertThatThrownBy(() -> small.put(c))
         .isInstanceOf(SQLException.class)
-        .hasMessageContaining("has 2 rows, which is as many as are allowed");
+        .hasMessageContaining("is full: it has 2 rows, the most allowed");
     Penalty longer = new Penalty(CALLS, "b", NOW.plusSeconds(9), 0, "again");
     small.put(longer);
     assertThat(small.load(NAMES, NOW)).containsExactly(a, longer);

@@ -55,7 +55,7 @@ public interface RedisObserver {
 
   /** Why a batch was not taken along by a call. */
   enum Refusal {
-    /** As many wait as may. */
+    /** The queue was full. */
     QUEUE_FULL,
     /** Its turn did not come in time. */
     WAITED_TOO_LONG,

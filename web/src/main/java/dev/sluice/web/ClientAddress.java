@@ -55,7 +55,7 @@ public final class ClientAddress {
   public static ClientAddress behind(ProxyHeader header, String... trustedProxies) {
     if (trustedProxies.length == 0) {
       throw new IllegalArgumentException(
-          "trusted proxies: found none, expected at least one; without proxies use direct()");
+          "no trusted proxy given; name at least one, or use direct()");
     }
     return new ClientAddress(
         header, Stream.of(trustedProxies).map(ClientAddress::trusted).toList(), SUBSCRIBER_BITS);

@@ -194,7 +194,7 @@ public final class RequestLimiter implements AutoCloseable {
       return Admission.refused(null, Refusal.unusable(e), log);
     }
     if (failure instanceof StoreException || failure instanceof UnknownLimitException) {
-      log.failed("could not decide", failure);
+      log.failed("the limiter could not decide on a request", failure);
       return Admission.refused(null, Refusal.storeFailed(), log);
     }
     throw failure;

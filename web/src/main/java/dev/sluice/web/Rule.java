@@ -145,7 +145,8 @@ public final class Rule {
 
     private Builder(String... paths) {
       if (paths.length == 0) {
-        throw new IllegalArgumentException("path: found none, expected at least one");
+        throw new IllegalArgumentException(
+            "the rule has no path; name at least one, such as /login");
       }
       this.paths = Stream.of(paths).map(PathPattern::parse).toList();
     }

@@ -252,7 +252,8 @@ class RequestLimiterTest {
     try (LoggedLines log = new LoggedLines(RequestLimiter.class)) {
       assertThat(way.admit(fresh, get("/login")).refusal().status()).isEqualTo(503);
       assertThat(log.lines())
-          .containsExactly("WARNING could not decide: the store is broken, as the test wants");
+          .containsExactly(
+              "WARNING the limiter could not decide on a request: the store is broken, as the test wants");
     }
   }
 

@@ -64,7 +64,8 @@ class RuleTest {
 
   @Test
   void rule_thatLacksSomething_isRefused() {
-    assertThatThrownBy(() -> Rule.on()).hasMessage("path: found none, expected at least one");
+    assertThatThrownBy(() -> Rule.on())
+        .hasMessage("the rule has no path; name at least one, such as /login");
     assertThatThrownBy(() -> Rule.on("/a").build()).hasMessage("rule [/a]: the limit is missing");
     assertThatThrownBy(() -> Rule.on("/a").limit("PerKey"))
         .hasMessage(

@@ -375,7 +375,8 @@ public final class AuditLog implements AutoCloseable {
         lost.increment();
         if (full.compareAndSet(false, true)) {
           log.error(
-              "the audit log {} takes no lines: {} wait, and further ones are lost until it does",
+              "the audit log {} cannot be written: {} lines wait and further ones are lost; check the"
+                  + " disk or the reader of the pipe",
               name,
               MOST_WAITING);
         }

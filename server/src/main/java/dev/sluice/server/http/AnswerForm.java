@@ -5,6 +5,7 @@ import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.Decision;
 import dev.sluice.server.wire.WireException;
+import dev.sluice.text.SafeText;
 import dev.sluice.text.Suggestion;
 import dev.sluice.web.HeaderProfile;
 import java.util.ArrayList;
@@ -57,7 +58,9 @@ record AnswerForm(HttpStatus denied, HeaderProfile headers) {
       case "429" -> HttpStatus.TOO_MANY_REQUESTS;
       default ->
           throw new WireException(
-              STATUS, "found another value, expected 200 or 429, the status of a denial");
+              STATUS,
+              "found %s, expected 200 or 429, the status of a denial"
+                  .formatted(SafeText.quote(wanted)));
     };
   }
 
@@ -71,8 +74,11 @@ record AnswerForm(HttpStatus denied, HeaderProfile headers) {
       default ->
           throw new WireException(
               HEADERS,
-              "found another family of headers, expected one of %s%s"
-                  .formatted(String.join(", ", FAMILIES), Suggestion.didYouMean(wanted, FAMILIES)));
+              "found %s, expected one of %s%s"
+                  .formatted(
+                      SafeText.quote(wanted),
+                      String.join(", ", FAMILIES),
+                      Suggestion.didYouMean(wanted, FAMILIES)));
     };
   }
 }

@@ -149,7 +149,9 @@ record ForwardAuthQuery(
       }
       if (!value.matches("[0-9]{1,18}")) {
         throw new WireException(
-            "cost", "expected a whole number, or header:NAME for a header that says it");
+            "cost",
+            "found %s, expected a whole number, or header:NAME for a header that says it"
+                .formatted(SafeText.quote(value)));
       }
       return new Cost(Long.parseLong(value), null);
     }
@@ -163,7 +165,8 @@ record ForwardAuthQuery(
         return second;
       }
       throw new WireException(
-          name, "found another value, expected %s or %s".formatted(firstWord, secondWord));
+          name,
+          "found %s, expected %s or %s".formatted(SafeText.quote(value), firstWord, secondWord));
     }
 
     private void endLimit() {

@@ -13,6 +13,7 @@ import dev.sluice.limit.Limits;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.access.Caller;
 import dev.sluice.server.wire.WireException;
+import dev.sluice.text.SafeText;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -108,7 +109,9 @@ abstract class PagedResource<T> extends Resource {
     int most = text.matches("[0-9]{1,4}") ? Integer.parseInt(text) : 0;
     if (most < 1 || most > LARGEST) {
       throw new WireException(
-          MOST, "found another value, expected a whole number from 1 to %s".formatted(LARGEST));
+          MOST,
+          "found %s, expected a whole number from 1 to %s"
+              .formatted(SafeText.quote(text), LARGEST));
     }
     return most;
   }

@@ -59,7 +59,7 @@ final class HttpAnswersTest {
     var none = server.post("/v1/check", login).headers();
     assertThat(none.firstValue("RateLimit")).isEmpty();
     assertThat(server.post("/v1/spend?headers=itef", login).body())
-        .contains("expected one of none, ietf, legacy, github", "ietf");
+        .contains("found \\\"itef\\\", expected one of none, ietf, legacy, github", "ietf");
     assertThat(server.post("/v1/refund?headers=ietf", login).statusCode()).isEqualTo(400);
   }
 
