@@ -43,13 +43,18 @@ import org.jspecify.annotations.Nullable;
  * once, or fails, and a call keeps its place until all its requests have ended.
  *
  * Too late. A request whose deadline is nearer than a round trip would be charged for a caller that
- * has gone by then: it is ended without being sent.
+ * has gone by then: it is ended without being sent. How long a round trip takes is known only from
+ * the last answer, which may have been a slow one, and only another answer corrects it. So requests
+ * must go on leaving. The estimate is a quarter of the time-out at most: one that has its whole
+ * time-out leaves. Where all come late in theirs, the estimate is forgotten once those that wait
+ * together are refused by it: the next one leaves.
  */
 
 /** The queue in front of one server, or of one slot of a Cluster. Thread-safe, never blocking. */
 final class Lane {
 
   private static final long MOST_ROUND_TRIP_NANOS = 50_000_000; // a slow moment is not the rule
+  private static final int LEAST_ROUND_TRIPS = 4; // within a time-out
 
   private final Endpoint server;
   private final Options options;
@@ -61,7 +66,7 @@ final class Lane {
   private final AtomicReferenceArray<@Nullable SharedCall> calls;
   private final AtomicInteger wip = new AtomicInteger();
   private final Deadlines deadlines;
-  private volatile long roundTripNanos; // of the last call that was answered
+  private volatile long roundTripNanos; // of the last call that was answered; 0 if forgotten
   private volatile boolean closed;
 
   /**
@@ -87,9 +92,11 @@ final class Lane {
   /**
    * The settings of all lanes of a store.
    *
+   * @param timeoutNanos by when every call ends
    * @param clock the client's, null for the server's
    */
-  record Options(int maxWaiting, int maxChargesPerCall, @Nullable ClientClock clock) {}
+  record Options(
+      int maxWaiting, int maxChargesPerCall, long timeoutNanos, @Nullable ClientClock clock) {}
 
   /** Refuses, in place of a server that was given up. */
   void requireOpen() {
@@ -246,6 +253,8 @@ final class Lane {
    */
   private int take(List<Request> requests) {
     int charges = 0;
+    long estimateNanos = roundTripNanos; // the same for all
+    boolean refusedByEstimate = false;
     StoreException tooLate = null; // one for all: thousands may be due at once
     for (Request next = waiting.peek(); next != null; next = waiting.peek()) {
       boolean isFull = charges > 0 && charges + next.charges.size() > options.maxChargesPerCall;
@@ -259,15 +268,20 @@ final class Lane {
       }
       waitingCount.decrementAndGet();
       if (!next.isDone() && next.leave()) { // its caller may have given up
-        if (!next.isLeftBy(timing.nanoTime() + roundTripNanos)) {
+        long now = timing.nanoTime();
+        if (!next.isLeftBy(now + estimateNanos)) {
           charges += next.charges.size();
           continue;
         }
+        refusedByEstimate |= !next.isLeftBy(now);
         observer.refused(server.name(), Refusal.WAITED_TOO_LONG);
         tooLate = tooLate == null ? timeOutWhileWaiting() : tooLate;
         next.completeExceptionally(tooLate);
       }
       requests.remove(requests.size() - 1);
+    }
+    if (refusedByEstimate && requests.isEmpty()) {
+      roundTripNanos = 0; // racy, benign because an answer that comes now is followed by others
     }
     return charges;
   }
@@ -310,7 +324,8 @@ final class Lane {
 
   /** Learns how long an answer takes. */
   void answeredWithin(long nanos) {
-    roundTripNanos = Math.min(nanos, MOST_ROUND_TRIP_NANOS);
+    long mostNanos = Math.min(MOST_ROUND_TRIP_NANOS, options.timeoutNanos / LEAST_ROUND_TRIPS);
+    roundTripNanos = Math.min(nanos, mostNanos);
   }
 
   /** The requests that wait here or are under way. */

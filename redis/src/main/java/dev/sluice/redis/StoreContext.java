@@ -30,10 +30,13 @@ final class StoreContext {
   StoreContext(RedisOptions options, Timing timing, RedisObserver observer) {
     String prefix = options.find(RedisOptions.PREFIX);
     this.keys = new Keys(prefix == null ? "" : prefix, options.get(RedisOptions.TAG));
+    this.timeoutNanos = options.get(RedisOptions.TIMEOUT).toNanos();
     this.lanes =
         new Lane.Options(
-            options.get(RedisOptions.QUEUE), MAX_CHARGES_PER_CALL, options.clientClock());
-    this.timeoutNanos = options.get(RedisOptions.TIMEOUT).toNanos();
+            options.get(RedisOptions.QUEUE),
+            MAX_CHARGES_PER_CALL,
+            timeoutNanos,
+            options.clientClock());
     this.maxFailures = options.get(RedisOptions.FAILURES);
     this.probeEveryNanos = options.get(RedisOptions.PROBE).toNanos();
     this.timing = timing;

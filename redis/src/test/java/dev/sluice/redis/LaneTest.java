@@ -10,6 +10,7 @@ import dev.sluice.store.TimeSource;
 import io.lettuce.core.RedisCommandExecutionException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -50,7 +51,7 @@ final class LaneTest {
   }
 
   private Lane lane(@Nullable ClientClock clock) {
-    Lane.Options options = new Lane.Options(100, 100, clock);
+    Lane.Options options = new Lane.Options(100, 100, LONG.toNanos(), clock);
     return new Lane(new Told(), options, new AtomicInteger(), timing, observer);
   }
 
@@ -164,6 +165,93 @@ final class LaneTest {
     assertThatThrownBy(late::join).hasMessageContaining("nothing was charged");
     assertThat(submit(LONG)).isNotDone();
     assertThat(calls).hasSize(1);
+  }
+
+  private static final long MILLI = 1_000_000;
+
+  /** A time that only a test moves, and whose timers never ring. */
+  private static final class Standing implements Timing {
+    private long nanos;
+
+    @Override
+    public long nanoTime() {
+      return nanos;
+    }
+
+    @Override
+    public void after(long nanos, Runnable task) {}
+
+    @Override
+    public void every(long nanos, Runnable task) {}
+
+    @Override
+    public <T> T await(CompletableFuture<T> future, long nanos) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public void elsewhere(Runnable task) {
+      task.run();
+    }
+
+    @Override
+    public void close() {}
+  }
+
+  private final Standing standing = new Standing();
+
+  private Lane standingLane(long timeoutMillis) {
+    Lane.Options options = new Lane.Options(100, 100, timeoutMillis * MILLI, null);
+    return new Lane(new Told(), options, new AtomicInteger(), standing, observer);
+  }
+
+  /** It waits at the standing time for so long at most. */
+  private Request submit(Lane to, List<Charge> charges, long forMillis) {
+    List<byte[]> keys = List.of("1:a".getBytes(StandardCharsets.UTF_8));
+    long deadline = standing.nanos + forMillis * MILLI;
+    Request request = new Request(charges, keys, deadline, deadline);
+    to.submit(request);
+    return request;
+  }
+
+  /** Else no request would leave any more, and nothing would show that the server is fast again. */
+  @Test
+  void oneSlowAnswer_refusesNoneThatHasItsWholeTimeOut() {
+    for (long timeoutMillis : List.of(1L, 5L, 50L, 100L, 500L)) {
+      calls.clear();
+      Lane fast = standingLane(timeoutMillis);
+      fast.answeredWithin(2 * timeoutMillis * MILLI); // the timer that ends calls was late
+      assertThat(submit(fast, Charges.spend("1:a"), timeoutMillis)).isNotDone();
+      assertThat(calls).as("of a time-out of %s ms", timeoutMillis).hasSize(1);
+    }
+  }
+
+  /** Callers that come late in their time-outs would all be refused. */
+  @Test
+  void requestRefusedForASlowAnswer_isTheOnlyOne() {
+    Lane slow = standingLane(500);
+    slow.answeredWithin(400 * MILLI);
+    assertThat(submit(slow, Charges.spend("1:a"), 40)).isCompletedExceptionally();
+    assertThat(calls).isEmpty();
+    assertThat(submit(slow, Charges.spend("1:a"), 40)).isNotDone();
+    assertThat(calls).hasSize(1);
+  }
+
+  /** A crowd that came at one time is refused at one time: each would be charged in vain. */
+  @Test
+  void requestsRefusedTogether_areAllRefused() {
+    Lane slow = standingLane(500);
+    List<Request> first =
+        List.of(submit(slow, Charges.spend("1:a"), 500), submit(slow, Charges.spend("1:a"), 500));
+    slow.answeredWithin(400 * MILLI);
+    List<Request> crowd = new ArrayList<>();
+    for (int i = 0; i < 10; i++) {
+      crowd.add(submit(slow, Charges.spend("1:a"), 40));
+    }
+    fail(0, "ERR no");
+    assertThat(first.get(0)).isCompletedExceptionally();
+    assertThat(crowd).allMatch(Request::isCompletedExceptionally);
+    assertThat(calls).hasSize(2);
   }
 
   @Test

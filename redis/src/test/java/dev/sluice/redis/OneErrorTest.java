@@ -64,7 +64,11 @@ final class OneErrorTest {
       new Breaker("there", 500, 1_000_000, CompletableFuture<String>::new, timing, observer);
   private final Lane lane =
       new Lane(
-          new Silent(), new Lane.Options(1000, 100, null), new AtomicInteger(), timing, observer);
+          new Silent(),
+          new Lane.Options(1000, 100, LONG.toNanos(), null),
+          new AtomicInteger(),
+          timing,
+          observer);
 
   /** Answers nothing. */
   private final class Silent implements Endpoint {

@@ -10,6 +10,7 @@ import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
 import dev.sluice.store.StoreException;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -56,8 +57,8 @@ final class SpreadTest {
           @Override
           public void renew() {}
         };
-    return new Lane(
-        endpoint, new Lane.Options(100, 100, null), new AtomicInteger(), timing, observer);
+    Lane.Options options = new Lane.Options(100, 100, Duration.ofMinutes(5).toNanos(), null);
+    return new Lane(endpoint, options, new AtomicInteger(), timing, observer);
   }
 
   @AfterEach
