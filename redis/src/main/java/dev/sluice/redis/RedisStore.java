@@ -497,6 +497,16 @@ public final class RedisStore implements BucketStore {
       forgetDenials(charges); // it may have been charged
       return super.completeExceptionally(failure);
     }
+
+    /** Where it has left, its answer may be lost. */
+    @Override
+    @CanIgnoreReturnValue
+    public boolean cancel(boolean interrupt) {
+      if (!withdraw() && !isDone()) {
+        forgetDenials(charges);
+      }
+      return super.cancel(interrupt);
+    }
   }
 
   private Request send(Lane lane, List<Charge> charges, List<byte[]> bytes, long until) {

@@ -100,7 +100,8 @@ class Request extends CompletableFuture<List<Reading>> {
   final boolean withdraw() {
     boolean neverLeft = leave();
     if (neverLeft) {
-      cancel(false);
+      super.cancel(false);
+      wake(null);
     }
     return neverLeft;
   }

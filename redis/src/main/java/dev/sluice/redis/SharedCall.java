@@ -171,7 +171,7 @@ final class SharedCall {
 
   private void failAll(ServerFault fault) {
     StoreException exception = fault.exception(name);
-    end(Result.FAILED, fault.isOutage() ? fault.words() : null, requests, exception);
+    end(Result.FAILED, fault.isOutage() ? fault.words() : null, exception);
   }
 
   /**
@@ -276,7 +276,8 @@ final class SharedCall {
       return;
     }
     boolean neverSent = abandon();
-    end(Result.TIMED_OUT, "timed out", overdue, timeOut(Charged.by(neverSent)));
+    // All: a request that was cancelled has to learn as well that its answer is lost.
+    end(Result.TIMED_OUT, "timed out", timeOut(Charged.by(neverSent)));
   }
 
   /** Whether the server has certainly seen nothing of it. */
@@ -293,13 +294,12 @@ final class SharedCall {
   }
 
   /** Tells what became of this call before anybody calls again, and frees its place. */
-  private void end(
-      Result result, @Nullable String outage, List<Request> open, StoreException exception) {
+  private void end(Result result, @Nullable String outage, StoreException exception) {
     try {
       tell(result, outage);
     } finally {
       try {
-        open.forEach(request -> request.completeExceptionally(exception));
+        requests.forEach(request -> request.completeExceptionally(exception));
       } finally {
         free();
       }

@@ -3,12 +3,16 @@ package dev.sluice.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
+import dev.sluice.gcra.Effect;
+import dev.sluice.gcra.Effect.Op;
 import dev.sluice.redis.StoreUri.Host;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
 import dev.sluice.store.StoreException;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -20,6 +24,8 @@ import org.junit.jupiter.api.Test;
 
 /** A store whose one server takes each call and says nothing, until a test makes it answer. */
 final class CallGuardsTest {
+
+  private static final Duration LONG = Duration.ofMinutes(5);
 
   private final FaultyTiming timing = new FaultyTiming();
   private final List<Taken> taken = new CopyOnWriteArrayList<>();
@@ -147,6 +153,92 @@ final class CallGuardsTest {
     store.close();
     assertThat(failureOf(check)).endsWith("; nothing was charged").doesNotContain("unknown");
     assertThat(failureOf(spend)).endsWith("is unknown");
+  }
+
+  // Denials from memory, after a spend of which nobody told whether it was made
+
+  private static final long TOKEN = 3_600_000_000_000L;
+  private static final long NOW_SECONDS = 1_700_000_000L;
+
+  private RedisStore remembering(Duration timeout) {
+    return RedisStore.builder("redis://there:1?connectTimeout=100ms")
+        .timeout(timeout)
+        .denials(Duration.ofHours(1))
+        .open(timing, new There(), () -> {});
+  }
+
+  /** Of a bucket with room for one token. */
+  private static List<Charge> spend(String key, long tokens) {
+    return List.of(
+        new Charge(key, Op.SPEND, tokens * TOKEN, Spending.BURST * TOKEN, Effect.NO_END));
+  }
+
+  private static CompletableFuture<List<Reading>> ask(RedisStore store, List<Charge> charges) {
+    return store.chargeAsync(charges).toCompletableFuture();
+  }
+
+  /** Denies two tokens; one would still fit. */
+  private void denyTwo(RedisStore store, String key) {
+    CompletableFuture<List<Reading>> asked = ask(store, spend(key, 2));
+    String tat = (NOW_SECONDS + (Spending.BURST - 1) * 3600) + "000000000";
+    taken
+        .get(taken.size() - 1)
+        .answer
+        .complete(List.of(NOW_SECONDS, 0L, tat.getBytes(StandardCharsets.US_ASCII)));
+    assertThat(asked).succeedsWithin(Duration.ofSeconds(5));
+  }
+
+  private boolean isAskedFor(RedisStore store, String key) {
+    int before = taken.size();
+    var unused = ask(store, spend(key, 2));
+    return taken.size() > before;
+  }
+
+  @Test
+  void spendThatIsCancelledUnderWay_makesItsDenialsForgotten() {
+    try (RedisStore store = remembering(LONG)) {
+      denyTwo(store, "1:a");
+      assertThat(isAskedFor(store, "1:a")).isFalse();
+      assertThat(ask(store, spend("1:a", 1)).cancel(false)).isTrue();
+      assertThat(isAskedFor(store, "1:a")).isTrue();
+    }
+  }
+
+  @Test
+  void spendWhoseCallerIsInterrupted_makesItsDenialsForgotten() {
+    try (RedisStore store = remembering(LONG)) {
+      denyTwo(store, "1:a");
+      Thread.currentThread().interrupt();
+      assertThatThrownBy(() -> store.charge(spend("1:a", 1))).hasMessageContaining("interrupted");
+      assertThat(Thread.interrupted()).isTrue();
+      assertThat(isAskedFor(store, "1:a")).isTrue();
+    }
+  }
+
+  @Test
+  void spendThatIsCancelledInTheQueue_leavesDenialsAlone() {
+    try (RedisStore store = remembering(LONG)) {
+      denyTwo(store, "1:a");
+      var first = ask(store, spend("1:b", 1));
+      var second = ask(store, spend("1:b", 1));
+      int before = taken.size();
+      CompletableFuture<List<Reading>> waiting = ask(store, spend("1:a", 1));
+      assertThat(taken).hasSize(before);
+      waiting.cancel(false);
+      var known = ask(store, spend("1:a", 2));
+      assertThat(known).isCompleted();
+      assertThat(List.of(first, second)).noneMatch(CompletableFuture::isDone);
+    }
+  }
+
+  /** The race: a denial is asked for again before the cancelled spend arrives at the server. */
+  @Test
+  void spendThatWasCancelled_andIsNotAnsweredByTheTimeOut_makesDenialsForgotten() {
+    try (RedisStore store = remembering(Duration.ofSeconds(1))) {
+      ask(store, spend("1:a", 1)).cancel(false);
+      denyTwo(store, "1:a");
+      await().until(() -> isAskedFor(store, "1:a"));
+    }
   }
 
   // Errors
