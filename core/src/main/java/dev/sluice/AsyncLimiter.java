@@ -241,8 +241,9 @@ public final class AsyncLimiter {
    * As {@link Limiter#acquire(Transaction, Duration)}, without holding a thread while it waits.
    *
    * <p>A caller that gives up cancels the future of the stage itself, or puts a time-out on it:
-   * what it took is given back. What is chained to a stage that had to wait runs on the common
-   * pool, or on the thread that moves a clock for tests.
+   * what it took is given back. What is chained to a stage that had to wait runs on threads of
+   * Sluice that may block ({@code sluice-alarm-1} and so on), or on the thread that moves a clock
+   * for tests.
    *
    * @param transaction which bucket, at what cost
    * @param maxWait the longest wait, zero or more

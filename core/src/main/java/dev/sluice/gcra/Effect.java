@@ -175,7 +175,7 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
     /**
      * Whether the operation may deny its batch.
      *
-     * @return true for {@link #CHECK} and {@link #SPEND}
+     * @return true for {@link #CHECK}, {@link #SPEND} and {@link #FORGIVE}
      */
     public boolean votes() {
       return votes;

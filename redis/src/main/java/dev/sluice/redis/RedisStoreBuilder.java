@@ -312,7 +312,8 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Opens the store. Connections are made when they are first needed.
+   * Opens the store: connects and runs the script once, up to {@code connectTimeout}. A server that
+   * cannot be reached fails no opening, but charges.
    *
    * @return the store, to be closed by the caller
    * @throws IllegalArgumentException for options that contradict each other
