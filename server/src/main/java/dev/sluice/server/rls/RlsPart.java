@@ -74,10 +74,17 @@ public final class RlsPart implements Part {
     return bounded(GrpcService.builder().addService(service).addService(new HealthService(ready)));
   }
 
-  /** Describes the services that are made by then. */
+  /**
+   * Describes the services that are made by then. Not on the event loop: there the library says
+   * that the next answer may go while this one is written, and gRPC's service, whose question is
+   * not forgotten yet, answers it again. Off it, one call of a stream waits for the one before.
+   */
   private GrpcService reflection() {
     grpc.make(Runnable::run).join();
-    return bounded(GrpcService.builder().addService(ProtoReflectionServiceV1.newInstance()));
+    return bounded(
+        GrpcService.builder()
+            .addService(ProtoReflectionServiceV1.newInstance())
+            .useBlockingTaskExecutor(true));
   }
 
   private static GrpcService bounded(GrpcServiceBuilder builder) {

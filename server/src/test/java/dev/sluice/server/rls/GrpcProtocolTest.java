@@ -47,6 +47,7 @@ import java.io.IOException;
 import java.net.Socket;
 import java.net.SocketException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
@@ -157,28 +158,84 @@ final class GrpcProtocolTest {
             e -> assertThat(e.getStatus().getCode()).isEqualTo(Status.Code.UNIMPLEMENTED));
   }
 
+  private static List<ServerReflectionRequest> questions() {
+    return List.of(
+        ServerReflectionRequest.newBuilder().setListServices("").build(),
+        ServerReflectionRequest.newBuilder()
+            .setFileContainingSymbol("envoy.service.ratelimit.v3.RateLimitService")
+            .build(),
+        ServerReflectionRequest.newBuilder()
+            .setFileByFilename("envoy/config/core/v3/base.proto")
+            .build(),
+        ServerReflectionRequest.newBuilder().setFileContainingSymbol("nope").build());
+  }
+
   /** A client of reflection reads an answer before it asks the next question. */
   @Test
-  void reflection_answersOneQuestionAfterTheOther() throws Exception {
+  void reflection_answersOneQuestionAfterTheOther_eachOnce() throws Exception {
     BlockingQueue<ServerReflectionResponse> answers = new LinkedBlockingQueue<>();
-    StreamObserver<ServerReflectionRequest> questions =
-        GrpcClients.newClient(server.uri(), ServerReflectionStub.class)
-            .serverReflectionInfo(observer(answers));
+    CompletableFuture<Void> ended = new CompletableFuture<>();
+    StreamObserver<ServerReflectionRequest> asked = reflection(answers, ended);
+    List<ServerReflectionResponse> all = new ArrayList<>();
 
-    questions.onNext(ServerReflectionRequest.newBuilder().setListServices("").build());
-    assertThat(next(answers).getListServicesResponse().getServiceList())
+    for (ServerReflectionRequest question : questions()) {
+      asked.onNext(question);
+      all.add(next(answers));
+    }
+    asked.onCompleted();
+    ended.get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+
+    assertThat(answers).isEmpty();
+    assertThat(all).extracting(ServerReflectionResponse::getOriginalRequest).isEqualTo(questions());
+    assertThat(all.get(0).getListServicesResponse().getServiceList())
         .extracting("name")
         .contains(
             "envoy.service.ratelimit.v3.RateLimitService",
             "grpc.health.v1.Health",
             "grpc.reflection.v1.ServerReflection");
+    assertThat(all.get(1).getFileDescriptorResponse().getFileDescriptorProtoList()).isNotEmpty();
+    assertThat(all.get(2).getFileDescriptorResponse().getFileDescriptorProtoList()).isNotEmpty();
+    assertThat(all.get(3).getErrorResponse().getErrorCode())
+        .isEqualTo(Status.Code.NOT_FOUND.value());
+  }
 
-    questions.onNext(
-        ServerReflectionRequest.newBuilder()
-            .setFileContainingSymbol("envoy.service.ratelimit.v3.RateLimitService")
-            .build());
-    assertThat(next(answers).getFileDescriptorResponse().getFileDescriptorProtoList()).isNotEmpty();
-    questions.onCompleted();
+  @Test
+  void reflection_answersQuestionsThatArriveAtOnce_eachOnce() throws Exception {
+    for (int i = 0; i < 20; i++) {
+      BlockingQueue<ServerReflectionResponse> answers = new LinkedBlockingQueue<>();
+      CompletableFuture<Void> ended = new CompletableFuture<>();
+      StreamObserver<ServerReflectionRequest> asked = reflection(answers, ended);
+
+      questions().forEach(asked::onNext);
+      asked.onCompleted();
+      ended.get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+
+      assertThat(answers)
+          .extracting(ServerReflectionResponse::getOriginalRequest)
+          .containsExactlyElementsOf(questions());
+    }
+  }
+
+  private StreamObserver<ServerReflectionRequest> reflection(
+      BlockingQueue<ServerReflectionResponse> answers, CompletableFuture<Void> ended) {
+    return GrpcClients.newClient(server.uri(), ServerReflectionStub.class)
+        .serverReflectionInfo(
+            new StreamObserver<>() {
+              @Override
+              public void onNext(ServerReflectionResponse answer) {
+                answers.add(answer);
+              }
+
+              @Override
+              public void onError(Throwable failure) {
+                ended.completeExceptionally(failure);
+              }
+
+              @Override
+              public void onCompleted() {
+                ended.complete(null);
+              }
+            });
   }
 
   private static <T> T next(BlockingQueue<T> queue) throws InterruptedException {
