@@ -23,7 +23,8 @@ record AnswerForm(HttpStatus denied, HeaderProfile headers) {
   private static final String STATUS = "status";
   private static final String HEADERS = "headers";
   private static final AnswerForm USUAL = new AnswerForm(HttpStatus.OK, HeaderProfile.NONE);
-  private static final List<String> FAMILIES = List.of("none", "ietf", "legacy", "github");
+  private static final List<String> FAMILIES =
+      List.of("none", "ietf", "legacy", "github", "draft03");
 
   /**
    * Reads the query.
@@ -71,6 +72,7 @@ record AnswerForm(HttpStatus denied, HeaderProfile headers) {
       case "ietf" -> HeaderProfile.IETF;
       case "legacy" -> HeaderProfile.LEGACY;
       case "github" -> HeaderProfile.GITHUB;
+      case "draft03" -> HeaderProfile.DRAFT03;
       default ->
           throw new WireException(
               HEADERS,

@@ -248,6 +248,16 @@ final class ForwardAuthTest {
   @CsvSource(
       delimiter = '|',
       value = {
+  @Test
+  void draft03_hasItsHeaders() throws IOException {
+    start();
+    HttpResponse<String> answer = get("?limit=LoginsPerIPAddress&id=192.0.2.7&headers=draft03");
+    assertThat(header(answer, "RateLimit-Limit")).isEqualTo("2");
+    assertThat(header(answer, "RateLimit-Remaining")).isEqualTo("1");
+    assertThat(header(answer, "RateLimit-Reset")).isEqualTo("30");
+    assertThat(header(answer, "RateLimit")).isEmpty();
+  }
+
         "ip | X-Forwarded-For | 192.0.2.9, 127.0.0.5 | LoginsPerIPAddress | 192.0.2.9",
         "ip/64 | X-Forwarded-For | 2001:db8::1 | SignUpsPerIPv6Range | 2001:db8::/64",
         "header:X-Api-Key | X-Api-Key | k1 | ApiCallsPerKey | k1",

@@ -56,10 +56,15 @@ final class HttpAnswersTest {
     assertThat(legacy.firstValue("Retry-After")).isPresent();
     var github = server.post("/v1/check?headers=github", login).headers();
     assertThat(github.firstValue("X-RateLimit-Resource")).hasValue("LoginsPerIPAddress");
+    var draft03 = server.post("/v1/check?headers=draft03", login).headers();
+    assertThat(draft03.firstValue("RateLimit-Limit")).hasValue("10");
+    assertThat(draft03.firstValue("RateLimit-Remaining")).hasValue("0");
+    assertThat(draft03.firstValue("RateLimit-Reset")).hasValue("60");
+    assertThat(draft03.firstValue("Retry-After")).isPresent();
     var none = server.post("/v1/check", login).headers();
     assertThat(none.firstValue("RateLimit")).isEmpty();
     assertThat(server.post("/v1/spend?headers=itef", login).body())
-        .contains("found \\\"itef\\\", expected one of none, ietf, legacy, github", "ietf");
+        .contains("found \\\"itef\\\", expected one of none, ietf, legacy, github, draft03", "ietf");
     assertThat(server.post("/v1/refund?headers=ietf", login).statusCode()).isEqualTo(400);
   }
 
