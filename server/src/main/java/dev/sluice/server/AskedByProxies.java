@@ -10,6 +10,9 @@ import com.linecorp.armeria.server.ServiceRequestContext;
  */
 public interface AskedByProxies {
 
+  /** Where they ask, by any method; the path of the original request may follow. */
+  String PATH = "/v1/forward-auth";
+
   /**
    * Whether a request comes from a proxy that is believed. Never blocks.
    *

@@ -195,6 +195,7 @@ final class Connection extends Client {
     ChannelPipeline pipeline = ctx.pipeline();
     Http2ConnectionHandler handler = pipeline.get(Http2ConnectionHandler.class);
     if (handler != null) {
+      AnyMethod.acceptFrom(handler.decoder());
       greetHttp2(handler.connection());
     } else if (!begun) {
       ChannelHandlerContext decoder = pipeline.context(CombinedChannelDuplexHandler.class);

@@ -10,7 +10,8 @@ import io.netty.handler.codec.http.HttpRequest;
 import io.netty.handler.codec.http.HttpVersion;
 
 /**
- * Changes two headers of HTTP/1 before the library reads them. Stateless.
+ * Changes two headers of HTTP/1, and {@linkplain AnyMethod methods}, before the library reads them.
+ * Stateless.
  *
  * <p>Where a request of HTTP/1.0 names no host, this host is named, as probes of load balancers
  * name none. The library knows no versions, and a request of HTTP/1.1 without a host is refused
@@ -38,6 +39,7 @@ final class Http1Headers extends ChannelInboundHandlerAdapter {
         headers.set(HttpHeaderNames.HOST, RequestChecks.LOCALHOST);
       }
       headers.remove(HttpHeaderNames.UPGRADE);
+      AnyMethod.accept(request);
     }
     context.fireChannelRead(message);
   }

@@ -3,6 +3,7 @@ package dev.sluice.server.http;
 
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.server.AnyMethod;
 import dev.sluice.server.wire.WireException;
 import dev.sluice.web.ClientAddress;
 import dev.sluice.web.PlainRequest;
@@ -106,7 +107,7 @@ final class AskedRequest implements WebRequest {
       }
       known =
           (pathBehind != null
-                  ? WebRequest.builder(request.method().name(), pathBehind)
+                  ? WebRequest.builder(AnyMethod.of(request), pathBehind)
                   : WebRequest.builder(said(METHOD), said(URI)))
               .build();
       target = known;

@@ -156,7 +156,7 @@ final class Failures implements ServerErrorHandler {
     }
     if (status.equals(HttpStatus.METHOD_NOT_ALLOWED)) {
       return Answers.fault(
-          Fault.wrongMethod("a method that no path has", "GET, HEAD, POST, PUT, DELETE, OPTIONS"));
+          Fault.wrongMethod("an unknown method", "GET, HEAD, POST, PUT, DELETE, OPTIONS"));
     }
     return Answers.fault(Fault.ofStatus(status, description));
   }

@@ -64,8 +64,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class ForwardAuthResource implements HttpService, AskedByProxies {
 
-  static final String PATH = "/v1/forward-auth";
-
   private static final String KEY_HEADER = "RateLimit-Key";
   private static final String ID_HEADER = "RateLimit-Id";
   private static final String STATUS_HEADER = "X-RateLimit-Status";

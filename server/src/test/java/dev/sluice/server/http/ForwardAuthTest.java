@@ -66,6 +66,7 @@ final class ForwardAuthTest {
             - {limit: ApiCallsPerKey, id: tried, shadow: true, cost: 3}
         - {path: "/orders/{account}/**", host: shop.test, limit: ApiCallsPerKey, id: "{path:account}"}
         - {path: /keyed, limit: ApiCallsPerKey, id: "{header:X-Api-Key}"}
+        - {path: /dav/**, methods: PROPFIND, deny: true}
       """;
   private static final HttpClient CLIENT =
       HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
@@ -197,7 +198,8 @@ final class ForwardAuthTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+  @ValueSource(
+      strings = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND", "FOO"})
   void everyMethod_spends(String method) throws IOException {
     start();
     String bucket = "?limit=ApiCallsPerKey&id=m&cost=3";
@@ -205,6 +207,30 @@ final class ForwardAuthTest {
     assertThat(first.statusCode()).isEqualTo(200);
     assertThat(first.body()).isEmpty();
     assertThat(send(method, bucket).statusCode()).isEqualTo(429);
+  }
+
+  /** Envoy writes the original path behind ours, and keeps the method. */
+  @Test
+  void methodThatTheLibraryDoesNotKnow_isTheOneThatRulesSee() throws IOException {
+    startWithRules();
+    assertThat(send("PROPFIND", "/dav/x").statusCode()).isEqualTo(429);
+    assertThat(send("MKCOL", "/dav/x").statusCode()).isEqualTo(200);
+    assertThat(send("GET", "/dav/x").statusCode()).isEqualTo(200);
+    assertThat(send("PROPFIND", "x").statusCode()).as("another path").isEqualTo(405);
+  }
+
+  @Test
+  void methodThatTheLibraryDoesNotKnow_isTheOneThatRulesSee_overHttp2() throws IOException {
+    startWithRules();
+    try (RawClient client = RawClient.connect(server.address())) {
+      client.send(RawClient.http2(SluiceServer.MAX_BODY));
+      client.send(RawClient.http2Request(1, "MKCOL", "/v1/forward-auth/dav/x"));
+      assertThat(RawClient.statusOf(client.frame(RawClient.HEADERS))).isEqualTo(200);
+      client.send(RawClient.http2Request(3, "PROPFIND", "/v1/forward-auth/dav/x"));
+      assertThat(RawClient.statusOf(client.frame(RawClient.HEADERS))).isEqualTo(429);
+      client.send(RawClient.http2Request(5, "MKCOL", "/v1/spend"));
+      assertThat(RawClient.statusOf(client.frame(RawClient.HEADERS))).isEqualTo(400);
+    }
   }
 
   /** A proxy that writes Forwarded passes on the X-Forwarded-For that a client made up. */
@@ -220,6 +246,16 @@ final class ForwardAuthTest {
     assertThat(get(bucket, said, "for=\"192.0.2.7:4711\"", made, "192.0.2.2").statusCode())
         .isEqualTo(429);
     assertThat(get(bucket, said, "for=192.0.2.8", made, "192.0.2.7").statusCode()).isEqualTo(200);
+  }
+
+  @Test
+  void draft03_hasItsHeaders() throws IOException {
+    start();
+    HttpResponse<String> answer = get("?limit=LoginsPerIPAddress&id=192.0.2.7&headers=draft03");
+    assertThat(header(answer, "RateLimit-Limit")).isEqualTo("2");
+    assertThat(header(answer, "RateLimit-Remaining")).isEqualTo("1");
+    assertThat(header(answer, "RateLimit-Reset")).isEqualTo("30");
+    assertThat(header(answer, "RateLimit")).isEmpty();
   }
 
   @Test
@@ -248,16 +284,6 @@ final class ForwardAuthTest {
   @CsvSource(
       delimiter = '|',
       value = {
-  @Test
-  void draft03_hasItsHeaders() throws IOException {
-    start();
-    HttpResponse<String> answer = get("?limit=LoginsPerIPAddress&id=192.0.2.7&headers=draft03");
-    assertThat(header(answer, "RateLimit-Limit")).isEqualTo("2");
-    assertThat(header(answer, "RateLimit-Remaining")).isEqualTo("1");
-    assertThat(header(answer, "RateLimit-Reset")).isEqualTo("30");
-    assertThat(header(answer, "RateLimit")).isEmpty();
-  }
-
         "ip | X-Forwarded-For | 192.0.2.9, 127.0.0.5 | LoginsPerIPAddress | 192.0.2.9",
         "ip/64 | X-Forwarded-For | 2001:db8::1 | SignUpsPerIPv6Range | 2001:db8::/64",
         "header:X-Api-Key | X-Api-Key | k1 | ApiCallsPerKey | k1",

@@ -198,7 +198,11 @@ final class HttpErrorsTest {
   @Test
   void methodThatNobodyKnows_isRefused() {
     HttpResponse<String> answer = server.send("BREW", "/v1/spend", BodyPublishers.noBody(), null);
-    assertThat(problem(answer, 405).get("type").asText()).endsWith(":wrong-method");
+    JsonNode problem = problem(answer, 405);
+    assertThat(problem.get("type").asText()).endsWith(":wrong-method");
+    assertThat(problem.get("detail").asText())
+        .isEqualTo(
+            "found an unknown method, expected one of GET, HEAD, POST, PUT, DELETE, OPTIONS");
   }
 
   @ParameterizedTest

@@ -145,6 +145,19 @@ final class RawClient implements AutoCloseable {
     return frame(HEADERS, 5, stream, block.array());
   }
 
+  /** The headers of a request without a body over HTTP/2, by any method. */
+  static byte[] http2Request(int stream, String method, String path) {
+    ByteArrayOutputStream block = new ByteArrayOutputStream();
+    block.write(0x02);
+    block.writeBytes(literal(method));
+    block.write(0x86); // http
+    block.write(0x01);
+    block.writeBytes(literal("localhost"));
+    block.write(0x04);
+    block.writeBytes(literal(path));
+    return frame(HEADERS, 5, stream, block.toByteArray());
+  }
+
   /** The headers of a probe over HTTP/2, with names and values in turn. */
   static byte[] http2Probe(int stream, String... headers) {
     ByteArrayOutputStream block = new ByteArrayOutputStream();
