@@ -47,7 +47,9 @@ final class Answers {
     response.setOverallCode(refusals.isEmpty() ? Code.OK : Code.OVER_LIMIT);
     Decision whole = charged.whole();
     Map<String, String> fields =
-        whole == null || whole.degraded() ? Map.of() : HeaderProfile.IETF.headers(whole);
+        whole == null
+            ? Fields.of(outcomes.values())
+            : whole.degraded() ? Map.of() : HeaderProfile.IETF.headers(whole);
     fields.forEach((name, value) -> add(response, name, value));
     if (!refusals.isEmpty()) {
       addRefusal(refusals, fields.containsKey(RETRY_AFTER), response);
@@ -99,7 +101,8 @@ final class Answers {
       List<LineOutcome> refusals, boolean saysWhen, RateLimitResponse.Builder response) {
     // A wait that helps none of them is not told.
     if (!saysWhen && refusals.stream().allMatch(refusal -> refusal.retryInNanos() > 0)) {
-      long seconds = refusals.stream().mapToLong(Answers::retryAfterSeconds).max().orElseThrow();
+      long seconds =
+          refusals.stream().mapToLong(LineOutcome::retryAfterSeconds).max().orElseThrow();
       add(response, RETRY_AFTER, Long.toString(seconds));
     }
     add(response, "Content-Type", ProblemDetails.MEDIA_TYPE);
@@ -115,10 +118,6 @@ final class Answers {
             ? ProblemDetails.temporaryReducedCapacity()
             : ProblemDetails.quotaExceeded(limits, detail(refusals.get(0)));
     response.setRawBody(ByteString.copyFromUtf8(body));
-  }
-
-  private static long retryAfterSeconds(LineOutcome refusal) {
-    return Objects.requireNonNull(refusal.decision()).retryAfterSeconds();
   }
 
   private static String detail(LineOutcome refusal) {

@@ -4,6 +4,7 @@ package dev.sluice.server.rls;
 import dev.sluice.Decision;
 import dev.sluice.gcra.Quota;
 import dev.sluice.server.rls.Lines.Line;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -54,6 +55,11 @@ record LineOutcome(
   /** Whether it refuses the request; a trial refuses nobody. */
   boolean refuses() {
     return over && !line.isShadow();
+  }
+
+  /** When to come back, where that helps: whole seconds. */
+  long retryAfterSeconds() {
+    return Objects.requireNonNull(decision).retryAfterSeconds();
   }
 
   boolean isDegraded() {

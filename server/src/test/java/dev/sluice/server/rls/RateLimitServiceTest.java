@@ -253,6 +253,32 @@ final class RateLimitServiceTest {
   }
 
   @Test
+  void zeroHits_haveTheFieldsOfWhatIsThere() {
+    RateLimitResponse full = server.ask(descriptor("PerUser", "ann").setHitsAddend(hits(0)));
+    assertThat(headers(full))
+        .containsEntry("ratelimit", "\"PerUser\";r=5")
+        .containsEntry("ratelimit-policy", "\"PerUser\";q=5;w=150")
+        .doesNotContainKey("retry-after");
+
+    RateLimitResponse both =
+        server.ask(
+            descriptor("PerUser", "ann").setHitsAddend(hits(0)), descriptor("PerIp", "192.0.2.7"));
+    assertThat(headers(both))
+        .containsEntry("ratelimit", "\"PerUser\";r=5, \"PerIp\";r=9")
+        .containsEntry("ratelimit-policy", "\"PerUser\";q=5;w=150, \"PerIp\";q=10;w=1");
+
+    spend("PerUser", "ann", 5);
+    RateLimitResponse none =
+        server.ask(
+            descriptor("PerUser", "bob").setHitsAddend(hits(0)),
+            descriptor("PerUser", "ann").setHitsAddend(hits(0)));
+    assertThat(headers(none))
+        .as("the strictest of a limit's buckets")
+        .containsEntry("ratelimit", "\"PerUser\";r=0;t=30")
+        .containsEntry("retry-after", "30");
+  }
+
+  @Test
   void oneBucketTwice_paysForBoth() {
     RateLimitResponse response =
         server.ask(descriptor("PerUser", "ann"), descriptor("limit", "PerUser", "user", "ann"));
