@@ -61,7 +61,8 @@ final class CurrentLimit {
   }
 
   /**
-   * The quota that a caller brought; null for one of zero requests, which lets nothing pass.
+   * The quota that a caller brought; null for one of zero requests, which lets nothing pass. A rate
+   * above one a nanosecond, the fastest that a bucket has, is one a nanosecond.
    *
    * @param index where the descriptor stands, for the message
    */
@@ -72,12 +73,8 @@ final class CurrentLimit {
           "descriptors[%s].limit.unit: found %s, expected SECOND, MINUTE, HOUR, DAY, MONTH or YEAR"
               .formatted(index, override.getUnitValue()));
     }
-    long requests = Integer.toUnsignedLong(override.getRequestsPerUnit());
-    if (requests > period.toNanos()) {
-      throw new BadRequest(
-          "descriptors[%s].limit: found %s requests a %s, expected at most one a nanosecond"
-              .formatted(index, requests, unit(override)));
-    }
+    long requests =
+        Math.min(Integer.toUnsignedLong(override.getRequestsPerUnit()), period.toNanos());
     return requests == 0 ? null : Quota.per(requests, period);
   }
 

@@ -367,6 +367,22 @@ final class RateLimitServiceTest {
             descriptor("PerUser", "ann").setLimit(limit(0)), descriptor("PerIp", "192.0.2.7"));
     assertThat(response.getOverallCode()).isEqualTo(Code.OVER_LIMIT);
     assertThat(response.getStatuses(0).getCurrentLimit().getUnit()).isEqualTo(Unit.HOUR);
+  /** An error would let the request pass all the other limits too. */
+  @ParameterizedTest
+  @CsvSource({"1000000001", "-1"})
+  void limitOfTheCaller_ofMoreThanOneANanosecond_isOneANanosecond(int requests) {
+    RateLimitOverride limit =
+        RateLimitOverride.newBuilder()
+            .setRequestsPerUnit(requests)
+            .setUnit(RateLimitUnit.SECOND)
+            .build();
+    DescriptorStatus status = askOne(descriptor("PerUser", "ann").setLimit(limit));
+    assertThat(status.getCode()).isEqualTo(Code.OK);
+    assertThat(status.getLimitRemaining()).isEqualTo(999_999_999);
+    assertThat(status.getCurrentLimit().getRequestsPerUnit()).isEqualTo(1_000_000_000);
+    assertThat(status.getCurrentLimit().getUnit()).isEqualTo(Unit.SECOND);
+  }
+
     assertThat(response.getStatuses(1).getLimitRemaining()).isEqualTo(10);
     assertThat(headers(response)).doesNotContainKey("retry-after");
   }
