@@ -132,8 +132,14 @@ final class Answers {
       return "the limit %s lets nothing pass".formatted(line.limit());
     }
     return line.neverFits() || decision == null
-        ? "cost %s exceeds the burst (%s) of %s".formatted(line.cost(), quota.burst(), line.limit())
+        ? "%s exceeds the burst (%s) of %s"
+            .formatted(cost(line.cost()), quota.burst(), line.limit())
         : decision.message();
+  }
+
+  /** Proxies send unsigned numbers; lines count up to the largest signed one. */
+  private static String cost(long tokens) {
+    return tokens == Long.MAX_VALUE ? "the cost, %s or more,".formatted(tokens) : "cost " + tokens;
   }
 
   private static void add(RateLimitResponse.Builder response, String name, String value) {

@@ -299,8 +299,15 @@ final class RateLimitServiceTest {
     assertThat(response.getStatuses(0).hasDurationUntilReset()).isFalse();
     assertThat(response.getStatuses(1).getCode()).isEqualTo(Code.OK);
     assertThat(response.getStatuses(1).getLimitRemaining()).isEqualTo(10);
-    assertThat(headers(response)).doesNotContainKey("retry-after");
-    assertThat(response.getRawBody().toStringUtf8()).contains("exceeds the burst (5) of PerUser");
+    assertThat(headers(response))
+        .doesNotContainKey("retry-after")
+        .containsEntry("ratelimit", "\"PerUser\";r=5, \"PerIp\";r=10")
+        .containsEntry("ratelimit-policy", "\"PerUser\";q=5;w=150, \"PerIp\";q=10;w=1");
+    assertThat(response.getRawBody().toStringUtf8())
+        .contains(
+            cost == 6
+                ? "cost 6 exceeds the burst (5) of PerUser"
+                : "the cost, 9223372036854775807 or more, exceeds the burst (5) of PerUser");
     assertThat(askOne(descriptor("PerUser", "ann")).getLimitRemaining()).isEqualTo(4);
   }
 
@@ -360,13 +367,6 @@ final class RateLimitServiceTest {
         .isEqualTo(Code.OK);
   }
 
-  @Test
-  void limitOfTheCaller_ofZero_letsNothingPass() {
-    RateLimitResponse response =
-        server.ask(
-            descriptor("PerUser", "ann").setLimit(limit(0)), descriptor("PerIp", "192.0.2.7"));
-    assertThat(response.getOverallCode()).isEqualTo(Code.OVER_LIMIT);
-    assertThat(response.getStatuses(0).getCurrentLimit().getUnit()).isEqualTo(Unit.HOUR);
   /** An error would let the request pass all the other limits too. */
   @ParameterizedTest
   @CsvSource({"1000000001", "-1"})
@@ -383,6 +383,13 @@ final class RateLimitServiceTest {
     assertThat(status.getCurrentLimit().getUnit()).isEqualTo(Unit.SECOND);
   }
 
+  @Test
+  void limitOfTheCaller_ofZero_letsNothingPass() {
+    RateLimitResponse response =
+        server.ask(
+            descriptor("PerUser", "ann").setLimit(limit(0)), descriptor("PerIp", "192.0.2.7"));
+    assertThat(response.getOverallCode()).isEqualTo(Code.OVER_LIMIT);
+    assertThat(response.getStatuses(0).getCurrentLimit().getUnit()).isEqualTo(Unit.HOUR);
     assertThat(response.getStatuses(1).getLimitRemaining()).isEqualTo(10);
     assertThat(headers(response)).doesNotContainKey("retry-after");
   }
