@@ -64,7 +64,8 @@ final class HttpAnswersTest {
     var none = server.post("/v1/check", login).headers();
     assertThat(none.firstValue("RateLimit")).isEmpty();
     assertThat(server.post("/v1/spend?headers=itef", login).body())
-        .contains("found \\\"itef\\\", expected one of none, ietf, legacy, github, draft03", "ietf");
+        .contains(
+            "found \\\"itef\\\", expected one of none, ietf, legacy, github, draft03", "ietf");
     assertThat(server.post("/v1/refund?headers=ietf", login).statusCode()).isEqualTo(400);
   }
 
