@@ -30,12 +30,13 @@ final class Fields {
   static Map<String, String> of(Collection<LineOutcome> outcomes) {
     Map<String, LineOutcome> policies = new LinkedHashMap<>();
     for (LineOutcome outcome : outcomes) {
+      if (outcome.line().quota() == null || outcome.line().isShadow()) {
+        continue; // it has no bucket, or is on trial
+      }
       if (outcome.isDegraded()) {
         return Map.of();
       }
-      if (outcome.line().quota() != null && !outcome.line().isShadow()) {
-        policies.merge(outcome.line().limit().name(), outcome, LineOutcome::stricter);
-      }
+      policies.merge(outcome.line().limit().name(), outcome, LineOutcome::stricter);
     }
     if (policies.isEmpty()) {
       return Map.of();
