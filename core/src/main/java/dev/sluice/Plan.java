@@ -183,11 +183,14 @@ record Plan(
   }
 
   /**
-   * How far ahead of now the TAT of a bucket may rightly lie: by its burst offset, and by as much
-   * as callers may wait.
+   * How far ahead of now the TAT of a bucket may rightly lie: by its burst offset, by as much as
+   * callers may wait, and by what it may owe.
    */
   static long depthNanos(LimitName name, Quota quota) {
-    return depthNanos(name, quota, Long.MAX_VALUE);
+    long depthNanos = depthNanos(name, quota, Long.MAX_VALUE);
+    long bursts = name.deepestDebt();
+    boolean fits = bursts <= (Long.MAX_VALUE - depthNanos) / quota.offsetNanos();
+    return fits ? depthNanos + bursts * quota.offsetNanos() : Long.MAX_VALUE;
   }
 
   private static long depthNanos(LimitName name, Quota quota, long maxWaitNanos) {

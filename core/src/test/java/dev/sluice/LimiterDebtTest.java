@@ -178,4 +178,33 @@ final class LimiterDebtTest {
     current.replace(limits(3_000)); // ten times as fast: the TAT is 2 h 42 min too far
     assertThat(limiter.spend(NAME, "a").retryInNanos()).isEqualTo(3_600_000_000L);
   }
+
+  /** A debt that rules may make: up to two bursts here, which are 6 h. */
+  @Test
+  void debtThatTheNameDeclares_isForgivenByNobody_andWhatLiesBeyondIs() {
+    Limiter limiter = Limiter.of(limits(300).withDebts(List.of(NAME), 2), store);
+    LimitName name = limiter.limits().get().catalogue().get(NAME);
+    Quota deep = Quota.of(900, 300, Duration.ofHours(3));
+    Quota deeper = Quota.of(1_800, 300, Duration.ofHours(3));
+    List<String> ids = List.of("decision", "yes or no", "async", "reserved");
+    for (String id : ids) {
+      assertThat(limiter.spend(Transaction.of(name, deep, id).withCost(900)).allowed()).isTrue();
+    }
+    Duration owed = Duration.ofHours(6).plusSeconds(36);
+    assertThat(limiter.spend(NAME, "decision").retryIn()).isEqualTo(owed);
+    assertThat(limiter.limit(NAME).trySpend("yes or no")).isFalse();
+    CompletionStage<Decision> async = limiter.async().spend(NAME, "async");
+    assertThat(async.toCompletableFuture().join().retryIn()).isEqualTo(owed);
+    assertThat(limiter.reserve(NAME, "reserved").decision().retryIn()).isEqualTo(owed);
+    for (String id : ids) {
+      assertThat(limiter.check(NAME, id).retryIn()).as(id).isEqualTo(owed);
+      assertThat(limiter.spend(Transaction.of(name, deeper, id).withCost(900)).allowed()).isTrue();
+      assertThat(limiter.limit(NAME).trySpend(id)).isFalse();
+      assertThat(limiter.check(NAME, id).retryIn()).as(id).isEqualTo(owed);
+    }
+    nowNanos.addAndGet(owed.toNanos());
+    for (String id : ids) {
+      assertThat(limiter.limit(NAME).trySpend(id)).as(id).isTrue();
+    }
+  }
 }

@@ -258,6 +258,19 @@ public final class Limits {
   }
 
   /**
+   * Returns a copy of these limits in which the buckets of some may owe tokens on purpose: {@link
+   * LimitName#deepestDebt}. For rules that come with the limits, and charge what does not fit.
+   *
+   * @param names the names of limits; those that the catalogue lacks are ignored
+   * @param bursts how many bursts a bucket may owe; a name that declares more keeps it
+   * @return new limits; these, if the names declare as much already
+   */
+  public Limits withDebts(Collection<String> names, int bursts) {
+    Catalogue owing = catalogue.withDebts(names, bursts);
+    return owing.equals(catalogue) ? this : copied(owing).build();
+  }
+
+  /**
    * Returns a copy of these limits with a companion: an immutable value that holds as long as the
    * limits do, and is replaced together with them.
    *
@@ -284,7 +297,11 @@ public final class Limits {
   }
 
   private Builder copied() {
-    Builder builder = builder(catalogue);
+    return copied(catalogue);
+  }
+
+  private Builder copied(Catalogue names) {
+    Builder builder = builder(names);
     builder.defaults.putAll(defaults);
     builder.unlimited.addAll(unlimited);
     overrides.forEach((name, byId) -> builder.overrides.put(name, new HashMap<>(byId)));

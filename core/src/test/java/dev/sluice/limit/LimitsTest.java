@@ -65,6 +65,7 @@ class LimitsTest {
             LimitName.builder(1, "A").jitter(0.5).build(),
             LimitName.builder(1, "A").helpLink("https://example.com/").build(),
             LimitName.builder(1, "A").overridesOnly().build(),
+            LimitName.builder(1, "A").deepestDebt(1).build(),
             LimitName.builder(1, "A").id(IdFormat.uuid()).build())) {
       assertThat(Limits.builder(Catalogue.of(other)).build()).isNotEqualTo(one);
     }
@@ -271,5 +272,43 @@ class LimitsTest {
     assertThat(limits.withOverrides(List.of())).isEqualTo(limits);
     assertThat(limits.with(String.class, "other")).isNotEqualTo(limits);
     assertThat(limits).isNotEqualTo(plain);
+  }
+
+  @Test
+  void debts_areOfTheNamesThatAreGiven_andLeaveTheRestAsItIs() {
+    LimitName full =
+        LimitName.builder(1, "A")
+            .id(IdFormat.joined(IdFormat.ipAddress(), IdFormat.string()))
+            .overrideId(IdFormat.ipAddress())
+            .message("no")
+            .helpLink("https://example.com/")
+            .jitter(0.5)
+            .longestWait(SECOND)
+            .build();
+    LimitName deeper = LimitName.builder(2, "B").overridesOnly().deepestDebt(20).build();
+    Limits plain =
+        Limits.builder(Catalogue.of(full, deeper, named(3, "C")))
+            .limit("A", SMALL)
+            .unlimited("C")
+            .override("A", "192.0.2.1", LARGE)
+            .build()
+            .with(String.class, "rules");
+    Limits limits = plain.withDebts(List.of("A", "B", "unknown"), 10);
+
+    assertThat(limits.catalogue().names())
+        .extracting(LimitName::deepestDebt)
+        .containsExactly(10, 20, 0);
+    assertThat(limits).isNotEqualTo(plain);
+    assertThat(limits.withDebts(List.of("A"), 5)).isSameAs(limits);
+    assertThat(limits.quotaFor(limits.catalogue().get("A"), "192.0.2.1:x")).isEqualTo(LARGE);
+    assertThat(limits.companion(String.class)).isEqualTo("rules");
+    LimitName owing = limits.catalogue().get("A");
+    assertThat(owing.withDebt(0)).isSameAs(owing);
+    assertThat(owing.overrideId()).isEqualTo(full.overrideId());
+    assertThat(owing.message()).isEqualTo("no");
+    assertThat(owing.helpLink()).isEqualTo("https://example.com/");
+    assertThat(owing.jitter()).isEqualTo(0.5);
+    assertThat(owing.longestWait()).isEqualTo(SECOND);
+    assertThat(plain.withDebts(List.of("B"), 30).catalogue().get("B").overridesOnly()).isTrue();
   }
 }

@@ -40,4 +40,16 @@ public interface CompanionFile<T> {
    * @return what was read, null after a mistake
    */
   @Nullable T read(Node root, String file, Limits limits, boolean known, Problems problems);
+
+  /**
+   * Returns the limits with what was read, as their companion. A file that says more of the limits
+   * that it refers to may add that here.
+   *
+   * @param limits the limits of the same generation
+   * @param read what {@link #read} returned
+   * @return new limits
+   */
+  default Limits joined(Limits limits, T read) {
+    return limits.with(type(), read);
+  }
 }

@@ -100,7 +100,7 @@ final class Loading {
       companion = reader.read(source.root, content.file(), limits, known, source.problems);
     }
     collect(source);
-    return companion == null ? limits : limits.with(reader.type(), companion);
+    return companion == null ? limits : reader.joined(limits, companion);
   }
 
   private Limits withAttached(Limits limits, Snapshot snapshot) {

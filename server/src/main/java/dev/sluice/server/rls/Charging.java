@@ -63,7 +63,7 @@ final class Charging {
     boolean fits = true;
     boolean probes = false;
     for (Line line : lines) {
-      Transaction transaction = line.asked(lines.size() == 1);
+      Transaction transaction = line.asked();
       fits &= !line.neverFits();
       probes |= line.isProbe();
       if (transaction == null) {

@@ -6,6 +6,7 @@ import dev.sluice.envoy.RateLimitResponse.RateLimit;
 import dev.sluice.envoy.RateLimitResponse.RateLimit.Unit;
 import dev.sluice.envoy.RateLimitUnit;
 import dev.sluice.gcra.Quota;
+import dev.sluice.server.rules.Excess;
 import java.time.Duration;
 import java.util.EnumMap;
 import java.util.Map;
@@ -88,7 +89,7 @@ final class CurrentLimit {
   /** The same rate with a bucket so much deeper that it can hold the deepest debt. */
   static Quota inDebt(Quota quota) {
     long deepest = Long.MAX_VALUE / quota.intervalNanos();
-    long factor = 1 + RateLimitRequests.DEEPEST_DEBT;
+    long factor = 1 + Excess.DEEPEST_DEBT;
     long burst = quota.burst() > deepest / factor ? deepest : quota.burst() * factor;
     return Quota.of(burst, quota.count(), quota.period());
   }

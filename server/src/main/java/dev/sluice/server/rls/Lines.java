@@ -284,12 +284,8 @@ final class Lines {
       return cost == 0;
     }
 
-    /**
-     * Returns the transaction for the limiter; null where nothing ever passes.
-     *
-     * @param alone whether it is asked without others
-     */
-    @Nullable Transaction asked(boolean alone) {
+    /** Returns the transaction for the limiter; null where nothing ever passes. */
+    @Nullable Transaction asked() {
       if (transaction == null) {
         return null;
       }
@@ -299,9 +295,7 @@ final class Lines {
       if (neverFits()) {
         return transaction.withCost(0).checkOnly();
       }
-      Transaction spend = transaction.withCost(cost);
-      // A limiter forgives a debt that a single spend meets. This debt is meant.
-      return alone && owed > 0 ? spend.spendOnly() : spend;
+      return transaction.withCost(cost);
     }
 
     /**

@@ -19,9 +19,6 @@ import java.util.concurrent.CompletionStage;
  */
 final class RateLimitRequests {
 
-  /** How many bursts a bucket may owe. */
-  static final int DEEPEST_DEBT = 10;
-
   /** The most descriptors in a request. */
   static final int MOST_DESCRIPTORS = 1000;
 

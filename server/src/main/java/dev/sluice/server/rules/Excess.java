@@ -11,5 +11,8 @@ public enum Excess {
   /** The request is denied, and takes what is left of the bucket. */
   DRAIN,
   /** The whole cost is charged; the bucket is in debt until it has refilled. */
-  DEBT
+  DEBT;
+
+  /** How many bursts a bucket may owe by {@link #DEBT}. */
+  public static final int DEEPEST_DEBT = 10;
 }

@@ -3,6 +3,7 @@ package dev.sluice.server.rules;
 
 import dev.sluice.limit.Limits;
 import dev.sluice.server.rules.Explanation.PassedOver;
+import dev.sluice.server.rules.RuleCharging.Charged;
 import dev.sluice.web.ClientAddress;
 import dev.sluice.web.RequestFacts;
 import dev.sluice.web.WebRequest;
@@ -10,10 +11,12 @@ import dev.sluice.yaml.CompanionFile;
 import dev.sluice.yaml.Node;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /*
@@ -107,6 +110,19 @@ public final class RuleBook {
    */
   public boolean hasRequestRules() {
     return !requests.isEmpty();
+  }
+
+  /** The names of limits that a rule may bring into debt. */
+  Set<String> owing() {
+    Set<String> owing = new HashSet<>();
+    for (AnyRule rule : rules) {
+      for (Charged<?> charged : rule.charging().limits()) {
+        if (charged.excess() == Excess.DEBT) {
+          owing.add(charged.limit());
+        }
+      }
+    }
+    return owing;
   }
 
   /**

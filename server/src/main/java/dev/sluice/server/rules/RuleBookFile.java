@@ -61,6 +61,12 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
     return new RuleBook(file, root, rules);
   }
 
+  /** A debt that a rule makes is meant: no limiter of this generation forgives it. */
+  @Override
+  public Limits joined(Limits limits, RuleBook book) {
+    return limits.withDebts(book.owing(), Excess.DEEPEST_DEBT).with(type(), book);
+  }
+
   /** Compares only rules that could meet: there may be thousands. */
   private static void warnOfCovered(List<AnyRule> rules, List<Node> items, Problems problems) {
     Map<Object, List<AnyRule>> alike = new HashMap<>();

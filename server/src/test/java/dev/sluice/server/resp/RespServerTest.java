@@ -6,17 +6,24 @@ import static org.assertj.core.api.InstanceOfAssertFactories.LIST;
 import static org.assertj.core.api.InstanceOfAssertFactories.MAP;
 
 import dev.sluice.Limiter;
+import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.reservation.TokenKey;
 import dev.sluice.server.resp.RespClient.Failure;
+import dev.sluice.server.rules.RuleBook;
 import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.ManualTime;
+import dev.sluice.yaml.LimitFiles;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -27,6 +34,7 @@ import java.util.Random;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -524,5 +532,39 @@ final class RespServerTest {
       assertThat(client.reply()).isEqualTo("PONG");
     }
     assertThat(client.isEnded()).isTrue();
+  }
+
+  /** Alone, and among commands of one read, which are decided together. */
+  @Test
+  void debtOfARule_isForgivenByNoCommand(@TempDir Path folder) throws IOException {
+    Limits withRules =
+        LimitFiles.builder()
+            .defaults(
+                Files.writeString(
+                    folder.resolve("limits.yml"),
+                    "ApiCallsPerKey: {burst: 9, count: 9, period: 9s}"))
+            .companion(
+                Files.writeString(
+                    folder.resolve("rules.yml"),
+                    "rules: [{entries: [k], limit: ApiCallsPerKey, id: \"{k}\", excess: debt}]"),
+                RuleBook.reader())
+            .build()
+            .load();
+    BucketStore store = BucketStore.inMemory(time);
+    LimitName name = withRules.catalogue().get("ApiCallsPerKey");
+    Quota deep = Quota.of(99, 9, Duration.ofSeconds(9));
+    for (String key : List.of("ann", "bob")) {
+      Transaction debt = Transaction.of(name, deep, key).withCost(99).spendOnly();
+      assertThat(Limiter.of(withRules, store).spend(List.of(debt)).parts().get(0).allowed())
+          .isTrue();
+    }
+    try (TestRespServer other = new TestRespServer(withRules, store);
+        RespClient asking = other.connect()) {
+      Object owed = asking.call("SLUICE.CHECK", "ApiCallsPerKey", "ann");
+      assertThat(asking.call("SLUICE.SPEND", "ApiCallsPerKey", "ann")).isEqualTo(owed);
+      asking.raw("SLUICE.SPEND ApiCallsPerKey ann\r\nSLUICE.SPEND ApiCallsPerKey bob\r\n");
+      assertThat(List.of(asking.reply(), asking.reply())).containsExactly(owed, owed);
+      assertThat(asking.call("SLUICE.CHECK", "ApiCallsPerKey", "ann")).isEqualTo(owed);
+    }
   }
 }

@@ -500,7 +500,8 @@ final class RateLimitServiceTest {
               List.of(new Mapping.Line(shadow ? bucket.inShadow() : bucket, null, excess)),
               List.of());
         };
-    return new TestRlsServer(limits(), store, part -> part.mapping(mapping));
+    Limits owing = limits().withDebts(List.of("PerUser"), Excess.DEEPEST_DEBT);
+    return new TestRlsServer(owing, store, part -> part.mapping(mapping));
   }
 
   @ParameterizedTest

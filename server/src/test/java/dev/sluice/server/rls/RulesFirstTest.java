@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.protobuf.UInt64Value;
 import dev.sluice.limit.Limits;
+import dev.sluice.server.HostPort;
 import dev.sluice.server.rules.RuleBook;
 import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.ManualTime;
@@ -17,8 +18,14 @@ import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse.Code;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse.DescriptorStatus;
 import io.envoyproxy.envoy.type.v3.RateLimitUnit;
 import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -57,6 +64,9 @@ final class RulesFirstTest {
           limits: [{limit: Tokens, id: "{user}", excess: debt}]
         - entries: [generic_key: drained, user]
           limits: [{limit: Tokens, id: "{user}", excess: drain}]
+        - entries: [user]
+          limit: Tokens
+          id: "{user}"
       """;
 
   @TempDir private Path folder;
@@ -183,5 +193,49 @@ final class RulesFirstTest {
               .getStatuses(0);
       assertThat(left.getDurationUntilReset().getSeconds()).isEqualTo(waitSeconds);
     }
+  }
+
+  /** The limit's other users forgive a debt once, unless they know that it is meant. */
+  @Test
+  void debtOfARule_isForgivenByNoOtherDoorRuleOrServer() throws Exception {
+    UInt64Value look = UInt64Value.of(0);
+    try (BucketStore store = BucketStore.inMemory(new ManualTime());
+        TestRlsServer server = new TestRlsServer(limits(), store);
+        TestRlsServer other = new TestRlsServer(limits(), store)) {
+      RateLimitResponse charged =
+          server.ask(
+              descriptor("generic_key", "used", "user", "ann")
+                  .setHitsAddend(UInt64Value.of(11_000)));
+      assertThat(charged.getOverallCode()).isEqualTo(Code.OVER_LIMIT);
+      assertThat(waitSeconds(server.ask(descriptor("user", "ann").setHitsAddend(look))))
+          .as("10,001 tokens at 3.6 s each")
+          .isEqualTo(36_004);
+
+      for (TestRlsServer one : List.of(server, other)) {
+        assertThat(waitSeconds(one.ask(descriptor("user", "ann")))).isEqualTo(36_004);
+        assertThat(waitSeconds(one.ask(descriptor("generic_key", "used", "user", "ann"))))
+            .isEqualTo(36_004);
+        assertThat(spentOverHttp(one, "ann")).isEqualTo(429);
+      }
+      assertThat(waitSeconds(server.ask(descriptor("user", "ann").setHitsAddend(look))))
+          .isEqualTo(36_004);
+    }
+  }
+
+  private static long waitSeconds(RateLimitResponse response) {
+    assertThat(response.getOverallCode()).isEqualTo(Code.OVER_LIMIT);
+    return response.getStatuses(0).getDurationUntilReset().getSeconds();
+  }
+
+  private static int spentOverHttp(TestRlsServer server, String id) throws Exception {
+    HttpRequest spend =
+        HttpRequest.newBuilder(
+                URI.create("http://" + HostPort.format(server.address()) + "/v1/spend?status=429"))
+            .header("Content-Type", "application/json")
+            .POST(
+                BodyPublishers.ofString(
+                    "{\"transactions\":[{\"limit\":\"Tokens\",\"id\":\"%s\"}]}".formatted(id)))
+            .build();
+    return HttpClient.newHttpClient().send(spend, BodyHandlers.discarding()).statusCode();
   }
 }
