@@ -169,7 +169,7 @@ final class ExplainRuleCommand implements Callable<Integer> {
     }
     RuleMatch match = why.match();
     if (match == null) {
-      return tellNamed(limits);
+      return tellNamed(book, limits);
     }
     String all =
         switch (match.verdict()) {
@@ -188,10 +188,14 @@ final class ExplainRuleCommand implements Callable<Integer> {
   }
 
   /** Without a rule, a descriptor may name a limit itself, as Envoy's door takes it. */
-  private int tellNamed(Limits limits) {
+  private int tellNamed(RuleBook book, Limits limits) {
     Transaction named = NamedDescriptors.find(domain, descriptor(), limits);
     if (named == null) {
-      console.line("no rule is for it: nothing is charged");
+      console.line(
+          !entries.isEmpty() && book.isRulesOnly(domain)
+              ? "no rule is for it, and the rules of domain %s are its only mapping: nothing is charged"
+                  .formatted(SafeText.printable(domain))
+              : "no rule is for it: nothing is charged");
       return Exit.NO;
     }
     console.line("no rule is for it; it names a limit itself");

@@ -67,6 +67,22 @@ final class ExplainRuleCommandTest {
   }
 
   @Test
+  void descriptorOfADomainOfRulesOnly_isNotChargedByItsName() throws IOException {
+    rules =
+        write(
+            "only.yml",
+            "rulesOnly: [edge]\n"
+                + "rules: [{entries: [user], limit: ApiCallsPerKey, id: \"{user}\"}]\n");
+    Cli run = explain("--domain", "edge", "--entry", "ApiCallsPerKey=bob");
+    assertThat(run.code()).isEqualTo(Exit.NO);
+    assertThat(run.out())
+        .endsWith(
+            "no rule is for it, and the rules of domain edge are its only mapping: nothing is charged\n");
+    assertThat(explain("--domain", "other", "--entry", "ApiCallsPerKey=bob").code())
+        .isEqualTo(Exit.DONE);
+  }
+
+  @Test
   void request_isExplainedRuleByRule() {
     Cli run = explain("POST", "/login?next=/", "--client", "192.0.2.7");
     assertThat(run.out().replace(rules, "rules.yml"))

@@ -78,7 +78,13 @@ final class FileWriter {
       files.put("overrides.yml", head + overrides);
     }
     String text = rules.stream().map(Supplier::get).collect(Collectors.joining());
-    files.put("rules.yml", head + "# The first rule that matches decides.\nrules:\n" + text);
+    files.put(
+        "rules.yml",
+        head
+            + "# A descriptor without a rule is not limited, also if it has the name of a limit.\n"
+            + "rulesOnly: [%s]\n".formatted(quoted(domain))
+            + "# The first rule that matches decides.\nrules:\n"
+            + text);
     return new Converted(files);
   }
 

@@ -7,6 +7,7 @@ import dev.sluice.limit.Limits;
 import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.rls.Mapping.Limited;
 import dev.sluice.server.rules.Entry;
+import dev.sluice.server.rules.RuleBook;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -25,11 +26,15 @@ public final class NamedDescriptors {
    * @param domain the descriptor's domain
    * @param entries its entries, in order
    * @param limits the limits in force
-   * @return the transaction at a cost of 1; null if the descriptor names none
+   * @return the transaction at a cost of 1; null if the descriptor names none, or the rules of its
+   *     domain are its only mapping
    * @throws dev.sluice.limit.InvalidIdException if its values make no id of that limit
    * @throws dev.sluice.limit.UnknownLimitException if that limit is not configured
    */
   public static @Nullable Transaction find(String domain, List<Entry> entries, Limits limits) {
+    if (RuleBook.of(limits).isRulesOnly(domain)) {
+      return null;
+    }
     List<RateLimitDescriptor.Entry> sent = new ArrayList<>(entries.size());
     for (Entry entry : entries) {
       sent.add(

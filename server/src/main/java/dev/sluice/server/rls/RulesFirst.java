@@ -14,7 +14,8 @@ import java.util.Optional;
 
 /**
  * The rule book that came with the limits; where it has no rule for a descriptor, {@link
- * NamedLimits}. Thread-safe.
+ * NamedLimits}, unless the book says that the rules of the domain are its only mapping.
+ * Thread-safe.
  */
 final class RulesFirst implements Mapping {
 
@@ -35,6 +36,9 @@ final class RulesFirst implements Mapping {
       Optional<RuleMatch> match = book.match(domain, asked);
       if (match.isPresent()) {
         return mapped(match.get(), limits);
+      }
+      if (book.isRulesOnly(domain)) {
+        return Unmatched.INSTANCE;
       }
     }
     return otherwise.map(domain, entries, limits);

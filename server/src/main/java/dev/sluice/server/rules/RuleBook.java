@@ -44,18 +44,21 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RuleBook {
 
-  private static final RuleBook EMPTY = new RuleBook("", null, List.of());
+  private static final RuleBook EMPTY = new RuleBook("", null, List.of(), Set.of());
 
   private final String file;
   private final @Nullable Node source;
   private final List<AnyRule> rules;
+  private final Set<String> rulesOnly;
   private final Map<List<String>, List<DescriptorRule>> byKeys = new HashMap<>();
   private final List<RequestRule> requests = new ArrayList<>();
 
-  RuleBook(String file, @Nullable Node source, List<AnyRule> rules) {
+  RuleBook(
+      String file, @Nullable Node source, List<AnyRule> rules, Set<String> domainsOfRulesOnly) {
     this.file = file;
     this.source = source;
     this.rules = List.copyOf(rules);
+    this.rulesOnly = Set.copyOf(domainsOfRulesOnly);
     for (AnyRule rule : rules) {
       if (rule instanceof DescriptorRule descriptor) {
         byKeys.computeIfAbsent(descriptor.keys(), keys -> new ArrayList<>()).add(descriptor);
@@ -110,6 +113,17 @@ public final class RuleBook {
    */
   public boolean hasRequestRules() {
     return !requests.isEmpty();
+  }
+
+  /**
+   * Whether the rules are the only mapping of a domain: a descriptor that no rule is for names no
+   * limit itself.
+   *
+   * @param domain the descriptor's domain
+   * @return false unless the book says so
+   */
+  public boolean isRulesOnly(String domain) {
+    return rulesOnly.contains(domain);
   }
 
   /** The names of limits that a rule may bring into debt. */

@@ -2,6 +2,8 @@
 package dev.sluice.server.rules;
 
 import dev.sluice.limit.Limits;
+import dev.sluice.text.SafeText;
+import dev.sluice.text.Suggestion;
 import dev.sluice.yaml.CompanionFile;
 import dev.sluice.yaml.Fields;
 import dev.sluice.yaml.Node;
@@ -9,16 +11,23 @@ import dev.sluice.yaml.Problems;
 import dev.sluice.yaml.Values;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
-/** A file of rules: a map with the one field {@code rules}, a list. Stateless. */
+/**
+ * A file of rules: a map with the field {@code rules}, a list, and perhaps {@code rulesOnly}, the
+ * domains that have no other mapping. Stateless.
+ */
 final class RuleBookFile implements CompanionFile<RuleBook> {
 
   private static final String RULES = "rules";
+  private static final String RULES_ONLY = "rulesOnly";
 
   @Override
   public Class<RuleBook> type() {
@@ -27,7 +36,7 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
 
   @Override
   public String expected() {
-    return "a map with the one field rules: a list of rules";
+    return "a map with the field rules: a list of rules";
   }
 
   @Override
@@ -37,7 +46,8 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
     if (map == null) {
       return null;
     }
-    Node list = Fields.of(map, root, List.of(RULES), problems).require(RULES);
+    Fields fields = Fields.of(map, root, List.of(RULES_ONLY, RULES), problems);
+    Node list = fields.require(RULES);
     List<AnyRule> rules = new ArrayList<>();
     Node.Sequence sequence = Values.list(list, "a list of rules", problems);
     if (sequence != null) {
@@ -54,17 +64,60 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
             "found an empty list, expected at least one rule: an empty book limits nothing");
       }
     }
+    boolean whole = sequence != null && sequence.items().size() == rules.size();
+    Set<String> rulesOnly = rulesOnly(fields.find(RULES_ONLY), whole ? rules : List.of(), problems);
     if (problems.mistaken()) {
       return null;
     }
     warnOfCovered(rules, ((Node.Sequence) Objects.requireNonNull(list)).items(), problems);
-    return new RuleBook(file, root, rules);
+    return new RuleBook(file, root, rules, rulesOnly);
   }
 
   /** A debt that a rule makes is meant: no limiter of this generation forgives it. */
   @Override
   public Limits joined(Limits limits, RuleBook book) {
     return limits.withDebts(book.owing(), Excess.DEEPEST_DEBT).with(type(), book);
+  }
+
+  /**
+   * The domains whose rules are their only mapping; each has rules.
+   *
+   * @param rules all of the file; none where some are not known
+   */
+  private static Set<String> rulesOnly(
+      @Nullable Node node, List<AnyRule> rules, Problems problems) {
+    Set<String> domains = new LinkedHashSet<>();
+    Node.Sequence list = Values.list(node, "a list of domains", problems);
+    if (list == null) {
+      return domains;
+    }
+    Set<String> ofRules = new TreeSet<>();
+    boolean forAny = rules.isEmpty();
+    for (AnyRule rule : rules) {
+      if (rule instanceof DescriptorRule descriptor) {
+        forAny |= descriptor.domain() == null;
+        ofRules.add(Objects.requireNonNullElse(descriptor.domain(), ""));
+      }
+    }
+    for (Node item : list.items()) {
+      String domain = Values.text(item, "a domain", problems);
+      if (domain == null) {
+        continue;
+      }
+      if (!domains.add(domain)) {
+        problems.mistake(
+            item, "found the domain %s again, expected it once".formatted(SafeText.quote(domain)));
+      } else if (!forAny && !ofRules.contains(domain)) {
+        problems.mistake(
+            item,
+            "found the domain %s, expected one that a rule is for%s"
+                .formatted(SafeText.quote(domain), Suggestion.didYouMean(domain, ofRules)));
+      }
+    }
+    if (list.items().isEmpty()) {
+      problems.mistake(list, "found an empty list, expected at least one domain");
+    }
+    return domains;
   }
 
   /** Compares only rules that could meet: there may be thousands. */

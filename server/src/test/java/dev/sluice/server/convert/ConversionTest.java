@@ -4,24 +4,41 @@ package dev.sluice.server.convert;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.Limiter;
 import dev.sluice.Transaction;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import dev.sluice.server.Aside;
+import dev.sluice.server.HostPort;
+import dev.sluice.server.SluiceServer;
+import dev.sluice.server.rls.RlsPart;
 import dev.sluice.server.rules.Entry;
 import dev.sluice.server.rules.RuleBook;
 import dev.sluice.server.rules.RuleMatch;
 import dev.sluice.server.rules.RuleMatch.Verdict;
+import dev.sluice.store.BucketStore;
+import dev.sluice.testkit.ManualTime;
 import dev.sluice.yaml.LimitFiles;
 import dev.sluice.yaml.LimitFilesException;
 import dev.sluice.yaml.Problem;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -241,6 +258,62 @@ final class ConversionTest {
     assertThat(found("remote_address=50.0.0.5")).startsWith("3 a PT1S");
     assertThat(RuleBook.of(limits).match("edge", entries("remote_address=x")).orElseThrow())
         .satisfies(match -> assertThat(match.replaces()).isEmpty());
+  }
+
+  /** The door takes a limit's name for its limit; a limit's name in the reference is no mapping. */
+  @Test
+  void descriptorThatTheReferenceDoesNotLimit_passesAlsoByTheNameOfALimit() throws Exception {
+    limits =
+        load(
+            conversion(
+                """
+                domain: edge
+                descriptors:
+                  - key: generic_key
+                    value: checkout
+                    rate_limit: {name: checkout, unit: hour, requests_per_unit: 1}
+                  - key: user
+                    descriptors:
+                      - key: op
+                        rate_limit: {name: user, unit: hour, requests_per_unit: 1}
+                """));
+    try (BucketStore store = BucketStore.inMemory(new ManualTime())) {
+      Limiter limiter = Limiter.of(limits, store);
+      SluiceServer server =
+          SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
+              .unreadyPeriod(Duration.ZERO)
+              .part(RlsPart.builder(limiter, store::ping, new SimpleMeterRegistry()).build())
+              .start();
+      try {
+        for (String passing : List.of("generic_key=checkout;user=bob", "user=bob")) {
+          assertThat(List.of(answer(server, passing), answer(server, passing)))
+              .as(passing)
+              .containsExactly(200, 200);
+        }
+        for (String limited : List.of("generic_key=checkout", "user=bob;op=buy")) {
+          assertThat(List.of(answer(server, limited), answer(server, limited)))
+              .as(limited)
+              .containsExactly(200, 429);
+        }
+      } finally {
+        Aside.run(server::close);
+      }
+    }
+  }
+
+  private static int answer(SluiceServer server, String descriptor) throws Exception {
+    String entries =
+        entries(descriptor).stream()
+            .map(one -> "{\"key\":\"%s\",\"value\":\"%s\"}".formatted(one.key(), one.value()))
+            .collect(Collectors.joining(","));
+    HttpRequest request =
+        HttpRequest.newBuilder(URI.create("http://" + HostPort.format(server.address()) + "/json"))
+            .POST(
+                BodyPublishers.ofString(
+                    "{\"domain\":\"edge\",\"descriptors\":[{\"entries\":[%s]}]}"
+                        .formatted(entries)))
+            .build();
+    return HttpClient.newHttpClient().send(request, BodyHandlers.discarding()).statusCode();
   }
 
   @Test
