@@ -5,14 +5,17 @@ import com.linecorp.armeria.common.FlagsProvider;
 import com.linecorp.armeria.common.util.TransportType;
 
 /**
- * Chooses the JDK's selector for the network. Netty's epoll transport (4.2.18) forgets a connection
- * that it is asked neither to read from nor to write to for a moment. A client that sent many
- * requests and ended its side then loses answers.
+ * Chooses the JDK's selector for the network, and how long a finished connection lingers. Netty's
+ * epoll transport (4.2.18) forgets a connection that it is asked neither to read from nor to write
+ * to for a moment. A client that sent many requests and ended its side then loses answers.
  *
- * <p>The system property {@code com.linecorp.armeria.transportType} overrides this. Stateless and
- * thread-safe.
+ * <p>System properties such as {@code com.linecorp.armeria.transportType} override this. Stateless
+ * and thread-safe.
  */
 public final class Transport implements FlagsProvider {
+
+  /** For a client that is still sending: a connection that is closed then may lose the answer. */
+  private static final long LINGER_MILLIS = 500;
 
   /** Called by the library, which finds this class as a service. */
   public Transport() {}
@@ -25,5 +28,11 @@ public final class Transport implements FlagsProvider {
   @Override
   public TransportType transportType() {
     return TransportType.NIO;
+  }
+
+  /** The library would wait 3 s for the client, over HTTP/1.0 and {@code Connection: close}. */
+  @Override
+  public Long defaultHttp1ConnectionCloseDelayMillis() {
+    return LINGER_MILLIS;
   }
 }

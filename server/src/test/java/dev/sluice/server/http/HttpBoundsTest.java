@@ -31,6 +31,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 final class HttpBoundsTest {
 
   private static final Duration SHORT = Duration.ofMillis(300);
+  private static final Duration UNTIL_THE_END = Duration.ofMillis(1500);
   private static final int PATIENCE_MILLIS = 20_000;
 
   private static BucketStore store;
@@ -66,6 +67,41 @@ final class HttpBoundsTest {
       if (beginning.startsWith("POST")) {
         assertThat(last).startsWith("HTTP/1.1 408");
       }
+    }
+  }
+
+  /** Many old clients know the end of an answer by the end of the connection alone. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "GET /healthz HTTP/1.0\r\nHost: localhost\r\n\r\n",
+        "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+      })
+  void connection_ofOneRequest_endsSoonAfterTheAnswer(String request) throws IOException {
+    try (TestServer patient = new TestServer(SampleFixture.limits(), store);
+        Socket client = connected(patient.address())) {
+      client.getOutputStream().write(request.getBytes(StandardCharsets.US_ASCII));
+      assertThat(client.getInputStream().read()).isEqualTo('H');
+      long answered = System.nanoTime();
+      String rest = new String(client.getInputStream().readAllBytes(), StandardCharsets.US_ASCII);
+      assertThat(Duration.ofNanos(System.nanoTime() - answered)).isLessThan(UNTIL_THE_END);
+      assertThat(rest).startsWith("TTP/1.1 200 ");
+    }
+  }
+
+  /** The connection lingers: one that is closed with unread bytes is reset, with the answer. */
+  @Test
+  void client_thatReadsOnlyAfterItsWholeBody_seesWhyItIsRefused() throws IOException {
+    int length = 4 * (int) SluiceServer.MAX_BODY;
+    String head =
+        "POST /v1/check HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            + "Connection: close\r\nContent-Length: %s\r\n\r\n".formatted(length);
+    try (TestServer patient = new TestServer(SampleFixture.limits(), store);
+        Socket client = connected(patient.address())) {
+      client.getOutputStream().write(head.getBytes(StandardCharsets.US_ASCII));
+      client.getOutputStream().write(new byte[length]);
+      String answer = new String(client.getInputStream().readAllBytes(), StandardCharsets.US_ASCII);
+      assertThat(answer).startsWith("HTTP/1.1 413 ");
     }
   }
 

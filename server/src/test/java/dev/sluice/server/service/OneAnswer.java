@@ -10,7 +10,7 @@ import java.util.regex.Pattern;
 
 /**
  * Reads an HTTP/1.1 answer as clients do: as many bytes as its {@code Content-Length} says. The end
- * of the connection may come 3 s later, as the server leaves it to the client.
+ * of the connection may come half a second later, as the server leaves it to the client.
  */
 final class OneAnswer {
 
