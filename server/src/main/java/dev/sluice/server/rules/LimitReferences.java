@@ -5,10 +5,12 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.text.Suggestion;
 import dev.sluice.yaml.Node;
 import dev.sluice.yaml.Problems;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,9 +18,12 @@ import org.jspecify.annotations.Nullable;
  *
  * @param limits those of the same generation
  * @param known whether these are all
+ * @param onMissing what a rule comes to whose limit is not configured
+ * @param named where the names go that were found
  * @param problems where mistakes go
  */
-record LimitReferences(Limits limits, boolean known, Problems problems) {
+record LimitReferences(
+    Limits limits, boolean known, MissingDefault onMissing, Set<String> named, Problems problems) {
 
   /** The name of a limit, null after a mistake. */
   @Nullable LimitName find(Node node, String text) {
@@ -30,13 +35,25 @@ record LimitReferences(Limits limits, boolean known, Problems problems) {
     if (name == null) {
       List<String> names = limits.configured().stream().map(LimitName::name).toList();
       problems.wrong(node, "the name of a limit" + Suggestion.didYouMean(text, names));
-    } else if (!name.overridesOnly() && !limits.isConfigured(name)) {
-      problems.mistake(
-          node,
-          "found %s, which is not configured and would not limit; write its burst, count and period, or unlimited: true"
-              .formatted(name));
+      return null;
+    }
+    named.add(name.name());
+    if (!name.overridesOnly() && !limits.isConfigured(name)) {
+      tellMissing(node, name);
     }
     return name;
+  }
+
+  private void tellMissing(Node node, LimitName name) {
+    String message =
+        "found %s, which is not configured and %s limit; write its burst, count and period, or unlimited: true";
+    switch (onMissing) {
+      case REFUSE -> problems.mistake(node, message.formatted(name, "would not"));
+      case WARN -> problems.warning(node, message.formatted(name, "does not"));
+      case ALLOW -> {
+        // as the operator wants it; the metric of missing defaults counts it
+      }
+    }
   }
 
   void requireWithinBurst(Node node, long cost, LimitName name) {

@@ -2,6 +2,8 @@
 package dev.sluice.server.rules;
 
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.Requirement;
+import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.rules.Explanation.PassedOver;
 import dev.sluice.server.rules.RuleCharging.Charged;
 import dev.sluice.web.ClientAddress;
@@ -10,6 +12,7 @@ import dev.sluice.web.WebRequest;
 import dev.sluice.yaml.CompanionFile;
 import dev.sluice.yaml.Node;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -44,21 +47,30 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RuleBook {
 
-  private static final RuleBook EMPTY = new RuleBook("", null, List.of(), Set.of());
+  private static final RuleBook EMPTY = new RuleBook("", null, List.of(), Set.of(), List.of());
 
   private final String file;
   private final @Nullable Node source;
   private final List<AnyRule> rules;
   private final Set<String> rulesOnly;
+  private final List<Requirement> requirements;
   private final Map<List<String>, List<DescriptorRule>> byKeys = new HashMap<>();
   private final List<RequestRule> requests = new ArrayList<>();
 
   RuleBook(
-      String file, @Nullable Node source, List<AnyRule> rules, Set<String> domainsOfRulesOnly) {
+      String file,
+      @Nullable Node source,
+      List<AnyRule> rules,
+      Set<String> domainsOfRulesOnly,
+      Collection<String> named) {
     this.file = file;
     this.source = source;
     this.rules = List.copyOf(rules);
     this.rulesOnly = Set.copyOf(domainsOfRulesOnly);
+    this.requirements =
+        named.stream()
+            .map(limit -> new Requirement(limit, "a rule", MissingDefault.ALLOW))
+            .toList();
     for (AnyRule rule : rules) {
       if (rule instanceof DescriptorRule descriptor) {
         byKeys.computeIfAbsent(descriptor.keys(), keys -> new ArrayList<>()).add(descriptor);
@@ -80,12 +92,34 @@ public final class RuleBook {
   }
 
   /**
-   * Returns the reader of books, for {@link dev.sluice.yaml.LimitFiles.Builder#companion}.
+   * Returns the reader of books, for {@link dev.sluice.yaml.LimitFiles.Builder#companion}. A rule
+   * for a limit that is not configured is a mistake.
    *
    * @return the reader
    */
   public static CompanionFile<RuleBook> reader() {
-    return new RuleBookFile();
+    return reader(MissingDefault.REFUSE);
+  }
+
+  /**
+   * Returns a reader of books that has a policy for limits that rules name and that are not
+   * configured.
+   *
+   * @param onMissing whether that is a mistake, a warning or nothing
+   * @return the reader
+   */
+  public static CompanionFile<RuleBook> reader(MissingDefault onMissing) {
+    return new RuleBookFile(onMissing);
+  }
+
+  /**
+   * Returns the limits that rules name, for the metric of missing defaults. What happens where one
+   * is not configured was decided when the book was read.
+   *
+   * @return one for each limit, none of which refuses or warns again
+   */
+  public List<Requirement> requirements() {
+    return requirements;
   }
 
   /**

@@ -2,6 +2,7 @@
 package dev.sluice.server.rules;
 
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.text.SafeText;
 import dev.sluice.text.Suggestion;
 import dev.sluice.yaml.CompanionFile;
@@ -29,6 +30,17 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
   private static final String RULES = "rules";
   private static final String RULES_ONLY = "rulesOnly";
 
+  private final MissingDefault onMissing;
+
+  /**
+   * Makes a reader.
+   *
+   * @param onMissing what a rule comes to whose limit is not configured
+   */
+  RuleBookFile(MissingDefault onMissing) {
+    this.onMissing = onMissing;
+  }
+
   @Override
   public Class<RuleBook> type() {
     return RuleBook.class;
@@ -49,9 +61,11 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
     Fields fields = Fields.of(map, root, List.of(RULES_ONLY, RULES), problems);
     Node list = fields.require(RULES);
     List<AnyRule> rules = new ArrayList<>();
+    Set<String> named = new LinkedHashSet<>();
     Node.Sequence sequence = Values.list(list, "a list of rules", problems);
     if (sequence != null) {
-      RuleReader reader = new RuleReader(new LimitReferences(limits, known, problems), problems);
+      LimitReferences references = new LimitReferences(limits, known, onMissing, named, problems);
+      RuleReader reader = new RuleReader(references, problems);
       for (Node item : sequence.items()) {
         AnyRule rule = reader.read(item);
         if (rule != null) {
@@ -70,7 +84,7 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
       return null;
     }
     warnOfCovered(rules, ((Node.Sequence) Objects.requireNonNull(list)).items(), problems);
-    return new RuleBook(file, root, rules, rulesOnly);
+    return new RuleBook(file, root, rules, rulesOnly, named);
   }
 
   /** A debt that a rule makes is meant: no limiter of this generation forgives it. */

@@ -135,7 +135,8 @@ public final class Service implements AutoCloseable {
     Access access = Control.access(config.control(), base, meters, started);
     if (files != null) {
       ReloadListener listener =
-          new GenerationLog(generations, access.audit(), table.after(reloads));
+          new GenerationLog(
+              generations, access.audit(), new NamedByRules(base, table.after(reloads)));
       LimitFilesWatcher watcher = files.watch(base, LOOK_EVERY, listener);
       started.add(watcher::close);
       generations.readBy(watcher::reloadNow);
@@ -277,7 +278,7 @@ public final class Service implements AutoCloseable {
       builder.names(files.names());
     }
     if (files.rules() != null) {
-      builder.companion(files.rules(), RuleBook.reader());
+      builder.companion(files.rules(), RuleBook.reader(config.sources().onMissing()));
     }
     if (tokens != null) {
       builder.companion(tokens, Tokens.reader());

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.yaml.LimitFiles;
 import dev.sluice.yaml.LimitFilesWatcher;
 import dev.sluice.yaml.Problem;
@@ -84,6 +85,30 @@ class RuleBookReloadTest implements ReloadListener {
         .containsExactly(
             "found PerKey, which is not configured and would not limit; write its burst, count and"
                 + " period, or unlimited: true");
+  }
+
+  @Test
+  void limitThatIsMissing_isAWarning_orNothing_whereThePolicySaysSo() throws IOException {
+    write(
+        "rules.yml",
+        "rules: [{path: /a, limit: Forgotten, id: x}, {path: /b, limit: PerKey, id: x}]\n");
+    assertThat(lint(MissingDefault.REFUSE)).hasSize(1).allMatch(one -> one.startsWith("MISTAKE "));
+    assertThat(lint(MissingDefault.WARN))
+        .containsExactly(
+            "WARNING found Forgotten, which is not configured and does not limit; write its burst,"
+                + " count and period, or unlimited: true");
+    assertThat(lint(MissingDefault.ALLOW)).isEmpty();
+  }
+
+  private List<String> lint(MissingDefault policy) {
+    return LimitFiles.builder()
+        .defaults(folder.resolve("limits.yml"))
+        .companion(folder.resolve("rules.yml"), RuleBook.reader(policy))
+        .build()
+        .lint()
+        .stream()
+        .map(problem -> problem.severity() + " " + problem.message())
+        .toList();
   }
 
   @Test
