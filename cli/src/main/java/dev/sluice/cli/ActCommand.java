@@ -5,6 +5,7 @@ import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
 import dev.sluice.limit.IdFormat.Strictness;
+import dev.sluice.limit.Limits;
 import dev.sluice.server.StoreAccess;
 import dev.sluice.server.Stores;
 import dev.sluice.store.BucketStore;
@@ -146,7 +147,8 @@ final class ActCommand implements Callable<Integer> {
     if (files.limits() == null && files.overrides() == null) {
       throw new InputException("the option --limits FILE is missing: the limits to decide by");
     }
-    var limits = files.files(Strictness.LENIENT).load();
+    Limits limits = files.files(Strictness.LENIENT).load();
+    var unused = limits.configured(limit); // throws what a server answers, before a store is opened
     try (BucketStore buckets = open(access)) {
       return decide(Limiter.of(limits, buckets));
     }

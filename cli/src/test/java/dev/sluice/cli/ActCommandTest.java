@@ -124,6 +124,49 @@ final class ActCommandTest {
     assertThat(limits.err()).contains("the option --limits FILE is missing");
   }
 
+  /** Before a store is opened: there is none here. */
+  @Test
+  void limitThatIsNotConfigured_isRefused_asAServerDoes() throws IOException {
+    String nobody = "redis://127.0.0.1:1";
+    for (String act : List.of("check", "spend", "refund", "reset")) {
+      Cli run = run(nobody, act, "ApiCallsPerKey", "k");
+      assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+      assertThat(run.err())
+          .isEqualTo(
+              "sluice: the limit ApiCallsPerKey is not configured: it has neither a default nor an"
+                  + " override; write burst, count and period, or unlimited: true\n");
+    }
+  }
+
+  @Test
+  void limitThatIsUnlimited_orHasOverridesAlone_isAllowed() throws IOException {
+    Path limits =
+        Files.writeString(folder.resolve("free.yml"), "ApiCallsPerKey: {unlimited: true}\n");
+    Path overrides =
+        Files.writeString(
+            folder.resolve("overrides.yml"),
+            "- NewOrdersPerAccount: {burst: 1, count: 1, period: 1h, ids: [1]}\n");
+    try (LocalRedis redis = LocalRedis.start(RedisBinary.bundled())) {
+      for (String[] bucket :
+          List.of(
+              new String[] {"ApiCallsPerKey", "k"}, new String[] {"NewOrdersPerAccount", "2"})) {
+        Cli run =
+            Cli.run(
+                "check",
+                bucket[0],
+                bucket[1],
+                "--limits",
+                limits.toString(),
+                "--overrides",
+                overrides.toString(),
+                "--store",
+                redis.uri() + "?timeout=10s");
+        assertThat(run.out()).contains("\"allowed\":true,\"limited\":false");
+        assertThat(run.code()).isZero();
+      }
+    }
+  }
+
   @Test
   void memoryStore_isRefused_sinceItWouldBeGoneAtOnce() throws IOException {
     for (String act : List.of("check", "spend", "refund", "reset")) {
