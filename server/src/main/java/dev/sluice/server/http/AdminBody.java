@@ -5,6 +5,7 @@ import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadFeature;
+import dev.sluice.server.wire.Mistakes;
 import dev.sluice.server.wire.WireException;
 import dev.sluice.text.GoDuration;
 import dev.sluice.text.Suggestion;
@@ -15,14 +16,21 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** A flat JSON object of texts and whole numbers, read as strictly as all bodies are. Immutable. */
+/**
+ * A flat JSON object of texts and whole numbers, read as strictly as all bodies are. Its mistakes
+ * are collected, to be thrown together: {@link #requireSound}. For one thread.
+ */
 final class AdminBody {
 
   private static final JsonFactory JSON =
       JsonFactory.builder().enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION).build();
   private static final int LONGEST_COMMENT = 1000;
 
+  /** In place of a value that is neither a text nor a whole number. */
+  private static final Object ANOTHER_KIND = new Object();
+
   private final Map<String, Object> fields;
+  private final Mistakes mistakes = new Mistakes();
 
   private AdminBody(Map<String, Object> fields) {
     this.fields = fields;
@@ -39,9 +47,10 @@ final class AdminBody {
         switch (parser.nextToken()) {
           case VALUE_STRING -> fields.put(name, parser.getText());
           case VALUE_NUMBER_INT -> fields.put(name, parser.getLongValue());
-          default ->
-              throw new WireException(
-                  name, "found another kind of value, expected a text or a whole number");
+          default -> {
+            fields.put(name, ANOTHER_KIND);
+            parser.skipChildren();
+          }
         }
       }
       if (parser.nextToken() != null) {
@@ -53,63 +62,82 @@ final class AdminBody {
     return new AdminBody(fields);
   }
 
-  /** Refuses fields that are not known. */
-  AdminBody require(List<String> known) {
-    for (String name : fields.keySet()) {
-      if (!known.contains(name)) {
-        throw new WireException(
-            name,
-            "found an unknown field, expected one of %s%s"
-                .formatted(String.join(", ", known), Suggestion.didYouMean(name, known)));
-      }
+  /** Collects the fields that are not known, and values of another kind. */
+  void require(List<String> known) {
+    fields.forEach(
+        (name, value) -> {
+          if (!known.contains(name)) {
+            mistakes.add(
+                name,
+                "found an unknown field, expected one of %s%s"
+                    .formatted(String.join(", ", known), Suggestion.didYouMean(name, known)));
+          } else if (value == ANOTHER_KIND) {
+            mistakes.add(name, "found another kind of value, expected a text or a whole number");
+          }
+        });
+  }
+
+  /** Adds a mistake; of those of a field, the first is told. */
+  void mistake(@Nullable String field, String message) {
+    mistakes.add(field, message);
+  }
+
+  /**
+   * Throws what is wrong with the fields that were read.
+   *
+   * @throws WireException if there is anything
+   */
+  void requireSound() {
+    if (!mistakes.none()) {
+      throw mistakes.exception();
     }
-    return this;
   }
 
   boolean has(String field) {
     return fields.containsKey(field);
   }
 
+  /** A whole number; null after a mistake. */
   @Nullable Long number(String field) {
     Object value = fields.get(field);
-    if (value == null || value instanceof Long) {
-      return (Long) value;
+    if (value instanceof Long number) {
+      return number;
     }
-    throw new WireException(field, "found a text, expected a whole number");
+    mistakes.add(
+        field,
+        value == null
+            ? "the field is missing, expected a whole number"
+            : "found a text, expected a whole number");
+    return null;
   }
 
-  long requiredNumber(String field) {
-    Long value = number(field);
-    if (value == null) {
-      throw new WireException(field, "the field is missing, expected a whole number");
-    }
-    return value;
-  }
-
+  /** A text; null if it is absent, and after a mistake. */
   @Nullable String text(String field) {
     Object value = fields.get(field);
     if (value == null || value instanceof String) {
       return (String) value;
     }
-    throw new WireException(field, "found a number, expected a text");
+    mistakes.add(field, "found a number, expected a text");
+    return null;
   }
 
-  /** A duration greater than zero. */
-  Duration duration(String field) {
+  /** A duration greater than zero; null after a mistake. */
+  @Nullable Duration duration(String field) {
     String text = text(field);
     if (text == null) {
-      throw new WireException(
-          field, "the field is missing, expected a duration such as 1s, 180m or 7d");
+      mistakes.add(field, "the field is missing, expected a duration such as 1s, 180m or 7d");
+      return null;
     }
     try {
       Duration duration = GoDuration.parse(text);
-      if (duration.isZero()) {
-        throw new WireException(field, "found zero, expected a duration > 0");
+      if (!duration.isZero()) {
+        return duration;
       }
-      return duration;
+      mistakes.add(field, "found zero, expected a duration > 0");
     } catch (IllegalArgumentException e) {
-      throw new WireException(field, String.valueOf(e.getMessage()));
+      mistakes.add(field, String.valueOf(e.getMessage()));
     }
+    return null;
   }
 
   /** Returns the comment of a person; empty if it is absent. */
@@ -119,7 +147,7 @@ final class AdminBody {
       return "";
     }
     if (text.length() > LONGEST_COMMENT || text.indexOf('\0') >= 0) {
-      throw new WireException(
+      mistakes.add(
           "comment", "expected at most %s characters, and no U+0000".formatted(LONGEST_COMMENT));
     }
     return text;

@@ -15,7 +15,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.BooleanSupplier;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** {@code /v1/admin/overrides/{limit}/{id}}: the override of one id. */
@@ -23,6 +22,7 @@ final class OverrideResource extends AdminResource {
 
   static final String UNDER = "/v1/admin/overrides/";
 
+  private static final Duration LONGEST = Duration.ofNanos(Long.MAX_VALUE);
   private static final List<String> FIELDS = List.of("burst", "count", "period", "comment");
 
   OverrideResource(RuntimeLimits limits, AuditLog audit) {
@@ -48,8 +48,10 @@ final class OverrideResource extends AdminResource {
           "found unlimited in an override, expected burst, count and period: write a burst and a"
               + " count that its ids never reach");
     }
-    Quota quota = quota(body.require(FIELDS));
-    LimitOverride override = new LimitOverride(name, id, quota, body.comment());
+    body.require(FIELDS);
+    String comment = body.comment();
+    Quota quota = quota(body);
+    LimitOverride override = new LimitOverride(name, id, quota, comment);
     limits.put(override);
     List<String> warnings = warnings(override);
     return new Done(
@@ -58,19 +60,24 @@ final class OverrideResource extends AdminResource {
             .formatted(quota.burst(), quota.count(), GoDuration.format(quota.period())));
   }
 
+  /** As limit files are read: where a value is missing, each of the others is judged alone. */
   private static Quota quota(AdminBody body) {
-    long burst = body.requiredNumber("burst");
-    long count = body.requiredNumber("count");
+    Long burst = body.number("burst");
+    Long count = body.number("count");
     Duration period = body.duration("period");
-    List<Quota.Fault> faults = Quota.faults(burst, count, period);
-    if (!faults.isEmpty()) {
-      throw new WireException(
-          faults.get(0).field(),
-          faults.stream()
-              .map(fault -> fault.field() + ": " + fault.message())
-              .collect(Collectors.joining("; ")));
+    if (burst == null || count == null || period == null) {
+      tell(Quota.faults(burst == null ? 1 : burst, 1, Duration.ofNanos(1)), body);
+      tell(Quota.faults(1, count == null ? 1 : count, period == null ? LONGEST : period), body);
+      body.requireSound();
+      throw new IllegalStateException("a value is missing without a mistake");
     }
+    tell(Quota.faults(burst, count, period), body);
+    body.requireSound();
     return Quota.of(burst, count, period);
+  }
+
+  private static void tell(List<Quota.Fault> faults, AdminBody body) {
+    faults.forEach(fault -> body.mistake(fault.field(), fault.message()));
   }
 
   /** Returns the warnings that a file with this override would get. */

@@ -10,8 +10,10 @@ import dev.sluice.server.admin.RuntimeLimits;
 import dev.sluice.server.wire.WireException;
 import java.io.IOException;
 import java.time.DateTimeException;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -41,42 +43,48 @@ final class PenaltyResource extends AdminResource {
 
   @Override
   Done put(LimitName name, String id, AdminBody body) {
-    long ways = WAYS.stream().filter(body.require(FIELDS)::has).count();
+    body.require(FIELDS);
+    long ways = WAYS.stream().filter(body::has).count();
     if (ways != 1) {
-      throw new WireException(
-          null, "found %s of until, for and owe, expected one of them".formatted(ways));
+      body.mistake(null, "found %s of until, for and owe, expected one of them".formatted(ways));
     }
+    String comment = body.comment();
+    Instant until = body.has("until") ? instant(body) : null;
+    Duration time = body.has("for") ? body.duration("for") : null;
+    Long owed = body.has("owe") ? tokens(body) : null;
+    body.requireSound();
     String way = WAYS.stream().filter(body::has).findFirst().orElseThrow();
     Penalty penalty;
     try {
       penalty =
-          switch (way) {
-            case "until" -> limits.ban(name, id, instant(body), body.comment());
-            case "for" -> limits.banFor(name, id, body.duration("for"), body.comment());
-            default -> limits.owe(name, id, tokens(body), body.comment());
-          };
+          until != null
+              ? limits.ban(name, id, until, comment)
+              : time != null
+                  ? limits.banFor(name, id, time, comment)
+                  : limits.owe(name, id, Objects.requireNonNull(owed), comment);
     } catch (IllegalArgumentException | DateTimeException | ArithmeticException e) {
       throw e instanceof WireException wire
           ? wire
           : new WireException(way, String.valueOf(e.getMessage()));
     }
-    String owed = penalty.owed() == 0 ? "" : ", owes " + penalty.owed();
-    return new Done(json -> write(penalty, limits, json), "until " + penalty.until() + owed);
+    String debt = penalty.owed() == 0 ? "" : ", owes " + penalty.owed();
+    return new Done(json -> write(penalty, limits, json), "until " + penalty.until() + debt);
   }
 
-  private static Instant instant(AdminBody body) {
+  private static @Nullable Instant instant(AdminBody body) {
     String text = String.valueOf(body.text("until"));
     try {
       return Instant.parse(text);
     } catch (DateTimeException e) {
-      throw new WireException("until", "expected an instant such as 2026-11-22T12:00:00Z");
+      body.mistake("until", "expected an instant such as 2026-11-22T12:00:00Z");
+      return null;
     }
   }
 
-  private static long tokens(AdminBody body) {
-    long tokens = body.requiredNumber("owe");
-    if (tokens < 1) {
-      throw new WireException("owe", "found %s, expected 1 or more tokens".formatted(tokens));
+  private static @Nullable Long tokens(AdminBody body) {
+    Long tokens = body.number("owe");
+    if (tokens != null && tokens < 1) {
+      body.mistake("owe", "found %s, expected 1 or more tokens".formatted(tokens));
     }
     return tokens;
   }

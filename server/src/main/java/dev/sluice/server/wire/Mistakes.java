@@ -8,6 +8,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * and counts the others, so that a bad request does not get an answer larger than itself. For one
  * thread.
  */
-final class Mistakes {
+public final class Mistakes {
 
   static final int MOST = 20;
 
@@ -24,12 +25,49 @@ final class Mistakes {
   private int count;
   private boolean onlyUnknownLimits = true;
 
-  boolean none() {
+  /** Makes an empty collection. */
+  public Mistakes() {}
+
+  /**
+   * Whether nothing is wrong.
+   *
+   * @return true until something is added
+   */
+  public boolean none() {
     return count == 0;
   }
 
-  void add(@Nullable String field, String message) {
+  /**
+   * Adds a mistake.
+   *
+   * @param field the path of the wrong field, null if it is not one field
+   * @param message what was found, and what was expected
+   */
+  public void add(@Nullable String field, String message) {
     add(new Mistake(field, message));
+  }
+
+  /**
+   * Reads a value, and adds what is wrong with it.
+   *
+   * @param <T> the value's type
+   * @param value throws for a value that is wrong
+   * @param otherwise what is returned then
+   * @return the value
+   */
+  public <T> T read(Supplier<T> value, T otherwise) {
+    try {
+      return value.get();
+    } catch (WireException e) {
+      addAll(e);
+      return otherwise;
+    }
+  }
+
+  /** Adds the mistakes that were thrown, also those that were only counted. */
+  void addAll(WireException thrown) {
+    thrown.mistakes().forEach(this::add);
+    count += thrown.count() - thrown.mistakes().size();
   }
 
   /** Adds the limiter's refusal of the transaction at the given path. */
@@ -51,7 +89,12 @@ final class Mistakes {
     }
   }
 
-  WireException exception() {
+  /**
+   * Returns the exception that has all of them.
+   *
+   * @return the exception; there must be at least one mistake
+   */
+  public WireException exception() {
     return new WireException(first, count, onlyUnknownLimits);
   }
 }

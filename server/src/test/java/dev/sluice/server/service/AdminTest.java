@@ -151,7 +151,26 @@ class AdminTest {
   @Test
   void overrideWithMistakes_isRefused_inTheWordsOfTheFiles() throws Exception {
     assertThat(send("PUT", OVERRIDES + "k", "{\"burst\":0,\"count\":0,\"period\":\"1m\"}").body())
-        .contains("\"field\":\"burst\"", "burst: found 0, expected", "count: found 0, expected");
+        .contains(
+            "\"field\":\"burst\"",
+            "(and 1 more mistake: see errors)",
+            "{\"detail\":\"found 0, expected a whole number > 0\",\"field\":\"burst\"}",
+            "{\"detail\":\"found 0, expected a whole number > 0\",\"field\":\"count\"}");
+    assertThat(
+            send(
+                    "PUT",
+                    OVERRIDES + "k",
+                    "{\"burst\":0,\"count\":-5,\"period\":\"1 m\",\"foo\":3,\"comment\":[1]}")
+                .body())
+        .contains("\"field\":\"foo\"", "(and 4 more mistakes: see errors)")
+        .contains("\"field\":\"burst\"", "\"field\":\"count\"", "\"field\":\"period\"")
+        .contains("{\"detail\":\"found another kind of value");
+    assertThat(send("PUT", OVERRIDES + "k", "{\"unlimited\":true}").body())
+        .contains("found unlimited in an override, expected burst, count and period");
+    assertThat(
+            send("PUT", PENALTIES + "k", "{\"until\":\"soon\",\"owe\":0,\"coment\":\"x\"}").body())
+        .contains("found an unknown field", "found 2 of until, for and owe")
+        .contains("an instant such as", "expected 1 or more tokens");
     assertThat(send("PUT", OVERRIDES + "k", "{\"burst\":1,\"count\":1,\"period\":\"soon\"}").body())
         .contains("\"field\":\"period\"", "soon");
     assertThat(send("PUT", OVERRIDES + "k", "{\"burst\":1,\"cuont\":1,\"period\":\"1m\"}").body())
