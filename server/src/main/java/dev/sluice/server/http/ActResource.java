@@ -8,6 +8,7 @@ import dev.sluice.LimiterObserver.Act;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.wire.Acts;
 import dev.sluice.server.wire.DecisionWriter;
+import dev.sluice.server.wire.Mistakes;
 import dev.sluice.server.wire.WireException;
 import dev.sluice.server.wire.WireRequest;
 import java.util.concurrent.CompletionStage;
@@ -31,11 +32,12 @@ final class ActResource extends JsonResource {
   @Override
   CompletionStage<AggregatedHttpResponse> answer(ServiceRequestContext context, byte[] json) {
     boolean decides = act == Act.CHECK || act == Act.SPEND;
-    AnswerForm form;
+    Mistakes mistakes = new Mistakes();
+    AnswerForm form =
+        decides ? AnswerForm.of(context, mistakes) : AnswerForm.fixed(context, mistakes);
     WireRequest wire;
     try {
-      form = decides ? AnswerForm.of(context) : AnswerForm.fixed(context);
-      wire = read(json);
+      wire = read(json, mistakes);
     } catch (WireException e) {
       unreadable(context, String.valueOf(e.getMessage()));
       throw e;

@@ -2,8 +2,10 @@
 package dev.sluice.server.http;
 
 import com.linecorp.armeria.common.HttpStatus;
+import com.linecorp.armeria.common.QueryParams;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.Decision;
+import dev.sluice.server.wire.Mistakes;
 import dev.sluice.server.wire.WireException;
 import dev.sluice.text.SafeText;
 import dev.sluice.text.Suggestion;
@@ -29,23 +31,31 @@ record AnswerForm(HttpStatus denied, HeaderProfile headers) {
   /**
    * Reads the query.
    *
+   * @param mistakes where those of the query go
    * @param more other parameters that the resource has
    */
-  static AnswerForm of(ServiceRequestContext context, String... more) {
+  static AnswerForm of(ServiceRequestContext context, Mistakes mistakes, String... more) {
     if (context.query() == null) {
       return USUAL;
     }
     List<String> known = new ArrayList<>(List.of(STATUS, HEADERS));
     known.addAll(List.of(more));
-    Queries.require(context, known);
+    Queries.require(context, known, mistakes);
+    QueryParams query = context.queryParams();
     return new AnswerForm(
-        status(context.queryParams().get(STATUS, "200")),
-        headers(context.queryParams().get(HEADERS, "none")));
+        mistakes.read(() -> status(query.get(STATUS, "200")), USUAL.denied),
+        mistakes.read(() -> headers(query.get(HEADERS, "none")), USUAL.headers));
   }
 
   /** The form of an answer that has one form only; no query is allowed. */
   static AnswerForm fixed(ServiceRequestContext context) {
     Queries.require(context, List.of());
+    return USUAL;
+  }
+
+  /** The same, collecting the mistakes of the query. */
+  static AnswerForm fixed(ServiceRequestContext context, Mistakes mistakes) {
+    Queries.require(context, List.of(), mistakes);
     return USUAL;
   }
 

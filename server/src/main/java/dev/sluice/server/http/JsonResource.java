@@ -7,6 +7,7 @@ import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.MediaType;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.server.Requests;
+import dev.sluice.server.wire.Mistakes;
 import dev.sluice.server.wire.WireReader;
 import dev.sluice.server.wire.WireRequest;
 import java.util.concurrent.CompletableFuture;
@@ -28,9 +29,9 @@ abstract class JsonResource extends Resource {
   /** Takes that a body cannot be read; overridden by what notes such requests. */
   void unreadable(ServiceRequestContext context, String why) {}
 
-  /** Reads the body. */
-  static WireRequest read(byte[] json) {
-    return READER.read(json, 0, json.length);
+  /** Reads the body; its mistakes are told after those of the query. */
+  static WireRequest read(byte[] json, Mistakes ofQuery) {
+    return READER.read(json, ofQuery);
   }
 
   @Override

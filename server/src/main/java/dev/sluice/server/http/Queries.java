@@ -3,6 +3,7 @@ package dev.sluice.server.http;
 
 import com.linecorp.armeria.common.QueryParams;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.server.wire.Mistakes;
 import dev.sluice.server.wire.WireException;
 import dev.sluice.text.Suggestion;
 import java.net.URLDecoder;
@@ -16,18 +17,26 @@ final class Queries {
 
   /** Refuses a parameter that is unknown, or there more than once. */
   static void require(ServiceRequestContext context, List<String> known) {
+    Mistakes mistakes = new Mistakes();
+    require(context, known, mistakes);
+    if (!mistakes.none()) {
+      throw mistakes.exception();
+    }
+  }
+
+  /** Collects the parameters that are unknown, or there more than once. */
+  static void require(ServiceRequestContext context, List<String> known, Mistakes mistakes) {
     QueryParams parameters = context.queryParams();
     for (String name : parameters.names()) {
       if (!known.contains(name)) {
-        throw new WireException(
+        mistakes.add(
             name,
             "found an unknown query parameter, expected %s%s"
                 .formatted(
                     known.isEmpty() ? "none" : String.join(", ", known),
                     Suggestion.didYouMean(name, known)));
-      }
-      if (parameters.getAll(name).size() > 1) {
-        throw new WireException(name, "found the query parameter twice, expected it once");
+      } else if (parameters.getAll(name).size() > 1) {
+        mistakes.add(name, "found the query parameter twice, expected it once");
       }
     }
   }

@@ -6,6 +6,7 @@ import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.wire.Acts;
+import dev.sluice.server.wire.Mistakes;
 import dev.sluice.server.wire.WireRequest;
 import java.time.Duration;
 import java.util.concurrent.CompletionStage;
@@ -25,9 +26,12 @@ final class ReservationsResource extends JsonResource {
 
   @Override
   CompletionStage<AggregatedHttpResponse> answer(ServiceRequestContext context, byte[] json) {
-    AnswerForm form = AnswerForm.of(context, EXPIRES);
-    Duration life = Reservations.life(context.queryParams().get(EXPIRES), EXPIRES);
-    WireRequest wire = read(json);
+    Mistakes mistakes = new Mistakes();
+    AnswerForm form = AnswerForm.of(context, mistakes, EXPIRES);
+    Duration life =
+        mistakes.read(
+            () -> Reservations.life(context.queryParams().get(EXPIRES), EXPIRES), Duration.ZERO);
+    WireRequest wire = read(json, mistakes);
     return reservations
         .reserve(acts.transactions(wire, AccessPart.caller(context)), life)
         .thenApply(held -> Answers.held(held, wire.isBatch(), form));

@@ -94,8 +94,32 @@ public final class WireReader {
    * @throws WireException if the text is not a JSON object
    */
   public WireRequest read(byte[] json, int offset, int length) {
+    return read(json, offset, length, new Mistakes());
+  }
+
+  /**
+   * Reads one request, about which something is wrong already, such as its query.
+   *
+   * @param json holds a JSON object in UTF-8
+   * @param mistakes those that are known, which come first; others are added
+   * @return the request, not looked up yet
+   * @throws WireException with all mistakes, if the text is not a JSON object
+   */
+  public WireRequest read(byte[] json, Mistakes mistakes) {
+    return read(json, 0, json.length, mistakes);
+  }
+
+  private WireRequest read(byte[] json, int offset, int length, Mistakes mistakes) {
+    try {
+      return readObject(json, offset, length, mistakes);
+    } catch (WireException e) {
+      mistakes.addAll(e);
+      throw mistakes.exception();
+    }
+  }
+
+  private WireRequest readObject(byte[] json, int offset, int length, Mistakes mistakes) {
     JsonText.requireUtf8(json, offset, length);
-    Mistakes mistakes = new Mistakes();
     try (JsonParser parser = factory.createParser(json, offset, length)) {
       if (parser.nextToken() == null) {
         throw new WireException(null, "the body is empty, expected a JSON object");
@@ -106,8 +130,7 @@ public final class WireReader {
       }
       return request;
     } catch (JsonProcessingException e) {
-      mistakes.add(null, JsonText.whatIsWrong(e));
-      throw mistakes.exception();
+      throw new WireException(null, JsonText.whatIsWrong(e));
     } catch (IOException e) {
       throw new UncheckedIOException(e); // memory does not fail
     }

@@ -374,6 +374,20 @@ final class HttpErrorsTest {
             "transactions[6]");
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"/v1/spend", "/v1/check", "/v1/reservations"})
+  void query_isToldOf_beforeTheBody(String path) {
+    String query = "?status=500&hedaers=ietf&headers=itef";
+    String body = "{\"limit\":\"LoginsPerIPAddress\",\"id\":\"lol\",\"cost\":-1}";
+    JsonNode problem = problem(server.post(path + query, body), 400);
+    assertThat(problem.get("field").asText()).isEqualTo("hedaers");
+    assertThat(problem.get("errors").findValuesAsText("field"))
+        .containsExactly("hedaers", "status", "headers", "id", "cost");
+    JsonNode broken = problem(server.post(path + "?status=500", "{"), 400);
+    assertThat(broken.get("errors")).hasSize(2);
+    assertThat(broken.get("field").asText()).isEqualTo("status");
+  }
+
   @Test
   void batch_ofUnknownLimitsOnly_isA404_thatNamesTheFirst20() {
     String batch = batchOf(30).replace("ApiCallsPerKey", "Nope");
