@@ -5,6 +5,7 @@ import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.limit.IpAddress;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.rls.NamedDescriptors;
 import dev.sluice.server.rules.Entry;
@@ -149,6 +150,10 @@ final class ExplainRuleCommand implements Callable<Integer> {
     if (asked == null || where == null) {
       throw new InputException(
           "the request is missing: METHOD and TARGET, such as GET /orders/7, or --entry KEY=VALUE");
+    }
+    if (client != null && IpAddress.parse(client) == null) {
+      throw new InputException(
+          "--client: found %s, expected an IP address".formatted(SafeText.quote(client)));
     }
     PlainRequest.Builder request =
         WebRequest.builder(asked.toUpperCase(Locale.ROOT), where).peer(client);

@@ -147,6 +147,9 @@ final class ExplainRuleCommandTest {
     assertThat(explain("GET", "/", "--entry", "a=b").err()).contains("one or the other");
     assertThat(explain("--entry", "a").err()).contains("KEY=VALUE");
     assertThat(explain("GET", "/", "--header", "x").err()).contains("Name: value");
+    Cli client = explain("GET", "/", "--client", "lol");
+    assertThat(client.err()).isEqualTo("sluice: --client: found \"lol\", expected an IP address\n");
+    assertThat(client.code()).isEqualTo(Exit.BROKEN_INPUT);
     assertThat(explain("--entry", "a=b", "--hits", "-1").code()).isEqualTo(Exit.BROKEN_INPUT);
   }
 }
