@@ -7,6 +7,7 @@ import dev.sluice.limit.Requirement.MissingDefault;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Supplier;
 import picocli.CommandLine.Option;
 
 /** The rules while the store can't decide: for all limits, and for single ones. */
@@ -33,6 +34,13 @@ final class FailureRuleOptions {
         .map(option -> option.substring(0, option.indexOf('=')))
         .distinct()
         .map(limit -> new Requirement(limit, "--on-failure", onMissing))
+        .toList();
+  }
+
+  /** What throws for a rule that is wrong, whatever the others are. */
+  List<Supplier<?>> each() {
+    return onFailure.stream()
+        .<Supplier<?>>map(option -> () -> rule(option, option.substring(option.indexOf('=') + 1)))
         .toList();
   }
 

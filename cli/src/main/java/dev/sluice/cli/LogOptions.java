@@ -33,10 +33,13 @@ final class LogOptions {
   /**
    * Applies the format to the lines to come.
    *
+   * @return the format
    * @throws InputException if there is no such format
    */
-  void apply() {
-    LogFormat.use(parsed());
+  LogFormat apply() {
+    LogFormat used = parsed();
+    LogFormat.use(used);
+    return used;
   }
 
   /** Tells people a line; as JSON it is a line of the log, so that a reader finds nothing else. */

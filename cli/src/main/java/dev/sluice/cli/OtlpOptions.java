@@ -9,7 +9,9 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
@@ -55,10 +57,19 @@ final class OtlpOptions {
               + ": only those that do).")
   private @Nullable String traced;
 
+  /** What throws for a value that is wrong, whatever the others are. */
+  List<Supplier<?>> each() {
+    return List.of(this::every, this::share);
+  }
+
+  private Duration every() {
+    return Periods.positive(INTERVAL, interval == null ? USUAL_INTERVAL : interval);
+  }
+
   /** The settings; null where nothing is sent. */
   @Nullable OtlpSettings settings(Map<String, String> environment) {
-    Duration every = Periods.positive(INTERVAL, interval == null ? USUAL_INTERVAL : interval);
-    double share = share(traced == null ? USUAL_SHARE : traced);
+    Duration every = every();
+    double share = share();
     if (receiver == null) {
       if (headers != null || interval != null || traced != null) {
         String option = headers != null ? HEADERS : interval != null ? INTERVAL : TRACED;
@@ -90,7 +101,8 @@ final class OtlpOptions {
     }
   }
 
-  private static double share(String text) {
+  private double share() {
+    String text = traced == null ? USUAL_SHARE : traced;
     try {
       double share = Double.parseDouble(text);
       if (share >= 0 && share <= 1) {

@@ -28,8 +28,8 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -39,6 +39,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -144,7 +145,7 @@ final class ServeCommand implements Callable<Integer> {
       paramLabel = "POLICY",
       defaultValue = "refuse",
       description =
-          "The outcome where --for, --on-failure or a request names a limit that has neither a"
+          "The outcome where --for, --on-failure, a rule or a request names a limit that has neither a"
               + " default nor an override: refuse (the start, the reload, the request), warn, or"
               + " allow (${DEFAULT-VALUE}).")
   private String missingDefault = "refuse";
@@ -286,11 +287,13 @@ final class ServeCommand implements Callable<Integer> {
       return Exit.DONE;
     }
     spec.commandLine().parseArgs(settings.arguments().toArray(String[]::new));
-    log.apply();
     requireValid(settings);
     Service service;
     try {
       service = start(config());
+    } catch (UnknownLimitException | MissingDefaultException e) { // a line for each limit
+      refuse(settings, String.valueOf(e.getMessage()).lines().map(settings::placed).toList());
+      throw e;
     } catch (InputException | InsecureException e) {
       throw new InputException(settings.placed(String.valueOf(e.getMessage())));
     }
@@ -311,14 +314,21 @@ final class ServeCommand implements Callable<Integer> {
 
   /** Finds every key and every value that is wrong, not only the first. */
   private void requireValid(Settings settings) {
-    List<String> mistakes = new ArrayList<>(settings.mistakes());
-    for (Supplier<?> value :
+    Set<String> mistakes = new LinkedHashSet<>(settings.mistakes());
+    List<Supplier<?>> values = new ArrayList<>();
+    hosts.forEach(host -> values.add(() -> host(host)));
+    origins.forEach(origin -> values.add(() -> origin(origin)));
+    trustedProxies.forEach(proxy -> values.add(() -> clientAddress(List.of(proxy))));
+    values.addAll(failureRules.each());
+    values.addAll(otlp.each());
+    values.addAll(
         List.<Supplier<?>>of(
-            () -> http(ClientAddress.direct()),
+            log::apply,
+            () -> address("--http", http),
             () -> optionalAddress("--resp", resp),
             () -> optionalAddress("--grpc", grpc),
             () -> files.forServer(rules),
-            this::clientAddress,
+            this::proxyHeader,
             () -> Optional.ofNullable(tls.files()),
             () -> Optional.ofNullable(otlp.settings(environment)),
             this::table,
@@ -329,13 +339,18 @@ final class ServeCommand implements Callable<Integer> {
             this::onMissing,
             failureRules::all,
             () -> access.control(overridesDb != null),
-            this::ownPorts)) {
+            this::ownPorts));
+    for (Supplier<?> value : values) {
       try {
         var unused = value.get();
       } catch (InputException e) {
         mistakes.add(settings.placed(String.valueOf(e.getMessage())));
       }
     }
+    refuse(settings, List.copyOf(mistakes));
+  }
+
+  private static void refuse(Settings settings, List<String> mistakes) {
     if (mistakes.size() == 1 && settings.mistakes().isEmpty()) {
       throw new InputException(mistakes.get(0));
     }
@@ -425,24 +440,27 @@ final class ServeCommand implements Callable<Integer> {
     return new ServerConfig.Http(
         address("--http", http),
         clientAddress,
-        each("--host", hosts, HOST, "a name such as sluice.example.com, without scheme and port"),
-        each("--allow-origin", origins, ORIGIN, "an origin such as https://example.com"),
+        hosts.stream().map(ServeCommand::host).collect(Collectors.toSet()),
+        origins.stream().map(ServeCommand::origin).collect(Collectors.toSet()),
         requestLog);
   }
 
-  /** Values of a list; there may be spaces around its commas. */
-  private static Set<String> each(
-      String option, List<String> texts, Pattern form, String expected) {
-    Set<String> all = new HashSet<>();
-    for (String text : texts) {
-      String one = text.strip();
-      if (!form.matcher(one).matches()) {
-        throw new InputException(
-            "%s: found %s, expected %s".formatted(option, SafeText.quote(one), expected));
-      }
-      all.add(one);
+  private static String host(String text) {
+    return one("--host", text, HOST, "a name such as sluice.example.com, without scheme and port");
+  }
+
+  private static String origin(String text) {
+    return one("--allow-origin", text, ORIGIN, "an origin such as https://example.com");
+  }
+
+  /** A value of a list; there may be spaces around its commas. */
+  private static String one(String option, String text, Pattern form, String expected) {
+    String one = text.strip();
+    if (!form.matcher(one).matches()) {
+      throw new InputException(
+          "%s: found %s, expected %s".formatted(option, SafeText.quote(one), expected));
     }
-    return all;
+    return one;
   }
 
   private ProxyHeader proxyHeader() {
@@ -457,11 +475,13 @@ final class ServeCommand implements Callable<Integer> {
   }
 
   private ClientAddress clientAddress() {
+    return trustedProxies.isEmpty() ? ClientAddress.direct() : clientAddress(trustedProxies);
+  }
+
+  private ClientAddress clientAddress(List<String> proxies) {
     ProxyHeader header = proxyHeader();
     try {
-      return trustedProxies.isEmpty()
-          ? ClientAddress.direct()
-          : ClientAddress.behind(header, trustedProxies.toArray(String[]::new));
+      return ClientAddress.behind(header, proxies.toArray(String[]::new));
     } catch (IllegalArgumentException e) {
       throw new InputException(
           "--trusted-proxies: " + String.valueOf(e.getMessage()).replace("trusted proxies: ", ""));
@@ -574,10 +594,6 @@ final class ServeCommand implements Callable<Integer> {
       return Service.start(config);
     } catch (ConfigException e) {
       throw new InputException("--%s: %s".formatted(e.setting(), e.getMessage()));
-    } catch (UnknownLimitException e) {
-      throw new InputException("--for or --on-failure: " + e.getMessage());
-    } catch (MissingDefaultException e) {
-      throw new InputException(String.valueOf(e.getMessage()));
     }
   }
 

@@ -416,6 +416,45 @@ final class ServeCommandTest {
   }
 
   @Test
+  void mistakesOfFlags_areToldTogether_andEachOfARepeatedOne() {
+    Cli run =
+        Cli.run(
+            "serve",
+            "--missing-default=foo",
+            "--log-format=x",
+            "--on-failure=zzz,yyy",
+            "--otlp-traced=7",
+            "--otlp-interval=0s",
+            "--host=a/b,c/d",
+            "--trusted-proxies=lan,wan");
+    assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(run.err().lines().map(line -> line.replaceAll(", (expected|or) .*", "")))
+        .containsExactlyInAnyOrder(
+            "--missing-default: found \"foo\"",
+            "--log-format: found \"x\"",
+            "--on-failure: found \"zzz\"",
+            "--on-failure: found \"yyy\"",
+            "--otlp-traced: found \"7\"",
+            "--otlp-interval: found 0s",
+            "--host: found \"a/b\"",
+            "--host: found \"c/d\"",
+            "--trusted-proxies: found \"lan\"",
+            "--trusted-proxies: found \"wan\"",
+            "sluice: the configuration has mistakes; nothing was started");
+  }
+
+  @Test
+  void unknownLimitsOfFlags_areToldTogether_eachWithItsFlag() {
+    Cli run = Cli.run("serve", "--http", ":0", "--for", "Nope,Nada", "--on-failure", "Nix=deny");
+    assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(run.err().lines())
+        .hasSize(4)
+        .anyMatch(line -> line.startsWith("--for: ") && line.contains("Nope"))
+        .anyMatch(line -> line.startsWith("--for: ") && line.contains("Nada"))
+        .anyMatch(line -> line.startsWith("--on-failure: ") && line.contains("Nix"));
+  }
+
+  @Test
   void port_thatIsTaken_isRefused() throws IOException {
     try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       Cli run = Cli.run("serve", "--http", "127.0.0.1:" + taken.getLocalPort());

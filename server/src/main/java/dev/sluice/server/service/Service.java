@@ -8,6 +8,7 @@ import dev.sluice.LimiterObserver;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.Requirement;
+import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.micrometer.RedisMetrics;
 import dev.sluice.redis.RedisObserver;
 import dev.sluice.server.Generations;
@@ -93,7 +94,7 @@ public final class Service implements AutoCloseable {
    * @return the running service
    * @throws ConfigException if a setting cannot be used: the address of the store, the snapshot
    * @throws dev.sluice.yaml.LimitFilesException if the limit files have mistakes
-   * @throws dev.sluice.limit.UnknownLimitException if a required limit has an unknown name
+   * @throws UnknownLimitException if a required limit has an unknown name; a line for each
    * @throws dev.sluice.limit.CurrentLimits.MissingDefaultException if a required limit is not
    *     configured
    * @throws dev.sluice.server.AddressException if a port cannot be opened
@@ -290,8 +291,16 @@ public final class Service implements AutoCloseable {
    * From here on, for each reload too. The policy for missing limits has no say in unknown names.
    */
   private static void require(Sources sources, CurrentLimits limits) {
+    List<String> unknown = new ArrayList<>();
     for (Requirement one : sources.required()) {
-      var unused = limits.get().catalogue().get(one.limit());
+      try {
+        var unused = limits.get().catalogue().get(one.limit());
+      } catch (UnknownLimitException e) {
+        unknown.add(one.by() + ": " + e.getMessage());
+      }
+    }
+    if (!unknown.isEmpty()) {
+      throw new UnknownLimitException(String.join("\n", unknown));
     }
     limits.require(sources.required());
   }

@@ -22,6 +22,7 @@ import dev.sluice.server.service.ServerConfig.Storage;
 import dev.sluice.server.service.ServerConfig.Telemetry;
 import dev.sluice.server.tls.ClientCertificates;
 import dev.sluice.server.tls.TlsFiles;
+import dev.sluice.yaml.LimitFilesException;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -41,6 +42,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** The service without the command line: its start, its end, and a start that fails half-way. */
 class ServiceTest {
@@ -172,9 +175,49 @@ class ServiceTest {
   void limitsThatAreAskedFor_mustBeThere() {
     assertThatThrownBy(() -> Service.start(asking("ApiCallsPerKye")))
         .isInstanceOf(UnknownLimitException.class)
+        .hasMessageStartingWith("the test: ")
         .hasMessageContaining("did you mean");
     assertThatThrownBy(() -> Service.start(asking("NewOrdersPerAccount")))
         .isInstanceOf(MissingDefaultException.class);
+  }
+
+  @ParameterizedTest
+  @EnumSource(
+      value = MissingDefault.class,
+      names = {"WARN", "ALLOW"})
+  void limitThatARuleNames_mayBeMissing_andIsCounted(MissingDefault policy, @TempDir Path folder)
+      throws Exception {
+    String configured = "NewOrdersPerAccount: {burst: 1, count: 1, period: 1h}\n";
+    Path limits = Files.writeString(folder.resolve("limits.yml"), configured);
+    Path rules =
+        Files.writeString(
+            folder.resolve("rules.yml"), "rules: [{path: /, limit: ApiCallsPerKey, id: x}]\n");
+    ServerConfig.Files files = new ServerConfig.Files(limits, null, null, rules);
+    assertThatThrownBy(() -> Service.start(Configs.of(Sources.of(files))))
+        .isInstanceOf(LimitFilesException.class);
+    try (Service service = Service.start(Configs.of(new Sources(files, null, List.of(), policy)))) {
+      assertThat(missingDefaults(service)).isEqualTo("1.0");
+      Files.writeString(limits, configured + "ApiCallsPerKey: {burst: 1, count: 1, period: 1h}\n");
+      assertThat(service.reload()).isTrue();
+      assertThat(missingDefaults(service)).isEqualTo("0.0");
+      Files.writeString(limits, configured);
+      assertThat(service.reload()).isTrue();
+      assertThat(missingDefaults(service)).isEqualTo("1.0");
+    }
+  }
+
+  private static String missingDefaults(Service service) throws Exception {
+    URI metrics = URI.create("http://" + HostPort.format(service.addresses().get(0)) + "/metrics");
+    String body =
+        HttpClient.newHttpClient()
+            .send(HttpRequest.newBuilder(metrics).build(), BodyHandlers.ofString())
+            .body();
+    String name = "ratelimits_missing_defaults ";
+    return body.lines()
+        .filter(line -> line.startsWith(name))
+        .map(line -> line.substring(name.length()))
+        .findFirst()
+        .orElse("none");
   }
 
   private static ServerConfig asking(String limit) {
