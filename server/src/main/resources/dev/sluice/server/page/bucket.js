@@ -102,7 +102,8 @@ export function mount(root, context, query) {
     chart.show(bucket, now());
     tick();
     if (!quiet) {
-      say(`${number(bucket.tokensAt(now()))} of ${number(bucket.burst)} tokens. ${bucket.ahead > 0 ? `Full in ${span(bucket.ahead)}.` : 'The bucket is full.'}`);
+      const penalty = bucket.penaltyLeft(now()) > 0 ? `A penalty makes it count as empty until ${clock(bucket.penaltyUntil)}. ` : '';
+      say(`${number(bucket.tokensAt(now()))} of ${number(bucket.burst)} tokens. ${penalty}${bucket.ahead > 0 ? `Full in ${span(bucket.ahead)}.` : 'The bucket is full.'}`);
     }
   }
 
@@ -114,10 +115,11 @@ export function mount(root, context, query) {
     const ahead = bucket.aheadAt(at);
     setText(big, number(bucket.tokensAt(at)));
     const next = bucket.waitFor(bucket.tokensAt(at) + 1, at);
+    const penalized = bucket.penaltyLeft(at) > 0;
     const lines = [
       ['Limit', `${number(bucket.count)} per ${period(bucket.period)}, burst ${number(bucket.burst)}`],
-      ['TAT', ahead > 0 ? `${clock(Date.now() + ahead * 1000)}, when it is full` : 'in the past: the bucket is full'],
-      ...(bucket.penaltyUntil > Date.now() ? [['Penalty', `counts as empty until ${clock(bucket.penaltyUntil)}`]] : []),
+      ['TAT', penalized ? 'not told until the penalty ends' : ahead > 0 ? `${clock(Date.now() + ahead * 1000)}, when it is full` : 'in the past: the bucket is full'],
+      ...(penalized ? [['Penalty', `counts as empty until ${clock(bucket.penaltyUntil)}`]] : []),
       ['Next token', ahead > 0 ? `in ${span(Math.max(next, 0))}` : 'there is no room for one'],
       ['Full', ahead > 0 ? `in ${span(ahead)}` : 'now'],
       ['Key in the store', visible(bucket.key)],

@@ -85,9 +85,13 @@ export function levelChart(title) {
     const x = (seconds) => frame.left + (seconds / horizon.end) * inner.width;
     const y = (tokens) => frame.top + (1 - tokens / bucket.burst) * inner.height;
     const ahead = bucket.aheadAt(at);
+    const penalty = bucket.penaltyLeft(at);
     const empty = Math.max(ahead - bucket.depth, 0);
     const points = [[0, bucket.levelAt(at)]];
-    if (empty > 0) {
+    if (penalty > 0 && penalty < horizon.end) {
+      points.push([penalty, 0], [penalty, bucket.levelAt(at + penalty)]);
+    }
+    if (empty > penalty) {
       points.push([Math.min(empty, horizon.end), 0]);
     }
     if (ahead > 0 && ahead < horizon.end) {
@@ -112,7 +116,7 @@ export function levelChart(title) {
       s('path', {class: 'area', d: `M${x(0)} ${y(0)}L${line}L${x(horizon.end)} ${y(0)}z`}),
       s('path', {class: 'line', d: `M${line}`}),
       s('circle', {class: 'point', cx: x(0), cy: y(bucket.levelAt(at)), r: 5}),
-      ahead > 0 && ahead <= horizon.end && [
+      ahead > 0 && ahead <= horizon.end && penalty === 0 && [
         s('path', {class: 'tat', d: `M${x(ahead)} ${frame.top - 6}V${height - frame.bottom}`}),
         s('text', {class: 'tat', x: x(ahead) + (x(ahead) > width - 90 ? -6 : 6), y: height - frame.bottom - 8, 'text-anchor': x(ahead) > width - 90 ? 'end' : 'start'}, 'TAT')]);
     box.replaceChildren(svg);
@@ -211,13 +215,15 @@ export function timeLine() {
     }
     const scale = (parts.right - parts.left) / bucket.depth;
     const ahead = bucket.aheadAt(now);
-    const x = Math.min(parts.left + ahead * scale, width - 14);
+    const penalty = bucket.penaltyLeft(now);
+    const x = penalty > 0 ? parts.right : Math.min(parts.left + ahead * scale, width - 14);
     parts.used.setAttribute('x', parts.left);
     parts.used.setAttribute('width', Math.max(Math.min(x, parts.right) - parts.left, 0).toFixed(2));
     parts.free.setAttribute('x', Math.min(x, parts.right).toFixed(2));
     parts.free.setAttribute('width', Math.max(parts.right - x, 0).toFixed(2));
     parts.marker.setAttribute('transform', `translate(${x.toFixed(2)} 0)`);
-    const shown = ghost !== null && now < ghost.until;
+    parts.marker.setAttribute('visibility', penalty > 0 ? 'hidden' : 'visible');
+    const shown = ghost !== null && now < ghost.until && penalty === 0;
     parts.ghost.setAttribute('visibility', shown ? 'visible' : 'hidden');
     parts.end.setAttribute('visibility', shown ? 'hidden' : 'visible');
     if (shown) {
@@ -225,6 +231,10 @@ export function timeLine() {
     }
     setText(parts.clock, 'now');
     const whole = `${span(Math.round(ahead))} ahead of now`;
+    if (penalty > 0) {
+      setText(words, `A penalty makes the bucket count as empty for ${span(Math.ceil(penalty))}. Its TAT is not told until then.`);
+      return;
+    }
     setText(words, ahead <= 0
       ? `The TAT is not ahead of now: the bucket is full. Each token moves it by ${span(bucket.interval)}, up to τ = ${span(bucket.depth)}.`
       : `The TAT is ${clock(Date.now() + ahead * 1000)}, ${whole}. Each token moves it by ${span(bucket.interval)}, up to τ = ${span(bucket.depth)}.`);

@@ -518,6 +518,49 @@ final class PageTest {
     assertThat(browser.console()).singleElement().asString().contains("400");
   }
 
+  /** Both are shorter than the bucket takes to fill, so that their ends lie within the chart. */
+  @Test
+  void penalizedBucket_isShownEmpty_untilThePenaltyEnds() {
+    penalize("SignUpsPerIPAddress/192.0.2.99", "{\"for\":\"1h\"}");
+    openBucket("SignUpsPerIPAddress", "192.0.2.99");
+    until(() -> text(".level-now").equals("0 of 3 tokens"));
+    until(() -> text("#live").startsWith("0 of 3 tokens. A penalty makes it count as empty until"));
+    assertThat(text(".facts")).contains("TAT\nnot told until the penalty ends");
+    assertThat(text(".facts")).containsPattern("Next token\nin (1 h|59 min)");
+    assertThat(browser.driver().findElements(By.cssSelector(".level path.tat"))).isEmpty();
+    assertThat(levels()).isEqualTo("bottom bottom top top top");
+
+    spend("SignUpsPerIPAddress", "192.0.2.98", 3);
+    penalize("SignUpsPerIPAddress/192.0.2.98", "{\"for\":\"1h\"}");
+    openBucket("SignUpsPerIPAddress", "192.0.2.98");
+    until(() -> text(".level-now").equals("0 of 3 tokens"));
+    assertThat(levels()).isEqualTo("bottom bottom between top top");
+  }
+
+  private static void penalize(String bucket, String body) {
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder(URI.create(base + "/v1/admin/penalties/" + bucket))
+            .header("Content-Type", "application/json")
+            .PUT(BodyPublishers.ofString(body));
+    assertThat(send(request).statusCode()).isEqualTo(200);
+  }
+
+  /** Where the corners of the chart's line are: at its top, its bottom, or between. */
+  private static Object levels() {
+    until(() -> browser.driver().findElements(By.cssSelector(".level path.line")).size() == 1);
+    return browser.ask(
+        """
+            const corners = (path) => document.querySelector('.level ' + path).getAttribute('d')
+                .slice(1).split('L').map((corner) => Number(corner.split(' ')[1]));
+            const grid = [...document.querySelectorAll('.level path.grid')]
+                .map((line) => /^M[0-9.]+ ([0-9.]+)H/.exec(line.getAttribute('d')))
+                .filter((match) => match).map((match) => Number(match[1]));
+            const near = (one, other) => Math.abs(one - other) < 1;
+            return corners('path.line').map((y) => near(y, Math.max(...grid)) ? 'bottom'
+                : near(y, Math.min(...grid)) ? 'top' : 'between').join(' ');
+            """);
+  }
+
   private static void fill(String css, String text) {
     find(css).clear();
     find(css).sendKeys(text);
