@@ -125,7 +125,12 @@ public final class AccessPart implements Part {
         throws Exception {
       Need need = need(context);
       if (need != Need.NOTHING) {
-        String token = token(context, request);
+        List<String> shown = shown(context, request);
+        if (shown.size() > 1) {
+          throw access.failed(
+              door(request), context.remoteAddress(), repeated(request), acts(context));
+        }
+        String token = token(shown);
         List<String> names = token == null ? CertificateNames.of(Tls.session(context)) : List.of();
         Caller caller =
             access.caller(
@@ -143,7 +148,11 @@ public final class AccessPart implements Part {
     }
 
     private boolean isKnown(ServiceRequestContext context, HttpRequest request) {
-      String token = token(context, request);
+      List<String> shown = shown(context, request);
+      if (shown.size() > 1) {
+        return false;
+      }
+      String token = token(shown);
       return token == null
           ? access.isKnown(null, CertificateNames.of(Tls.session(context)))
           : access.isKnown(Tokens.hash(token), List.of());
@@ -172,17 +181,26 @@ public final class AccessPart implements Part {
       return context.config().route().patternString().startsWith(ASKED_BY_PROXIES);
     }
 
-    private static @Nullable String token(ServiceRequestContext context, HttpRequest request) {
-      String own = request.headers().get(TOKEN_HEADER);
-      if (own != null) {
-        return own;
+    /** The values of the header that counts; none where neither is there. */
+    private static List<String> shown(ServiceRequestContext context, HttpRequest request) {
+      List<String> own = request.headers().getAll(TOKEN_HEADER);
+      if (!own.isEmpty()) {
+        return own.stream().map(token -> SCHEME + token).toList();
       }
-      String header = request.headers().get(AUTHORIZATION);
-      return header == null
-              || isForAnother(context)
-              || !header.toLowerCase(Locale.ROOT).startsWith(SCHEME)
-          ? null
-          : header.substring(SCHEME.length()).strip();
+      return isForAnother(context) ? List.of() : request.headers().getAll(AUTHORIZATION);
+    }
+
+    /** A proxy may have added its own behind the client's: neither of them counts. */
+    private static String repeated(HttpRequest request) {
+      return "found the header %s more than once, expected it once"
+          .formatted(request.headers().contains(TOKEN_HEADER) ? "Sluice-Token" : "Authorization");
+    }
+
+    private static @Nullable String token(List<String> shown) {
+      String header = shown.isEmpty() ? "" : shown.get(0);
+      return header.toLowerCase(Locale.ROOT).startsWith(SCHEME)
+          ? header.substring(SCHEME.length()).strip()
+          : null;
     }
   }
 }

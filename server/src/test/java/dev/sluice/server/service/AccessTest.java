@@ -106,6 +106,42 @@ class AccessTest {
     assertThat(send("GET", "/nowhere", null, "").statusCode()).isEqualTo(404);
   }
 
+  /** Behind a proxy that adds a token of its own, the client's would win. */
+  @Test
+  void repeatedToken_isRefused_whicheverOfTheTwoIsKnown() throws Exception {
+    for (String name : List.of("Authorization", "Sluice-Token")) {
+      String scheme = name.equals("Authorization") ? "Bearer " : "";
+      for (List<String> pair :
+          List.of(List.of(DECIDE, Tokens.fresh()), List.of(Tokens.fresh(), DECIDE))) {
+        HttpRequest request =
+            HttpRequest.newBuilder(uri("/v1/spend"))
+                .header("Content-Type", "application/json")
+                .header(name, scheme + pair.get(0))
+                .header(name, scheme + pair.get(1))
+                .POST(BodyPublishers.ofString(SPEND))
+                .build();
+        HttpResponse<String> refused = client.send(request, BodyHandlers.ofString());
+        assertThat(refused.statusCode()).isEqualTo(401);
+        assertThat(refused.body())
+            .contains("found the header " + name + " more than once, expected it once");
+      }
+    }
+    await()
+        .untilAsserted(
+            () ->
+                assertThat(Files.readAllLines(audit))
+                    .hasSize(4)
+                    .allMatch(line -> line.contains("more than once")));
+    // There, this header is the client's that the proxy asks about.
+    HttpRequest asked =
+        HttpRequest.newBuilder(uri("/v1/forward-auth?limit=ApiCallsPerKey&id=k"))
+            .header("Authorization", "Basic one")
+            .header("Authorization", "Basic two")
+            .header("Sluice-Token", DECIDE)
+            .build();
+    assertThat(client.send(asked, BodyHandlers.ofString()).statusCode()).isEqualTo(200);
+  }
+
   @Test
   void tokenWithoutTheRole_isRefused_withTheRoleThatIsMissing() throws Exception {
     assertThat(send("POST", "/v1/spend", DECIDE, SPEND).statusCode()).isEqualTo(200);
