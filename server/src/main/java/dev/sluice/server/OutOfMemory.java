@@ -34,12 +34,17 @@ public final class OutOfMemory {
     }
   }
 
-  /** What to say of a connection that ended by this failure. */
+  /** What to say of a connection that ended by this failure: the innermost cause knows best. */
   static String words(Throwable failure) {
     OutOfMemoryError cause = cause(failure);
-    return cause != null && isDirect(cause)
-        ? "direct memory is full; give the JVM more, such as -XX:MaxDirectMemorySize=256m"
-        : failure.toString();
+    if (cause != null && isDirect(cause)) {
+      return "direct memory is full; give the JVM more, such as -XX:MaxDirectMemorySize=256m";
+    }
+    Throwable innermost = failure;
+    for (Throwable next = failure; next != null; next = next.getCause()) {
+      innermost = next;
+    }
+    return innermost.toString();
   }
 
   private static @Nullable OutOfMemoryError cause(@Nullable Throwable failure) {

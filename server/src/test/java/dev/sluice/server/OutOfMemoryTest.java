@@ -61,6 +61,10 @@ class OutOfMemoryTest {
   @Test
   void otherFailuresAreNamedByTheirOwnWords() {
     assertThat(OutOfMemory.words(new IllegalStateException("odd"))).endsWith("odd");
+    Throwable chain = new IllegalStateException("not in the trust store");
+    assertThat(OutOfMemory.words(new RuntimeException("General problem", chain)))
+        .endsWith("not in the trust store")
+        .doesNotContain("General problem");
     assertThat(OutOfMemory.words(new OutOfMemoryError("Java heap space"))).endsWith("heap space");
   }
 

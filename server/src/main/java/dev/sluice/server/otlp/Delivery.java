@@ -4,6 +4,8 @@ package dev.sluice.server.otlp;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.opentelemetry.sdk.common.CompletableResultCode;
+import java.net.ConnectException;
+import java.nio.channels.ClosedChannelException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -38,11 +40,19 @@ final class Delivery {
             .register(meters);
   }
 
-  /** The library's own exceptions say nothing: the receiver answered, but not with 200. */
+  /**
+   * The library's own exceptions say nothing: the receiver answered, but not with 200. The JDK's
+   * client has a closed channel as the cause of a refused connection.
+   */
   private static String reason(@Nullable Throwable failure) {
     Throwable root = failure;
+    boolean connecting = root instanceof ConnectException;
     while (root != null && root.getCause() != null) {
       root = root.getCause();
+      connecting |= root instanceof ConnectException;
+    }
+    if (connecting && root instanceof ClosedChannelException) {
+      return "connection refused";
     }
     return root == null || root.getClass().getName().startsWith("io.opentelemetry.")
         ? "the receiver refuses them"

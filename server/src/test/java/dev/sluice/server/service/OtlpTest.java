@@ -68,13 +68,13 @@ class OtlpTest {
   }
 
   private void serve(double traced) {
+    serve(receiver.uri(), traced);
+  }
+
+  private void serve(URI to, double traced) {
     OtlpSettings settings =
         new OtlpSettings(
-            receiver.uri(),
-            INTERVAL,
-            traced,
-            Map.of("x-key", "S3cret"),
-            Map.of("service.namespace", "edge"));
+            to, INTERVAL, traced, Map.of("x-key", "S3cret"), Map.of("service.namespace", "edge"));
     service = Service.start(Configs.of(new Telemetry(false, settings)));
   }
 
@@ -221,6 +221,22 @@ class OtlpTest {
       receiver.status = 200;
       await().untilAsserted(() -> assertThat(log.text()).contains("metrics arrive at"));
       assertThat(log.text()).doesNotContain("S3cret");
+    }
+  }
+
+  @Test
+  void receiverThatDoesNotListen_isToldInPlainWords() {
+    URI nobody = receiver.uri();
+    receiver.close();
+    try (LogLines log = new LogLines()) {
+      serve(nobody, 0);
+      await()
+          .untilAsserted(
+              () ->
+                  assertThat(log.text())
+                      .contains(
+                          "metrics do not arrive at %s/v1/metrics (connection refused)"
+                              .formatted(nobody)));
     }
   }
 
