@@ -29,6 +29,7 @@ import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
 import java.util.function.Consumer;
+import java.util.regex.Pattern;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLHandshakeException;
 import org.jspecify.annotations.Nullable;
@@ -42,6 +43,9 @@ final class ServerClient {
   private static final int FIRST_CLIENT_FAULT = 400;
   private static final int FIRST_SERVER_FAULT = 500;
   private static final JsonFactory JSON = new JsonFactory();
+
+  /** Ids that a path cannot hold: a server refuses such segments in any spelling. */
+  private static final Pattern NO_PATH = Pattern.compile("(^|[/\\\\])\\.\\.?($|[/\\\\])|^$");
 
   private final URI server;
   private final @Nullable String token;
@@ -200,8 +204,10 @@ final class ServerClient {
     return text.toString();
   }
 
+  /** Where a path cannot hold the id, it stands in the query; older servers know the path only. */
   private static String path(String path, String limit, String id) {
-    return path + "/" + encoded(limit) + "/" + encoded(id);
+    String before = path + "/" + encoded(limit);
+    return before + (NO_PATH.matcher(id).find() ? "?id=" : "/") + encoded(id);
   }
 
   private static String encoded(String text) {

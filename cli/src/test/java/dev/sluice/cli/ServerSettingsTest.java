@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.BufferedReader;
 import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -71,6 +72,21 @@ class ServerSettingsTest {
       assertThat(out(url, "penalty set ApiCallsPerKey k1 --for 10m"))
           .startsWith("{\"limit\":\"ApiCallsPerKey\",\"id\":\"k1\",\"until\":");
       assertThat(out(url, "penalty remove ApiCallsPerKey k1")).isEqualTo("{\"removed\":true}\n");
+    }
+  }
+
+  /** A path cannot hold such an id. */
+  @Test
+  void idWithDots_isSetAndRemoved() throws Exception {
+    try (CliProcess server = CliProcess.start("serve", "--http", "127.0.0.1:0");
+        BufferedReader err = server.err()) {
+      String url = url(err);
+      for (String id : List.of("..", "a/../../etc", "./b")) {
+        assertThat(out(url, "penalty set ApiCallsPerKey " + id + " --for 10m"))
+            .contains("\"id\":\"" + id + "\"");
+        assertThat(out(url, "penalty remove ApiCallsPerKey " + id))
+            .isEqualTo("{\"removed\":true}\n");
+      }
     }
   }
 

@@ -5,11 +5,16 @@ import com.linecorp.armeria.common.FlagsProvider;
 import com.linecorp.armeria.common.util.TransportType;
 
 /**
- * Chooses the JDK's selector for the network, and how long a finished connection lingers. Netty's
- * epoll transport (4.2.18) forgets a connection that it is asked neither to read from nor to write
- * to for a moment. A client that sent many requests and ended its side then loses answers.
+ * The library's settings that differ from its defaults.
  *
- * <p>System properties such as {@code com.linecorp.armeria.transportType} override this. Stateless
+ * <p>The first chooses the JDK's selector for the network. Netty's epoll transport (4.2.18) forgets
+ * a connection that it is asked neither to read from nor to write to for a moment. A client that
+ * sent many requests and ended its side then loses answers.
+ *
+ * <p>The second is how long a finished connection lingers. The third lets queries hold "..", as ids
+ * may: no query names a file here. In paths, the library still refuses it.
+ *
+ * <p>System properties such as {@code com.linecorp.armeria.transportType} override all. Stateless
  * and thread-safe.
  */
 public final class Transport implements FlagsProvider {
@@ -34,5 +39,10 @@ public final class Transport implements FlagsProvider {
   @Override
   public Long defaultHttp1ConnectionCloseDelayMillis() {
     return LINGER_MILLIS;
+  }
+
+  @Override
+  public Boolean allowDoubleDotsInQueryString() {
+    return true;
   }
 }

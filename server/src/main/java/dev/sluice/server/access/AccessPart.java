@@ -162,7 +162,8 @@ public final class AccessPart implements Part {
       return AskedActs.of(
           context.method(),
           context.config().route().patternString(),
-          String.valueOf(context.routingContext().requestTarget().rawPath()));
+          String.valueOf(context.routingContext().requestTarget().rawPath()),
+          context.queryParam("id"));
     }
 
     /** A path that nothing answers tells nothing. */

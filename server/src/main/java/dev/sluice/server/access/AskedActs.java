@@ -23,9 +23,10 @@ final class AskedActs {
    *
    * @param route the path of the request's route, "*" for what follows
    * @param path the path as the client wrote it
+   * @param id the query parameter of this name, null if there is none
    * @return none for a request that the audit log has no line for
    */
-  static List<Noted> of(HttpMethod method, String route, String path) {
+  static List<Noted> of(HttpMethod method, String route, String path, @Nullable String id) {
     if (method == HttpMethod.POST) {
       return switch (route) {
         case "/v1/reset" -> List.of(Noted.of(Act.RESET, null, null));
@@ -38,17 +39,18 @@ final class AskedActs {
     return verb.isEmpty()
         ? List.of()
         : switch (route) {
-          case "/v1/admin/overrides/*" -> List.of(ofPath(verb + "override", path));
-          case "/v1/admin/penalties/*" -> List.of(ofPath(verb + "penalty", path));
+          case "/v1/admin/overrides/*" -> List.of(ofPath(verb + "override", path, id));
+          case "/v1/admin/penalties/*" -> List.of(ofPath(verb + "penalty", path, id));
           default -> List.of();
         };
   }
 
-  private static Noted ofPath(String what, String path) {
+  private static Noted ofPath(String what, String path, @Nullable String id) {
     int query = path.indexOf('?');
     String whole = query < 0 ? path : path.substring(0, query);
     String[] parts = whole.substring(Math.min(ADMIN.length(), whole.length())).split("/", 3);
-    return new Noted(what, part(parts, 1), part(parts, 2));
+    String inPath = part(parts, 2);
+    return new Noted(what, part(parts, 1), inPath == null ? id : inPath);
   }
 
   private static @Nullable String part(String[] parts, int index) {

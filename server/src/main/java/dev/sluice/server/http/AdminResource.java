@@ -28,12 +28,15 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One thing that is set for an id of a limit, at {@code /v1/admin/…/{limit}/{id}}: GET, PUT and
- * DELETE. What blocks runs on the threads that may. Thread-safe.
+ * One thing that is set for an id of a limit, at {@code /v1/admin/…/{limit}/{id}} or {@code
+ * /v1/admin/…/{limit}?id={id}}: GET, PUT and DELETE. The library refuses paths with a segment ".."
+ * in any spelling, so only a query can hold every id. What blocks runs on the threads that may.
+ * Thread-safe.
  */
 abstract class AdminResource implements HttpService {
 
   private static final String ALLOWED = "GET, HEAD, PUT, DELETE, OPTIONS";
+  private static final String ID = "id";
 
   final RuntimeLimits limits;
   private final AuditLog audit;
@@ -49,7 +52,7 @@ abstract class AdminResource implements HttpService {
   AdminResource(RuntimeLimits limits, AuditLog audit, String under, String thing) {
     this.limits = limits;
     this.audit = audit;
-    this.path = Pattern.compile(under + "(?<limit>[^/?]+)/(?<id>[^?]+)\\??");
+    this.path = Pattern.compile(under + "(?<limit>[^/?]+)(?:/(?<id>[^?]+))?(?:\\?.*)?");
     this.thing = thing;
   }
 
@@ -110,22 +113,27 @@ abstract class AdminResource implements HttpService {
       return Answers.fault(Fault.notFound(rawPath));
     }
     String limit = matcher.group("limit");
-    String id = matcher.group("id");
+    String inPath = matcher.group(ID);
+    String id = inPath == null ? Queries.encoded(context, ID) : asForm(inPath);
+    if (id == null) {
+      return Answers.fault(Fault.notFound(rawPath));
+    }
+    List<String> known = inPath == null ? List.of(ID) : List.of();
     Caller caller = AccessPart.caller(context);
     if (method != HttpMethod.PUT && method != HttpMethod.DELETE) {
-      Queries.require(context, List.of());
-      return got(caller, decoded(limit, "limit"), decoded(id, "id"));
+      Queries.require(context, known);
+      return got(caller, decoded(asForm(limit), "limit"), decoded(id, "id"));
     }
     String what = (method == HttpMethod.PUT ? "set " : "remove ") + thing;
-    Change change = new Change(caller, new Noted(what, legible(limit), legible(id)));
+    Change change = new Change(caller, new Noted(what, legible(asForm(limit)), legible(id)));
     if (unreadable != null) {
       change.note("refused", unreadable.detail());
       return Answers.fault(unreadable);
     }
     return change.make(
         () -> {
-          Queries.require(context, List.of());
-          String name = decoded(limit, "limit");
+          Queries.require(context, known);
+          String name = decoded(asForm(limit), "limit");
           String asGiven = decoded(id, "id");
           return method == HttpMethod.PUT
               ? put(change.bucket(name, asGiven), json)
@@ -229,8 +237,12 @@ abstract class AdminResource implements HttpService {
     }
   }
 
-  /** In a path a "+" is itself; the decoder is one of forms, where it is a space. */
   private static String decoded(String encoded, String field) {
-    return Queries.decoded(encoded.replace("+", "%2B"), field, field);
+    return Queries.decoded(encoded, field, field);
+  }
+
+  /** In a path a "+" is itself; the decoder is one of forms, where it is a space. */
+  private static String asForm(String path) {
+    return path.replace("+", "%2B");
   }
 }

@@ -9,6 +9,7 @@ import dev.sluice.text.Suggestion;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** Query parameters, read as strictly as bodies are. Stateless. */
 final class Queries {
@@ -39,6 +40,17 @@ final class Queries {
         mistakes.add(name, "found the query parameter twice, expected it once");
       }
     }
+  }
+
+  /** Finds the value of a parameter as the client wrote it; null if the parameter is not there. */
+  static @Nullable String encoded(ServiceRequestContext context, String name) {
+    String query = context.query();
+    for (String pair : query == null ? new String[0] : query.split("&", -1)) {
+      if (pair.startsWith(name + "=")) {
+        return pair.substring(name.length() + 1);
+      }
+    }
+    return null;
   }
 
   /**

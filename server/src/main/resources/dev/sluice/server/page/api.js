@@ -101,6 +101,12 @@ export const remove = (path) => send('DELETE', path);
 // A server answers neither in any spelling.
 const NO_PATH = /(^|[/\\])\.\.?($|[/\\])|^$/;
 
+/** The path of what is set for an id; the id stands in the query where a path cannot hold it. */
+export function pathOf(kind, limit, id) {
+  const before = `/v1/admin/${kind}/${encodeURIComponent(limit)}`;
+  return `${before}${NO_PATH.test(id) ? '?id=' : '/'}${encodeURIComponent(id)}`;
+}
+
 /** The bucket of an id, without spending. A path cannot hold every id; a check can, and needs another role. */
 export async function look(limit, id) {
   return NO_PATH.test(id)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The settings of one id: an override of its limit, and a penalty.
 
-import {get, put, remove} from './api.js';
+import {get, pathOf, put, remove} from './api.js';
 import {h, setText, visible} from './dom.js';
 import {clock, number, period, span} from './words.js';
 
@@ -33,7 +33,7 @@ export function exceptions(context, changed) {
     problem, done);
   let answer = null;
 
-  const path = (kind) => `/v1/admin/${kind}/${encodeURIComponent(answer.limit)}/${encodeURIComponent(answer.id)}`;
+  const path = (kind) => pathOf(kind, answer.limit, answer.id);
 
   /** Asks only where the bucket says that there is something: what is not there is no error. */
   async function found(kind) {

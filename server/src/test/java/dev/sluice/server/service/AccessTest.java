@@ -380,8 +380,10 @@ class AccessTest {
     statuses.add(
         send("DELETE", "/v1/admin/penalties/LoginsPerIPAddress/k", HELPER, "").statusCode());
     statuses.add(send("POST", "/v1/admin/reload?now=yes", ADMIN, "").statusCode());
+    String byQuery = "/v1/admin/overrides/ApiCallsPerKey?id=a%2Fb";
+    statuses.add(send("PUT", byQuery, null, "{}").statusCode());
     assertThat(statuses)
-        .containsExactly(401, 401, 401, 403, 403, 403, 404, 400, 400, 404, 404, 403, 400);
+        .containsExactly(401, 401, 401, 403, 403, 403, 404, 400, 400, 404, 404, 403, 400, 401);
 
     await().untilAsserted(() -> assertThat(Files.readAllLines(audit)).hasSize(statuses.size()));
     List<String> lines = Files.readAllLines(audit);
@@ -404,6 +406,7 @@ class AccessTest {
     assertThat(lines.get(11))
         .contains("\"what\":\"remove penalty\",\"limit\":\"LoginsPerIPAddress\",\"id\":\"k\"");
     assertThat(lines.get(12)).contains("\"who\":\"ops\"", "\"what\":\"reload\"");
+    assertThat(lines.get(13)).contains("\"who\":\"unknown\"", set, "missing");
     lines.remove(10);
     assertThat(lines).allMatch(line -> line.contains("\"result\":\"refused\""));
   }

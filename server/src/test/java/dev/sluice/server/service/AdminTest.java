@@ -10,11 +10,13 @@ import dev.sluice.server.service.ServerConfig.Telemetry;
 import dev.sluice.yaml.LimitFiles;
 import java.io.IOException;
 import java.net.URI;
+import java.net.URLEncoder;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -117,6 +119,30 @@ class AdminTest {
     assertThat(spend("k")).contains("\"burst\":10");
     assertThat(send("GET", OVERRIDES + "k", null).statusCode()).isEqualTo(404);
     assertThat(send("DELETE", OVERRIDES + "k", null).statusCode()).isEqualTo(404);
+  }
+
+  /** A path cannot hold each of them: "..", in any spelling, is refused before it is read. */
+  @Test
+  void idInTheQuery_isAnyId_andIsNoted() throws Exception {
+    String at = PENALTIES.substring(0, PENALTIES.length() - 1) + "?id=";
+    for (String id : List.of("..", "a/../../etc", "\\\\..\\\\", "a b+c", "plain")) {
+      String query = at + URLEncoder.encode(id.replace("\\\\", "\\"), StandardCharsets.UTF_8);
+      assertThat(send("PUT", query, "{\"for\":\"1h\"}").body()).contains("\"id\":\"" + id + "\"");
+      assertThat(spend(id)).contains("\"allowed\":false");
+      assertThat(send("GET", query, null).body()).contains("\"id\":\"" + id + "\"");
+      assertThat(send("DELETE", query, null).body()).isEqualTo("{\"removed\":true}");
+      assertThat(spend(id)).contains("\"allowed\":true");
+    }
+    await()
+        .untilAsserted(
+            () ->
+                assertThat(Files.readString(audit))
+                    .contains("\"id\":\"a/../../etc\",\"result\":\"done\""));
+    for (String wrong : List.of("..&id=x", "%FF", "..&x=y", "")) {
+      assertThat(send("PUT", at + wrong, "{\"for\":\"1h\"}").statusCode()).as(wrong).isEqualTo(400);
+    }
+    assertThat(send("GET", PENALTIES + "k?id=k", null).statusCode()).isEqualTo(400);
+    assertThat(send("GET", at.replace("?id=", ""), null).statusCode()).isEqualTo(404);
   }
 
   @Test
