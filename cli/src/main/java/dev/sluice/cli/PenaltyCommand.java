@@ -108,9 +108,7 @@ final class PenaltyCommand implements Runnable {
   /** {@code sluice penalty list}. */
   @Command(
       name = "list",
-      description =
-          "Prints the penalties of a running server, one a line, also those that have ended of"
-              + " late.",
+      description = "Prints the penalties in force on a running server, one a line.",
       footerHeading = "%nExample:%n",
       footer = "  sluice penalty list --server http://127.0.0.1:8080")
   static final class ListAll extends ServerSettings.ListAll {

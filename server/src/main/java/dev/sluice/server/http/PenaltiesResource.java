@@ -9,7 +9,7 @@ import dev.sluice.server.admin.RuntimeLimits;
 import java.io.IOException;
 import java.util.Collection;
 
-/** {@code GET /v1/admin/penalties}: all penalties, also those that have ended of late. */
+/** {@code GET /v1/admin/penalties}: all penalties that are in force. */
 final class PenaltiesResource extends PagedResource<Penalty> {
 
   static final String PATH = "/v1/admin/penalties";
@@ -23,7 +23,7 @@ final class PenaltiesResource extends PagedResource<Penalty> {
 
   @Override
   Collection<Penalty> of(Limits now, LimitName name) {
-    return now.penaltiesOf(name);
+    return now.penaltiesOf(name).stream().filter(PenaltyResource::isInForce).toList();
   }
 
   @Override

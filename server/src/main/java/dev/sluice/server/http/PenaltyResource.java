@@ -38,7 +38,12 @@ final class PenaltyResource extends AdminResource {
   @Override
   Answers.@Nullable Body get(LimitName name, String id) {
     Penalty found = limits.limits().get().penaltyFor(name, id);
-    return found == null ? null : json -> write(found, limits, json);
+    return found == null || !isInForce(found) ? null : json -> write(found, limits, json);
+  }
+
+  /** Ended penalties are kept for a while, as they may still hold where a clock is behind. */
+  static boolean isInForce(Penalty penalty) {
+    return penalty.until().isAfter(Instant.now());
   }
 
   @Override

@@ -145,6 +145,20 @@ class AdminTest {
     assertThat(send("GET", at.replace("?id=", ""), null).statusCode()).isEqualTo(404);
   }
 
+  /** It stays in the file for a while: a server whose clock is behind may still go by it. */
+  @Test
+  void penaltyThatHasEnded_isNotListed() throws Exception {
+    assertThat(send("PUT", PENALTIES + "long", "{\"for\":\"1h\"}").statusCode()).isEqualTo(200);
+    assertThat(send("PUT", PENALTIES + "k", "{\"for\":\"1s\"}").statusCode()).isEqualTo(200);
+    await()
+        .untilAsserted(
+            () -> assertThat(send("GET", PENALTIES + "k", null).statusCode()).isEqualTo(404));
+    assertThat(send("GET", "/v1/admin/penalties", null).body())
+        .contains("\"id\":\"long\"")
+        .doesNotContain("\"id\":\"k\"");
+    assertThat(Files.readString(folder.resolve("kept.yml.penalties"))).contains("id: \"k\"");
+  }
+
   @Test
   void override_outlivesARestart_andAReloadOfTheLimits() throws Exception {
     String body = "{\"burst\":500,\"count\":500,\"period\":\"1m\"}";
