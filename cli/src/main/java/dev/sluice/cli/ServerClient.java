@@ -31,7 +31,7 @@ import java.util.Map;
 import java.util.function.Consumer;
 import java.util.regex.Pattern;
 import javax.net.ssl.SSLContext;
-import javax.net.ssl.SSLHandshakeException;
+import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
 /** Asks a running server. Blocks, within a bound. */
@@ -43,6 +43,16 @@ final class ServerClient {
   private static final int FIRST_CLIENT_FAULT = 400;
   private static final int FIRST_SERVER_FAULT = 500;
   private static final JsonFactory JSON = new JsonFactory();
+
+  /**
+   * The JDK's words for what went wrong in a handshake; the first one is an alert of the server.
+   */
+  private static final Pattern OF_CLIENT_CERTIFICATE =
+      Pattern.compile("fatal alert: (.*certificate.*|unknown_ca|handshake_failure)");
+
+  private static final Pattern NO_TLS = Pattern.compile("(?i)unrecognized SSL message");
+  private static final String UNTRUSTED = "PKIX path";
+  private static final String CLOSED = "terminated the handshake";
 
   /** Ids that a path cannot hold: a server refuses such segments in any spelling. */
   private static final Pattern NO_PATH = Pattern.compile("(^|[/\\\\])\\.\\.?($|[/\\\\])|^$");
@@ -322,9 +332,9 @@ final class ServerClient {
   }
 
   private String reason(IOException e, String lost) {
-    if (e instanceof SSLHandshakeException) {
-      return "no connection over TLS (%s); --cacert FILE names the authority of its certificate"
-          .formatted(e.getMessage());
+    SSLException tlsFailure = tlsFailure(e);
+    if (tlsFailure != null) {
+      return reason(tlsFailure);
     }
     for (Throwable cause = e; cause != null; cause = cause.getCause()) {
       if (cause instanceof UnresolvedAddressException) {
@@ -340,8 +350,36 @@ final class ServerClient {
     if (e instanceof ConnectException) {
       return "connection refused; is the server running?";
     }
-    boolean byTls = "https".equals(server.getScheme());
-    return "the connection failed (%s); is the server one %s TLS, to ask by %s://?"
-        .formatted(e.getMessage(), byTls ? "without" : "with", byTls ? "http" : "https");
+    // In TLS 1.3, a client's certificate is refused after the client's side of the handshake.
+    return "https".equals(server.getScheme())
+        ? "the server closed the connection (%s); it may not accept the certificate of --cert; %s"
+            .formatted(e.getMessage(), lost)
+        : "the connection failed (%s); is the server one with TLS, to ask by https://?"
+            .formatted(e.getMessage());
+  }
+
+  private static @Nullable SSLException tlsFailure(IOException e) {
+    for (Throwable cause = e; cause != null; cause = cause.getCause()) {
+      if (cause instanceof SSLException failure) {
+        return failure;
+      }
+    }
+    return null;
+  }
+
+  /** An alert comes from the server, which looks at our certificate; the rest is what we found. */
+  private static String reason(SSLException e) {
+    String message = String.valueOf(e.getMessage());
+    String advice = "";
+    if (OF_CLIENT_CERTIFICATE.matcher(message).find()) {
+      advice = "; --cert FILE --key FILE show a certificate that the server accepts";
+    } else if (NO_TLS.matcher(message).find()) {
+      advice = "; is the server one without TLS, to ask by http://?";
+    } else if (message.contains(UNTRUSTED)) {
+      advice = "; --cacert FILE names the authority of its certificate";
+    } else if (message.contains(CLOSED)) {
+      advice = "; the server may not accept the certificate of --cert";
+    }
+    return "no connection over TLS (%s)%s".formatted(message, advice);
   }
 }

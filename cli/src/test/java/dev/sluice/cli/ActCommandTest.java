@@ -20,12 +20,15 @@ import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.KeyStore;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
+import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLServerSocket;
 import javax.net.ssl.SSLSocket;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -333,6 +336,76 @@ final class ActCommandTest {
       assertThat(plain.code()).isEqualTo(Exit.UNREACHABLE);
       assertThat(plain.err()).contains("is the server one with TLS, to ask by https://?");
       handshake.get(10, TimeUnit.SECONDS);
+    }
+  }
+
+  @Test
+  void serverThatAsksForACertificate_isToldWithTheOptionsThatShowOne() throws Exception {
+    Path keys = folder.resolve("keys.p12");
+    Path authority = folder.resolve("ca.crt");
+    String at = "-keystore %s -storepass changeit -alias a ".formatted(keys);
+    keytool("-genkeypair -keyalg EC -dname CN=localhost -ext san=dns:localhost " + at);
+    keytool("-exportcert -rfc -file " + authority + " " + at);
+    KeyStore store = KeyStore.getInstance(keys.toFile(), "changeit".toCharArray());
+    KeyManagerFactory own = KeyManagerFactory.getInstance("PKIX");
+    own.init(store, "changeit".toCharArray());
+    SSLContext context = SSLContext.getInstance("TLS");
+    context.init(own.getKeyManagers(), null, null);
+    try (SSLServerSocket server =
+        (SSLServerSocket)
+            context
+                .getServerSocketFactory()
+                .createServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      server.setNeedClientAuth(true);
+      CompletableFuture<Void> accepting = CompletableFuture.runAsync(() -> accept(server));
+      String url = "https://localhost:" + server.getLocalPort();
+      Cli none = Cli.run("check", "A", "b", "--server", url, "--cacert", authority.toString());
+      assertThat(none.code()).isEqualTo(Exit.UNREACHABLE);
+      assertThat(none.err()).contains("--cert").doesNotContain("--cacert", "http://");
+      Cli stranger = Cli.run("check", "A", "b", "--server", url);
+      assertThat(stranger.err())
+          .contains("no connection over TLS", "--cacert FILE names the authority")
+          .doesNotContain("--cert ", "http://");
+      server.close();
+      accepting.get(10, TimeUnit.SECONDS);
+    }
+  }
+
+  private static void accept(ServerSocket server) {
+    while (!server.isClosed()) {
+      try (SSLSocket client = (SSLSocket) server.accept()) {
+        client.startHandshake();
+      } catch (IOException e) {
+        // The client shows no certificate, or the test is over.
+      }
+    }
+  }
+
+  private static void keytool(String words) throws Exception {
+    String tool = Path.of(System.getProperty("java.home"), "bin", "keytool").toString();
+    Process made = new ProcessBuilder((tool + " " + words.strip()).split(" ")).start();
+    assertThat(made.waitFor()).isZero();
+  }
+
+  @Test
+  void serverThatClosesTheConnection_isToldWithoutTheAdviceToDropTls() throws IOException {
+    try (ServerSocket server = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      CompletableFuture<Void> closing =
+          CompletableFuture.runAsync(
+              () -> {
+                try {
+                  server.accept().close();
+                } catch (IOException e) {
+                  // The test is over.
+                }
+              });
+      Cli gone =
+          Cli.run("spend", "A", "b", "--server", "https://127.0.0.1:" + server.getLocalPort());
+      closing.join();
+      assertThat(gone.code()).isEqualTo(Exit.UNREACHABLE);
+      assertThat(gone.err())
+          .contains("may not accept the certificate of --cert")
+          .doesNotContain("http://");
     }
   }
 
