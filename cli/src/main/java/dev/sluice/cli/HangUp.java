@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
-import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 
@@ -18,9 +17,9 @@ final class HangUp {
   /**
    * Runs a task at each SIGHUP, in a thread of its own.
    *
-   * @return whether this system has that signal; Windows has not
+   * @return whether the process was started to ignore that signal, as by nohup: then the task is
+   *     never run, since the JVM leaves such a signal alone
    */
-  @CanIgnoreReturnValue
   static boolean run(Runnable task) {
     try {
       Class<?> signal = Class.forName("sun.misc.Signal");
@@ -44,16 +43,17 @@ final class HangUp {
                 }
                 return null;
               });
-      signal
-          .getMethod("handle", signal, handler)
-          .invoke(null, signal.getConstructor(String.class).newInstance("HUP"), onSignal);
-      return true;
+      Object before =
+          signal
+              .getMethod("handle", signal, handler)
+              .invoke(null, signal.getConstructor(String.class).newInstance("HUP"), onSignal);
+      return handler.getField("SIG_IGN").get(null).equals(before);
     } catch (ReflectiveOperationException e) {
       if (e instanceof InvocationTargetException
           && !(e.getCause() instanceof IllegalArgumentException)) {
         throw new IllegalStateException(e);
       }
-      return false; // there is no such signal
+      return false; // there is no such signal, as on Windows
     }
   }
 }

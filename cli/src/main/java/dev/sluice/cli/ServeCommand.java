@@ -299,7 +299,12 @@ final class ServeCommand implements Callable<Integer> {
     }
     // Before the line that says that it listens: a signal sent then must not end the process.
     Runtime.getRuntime().addShutdownHook(new Thread(service::close, "sluice-shutdown"));
-    HangUp.run(service::reload);
+    if (HangUp.run(service::reload)) {
+      log.warn(
+          console,
+          "warning: SIGHUP is ignored, since the process was started so (nohup does that); to"
+              + " reload at once, send POST /v1/admin/reload");
+    }
     log.say(
         console,
         "listening on %s (%s store, %s)"

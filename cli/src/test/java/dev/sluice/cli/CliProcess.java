@@ -32,10 +32,25 @@ final class CliProcess implements AutoCloseable {
   static CliProcess start(
       List<String> options, Map<String, String> environment, Class<?> main, String... args)
       throws IOException {
+    return start("--default-signal=HUP", options, environment, main, args);
+  }
+
+  /** Starts the command as nohup does, where SIGHUP is ignored. */
+  static CliProcess startIgnoringHangUp(String... args) throws IOException {
+    return start("--ignore-signal=HUP", List.of(), Map.of(), Main.class, args);
+  }
+
+  private static CliProcess start(
+      String signal,
+      List<String> options,
+      Map<String, String> environment,
+      Class<?> main,
+      String... args)
+      throws IOException {
     List<String> command = new ArrayList<>();
     if (System.getProperty("os.name").equals("Linux")) {
       // Where the build ignores SIGHUP (nohup), its children would too.
-      command.addAll(List.of("env", "--default-signal=HUP"));
+      command.addAll(List.of("env", signal));
     }
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"));

@@ -35,6 +35,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -580,6 +582,15 @@ final class ServeCommandTest {
         .contains("--tls-certificate FILE", "--insecure");
     Cli alone = Cli.run("serve", "--http", ":0", "--tls-certificate", "any");
     assertThat(alone.err()).contains("--tls-certificate requires --tls-key FILE");
+  }
+
+  @Test
+  @EnabledOnOs(OS.LINUX)
+  void hangUp_thatTheProcessIgnores_isWarnedOf() throws Exception {
+    try (CliProcess cli = CliProcess.startIgnoringHangUp("serve", "--http", "127.0.0.1:0");
+        BufferedReader err = cli.err()) {
+      assertThat(until(err, "SIGHUP")).contains("SIGHUP is ignored", "POST /v1/admin/reload");
+    }
   }
 
   @Test
