@@ -54,21 +54,37 @@ final class AccessOptions {
 
   /** What a server makes of the options. */
   ServerConfig.Control control(boolean hasTable) {
+    var unused = requireFiles();
+    return settings(hasTable);
+  }
+
+  /** Looks whether the files are there that must be. */
+  boolean requireFiles() {
+    if (tokens != null) {
+      InputFiles.require(tokens);
+    }
+    return true;
+  }
+
+  /** The same as {@link #control}, without a look at any file. */
+  ServerConfig.Control settings(boolean hasTable) {
     if (overrideStore != null && hasTable) {
       throw new InputException(
           "--override-store and --overrides-db are two places for the same: give one of them");
     }
-    if (tokens != null) {
-      InputFiles.require(tokens);
-    }
     return new ServerConfig.Control(tokens, auditLog, overrideStore, perAddress());
+  }
+
+  /** What holds if the option is not given. */
+  static String perAddress(boolean hasTokens) {
+    return hasTokens ? WITH_TOKENS : UNLIMITED;
   }
 
   /** Without tokens, most clients are proxies, which send the requests of all their clients. */
   private @Nullable Quota perAddress() {
     String text = requestsPerAddress;
     if (text == null) {
-      text = hasTokens() ? WITH_TOKENS : UNLIMITED;
+      text = perAddress(hasTokens());
     }
     try {
       return text.equals(UNLIMITED) ? null : QuotaText.parse(text);

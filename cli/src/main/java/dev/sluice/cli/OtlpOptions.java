@@ -22,8 +22,8 @@ final class OtlpOptions {
   private static final String HEADERS = "--otlp-headers-file";
   private static final String INTERVAL = "--otlp-interval";
   private static final String TRACED = "--otlp-traced";
-  private static final String USUAL_INTERVAL = "1m";
-  private static final String USUAL_SHARE = "0";
+  static final String USUAL_INTERVAL = "1m";
+  static final String USUAL_SHARE = "0";
 
   @Option(
       names = RECEIVER,

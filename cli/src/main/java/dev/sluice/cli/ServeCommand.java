@@ -40,6 +40,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -76,8 +77,8 @@ import picocli.CommandLine.Spec;
 final class ServeCommand implements Callable<Integer> {
 
   private static final String TOKEN_KEY = "--token-key-file";
-  private static final String USUAL_SNAPSHOT_INTERVAL = "1m";
-  private static final String USUAL_OVERRIDES_INTERVAL = "30s";
+  static final String USUAL_SNAPSHOT_INTERVAL = "1m";
+  static final String USUAL_OVERRIDES_INTERVAL = "30s";
   private static final int PINGS_AT_THE_START = 3;
   private static final Pattern HOST = Pattern.compile("\\*|[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+]");
   private static final Pattern ORIGIN =
@@ -284,10 +285,12 @@ final class ServeCommand implements Callable<Integer> {
     if (printConfig) {
       refuse(settings.mistakes());
       SettingsPage.lines(settings).forEach(console::line);
+      spec.commandLine().parseArgs(settings.arguments().toArray(String[]::new));
+      requireValid(settings, withoutFiles());
       return Exit.DONE;
     }
     spec.commandLine().parseArgs(settings.arguments().toArray(String[]::new));
-    requireValid(settings);
+    requireValid(settings, Stream.of(withoutFiles(), withFiles()).flatMap(List::stream).toList());
     Service service;
     try {
       service = start(config());
@@ -317,37 +320,48 @@ final class ServeCommand implements Callable<Integer> {
     return Exit.DONE;
   }
 
-  /** Finds every key and every value that is wrong, not only the first. */
-  private void requireValid(Settings settings) {
-    Set<String> mistakes = new LinkedHashSet<>(settings.mistakes());
-    List<Supplier<?>> values = new ArrayList<>();
-    hosts.forEach(host -> values.add(() -> host(host)));
-    origins.forEach(origin -> values.add(() -> origin(origin)));
-    trustedProxies.forEach(proxy -> values.add(() -> clientAddress(List.of(proxy))));
-    values.addAll(failureRules.each());
-    values.addAll(otlp.each());
-    values.addAll(
+  /** The checks that look at nothing but the settings. */
+  private List<Supplier<?>> withoutFiles() {
+    List<Supplier<?>> checks = new ArrayList<>();
+    hosts.forEach(host -> checks.add(() -> host(host)));
+    origins.forEach(origin -> checks.add(() -> origin(origin)));
+    trustedProxies.forEach(proxy -> checks.add(() -> clientAddress(List.of(proxy))));
+    checks.addAll(failureRules.each());
+    checks.addAll(otlp.each());
+    checks.addAll(
         List.<Supplier<?>>of(
             log::apply,
             () -> address("--http", http),
             () -> optionalAddress("--resp", resp),
             () -> optionalAddress("--grpc", grpc),
-            () -> files.forServer(rules),
             this::proxyHeader,
-            () -> Optional.ofNullable(tls.files()),
-            () -> Optional.ofNullable(otlp.settings(environment)),
-            this::table,
             this::snapshot,
-            () -> storePasswords.access(store),
-            this::tokenKey,
             this::rlsOverrides,
             this::onMissing,
             failureRules::all,
-            () -> access.control(overridesDb != null),
+            () -> access.settings(overridesDb != null),
             this::ownPorts));
-    for (Supplier<?> value : values) {
+    return checks;
+  }
+
+  /** The others, which may read files. */
+  private List<Supplier<?>> withFiles() {
+    return List.of(
+        () -> files.forServer(rules),
+        () -> Optional.ofNullable(tls.files()),
+        () -> Optional.ofNullable(otlp.settings(environment)),
+        this::table,
+        () -> storePasswords.access(store),
+        this::tokenKey,
+        access::requireFiles);
+  }
+
+  /** Finds every key and every value that is wrong, not only the first. */
+  private static void requireValid(Settings settings, List<Supplier<?>> checks) {
+    Set<String> mistakes = new LinkedHashSet<>(settings.mistakes());
+    for (Supplier<?> check : checks) {
       try {
-        var unused = value.get();
+        var unused = check.get();
       } catch (InputException e) {
         mistakes.add(settings.placed(String.valueOf(e.getMessage())));
       }
@@ -523,11 +537,13 @@ final class ServeCommand implements Callable<Integer> {
     return String.join(" and ", shown);
   }
 
+  /** What holds if the option is not given: a client that may send one can refill a bucket. */
+  static String rlsOverrides(boolean hasTokens) {
+    return hasTokens ? "ignore" : "allow";
+  }
+
   private OverridePolicy rlsOverrides() {
-    String policy = rlsOverrides;
-    if (policy == null) { // a client that may send one can refill a bucket
-      return access.hasTokens() ? OverridePolicy.IGNORE : OverridePolicy.ALLOW;
-    }
+    String policy = rlsOverrides == null ? rlsOverrides(access.hasTokens()) : rlsOverrides;
     return switch (policy) {
       case "allow" -> OverridePolicy.ALLOW;
       case "ignore" -> OverridePolicy.IGNORE;

@@ -35,7 +35,7 @@ import picocli.CommandLine.ParseResult;
 final class Settings {
 
   private static final String PREFIX = "SLUICE_";
-  private static final String DEFAULT = "default";
+  static final String DEFAULT = "default";
 
   /** The outcome that mistakes are reported with. */
   static final String OUTCOME = "the configuration has mistakes; nothing was started";
@@ -63,8 +63,7 @@ final class Settings {
   private static final Pattern OPTION = Pattern.compile("(--[a-z0-9-]+).*", Pattern.DOTALL);
 
   /** Options that are about the configuration, and no part of it. */
-  private static final Set<String> NOT_IN_FILES =
-      Set.of("config", "print-config", "help", "version");
+  static final Set<String> NOT_IN_FILES = Set.of("config", "print-config", "help", "version");
 
   /**
    * One setting.
@@ -253,6 +252,12 @@ final class Settings {
   /** All settings, by the names of their options. */
   List<Setting> all() {
     return List.copyOf(byName.values());
+  }
+
+  /** Whether an option has a value, from wherever. */
+  boolean has(String option) {
+    Setting setting = byName.get(option);
+    return setting != null && !setting.values().isEmpty();
   }
 
   /** The variables with secrets that are set. */

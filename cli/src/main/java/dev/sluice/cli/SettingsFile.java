@@ -67,6 +67,10 @@ final class SettingsFile implements CompanionFile<SettingsFile.Content> {
     for (Node.Entry entry : map.entries()) {
       Node.Scalar key = entry.key();
       OptionSpec option = options.get(key.text());
+      if (option == null && Settings.NOT_IN_FILES.contains(key.text())) {
+        problems.mistake(key, "`%s` is a flag only".formatted(key.text()));
+        continue;
+      }
       if (option == null) {
         problems.unknownKey(key, "unknown option %s", options.keySet());
         continue;

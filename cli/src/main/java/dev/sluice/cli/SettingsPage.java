@@ -28,19 +28,29 @@ final class SettingsPage {
 
   private SettingsPage() {}
 
-  /** The lines, sorted by name; those that are not set are comments. */
+  /**
+   * The lines, sorted by name. Those that are not set are comments. So are defaults that depend on
+   * other options: as lines of a file, they would stay where those options change.
+   */
   static List<String> lines(Settings settings) {
     List<String[]> rows = new ArrayList<>();
     for (Setting setting : settings.all()) {
       String key = Settings.key(setting.option());
       rows.add(
           setting.values().isEmpty()
-              ? new String[] {"# " + key + ":", "not set"}
+              ? notSet(key, settings)
               : new String[] {key + ": " + value(setting), setting.source()});
     }
     settings.secrets().forEach(name -> rows.add(new String[] {"# " + name, "set, hidden"}));
     int width = rows.stream().mapToInt(row -> Math.min(row[0].length(), WIDEST)).max().orElse(1);
     return rows.stream().map(row -> ("%-" + width + "s  # %s").formatted(row[0], row[1])).toList();
+  }
+
+  private static String[] notSet(String key, Settings settings) {
+    String usual = DependentDefaults.of(key, settings);
+    return usual == null
+        ? new String[] {"# " + key + ":", "not set"}
+        : new String[] {"# " + key + ": " + shown(usual), Settings.DEFAULT};
   }
 
   private static String value(Setting setting) {

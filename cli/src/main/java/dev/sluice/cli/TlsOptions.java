@@ -18,6 +18,9 @@ final class TlsOptions {
   private static final String CLIENT_CA = "--tls-client-ca";
   private static final String CLIENT_AUTH = "--tls-client-auth";
 
+  /** The policy that holds with --tls-client-ca. */
+  static final String USUAL_AUTH = "required";
+
   @Option(
       names = CERTIFICATE,
       paramLabel = "FILE",
@@ -43,7 +46,9 @@ final class TlsOptions {
       paramLabel = "POLICY",
       description =
           "With --tls-client-ca: whether a client's certificate is required or optional"
-              + " (required).")
+              + " ("
+              + USUAL_AUTH
+              + ").")
   private @Nullable String clientAuth;
 
   /** The files, null without TLS. */
@@ -74,9 +79,9 @@ final class TlsOptions {
   }
 
   private boolean isRequired() {
-    String policy = clientAuth == null ? "required" : clientAuth;
+    String policy = clientAuth == null ? USUAL_AUTH : clientAuth;
     return switch (policy) {
-      case "required" -> true;
+      case USUAL_AUTH -> true;
       case "optional" -> false;
       default ->
           throw new InputException(

@@ -302,12 +302,73 @@ final class SettingsTest {
     assertThat(page(flags(), Map.of(name, "tcp://10.0.0.1:8080"))).contains("http: ");
   }
 
+  /** Without a look at any file: they may be on another machine. */
   @Test
   void printConfig_printsAndEnds() {
-    Cli run = Cli.run("serve", "--print-config", "--http", "nonsense");
+    Cli run =
+        Cli.run("serve", "--print-config", "--http", ":1", "--tokens=gone.yml", "--limits=gone");
     assertThat(run.code()).isEqualTo(Exit.DONE);
-    assertThat(run.out()).containsPattern("(?m)^http: nonsense +# --http$");
+    assertThat(run.out()).containsPattern("(?m)^http: \":1\" +# --http$");
     assertThat(run.err()).isEmpty();
+  }
+
+  @Test
+  void printConfig_printsWhatTheServerWouldRefuse_andSaysSo() {
+    Cli one = Cli.run("serve", "--print-config", "--missing-default", "never");
+    assertThat(one.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(one.out()).containsPattern("(?m)^missing-default: never +# --missing-default$");
+    assertThat(one.err()).contains("--missing-default: found \"never\", expected refuse");
+
+    Cli several =
+        Cli.run(
+            "serve",
+            "--print-config",
+            "--http=:81",
+            "--resp=:81",
+            "--override-store=kept.yml",
+            "--overrides-db=jdbc:postgresql://h/db");
+    assertThat(several.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(several.out()).containsPattern("(?m)^resp: \":81\" +# --resp$");
+    assertThat(several.err())
+        .contains("--resp: found port 81, which --http has already")
+        .contains("--override-store and --overrides-db are two places for the same");
+  }
+
+  /** As comments: in a file they would stay where the other options change. */
+  @Test
+  void page_showsDefaultsThatDependOnOtherOptions_whereTheyHold() {
+    assertThat(page(flags(), Map.of()))
+        .containsPattern("(?m)^# requests-per-address: unlimited +# default$")
+        .containsPattern("(?m)^# rls-overrides: allow +# default$")
+        .containsPattern("(?m)^# otlp-interval: +# not set$")
+        .containsPattern("(?m)^# overrides-interval: +# not set$")
+        .containsPattern("(?m)^# snapshot-interval: +# not set$")
+        .containsPattern("(?m)^# tls-client-auth: +# not set$");
+    String[] others = {
+      "--tokens=t",
+      "--otlp=http://h:4318",
+      "--overrides-db=jdbc:postgresql://h/db",
+      "--snapshot=s",
+      "--tls-client-ca=ca"
+    };
+    assertThat(page(flags(others), Map.of()))
+        .containsPattern("(?m)^# requests-per-address: \"?100/1s,burst=1000\"? +# default$")
+        .containsPattern("(?m)^# rls-overrides: ignore +# default$")
+        .containsPattern("(?m)^# otlp-interval: 1m +# default$")
+        .containsPattern("(?m)^# otlp-traced: 0 +# default$")
+        .containsPattern("(?m)^# overrides-interval: 30s +# default$")
+        .containsPattern("(?m)^# snapshot-interval: 1m +# default$")
+        .containsPattern("(?m)^# tls-client-auth: required +# default$");
+  }
+
+  @Test
+  void optionAboutTheConfiguration_isNoKeyOfAFile() throws IOException {
+    Path file = file("config: foo\nprint-config: true\nhelp: true\n");
+    assertThat(settings(flags("--config", file.toString()), Map.of()).mistakes())
+        .containsExactly(
+            file + ":1:1: `config` is a flag only",
+            file + ":2:1: `print-config` is a flag only",
+            file + ":3:1: `help` is a flag only");
   }
 
   /** A server, to see that all three really reach it. */
