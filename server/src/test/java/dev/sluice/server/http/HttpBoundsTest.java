@@ -92,7 +92,7 @@ final class HttpBoundsTest {
   /** The connection lingers: one that is closed with unread bytes is reset, with the answer. */
   @Test
   void client_thatReadsOnlyAfterItsWholeBody_seesWhyItIsRefused() throws IOException {
-    int length = 4 * (int) SluiceServer.MAX_BODY;
+    int length = 4 * SluiceServer.MAX_BODY;
     String head =
         "POST /v1/check HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
             + "Connection: close\r\nContent-Length: %s\r\n\r\n".formatted(length);
