@@ -79,7 +79,8 @@ final class LimiterDebtTest {
   @Test
   void eachOfMany_isForgivenItsDebt_asASingleSpendIs() {
     Limiter slow = process(300);
-    assertThat(granted(slow, 300)).isEqualTo(300); // a debt of 3 h, for a limit whose tolerance is 1.5 h
+    assertThat(granted(slow, 300))
+        .isEqualTo(300); // a debt of 3 h, for a limit whose tolerance is 1.5 h
     Limit fast = process(600).limit(NAME);
     assertThat(fast.trySpendEach(List.of("a", "b", "a"))).containsExactly(false, true, false);
     nowNanos.addAndGet(HOUR / 200); // a token of 18 s

@@ -71,13 +71,16 @@ final class ExplainRuleCommandTest {
     rules =
         write(
             "only.yml",
-            "rulesOnly: [edge]\n"
-                + "rules: [{entries: [user], limit: ApiCallsPerKey, id: \"{user}\"}]\n");
+            """
+            rulesOnly: [edge]
+            rules: [{entries: [user], limit: ApiCallsPerKey, id: "{user}"}]
+            """);
     Cli run = explain("--domain", "edge", "--entry", "ApiCallsPerKey=bob");
     assertThat(run.code()).isEqualTo(Exit.NO);
     assertThat(run.out())
         .endsWith(
-            "no rule is for it, and the rules of domain edge are its only mapping: nothing is charged\n");
+            "no rule is for it, and the rules of domain edge are its only mapping: nothing is"
+                + " charged\n");
     assertThat(explain("--domain", "other", "--entry", "ApiCallsPerKey=bob").code())
         .isEqualTo(Exit.DONE);
   }
