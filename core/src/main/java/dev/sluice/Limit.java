@@ -352,7 +352,10 @@ public final class Limit implements DirectLimit {
       for (T id : ids) {
         spends.add(transaction(now, text.apply(id)));
       }
-      List<Decision> decisions = engine.decideEach(spends);
+      List<Decision> decisions =
+          buckets == null
+              ? engine.decideEach(spends)
+              : spends.stream().map(spend -> decide(Act.SPEND, now, spend.id(), 1)).toList();
       for (int i = 0; i < spent.length; i++) {
         spent[i] = decisions.get(i).allowed();
       }
