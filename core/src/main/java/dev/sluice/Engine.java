@@ -33,7 +33,7 @@ final class Engine {
 
   static final LimiterObserver NOBODY = new LimiterObserver() {};
 
-  private static final int MOST_AT_ONCE = 1_000; // fewer than a store's queue holds by default
+  private static final int MOST_AT_ONCE = 64; // as many as fill a call; a store's queue is bounded
 
   private final CurrentLimits limits;
   private final Ledger ledger;
@@ -108,14 +108,19 @@ final class Engine {
 
   /**
    * The decisions on spends that have nothing to do with each other, within one call. A store that
-   * has to be waited for is asked for many at once.
+   * has to be waited for is asked for many at once; the first one is waited for as any single one
+   * is, where the caller's thread may wait at all.
    *
-   * @throws StoreException the first failure, once none of them is under way
+   * @throws StoreException the first failure, once none of them is under way; or if the caller is
+   *     interrupted
    */
   List<Decision> decideEach(List<Transaction> spends) {
     BucketStore call = ledger.oneCall();
     List<Decision> decisions = new ArrayList<>(spends.size());
-    for (int from = 0; from < spends.size(); from += MOST_AT_ONCE) {
+    for (Transaction first : spends.subList(0, Math.min(1, spends.size()))) {
+      decisions.add(decide(call, Act.SPEND, first));
+    }
+    for (int from = 1; from < spends.size(); from += MOST_AT_ONCE) {
       int to = Math.min(from + MOST_AT_ONCE, spends.size());
       List<CompletableFuture<Decision>> underWay =
           spends.subList(from, to).stream()
@@ -125,9 +130,13 @@ final class Engine {
       CompletableFuture<Void> all =
           CompletableFuture.allOf(underWay.toArray(new CompletableFuture<?>[0]));
       try {
-        all.join();
-      } catch (CompletionException e) {
-        throw storeException(e);
+        parking.await(all);
+      } catch (InterruptedException e) {
+        underWay.forEach(decided -> decided.cancel(false));
+        Thread.currentThread().interrupt();
+        throw new StoreException("interrupted while asking the store for many ids", e);
+      } catch (ExecutionException e) {
+        throw storeException(e.getCause());
       }
       underWay.forEach(decided -> decisions.add(decided.join()));
     }

@@ -48,7 +48,6 @@ final class Forgiven {
       return false;
     }
     long endNanos = nowNanos + offsetNanos; // unsigned, as a TAT
-    endsAt(endNanos);
     boolean[] may = new boolean[1];
     untilNanos.compute(
         asked,
@@ -56,6 +55,9 @@ final class Forgiven {
           may[0] = lastEndNanos == null || Long.compareUnsigned(lastEndNanos, nowNanos) <= 0;
           return may[0] ? Long.valueOf(endNanos) : lastEndNanos;
         });
+    if (may[0]) {
+      endsAt(endNanos); // last: a look that has not seen the entry has begun before this
+    }
     return may[0];
   }
 

@@ -248,6 +248,9 @@ public final class RedisStore implements BucketStore {
 
   /** A new exception, so that the trace shows who asked as well as who failed. */
   private StoreException failure(Throwable cause) {
+    if (cause instanceof ChargedException its) {
+      return its.charged().exception(its.what(), its);
+    }
     return cause instanceof StoreException
         ? new StoreException(String.valueOf(cause.getMessage()), cause)
         : new StoreException(name + ": " + cause, cause);

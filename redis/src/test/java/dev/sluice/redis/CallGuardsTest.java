@@ -129,6 +129,26 @@ final class CallGuardsTest {
     assertThat(failureOf(store.chargeAsync(spend))).endsWith("is unknown");
   }
 
+  /** Whatever way the failure comes to the caller. */
+  @Test
+  void failure_tellsProgramsWhetherNothingWasCharged() {
+    assertThatThrownBy(() -> store.charge(Charges.check("1:a"))).matches(this::hasChargedNothing);
+    assertThatThrownBy(() -> store.charge(Charges.spend("1:a")))
+        .matches(failure -> !hasChargedNothing(failure));
+    for (int i = 0; i < 5; i++) {
+      assertThatThrownBy(() -> store.charge(Charges.spend("1:a")))
+          .isInstanceOf(StoreException.class);
+    }
+    assertThatThrownBy(() -> store.charge(Charges.spend("1:a")))
+        .hasMessageContaining("was given up and not asked")
+        .hasMessageEndingWith("; nothing was charged")
+        .matches(this::hasChargedNothing);
+  }
+
+  private boolean hasChargedNothing(Throwable failure) {
+    return failure instanceof StoreException its && its.chargedNothing();
+  }
+
   @Test
   void checkOfALaterCallThatTimesOut_hasChargedNothing() throws InterruptedException {
     assertThat(failureOf(laterCall(store).chargeAsync(Charges.check("1:a"))))

@@ -94,7 +94,8 @@ final class FaultsTest {
     }
     assertThatThrownBy(() -> limiter.spend(LIMIT, "a"))
         .hasMessageContaining("was given up and not asked")
-        .hasMessageContaining("nothing was charged");
+        .hasMessageContaining("nothing was charged")
+        .matches(failure -> ((StoreException) failure).chargedNothing());
     assertThatThrownBy(store::ping).isInstanceOf(StoreException.class);
     redis.startAgain();
     awaitDecisions();

@@ -14,7 +14,8 @@ import com.linecorp.armeria.common.util.TransportType;
  * <p>The second is how long a finished connection lingers. The third lets queries hold "..", as ids
  * may: no query names a file here. In paths, the library still refuses it.
  *
- * <p>System properties such as {@code com.linecorp.armeria.transportType} override all. Stateless
+ * <p>They hold for every server of the library in this process, that of an application included.
+ * System properties such as {@code com.linecorp.armeria.transportType} override all. Stateless
  * and thread-safe.
  */
 public final class Transport implements FlagsProvider {

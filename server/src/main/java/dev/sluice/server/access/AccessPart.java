@@ -9,6 +9,7 @@ import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.Route;
 import com.linecorp.armeria.server.ServerBuilder;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.server.AskedByProxies;
 import dev.sluice.server.Decorators;
 import dev.sluice.server.Part;
 import dev.sluice.server.Requests;
@@ -35,7 +36,6 @@ public final class AccessPart implements Part {
   private static final String AUTHORIZATION = "authorization";
   private static final String TOKEN_HEADER = "sluice-token";
   private static final String SCHEME = "bearer ";
-  private static final String ASKED_BY_PROXIES = "/v1/forward-auth";
   private static final String HEALTH = "/grpc.health.v1.Health/";
   private static final String OF_PROXIES = "the header Sluice-Token: TOKEN, set by the proxy";
 
@@ -179,7 +179,7 @@ public final class AccessPart implements Part {
     }
 
     private static boolean isForAnother(ServiceRequestContext context) {
-      return context.config().route().patternString().startsWith(ASKED_BY_PROXIES);
+      return context.config().route().patternString().startsWith(AskedByProxies.PATH);
     }
 
     /** The values of the header that counts; none where neither is there. */
