@@ -136,7 +136,7 @@ final class Engine {
         Thread.currentThread().interrupt();
         throw new StoreException("interrupted while asking the store for many ids", e);
       } catch (ExecutionException e) {
-        throw storeException(e.getCause());
+        throw Ledger.thrown(e.getCause());
       }
       underWay.forEach(decided -> decisions.add(decided.join()));
     }

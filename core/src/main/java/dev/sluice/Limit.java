@@ -302,9 +302,8 @@ public final class Limit implements DirectLimit {
    * Spends one token of each id that has one. The answers are those of {@link
    * #trySpend(CharSequence)} for one id after the other. In memory the clock is read once for up to
    * 32 ids, and once more for each that is denied or has no bucket yet. Many buckets are looked up
-   * at once. A store in a network is asked for many at once,
-   * and for all of them within its time-out. This is not a batch: a denied id does not keep the
-   * others from being spent.
+   * at once. A store in a network is asked for many at once, and for all of them within its
+   * time-out. This is not a batch: a denied id does not keep the others from being spent.
    *
    * @param ids what is limited; one may be there more than once
    * @return whether it was spent, for each id in its place

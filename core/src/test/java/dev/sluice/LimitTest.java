@@ -278,6 +278,25 @@ class LimitTest {
   }
 
   @Test
+  void eachOfMany_whoseStoreFails_endsInItsFailure() {
+    BucketStore failing =
+        charges -> {
+          if (charges.get(0).key().endsWith(":b")) {
+            throw new StoreException("b is away");
+          }
+          return store.charge(charges);
+        };
+    Limit limit = Limiter.of(limits(3).build(), failing).limit("CallsPerText");
+    assertThatThrownBy(() -> limit.trySpendEach(List.of("a", "b", "c")))
+        .isInstanceOf(StoreException.class)
+        .hasMessage("b is away");
+    assertThatThrownBy(() -> limit.trySpendEach(List.of("b", "c"))).hasMessage("b is away");
+    Thread.currentThread().interrupt();
+    assertThat(limit.trySpendEach(List.of("a"))).containsExactly(true);
+    assertThat(Thread.interrupted()).isTrue();
+  }
+
+  @Test
   void store_withoutAShortWay_answersTheSame() {
     BucketStore plain =
         new BucketStore() {

@@ -15,8 +15,8 @@ import com.linecorp.armeria.common.util.TransportType;
  * may: no query names a file here. In paths, the library still refuses it.
  *
  * <p>They hold for every server of the library in this process, that of an application included.
- * System properties such as {@code com.linecorp.armeria.transportType} override all. Stateless
- * and thread-safe.
+ * System properties such as {@code com.linecorp.armeria.transportType} override all. Stateless and
+ * thread-safe.
  */
 public final class Transport implements FlagsProvider {
 
