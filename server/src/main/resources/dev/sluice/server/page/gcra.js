@@ -4,6 +4,9 @@
 // The clocks of page and server differ, and an answer takes a while.
 const TOLERANCE = 2;
 
+// At the end of a penalty, sums of seconds may differ from it in their last digits.
+const ROUNDING = 1e-6;
+
 /**
  * A bucket as the server answered it. All times are in seconds; `ahead` is how far the TAT lies
  * ahead of `at`, which is performance.now() / 1000 of the answer.
@@ -34,7 +37,8 @@ export class Bucket {
 
   /** Seconds for which a penalty still makes the bucket count as empty; 0 without one. */
   penaltyLeft(now) {
-    return Math.max(this.penalty - (now - this.at), 0);
+    const left = this.penalty - (now - this.at);
+    return left > ROUNDING ? left : 0;
   }
 
   /** Seconds until the bucket is full; without a penalty, how far its TAT lies ahead of a moment. */
