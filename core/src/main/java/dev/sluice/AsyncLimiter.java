@@ -242,8 +242,8 @@ public final class AsyncLimiter {
    *
    * <p>A caller that gives up cancels the future of the stage itself, or puts a time-out on it:
    * what it took is given back. What is chained to a stage that had to wait runs on threads of
-   * Sluice that may block ({@code sluice-alarm-1} and so on), or on the thread that moves a clock
-   * for tests.
+   * Sluice that may block ({@code sluice-alarm-1} and so on). With a clock for tests, it runs on
+   * the thread that moves the clock.
    *
    * @param transaction which bucket, at what cost
    * @param maxWait the longest wait, zero or more

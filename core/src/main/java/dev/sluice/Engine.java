@@ -108,8 +108,8 @@ final class Engine {
 
   /**
    * The decisions on spends that have nothing to do with each other, within one call. A store that
-   * has to be waited for is asked for many at once; the first one is waited for as any single one
-   * is, where the caller's thread may wait at all.
+   * has to be waited for is asked for many at once. The first spend is waited for as a single one
+   * is: a store may refuse a thread that must not wait.
    *
    * @throws StoreException the first failure, once none of them is under way; or if the caller is
    *     interrupted
