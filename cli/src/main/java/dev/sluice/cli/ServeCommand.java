@@ -302,12 +302,7 @@ final class ServeCommand implements Callable<Integer> {
     }
     // Before the line that says that it listens: a signal sent then must not end the process.
     Runtime.getRuntime().addShutdownHook(new Thread(service::close, "sluice-shutdown"));
-    if (HangUp.run(service::reload)) {
-      log.warn(
-          console,
-          "warning: SIGHUP is ignored, since the process was started so (nohup does that); to"
-              + " reload at once, send POST /v1/admin/reload");
-    }
+    boolean ignoresHangUp = HangUp.run(service::reload);
     log.say(
         console,
         "listening on %s (%s store, %s)"
@@ -315,6 +310,12 @@ final class ServeCommand implements Callable<Integer> {
                 addresses(service),
                 Stores.shown(store),
                 files.none() ? "sample limits" : "watching the limit files"));
+    if (ignoresHangUp) { // behind the first line, which programs read
+      log.warn(
+          console,
+          "warning: SIGHUP is ignored, since the process was started so (nohup does that); to"
+              + " reload at once, send POST /v1/admin/reload");
+    }
     sayIfAway(service);
     new CountDownLatch(1).await(); // until a signal ends the process
     return Exit.DONE;
