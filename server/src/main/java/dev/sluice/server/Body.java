@@ -7,6 +7,7 @@ import com.linecorp.armeria.common.HttpObject;
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.stream.SubscriptionOption;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.server.Requests.BodyReader;
 import io.netty.buffer.ByteBuf;
 import java.util.Arrays;
 import java.util.concurrent.CompletableFuture;
@@ -15,7 +16,8 @@ import org.reactivestreams.Subscription;
 
 /**
  * Collects a body in one array. The pieces are copied as they arrive, since each of them keeps the
- * network's buffer that it came in, even if it is a single byte. Belongs to one event loop.
+ * network's buffer that it came in, even if it is a single byte. A reader may look at what is
+ * there. Belongs to one event loop.
  */
 final class Body implements Subscriber<HttpObject> {
 
@@ -25,10 +27,12 @@ final class Body implements Subscriber<HttpObject> {
   private final ServiceRequestContext context;
   private final Exchange exchange;
   private final int maxBytes;
+  private final BodyReader reader;
   private byte[] bytes = new byte[0];
   private int size;
 
-  private Body(ServiceRequestContext context, int maxBytes) {
+  private Body(ServiceRequestContext context, int maxBytes, BodyReader reader) {
+    this.reader = reader;
     this.context = context;
     this.exchange = Exchange.of(context);
     this.maxBytes = maxBytes;
@@ -36,8 +40,8 @@ final class Body implements Subscriber<HttpObject> {
 
   /** The body, or what went wrong with it. */
   static CompletableFuture<byte[]> of(
-      HttpRequest request, ServiceRequestContext context, int maxBytes) {
-    Body body = new Body(context, maxBytes);
+      HttpRequest request, ServiceRequestContext context, int maxBytes, BodyReader reader) {
+    Body body = new Body(context, maxBytes, reader);
     request.subscribe(body, SubscriptionOption.WITH_POOLED_OBJECTS);
     return body.whole;
   }
@@ -61,6 +65,7 @@ final class Body implements Subscriber<HttpObject> {
       piece.getBytes(piece.readerIndex(), bytes, size, length);
       size += length;
     }
+    reader.more(bytes, size);
   }
 
   private boolean hasRoomFor(int more) {

@@ -29,7 +29,8 @@ final class BodyCollector implements DecoratingHttpServiceFunction {
       return next.serve(context, request);
     }
     exchange.read();
-    CompletableFuture<byte[]> body = Body.of(request, context, SluiceServer.MAX_BODY);
+    CompletableFuture<byte[]> body =
+        Body.of(request, context, SluiceServer.MAX_BODY, (bytes, size) -> {});
     Function<byte[], HttpResponse> answer =
         whole -> {
           exchange.arrived(whole);

@@ -21,8 +21,10 @@ final class Exchange {
   private long responseBytes;
   private boolean incomplete = true;
   private boolean waitsForClient = true;
+  private boolean answered;
   private boolean ended;
   private boolean read;
+  private boolean arriving;
   private byte[] body = NO_BODY;
 
   Exchange(Connection connection, long startNanos) {
@@ -76,6 +78,12 @@ final class Exchange {
     return read;
   }
 
+  /** Says that its body is read as it arrives, and perhaps answered before it is here. */
+  void readsAsItArrives() {
+    read = true;
+    arriving = true;
+  }
+
   /** Takes the whole body. */
   void arrived(byte[] whole) {
     body = whole;
@@ -89,13 +97,15 @@ final class Exchange {
 
   void arrived() {
     incomplete = false;
-    waitsForClient = false;
+    arriving = false;
+    waitsForClient = answered;
     connection.changed();
   }
 
   /** Counts a response; false if the budget does not allow it. */
   boolean answered(long bytes) {
-    incomplete = false;
+    incomplete = arriving;
+    answered = true;
     waitsForClient = true;
     responseBytes = bytes;
     connection.unread(bytes);

@@ -7,6 +7,8 @@ import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.common.RequestHeaders;
 import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.async.Stages;
+import java.util.concurrent.CompletableFuture;
 
 /** What is done with requests in several places of the server. Stateless. */
 public final class Requests {
@@ -35,6 +37,37 @@ public final class Requests {
    */
   public static byte[] body(ServiceRequestContext context) {
     return Exchange.of(context).body();
+  }
+
+  /** Is told of a body while it arrives, on the event loop of its request. */
+  public interface BodyReader {
+
+    /**
+     * More of the body is here.
+     *
+     * @param bytes begins with all that is here; not copied, and another array once it has grown
+     * @param size how many bytes are here
+     */
+    void more(byte[] bytes, int size);
+  }
+
+  /**
+   * Reads the body of a request to a {@link Piecewise} service as it arrives. It is bounded and
+   * charged like a body that the server collects.
+   *
+   * @param context the request's; the call must come from its event loop
+   * @param request has not been read
+   * @param reader is told of each piece
+   * @return completed on the event loop with the whole body, or with what went wrong: the rest is
+   *     read and dropped then
+   */
+  public static CompletableFuture<byte[]> readAsItArrives(
+      ServiceRequestContext context, HttpRequest request, BodyReader reader) {
+    Exchange exchange = Exchange.of(context);
+    exchange.readsAsItArrives();
+    CompletableFuture<byte[]> body = Body.of(request, context, SluiceServer.MAX_BODY, reader);
+    Stages.onSuccess(body, whole -> exchange.arrived());
+    return body;
   }
 
   /**

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.http;
 
+import com.linecorp.armeria.common.AggregatedHttpResponse;
 import com.linecorp.armeria.common.HttpData;
 import com.linecorp.armeria.common.HttpResponseWriter;
 import dev.sluice.Decision;
@@ -18,11 +19,16 @@ import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
 
 /*
- * Lines are sent to the store in their order, up to MOST_UNDER_WAY at a time, and each is answered
- * as soon as it and all lines before it are decided. The next piece is written when the client has
- * read the one before, so a client that does not read holds one piece, and spends no more.
+ * Lines are sent to the store in their order as soon as they are here, up to MOST_UNDER_WAY at a
+ * time, and each is answered as soon as it and all lines before it are decided. The next piece is
+ * written when the client has read the one before, so a client that does not read holds one piece,
+ * and spends no more.
+ *
+ * A body that ends too early, too late or never has a last line of answer that says so, and what is
+ * left of its last line is not decided. Where no line was answered, its response has the status.
  */
 
 /** The acts of one request, one a line. Belongs to one event loop. */
@@ -34,28 +40,54 @@ final class DecisionStream {
 
   private final Acts acts;
   private final Caller caller;
-  private final byte[] lines;
   private final HttpResponseWriter response;
   private final Executor loop;
   private final Queue<CompletableFuture<byte[]>> underWay = new ArrayDeque<>();
   private final ByteArrayOutputStream piece = new ByteArrayOutputStream();
   private final AtomicBoolean told = new AtomicBoolean();
-  private boolean reading;
-  private boolean counted;
-  private int start;
+  private byte[] lines = new byte[0];
+  private int size;
+  private int start; // of the line that comes next
+  private int seen; // no line ends between its start and here
   private int number;
+  private boolean whole; // nothing comes any more
+  private @Nullable Fault fault; // why
+  private boolean counted;
+  private boolean begun; // the status is out
+  private boolean reading;
 
-  DecisionStream(
-      Acts acts, Caller caller, byte[] lines, HttpResponseWriter response, Executor loop) {
+  DecisionStream(Acts acts, Caller caller, HttpResponseWriter response, Executor loop) {
     this.acts = acts;
     this.caller = caller;
-    this.lines = lines;
     this.response = response;
     this.loop = loop;
   }
 
+  /** More of the body is here, which begins with what was here before. */
+  void more(byte[] bytes, int length) {
+    if (!whole) {
+      lines = bytes;
+      size = length;
+      advance();
+    }
+  }
+
+  /** The body is here. */
+  void ended() {
+    whole = true;
+    advance();
+  }
+
+  /** The rest of the body does not come. The first reason counts. */
+  void failed(Fault why) {
+    if (!whole) {
+      fault = why;
+      ended();
+    }
+  }
+
   /** Sends, collects and writes whatever can be now. */
-  void advance() {
+  private void advance() {
     told.set(false); // before the look: what is decided from now on tells again
     if (reading || !response.isOpen()) {
       return; // a client that went away decides nothing more
@@ -70,16 +102,16 @@ final class DecisionStream {
     }
     if (piece.size() > 0) {
       write();
-    } else if (underWay.isEmpty()) {
-      response.close();
+    } else if (underWay.isEmpty() && whole) {
+      end();
     }
   }
 
   private void send() {
-    while (underWay.size() < MOST_UNDER_WAY && start < lines.length) {
-      int end = start;
-      while (end < lines.length && lines[end] != '\n') {
-        end++;
+    while (underWay.size() < MOST_UNDER_WAY) {
+      int end = endOfLine();
+      if (end < 0) {
+        return;
       }
       number++;
       if (!isBlank(start, end)) {
@@ -88,7 +120,17 @@ final class DecisionStream {
         Stages.onSuccess(answer, text -> tell());
       }
       start = end + 1;
+      seen = start;
     }
+  }
+
+  /** Returns where the next line ends; -1 if that is not here, or there is none. */
+  private int endOfLine() {
+    while (seen < size && lines[seen] != '\n') {
+      seen++;
+    }
+    boolean isLast = seen == size && whole && fault == null && start < size;
+    return seen < size || isLast ? seen : -1;
   }
 
   /** Many may be decided at once: the event loop is told once. */
@@ -98,8 +140,30 @@ final class DecisionStream {
     }
   }
 
+  private void end() {
+    Fault why = fault;
+    if (why != null && !begun) {
+      AggregatedHttpResponse refused = Answers.fault(why);
+      response.write(refused.headers());
+      response.write(refused.content());
+    } else if (why != null) {
+      response.write(HttpData.wrap(Answers.line(why, number + 1)));
+    } else {
+      begin();
+    }
+    response.close();
+  }
+
+  private void begin() {
+    if (!begun) {
+      begun = true;
+      response.write(Answers.stream());
+    }
+  }
+
   private void write() {
     reading = true;
+    begin();
     response.write(HttpData.wrap(piece.toByteArray()));
     piece.reset();
     Stages.onSuccess(response.whenConsumed(), done -> loop.execute(this::readOn));

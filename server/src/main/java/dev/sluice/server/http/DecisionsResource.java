@@ -5,17 +5,24 @@ import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.common.HttpResponseWriter;
+import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.async.Stages;
+import dev.sluice.server.Piecewise;
 import dev.sluice.server.Requests;
+import dev.sluice.server.SluiceServer;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.wire.Acts;
+import io.netty.util.concurrent.ScheduledFuture;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 
 /**
  * {@code POST /v1/decisions}: a stream of acts, one JSON object a line, and a line of answer for
- * each, in their order.
+ * each, in their order. A line is answered while the next ones are still to come.
  */
-final class DecisionsResource extends MethodService {
+final class DecisionsResource extends MethodService implements Piecewise {
 
   private final Acts acts;
 
@@ -27,22 +34,43 @@ final class DecisionsResource extends MethodService {
   @Override
   HttpResponse respond(ServiceRequestContext context, HttpRequest request) {
     Fault fault = Bodies.unreadable(request, Answers.NDJSON);
+    if (fault == null && request.headers().contentLength() > SluiceServer.MAX_BODY) {
+      fault = Fault.tooLarge(SluiceServer.MAX_BODY);
+    }
     try {
-      return fault == null
-          ? stream(context, Requests.body(context))
-          : Answers.fault(fault).toHttpResponse();
+      return fault == null ? stream(context, request) : Answers.fault(fault).toHttpResponse();
     } catch (RuntimeException e) {
       return Failures.answer(e).toHttpResponse();
     }
   }
 
-  private HttpResponse stream(ServiceRequestContext context, byte[] lines) {
+  /** The library would break the answer off where the request is late; the stream says it. */
+  private HttpResponse stream(ServiceRequestContext context, HttpRequest request) {
     Queries.require(context, List.of());
+    long mostMillis = context.requestTimeoutMillis();
+    context.clearRequestTimeout();
     HttpResponseWriter response = HttpResponse.streaming();
-    response.write(Answers.stream());
     DecisionStream stream =
-        new DecisionStream(acts, AccessPart.caller(context), lines, response, context.eventLoop());
-    context.eventLoop().execute(stream::advance);
+        new DecisionStream(acts, AccessPart.caller(context), response, context.eventLoop());
+    ScheduledFuture<?> late =
+        context
+            .eventLoop()
+            .schedule(() -> stream.failed(tooLate()), mostMillis, TimeUnit.MILLISECONDS);
+    CompletableFuture<byte[]> body = Requests.readAsItArrives(context, request, stream::more);
+    Stages.onEnd(
+        body,
+        (whole, failure) -> {
+          late.cancel(false);
+          if (failure == null) {
+            stream.ended();
+          } else {
+            stream.failed(Failures.fault(failure));
+          }
+        });
     return response;
+  }
+
+  private static Fault tooLate() {
+    return Fault.ofStatus(HttpStatus.REQUEST_TIMEOUT, "the request took too long to arrive");
   }
 }

@@ -86,12 +86,16 @@ public final class HttpPart implements Part {
         .service("/v1/spend", new ActResource(Act.SPEND, acts))
         .service("/v1/refund", new ActResource(Act.REFUND, acts))
         .service("/v1/reset", new ActResource(Act.RESET, acts))
-        .service("/v1/decisions", new DecisionsResource(acts))
         .service("/v1/reservations", new ReservationsResource(acts, reservations))
         .serviceUnder(CancelResource.UNDER, new CancelResource(reservations))
         .service("/v1/limits", new LimitsResource(limiter.limits(), generations))
         .service("/v1/admin/reload", new ReloadResource(generations, audit))
         .serviceUnder(LimitResource.UNDER, new LimitResource(limiter, onMissing));
+    server // it bounds its body itself, to be able to say so amid its answers
+        .route()
+        .path("/v1/decisions")
+        .maxRequestLength(0)
+        .build(new DecisionsResource(acts));
     problems.addTo(server);
   }
 
