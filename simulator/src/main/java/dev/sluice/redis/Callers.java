@@ -151,7 +151,23 @@ final class Callers {
             operation.failed(failure);
           }
         });
-    world.after(nanos, actor("impatient"), () -> giveUp(stage));
+    world.after(
+        nanos,
+        actor("impatient"),
+        () -> {
+          if (!stage.toCompletableFuture().isDone()) {
+            givesUpSpend(operation, transaction.bucketKey());
+          }
+          giveUp(stage);
+        });
+  }
+
+  /** What the process knew before a spend that was made counts no more: nobody hears of it. */
+  private void givesUpSpend(Operation operation, String key) {
+    long made = reference.spentBefore(calls.process, key, world.now());
+    if (made > operation.start() && operation.isAlone()) {
+      calls.forgot(key, made);
+    }
   }
 
   private static void giveUp(CompletionStage<?> stage) {
@@ -336,7 +352,7 @@ final class Callers {
     Operation operation = calls.begin("give up", transactions);
     world.after(
         calls.conditions.hasFaults()
-            ? SimulatedProcess.TIMEOUT_NANOS
+            ? calls.conditions.timeoutNanos()
             : 3 * calls.afewMessages(), // the spend, what is withdrawn, and what is behind that
         actor("observer"),
         () -> {

@@ -28,7 +28,7 @@ final class Calls {
   private final long latencyNanos;
   private Predicate<@Nullable SimulatedServer> isGivenUp = server -> false;
   private final Set<Operation> underWay = new LinkedHashSet<>();
-  private final Set<String> asked = new HashSet<>(); // bucket keys
+  private final Map<String, Integer> asked = new HashMap<>(); // how often, by bucket key
   private final Set<String> givenUp = new HashSet<>(); // bucket keys
   private final ToldDenials told = new ToldDenials(Conditions.DENIALS_NANOS);
   private final Map<String, Forgotten> forgotten = new HashMap<>(); // by bucket key
@@ -85,7 +85,7 @@ final class Calls {
     }
     underWay.add(operation);
     for (Transaction transaction : operation.transactions()) {
-      asked.add(transaction.bucketKey());
+      asked.merge(transaction.bucketKey(), 1, Integer::sum);
       if (!operation.givesUp()) {
         reference.lines().began(transaction.bucketKey(), operation.keepsLines());
       }
@@ -235,7 +235,12 @@ final class Calls {
   }
 
   Set<String> asked() {
-    return asked;
+    return asked.keySet();
+  }
+
+  /** Returns how often callers have asked for a bucket. */
+  int countOf(String bucketKey) {
+    return asked.getOrDefault(bucketKey, 0);
   }
 
   // A caller's own code

@@ -18,6 +18,7 @@ import java.util.Set;
  * @param onFailure which failure rule there is
  * @param onFailureOfB the one that the limit B has
  * @param processes how many processes there are
+ * @param timeoutNanos the time-out of each call
  */
 record Conditions(
     boolean hasFaults,
@@ -29,10 +30,16 @@ record Conditions(
     long apartPpm,
     int onFailure,
     int onFailureOfB,
-    int processes) {
+    int processes,
+    long timeoutNanos) {
 
   /** How long a denial is remembered, and the time that its answer took. */
   static final long DENIALS_NANOS = 1_100_000_000;
+
+  private static final int USUAL_TIMEOUT_MILLIS = 500;
+
+  /** A sweep may come a millisecond late, and a thread that is stuck is found in another one. */
+  private static final long FEW_TIMERS_NANOS = 5_000_000;
 
   private static final Set<Step.Kind> OTHER_CLOCKS =
       EnumSet.of(Step.Kind.FAIL_OVER, Step.Kind.MOVE_SLOTS);
@@ -40,6 +47,11 @@ record Conditions(
   /** Returns by how much a denial from memory may be wrong, since clocks drift apart. */
   long driftNanos() {
     return DENIALS_NANOS / 1_000_000 * apartPpm;
+  }
+
+  /** Returns how long after its begin a call has ended. */
+  long latestEndNanos() {
+    return timeoutNanos + Math.max(timeoutNanos / 10, FEW_TIMERS_NANOS);
   }
 
   /** Returns whether what is given back can be told to the tick. */
@@ -71,6 +83,12 @@ record Conditions(
             + (plan.setting("pacesDiffer") > 0 ? Fleet.MOST_PACE_PPM : 0),
         plan.setting("onFailure"),
         ofB > 0 ? ofB - 1 : plan.setting("onFailure"),
-        plan.processes());
+        plan.processes(),
+        timeoutNanos(plan));
+  }
+
+  private static long timeoutNanos(Plan plan) {
+    int millis = plan.setting(Plan.TIMEOUT);
+    return 1_000_000L * (millis == 0 ? USUAL_TIMEOUT_MILLIS : millis);
   }
 }

@@ -14,17 +14,17 @@ final class Debts {
 
   private final Map<Debt, Long> forgivenUntil = new HashMap<>();
   private final Map<Debt, Long> tried = new HashMap<>();
-  private final boolean mayAppear;
+  private final Conditions conditions;
   private final long afterwardsNanos;
 
   /**
    * No debt yet.
    *
-   * @param mayAppear whether there can be any
+   * @param conditions whether there can be any, and how long a call may be under way
    * @param afterwardsNanos how much later a second call that follows a first may be decided on
    */
-  Debts(boolean mayAppear, long afterwardsNanos) {
-    this.mayAppear = mayAppear;
+  Debts(Conditions conditions, long afterwardsNanos) {
+    this.conditions = conditions;
     this.afterwardsNanos = afterwardsNanos;
   }
 
@@ -45,7 +45,7 @@ final class Debts {
   @Nullable String forgiven(int process, Charge charge, long nowNanos, boolean clocksWereStepped) {
     Debt debt = new Debt(process, charge.key(), charge.offsetNanos());
     Long until = forgivenUntil.put(debt, nowNanos + charge.offsetNanos());
-    if (!mayAppear) {
+    if (!conditions.debtsAppear()) {
       return debt + ": a debt is forgiven where none can be";
     }
     boolean tooSoon = until != null && until - afterwardsNanos > nowNanos;
@@ -57,6 +57,6 @@ final class Debts {
   /** Returns whether a process forgave a debt lately, or found it forgiven when it tried. */
   boolean wasForgiven(int process, String key, long offsetNanos, long nowNanos) {
     Long last = tried.get(new Debt(process, key, offsetNanos));
-    return last != null && last > nowNanos - offsetNanos - SimulatedProcess.TIMEOUT_NANOS;
+    return last != null && last > nowNanos - offsetNanos - conditions.timeoutNanos();
   }
 }

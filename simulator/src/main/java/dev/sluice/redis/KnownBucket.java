@@ -36,10 +36,12 @@ final class KnownBucket {
   @Nullable String promise; // who was told that nothing was charged
   @Nullable SimulatedServer server;
   private final Map<Integer, Alone> alone = new HashMap<>(); // by process
+  private final Map<Integer, Deque<Long>> spentAt = new HashMap<>(); // by process
   private final Deque<Long> refundTicks = new ArrayDeque<>(); // the store's times, of the last ones
   int lowerings;
   @Nullable Lowered lowered; // the last one
   private final World world;
+  private final long timeoutNanos;
   private int forgotten; // entries
   private final Deque<Change> changes = new ArrayDeque<>();
   private final Map<Integer, Long> outdatedNanos = new HashMap<>(); // by process
@@ -49,8 +51,14 @@ final class KnownBucket {
   private long earliestClock = Long.MAX_VALUE; // by how much it was ahead of the world's time
   private long latestClock = Long.MIN_VALUE;
 
-  KnownBucket(World world) {
+  /**
+   * A bucket that nobody has asked for.
+   *
+   * @param timeoutNanos how long a call may be under way
+   */
+  KnownBucket(World world, long timeoutNanos) {
     this.world = world;
+    this.timeoutNanos = timeoutNanos;
   }
 
   /** A TAT as it was until a moment of the world. */
@@ -83,6 +91,24 @@ final class KnownBucket {
   boolean isSpentFromAlone(int process, long lastNanos) {
     Alone one = alone.get(process);
     return one != null && (one.underWay > 0 || world.now() - one.ended <= lastNanos);
+  }
+
+  /** A process takes tokens now, and is told within its time-out or not at all. */
+  void spent(int process) {
+    Deque<Long> moments = spentAt.computeIfAbsent(process, one -> new ArrayDeque<>());
+    moments.addLast(world.now());
+    while (world.now() - moments.getFirst() > KEPT_NANOS) {
+      moments.removeFirst();
+    }
+  }
+
+  /** Returns when a process last took tokens before a moment; long ago if it did not. */
+  long spentBefore(int process, long moment) {
+    long last = Long.MIN_VALUE;
+    for (long at : spentAt.getOrDefault(process, new ArrayDeque<>())) {
+      last = at < moment ? at : last;
+    }
+    return last;
   }
 
   /** A refund was decided on, with an effect or without. */
@@ -132,7 +158,7 @@ final class KnownBucket {
   /** Returns whether nothing lowered it lately. */
   boolean isQuiet() {
     Lowered last = lowered;
-    return last == null || world.now() - last.moment > SimulatedProcess.TIMEOUT_NANOS;
+    return last == null || world.now() - last.moment > timeoutNanos;
   }
 
   /** Returns whether it had a TAT at some moment since the given one. */

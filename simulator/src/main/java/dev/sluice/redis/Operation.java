@@ -26,7 +26,6 @@ import org.jspecify.annotations.Nullable;
 /** One thing that a caller asked for, and what must hold for its answer. For one thread. */
 final class Operation {
 
-  private static final long LATEST_END_NANOS = SimulatedProcess.TIMEOUT_NANOS / 10 * 11;
   private static final Set<String> GIVING_BACK =
       Set.of("refund", "reset", "cancel", "blocking cancel", "close the lease", "give up");
   private static final Set<String> LOOKING = Set.of("check", "check after the wait");
@@ -65,6 +64,8 @@ final class Operation {
   private final long resetsBegun; // calls of this process that reset
   private final boolean besideResets;
   private final boolean mustBeRefused;
+  private final boolean startedAlone;
+  private final int countsThen; // calls of this process for the first key
   private boolean met;
   private boolean ended;
   private boolean disturbed;
@@ -105,6 +106,8 @@ final class Operation {
         penalties.put(one.bucketKey(), penalty);
       }
     }
+    this.startedAlone = calls.underWaySince(transactions.get(0).bucketKey()) == start;
+    this.countsThen = calls.countOf(transactions.get(0).bucketKey());
     calls.began(this);
     this.begun = calls.begunGivingBack();
     this.resetsBegun = calls.begunResets();
@@ -112,17 +115,20 @@ final class Operation {
       reference.beginsAlone(calls.process, transactions.get(0).bucketKey());
     }
     world.log(this::toString);
-    requireEndInTime();
+    if (!givesUp()) { // that one is a wait for what others tell
+      requireEndInTime();
+    }
   }
 
   private void requireEndInTime() {
+    long latestEndNanos = conditions.latestEndNanos();
     world.after(
-        LATEST_END_NANOS + waitNanos,
+        latestEndNanos + waitNanos,
         new Actor("deadline"),
         () -> {
           if (!ended) {
             world.violated(
-                () -> this + " has not ended after " + LATEST_END_NANOS / 1_000_000 + " ms");
+                () -> this + " has not ended after " + latestEndNanos / 1_000_000 + " ms");
           }
         });
   }
@@ -152,6 +158,15 @@ final class Operation {
   /** Returns whether it spends from one bucket and no other, of which it may forgive a debt. */
   boolean spendsAlone() {
     return transactions.size() == 1 && !GIVING_BACK.contains(verb) && !LOOKING.contains(verb);
+  }
+
+  /** Returns whether this process had no other call for its one bucket since it began. */
+  boolean isAlone() {
+    String key = transactions.get(0).bucketKey();
+    return calls.fleet.topology.masters() == 1
+        && !conditions.callsOvertake()
+        && startedAlone
+        && calls.countOf(key) == countsThen + 1;
   }
 
   /** Returns whether it leaves the order of those who wait, and what is theirs, as it is. */
@@ -501,8 +516,7 @@ final class Operation {
       return;
     }
     String key = transaction.bucketKey();
-    long remembered = Math.max(start - Conditions.DENIALS_NANOS, calls.forgottenSince(key, start));
-    long since = part.denied() ? remembered : start;
+    long since = part.denied() ? knownSince(key) : start;
     long foundNanos = nanos(part.tat()) - takenNanos;
     boolean wasFull = part.resetInNanos() == takenNanos;
     if (!wasFull && !reference.showed(key, foundNanos, since)) {
@@ -512,6 +526,16 @@ final class Operation {
                   "%s was told of a TAT of %s that it never had, %d: %s",
                   this, key, foundNanos, part));
     }
+  }
+
+  /** Returns how old what this process knows of a bucket may be. */
+  private long knownSince(String key) {
+    long since = Math.max(start - Conditions.DENIALS_NANOS, calls.forgottenSince(key, start));
+    if (conditions.callsOvertake()) {
+      return since; // what was asked for later may have been decided on earlier
+    }
+    long hasEnded = start - conditions.latestEndNanos();
+    return Math.max(since, reference.spentBefore(calls.process, key, hasEnded));
   }
 
   /** The time that an answer tells is one that the bucket's clock has shown. */

@@ -22,6 +22,8 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
 
   private static final String PROCESSES = "processes";
   private static final String LATENCY = "latencyMicros";
+  static final String TIMEOUT = "timeoutMillis"; // 0: the usual one
+  static final String LINGERS = "lingers"; // for longer than anything is remembered
   private static final long MILLI = 1_000_000;
   private static final int EMPTY_FOR_LONG = 2; // a limit whose denials are remembered for long
   private static final int MAY_WAIT = 3; // a limit whose callers may wait
@@ -104,7 +106,16 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
         }
       }
     }
+    if (settings.get("clientClocks") == 0 && dice.chance(10)) {
+      unheard(dice, steps, processes, topology.masters(), millis * MILLI);
+    }
     steps.sort(Comparator.comparingLong(Step::at));
+    if (topology != Topology.RING && dice.chance(5)) { // a drained bucket is remembered for an hour
+      settings.put(LINGERS, 1);
+    }
+    if (dice.chance(40)) {
+      settings.put(TIMEOUT, settings.get(LATENCY) > 500 ? 200 : dice.one(20, 50, 100));
+    }
     return new Plan(seed, topology, Map.copyOf(settings), List.copyOf(steps));
   }
 
@@ -240,6 +251,29 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     }
     for (long at = 0; at < nanos; at += dice.between(MILLI, 10 * MILLI)) {
       steps.add(Step.of(at, Kind.OBSERVE, processes - 1, 0));
+    }
+  }
+
+  /**
+   * A bucket denies many tokens, one is taken by a caller that goes away, the answer is lost, and
+   * many tokens are asked for again.
+   */
+  private static void unheard(Dice dice, List<Step> steps, int processes, int servers, long nanos) {
+    for (int i = 0; i < 4; i++) {
+      long at = dice.between(0, nanos);
+      int process = dice.below(processes);
+      int own = 3 + dice.below(2);
+      steps.add(Step.of(at, Kind.SPEND, process, 1, own, 3));
+      steps.add(Step.of(at + 20 * MILLI, Kind.SPEND, process, 1, own, 3));
+      long then = at + dice.between(100 * MILLI, 250 * MILLI);
+      int micros = dice.one(0, 50, 100, 300, 1_000);
+      steps.add(Step.of(then, Kind.SPEND_GIVEN_UP, process, 1, own, 1, micros));
+      long cut = then + dice.between(0, 3 * 1_000L * micros);
+      steps.add(Step.of(cut, Kind.CUT, process, dice.below(servers), dice.one(1, 3)));
+      for (int again = 0; again < 4; again++) {
+        long later = then + dice.between(2 * MILLI, 900 * MILLI);
+        steps.add(Step.of(later, Kind.SPEND, process, 1, own, 3));
+      }
     }
   }
 

@@ -41,7 +41,6 @@ final class Reference {
 
   private static final long CLOCKS_APART_NANOS = 60_000_000_000L;
   private static final long LATE_FAILOVER_NANOS = 1_100_000_000L;
-  private static final long LATEST_ARRIVAL_NANOS = SimulatedProcess.TIMEOUT_NANOS / 10 * 11;
 
   private final World world;
   private final Map<String, KnownBucket> buckets = new HashMap<>();
@@ -66,7 +65,7 @@ final class Reference {
     this.lines = new KnownLines(world, afterwardsNanos);
     this.afterwardsNanos = afterwardsNanos;
     this.clientClocks = conditions.clientClocks();
-    this.debts = new Debts(conditions.debtsAppear(), afterwardsNanos);
+    this.debts = new Debts(conditions, afterwardsNanos);
   }
 
   /** Says about which servers it is told. */
@@ -83,7 +82,7 @@ final class Reference {
   }
 
   private KnownBucket bucket(String key) {
-    return buckets.computeIfAbsent(key, k -> new KnownBucket(world));
+    return buckets.computeIfAbsent(key, k -> new KnownBucket(world, conditions.timeoutNanos()));
   }
 
   // Told by servers
@@ -92,8 +91,9 @@ final class Reference {
    * A call as it arrives at a server.
    *
    * @param isAbandoned whether nobody waits for its answer any more
+   * @param isPrompt whether it was on its way for no longer than messages are
    */
-  record Asked(SimulatedServer server, int process, boolean isAbandoned) {}
+  record Asked(SimulatedServer server, int process, boolean isAbandoned, boolean isPrompt) {}
 
   void decided(Asked by, Charge charge, long nowNanos, long tatNanos, long afterNanos) {
     SimulatedServer server = by.server;
@@ -131,6 +131,9 @@ final class Reference {
     Kind kind = kindOf(charge, tatNanos, afterNanos);
     if (kind == Kind.SPEND && bucket.spendsBy.merge(process, 1, Integer::sum) > 1) {
       requireAtMostOnce(charge);
+    }
+    if (kind == Kind.SPEND && by.isPrompt && !by.isAbandoned) {
+      bucket.spent(process);
     }
     if (kind != null) {
       add(bucket, entry(kind, process, charge, nowNanos, afterNanos));
@@ -626,6 +629,15 @@ final class Reference {
     return bucket(key).showed(tatNanos, since);
   }
 
+  /**
+   * Returns when a process last spent from a bucket before a moment, of the world; long ago if it
+   * did not. What it knew of the bucket earlier counts no more as soon as it has the answer, or
+   * waits for it no longer.
+   */
+  long spentBefore(int process, String key, long moment) {
+    return bucket(key).spentBefore(process, moment);
+  }
+
   /** Returns a number that grows with each change of a bucket's TAT. */
   long version(String key) {
     return bucket(key).version;
@@ -656,7 +668,7 @@ final class Reference {
    */
   private int whoLoosens(KnownBucket bucket, Asked by) {
     long lostNanos = world.now() - bucket.lostSight.getOrDefault(by.process, Long.MIN_VALUE / 2);
-    return by.isAbandoned || lostNanos <= LATEST_ARRIVAL_NANOS ? Entry.NOBODY : by.process;
+    return by.isAbandoned || lostNanos <= conditions.latestEndNanos() ? Entry.NOBODY : by.process;
   }
 
   /** Returns whether another process, or a fault, gave a bucket room since a moment. */

@@ -193,6 +193,7 @@ final class SimulatedConnection implements Connection {
   }
 
   private void send(Sent sent, Consumer<Object> answer) {
+    sent.command.leavesUntil(world.now() + 4 * latencyNanos);
     server.command(
         arrival(),
         this,

@@ -23,13 +23,12 @@ import org.jspecify.annotations.Nullable;
  */
 final class SimulatedProcess {
 
-  static final long TIMEOUT_NANOS = 500_000_000;
-
   private static final int SHORT_QUEUE = 24; // more than ever wait without a fault
 
   /** Their hash codes are the same. */
   private static final List<String> ALIKE = List.of("sAaAa", "sAaBB", "sBBAa");
 
+  private static final int GIVEN_BACK = 16; // no more than wait in a short queue
   private static final int ASKED = 12; // buckets, some on each server
   private static final long LONGEST_REFILL_NANOS = 1_000_000_000; // of all limits but Z
   private static final long START_NANOS = 1_000_000_000_000L; // of the process
@@ -46,6 +45,7 @@ final class SimulatedProcess {
   private final SimulatedClock clock; // by which buckets go, if they go by clients' clocks
   private final StoreWatch storeWatch;
   private final LimiterWatch limiterWatch = new LimiterWatch();
+  private final boolean lingers;
   private final int plainLimits;
   private final boolean alike; // the ids that all processes share
   private final CurrentLimits limits;
@@ -71,14 +71,19 @@ final class SimulatedProcess {
     this.network =
         new SimulatedNetwork(
             world, fleet, dice.fork(2), index, latencyNanos, conditions.callsOvertake());
-    this.storeWatch = new StoreWatch(index, world, timing, fleet, network);
+    this.storeWatch =
+        new StoreWatch(index, world, timing, fleet, network, conditions.timeoutNanos());
+    this.lingers = plan.setting(Plan.LINGERS) > 0;
     this.plainLimits = plan.setting("limitsDiffer") * index;
     this.alike = plan.setting("alike") > 0;
     this.limits = new CurrentLimits(SimulatedLimits.of(plainLimits));
     this.calls = new Calls(index, world, fleet, reference, limits, latencyNanos);
     this.calls.watch(storeWatch::isGivenUp);
     this.clock = clock(conditions, plan.setting("clocksDiffer") > 0, world, dice.fork(3));
-    RedisStoreBuilder builder = RedisStore.builder(plan.topology().uri).observer(storeWatch);
+    RedisStoreBuilder builder =
+        RedisStore.builder(plan.topology().uri)
+            .observer(storeWatch)
+            .timeout(Duration.ofNanos(conditions.timeoutNanos()));
     if (plan.setting("shortQueues") > 0) {
       builder.queue(SHORT_QUEUE);
     }
@@ -344,6 +349,19 @@ final class SimulatedProcess {
     }
   }
 
+  /** Returns whether it remembers more than what is held to the end. */
+  boolean follows() {
+    return Insides.buckets(limiter) > (heldToTheEnd == null ? 0 : 1);
+  }
+
+  /** Gives back to buckets that nobody has, in all corners of what the process remembers. */
+  void giveBackElsewhere() {
+    for (int i = 0; i < GIVEN_BACK; i++) {
+      calls.nextStep();
+      callers.refund(List.of(limiter.transaction("A", "g" + index + "-" + calls.number())));
+    }
+  }
+
   private void askEach(String verb, int cost, Callers.Outcome outcome) {
     for (int i = 0; i < ASKED; i++) {
       calls.nextStep();
@@ -364,11 +382,10 @@ final class SimulatedProcess {
     }
     int open = openStretches();
     require(open == 0, () -> "follows " + open + " reservations that nobody holds");
-    int followed = Insides.buckets(limiter);
-    int held = heldToTheEnd == null ? 0 : 1;
     require(
-        calls.conditions.hasFaults() || followed <= held, // a refund that failed stays for long
-        () -> "follows " + followed + " buckets, and holds tokens of " + held);
+        (calls.conditions.hasFaults() && !lingers)
+            || !follows(), // failed refunds stay for a minute
+        () -> "follows " + Insides.buckets(limiter) + " buckets, and holds tokens of one at most");
     int inFlight = Insides.inFlight(limiter);
     require(inFlight == 0, () -> "takes " + inFlight + " refunds to be in flight");
     int waiting = Insides.waiting(limiter);

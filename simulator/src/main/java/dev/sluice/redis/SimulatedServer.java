@@ -219,6 +219,7 @@ final class SimulatedServer {
     private final byte[][] keys;
     private final byte[] argument;
     private boolean abandoned;
+    private long promptUntil = Long.MAX_VALUE; // moment of the world
 
     Command(boolean whole, byte[][] keys, byte[] argument) {
       this.whole = whole;
@@ -228,6 +229,11 @@ final class SimulatedServer {
 
     static Command ping() {
       return new Command(false, new byte[0][], new byte[0]);
+    }
+
+    /** It leaves, and should be there by a moment of the world. */
+    void leavesUntil(long moment) {
+      promptUntil = moment;
     }
 
     /** Nobody waits for its answer any more, though it may arrive yet. */
@@ -266,7 +272,7 @@ final class SimulatedServer {
     } else if (!knowsScript) {
       return new RedisNoScriptException("NOSCRIPT No matching script. Please use EVAL.");
     }
-    return ScriptModel.run(new Inside(process, command.abandoned), command.keys, command.argument);
+    return ScriptModel.run(new Inside(process, command), command.keys, command.argument);
   }
 
   private @Nullable String get(String key) {
@@ -288,8 +294,9 @@ final class SimulatedServer {
 
     private final Asked by;
 
-    Inside(int process, boolean isAbandoned) {
-      this.by = new Asked(SimulatedServer.this, process, isAbandoned);
+    Inside(int process, Command command) {
+      boolean isPrompt = world.now() <= command.promptUntil;
+      this.by = new Asked(SimulatedServer.this, process, command.abandoned, isPrompt);
     }
 
     @Override

@@ -15,6 +15,8 @@ final class Simulation {
   private static final long RECOVERY_NANOS = 6_000 * MILLI;
   private static final long LONGEST_CALL_NANOS = 750 * MILLI; // a reservation is held and cancelled
 
+  private static final long LONGEST_MEMORY_NANOS = 61_000 * MILLI;
+  private static final int MOST_ROUNDS = 200; // each call forgets two things of its corner
   private static final long LONGEST_WAIT_NANOS = 1_500 * MILLI; // two round trips, and the wait
 
   private final Plan plan;
@@ -30,7 +32,7 @@ final class Simulation {
     this.hasFaults = conditions.hasFaults();
     long afewMessages = 12_000L * plan.setting("latencyMicros") + 2 * MILLI;
     Reference reference =
-        new Reference(world, conditions, hasFaults ? SimulatedProcess.TIMEOUT_NANOS : afewMessages);
+        new Reference(world, conditions, hasFaults ? conditions.timeoutNanos() : afewMessages);
     Dice dice = new Dice(plan.seed());
     this.fleet =
         new Fleet(
@@ -85,6 +87,9 @@ final class Simulation {
     if (world.violation() == null) {
       processes.forEach(SimulatedProcess::requireRecovered);
       world.runUntil(() -> false, last + 2_500 * MILLI);
+      if (plan.setting(Plan.LINGERS) > 0) {
+        linger();
+      }
       processes.forEach(SimulatedProcess::close);
       processes.forEach(SimulatedProcess::requireIdle);
       processes.forEach(SimulatedProcess::waitInLine);
@@ -95,6 +100,18 @@ final class Simulation {
       processes.forEach(SimulatedProcess::requireClosed);
       processes.forEach(SimulatedProcess::requireFewTaken);
     }
+  }
+
+  /** What is remembered for a minute is forgotten after it, as soon as there are other calls. */
+  private void linger() {
+    world.runUntil(() -> false, world.now() + LONGEST_MEMORY_NANOS);
+    for (int i = 0;
+        i < MOST_ROUNDS && processes.stream().anyMatch(SimulatedProcess::follows);
+        i++) {
+      processes.forEach(SimulatedProcess::giveBackElsewhere);
+      world.runUntil(() -> false, world.now() + 100 * MILLI);
+    }
+    world.runUntil(() -> false, world.now() + 1_000 * MILLI);
   }
 
   private static boolean waits(Step step) {

@@ -20,13 +20,26 @@ final class StoreWatch implements RedisObserver {
   private final World world;
   private final Fleet fleet;
   private final SimulatedNetwork network;
+  private final long timeoutNanos;
   private final BreakerWatch breakers;
   private final List<Long> openings = new ArrayList<>();
   private final Set<SimulatedServer> givenUp = new HashSet<>();
   private @Nullable Throwable nextThrown;
 
-  StoreWatch(int process, World world, Timing timing, Fleet fleet, SimulatedNetwork network) {
+  /**
+   * A watch.
+   *
+   * @param timeoutNanos of the store's calls
+   */
+  StoreWatch(
+      int process,
+      World world,
+      Timing timing,
+      Fleet fleet,
+      SimulatedNetwork network,
+      long timeoutNanos) {
     this.process = process;
+    this.timeoutNanos = timeoutNanos;
     this.world = world;
     this.fleet = fleet;
     this.network = network;
@@ -84,7 +97,7 @@ final class StoreWatch implements RedisObserver {
           () ->
               World.text("breaker: p%d gave servers up %d times within a minute", process, lately));
     }
-    long aWhile = 2 * SimulatedProcess.TIMEOUT_NANOS + breakers.failingNanos(server);
+    long aWhile = 2 * timeoutNanos + breakers.failingNanos(server);
     boolean inTrouble =
         at == null
             || !at.isUp()

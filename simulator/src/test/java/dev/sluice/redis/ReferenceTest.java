@@ -24,7 +24,7 @@ final class ReferenceTest {
 
   private final World world = new World(false);
   private final Conditions conditions =
-      new Conditions(false, false, false, false, false, false, 0, 0, 0, /* processes= */ 2);
+      new Conditions(false, false, false, false, false, false, 0, 0, 0, 2, 500_000_000);
   private final Reference reference = new Reference(world, conditions, MOST_NANOS);
   private final SimulatedClock clock = new SimulatedClock(world, Fleet.START_NANOS, 0);
   private final SimulatedServer server =
@@ -44,7 +44,7 @@ final class ReferenceTest {
     Charge charge = new Charge(key, op, nanos, op == Op.RESET ? 0 : 30 * TOKEN, Effect.NO_END);
     long before = tatNanos;
     tatNanos = charge.tatAfterNanos(now, before, charge.passes(now, before));
-    reference.decided(new Asked(server, process, isAbandoned), charge, now, before, tatNanos);
+    reference.decided(new Asked(server, process, isAbandoned, true), charge, now, before, tatNanos);
   }
 
   private void spend(int process, long cost) {
