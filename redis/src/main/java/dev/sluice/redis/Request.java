@@ -21,6 +21,10 @@ class Request extends CompletableFuture<List<Reading>> {
   final long deadline;
   private final long until;
   private final AtomicBoolean left = new AtomicBoolean();
+
+  /** Racy, benign: where it is not seen, the call is sent although nobody waits for it. */
+  private @Nullable SharedCall call;
+
   private final Sleeper caller = new Sleeper();
 
   /**
@@ -64,7 +68,16 @@ class Request extends CompletableFuture<List<Reading>> {
   public boolean cancel(boolean interrupt) {
     boolean cancelled = super.cancel(interrupt);
     wake(null);
+    SharedCall shared = call;
+    if (cancelled && shared != null) {
+      shared.leftByOne();
+    }
     return cancelled;
+  }
+
+  /** It is on its way with a call. */
+  final void goesWith(SharedCall shared) {
+    call = shared;
   }
 
   /** Blocks its one caller until it is done, at most for the given time. */

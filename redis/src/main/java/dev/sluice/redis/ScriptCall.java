@@ -79,6 +79,17 @@ final class ScriptCall extends CompletableFuture<List<Object>> {
     return exchange == null;
   }
 
+  /**
+   * Keeps it here, if it has not left yet: while its connection is made, say. It does not complete
+   * then.
+   *
+   * @return whether the server has certainly not seen it, and never will
+   */
+  synchronized boolean keepHere() {
+    abandoned |= last == null;
+    return last == null;
+  }
+
   /** The call never left this process. */
   static final class NotSentException extends RuntimeException {
     private static final long serialVersionUID = 1;

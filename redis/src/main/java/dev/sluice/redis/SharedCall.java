@@ -59,6 +59,7 @@ final class SharedCall {
     this.slot = slot;
     this.requests = requests;
     this.charges = charges;
+    requests.forEach(request -> request.goesWith(this));
   }
 
   /** Whether a request must not arrive at the server before this call. */
@@ -245,6 +246,20 @@ final class SharedCall {
       } finally {
         leave();
       }
+    }
+  }
+
+  /** One caller gave up. When all have, what has not left yet never will, and says nothing. */
+  void leftByOne() {
+    if (underWay.isEmpty() || !requests.stream().allMatch(Request::isDone)) {
+      return;
+    }
+    boolean allHere = true;
+    for (ScriptCall call : underWay) {
+      allHere &= call.keepHere();
+    }
+    if (allHere && ended.compareAndSet(false, true)) {
+      leave();
     }
   }
 

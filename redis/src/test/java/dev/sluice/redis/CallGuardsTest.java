@@ -19,6 +19,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -44,12 +45,15 @@ final class CallGuardsTest {
     timing.close();
   }
 
-  /** A command that was sent. */
+  /** A command that is sent, or about to be. */
   private static final class Taken implements Exchange {
     private final CompletableFuture<List<Object>> answer = new CompletableFuture<>();
+    private volatile boolean sent;
 
     @Override
-    public void send() {}
+    public void send() {
+      sent = true;
+    }
 
     @Override
     public CompletionStage<List<Object>> answer() {
@@ -258,6 +262,58 @@ final class CallGuardsTest {
       ask(store, spend("1:a", 1)).cancel(false);
       denyTwo(store, "1:a");
       await().until(() -> isAskedFor(store, "1:a"));
+    }
+  }
+
+  // Callers that go away while a connection is made
+
+  /** A server to which a connection is made when the test says so. */
+  private static final class Later extends UnusedConnector {
+    private final CompletableFuture<Connection> made = new CompletableFuture<>();
+
+    @Override
+    public CompletionStage<? extends Connection> connect(Host server) {
+      return made;
+    }
+  }
+
+  private long sent() {
+    return taken.stream().filter(one -> one.sent).count();
+  }
+
+  private RedisStore on(Later server) {
+    return RedisStore.builder("redis://there:1?connectTimeout=100ms")
+        .timeout(LONG)
+        .open(timing, server, () -> {});
+  }
+
+  @Test
+  void callOfWhichAllCallersHaveGone_isNotSent() {
+    long before = sent();
+    Later server = new Later();
+    try (RedisStore later = on(server)) {
+      CompletableFuture<List<Reading>> first = ask(later, spend("1:a", 1));
+      assertThat(first.cancel(false)).isTrue();
+      CompletableFuture<List<Reading>> second = ask(later, spend("1:b", 1));
+      server.made.complete(new There());
+      assertThat(sent() - before).isEqualTo(1 + 1); // and the script of the start
+      assertThat(second).isNotDone();
+    }
+  }
+
+  @Test
+  void callThatOneOfItsCallersStillWaitsFor_isSent() {
+    long before = sent();
+    Later server = new Later();
+    try (RedisStore later = on(server)) {
+      List<CompletableFuture<List<Reading>>> asked =
+          Stream.of("1:a", "1:b", "1:c", "1:d").map(key -> ask(later, spend(key, 1))).toList();
+      asked.get(0).cancel(false); // its place is free: those that waited leave together
+      asked.get(1).cancel(false);
+      asked.get(2).cancel(false);
+      server.made.complete(new There());
+      assertThat(sent() - before).isEqualTo(1 + 1); // and the script of the start
+      assertThat(asked.get(3)).isNotDone();
     }
   }
 

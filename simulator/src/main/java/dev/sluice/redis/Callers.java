@@ -168,6 +168,9 @@ final class Callers {
     if (made > operation.start() && operation.isAlone()) {
       calls.forgot(key, made);
     }
+    if (operation.isAlone()) {
+      calls.takesBack(operation, key);
+    }
   }
 
   private static void giveUp(CompletionStage<?> stage) {

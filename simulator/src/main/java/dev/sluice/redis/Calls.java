@@ -32,6 +32,8 @@ final class Calls {
   private final Set<String> givenUp = new HashSet<>(); // bucket keys
   private final ToldDenials told = new ToldDenials(Conditions.DENIALS_NANOS);
   private final Map<String, Forgotten> forgotten = new HashMap<>(); // by bucket key
+  private final Map<String, Long> sentAt = new HashMap<>(); // by bucket key
+  private final Map<String, Integer> takenBack = new HashMap<>(); // calls then, by bucket key
   private int number;
   private final Set<Operation> givingBack = new LinkedHashSet<>();
   private long begunGivingBack;
@@ -107,6 +109,25 @@ final class Calls {
   void giveUpOn(String bucketKey) {
     givenUp.add(bucketKey);
     reference.lines().disturbed(bucketKey);
+  }
+
+  /** A call leaves the process. One caller that has gone may share it with others that wait. */
+  void sends(List<String> bucketKeys) {
+    for (String key : bucketKeys) {
+      sentAt.put(key, world.now());
+      Integer count = takenBack.remove(key);
+      if (count != null && count == countOf(key) && bucketKeys.size() == 1) {
+        world.violated(
+            () -> World.text("p%d asks for %s, though its caller has gone", process, key));
+      }
+    }
+  }
+
+  /** The only caller that asks for a bucket goes away: what has not left yet stays here. */
+  void takesBack(Operation operation, String bucketKey) {
+    if (sentAt.getOrDefault(bucketKey, Long.MIN_VALUE) < operation.start()) {
+      takenBack.put(bucketKey, countOf(bucketKey));
+    }
   }
 
   boolean gaveUpOn(String bucketKey) {
@@ -223,6 +244,11 @@ final class Calls {
       }
     }
     return since;
+  }
+
+  /** Returns whether a call for a bucket is under way. */
+  boolean isUnderWay(String bucketKey) {
+    return underWay.stream().anyMatch(one -> one.touches(bucketKey));
   }
 
   /** Returns how old a denial can be by which a batch over servers takes for a moment. */

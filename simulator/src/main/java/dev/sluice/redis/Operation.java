@@ -106,7 +106,7 @@ final class Operation {
         penalties.put(one.bucketKey(), penalty);
       }
     }
-    this.startedAlone = calls.underWaySince(transactions.get(0).bucketKey()) == start;
+    this.startedAlone = !calls.isUnderWay(transactions.get(0).bucketKey());
     this.countsThen = calls.countOf(transactions.get(0).bucketKey());
     calls.began(this);
     this.begun = calls.begunGivingBack();

@@ -30,6 +30,7 @@ final class SimulatedConnection implements Connection {
   private final long latencyNanos;
   private final boolean overtaking;
   private final LongSupplier slower;
+  private final Consumer<Command> sends;
   private final Set<Sent> outstanding = new LinkedHashSet<>();
   private boolean open = true; // as far as the client knows
   private boolean reaches = true; // requests arrive
@@ -45,12 +46,19 @@ final class SimulatedConnection implements Connection {
    * @param latencyNanos how long a message takes
    * @param overtaking whether messages may change places
    * @param slower how much longer messages take at the time
+   * @param sends is told of what is sent
    */
-  record Wire(Actor io, long latencyNanos, boolean overtaking, LongSupplier slower) {}
+  record Wire(
+      Actor io,
+      long latencyNanos,
+      boolean overtaking,
+      LongSupplier slower,
+      Consumer<Command> sends) {}
 
   SimulatedConnection(
       World world, Dice dice, Wire wire, int process, String name, SimulatedServer server) {
     this.slower = wire.slower;
+    this.sends = wire.sends;
     this.world = world;
     this.process = process;
     this.dice = dice;
@@ -193,6 +201,7 @@ final class SimulatedConnection implements Connection {
   }
 
   private void send(Sent sent, Consumer<Object> answer) {
+    sends.accept(sent.command);
     sent.command.leavesUntil(world.now() + 4 * latencyNanos);
     server.command(
         arrival(),

@@ -10,8 +10,10 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -28,6 +30,7 @@ final class SimulatedNetwork implements Connector {
   private final Actor io;
   private final long latencyNanos;
   private final boolean overtaking;
+  private Consumer<List<String>> onSent = keys -> {};
   private final List<SimulatedConnection> connections = new ArrayList<>();
   private final Map<SimulatedServer, Long> silentSince = new HashMap<>();
   private int made;
@@ -100,6 +103,30 @@ final class SimulatedNetwork implements Connector {
         || world.now() - slowCallsUntil < nanos
         || world.now() - failedWithError < nanos
         || world.now() - silentSince.getOrDefault(server, Long.MIN_VALUE / 2) < 10 * nanos;
+  }
+
+  /** Returns whether it has a second connection to a server, as one that was replaced and lost. */
+  boolean hasTooMany() {
+    List<SimulatedServer> servers =
+        connections.stream()
+            .filter(SimulatedConnection::isOpen)
+            .map(SimulatedConnection::server)
+            .toList();
+    return servers.size() > Set.copyOf(servers).size();
+  }
+
+  /**
+   * Says who is told of each call that is sent.
+   *
+   * @param told takes the keys of its buckets
+   */
+  void tellOfSent(Consumer<List<String>> told) {
+    onSent = told;
+  }
+
+  /** A call leaves for the server of some buckets. */
+  void sends(SimulatedServer.Command command) {
+    onSent.accept(command.bucketKeys());
   }
 
   /** Cuts the connections to a server. */
@@ -184,7 +211,7 @@ final class SimulatedNetwork implements Connector {
         new SimulatedConnection(
             world,
             dice.fork(made),
-            new SimulatedConnection.Wire(io, latencyNanos, overtaking, this::slowness),
+            new SimulatedConnection.Wire(io, latencyNanos, overtaking, this::slowness, this::sends),
             process,
             "p" + process + "-" + server.name + "#" + made,
             server);

@@ -79,6 +79,7 @@ final class SimulatedProcess {
     this.limits = new CurrentLimits(SimulatedLimits.of(plainLimits));
     this.calls = new Calls(index, world, fleet, reference, limits, latencyNanos);
     this.calls.watch(storeWatch::isGivenUp);
+    this.network.tellOfSent(calls::sends);
     this.clock = clock(conditions, plan.setting("clocksDiffer") > 0, world, dice.fork(3));
     RedisStoreBuilder builder =
         RedisStore.builder(plan.topology().uri)
@@ -382,6 +383,8 @@ final class SimulatedProcess {
     }
     int open = openStretches();
     require(open == 0, () -> "follows " + open + " reservations that nobody holds");
+    boolean isOwn = fleet.topology != Fleet.Topology.CLUSTER; // there the client library connects
+    require(!(isOwn && network.hasTooMany()), () -> "has two connections to a server");
     require(
         (calls.conditions.hasFaults() && !lingers)
             || !follows(), // failed refunds stay for a minute

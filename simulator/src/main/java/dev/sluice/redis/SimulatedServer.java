@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -241,17 +242,18 @@ final class SimulatedServer {
       abandoned = true;
     }
 
+    /** Returns what it asks for, as it stands in the server. */
+    List<String> bucketKeys() {
+      return Stream.of(keys).map(key -> new String(key, StandardCharsets.UTF_8)).toList();
+    }
+
     boolean isPing() {
       return keys.length == 0;
     }
 
     @Override
     public String toString() {
-      List<String> names = new ArrayList<>();
-      for (byte[] key : keys) {
-        names.add(new String(key, StandardCharsets.UTF_8));
-      }
-      return isPing() ? "PING" : (whole ? "EVAL " : "EVALSHA ") + names;
+      return isPing() ? "PING" : (whole ? "EVAL " : "EVALSHA ") + bucketKeys();
     }
   }
 
