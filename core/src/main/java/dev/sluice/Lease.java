@@ -154,12 +154,21 @@ public final class Lease implements AutoCloseable {
           return true;
         }
         long wanted = Math.min(tokens, quota.burst());
-        long found = spend(call, now, one.withCost(wanted), quota);
-        return found == wanted
-            || (found > 0 && spend(call, now, one.withCost(found), quota) == found);
+        return spendAsManyAsThereAre(call, now, one, quota, wanted);
       } finally {
         lock.unlock();
       }
+    }
+
+    /** Others may take some in between, or a denial be remembered: in the end one is enough. */
+    private boolean spendAsManyAsThereAre(
+        BucketStore call, Limits now, Transaction one, Quota quota, long wanted) {
+      long found = spend(call, now, one.withCost(wanted), quota);
+      if (found == wanted || found == 0) {
+        return found > 0;
+      }
+      long left = spend(call, now, one.withCost(found), quota);
+      return left == found || (left > 0 && spend(call, now, one, quota) == 1);
     }
 
     /** Returns what was spent: all, or nothing and how much could be. */

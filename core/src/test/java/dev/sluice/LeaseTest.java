@@ -15,7 +15,9 @@ import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CountDownLatch;
@@ -62,6 +64,25 @@ class LeaseTest {
       assertThat(limiter.check(NAME, "hot", 0).remaining()).isEqualTo(80);
     }
     assertThat(limiter.check(NAME, "hot", 0).remaining()).isEqualTo(89);
+  }
+
+  /** Others may take some in between, and a store may remember an older denial. */
+  @Test
+  void lease_thatFindsFewerTokensTwice_takesOne() {
+    Deque<Integer> takenByOthers = new ArrayDeque<>(List.of(95, 3, 1));
+    BucketStore contended =
+        charges -> {
+          Integer taken = takenByOthers.poll();
+          for (int i = 0; taken != null && i < taken; i++) {
+            assertThat(limiter.spend(NAME, "hot").allowed()).isTrue();
+          }
+          return store.charge(charges);
+        };
+    Lease lease = Limiter.of(limits, contended).lease(NAME, "hot", 10, nowNanos::get, 1);
+    assertThat(lease.trySpend()).isTrue(); // 5 of 10 were there, then 2 of 5, then 1
+    assertThat(takenByOthers).isEmpty();
+    assertThat(limiter.check(NAME, "hot", 0).remaining()).isZero();
+    assertThat(lease.trySpend()).isFalse();
   }
 
   /** A call has one time-out: waiting for others who ask the store must count. */

@@ -401,9 +401,9 @@ final class BucketTable {
    */
   void grow(Segment segment, int buckets, long nowNanos) {
     if (segment.grow(buckets, upkeep.fullNanos(nowNanos)) == Segment.Growth.CROWDED) {
-      throw new StoreException(
+      throw new UnchargedException(
           "the memory store has no slot for a bucket: too many keys share its line of slots, as if"
-              + " somebody who knows the store's hash had chosen them; nothing was charged");
+              + " somebody who knows the store's hash had chosen them");
     }
   }
 

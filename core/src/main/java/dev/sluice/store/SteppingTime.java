@@ -21,8 +21,8 @@ final class SteppingTime implements TimeSource {
     long nowNanos = time.nanos();
     long latest = latestNanos.accumulateAndGet(nowNanos, Math::max);
     if (nowNanos < latest - mostNanos) {
-      throw new StoreException(
-          "the clock stepped back by %s, to %s ns since the epoch; this store knows what was %s ago, no more; nothing was charged"
+      throw new UnchargedException(
+          "the clock stepped back by %s, to %s ns since the epoch; this store knows what was %s ago, no more"
               .formatted(
                   Duration.ofNanos(latest - nowNanos), nowNanos, Duration.ofNanos(mostNanos)));
     }

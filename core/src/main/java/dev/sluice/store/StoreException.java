@@ -32,8 +32,10 @@ public class StoreException extends RuntimeException {
   }
 
   /**
-   * Returns whether the store has certainly not charged anything, and will not. A store that knows
-   * overrides this. What a limiter keeps about a refund of unknown fate is not needed then.
+   * Returns whether the store has certainly not charged anything, and will not. It concerns the
+   * charge that failed: where many ids are spent from in one call, others may have been charged. A
+   * store that knows overrides this. What a limiter keeps about a refund of unknown fate is not
+   * needed then.
    *
    * @return false where something was charged or nobody knows, as in this class
    */

@@ -56,11 +56,11 @@ public interface TimeSource {
   static long read(TimeSource time) {
     long nowNanos = time.nanos();
     if (nowNanos < 0) {
-      throw new StoreException(
+      throw new UnchargedException(
           "the clock says "
               + nowNanos
               + " ns since the epoch, expected a number that is not negative; correct the"
-              + " TimeSource; nothing was charged");
+              + " TimeSource");
     }
     return nowNanos;
   }

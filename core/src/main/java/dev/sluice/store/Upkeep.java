@@ -116,10 +116,10 @@ final class Upkeep {
   }
 
   StoreException full() {
-    return new StoreException(
+    return new UnchargedException(
         "the memory store is full: it keeps %s live buckets at most, and none is forgotten to"
                 .formatted(census.bound())
-            + " make room; nothing was charged");
+            + " make room");
   }
 
   /** Looks for the dead, up to the first segment that has some; passes by those that are locked. */

@@ -180,8 +180,10 @@ class BucketTableTest {
     for (long id = 1_000; id < 1_100; id++) {
       long refused = id;
       assertThatThrownBy(() -> spend(store, refused))
-          .isInstanceOf(StoreException.class)
-          .hasMessageContaining("1000 live buckets at most");
+          .isInstanceOfSatisfying(
+              StoreException.class, failure -> assertThat(failure.chargedNothing()).isTrue())
+          .hasMessageContaining("1000 live buckets at most")
+          .hasMessageEndingWith("; nothing was charged");
     }
     assertThatThrownBy(() -> store.charge(List.of(charge(Op.SPEND, 1), charge(Op.SPEND, 5_000))))
         .isInstanceOf(StoreException.class);

@@ -87,8 +87,10 @@ class SteppingTimeTest {
     assertThat(store.charge(spend)).hasSize(1);
     nowNanos.addAndGet(-HOUR.toNanos() - 1);
     assertThatThrownBy(() -> store.charge(spend))
-        .isInstanceOf(StoreException.class)
-        .hasMessageContaining("the clock stepped back by PT1H0.000000001S");
+        .isInstanceOfSatisfying(
+            StoreException.class, failure -> assertThat(failure.chargedNothing()).isTrue())
+        .hasMessageContaining("the clock stepped back by PT1H0.000000001S")
+        .hasMessageEndingWith("; nothing was charged");
     nowNanos.addAndGet(1);
     assertThat(store.charge(spend).get(0).tatNanos()).isEqualTo(START + SECOND);
   }
