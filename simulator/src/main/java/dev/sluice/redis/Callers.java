@@ -3,6 +3,7 @@ package dev.sluice.redis;
 
 import dev.sluice.AsyncLimiter;
 import dev.sluice.Decision;
+import dev.sluice.Limit;
 import dev.sluice.Limiter;
 import dev.sluice.Reservation;
 import dev.sluice.Transaction;
@@ -14,7 +15,9 @@ import dev.sluice.store.StoreException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletionStage;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
@@ -39,6 +42,7 @@ final class Callers {
   private final SimulatedWaiting waiting;
   private final long latencyNanos;
   private final List<Held> neverClosed = new ArrayList<>();
+  private final Map<String, Limit> limits = new HashMap<>(); // kept, as applications do
 
   Callers(Calls calls, Limiter limiter, SimulatedWaiting waiting, long latencyNanos) {
     this.waiting = waiting;
@@ -173,6 +177,26 @@ final class Callers {
     }
   }
 
+  /** The same for a batch. */
+  void batchAndGiveUp(List<Transaction> transactions, long nanos) {
+    transactions.forEach(one -> calls.giveUpOn(one.bucketKey()));
+    Operation operation = calls.begin("spend", transactions);
+    CompletionStage<Decision> stage = call(operation, () -> async.spend(transactions));
+    if (stage != null) {
+      onEnd(
+          operation,
+          stage,
+          (decision, failure) -> {
+            if (failure == null) {
+              operation.decided(decision, true);
+            } else {
+              operation.failed(failure);
+            }
+          });
+      world.after(nanos, actor("impatient"), () -> giveUp(stage));
+    }
+  }
+
   private static void giveUp(CompletionStage<?> stage) {
     stage.toCompletableFuture().cancel(false);
   }
@@ -213,7 +237,9 @@ final class Callers {
   private Decision spent(Transaction transaction) {
     return calls.number() % 2 == 0
         ? limiter.spend(List.of(transaction))
-        : limiter.limit(transaction.name().name()).spend(transaction.id(), transaction.cost());
+        : limits
+            .computeIfAbsent(transaction.name().name(), limiter::limit)
+            .spend(transaction.id(), transaction.cost());
   }
 
   void check(Transaction transaction) {
@@ -343,6 +369,7 @@ final class Callers {
 
   /** A caller gives up: what it took goes back, once the store has told what that is. */
   private void givesUp(Operation asked) {
+    calls.waitGivenUp();
     List<Transaction> transactions = asked.transactions();
     for (Transaction one : transactions) {
       reference.lines().leaves(one.bucketKey(), asked.start(), calls.afewMessages());

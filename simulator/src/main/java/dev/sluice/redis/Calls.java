@@ -35,6 +35,10 @@ final class Calls {
   private final Map<String, Long> sentAt = new HashMap<>(); // by bucket key
   private final Map<String, Integer> takenBack = new HashMap<>(); // calls then, by bucket key
   private int number;
+  private int passed;
+  private int gaveUpWaiting;
+  private boolean shortQueues;
+  private boolean timersFail;
   private final Set<Operation> givingBack = new LinkedHashSet<>();
   private long begunGivingBack;
   private long begunResets;
@@ -156,6 +160,38 @@ final class Calls {
   long forgottenSince(String bucketKey, long start) {
     Forgotten last = forgotten.get(bucketKey);
     return last == null || start < last.told ? Long.MIN_VALUE : last.since;
+  }
+
+  /** A caller that may have waited passes. */
+  void waitPassed() {
+    passed++;
+  }
+
+  /** A caller that may have waited gives up. */
+  void waitGivenUp() {
+    gaveUpWaiting++;
+  }
+
+  int passed() {
+    return passed;
+  }
+
+  int gaveUpWaiting() {
+    return gaveUpWaiting;
+  }
+
+  /** Says what a plan has that lets calls be refused early. */
+  void refusals(boolean newShortQueues, boolean newTimersFail) {
+    shortQueues = newShortQueues;
+    timersFail = newTimersFail;
+  }
+
+  boolean hasShortQueues() {
+    return shortQueues;
+  }
+
+  boolean timersFail() {
+    return timersFail;
   }
 
   /** The tokens that an operation gives back have arrived. */

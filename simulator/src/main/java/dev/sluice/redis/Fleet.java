@@ -39,6 +39,7 @@ final class Fleet {
   private final int[] masterOfSlot = new int[SLOTS];
   private long failedOver = Long.MIN_VALUE / 2;
   private long clockStepped = Long.MIN_VALUE / 2;
+  private long sentinelsBack = Long.MIN_VALUE / 2;
   private @Nullable SimulatedServer oldMaster;
 
   /** How servers belong together. */
@@ -202,8 +203,21 @@ final class Fleet {
     return server == oldMaster && !server.isReplica();
   }
 
-  /** Returns whether a server is one that Sentinels replaced so long ago. */
+  /** No Sentinel answers for a time. */
+  void sentinelsFail(long nanos) {
+    world.log(() -> "fault: no Sentinel answers");
+    sentinelsBack = Math.max(sentinelsBack, world.now() + nanos);
+  }
+
+  /** Returns since when Sentinels answer again, or when they will. */
+  long sentinelsBack() {
+    return sentinelsBack;
+  }
+
+  /**
+   * Returns whether a server is one that Sentinels replaced so long ago, and have told of since.
+   */
   boolean replacedSince(SimulatedServer server, long nanos) {
-    return server == oldMaster && world.now() - failedOver > nanos;
+    return server == oldMaster && world.now() - Math.max(failedOver, sentinelsBack) > nanos;
   }
 }

@@ -3,12 +3,16 @@ package dev.sluice.redis;
 
 import dev.sluice.Decision;
 import dev.sluice.LimiterObserver;
+import dev.sluice.limit.LimitName;
 import org.jspecify.annotations.Nullable;
 
 /** Watches a limiter, and throws where the plan says so: an observer is a user's code. */
 final class LimiterWatch implements LimiterObserver {
 
   private @Nullable Throwable nextThrown;
+  private int waits;
+  private int passed;
+  private int givenUp;
 
   void throwNext(Throwable thrown) {
     nextThrown = thrown;
@@ -22,6 +26,31 @@ final class LimiterWatch implements LimiterObserver {
   @Override
   public void stored(Act act, int charges, @Nullable Throwable failure, long elapsedNanos) {
     throwIfPlanned();
+  }
+
+  @Override
+  public void waits(LimitName limit) {
+    waits++;
+  }
+
+  @Override
+  public void waited(LimitName limit, Ending ending, long waitedNanos) {
+    passed += ending == Ending.PASSED ? 1 : 0;
+    givenUp += ending == Ending.GIVEN_UP ? 1 : 0;
+  }
+
+  /**
+   * Returns what is wrong with the waits that were told, null for nothing.
+   *
+   * @param mostPassed how many callers passed, with a wait or without
+   * @param mostGivenUp how many gave up
+   */
+  @Nullable String wrongWaits(int mostPassed, int mostGivenUp) {
+    return waits == passed + givenUp && passed <= mostPassed && givenUp <= mostGivenUp
+        ? null
+        : World.text(
+            "was told of %d waits, %d passed of at most %d, %d given up of at most %d",
+            waits, passed, mostPassed, givenUp, mostGivenUp);
   }
 
   private void throwIfPlanned() {

@@ -34,6 +34,8 @@ final class Operation {
   private static final int DENY = 2;
   private static final int LOCAL = 3;
   private static final long AT_ONCE_NANOS = 200_000;
+  private static final long MOST_ESTIMATE_NANOS = 50_000_000; // of a round trip, by the store
+  private static final long SLACK_NANOS = 2_000_000;
   private static final Set<String> KEEPING_LINES =
       Set.of(
           "spend",
@@ -258,7 +260,11 @@ final class Operation {
     if (asks && why instanceof StoreException && !haveRule(FAIL)) {
       world.violated(() -> this + " failed, though a rule decides: " + why.getMessage());
     }
-    boolean isUncharged = String.valueOf(why.getMessage()).contains("nothing was charged");
+    String words = String.valueOf(why.getMessage());
+    if (asks && !calls.isClosing()) {
+      requireRefusedForAReason(words);
+    }
+    boolean isUncharged = words.contains("nothing was charged");
     if (transactions.size() > 1) {
       transactions.forEach(one -> calls.told().failed(one.bucketKey(), start, world.now()));
     }
@@ -280,8 +286,24 @@ final class Operation {
     }
   }
 
+  /** Whoever waits in the queue waits until no answer can come in time any more. */
+  private void requireRefusedForAReason(String words) {
+    long timeoutNanos = conditions.timeoutNanos();
+    long estimateNanos = Math.min(MOST_ESTIMATE_NANOS, timeoutNanos / 4);
+    boolean tooEarly = world.now() - start < timeoutNanos - estimateNanos - SLACK_NANOS;
+    if (words.contains("while waiting for its turn") && tooEarly && !calls.timersFail()) {
+      world.violated(() -> this + " was refused too early: " + words);
+    }
+    if (words.contains("queue") && !calls.hasShortQueues()) {
+      world.violated(() -> this + " found a queue full that is not: " + words);
+    }
+  }
+
   /** The turn of a caller has come, or it was denied. */
   void passed(Decision decision) {
+    if (decision.allowed()) {
+      calls.waitPassed();
+    }
     decided(decision, true);
     if (decision.allowed() && !decision.degraded()) {
       reference.passed(this, granted, granted.size() == transactions.size());
@@ -295,6 +317,7 @@ final class Operation {
       return;
     }
     requireStatement(Statements.wrong(decision, countingParts(decision)), decision);
+    requireLimitsInForce(decision);
     for (Decision part : decision.parts()) {
       Transaction transaction = part.transaction();
       Quota quota = transaction == null ? null : transaction.quota();
@@ -313,6 +336,16 @@ final class Operation {
     }
     if (!spends || decision.denied()) {
       requireNoTrace(spends);
+    }
+  }
+
+  /** It goes by the limits that were in force when it began. */
+  private void requireLimitsInForce(Decision decision) {
+    List<Decision> parts = decision.parts();
+    for (int i = 0; i < parts.size() && parts.size() == transactions.size(); i++) {
+      Transaction of = parts.get(i).transaction();
+      boolean same = of == null || Objects.equals(of.quota(), transactions.get(i).quota());
+      requireStatement(same ? null : "was decided on by a limit that is not in force", decision);
     }
   }
 
@@ -347,7 +380,7 @@ final class Operation {
               nanos(part.tat()));
       if (one != null) {
         granted.put(transaction, one);
-        if (!conditions.hasFaults() && !conditions.callsOvertake()) {
+        if (isInOrder()) {
           calls.forgot(transaction.bucketKey(), one.moment() + 1);
         }
       }
@@ -355,6 +388,9 @@ final class Operation {
     }
     requireShown(part, transaction, part.denied() || unspent ? 0 : takenNanos);
     requireShownTime(part, transaction);
+    if (part.allowed() && !spends && isInOrder() && transactions.size() == 1) {
+      calls.forgot(transaction.bucketKey(), start);
+    }
     if (part.allowed() && transactions.size() == 1) {
       calls.told().allowed(transaction.bucketKey(), nanos(part.tat()) - takenNanos, start);
     }
@@ -364,6 +400,11 @@ final class Operation {
     } else if (spends && !conditions.hasFaults()) {
       requireGivenBack(part, transaction, takenNanos);
     }
+  }
+
+  /** Answers come in the order of the calls. */
+  private boolean isInOrder() {
+    return !conditions.hasFaults() && !conditions.callsOvertake();
   }
 
   /** Only what must fit is waited for. */

@@ -91,7 +91,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
         wrong.remove(Kind.MOVE_SLOTS);
       }
       if (topology != Topology.SENTINEL) {
-        wrong.removeAll(EnumSet.of(Kind.FAIL_OVER, Kind.LAG));
+        wrong.removeAll(EnumSet.of(Kind.FAIL_OVER, Kind.LAG, Kind.SENTINELS_FAIL));
       }
       int faults = wrong.isEmpty() ? 0 : dice.one(1, 3, 10);
       if (faults > 0 && dice.chance(20)) {
@@ -106,8 +106,14 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
         }
       }
     }
-    if (settings.get("clientClocks") == 0 && dice.chance(10)) {
-      unheard(dice, steps, processes, topology.masters(), millis * MILLI);
+    int latency = settings.get(LATENCY);
+    boolean inOrder = settings.get("overtaking") == 0 && settings.get("clientClocks") == 0;
+    if (inOrder && latency <= 500 && dice.chance(20)) {
+      for (int i = 0; i < 4; i++) {
+        long at = dice.between(0, millis * MILLI);
+        int process = dice.below(processes);
+        unheard(dice, steps, at, process, dice.below(topology.masters()), latency);
+      }
     }
     steps.sort(Comparator.comparingLong(Step::at));
     if (topology != Topology.RING && dice.chance(5)) { // a drained bucket is remembered for an hour
@@ -128,6 +134,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
           Kind.REFUND,
           Kind.RESET,
           Kind.BATCH,
+          Kind.BATCH_GIVEN_UP,
           Kind.MIXED_BATCH,
           Kind.REFUND_BATCH,
           Kind.MIXED_REFUND,
@@ -175,6 +182,15 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
               ? Step.of(at, kind, process, EMPTY_FOR_LONG, id % 3)
               : Step.of(at, kind, process, limit, id);
       case BATCH, REFUND_BATCH -> Step.of(at, kind, process, id, 2 + dice.below(3), cost);
+      case BATCH_GIVEN_UP ->
+          Step.of(
+              at,
+              kind,
+              process,
+              id,
+              2 + dice.below(3),
+              cost,
+              dice.one(0, 50, 1_000, 10_000, 100_000));
       case MIXED_BATCH, MIXED_REFUND ->
           Step.of(at, kind, process, id, 2 + dice.below(3), cost, dice.below(7));
       case RESET_BATCH -> Step.of(at, kind, process, id, 2 + dice.below(3), 1);
@@ -258,22 +274,18 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
    * A bucket denies many tokens, one is taken by a caller that goes away, the answer is lost, and
    * many tokens are asked for again.
    */
-  private static void unheard(Dice dice, List<Step> steps, int processes, int servers, long nanos) {
-    for (int i = 0; i < 4; i++) {
-      long at = dice.between(0, nanos);
-      int process = dice.below(processes);
-      int own = 3 + dice.below(2);
-      steps.add(Step.of(at, Kind.SPEND, process, 1, own, 3));
-      steps.add(Step.of(at + 20 * MILLI, Kind.SPEND, process, 1, own, 3));
-      long then = at + dice.between(100 * MILLI, 250 * MILLI);
-      int micros = dice.one(0, 50, 100, 300, 1_000);
-      steps.add(Step.of(then, Kind.SPEND_GIVEN_UP, process, 1, own, 1, micros));
-      long cut = then + dice.between(0, 3 * 1_000L * micros);
-      steps.add(Step.of(cut, Kind.CUT, process, dice.below(servers), dice.one(1, 3)));
-      for (int again = 0; again < 4; again++) {
-        long later = then + dice.between(2 * MILLI, 900 * MILLI);
-        steps.add(Step.of(later, Kind.SPEND, process, 1, own, 3));
-      }
+  private static void unheard(
+      Dice dice, List<Step> steps, long at, int process, int server, int latencyMicros) {
+    int own = 3 + dice.below(2);
+    steps.add(Step.of(at, Kind.SPEND, process, 1, own, 3));
+    steps.add(Step.of(at + 20 * MILLI, Kind.SPEND, process, 1, own, 3));
+    long then = at + dice.between(100 * MILLI, 250 * MILLI);
+    int micros = latencyMicros * (3 + dice.below(2)) / 2; // most have arrived, and none is answered
+    steps.add(Step.of(then, Kind.SPEND_GIVEN_UP, process, 1, own, 1, micros));
+    steps.add(Step.of(then + micros * 1_000L, Kind.CUT, process, server, dice.one(1, 3)));
+    for (int again = 0; again < 4; again++) {
+      long later = then + dice.between(2 * MILLI, 900 * MILLI);
+      steps.add(Step.of(later, Kind.SPEND, process, 1, own, 3));
     }
   }
 
@@ -283,7 +295,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     int server = dice.below(servers);
     int millis = dice.one(1, 20, 200, 700, 2_500);
     return switch (kind) {
-      case BLOCK, CONNECT_SLOWLY, SLOW_CALLS -> Step.of(at, kind, process, millis);
+      case BLOCK, CONNECT_SLOWLY, SLOW_CALLS, SENTINELS_FAIL -> Step.of(at, kind, process, millis);
       case OBSERVER_THROWS, LIMITER_OBSERVER_THROWS -> Step.of(at, kind, process, dice.below(2));
       case CUT -> Step.of(at, kind, process, server, dice.below(4));
       case KILL -> Step.of(at, kind, process, server, dice.below(2), millis);

@@ -64,10 +64,14 @@ final class SimulatedLeases {
     for (int i = 0; i < tokens; i++) {
       Transaction one = limiter.transaction(limit, id);
       Operation operation = calls.begin("lease", List.of(one));
+      long version = calls.reference.version(one.bucketKey());
       try {
         boolean spent = leased.lease.trySpend();
         operation.end(spent ? "allowed" : "denied");
         handedOut(operation, leased, one, spent);
+        if (!spent) {
+          requireDenied(operation, one, version);
+        }
       } catch (StoreException e) {
         operation.failed(e);
       } catch (Throwable e) {
@@ -87,6 +91,28 @@ final class SimulatedLeases {
     Quota quota = one.quota();
     if (spent && taken != null && quota != null) {
       reference.handedOut(operation, taken, quota.intervalNanos(), fresh != null);
+    }
+  }
+
+  /** It has no token, and the bucket has none either. */
+  private void requireDenied(Operation operation, Transaction one, long version) {
+    Reference reference = calls.reference;
+    Conditions conditions = calls.conditions;
+    String key = one.bucketKey();
+    Quota quota = one.quota();
+    // A lease waits from the moment on at which it was told of the denial.
+    long since = operation.start() - conditions.driftNanos() - calls.roundTrip();
+    boolean isPlain =
+        !(conditions.hasFaults()
+            || conditions.debtsAppear()
+            || conditions.clientClocks()
+            || conditions.callsOvertake());
+    if (isPlain
+        && quota != null
+        && reference.version(key) == version
+        && !operation.isPenalized(one, reference.nowNanos(key))
+        && !reference.denied(key, quota.intervalNanos(), quota.offsetNanos(), since)) {
+      world.violated(() -> operation + " denies, and " + key + " has had room all the time");
     }
   }
 

@@ -100,6 +100,7 @@ final class SimulatedNetwork implements Connector {
   boolean hadTroubleWith(SimulatedServer server, long nanos) {
     return connections.stream().anyMatch(one -> one.server() == server && one.isSilent())
         || world.now() - slowUntil < nanos
+        || world.now() - fleet.sentinelsBack() < nanos
         || world.now() - slowCallsUntil < nanos
         || world.now() - failedWithError < nanos
         || world.now() - silentSince.getOrDefault(server, Long.MIN_VALUE / 2) < 10 * nanos;
@@ -154,7 +155,13 @@ final class SimulatedNetwork implements Connector {
     world.after(
         dice.between(latencyNanos, 4 * latencyNanos),
         io,
-        () -> told.complete(new Host(fleet.master(0).name, 1)));
+        () -> {
+          if (world.now() < fleet.sentinelsBack()) {
+            told.completeExceptionally(new RedisException("no Sentinel answers"));
+          } else {
+            told.complete(new Host(fleet.master(0).name, 1));
+          }
+        });
     return told;
   }
 

@@ -80,6 +80,7 @@ final class SimulatedProcess {
     this.calls = new Calls(index, world, fleet, reference, limits, latencyNanos);
     this.calls.watch(storeWatch::isGivenUp);
     this.network.tellOfSent(calls::sends);
+    this.calls.refusals(plan.setting("shortQueues") > 0, plan.has(Step.Kind.TIMER_THROWS));
     this.clock = clock(conditions, plan.setting("clocksDiffer") > 0, world, dice.fork(3));
     RedisStoreBuilder builder =
         RedisStore.builder(plan.topology().uri)
@@ -197,6 +198,7 @@ final class SimulatedProcess {
       case REFUND -> callers.refund(List.of(transaction(step)));
       case RESET -> callers.reset(List.of(transaction(step.number(0), step.number(1), 1)));
       case BATCH -> callers.batch(some(step));
+      case BATCH_GIVEN_UP -> callers.batchAndGiveUp(some(step), step.number(3) * 1_000L);
       case MIXED_BATCH -> callers.batch(someOfEachKind(step, step.number(3)));
       case REFUND_BATCH -> callers.refund(some(step));
       case MIXED_REFUND -> callers.refund(someOfEachKind(step, step.number(3)));
@@ -393,6 +395,8 @@ final class SimulatedProcess {
     require(inFlight == 0, () -> "takes " + inFlight + " refunds to be in flight");
     int waiting = Insides.waiting(limiter);
     require(waiting == 0, () -> "has a line in which " + waiting + " wait");
+    String wrongWaits = limiterWatch.wrongWaits(calls.passed(), calls.gaveUpWaiting());
+    require(wrongWaits == null, () -> String.valueOf(wrongWaits));
     require(time.pending() == 0, () -> "has " + time.pending() + " alarms");
     boolean asksSentinel = fleet.topology == Fleet.Topology.SENTINEL; // and goes on asking
     require(

@@ -30,6 +30,8 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
     RESET,
     /** the first id, how many, the cost of each. */
     BATCH,
+    /** the same, and after how many microseconds the caller gives up. */
+    BATCH_GIVEN_UP,
     /**
      * the first id, how many, the cost of each, which of three kinds comes first, or of four from 3
      * on.
@@ -116,6 +118,8 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
      * its clients stay connected then (0 if it is not said).
      */
     FAIL_OVER,
+    /** for so many milliseconds no Sentinel answers. */
+    SENTINELS_FAIL,
     /** from which server. */
     MOVE_SLOTS,
     /** server, milliseconds. */
