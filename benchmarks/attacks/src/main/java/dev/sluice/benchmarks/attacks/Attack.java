@@ -59,6 +59,19 @@ enum Attack {
       peers.pumpAll(forSeconds());
     }
   },
+  HTTP1_STREAMS(
+      "600 streams of decisions that do not end, whose answers nobody reads", 600, 10_000_000) {
+    @Override
+    void run(Peers peers) throws IOException {
+      byte[] head = head("/v1/decisions", "application/x-ndjson", String.valueOf(MOST_BODY));
+      String act = "{\"op\":\"check\",\"limit\":\"LoginsPerIPAddress\",\"id\":\"192.0.2.9\"}\n";
+      byte[] lines = ascii(act.repeat(MOST_BODY / act.length()));
+      for (int i = 0; i < 600; i++) {
+        peers.connect().send(head, lines);
+      }
+      peers.pumpAll(forSeconds());
+    }
+  },
   HTTP1_HEADS("2,000 unfinished HTTP/1.1 headers", 2_000, 10_000_000) {
     @Override
     void run(Peers peers) throws IOException {
@@ -190,11 +203,13 @@ enum Attack {
   }
 
   static byte[] head(String bodyBytes) {
+    return head("/v1/spend", "application/json", bodyBytes);
+  }
+
+  static byte[] head(String path, String mediaType, String bodyBytes) {
     return ascii(
-        "POST /v1/spend HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-            + "Content-Length: "
-            + bodyBytes
-            + "\r\n\r\n");
+        "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nContent-Length: %s\r\n\r\n"
+            .formatted(path, mediaType, bodyBytes));
   }
 
   private static void bodies(Peers peers, String path, String mediaType, int pieceBytes)
