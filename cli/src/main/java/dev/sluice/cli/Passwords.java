@@ -8,8 +8,8 @@ import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Passwords from a file or the environment, so that none needs to stand on a command line, where
- * every user of the machine and every crash report of the JVM can see it. Stateless.
+ * Passwords from a file or the environment, so that none needs to stand on a command line. There,
+ * every user of the machine can see it, and crash reports of the JVM have it. Stateless.
  */
 final class Passwords {
 

@@ -76,7 +76,7 @@ final class SettingsPage {
 
   /**
    * An address without passwords. A user without a password may be a password without a user, so it
-   * is hidden too; where it is not clear what is a password, nothing but the scheme is shown.
+   * is hidden too. Where it is not clear what is a password, nothing but the scheme is shown.
    */
   static String withoutSecrets(String value) {
     Matcher address = ADDRESS.matcher(value);

@@ -40,10 +40,10 @@ class PlainEnglishTest {
       Pattern.compile(
           SENTENCE_END + "|(?=</?(?:p|[uod]l|li|d[td]|h\\d|table|t[rdh])\\b)|(?<= )(?=@[a-z])");
 
-  private static final Pattern PUBLISHED_LIBRARY =
+  private static final Pattern PUBLISHED =
       Pattern.compile(
-          "(?:acme|core|grpc|micrometer|outbound|postgres|redis|servlet|spring-boot-starter"
-              + "|testkit|testkit-servers|web|webflux|yaml)/.*");
+          "(?:acme|cli|core|envoy|grpc|lab|micrometer|outbound|postgres|redis|server|servlet"
+              + "|spring-boot-starter|testkit|testkit-servers|web|webflux|yaml)/.*");
 
   /** A free relative in the place of a noun; a question ends with its mark. */
   private static final String FREE_RELATIVE = "(?:^|[.:;!] |<p>)%s(?= )(?![^.!?]*\\?)";
@@ -234,7 +234,7 @@ class PlainEnglishTest {
       }
       if (markdown) {
         addLongSentences(name, prose, SENTENCE_END, found);
-      } else if (prose.kind() == Kind.JAVADOC && PUBLISHED_LIBRARY.matcher(name).matches()) {
+      } else if (prose.kind() == Kind.JAVADOC && PUBLISHED.matcher(name).matches()) {
         addLongSentences(name, prose, JAVADOC_SENTENCE_END, found);
       }
     }

@@ -2,7 +2,7 @@
 package dev.sluice.lab;
 
 /**
- * A client that asks at random moments, often by day and seldom by night: candidates come as at
+ * A client that asks at random moments, often by day and seldom by night. Candidates come as at
  * noon, and each is kept with the share that its hour has of noon.
  */
 final class DayAndNight implements Behaviour {

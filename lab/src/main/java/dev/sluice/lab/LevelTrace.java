@@ -5,8 +5,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The level of one bucket over time, thinned out so that a chart of it looks the same: of each bin
- * the first, the lowest, the highest and the last point.
+ * The level of one bucket over time, thinned out so that a chart of it looks the same. Of each bin
+ * it has the first, the lowest, the highest and the last point.
  */
 final class LevelTrace {
 

@@ -2,8 +2,8 @@
 package dev.sluice.lab;
 
 /**
- * A client that wants one request to pass, and comes back when it was denied: after the time that
- * it was told, and with jitter a random time more, which grows with each denial.
+ * A client that wants one request to pass, and comes back when it was denied, after the time that
+ * it was told. With jitter it waits for a random time more, which grows with each denial.
  */
 final class Retrying implements Behaviour {
 

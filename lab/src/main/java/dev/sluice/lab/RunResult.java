@@ -12,8 +12,8 @@ import java.util.OptionalLong;
  * @param clientsDenied how many of them were denied at least once
  * @param clientsNeverServed how many of those were never admitted
  * @param longestLockoutNanos the longest time that a client asked in vain: from a denial to the
- *     next admission or, where there is none, until the last denial told it to come back, at most
- *     to the end of the run
+ *     next admission. Where there is none, it ends when the last denial told it to come back, or
+ *     with the run
  * @param lockedOut whose that was; empty if nobody was denied
  * @param wronglyDenied for a leaky bucket: denials of requests for which there would have been room
  *     had it leaked all the time

@@ -19,7 +19,7 @@ import io.netty.handler.codec.http.HttpVersion;
  *
  * <p>{@code Upgrade} is ignored, so the answer comes over HTTP/1.1. RFC 9113, section 3.1, has
  * withdrawn the upgrade to HTTP/2, and it passes a proxy's rules for paths. The JDK's client asks
- * for it by default; with JDK 17 and a response of 40 kB, it waited for ever in about one of a
+ * for it by default. With JDK 17 and a response of 40 kB, it waited for ever in about one of a
  * hundred upgrades, also with a plain server of the library. Clients that know HTTP/2 before they
  * connect, such as those of gRPC, need no upgrade.
  */

@@ -30,10 +30,12 @@ import org.slf4j.LoggerFactory;
 /**
  * One port and the parts that answer on it, running until it is closed.
  *
- * <p>Every bound is set here, none is left to a default: how long a client may be silent or take
- * for a request, how many clients there may be, how much each may send, and how much all of them
- * together may make the server hold. Thread-safe; {@link Builder#start} blocks until the port is
- * open, {@link #close} until the last answer is out, up to {@link #LONGEST_SHUTDOWN}.
+ * <p>Every bound is set here, none is left to a default. They say how long a client may be silent
+ * or take for a request, how many clients there may be, and how much each may send. They also say
+ * how much all clients together may make the server hold.
+ *
+ * <p>Thread-safe; {@link Builder#start} blocks until the port is open, {@link #close} until the
+ * last answer is out, up to {@link #LONGEST_SHUTDOWN}.
  */
 public final class SluiceServer implements AutoCloseable {
 

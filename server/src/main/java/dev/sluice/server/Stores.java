@@ -45,7 +45,7 @@ public final class Stores {
   }
 
   /**
-   * Opens a store for a single act of a process that has only just started: unless the address says
+   * Opens a store for a single act of a process that has only just started. Unless the address says
    * otherwise, its calls may take as long as a cold start does.
    *
    * @param access where it is, and its passwords

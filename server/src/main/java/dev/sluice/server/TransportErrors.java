@@ -10,8 +10,8 @@ import io.netty.handler.codec.http.HttpExpectationFailedEvent;
 import io.netty.handler.ssl.SslCompletionEvent;
 
 /**
- * Stands before the library's last handler and keeps from it what clients can cause, since it logs
- * a stack trace for each: one line is enough, and not for every one.
+ * Stands before the library's last handler, which logs a stack trace for each error. Of an error
+ * that clients can cause, one line is enough, and not for every one.
  */
 final class TransportErrors extends ChannelInboundHandlerAdapter {
 

@@ -10,8 +10,8 @@ import javax.net.ssl.SSLSession;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The client at the other end of a connection that stays: looked up again for each request, so that
- * a token that is taken out of the file stops to work there too. Not thread-safe.
+ * The client at the other end of a connection that stays. It is looked up again for each request: a
+ * token that is taken out of the file stops to work there too. Not thread-safe.
  */
 public final class Identity {
 

@@ -53,7 +53,7 @@ public final class HttpPart implements Part {
    * @param ready called to ask whether the server can decide now; throws a {@link
    *     NotReadyException} or a {@link dev.sluice.store.StoreException} if not; may block
    * @param onMissing whether a request for a limit that is known, and not configured, is refused
-   *     like one for an unknown limit; otherwise it is allowed, and the answer says that nothing
+   *     like one for an unknown limit. Otherwise it is allowed, and the answer says that nothing
    *     limits it
    * @param audit takes resets, refunds and reloads
    * @param generations of the watched files, which {@code /v1/limits} shows

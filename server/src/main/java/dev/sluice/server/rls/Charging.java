@@ -33,8 +33,8 @@ final class Charging {
    * The result of charging lines.
    *
    * @param outcomes what became of each line
-   * @param whole the decision on all of them, null unless it tells the state of their buckets:
-   *     where it was only looked at one, or a cost fits none, it does not
+   * @param whole the decision on all of them, null unless it tells the state of their buckets. It
+   *     does not where one was only looked at, or a cost fits none
    */
   record Charged(Map<Line, LineOutcome> outcomes, @Nullable Decision whole) {
 

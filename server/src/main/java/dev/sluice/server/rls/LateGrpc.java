@@ -22,8 +22,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A service of gRPC that is made when it is needed: the library generates code for each of its own
- * messages first, which took a third of the start of a server that nobody asked over gRPC.
+ * A service of gRPC that is made when it is needed. The library generates code for each of its own
+ * messages first. That took a third of the start of a server that nobody asked over gRPC.
  *
  * <p>Thread-safe. The first requests wait for the service, without blocking their event loop.
  */

@@ -76,8 +76,8 @@ public final class RlsPart implements Part {
 
   /**
    * Describes the services that are made by then. Not on the event loop: there the library says
-   * that the next answer may go while this one is written, and gRPC's service, whose question is
-   * not forgotten yet, answers it again. Off it, one call of a stream waits for the one before.
+   * that the next answer may go while this one is written. The service of gRPC has not forgotten
+   * its question yet, and answers it again. Off it, one call of a stream waits for the one before.
    */
   private GrpcService reflection() {
     grpc.make(Runnable::run).join();

@@ -17,8 +17,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads requests strictly: an unknown or repeated field, a number that is no 64-bit integer, a text
- * where a number belongs, or anything after the object is refused, never guessed at.
+ * Reads requests strictly: nothing is guessed at. It refuses an unknown or repeated field, a number
+ * that is no 64-bit integer, a text where a number belongs, and anything after the object.
  *
  * <p>Immutable and thread-safe; never blocks. Takes time linear in the text, and memory in its
  * length; how long that may be is the caller's to bound.
