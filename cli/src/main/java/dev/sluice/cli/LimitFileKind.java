@@ -25,7 +25,7 @@ enum LimitFileKind {
   }
 
   /**
-   * Overrides are a list; a file with nothing but the section {@code names:} declares names, one
+   * Overrides are a list. A file with nothing but the section {@code names:} declares names. One
    * that starts with {@code rules:} is a rule book, and one that starts with {@code tokens:} or
    * {@code certificates:} is a file of tokens.
    */

@@ -197,7 +197,7 @@ class PlainEnglishTest {
   }
 
   @Test
-  void findings_ofLongJavadoc_areThoseOfPublishedLibraries() {
+  void findings_ofLongJavadoc_areThoseOfWhatIsPublished() {
     String words = "word ".repeat(MOST_WORDS);
     String longer = "/**\n * " + words + "word\n */";
 
@@ -205,7 +205,7 @@ class PlainEnglishTest {
         .singleElement()
         .asString()
         .startsWith("core/A.java:2: a sentence of 31 words: write: at most 30");
-    assertThat(findings("server/A.java", longer)).isEmpty();
+    assertThat(findings("simulator/A.java", longer)).isEmpty();
     assertThat(findings("core/A.java", longer.replace("/**", "/*"))).isEmpty();
     assertThat(findings("core/A.java", "/** " + words + "<p>word {@code a b} @return word */"))
         .isEmpty();

@@ -5,8 +5,8 @@ import com.linecorp.armeria.server.ServiceRequestContext;
 
 /**
  * A service that proxies ask about the requests of others. What such a request carries is the other
- * one's: its body is neither read nor waited for, and where the proxy is trusted, its {@code Host}
- * and {@code Origin} say nothing about this server.
+ * one's. Its body is neither read nor waited for. Where the proxy is trusted, its {@code Host} and
+ * {@code Origin} say nothing about this server.
  */
 public interface AskedByProxies {
 

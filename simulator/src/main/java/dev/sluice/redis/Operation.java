@@ -286,7 +286,7 @@ final class Operation {
     }
   }
 
-  /** Whoever waits in the queue waits until no answer can come in time any more. */
+  /** A call that waits in the queue is refused when no answer can come in time any more. */
   private void requireRefusedForAReason(String words) {
     long timeoutNanos = conditions.timeoutNanos();
     long estimateNanos = Math.min(MOST_ESTIMATE_NANOS, timeoutNanos / 4);

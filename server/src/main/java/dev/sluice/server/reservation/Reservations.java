@@ -185,9 +185,9 @@ public final class Reservations {
    * Gives back what a token stands for, as far as it has not been refilled since.
    *
    * @param text the token
-   * @return done when it is back; fails with a {@link TokenException} if the token is unknown,
+   * @return done when it is back. It fails with a {@link TokenException} if the token is unknown,
    *     expired or used, and with a {@link dev.sluice.store.StoreException} if the store could not
-   *     be asked: the tokens then stay spent, unless only its answer was lost
+   *     be asked. The tokens then stay spent, unless only its answer was lost
    */
   public CompletionStage<Void> cancel(String text) {
     Token token = Token.read(text, key);

@@ -13,8 +13,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The rule book that came with the limits; where it has no rule for a descriptor, {@link
- * NamedLimits}, unless the book says that the rules of the domain are its only mapping.
+ * The rule book that came with the limits. Where it has no rule for a descriptor, {@link
+ * NamedLimits} decide, unless the book says that the rules of the domain are its only mapping.
  * Thread-safe.
  */
 final class RulesFirst implements Mapping {
