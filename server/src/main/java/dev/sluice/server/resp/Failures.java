@@ -12,8 +12,8 @@ import java.util.concurrent.CancellationException;
 /**
  * Writes whatever goes wrong as an error reply. The first word is for programs. {@code ERR} is for
  * what the client must change. {@code UNKNOWNTOKEN}, {@code EXPIREDTOKEN} and {@code USEDTOKEN} are
- * for a token that gives nothing back. {@code UNAVAILABLE} says that the store could not decide, and
- * {@code INTERNAL} is for a fault of the server. Stateless and thread-safe.
+ * for a token that gives nothing back. {@code UNAVAILABLE} says that the store could not decide,
+ * and {@code INTERNAL} is for a fault of the server. Stateless and thread-safe.
  */
 final class Failures {
 
