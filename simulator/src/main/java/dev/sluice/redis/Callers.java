@@ -172,7 +172,7 @@ final class Callers {
     if (made > operation.start() && operation.isAlone()) {
       calls.forgot(key, made);
     }
-    if (operation.isAlone()) {
+    if (operation.isAlone() && !calls.conditions.debtsAppear()) { // to forgive one costs nothing
       calls.takesBack(operation, key);
     }
   }
