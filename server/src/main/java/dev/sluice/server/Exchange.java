@@ -97,14 +97,13 @@ final class Exchange {
 
   void arrived() {
     incomplete = false;
-    arriving = false;
     waitsForClient = answered;
     connection.changed();
   }
 
   /** Counts a response; false if the budget does not allow it. */
   boolean answered(long bytes) {
-    incomplete = arriving;
+    incomplete &= arriving;
     answered = true;
     waitsForClient = true;
     responseBytes = bytes;

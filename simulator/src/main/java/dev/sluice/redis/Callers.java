@@ -138,10 +138,10 @@ final class Callers {
   }
 
   /** A caller that does not wait for the answer, as one with a time-out of its own. */
-  void spendAndGiveUp(Transaction transaction, long nanos) {
-    calls.giveUpOn(transaction.bucketKey());
-    Operation operation = calls.begin("spend", List.of(transaction));
-    CompletionStage<Decision> stage = call(operation, () -> async.spend(List.of(transaction)));
+  void spendAndGiveUp(List<Transaction> transactions, long nanos) {
+    transactions.forEach(one -> calls.giveUpOn(one.bucketKey()));
+    Operation operation = calls.begin("spend", transactions);
+    CompletionStage<Decision> stage = call(operation, () -> async.spend(transactions));
     if (stage == null) {
       return;
     }
@@ -159,8 +159,8 @@ final class Callers {
         nanos,
         actor("impatient"),
         () -> {
-          if (!stage.toCompletableFuture().isDone()) {
-            givesUpSpend(operation, transaction.bucketKey());
+          if (transactions.size() == 1 && !stage.toCompletableFuture().isDone()) {
+            givesUpSpend(operation, transactions.get(0).bucketKey());
           }
           giveUp(stage);
         });
@@ -168,32 +168,15 @@ final class Callers {
 
   /** What the process knew before a spend that was made counts no more: nobody hears of it. */
   private void givesUpSpend(Operation operation, String key) {
+    if (!operation.isAlone()) {
+      return;
+    }
     long made = reference.spentBefore(calls.process, key, world.now());
-    if (made > operation.start() && operation.isAlone()) {
+    if (made > operation.start()) {
       calls.forgot(key, made);
     }
-    if (operation.isAlone() && !calls.conditions.debtsAppear()) { // to forgive one costs nothing
+    if (!calls.conditions.debtsAppear()) { // to forgive one costs nothing
       calls.takesBack(operation, key);
-    }
-  }
-
-  /** The same for a batch. */
-  void batchAndGiveUp(List<Transaction> transactions, long nanos) {
-    transactions.forEach(one -> calls.giveUpOn(one.bucketKey()));
-    Operation operation = calls.begin("spend", transactions);
-    CompletionStage<Decision> stage = call(operation, () -> async.spend(transactions));
-    if (stage != null) {
-      onEnd(
-          operation,
-          stage,
-          (decision, failure) -> {
-            if (failure == null) {
-              operation.decided(decision, true);
-            } else {
-              operation.failed(failure);
-            }
-          });
-      world.after(nanos, actor("impatient"), () -> giveUp(stage));
     }
   }
 

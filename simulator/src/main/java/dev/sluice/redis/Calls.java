@@ -37,8 +37,6 @@ final class Calls {
   private int number;
   private int passed;
   private int gaveUpWaiting;
-  private boolean shortQueues;
-  private boolean timersFail;
   private final Set<Operation> givingBack = new LinkedHashSet<>();
   private long begunGivingBack;
   private long begunResets;
@@ -178,20 +176,6 @@ final class Calls {
 
   int gaveUpWaiting() {
     return gaveUpWaiting;
-  }
-
-  /** Says what a plan has that lets calls be refused early. */
-  void refusals(boolean newShortQueues, boolean newTimersFail) {
-    shortQueues = newShortQueues;
-    timersFail = newTimersFail;
-  }
-
-  boolean hasShortQueues() {
-    return shortQueues;
-  }
-
-  boolean timersFail() {
-    return timersFail;
   }
 
   /** The tokens that an operation gives back have arrived. */

@@ -19,6 +19,8 @@ import java.util.Set;
  * @param onFailureOfB the one that the limit B has
  * @param processes how many processes there are
  * @param timeoutNanos the time-out of each call
+ * @param shortQueues whether queues may be full
+ * @param timersFail whether a timer may fail, so that calls end before their time
  */
 record Conditions(
     boolean hasFaults,
@@ -31,7 +33,9 @@ record Conditions(
     int onFailure,
     int onFailureOfB,
     int processes,
-    long timeoutNanos) {
+    long timeoutNanos,
+    boolean shortQueues,
+    boolean timersFail) {
 
   /** How long a denial is remembered, and the time that its answer took. */
   static final long DENIALS_NANOS = 1_100_000_000;
@@ -84,7 +88,9 @@ record Conditions(
         plan.setting("onFailure"),
         ofB > 0 ? ofB - 1 : plan.setting("onFailure"),
         plan.processes(),
-        timeoutNanos(plan));
+        timeoutNanos(plan),
+        plan.setting("shortQueues") > 0,
+        plan.has(Step.Kind.TIMER_THROWS));
   }
 
   private static long timeoutNanos(Plan plan) {

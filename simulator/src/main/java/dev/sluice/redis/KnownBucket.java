@@ -104,9 +104,12 @@ final class KnownBucket {
 
   /** Returns when a process last took tokens before a moment; long ago if it did not. */
   long spentBefore(int process, long moment) {
+    Deque<Long> moments = spentAt.get(process);
     long last = Long.MIN_VALUE;
-    for (long at : spentAt.getOrDefault(process, new ArrayDeque<>())) {
-      last = at < moment ? at : last;
+    if (moments != null) {
+      for (long at : moments) {
+        last = at < moment ? at : last;
+      }
     }
     return last;
   }

@@ -671,6 +671,11 @@ final class Reference {
     return by.isAbandoned || lostNanos <= conditions.latestEndNanos() ? Entry.NOBODY : by.process;
   }
 
+  /** Returns whether a bucket was given room since a moment, by any process or fault. */
+  boolean wasLoosened(String key, long since) {
+    return bucket(key).loosened.values().stream().anyMatch(moment -> moment > since);
+  }
+
   /** Returns whether another process, or a fault, gave a bucket room since a moment. */
   boolean wasLoosened(String key, int butBy, long since) {
     return bucket(key).loosened.entrySet().stream()

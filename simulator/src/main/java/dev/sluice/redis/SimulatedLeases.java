@@ -18,7 +18,6 @@ import org.jspecify.annotations.Nullable;
 final class SimulatedLeases {
 
   private static final int TOKENS = 3;
-  private static final int NOBODY = -2; // all who loosen count, a server too
 
   private final Calls calls;
   private final World world;
@@ -111,7 +110,7 @@ final class SimulatedLeases {
     if (isPlain
         && quota != null
         && reference.version(key) == version
-        && !reference.wasLoosened(key, NOBODY, since - Conditions.DENIALS_NANOS) // seen later
+        && !reference.wasLoosened(key, since - Conditions.DENIALS_NANOS) // seen later
         && !operation.isPenalized(one, reference.nowNanos(key))
         && !reference.denied(key, quota.intervalNanos(), quota.offsetNanos(), since)) {
       world.violated(() -> operation + " denies, and " + key + " has had room all the time");

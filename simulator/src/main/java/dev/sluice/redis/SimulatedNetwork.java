@@ -117,9 +117,9 @@ final class SimulatedNetwork implements Connector {
   }
 
   /**
-   * Says who is told of each call that is sent.
+   * Sets the receiver of the calls that are sent.
    *
-   * @param told takes the keys of its buckets
+   * @param told takes the keys of the buckets of each
    */
   void tellOfSent(Consumer<List<String>> told) {
     onSent = told;

@@ -80,13 +80,12 @@ final class SimulatedProcess {
     this.calls = new Calls(index, world, fleet, reference, limits, latencyNanos);
     this.calls.watch(storeWatch::isGivenUp);
     this.network.tellOfSent(calls::sends);
-    this.calls.refusals(plan.setting("shortQueues") > 0, plan.has(Step.Kind.TIMER_THROWS));
     this.clock = clock(conditions, plan.setting("clocksDiffer") > 0, world, dice.fork(3));
     RedisStoreBuilder builder =
         RedisStore.builder(plan.topology().uri)
             .observer(storeWatch)
             .timeout(Duration.ofNanos(conditions.timeoutNanos()));
-    if (plan.setting("shortQueues") > 0) {
+    if (conditions.shortQueues()) {
       builder.queue(SHORT_QUEUE);
     }
     if (conditions.clientClocks()) {
@@ -192,13 +191,14 @@ final class SimulatedProcess {
     calls.nextStep();
     switch (step.kind()) {
       case SPEND -> callers.spend(transaction(step));
-      case SPEND_GIVEN_UP -> callers.spendAndGiveUp(transaction(step), step.number(3) * 1_000L);
+      case SPEND_GIVEN_UP ->
+          callers.spendAndGiveUp(List.of(transaction(step)), step.number(3) * 1_000L);
       case SPEND_BLOCKING -> callers.spendBlocking(transaction(step));
       case CHECK -> callers.check(transaction(step));
       case REFUND -> callers.refund(List.of(transaction(step)));
       case RESET -> callers.reset(List.of(transaction(step.number(0), step.number(1), 1)));
       case BATCH -> callers.batch(some(step));
-      case BATCH_GIVEN_UP -> callers.batchAndGiveUp(some(step), step.number(3) * 1_000L);
+      case BATCH_GIVEN_UP -> callers.spendAndGiveUp(some(step), step.number(3) * 1_000L);
       case MIXED_BATCH -> callers.batch(someOfEachKind(step, step.number(3)));
       case REFUND_BATCH -> callers.refund(some(step));
       case MIXED_REFUND -> callers.refund(someOfEachKind(step, step.number(3)));

@@ -53,10 +53,7 @@ enum Attack {
     void run(Peers peers) throws IOException {
       byte[] head = head(MOST_BODY);
       byte[] body = new byte[MOST_BODY - 1];
-      for (int i = 0; i < 600; i++) {
-        peers.connect().send(head, body);
-      }
-      peers.pumpAll(forSeconds());
+      flood(peers, 600, head, body);
     }
   },
   HTTP1_STREAMS(
@@ -66,10 +63,7 @@ enum Attack {
       byte[] head = head("/v1/decisions", "application/x-ndjson", String.valueOf(MOST_BODY));
       String act = "{\"op\":\"check\",\"limit\":\"LoginsPerIPAddress\",\"id\":\"192.0.2.9\"}\n";
       byte[] lines = ascii(act.repeat(MOST_BODY / act.length()));
-      for (int i = 0; i < 600; i++) {
-        peers.connect().send(head, lines);
-      }
-      peers.pumpAll(forSeconds());
+      flood(peers, 600, head, lines);
     }
   },
   HTTP1_HEADS("2,000 unfinished HTTP/1.1 headers", 2_000, 10_000_000) {
@@ -78,20 +72,14 @@ enum Attack {
       byte[] line =
           ascii("GET /healthz?" + "x".repeat(15_000) + " HTTP/1.1\r\nHost: localhost\r\n");
       byte[] header = ascii("X: " + "x".repeat(15_000));
-      for (int i = 0; i < 2000; i++) {
-        peers.connect().send(line, header);
-      }
-      peers.pumpAll(forSeconds());
+      flood(peers, 2_000, line, header);
     }
   },
   PIPELINED("pipelined requests whose responses nobody reads", 64, 1_000_000) {
     @Override
     void run(Peers peers) throws IOException {
       byte[] requests = ascii("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(20_000));
-      for (int i = 0; i < 64; i++) {
-        peers.connect().send(requests);
-      }
-      peers.pumpAll(forSeconds());
+      flood(peers, 64, requests);
     }
   },
   IDLE("10,000 idle connections from two addresses", 10_000, 0) {
@@ -210,6 +198,14 @@ enum Attack {
     return ascii(
         "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nContent-Length: %s\r\n\r\n"
             .formatted(path, mediaType, bodyBytes));
+  }
+
+  /** Sends the same on many connections, and as much of it as the server takes. */
+  static void flood(Peers peers, int connections, byte[]... bytes) throws IOException {
+    for (int i = 0; i < connections; i++) {
+      peers.connect().send(bytes);
+    }
+    peers.pumpAll(forSeconds());
   }
 
   private static void bodies(Peers peers, String path, String mediaType, int pieceBytes)
