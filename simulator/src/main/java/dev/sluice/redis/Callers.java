@@ -6,6 +6,7 @@ import dev.sluice.Decision;
 import dev.sluice.Limit;
 import dev.sluice.Limiter;
 import dev.sluice.Reservation;
+import dev.sluice.Reservation.Receipt;
 import dev.sluice.Transaction;
 import dev.sluice.async.Stages;
 import dev.sluice.gcra.Quota;
@@ -225,11 +226,11 @@ final class Callers {
             .spend(transaction.id(), transaction.cost());
   }
 
-  void check(Transaction transaction) {
-    Operation operation = calls.begin("check", List.of(transaction));
+  void check(List<Transaction> transactions) {
+    Operation operation = calls.begin("check", transactions);
     whenAnswered(
         operation,
-        () -> async.check(List.of(transaction)),
+        () -> async.check(transactions),
         decision -> operation.decided(decision, false));
   }
 
@@ -471,6 +472,37 @@ final class Callers {
         });
     cancelOnceMore(held.reservation);
     held.reservation.close(); // as a try block does
+  }
+
+  /** Reserves, and leaves it to others to cancel: by a receipt, as a token that a client carries. */
+  void reserveFor(Callers elsewhere, Transaction transaction, int millis) {
+    Operation operation = calls.begin("reserve", List.of(transaction));
+    whenAnswered(
+        operation,
+        () -> async.reserve(List.of(transaction)),
+        reservation -> {
+          operation.decided(reservation.decision(), true);
+          Receipt receipt = reservation.receipt();
+          reservation.close();
+          world.after(
+              millis * 1_000_000L,
+              elsewhere.actor("holder"),
+              () -> elsewhere.cancel(operation, receipt));
+        });
+  }
+
+  private void cancel(Operation made, Receipt receipt) {
+    Operation operation = calls.begin("cancel", made.transactions());
+    var granted = made.granted().values();
+    granted.forEach(reference::cancelled);
+    receipt.parts().forEach(part -> reference.cancelsElsewhere(calls.process, part, granted));
+    whenAnswered(
+        operation,
+        () -> async.cancel(receipt),
+        done -> {
+          operation.end("done");
+          operation.requireGivenBackElsewhere(made, granted);
+        });
   }
 
   /** A reservation that is settled gives nothing back any more. */

@@ -20,6 +20,7 @@ final class KnownBucket {
   /** Of a Redis server's clock. */
   private static final long NANOS_PER_TICK = 1_000;
 
+  static final int UNKNOWN = -1;
   private static final int REFUNDS_KEPT = 32;
   private static final int ENTRIES_BEFORE_PRUNING = 48;
   private static final long SETTLED_NANOS = 3_000_000_000L;
@@ -29,6 +30,7 @@ final class KnownBucket {
   final Map<Integer, Long> lostSight = new HashMap<>(); // when a process did of what it gave back
   final Map<Integer, Integer> spendsBy = new HashMap<>(); // by process
   final Map<Integer, Long> forgaveAt = new HashMap<>(); // by process, a debt, when last
+  final List<Shown> receipts = new ArrayList<>(); // by which others give back
   final Map<Integer, Long> askedAt = new HashMap<>(); // by the clock of a process, when last
   long tatNanos;
   long version;
@@ -69,6 +71,16 @@ final class KnownBucket {
 
   /** How much may be missing from a moment on, for a reason that the documentation names. */
   private record Allowance(long moment, long nanos) {}
+
+  /**
+   * A receipt that is shown to another process than the one that spent.
+   *
+   * @param untilNanos until when it gives something back
+   * @param nanos what was taken
+   * @param lowerings how often the bucket had been lowered by then, {@link #UNKNOWN} if it has
+   *     another master since
+   */
+  record Shown(int process, long untilNanos, long nanos, int lowerings) {}
 
   /** The calls of a process that spend from this bucket and no other. */
   private static final class Alone {
@@ -219,6 +231,20 @@ final class KnownBucket {
       if (entry.isSpend() && entry.process != lowering && !entry.outdated) {
         entry.outdated = true;
         outdated(entry.process, entry.nanos);
+      }
+    }
+  }
+
+  /** A process gives back by a receipt. What was lowered since it was made is not in it. */
+  void receiptUsed(int process, long untilNanos) {
+    for (Iterator<Shown> all = receipts.iterator(); all.hasNext(); ) {
+      Shown one = all.next();
+      if (one.process == process && one.untilNanos == untilNanos) {
+        all.remove();
+        if (one.lowerings != lowerings) {
+          outdated(process, one.nanos);
+        }
+        return;
       }
     }
   }

@@ -608,7 +608,7 @@ final class Operation {
           new Actor("observer"),
           () -> {
             if (!overlaps() && conditions.isExact()) {
-              reference.requireGivenBack(this + ", denied,", taken, start);
+              reference.requireGivenBack(this + ", denied,", calls.process, taken, start);
             }
           });
     }
@@ -712,9 +712,22 @@ final class Operation {
     }
     if (!made.disturbedByReset && !conditions.debtsAppear()) {
       new ArrayList<>(cancelled)
-          .forEach(one -> reference.requireGivenBackBesideRefunds(this, one, start));
+          .forEach(one -> reference.requireGivenBackBesideRefunds(this, calls.process, one, start));
     } else if (!made.disturbed) {
-      new ArrayList<>(cancelled).forEach(one -> reference.requireGivenBack(this, one, start));
+      new ArrayList<>(cancelled)
+          .forEach(one -> reference.requireGivenBack(this, calls.process, one, start));
+    }
+  }
+
+  /** The same where another process had taken it: this one knows no more than the receipt. */
+  void requireGivenBackElsewhere(Operation made, Collection<Granted> cancelled) {
+    boolean mayBeWaitedFor = transactions.stream().anyMatch(Operation::mayBeWaitedFor);
+    if (!conditions.hasFaults()
+        && conditions.isExact()
+        && !disturbed
+        && !made.disturbed
+        && !mayBeWaitedFor) {
+      cancelled.forEach(one -> reference.requireGivenBack(this, calls.process, one, start));
     }
   }
 

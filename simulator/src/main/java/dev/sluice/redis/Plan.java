@@ -70,6 +70,9 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     if (settings.get("leases") == 0) {
       kinds.removeAll(EnumSet.of(Kind.LEASE, Kind.LEASE_CLOSE));
     }
+    if (byClients) { // what a receipt gives back goes by one clock
+      kinds.remove(Kind.RESERVE_ELSEWHERE);
+    }
     kinds.removeAll(WAITING);
     if (waiting) {
       kinds.add(Kind.ACQUIRE);
@@ -131,6 +134,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
           Kind.SPEND_GIVEN_UP,
           Kind.SPEND_BLOCKING,
           Kind.CHECK,
+          Kind.CHECK_BATCH,
           Kind.REFUND,
           Kind.RESET,
           Kind.BATCH,
@@ -143,6 +147,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
           Kind.RESERVE_TOGETHER,
           Kind.RESERVE_BATCH,
           Kind.RESERVE_BLOCKING,
+          Kind.RESERVE_ELSEWHERE,
           Kind.LIMITS,
           Kind.OVERRIDES,
           Kind.PENALTY,
@@ -191,7 +196,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
               2 + dice.below(3),
               cost,
               dice.one(0, 50, 1_000, 10_000, 100_000));
-      case MIXED_BATCH, MIXED_REFUND ->
+      case CHECK_BATCH, MIXED_BATCH, MIXED_REFUND ->
           Step.of(at, kind, process, id, 2 + dice.below(3), cost, dice.below(7));
       case RESET_BATCH -> Step.of(at, kind, process, id, 2 + dice.below(3), 1);
       case RESERVE ->
@@ -220,6 +225,16 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
               : Step.of(at, kind, process, id, 2 + dice.below(3), cost, dice.one(0, 1, 5, 20, 100));
       case RESERVE_BLOCKING ->
           Step.of(at, kind, process, limit, id, cost, dice.one(0, 1, 5, 20, 100));
+      case RESERVE_ELSEWHERE ->
+          Step.of(
+              at,
+              kind,
+              process,
+              limit,
+              id,
+              cost,
+              dice.one(0, 1, 5, 20, 100),
+              dice.below(processes));
       case SPEND_GIVEN_UP ->
           Step.of(at, kind, process, limit, id, cost, dice.one(0, 50, 1_000, 10_000, 100_000));
       case LIMITS -> Step.of(at, kind, process, dice.below(4));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
+import dev.sluice.Reservation.Receipt;
 import dev.sluice.Transaction;
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
@@ -10,6 +11,7 @@ import dev.sluice.redis.Entry.Kind;
 import dev.sluice.redis.KnownBucket.Lowered;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
@@ -163,6 +165,9 @@ final class Reference {
       long tatNanos,
       long afterNanos) {
     boolean writes = tatNanos != afterNanos;
+    if (charge.untilNanos() != Effect.NO_END) {
+      bucket.receiptUsed(process, charge.untilNanos());
+    }
     if (writes) {
       bucket.lowered(process, nowNanos, tatNanos - afterNanos);
     }
@@ -521,15 +526,16 @@ final class Reference {
    * Tokens that were not refilled yet must have been given back by now, where nothing else lowered
    * the TAT since, and no caller has them.
    *
+   * @param by the process that gives them back
    * @param begun the moment of the world at which giving back began
    */
-  void requireGivenBack(Object caller, Granted granted, long begun) {
+  void requireGivenBack(Object caller, int by, Granted granted, long begun) {
     if (granted.entry.wasQuiet) {
-      requireExactly(caller, granted, begun);
+      requireExactly(caller, by, granted, begun);
     }
   }
 
-  private void requireExactly(Object caller, Granted granted, long begun) {
+  private void requireExactly(Object caller, int by, Granted granted, long begun) {
     Entry entry = granted.entry;
     KnownBucket bucket = bucket(granted.key);
     if (entry.counts) {
@@ -546,7 +552,7 @@ final class Reference {
     } else if (bucket.lowerings == entry.lowerings + 1
         && last != null
         && last.moment() >= begun
-        && last.process() == entry.process) {
+        && last.process() == by) {
       long dueNanos = Math.min(entry.nanos, entry.afterNanos - last.nowNanos());
       long driftNanos = driftNanos(entry.moment); // it does not know what was refilled to the tick
       if (last.nanos() > dueNanos || last.nanos() < dueNanos - driftNanos) {
@@ -563,11 +569,11 @@ final class Reference {
    * The same where the spend was made beside refunds of its process, which have all been answered
    * since. Within a tick of the store's clock, nobody knows which came first.
    */
-  void requireGivenBackBesideRefunds(Object caller, Granted granted, long begun) {
+  void requireGivenBackBesideRefunds(Object caller, int by, Granted granted, long begun) {
     Entry entry = granted.entry;
     KnownBucket bucket = bucket(granted.key);
     if (!bucket.mayBeRefundedAt(entry.nowNanos)) {
-      requireExactly(caller, granted, begun);
+      requireExactly(caller, by, granted, begun);
     }
   }
 
@@ -592,6 +598,21 @@ final class Reference {
     }
     last.counts = false;
     last.cancelled = true;
+  }
+
+  /** A process gives back what was cancelled, and knows no more of it than the receipt. */
+  void cancelsElsewhere(int process, Receipt.Part part, Collection<Granted> cancelled) {
+    String key = part.transaction().bucketKey();
+    int lowerings =
+        cancelled.stream()
+            .filter(one -> one.key.equals(key))
+            .mapToInt(one -> one.entry.lowerings)
+            .min()
+            .orElse(KnownBucket.UNKNOWN); // by a master that was replaced
+    long nanos = part.intervalNanos() * part.transaction().cost();
+    bucket(key)
+        .receipts
+        .add(new KnownBucket.Shown(process, part.untilNanos(), nanos, lowerings));
   }
 
   private long driftNanos(long since) {

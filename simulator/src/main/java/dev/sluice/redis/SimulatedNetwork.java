@@ -125,9 +125,11 @@ final class SimulatedNetwork implements Connector {
     onSent = told;
   }
 
-  /** A call leaves for the server of some buckets. */
+  /** A call leaves for the server of some buckets. One with the whole script has left before. */
   void sends(SimulatedServer.Command command) {
-    onSent.accept(command.bucketKeys());
+    if (!command.isWhole()) {
+      onSent.accept(command.bucketKeys());
+    }
   }
 
   /** Cuts the connections to a server. */

@@ -187,14 +187,20 @@ final class SimulatedProcess {
     return some;
   }
 
-  void run(Step step) {
+  /**
+   * Does what a step says.
+   *
+   * @param processes all of the world
+   */
+  void run(Step step, List<SimulatedProcess> processes) {
     calls.nextStep();
     switch (step.kind()) {
       case SPEND -> callers.spend(transaction(step));
       case SPEND_GIVEN_UP ->
           callers.spendAndGiveUp(List.of(transaction(step)), step.number(3) * 1_000L);
       case SPEND_BLOCKING -> callers.spendBlocking(transaction(step));
-      case CHECK -> callers.check(transaction(step));
+      case CHECK -> callers.check(List.of(transaction(step)));
+      case CHECK_BATCH -> callers.check(someOfEachKind(step, step.number(3)));
       case REFUND -> callers.refund(List.of(transaction(step)));
       case RESET -> callers.reset(List.of(transaction(step.number(0), step.number(1), 1)));
       case BATCH -> callers.batch(some(step));
@@ -205,7 +211,7 @@ final class SimulatedProcess {
       case RESET_BATCH -> callers.reset(some(step));
       case DENIED_BATCH -> deniedBatch(step.number(1));
       case DRAIN -> callers.spend(limiter.transaction("Z", KnownDenials.id(step.number(0))));
-      case OBSERVE -> callers.check(limiter.transaction("A", "o0").withCost(5));
+      case OBSERVE -> callers.check(List.of(limiter.transaction("A", "o0").withCost(5)));
       case RESERVE -> callers.reserve(List.of(transaction(step)), step.number(3));
       case RESERVE_TOGETHER -> {
         for (int i = 0; i < step.number(2); i++) {
@@ -223,6 +229,10 @@ final class SimulatedProcess {
               List.of(transaction(step)),
               step.number(3),
               held -> callers.cancelSome(held, one -> true));
+      case RESERVE_ELSEWHERE -> {
+        Callers elsewhere = processes.get(step.number(4) % processes.size()).callers;
+        callers.reserveFor(elsewhere, transaction(step), step.number(3));
+      }
       case LIMITS -> limits.replace(SimulatedLimits.of(step.number(0)));
       case OVERRIDES -> override(id(step.number(0)), step.number(1));
       case PENALTY -> penalize(step);

@@ -247,6 +247,10 @@ final class SimulatedServer {
       return Stream.of(keys).map(key -> new String(key, StandardCharsets.UTF_8)).toList();
     }
 
+    boolean isWhole() {
+      return whole;
+    }
+
     boolean isPing() {
       return keys.length == 0;
     }

@@ -154,7 +154,7 @@ final class Simulation {
               step.numberOr(0, Fleet.OLD_MASTER_LEARNS_MILLIS) * MILLI, step.numberOr(1, 0) == 1);
       case SENTINELS_FAIL -> fleet.sentinelsFail(step.number(0) * MILLI);
       case MOVE_SLOTS -> fleet.moveSlots(step.number(0));
-      default -> processes.get(step.process()).run(step);
+      default -> processes.get(step.process()).run(step, processes);
     }
   }
 

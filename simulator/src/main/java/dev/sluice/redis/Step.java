@@ -24,6 +24,8 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
     SPEND_BLOCKING,
     /** limit, id, cost. */
     CHECK,
+    /** as a mixed batch. */
+    CHECK_BATCH,
     /** limit, id, cost. */
     REFUND,
     /** limit, id. */
@@ -63,6 +65,8 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
     RESERVE_BATCH,
     /** limit, id, cost, after how many milliseconds it is cancelled by a caller that waits. */
     RESERVE_BLOCKING,
+    /** limit, id, cost, after how many milliseconds which process cancels, by the receipt. */
+    RESERVE_ELSEWHERE,
     /** the limits of this process from now on. */
     LIMITS,
     /** which of the shared ids, the burst of its override from now on, 0 for none. */
