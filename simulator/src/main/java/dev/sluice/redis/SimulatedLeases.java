@@ -64,13 +64,13 @@ final class SimulatedLeases {
     for (int i = 0; i < tokens; i++) {
       Transaction one = limiter.transaction(limit, id);
       Operation operation = calls.begin("lease", List.of(one));
-      long version = calls.reference.version(one.bucketKey());
+      Before before = Before.of(calls.reference, one.bucketKey());
       try {
         boolean spent = leased.lease.trySpend();
         operation.end(spent ? "allowed" : "denied");
         handedOut(operation, leased, one, spent);
         if (!spent) {
-          requireDenied(operation, one, version);
+          requireDenied(operation, one, before);
         }
       } catch (StoreException e) {
         operation.failed(e);
@@ -94,8 +94,16 @@ final class SimulatedLeases {
     }
   }
 
+  /** A bucket before a call: how often it had changed, and its present. */
+  private record Before(long version, long nowNanos) {
+
+    static Before of(Reference reference, String key) {
+      return new Before(reference.version(key), reference.nowNanos(key));
+    }
+  }
+
   /** It has no token, and the bucket has none either. */
-  private void requireDenied(Operation operation, Transaction one, long version) {
+  private void requireDenied(Operation operation, Transaction one, Before before) {
     Reference reference = calls.reference;
     Conditions conditions = calls.conditions;
     String key = one.bucketKey();
@@ -109,8 +117,9 @@ final class SimulatedLeases {
             || conditions.callsOvertake());
     if (isPlain
         && quota != null
-        && reference.version(key) == version
+        && reference.version(key) == before.version
         && !reference.wasLoosened(key, since - Conditions.DENIALS_NANOS) // seen later
+        && !operation.isPenalized(one, before.nowNanos) // a penalty may end on the answer's way
         && !operation.isPenalized(one, reference.nowNanos(key))
         && !reference.denied(key, quota.intervalNanos(), quota.offsetNanos(), since)) {
       world.violated(() -> operation + " denies, and " + key + " has had room all the time");
