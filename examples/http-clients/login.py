@@ -16,7 +16,7 @@ def post(path, body=None):
         method="POST",
     )
     try:
-        with urllib.request.urlopen(request, timeout=2) as answer:
+        with urllib.request.urlopen(request, timeout=10) as answer:
             return json.load(answer)
     except urllib.error.HTTPError as e:  # problem+json says what is wrong, and where
         raise RuntimeError(json.load(e)["detail"]) from e

@@ -20,7 +20,7 @@ expect() {
 expect '200 401 429, retry after *' "$(python3 $here/login.py "$url")"
 
 if command -v node >/dev/null; then
-  expect '10 of 12 allowed' "$(node $here/stream.mjs "$url")"
+  expect '3 of 12 allowed' "$(node $here/stream.mjs "$url")"
 fi
 if command -v go >/dev/null; then
   expect 'denied, retry after *' "$(go run $here/spend.go "$url")"

@@ -18,7 +18,7 @@ type decision struct {
 	Detail         string  `json:"detail"` // of a problem
 }
 
-var client = http.Client{Timeout: 2 * time.Second}
+var client = http.Client{Timeout: 10 * time.Second}
 
 func spend(server, limit, id string) (decision, error) {
 	var d decision
@@ -41,8 +41,8 @@ func spend(server, limit, id string) (decision, error) {
 }
 
 func main() {
-	for i := 0; i < 11; i++ {
-		d, err := spend(os.Args[1], "LoginsPerIPAddress", "203.0.113.9")
+	for i := 0; i < 4; i++ {
+		d, err := spend(os.Args[1], "SignUpsPerIPAddress", "203.0.113.9")
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)

@@ -2,7 +2,7 @@
 // Decides on many acts in one request: a line each, answered in order. Node's own library is enough (18 or newer).
 const server = process.argv[2]; // http://127.0.0.1:8080
 
-const acts = Array.from({ length: 12 }, () => ({ op: 'spend', limit: 'LoginsPerIPAddress', id: '198.51.100.1' }));
+const acts = Array.from({ length: 12 }, () => ({ op: 'spend', limit: 'SignUpsPerIPAddress', id: '198.51.100.1' }));
 
 const answer = await fetch(`${server}/v1/decisions`, {
   method: 'POST',

@@ -15,9 +15,13 @@ redis=$(sed -n 's/.*\(redis:[^ ]*\) .*/\1/p' "$log")
 for version in 2 3; do
   said=$(node $here/throttle.mjs "$redis" $version)
   printf '%s\n' "$said"
+  # A token comes back each minute; what was asked before took a part of the first.
   expected=$(printf '%s\n' \
-    'limited 1, limit 5, remaining 0, retry after 1 s' \
+    'limited 1, limit 5, remaining 0, retry after [56]? s' \
     'cancelled: OK' \
     'ERR limit: no limit has the name "NoSuchLimit"')
-  [ "$said" = "$expected" ] || { printf 'expected:\n%s\n' "$expected" >&2; exit 1; }
+  case $said in
+    $expected) ;;
+    *) printf 'expected:\n%s\n' "$expected" >&2; exit 1 ;;
+  esac
 done

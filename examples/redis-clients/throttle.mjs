@@ -9,9 +9,9 @@ client.on('error', (error) => {
 });
 await client.connect();
 
-// The caller brings the quota: a burst of 5, and 60 tokens a minute, as with redis-cell.
+// The caller brings the quota: a burst of 5, and a token a minute, as with redis-cell.
 const replies = await Promise.all(
-  Array.from({ length: 6 }, () => client.sendCommand(['CL.THROTTLE', `user-${process.argv[3]}`, '4', '60', '60'])),
+  Array.from({ length: 6 }, () => client.sendCommand(['CL.THROTTLE', `user-${process.argv[3]}`, '4', '5', '300'])),
 );
 const [limited, limit, remaining, retryAfter] = replies[5];
 console.log(`limited ${limited}, limit ${limit}, remaining ${remaining}, retry after ${retryAfter} s`);

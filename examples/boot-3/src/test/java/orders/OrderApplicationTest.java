@@ -23,7 +23,9 @@ import org.springframework.test.context.DynamicPropertyRegistry;
 import org.springframework.test.context.DynamicPropertySource;
 
 /** The application with a real Redis, asked over real HTTP. */
-@SpringBootTest(webEnvironment = WebEnvironment.RANDOM_PORT)
+@SpringBootTest(
+    webEnvironment = WebEnvironment.RANDOM_PORT,
+    properties = "sluice.limits.LoginsPerIPAddress.period=10m") // no token comes back meanwhile
 class OrderApplicationTest {
 
   private static final LocalRedis REDIS = LocalRedis.start(RedisBinary.bundled());

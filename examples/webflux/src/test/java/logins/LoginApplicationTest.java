@@ -17,7 +17,9 @@ import org.springframework.boot.test.context.SpringBootTest;
 import org.springframework.boot.test.context.SpringBootTest.WebEnvironment;
 
 /** The application, asked over real HTTP. */
-@SpringBootTest(webEnvironment = WebEnvironment.RANDOM_PORT)
+@SpringBootTest(
+    webEnvironment = WebEnvironment.RANDOM_PORT,
+    properties = "sluice.limits.LoginsPerIPAddress.period=10m") // no token comes back meanwhile
 class LoginApplicationTest {
 
   private final HttpClient client =

@@ -25,6 +25,7 @@ class ComparedTest {
   private static final Path DOCS = Path.of("../../../docs/compared.md");
   private static final String BEGIN = "<!-- begin: results -->\n";
   private static final String END = "<!-- end: results -->";
+  private static final int TRIALS = 3;
 
   /** By the name of the folder. */
   private static final Map<String, String> NAMES = new LinkedHashMap<>();
@@ -36,8 +37,27 @@ class ComparedTest {
     NAMES.put("gateway", "Spring Cloud Gateway");
   }
 
+  /** On a slow machine a request may come too late. Where the docs are wrong, all trials are. */
   @Test
   void table_ofTheDocs_isWhatHappens() throws Exception {
+    String docs = Files.readString(DOCS);
+    String found = withTable(docs, tried());
+    for (int i = 1; i < TRIALS && !found.equals(docs); i++) {
+      found = withTable(docs, tried());
+    }
+    if (Boolean.getBoolean("sluice.write")) {
+      Files.writeString(DOCS, found);
+    }
+    assertThat(Files.readString(DOCS)).isEqualTo(found);
+  }
+
+  private static String withTable(String docs, String table) {
+    String before = docs.substring(0, docs.indexOf(BEGIN) + BEGIN.length());
+    return before + table + docs.substring(docs.indexOf(END));
+  }
+
+  /** The table, from a trial of each application. */
+  private static String tried() throws IOException {
     Map<String, Map<String, String>> columns = new LinkedHashMap<>();
     HttpServer backend = backend();
     ExecutorService threads = Executors.newFixedThreadPool(NAMES.size());
@@ -59,14 +79,7 @@ class ComparedTest {
       threads.shutdownNow();
       backend.stop(0);
     }
-    String table = table(columns);
-    String docs = Files.readString(DOCS);
-    String before = docs.substring(0, docs.indexOf(BEGIN) + BEGIN.length());
-    String found = before + table + docs.substring(docs.indexOf(END));
-    if (Boolean.getBoolean("sluice.write")) {
-      Files.writeString(DOCS, found);
-    }
-    assertThat(Files.readString(DOCS)).isEqualTo(found);
+    return table(columns);
   }
 
   /** What the gateway forwards to. */

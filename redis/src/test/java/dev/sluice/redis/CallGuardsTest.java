@@ -28,13 +28,20 @@ final class CallGuardsTest {
 
   private static final Duration LONG = Duration.ofMinutes(5);
 
+  /** Where a call waits on purpose, as long as a slow machine makes it at most. */
+  private static final Duration PATIENT = Duration.ofMillis(1500);
+
   private final FaultyTiming timing = new FaultyTiming();
   private final List<Taken> taken = new CopyOnWriteArrayList<>();
   private final RedisStore store = open();
 
   private RedisStore open() {
+    return open(Duration.ofMillis(300));
+  }
+
+  private RedisStore open(Duration timeout) {
     return RedisStore.builder("redis://there:1?connectTimeout=100ms")
-        .timeout(Duration.ofMillis(300))
+        .timeout(timeout)
         .denials(Duration.ZERO)
         .open(timing, new There(), () -> {});
   }
@@ -112,7 +119,7 @@ final class CallGuardsTest {
   /** One call whose time-out is nearly over: a timer of its own ends it. */
   private static BucketStore laterCall(RedisStore store) throws InterruptedException {
     BucketStore call = store.forOneCall();
-    TimeUnit.MILLISECONDS.sleep(100);
+    TimeUnit.MILLISECONDS.sleep(PATIENT.toMillis() / 3);
     return call;
   }
 
@@ -155,10 +162,12 @@ final class CallGuardsTest {
 
   @Test
   void checkOfALaterCallThatTimesOut_hasChargedNothing() throws InterruptedException {
-    assertThat(failureOf(laterCall(store).chargeAsync(Charges.check("1:a"))))
-        .endsWith("; nothing was charged");
-    assertThat(failureOf(laterCall(store).chargeAsync(Charges.spend("1:a"))))
-        .endsWith("is unknown");
+    try (RedisStore patient = open(PATIENT)) {
+      assertThat(failureOf(laterCall(patient).chargeAsync(Charges.check("1:a"))))
+          .endsWith("; nothing was charged");
+      assertThat(failureOf(laterCall(patient).chargeAsync(Charges.spend("1:a"))))
+          .endsWith("is unknown");
+    }
   }
 
   @Test
@@ -321,15 +330,17 @@ final class CallGuardsTest {
 
   @Test
   void timerOfALaterCall_thatCannotBeSet_endsIt() throws InterruptedException {
-    BucketStore call = laterCall(store);
-    CompletionStage<List<Reading>> before = store.chargeAsync(Charges.spend("1:b"));
-    timing.failNext(1); // the lane's sweep is armed already
-    CompletionStage<List<Reading>> stage = call.chargeAsync(Charges.spend("1:a"));
-    assertThat(stage.toCompletableFuture()).isCompletedExceptionally();
-    assertThat(failureOf(stage))
-        .contains("as the test wants")
-        .endsWith("whether anything was charged is unknown");
-    assertThat(failureOf(before)).startsWith("timed out");
+    try (RedisStore patient = open(PATIENT)) {
+      BucketStore call = laterCall(patient);
+      CompletionStage<List<Reading>> before = patient.chargeAsync(Charges.spend("1:b"));
+      timing.failNext(1); // the lane's sweep is armed already
+      CompletionStage<List<Reading>> stage = call.chargeAsync(Charges.spend("1:a"));
+      assertThat(stage.toCompletableFuture()).isCompletedExceptionally();
+      assertThat(failureOf(stage))
+          .contains("as the test wants")
+          .endsWith("whether anything was charged is unknown");
+      assertThat(failureOf(before)).startsWith("timed out");
+    }
   }
 
   @Test

@@ -31,7 +31,7 @@ import org.junit.jupiter.api.Test;
 /** One server that breaks: nobody gets too much, every call ends, and it works again by itself. */
 final class FaultsTest {
 
-  private static final Duration TIMEOUT = Duration.ofMillis(800);
+  private static final Duration TIMEOUT = Duration.ofSeconds(2);
 
   private final List<State> states = new CopyOnWriteArrayList<>();
   private LocalRedis redis;
@@ -150,7 +150,7 @@ final class FaultsTest {
 
   @Test
   void paused_asynchronousCallersAllEnd() {
-    redis.command("CLIENT", "PAUSE", "1500");
+    redis.command("CLIENT", "PAUSE", "60000", "WRITE");
     List<CompletableFuture<Decision>> calls = new ArrayList<>();
     for (int i = 0; i < 500; i++) {
       calls.add(limiter.async().spend(LIMIT, "a").toCompletableFuture());
@@ -162,6 +162,7 @@ final class FaultsTest {
                 .allSatisfy(
                     call ->
                         assertThatThrownBy(call::join).hasCauseInstanceOf(StoreException.class)));
+    redis.command("CLIENT", "UNPAUSE");
     awaitDecisions();
     assertThat(Spending.granted(limiter, "a", 300)).isLessThanOrEqualTo(Spending.BURST);
   }

@@ -48,7 +48,9 @@ final class FirstCallTest {
             "-cp",
             System.getProperty("java.class.path"),
             Fresh.class.getName(),
-            TestServers.single() + "?timeout=10s&prefix=first-call-"); // for the rehearsal as well
+            TestServers.single()
+                + "?timeout=10s&connectTimeout=30s&prefix=first-call-"); // for the rehearsal as
+    // well
     Process fresh =
         new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD).start();
     try {

@@ -114,7 +114,7 @@ final class OneErrorTest {
 
   private static void awaitAll(List<Request> requests) {
     await()
-        .atMost(Duration.ofSeconds(2))
+        .atMost(Duration.ofSeconds(20))
         .untilAsserted(() -> assertThat(requests).allMatch(Request::isDone));
   }
 
@@ -298,9 +298,9 @@ final class OneErrorTest {
       assertThat(begun.await(5, TimeUnit.SECONDS)).isTrue();
       timing.failNext(1);
       handover.run(() -> second.complete("told"));
-      await().atMost(Duration.ofSeconds(2)).until(second::isDone);
+      await().atMost(Duration.ofSeconds(20)).until(second::isDone);
       handover.run(() -> third.complete("told"));
-      await().atMost(Duration.ofSeconds(2)).until(third::isDone);
+      await().atMost(Duration.ofSeconds(20)).until(third::isDone);
     } finally {
       over.countDown();
     }

@@ -37,7 +37,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Several servers of which one breaks, or hands over. */
 final class TopologyFaultsTest {
 
-  private static final Duration TIMEOUT = Duration.ofMillis(800);
+  private static final Duration TIMEOUT = Duration.ofSeconds(2);
   private static final ExecutorService FOUR = Executors.newFixedThreadPool(4);
 
   @AfterAll

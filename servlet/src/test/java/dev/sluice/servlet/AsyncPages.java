@@ -18,6 +18,7 @@ final class AsyncPages extends HttpServlet {
 
   private static final long serialVersionUID = 1;
   private static final long SOON_MILLIS = 100;
+  private static final long LATE_MILLIS = 30_000; // on a slow machine, too
 
   @Override
   protected void doGet(HttpServletRequest request, HttpServletResponse response)
@@ -28,7 +29,8 @@ final class AsyncPages extends HttpServlet {
       return;
     }
     AsyncContext context = request.startAsync();
-    context.setTimeout(SOON_MILLIS);
+    boolean timesOut = how.contains("time-out") || how.equals("thread-dies");
+    context.setTimeout(timesOut ? SOON_MILLIS : LATE_MILLIS);
     switch (how) {
       case "complete" -> complete(context, request, response);
       case "send-error" ->

@@ -20,11 +20,19 @@ import org.junit.jupiter.params.provider.EnumSource;
 /** What requests get while a real Redis is dead, and after it has come back. */
 class KilledRedisTest {
 
+  /** A slow machine is waited for; a dead server refuses connections at once. */
+  private static BucketStore patient(LocalRedis redis) {
+    return RedisStore.builder(redis.uri())
+        .timeout(Duration.ofSeconds(10))
+        .connectTimeout(Duration.ofSeconds(10))
+        .open();
+  }
+
   @ParameterizedTest
   @EnumSource
   void killedRedis_meansWhatTheFailureRulesSay_untilItIsBack(Container container) throws Exception {
     try (LocalRedis redis = LocalRedis.start(RedisBinary.newest());
-        BucketStore store = RedisStore.builder(redis.uri()).timeout(Duration.ofMillis(500)).open();
+        BucketStore store = patient(redis);
         WebServer web = container.server()) {
       Limiter limiter =
           Limiter.builder(new CurrentLimits(Limiters.limits()), store)
@@ -58,11 +66,7 @@ class KilledRedisTest {
   void killedRedis_conditionalRule_countsFailuresLocally_andGoodOnesCostNothing(Container container)
       throws Exception {
     try (LocalRedis redis = LocalRedis.start(RedisBinary.newest());
-        BucketStore store =
-            RedisStore.builder(redis.uri())
-                .timeout(Duration.ofSeconds(10)) // a dead server refuses connections at once
-                .connectTimeout(Duration.ofSeconds(10))
-                .open();
+        BucketStore store = patient(redis);
         WebServer web = container.server()) {
       Limiter limiter =
           Limiter.builder(new CurrentLimits(Limiters.limits()), store)

@@ -229,9 +229,7 @@ final class Callers {
   void check(List<Transaction> transactions) {
     Operation operation = calls.begin("check", transactions);
     whenAnswered(
-        operation,
-        () -> async.check(transactions),
-        decision -> operation.decided(decision, false));
+        operation, () -> async.check(transactions), decision -> operation.decided(decision, false));
   }
 
   /** A client that waits as it was told to is let in, if nobody took anything in between. */
@@ -474,7 +472,9 @@ final class Callers {
     held.reservation.close(); // as a try block does
   }
 
-  /** Reserves, and leaves it to others to cancel: by a receipt, as a token that a client carries. */
+  /**
+   * Reserves, and leaves it to others to cancel: by a receipt, as a token that a client carries.
+   */
   void reserveFor(Callers elsewhere, Transaction transaction, int millis) {
     Operation operation = calls.begin("reserve", List.of(transaction));
     whenAnswered(

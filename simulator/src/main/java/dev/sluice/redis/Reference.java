@@ -610,9 +610,7 @@ final class Reference {
             .min()
             .orElse(KnownBucket.UNKNOWN); // by a master that was replaced
     long nanos = part.intervalNanos() * part.transaction().cost();
-    bucket(key)
-        .receipts
-        .add(new KnownBucket.Shown(process, part.untilNanos(), nanos, lowerings));
+    bucket(key).receipts.add(new KnownBucket.Shown(process, part.untilNanos(), nanos, lowerings));
   }
 
   private long driftNanos(long since) {

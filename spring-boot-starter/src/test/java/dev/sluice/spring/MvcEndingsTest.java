@@ -158,7 +158,7 @@ class MvcEndingsTest {
 
     /** Goes on though Spring interrupts it: its exception would race with the 503. */
     private static String lateWork() {
-      long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(10 * SOON_MILLIS);
+      long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(100 * SOON_MILLIS);
       while (System.nanoTime() - end < 0) {
         var unused = Thread.interrupted();
         LockSupport.parkNanos(end - System.nanoTime());

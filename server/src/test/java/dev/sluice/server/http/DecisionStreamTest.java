@@ -34,7 +34,7 @@ final class DecisionStreamTest {
 
   private static final String SPEND =
       "{\"op\":\"spend\",\"limit\":\"ApiCallsPerKey\",\"id\":\"a\"}";
-  private static final Duration SHORT = Duration.ofMillis(700);
+  private static final Duration SHORT = Duration.ofSeconds(3);
   private static final long PATIENCE_SECONDS = 10;
 
   private final BucketStore store = BucketStore.inMemory(new ManualTime());

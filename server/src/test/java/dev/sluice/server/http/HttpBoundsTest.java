@@ -31,7 +31,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 final class HttpBoundsTest {
 
   private static final Duration SHORT = Duration.ofMillis(300);
-  private static final Duration UNTIL_THE_END = Duration.ofMillis(1500);
+  private static final Duration UNTIL_THE_END = Duration.ofMillis(2500);
   private static final int PATIENCE_MILLIS = 20_000;
 
   private static BucketStore store;

@@ -118,7 +118,11 @@ final class ForeignClientsTest {
       names = {"RESP2", "RESP3"})
   void jedis_connects_pipelines_andReadsErrors(RedisProtocol protocol) {
     DefaultJedisClientConfig config =
-        DefaultJedisClientConfig.builder().protocol(protocol).clientName("a-name").build();
+        DefaultJedisClientConfig.builder()
+            .protocol(protocol)
+            .clientName("a-name")
+            .timeoutMillis(20_000)
+            .build();
     HostAndPort address = new HostAndPort("127.0.0.1", server.address().getPort());
     try (Jedis jedis = new Jedis(address, config)) {
       assertThat(jedis.ping()).isEqualTo("PONG");

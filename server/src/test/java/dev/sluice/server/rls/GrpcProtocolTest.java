@@ -259,12 +259,13 @@ final class GrpcProtocolTest {
 
   @Test
   void deadline_endsTheWait_andWhatHasNotLeftIsNotCharged() {
+    var client = server.client();
+    var unused = client.shouldRateLimit(request(descriptor("PerUser", "joe")).build());
     store.gated = true;
     assertThatThrownBy(
             () ->
-                server
-                    .client()
-                    .withDeadlineAfter(200, TimeUnit.MILLISECONDS)
+                client
+                    .withDeadlineAfter(1, TimeUnit.SECONDS)
                     .shouldRateLimit(request(descriptor("PerUser", "ann")).build()))
         .isInstanceOfSatisfying(
             StatusRuntimeException.class,

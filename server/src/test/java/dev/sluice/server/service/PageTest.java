@@ -78,7 +78,7 @@ final class PageTest {
     return new ServerConfig(
         Configs.onPort(port),
         Sources.SAMPLE,
-        Storage.in(StoreAccess.of(redis.uri() + "?timeout=250ms")),
+        Storage.in(StoreAccess.of(redis.uri() + "?timeout=10s&connectTimeout=10s")),
         control,
         new Telemetry(true, null));
   }

@@ -20,7 +20,11 @@ class KilledRedisTest {
   @Test
   void whileRedisIsDead_theApiIsOpen_andTheLoginIsShut() throws Exception {
     try (LocalRedis redis = LocalRedis.start(RedisBinary.bundled());
-        RedisStore store = RedisStore.builder(redis.uri()).timeout(Duration.ofMillis(500)).open();
+        RedisStore store =
+            RedisStore.builder(redis.uri())
+                .timeout(Duration.ofSeconds(10)) // a dead server refuses connections at once
+                .connectTimeout(Duration.ofSeconds(10))
+                .open();
         LoginServer server = new LoginServer(store, 0)) {
       Visitor visitor = new Visitor(server.start());
       await().until(() -> visitor.login(GOOD, CLIENT).statusCode() == 200);
