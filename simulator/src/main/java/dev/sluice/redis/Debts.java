@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
+import dev.sluice.redis.Reference.Asked;
 import dev.sluice.store.Charge;
 import java.util.HashMap;
 import java.util.Map;
@@ -41,10 +42,17 @@ final class Debts {
     tried.put(new Debt(process, charge.key(), charge.offsetNanos()), nowNanos);
   }
 
-  /** Returns what is wrong with forgiving a debt, null for nothing. */
-  @Nullable String forgiven(int process, Charge charge, long nowNanos, boolean clocksWereStepped) {
-    Debt debt = new Debt(process, charge.key(), charge.offsetNanos());
-    Long until = forgivenUntil.put(debt, nowNanos + charge.offsetNanos());
+  /**
+   * Returns what is wrong with forgiving a debt, null for nothing. Its time is counted from the
+   * answer that told the debt, so a call that arrives late is later than that, nobody knows by how
+   * much.
+   */
+  @Nullable String forgiven(Asked by, Charge charge, long nowNanos, boolean clocksWereStepped) {
+    Debt debt = new Debt(by.process(), charge.key(), charge.offsetNanos());
+    Long until = forgivenUntil.remove(debt);
+    if (by.isPrompt()) {
+      forgivenUntil.put(debt, nowNanos + charge.offsetNanos());
+    }
     if (!conditions.debtsAppear()) {
       return debt + ": a debt is forgiven where none can be";
     }

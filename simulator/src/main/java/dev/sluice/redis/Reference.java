@@ -128,7 +128,7 @@ final class Reference {
     }
     if (charge.op().loosens()) {
       bucket.loosened.put(whoLoosens(bucket, by), world.now());
-      loosened(bucket, process, charge, nowNanos, tatNanos, afterNanos);
+      loosened(bucket, by, charge, nowNanos, tatNanos, afterNanos);
     }
     Kind kind = kindOf(charge, tatNanos, afterNanos);
     if (kind == Kind.SPEND && bucket.spendsBy.merge(process, 1, Integer::sum) > 1) {
@@ -158,12 +158,8 @@ final class Reference {
   }
 
   private void loosened(
-      KnownBucket bucket,
-      int process,
-      Charge charge,
-      long nowNanos,
-      long tatNanos,
-      long afterNanos) {
+      KnownBucket bucket, Asked by, Charge charge, long nowNanos, long tatNanos, long afterNanos) {
+    int process = by.process;
     boolean writes = tatNanos != afterNanos;
     if (charge.untilNanos() != Effect.NO_END) {
       bucket.receiptUsed(process, charge.untilNanos());
@@ -172,7 +168,7 @@ final class Reference {
       bucket.lowered(process, nowNanos, tatNanos - afterNanos);
     }
     if (charge.op() == Op.FORGIVE) {
-      forgiven(bucket, process, charge, nowNanos, tatNanos, afterNanos);
+      forgiven(bucket, by, charge, nowNanos, tatNanos, afterNanos);
     }
     if (charge.op() != Op.RESET && charge.op() != Op.FORGIVE && writes) {
       bucket.allowOutdated(process, tatNanos - afterNanos);
@@ -184,19 +180,15 @@ final class Reference {
   }
 
   private void forgiven(
-      KnownBucket bucket,
-      int process,
-      Charge charge,
-      long nowNanos,
-      long tatNanos,
-      long afterNanos) {
+      KnownBucket bucket, Asked by, Charge charge, long nowNanos, long tatNanos, long afterNanos) {
+    int process = by.process;
     debts.tried(process, charge, nowNanos);
     if (!conditions.hasFaults() && !bucket.isSpentFromAlone(process, 3 * afterwardsNanos)) {
       world.violated(
           () -> World.text("p%d's %s is for no call that spends alone", process, charge));
     }
     if (tatNanos > nowNanos + charge.offsetNanos()) {
-      String wrong = debts.forgiven(process, charge, nowNanos, anyClockWasStepped());
+      String wrong = debts.forgiven(by, charge, nowNanos, anyClockWasStepped());
       if (wrong != null) {
         world.violated(() -> wrong);
       }
