@@ -33,7 +33,7 @@ class RedisMetricsTest {
   private final LocalRedis redis = LocalRedis.start(RedisBinary.bundled());
   private final RedisStore store =
       RedisStore.builder(redis.uri())
-          .timeout(Duration.ofSeconds(1))
+          .timeout(Duration.ofSeconds(3))
           .connectTimeout(Duration.ofSeconds(10))
           .failures(2)
           .probe(Duration.ofMillis(50))

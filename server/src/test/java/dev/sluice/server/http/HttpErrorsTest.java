@@ -322,8 +322,9 @@ final class HttpErrorsTest {
             return new CompletableFuture<>();
           }
         };
-    Duration brief = Duration.ofMillis(200);
-    try (TestServer slow = new TestServer(SampleFixture.limits(), silent, brief, brief)) {
+    Duration idle = Duration.ofSeconds(20);
+    Duration brief = Duration.ofSeconds(2);
+    try (TestServer slow = new TestServer(SampleFixture.limits(), silent, idle, brief)) {
       JsonNode problem = problem(slow.post("/v1/spend", LOGIN), 503);
       assertThat(problem.get("detail").asText())
           .contains("whether anything was charged is unknown");
