@@ -44,20 +44,15 @@ final class Calls {
   private boolean closing;
 
   Calls(
-      int process,
-      World world,
-      Fleet fleet,
-      Reference reference,
-      CurrentLimits limits,
-      long latencyNanos) {
+      int process, World world, Fleet fleet, Reference reference, CurrentLimits limits, Plan plan) {
     this.process = process;
     this.world = world;
     this.fleet = fleet;
     this.reference = reference;
-    this.conditions = reference.conditions();
+    this.conditions = Conditions.of(plan, process);
     this.limits = limits;
     this.local = new LocalReference(conditions);
-    this.latencyNanos = latencyNanos;
+    this.latencyNanos = plan.latencyNanos();
   }
 
   /** Says which servers the process does not ask at present. */

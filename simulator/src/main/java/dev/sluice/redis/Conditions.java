@@ -41,6 +41,7 @@ record Conditions(
   static final long DENIALS_NANOS = 1_100_000_000;
 
   private static final int USUAL_TIMEOUT_MILLIS = 500;
+  private static final int RULES = 4; // fail, allow, deny, local
 
   /** A sweep may come a millisecond late, and a thread that is stuck is found in another one. */
   private static final long FEW_TIMERS_NANOS = 5_000_000;
@@ -63,13 +64,20 @@ record Conditions(
     return !limitsChange && !clientClocks;
   }
 
+  /** Returns those of a world; its rules are those of the first process. */
   static Conditions of(Plan plan) {
+    return of(plan, 0);
+  }
+
+  /** Returns those of a process, which may have failure rules of its own. */
+  static Conditions of(Plan plan, int process) {
     boolean limitsChange =
         plan.setting("limitsDiffer") > 0
             || plan.has(Step.Kind.LIMITS)
             || plan.has(Step.Kind.OVERRIDES);
     boolean clientClocks = plan.setting("clientClocks") > 0;
     boolean clocksDiffer = plan.setting("clocksDiffer") > 0;
+    int onFailure = (plan.setting("onFailure") + process * plan.setting("rulesDiffer")) % RULES;
     int ofB = plan.setting("onFailureOfB"); // 0: as the others
     boolean clocksChange =
         clientClocks
@@ -85,8 +93,8 @@ record Conditions(
         plan.has(Step.Kind.BLOCK),
         (clocksDiffer ? Fleet.MOST_DRIFT_PPM : 0)
             + (plan.setting("pacesDiffer") > 0 ? Fleet.MOST_PACE_PPM : 0),
-        plan.setting("onFailure"),
-        ofB > 0 ? ofB - 1 : plan.setting("onFailure"),
+        onFailure,
+        ofB > 0 ? ofB - 1 : onFailure,
         plan.processes(),
         timeoutNanos(plan),
         plan.setting("shortQueues") > 0,

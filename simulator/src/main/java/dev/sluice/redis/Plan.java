@@ -53,6 +53,8 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     settings.put("leases", leases ? 1 : 0);
     if (settings.get("onFailure") < 3 && !leases && dice.chance(30)) {
       settings.put("onFailureOfB", 1 + dice.below(3)); // fail, allow, deny
+    } else if (!leases && dice.chance(40)) {
+      settings.put("rulesDiffer", 1 + dice.below(3)); // from process to process
     }
     if (!waiting && dice.chance(30)) {
       settings.put("alike", 1); // what everybody shares has one place in the memory of denials
@@ -327,6 +329,11 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
 
   int setting(String name) {
     return settings.getOrDefault(name, 0);
+  }
+
+  /** Returns about how long a message travels. */
+  long latencyNanos() {
+    return 1_000L * setting(LATENCY);
   }
 
   int processes() {

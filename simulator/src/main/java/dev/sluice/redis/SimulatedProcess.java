@@ -62,8 +62,8 @@ final class SimulatedProcess {
     this.world = world;
     this.fleet = fleet;
     this.reference = reference;
-    long latencyNanos = 1_000L * plan.setting("latencyMicros");
-    Conditions conditions = Conditions.of(plan);
+    long latencyNanos = plan.latencyNanos();
+    Conditions conditions = Conditions.of(plan, index);
     this.denials = new KnownDenials(world);
     SimulatedClock monotonic = monotonic(plan.setting("pacesDiffer") > 0, world, dice.fork(4));
     this.timing = new SimulatedTiming(world, monotonic, dice.fork(1), "p" + index);
@@ -77,7 +77,7 @@ final class SimulatedProcess {
     this.plainLimits = plan.setting("limitsDiffer") * index;
     this.alike = plan.setting("alike") > 0;
     this.limits = new CurrentLimits(SimulatedLimits.of(plainLimits));
-    this.calls = new Calls(index, world, fleet, reference, limits, latencyNanos);
+    this.calls = new Calls(index, world, fleet, reference, limits, plan);
     this.calls.watch(storeWatch::isGivenUp);
     this.network.tellOfSent(calls::sends);
     this.clock = clock(conditions, plan.setting("clocksDiffer") > 0, world, dice.fork(3));

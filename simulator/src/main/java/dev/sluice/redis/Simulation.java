@@ -30,7 +30,7 @@ final class Simulation {
     this.world = world;
     Conditions conditions = Conditions.of(plan);
     this.hasFaults = conditions.hasFaults();
-    long afewMessages = 12_000L * plan.setting("latencyMicros") + 2 * MILLI;
+    long afewMessages = 12 * plan.latencyNanos() + 2 * MILLI;
     Reference reference =
         new Reference(world, conditions, hasFaults ? conditions.timeoutNanos() : afewMessages);
     Dice dice = new Dice(plan.seed());
