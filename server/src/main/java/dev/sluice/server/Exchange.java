@@ -55,9 +55,12 @@ final class Exchange {
     return true;
   }
 
-  /** Gives back what was charged for a body that is dropped. */
+  /**
+   * Gives back what was charged for a body that is dropped. Who reads one as it arrives keeps it
+   * for longer: to the end of the exchange.
+   */
   void shrinks(long bytes) {
-    if (!ended) {
+    if (!ended && !arriving) {
       connection.release(bytes);
       chargedBytes -= bytes;
     }

@@ -66,7 +66,7 @@ public final class Requests {
     Exchange exchange = Exchange.of(context);
     exchange.readsAsItArrives();
     CompletableFuture<byte[]> body = Body.of(request, context, SluiceServer.MAX_BODY, reader);
-    Stages.onSuccess(body, whole -> exchange.arrived());
+    Stages.onEnd(body, (whole, failure) -> exchange.arrived()); // or nothing more is waited for
     return body;
   }
 
