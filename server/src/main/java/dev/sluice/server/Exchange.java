@@ -56,7 +56,7 @@ final class Exchange {
   }
 
   /**
-   * Gives back what was charged for a body that is dropped. Who reads one as it arrives keeps it
+   * Gives back what was charged for a body that is dropped. One that is read as it arrives is kept
    * for longer: to the end of the exchange.
    */
   void shrinks(long bytes) {
