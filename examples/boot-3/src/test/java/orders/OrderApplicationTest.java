@@ -25,7 +25,7 @@ import org.springframework.test.context.DynamicPropertySource;
 /** The application with a real Redis, asked over real HTTP. */
 @SpringBootTest(
     webEnvironment = WebEnvironment.RANDOM_PORT,
-    properties = "sluice.limits.LoginsPerIPAddress.period=10m") // no token comes back meanwhile
+    properties = "sluice.limits.LoginsPerIPAddress.period=10m") // a token a minute: none within a test
 class OrderApplicationTest {
 
   private static final LocalRedis REDIS = LocalRedis.start(RedisBinary.bundled());

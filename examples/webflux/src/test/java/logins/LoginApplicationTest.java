@@ -19,7 +19,7 @@ import org.springframework.boot.test.context.SpringBootTest.WebEnvironment;
 /** The application, asked over real HTTP. */
 @SpringBootTest(
     webEnvironment = WebEnvironment.RANDOM_PORT,
-    properties = "sluice.limits.LoginsPerIPAddress.period=10m") // no token comes back meanwhile
+    properties = "sluice.limits.LoginsPerIPAddress.period=10m") // a token a minute: none within a test
 class LoginApplicationTest {
 
   private final HttpClient client =

@@ -28,7 +28,7 @@ final class CallGuardsTest {
 
   private static final Duration LONG = Duration.ofMinutes(5);
 
-  /** Where a call waits on purpose, as long as a slow machine makes it at most. */
+  /** Three times as long as a later call waits before it asks: a slow machine may wait longer. */
   private static final Duration PATIENT = Duration.ofMillis(1500);
 
   private final FaultyTiming timing = new FaultyTiming();

@@ -706,8 +706,7 @@ final class Operation {
    * that were under way beside the spend are over by then, and count for what they gave back.
    */
   void requireGivenBack(Operation made, Collection<Granted> cancelled) {
-    boolean mayBeWaitedFor = transactions.stream().anyMatch(Operation::mayBeWaitedFor);
-    if (conditions.hasFaults() || !conditions.isExact() || disturbed || mayBeWaitedFor) {
+    if (!isGivenBackExactly()) {
       return;
     }
     if (!made.disturbedByReset && !conditions.debtsAppear()) {
@@ -721,14 +720,17 @@ final class Operation {
 
   /** The same where another process had taken it: this one knows no more than the receipt. */
   void requireGivenBackElsewhere(Operation made, Collection<Granted> cancelled) {
-    boolean mayBeWaitedFor = transactions.stream().anyMatch(Operation::mayBeWaitedFor);
-    if (!conditions.hasFaults()
-        && conditions.isExact()
-        && !disturbed
-        && !made.disturbed
-        && !mayBeWaitedFor) {
+    if (isGivenBackExactly() && !made.disturbed) {
       cancelled.forEach(one -> reference.requireGivenBack(this, calls.process, one, start));
     }
+  }
+
+  /** Whether nothing lets this cancellation give back less than is left. */
+  private boolean isGivenBackExactly() {
+    return !conditions.hasFaults()
+        && conditions.isExact()
+        && !disturbed
+        && transactions.stream().noneMatch(Operation::mayBeWaitedFor);
   }
 
   @Override

@@ -125,7 +125,7 @@ final class ProxiesTest {
   }
 
   private void startService(String example) throws IOException {
-    // Of the requests, none comes back while a slow machine sends them.
+    // On a slow machine, a limit of a minute would have its token back before the next request.
     Path limits =
         Files.writeString(
             folder.resolve("limits-per-hour.yml"),
