@@ -52,7 +52,9 @@ final class ServerClient {
 
   private static final Pattern NO_TLS = Pattern.compile("(?i)unrecognized SSL message");
   private static final String UNTRUSTED = "PKIX path";
-  private static final String CLOSED = "terminated the handshake";
+
+  /** In words that depend on which of the client's threads sees the end first. */
+  private static final Pattern CLOSED = Pattern.compile("Remote host (terminated|closed) the ");
 
   /** Ids that a path cannot hold: a server refuses such segments in any spelling. */
   private static final Pattern NO_PATH = Pattern.compile("(^|[/\\\\])\\.\\.?($|[/\\\\])|^$");
@@ -377,7 +379,7 @@ final class ServerClient {
       advice = "; is the server one without TLS, to ask by http://?";
     } else if (message.contains(UNTRUSTED)) {
       advice = "; --cacert FILE names the authority of its certificate";
-    } else if (message.contains(CLOSED)) {
+    } else if (CLOSED.matcher(message).find()) {
       advice = "; the server may not accept the certificate of --cert";
     }
     return "no connection over TLS (%s)%s".formatted(message, advice);
