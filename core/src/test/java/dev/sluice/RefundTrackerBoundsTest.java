@@ -485,6 +485,29 @@ class RefundTrackerBoundsTest {
   }
 
   @Test
+  void failed_two_areLowering_untilTheLaterOneIsOver() {
+    Lowering forThreeMinutes = cancelled(placed(5_000, 180 * SECOND));
+    Lowering forAMinute = sent(Op.REFUND, 70);
+    refundTracker.failed(List.of(forThreeMinutes));
+    refundTracker.failed(List.of(forAMinute));
+    hereNanos += 170 * SECOND;
+    assertThat(refundTracker.isLowering("1:a")).as("the first one lasts longer").isTrue();
+    hereNanos += 20 * SECOND;
+    assertThat(refundTracker.isLowering("1:a")).isFalse();
+  }
+
+  @Test
+  void failed_oneAfterTheOther_areLowering_untilTheSecondIsOver() {
+    refundTracker.failed(List.of(sent(Op.REFUND, 70)));
+    hereNanos += 30 * SECOND;
+    refundTracker.failed(List.of(sent(Op.REFUND, 70)));
+    hereNanos += 59 * SECOND;
+    assertThat(refundTracker.isLowering("1:a")).isTrue();
+    hereNanos += SECOND;
+    assertThat(refundTracker.isLowering("1:a")).isFalse();
+  }
+
+  @Test
   void failed_whichHauntsForCenturies_isNotForgottenAtOnce() {
     Lowering refund = cancelled(placed(5_000, Long.MAX_VALUE - 10));
     refundTracker.failed(List.of(refund));
