@@ -167,8 +167,8 @@ final class ClusterSlots implements Topology {
     }
 
     @Override
-    public ScriptCall call(byte[][] keys, byte[] argument) {
-      return link.call(keys, argument);
+    public void send(ScriptCall call) {
+      link.send(call);
     }
 
     @Override

@@ -9,8 +9,8 @@ interface Endpoint {
 
   Breaker breaker();
 
-  /** Runs the script on keys that are all its own. */
-  ScriptCall call(byte[][] keys, byte[] argument);
+  /** Sends a call of the script, whose keys are all its own; how it went arrives in the call. */
+  void send(ScriptCall call);
 
   /** The responder is not the master; look the master up again. */
   void renew();

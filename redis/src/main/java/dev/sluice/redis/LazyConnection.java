@@ -15,8 +15,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A call reaches the server at most once. What was on its way when a connection broke is not
  * repeated, since it may have been done. What had certainly not left yet is sent once more, on a
- * new connection: a connection may be broken for a moment before it says so. Thread-safe; no method
- * blocks.
+ * new connection: a connection may be broken for a moment before it says so. A call that was
+ * abandoned while its connection was being made ends when that is made or has failed, and is not
+ * sent. Thread-safe; no method blocks.
  *
  * @param <C> the kind of connection
  */
@@ -46,8 +47,13 @@ final class LazyConnection<C extends Connection> {
   /** Runs the script; the whole text is sent only where the server does not know it yet. */
   ScriptCall call(byte[][] keys, byte[] argument) {
     ScriptCall call = new ScriptCall(keys, argument);
-    attempt(call, heals ? 1 : ATTEMPTS);
+    send(call);
     return call;
+  }
+
+  /** Sends a call; what became of it arrives there. */
+  void send(ScriptCall call) {
+    attempt(call, heals ? 1 : ATTEMPTS);
   }
 
   private void attempt(ScriptCall call, int attempts) {
@@ -70,12 +76,13 @@ final class LazyConnection<C extends Connection> {
           if (failure == null) {
             call.complete(answer);
           } else if (call.isAbandoned()) {
-            // Nobody waits for it.
+            call.stayedHere();
           } else if (failure instanceof RedisNoScriptException && !whole) {
             follow(call, attempts, on, true);
           } else if (exchange.wasSent()) {
             call.completeExceptionally(failure);
           } else if (attempts > 1) {
+            call.hasNotLeft();
             leave(on);
             attempt(call, attempts - 1);
           } else {

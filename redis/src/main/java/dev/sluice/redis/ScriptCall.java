@@ -60,9 +60,27 @@ final class ScriptCall extends CompletableFuture<List<Object>> {
     completeExceptionally(new NotSentException(failure));
   }
 
+  /** What was asked for it last came to nothing, and the server has certainly not seen it. */
+  synchronized void hasNotLeft() {
+    last = null;
+  }
+
   /**
-   * Nobody waits for it any more: where it has not left yet, it never will. It does not complete
-   * then.
+   * It was abandoned: where it has not left, it completes with {@link StayedException}. What was
+   * sent does not complete.
+   */
+  void stayedHere() {
+    boolean neverSent;
+    synchronized (this) {
+      neverSent = last == null;
+    }
+    if (neverSent) {
+      completeExceptionally(new StayedException());
+    }
+  }
+
+  /**
+   * Nobody waits for it any more: where it has not left yet, it never will.
    *
    * @return whether the server has certainly not seen it
    */
@@ -80,14 +98,11 @@ final class ScriptCall extends CompletableFuture<List<Object>> {
   }
 
   /**
-   * Keeps it here, if it has not left yet: while its connection is made, say. It does not complete
-   * then.
-   *
-   * @return whether the server has certainly not seen it, and never will
+   * Keeps it here, if it has not left yet: while its connection is being made. It completes when
+   * that is made or has failed.
    */
-  synchronized boolean keepHere() {
+  synchronized void keepHere() {
     abandoned |= last == null;
-    return last == null;
   }
 
   /** The call never left this process. */
@@ -96,6 +111,15 @@ final class ScriptCall extends CompletableFuture<List<Object>> {
 
     NotSentException(Throwable cause) {
       super(cause);
+    }
+  }
+
+  /** There is a connection, and nobody waits any more for the call, which never left. */
+  static final class StayedException extends RuntimeException {
+    private static final long serialVersionUID = 1;
+
+    StayedException() {
+      super("nobody waits for it", null, false, false);
     }
   }
 }

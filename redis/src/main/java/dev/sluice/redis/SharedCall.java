@@ -3,6 +3,7 @@ package dev.sluice.redis;
 
 import dev.sluice.async.Stages;
 import dev.sluice.redis.RedisObserver.Result;
+import dev.sluice.redis.ScriptCall.StayedException;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
 import dev.sluice.store.StoreException;
@@ -22,8 +23,11 @@ import org.jspecify.annotations.Nullable;
  * <p>Each request is its own all-or-nothing batch in the script and answered separately. The server
  * may refuse a call whole for the sake of one request (a key that its ACL forbids, a slot that is
  * just moving). Such a call was not begun, and is repeated request by request. It keeps its place
- * until all its requests have ended: whatever is thrown, a sweep finds them there. Thread-safe; no
- * method blocks.
+ * until all its requests have ended: whatever is thrown, a sweep finds them there.
+ *
+ * <p>A call whose callers have all given up keeps its place as well, while its connection is being
+ * made. So the breaker learns whether that failed, and no more calls wait for a connection than
+ * there are places. Thread-safe; no method blocks.
  */
 final class SharedCall {
 
@@ -40,7 +44,8 @@ final class SharedCall {
   private final long start;
   private final AtomicBoolean ended = new AtomicBoolean();
   private final AtomicReference<@Nullable String> firstOutage = new AtomicReference<>();
-  private final Queue<ScriptCall> underWay = new ConcurrentLinkedQueue<>();
+  private final Queue<Asked> underWay = new ConcurrentLinkedQueue<>();
+  private volatile boolean abandoned;
 
   /**
    * A call that has not left yet.
@@ -59,7 +64,17 @@ final class SharedCall {
     this.slot = slot;
     this.requests = requests;
     this.charges = charges;
-    requests.forEach(request -> request.goesWith(this));
+  }
+
+  /** A call of the script, and the requests that it asks for. */
+  private record Asked(ScriptCall call, List<Request> requests) {
+
+    /** Keeps it here where all its callers have gone and it has not left yet. */
+    void keepIfLeft() {
+      if (requests.stream().allMatch(Request::isDone)) {
+        call.keepHere();
+      }
+    }
   }
 
   /** Whether a request must not arrive at the server before this call. */
@@ -73,6 +88,7 @@ final class SharedCall {
   }
 
   void start() {
+    requests.forEach(request -> request.goesWith(this)); // not before all fields are set
     Stages.onEnd(
         ask(requests),
         (answer, failure) -> {
@@ -119,18 +135,25 @@ final class SharedCall {
   private ScriptCall ask(List<Request> some) {
     ScriptCall call;
     try {
-      call = send(some);
-    } catch (Throwable e) { // a client's clock may throw, and a class may be missing
-      call = ScriptCall.failed(e);
+      call = scriptCall(some);
+    } catch (Throwable e) { // a client's clock may throw
+      return ScriptCall.failed(e);
     }
-    underWay.add(call);
-    if (ended.get()) {
+    Asked asked = new Asked(call, some);
+    underWay.add(asked); // first: a call that is abandoned from now on is not sent
+    if (abandoned) {
       call.abandon();
+    }
+    asked.keepIfLeft();
+    try {
+      server.send(call);
+    } catch (Throwable e) { // a class may be missing
+      call.notSent(e);
     }
     return call;
   }
 
-  private ScriptCall send(List<Request> some) {
+  private ScriptCall scriptCall(List<Request> some) {
     List<byte[]> keys = new ArrayList<>(charges);
     List<List<Charge>> batches = new ArrayList<>(some.size());
     for (Request request : some) {
@@ -138,7 +161,7 @@ final class SharedCall {
       batches.add(request.charges);
     }
     byte[] argument = ChargeScript.argument(lane.clock(), batches);
-    return server.call(keys.toArray(new byte[0][]), argument);
+    return new ScriptCall(keys.toArray(new byte[0][]), argument);
   }
 
   private void answer(List<Object> answer, List<Request> some) {
@@ -162,12 +185,24 @@ final class SharedCall {
   }
 
   void failed(@Nullable Throwable failure) {
+    if (failure instanceof StayedException) {
+      stayed();
+      return;
+    }
     ServerFault fault = ServerFault.of(failure);
     if (fault.wasNotBegun() && (fault.passes() || requests.size() > 1)) {
       apart();
       return;
     }
     failAll(fault);
+  }
+
+  /** Says nothing: the server is there, and was not asked. */
+  private void stayed() {
+    if (requests.stream().allMatch(Request::isDone)) { // else it is ended where it was abandoned
+      ended.set(true);
+      free();
+    }
   }
 
   private void failAll(ServerFault fault) {
@@ -212,6 +247,12 @@ final class SharedCall {
             settled(left, null);
             return;
           }
+          if (failure instanceof StayedException) {
+            if (request.isDone()) { // else it is ended where it was abandoned
+              settled(left, null);
+            }
+            return;
+          }
           ServerFault fault = ServerFault.of(Failures.cause(failure));
           if (fault.passes()
               && !request.isLeftBy(timing.nanoTime() + RETRY_NANOS)
@@ -249,18 +290,9 @@ final class SharedCall {
     }
   }
 
-  /** One caller gave up. When all have, what has not left yet never will, and says nothing. */
+  /** One caller gave up. What has not left yet and is asked for by nobody else never will. */
   void leftByOne() {
-    if (underWay.isEmpty() || !requests.stream().allMatch(Request::isDone)) {
-      return;
-    }
-    boolean allHere = true;
-    for (ScriptCall call : underWay) {
-      allHere &= call.keepHere();
-    }
-    if (allHere && ended.compareAndSet(false, true)) {
-      leave();
-    }
+    underWay.forEach(Asked::keepIfLeft);
   }
 
   void closed() {
@@ -297,9 +329,10 @@ final class SharedCall {
 
   /** Whether the server has certainly seen nothing of it. */
   private boolean abandon() {
+    abandoned = true; // first: what is asked for from now on is not sent
     boolean neverSent = true;
-    for (ScriptCall call : underWay) {
-      neverSent &= call.abandon();
+    for (Asked asked : underWay) {
+      neverSent &= asked.call.abandon();
     }
     return neverSent;
   }

@@ -62,8 +62,8 @@ final class SingleServer implements Endpoint {
   }
 
   @Override
-  public ScriptCall call(byte[][] keys, byte[] argument) {
-    return link.call(keys, argument);
+  public void send(ScriptCall call) {
+    link.send(call);
   }
 
   @Override

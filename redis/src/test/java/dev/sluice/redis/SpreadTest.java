@@ -50,9 +50,7 @@ final class SpreadTest {
           }
 
           @Override
-          public ScriptCall call(byte[][] keys, byte[] argument) {
-            return new ScriptCall(keys, argument);
-          }
+          public void send(ScriptCall call) {}
 
           @Override
           public void renew() {}
