@@ -70,7 +70,7 @@ class Request extends CompletableFuture<List<Reading>> {
     wake(null);
     SharedCall shared = call;
     if (cancelled && shared != null) {
-      shared.leftByOne();
+      shared.keepWhatIsLeft();
     }
     return cancelled;
   }

@@ -290,8 +290,8 @@ final class SharedCall {
     }
   }
 
-  /** One caller gave up. What has not left yet and is asked for by nobody else never will. */
-  void leftByOne() {
+  /** What has not left yet, and is asked for by callers that have all gone, never will. */
+  void keepWhatIsLeft() {
     underWay.forEach(Asked::keepIfLeft);
   }
 
@@ -320,6 +320,7 @@ final class SharedCall {
     if (requests.stream().anyMatch(request -> !request.isDone() && !request.overdue(now))) {
       StoreException exception = timeOut(Charged.UNKNOWN);
       overdue.forEach(request -> request.completeExceptionally(exception));
+      keepWhatIsLeft();
       return;
     }
     boolean neverSent = abandon();
