@@ -120,6 +120,9 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
         unheard(dice, steps, at, process, dice.below(topology.masters()), latency);
       }
     }
+    if (dice.chance(15)) {
+      impatient(dice, steps, dice.between(0, millis * MILLI), processes, topology.masters());
+    }
     steps.sort(Comparator.comparingLong(Step::at));
     if (topology != Topology.RING && dice.chance(5)) { // a drained bucket is remembered for an hour
       settings.put(LINGERS, 1);
@@ -306,6 +309,30 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     }
   }
 
+  /** A crowd that gives up at once, while a connection is slow to come or is refused. */
+  private static void impatient(Dice dice, List<Step> steps, long at, int processes, int servers) {
+    int process = dice.below(processes);
+    int server = dice.below(servers);
+    int millis = dice.one(20, 200, 700, 2_500);
+    if (dice.chance(50)) {
+      steps.add(Step.of(at, Kind.CONNECT_SLOWLY, process, millis));
+      steps.add(Step.of(at, Kind.CUT, process, server, dice.below(2)));
+    }
+    if (dice.chance(40)) {
+      steps.add(Step.of(at, Kind.KILL, process, server, 1, millis));
+    }
+    if (dice.chance(20)) {
+      steps.add(Step.of(at, Kind.TRY_AGAIN, process, server, millis));
+    }
+    int calls = dice.one(10, 30, 60);
+    for (int i = 0; i < calls; i++) {
+      long then = at + dice.between(MILLI, millis * MILLI);
+      int micros = dice.one(0, 50, 1_000);
+      steps.add(
+          Step.of(then, Kind.SPEND_GIVEN_UP, process, dice.below(2), dice.below(6), 1, micros));
+    }
+  }
+
   private static Step fault(Dice dice, Kind kind, int processes, int servers, Traffic traffic) {
     long at = traffic.moment();
     int process = dice.below(processes);
@@ -317,7 +344,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
       case CUT -> Step.of(at, kind, process, server, dice.below(4));
       case KILL -> Step.of(at, kind, process, server, dice.below(2), millis);
       case FORGET_SCRIPT, MOVE_SLOTS -> Step.of(at, kind, process, server);
-      case FREEZE, OUT_OF_MEMORY, BUSY, CLUSTER_DOWN, LAG ->
+      case FREEZE, OUT_OF_MEMORY, BUSY, CLUSTER_DOWN, TRY_AGAIN, LAG ->
           Step.of(at, kind, process, server, millis);
       case FAIL_OVER ->
           Step.of(at, kind, process, dice.one(60, Fleet.OLD_MASTER_LEARNS_MILLIS), dice.below(2));

@@ -138,7 +138,7 @@ final class SimulatedCluster implements ClusterConnection {
       connecting = true;
       CompletableFuture<SimulatedConnection> made;
       try {
-        made = network.connect(() -> server, open -> open);
+        made = network.connect(server.name, () -> server, open -> open);
       } catch (Error e) {
         made = CompletableFuture.failedFuture(e);
       }

@@ -26,6 +26,7 @@ final class SimulatedNetwork implements Connector {
   private final World world;
   private final Fleet fleet;
   private final Dice dice;
+  private final ConnectWatch connects;
   private final int process;
   private final Actor io;
   private final long latencyNanos;
@@ -41,7 +42,14 @@ final class SimulatedNetwork implements Connector {
   private boolean failsWithError;
 
   SimulatedNetwork(
-      World world, Fleet fleet, Dice dice, int process, long latencyNanos, boolean overtaking) {
+      World world,
+      Fleet fleet,
+      Dice dice,
+      ConnectWatch connects,
+      int process,
+      long latencyNanos,
+      boolean overtaking) {
+    this.connects = connects;
     this.overtaking = overtaking;
     this.world = world;
     this.fleet = fleet;
@@ -148,12 +156,13 @@ final class SimulatedNetwork implements Connector {
 
   @Override
   public CompletionStage<? extends Connection> connect(Host server) {
-    return connect(() -> fleet.named(server.name()), connection -> connection);
+    return connect(server.name(), () -> fleet.named(server.name()), connection -> connection);
   }
 
   @Override
   public CompletionStage<Host> askForMaster() {
-    CompletableFuture<Host> told = new CompletableFuture<>();
+    ConnectWatch.Attempt attempt = connects.begin("the master");
+    CompletableFuture<Host> told = new Connecting<>(attempt::waits);
     world.after(
         dice.between(latencyNanos, 4 * latencyNanos),
         io,
@@ -170,6 +179,7 @@ final class SimulatedNetwork implements Connector {
   @Override
   public CompletionStage<? extends ClusterConnection> connectToCluster() {
     return connect(
+        "the Cluster",
         () -> fleet.masters().stream().filter(SimulatedServer::isUp).findFirst().orElse(null),
         any -> {
           any.closeAsync();
@@ -186,6 +196,7 @@ final class SimulatedNetwork implements Connector {
 
   /** Connects, and greets the server. */
   <C> CompletableFuture<C> connect(
+      String name,
       java.util.function.Supplier<@Nullable SimulatedServer> whom,
       Function<SimulatedConnection, C> then) {
     if (failsWithError) {
@@ -193,7 +204,15 @@ final class SimulatedNetwork implements Connector {
       failedWithError = world.now();
       throw new NoClassDefFoundError("io/netty/Simulated");
     }
-    CompletableFuture<C> connected = new CompletableFuture<>();
+    ConnectWatch.Attempt attempt = connects.begin(name);
+    Connecting<C> connected = new Connecting<>(attempt::waits);
+    Consumer<Throwable> fails =
+        failure -> {
+          boolean calls = connected.waiting() > 1; // the first is the store's own
+          if (connected.completeExceptionally(failure)) {
+            attempt.failed(calls);
+          }
+        };
     long slow = world.now() < slowUntil ? slowUntil - world.now() : 0;
     long greeting = slow + dice.between(2 * latencyNanos, 8 * latencyNanos);
     world.after(
@@ -202,19 +221,21 @@ final class SimulatedNetwork implements Connector {
         () -> {
           SimulatedServer server = whom.get();
           if (greeting > CONNECT_TIMEOUT_NANOS) {
-            connected.completeExceptionally(new RedisException("connection timed out"));
+            fails.accept(new RedisException("connection timed out"));
           } else if (server == null || !server.isUp()) {
-            connected.completeExceptionally(
-                SimulatedServer.refused(server == null ? "nobody" : server.name));
+            fails.accept(SimulatedServer.refused(server == null ? "nobody" : server.name));
           } else {
-            greet(server, then, connected);
+            greet(server, then, connected, fails);
           }
         });
     return connected;
   }
 
   private <C> void greet(
-      SimulatedServer server, Function<SimulatedConnection, C> then, CompletableFuture<C> to) {
+      SimulatedServer server,
+      Function<SimulatedConnection, C> then,
+      CompletableFuture<C> to,
+      Consumer<Throwable> fails) {
     made++;
     SimulatedConnection connection =
         new SimulatedConnection(
@@ -231,7 +252,7 @@ final class SimulatedNetwork implements Connector {
         (pong, failure) -> {
           if (failure != null) {
             connection.close();
-            to.completeExceptionally(failure);
+            fails.accept(failure);
           } else {
             world.log(() -> connection + " is open");
             to.complete(then.apply(connection));
@@ -241,7 +262,8 @@ final class SimulatedNetwork implements Connector {
         CONNECT_TIMEOUT_NANOS,
         io,
         () -> {
-          if (to.completeExceptionally(new RedisException("connection timed out"))) {
+          if (!to.isDone()) {
+            fails.accept(new RedisException("connection timed out"));
             connection.close();
           }
         });

@@ -68,17 +68,19 @@ final class SimulatedProcess {
     SimulatedClock monotonic = monotonic(plan.setting("pacesDiffer") > 0, world, dice.fork(4));
     this.timing = new SimulatedTiming(world, monotonic, dice.fork(1), "p" + index);
     this.time = new SimulatedTime(world, monotonic, dice.fork(5), "p" + index);
+    ConnectWatch connects = new ConnectWatch(index, world, plan.topology());
     this.network =
         new SimulatedNetwork(
-            world, fleet, dice.fork(2), index, latencyNanos, conditions.callsOvertake());
+            world, fleet, dice.fork(2), connects, index, latencyNanos, conditions.callsOvertake());
     this.storeWatch =
-        new StoreWatch(index, world, timing, fleet, network, conditions.timeoutNanos());
+        new StoreWatch(index, world, timing, fleet, network, connects, conditions.timeoutNanos());
     this.lingers = plan.setting(Plan.LINGERS) > 0;
     this.plainLimits = plan.setting("limitsDiffer") * index;
     this.alike = plan.setting("alike") > 0;
     this.limits = new CurrentLimits(SimulatedLimits.of(plainLimits));
     this.calls = new Calls(index, world, fleet, reference, limits, plan);
     this.calls.watch(storeWatch::isGivenUp);
+    connects.watch(calls);
     this.network.tellOfSent(calls::sends);
     this.clock = clock(conditions, plan.setting("clocksDiffer") > 0, world, dice.fork(3));
     RedisStoreBuilder builder =

@@ -46,6 +46,7 @@ final class SimulatedServer {
   private String refusal = "";
   private boolean refusesPing;
   private long outOfMemoryUntil;
+  private long refusesSeveralUntil;
   private long frozenUntil;
   private long lastTrouble = Long.MIN_VALUE / 2;
   private @Nullable SimulatedServer follower;
@@ -119,6 +120,11 @@ final class SimulatedServer {
 
   void runOutOfMemory(long nanos) {
     outOfMemoryUntil = world.now() + nanos;
+  }
+
+  /** Refuses calls with more than one key, as the server of a slot does that is moving. */
+  void refuseSeveralKeys(long nanos) {
+    refusesSeveralUntil = world.now() + nanos;
   }
 
   void forgetScript() {
@@ -272,6 +278,10 @@ final class SimulatedServer {
     String elsewhere = redirection.apply(command.keys[0]);
     if (elsewhere != null) {
       return new RedisCommandExecutionException(elsewhere);
+    }
+    if (command.keys.length > 1 && world.now() < refusesSeveralUntil) {
+      return new RedisCommandExecutionException(
+          "TRYAGAIN Multiple keys request during rehashing of slot");
     }
     if (command.whole) {
       knowsScript = true;

@@ -143,6 +143,7 @@ final class Simulation {
           told(step).refuse("BUSY Redis is busy running a script.", true, step.number(1) * MILLI);
       case CLUSTER_DOWN ->
           told(step).refuse("CLUSTERDOWN The cluster is down", false, step.number(1) * MILLI);
+      case TRY_AGAIN -> told(step).refuseSeveralKeys(step.number(1) * MILLI);
       case CLOCK_STEP -> {
         SimulatedServer server = told(step);
         server.clock.step(step.number(1) * MILLI);

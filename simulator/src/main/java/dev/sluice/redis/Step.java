@@ -115,6 +115,8 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
     BUSY,
     /** server, milliseconds: a PING is answered all the same. */
     CLUSTER_DOWN,
+    /** server, milliseconds: calls with several keys are refused, as while their slot moves. */
+    TRY_AGAIN,
     /** server, by how many milliseconds its replica lags from now on. */
     LAG,
     /**

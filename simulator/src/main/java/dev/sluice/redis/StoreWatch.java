@@ -22,6 +22,7 @@ final class StoreWatch implements RedisObserver {
   private final SimulatedNetwork network;
   private final long timeoutNanos;
   private final BreakerWatch breakers;
+  private final ConnectWatch connects;
   private final List<Long> openings = new ArrayList<>();
   private final Set<SimulatedServer> givenUp = new HashSet<>();
   private @Nullable Throwable nextThrown;
@@ -29,6 +30,7 @@ final class StoreWatch implements RedisObserver {
   /**
    * A watch.
    *
+   * @param connects is told of failures, and of circuit breakers
    * @param timeoutNanos of the store's calls
    */
   StoreWatch(
@@ -37,12 +39,14 @@ final class StoreWatch implements RedisObserver {
       Timing timing,
       Fleet fleet,
       SimulatedNetwork network,
+      ConnectWatch connects,
       long timeoutNanos) {
     this.process = process;
     this.timeoutNanos = timeoutNanos;
     this.world = world;
     this.fleet = fleet;
     this.network = network;
+    this.connects = connects;
     this.breakers = new BreakerWatch(timing);
   }
 
@@ -54,6 +58,7 @@ final class StoreWatch implements RedisObserver {
   public void called(String server, Result result, int batches, int charges, long elapsed) {
     long mostNanos = elapsed + elapsed / 1_000; // by the world's time, whatever the pace of its own
     boolean counts = network.mastersSince() <= world.now() - mostNanos;
+    connects.called(server, result);
     require(breakers.called(server, result, elapsed, counts));
     throwIfPlanned();
   }
@@ -66,6 +71,7 @@ final class StoreWatch implements RedisObserver {
   @Override
   public void changed(String server, State state, String reason) {
     world.log(() -> "p" + process + " finds " + server + " " + state + ": " + reason);
+    connects.changed(server, state);
     require(breakers.changed(server, state, reason));
     SimulatedServer at = fleet.named(server.split(":", 2)[0]);
     if (at != null && state == State.ASKED) {
