@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
 final class ConnectWatch {
 
   private static final int PLACES = 2; // of calls in a lane
+  private static final int MOST_REQUESTS = 128; // that share a call
 
   /** The stages that lead to a connection, the probes of half a second each, and a ping. */
   private static final int FEW = 9;
@@ -22,15 +23,17 @@ final class ConnectWatch {
   private final int process;
   private final World world;
   private final Topology topology;
+  private final int mostInOne; // calls of the script in a place: several where requests go apart
   private final Map<String, Integer> failures = new HashMap<>(); // by server
   private final Map<String, Long> askedSince = new HashMap<>(); // by server, if it was given up
   private int allFailures;
   private @Nullable Calls calls;
 
-  ConnectWatch(int process, World world, Topology topology) {
+  ConnectWatch(int process, World world, Plan plan) {
     this.process = process;
     this.world = world;
-    this.topology = topology;
+    this.topology = plan.topology();
+    this.mostInOne = plan.has(Step.Kind.TRY_AGAIN) ? MOST_REQUESTS : 1;
   }
 
   /** Learns what is asked for: in a Cluster, each bucket may have a lane of its own. */
@@ -85,7 +88,7 @@ final class ConnectWatch {
 
     /** So many stages wait for it; the calls among them have places, or have timed out. */
     void waits(int stages) {
-      int most = FEW + PLACES * lanes() + allFailures - allFailedBefore;
+      int most = FEW + mostInOne * (PLACES * lanes() + allFailures - allFailedBefore);
       if (stages > most) {
         world.violated(
             () ->
@@ -96,7 +99,7 @@ final class ConnectWatch {
     }
 
     /**
-     * It has failed, and whoever waited for it knows.
+     * It has failed, and those that waited for it know.
      *
      * @param calls whether calls did
      */

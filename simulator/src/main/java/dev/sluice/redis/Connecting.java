@@ -15,7 +15,7 @@ final class Connecting<T> extends CompletableFuture<T> {
   /**
    * A connection that is not made yet.
    *
-   * @param told takes how many stages wait for it, whenever one more does
+   * @param told takes how many stages wait for it, whenever another one does
    */
   Connecting(IntConsumer told) {
     this(new ArrayList<>(), told);

@@ -68,7 +68,7 @@ final class SimulatedProcess {
     SimulatedClock monotonic = monotonic(plan.setting("pacesDiffer") > 0, world, dice.fork(4));
     this.timing = new SimulatedTiming(world, monotonic, dice.fork(1), "p" + index);
     this.time = new SimulatedTime(world, monotonic, dice.fork(5), "p" + index);
-    ConnectWatch connects = new ConnectWatch(index, world, plan.topology());
+    ConnectWatch connects = new ConnectWatch(index, world, plan);
     this.network =
         new SimulatedNetwork(
             world, fleet, dice.fork(2), connects, index, latencyNanos, conditions.callsOvertake());
