@@ -23,7 +23,7 @@ final class ConnectWatch {
   private final int process;
   private final World world;
   private final Topology topology;
-  private final int mostInOne; // calls of the script in a place: several where requests go apart
+  private final boolean goesApart; // a call may be refused whole, and is repeated in parts
   private final Map<String, Integer> failures = new HashMap<>(); // by server
   private final Map<String, Long> askedSince = new HashMap<>(); // by server, if it was given up
   private int allFailures;
@@ -33,7 +33,7 @@ final class ConnectWatch {
     this.process = process;
     this.world = world;
     this.topology = plan.topology();
-    this.mostInOne = plan.has(Step.Kind.TRY_AGAIN) ? MOST_REQUESTS : 1;
+    this.goesApart = plan.has(Step.Kind.TRY_AGAIN);
   }
 
   /** Learns what is asked for: in a Cluster, each bucket may have a lane of its own. */
@@ -88,7 +88,8 @@ final class ConnectWatch {
 
     /** So many stages wait for it; the calls among them have places, or have timed out. */
     void waits(int stages) {
-      int most = FEW + mostInOne * (PLACES * lanes() + allFailures - allFailedBefore);
+      int calls = PLACES * lanes() + allFailures - allFailedBefore;
+      int most = FEW + (goesApart ? MOST_REQUESTS : 1) * calls;
       if (stages > most) {
         world.violated(
             () ->
@@ -99,13 +100,14 @@ final class ConnectWatch {
     }
 
     /**
-     * It has failed, and those that waited for it know.
+     * It has failed, and those that waited for it know. A call in parts tells when the last of them
+     * has ended.
      *
      * @param calls whether calls did
      */
     void failed(boolean calls) {
       boolean isOwn = topology == Topology.SINGLE || topology == Topology.RING; // each by its name
-      boolean isJudged = calls && isOwn && !isClosing();
+      boolean isJudged = calls && isOwn && !goesApart && !isClosing();
       boolean wasAsked = askedSince.getOrDefault(server, Long.MIN_VALUE) < begun;
       if (isJudged && wasAsked && failures.getOrDefault(server, 0) == failedBefore) {
         world.violated(
