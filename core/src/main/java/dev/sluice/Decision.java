@@ -260,7 +260,7 @@ public final class Decision {
       return "";
     }
     if (degraded) {
-      return "the limit %s cannot be decided on at the moment, retry after %s"
+      return "the limit %s cannot be checked at the moment, retry after %s"
           .formatted(transaction.name(), SECONDS.format(retryAt()));
     }
     String help = transaction.name().helpLink();

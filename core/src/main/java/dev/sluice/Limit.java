@@ -103,9 +103,9 @@ public final class Limit implements DirectLimit {
    * Returns a limit that stands alone: without a name, with its own buckets in this process's
    * memory. Ids are texts without control characters.
    *
-   * <p>For limits that are named, configured in files, overridden for single ids, spent together or
-   * kept in Redis, make a {@link Limiter}; its {@link Limiter#limit(String)} is used as this one
-   * is.
+   * <p>Some limits are named, configured in files, overridden for single ids, spent together or
+   * kept in Redis. For those make a {@link Limiter}; its {@link Limiter#limit(String)} is used as
+   * this one is.
    *
    * @param quota how much may pass for each id
    * @return the limit

@@ -395,7 +395,7 @@ public final class Limiter {
    * Spends a transaction, and waits for the tokens if they are not there yet.
    *
    * <p>The store decides in one round trip. Tokens that will be there within {@code maxWait} are
-   * taken ahead of their time, so that the wait is known and certain, and every later caller, in
+   * taken ahead of their time. So the wait is known and certain, and every later caller, in
    * whatever process, stands behind. Otherwise the transaction is denied at once, nothing is taken,
    * and {@link Decision#retryIn} says how long the wait would have been.
    *

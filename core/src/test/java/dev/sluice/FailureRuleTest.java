@@ -133,7 +133,7 @@ final class FailureRuleTest {
     assertThat(decision.denied()).isTrue();
     assertThat(decision.retryIn()).isEqualTo(Duration.ofSeconds(1));
     assertThat(decision.message())
-        .startsWith("the limit Dear cannot be decided on at the moment, retry after ");
+        .startsWith("the limit Dear cannot be checked at the moment, retry after ");
   }
 
   @Test

@@ -68,8 +68,8 @@ public final class AcmeTransactions {
   }
 
   /**
-   * A new order: one spent from the account, and a look at what could not be issued anyway. To
-   * spend before the order is made. A renewal is not held to the limits on orders and domains.
+   * A new order: spends one from the account, and checks the limits that would prevent issuance.
+   * Spend it before the order is made. A renewal is not held to the limits on orders and domains.
    *
    * @param regId the account's registration id, unsigned, not 0
    * @param requested what the certificate is for, 1 to {@link #MOST_IDENTIFIERS}; repetitions don't

@@ -12,7 +12,7 @@ final class DatabaseException extends RuntimeException {
 
   DatabaseException(SQLException cause) {
     super(
-        "the database did not do it: "
+        "database error: "
             + reason(cause)
             + (NO_SUCH_TABLE.equals(cause.getSQLState())
                 ? "; make the table with: sluice overrides migrate --db URL"
@@ -20,7 +20,7 @@ final class DatabaseException extends RuntimeException {
         cause);
   }
 
-  /** In one line, without the places in our statement, of which the reader knows nothing. */
+  /** In one line, without positions in our SQL, which mean nothing to the reader. */
   private static String reason(SQLException cause) {
     return String.valueOf(cause.getMessage())
         .lines()

@@ -80,9 +80,9 @@ final class SimulatedLimits {
               .map(LimitName::name)
               .toList();
       throw new InputException(
-          "--limit: found \"%s\", which has no default, expected the name of a limit that has one, or"
+          "--limit: found \"%s\", expected the name of a limit with a default, or COUNT/PERIOD"
                   .formatted(text)
-              + " COUNT/PERIOD such as 100/1h"
+              + " such as 100/1h"
               + Suggestion.didYouMean(text, named));
     }
     return quota;

@@ -183,7 +183,7 @@ final class OverridesTableCommandsTest {
   void aDatabaseThatIsNotThere_isUnreachable() {
     Cli run = Cli.run("overrides", "dump", "--db", "postgresql://postgres@127.0.0.1:1/none");
     assertThat(run.code()).isEqualTo(Exit.UNREACHABLE);
-    assertThat(run.err()).startsWith("sluice: the database did not do it: ");
+    assertThat(run.err()).startsWith("sluice: database error: ");
   }
 
   @Test
@@ -192,7 +192,7 @@ final class OverridesTableCommandsTest {
     assertThat(run.code()).isEqualTo(Exit.UNREACHABLE);
     assertThat(run.err())
         .isEqualTo(
-            "sluice: the database did not do it: ERROR: relation \"rate_limit_overrides\" does not"
+            "sluice: database error: ERROR: relation \"rate_limit_overrides\" does not"
                 + " exist; make the table with: sluice overrides migrate --db URL\n");
   }
 

@@ -64,8 +64,8 @@ public interface BucketStore extends AutoCloseable {
   }
 
   /**
-   * Decides on a batch as {@link #charge(List)} does. A store that may take parts of it in vain
-   * tells of them, and gives them back as it is told.
+   * Decides on a batch as {@link #charge(List)} does. A store that may take parts of a batch before
+   * the verdict reports them to {@code tentative}, and refunds them as that says.
    *
    * @param charges as above
    * @param tentative follows what is taken before the verdict is known
@@ -77,8 +77,8 @@ public interface BucketStore extends AutoCloseable {
   }
 
   /**
-   * Decides on a batch as {@link #chargeAsync(List)} does. A store that may take parts of it in
-   * vain tells of them, and gives them back as it is told.
+   * Decides on a batch as {@link #chargeAsync(List)} does. A store that may take parts of a batch
+   * before the verdict reports them to {@code tentative}, and refunds them as that says.
    *
    * @param charges as above
    * @param tentative follows what is taken before the verdict is known
@@ -89,9 +89,9 @@ public interface BucketStore extends AutoCloseable {
   }
 
   /**
-   * Returns a view of this store for one caller's call, which may need more than one charge: all of
-   * them end by one time-out, counted from now. What is asked for after that fails at once, and
-   * nothing is charged. Never blocks.
+   * Returns a view of this store for one caller's call, which may need more than one charge. They
+   * share one time-out, counted from now. A charge after it fails at once, and takes nothing. Never
+   * blocks.
    *
    * @return the view, which need not be closed; this store where it has no time-out
    */
@@ -156,7 +156,7 @@ public interface BucketStore extends AutoCloseable {
     return OptionalLong.empty();
   }
 
-  /** Lets go of what the store holds. Not an error to call twice. */
+  /** Releases what the store holds. A second call does nothing. */
   @Override
   default void close() {}
 

@@ -146,7 +146,7 @@ final class BucketTable {
           throw upkeep.full();
         }
         if (grown && segment.grow(1, nowNanos) == Segment.Growth.CROWDED) {
-          throw new IllegalArgumentException("buckets that crowd one line, as no hash makes them");
+          throw new IllegalArgumentException("more buckets on one line than a hash puts there");
         }
       } finally {
         segment.unlock();

@@ -162,7 +162,7 @@ final class Snapshot {
     } catch (EOFException e) {
       throw unusable(file, "the file ends too early; it was not written completely");
     } catch (IllegalArgumentException e) {
-      throw unusable(file, "found " + e.getMessage());
+      throw unusable(file, "found " + e.getMessage() + "; the file is damaged or forged");
     } catch (StoreException e) {
       throw new SnapshotException(
           "%s: %s; nothing was restored".formatted(file, String.valueOf(e.getMessage())));
@@ -224,7 +224,7 @@ final class Snapshot {
   }
 
   private static SnapshotException unusable(Path file, String what) {
-    return unusable(file, what, "Put a whole snapshot there");
+    return unusable(file, what, "Replace it with a complete snapshot");
   }
 
   private static SnapshotException unusable(Path file, String what, String remedy) {

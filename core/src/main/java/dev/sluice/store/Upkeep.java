@@ -117,9 +117,8 @@ final class Upkeep {
 
   StoreException full() {
     return new UnchargedException(
-        "the memory store is full: it keeps %s live buckets at most, and none is forgotten to"
-                .formatted(census.bound())
-            + " make room");
+        "the memory store is full: it holds %s live buckets, the most allowed, and never evicts one"
+            .formatted(census.bound()));
   }
 
   /** Looks for the dead, up to the first segment that has some; passes by those that are locked. */

@@ -182,7 +182,7 @@ class BucketTableTest {
       assertThatThrownBy(() -> spend(store, refused))
           .isInstanceOfSatisfying(
               StoreException.class, failure -> assertThat(failure.chargedNothing()).isTrue())
-          .hasMessageContaining("1000 live buckets at most")
+          .hasMessageContaining("it holds 1000 live buckets, the most allowed")
           .hasMessageEndingWith("; nothing was charged");
     }
     assertThatThrownBy(() -> store.charge(List.of(charge(Op.SPEND, 1), charge(Op.SPEND, 5_000))))

@@ -143,7 +143,8 @@ class SnapshotTest {
     Files.write(file, twice.array());
     assertThatThrownBy(() -> restored(file))
         .isInstanceOf(SnapshotException.class)
-        .hasMessageContaining("found a bucket twice; nothing was restored");
+        .hasMessageContaining(
+            "found a bucket twice; the file is damaged or forged; nothing was restored");
   }
 
   @Test
@@ -184,7 +185,7 @@ class SnapshotTest {
     Files.write(file, forged.array());
     assertThatThrownBy(() -> restored(file))
         .isInstanceOf(SnapshotException.class)
-        .hasMessageContaining("found buckets that crowd one line")
+        .hasMessageContaining("found more buckets on one line than a hash puts there")
         .hasMessageContaining("nothing was restored");
   }
 

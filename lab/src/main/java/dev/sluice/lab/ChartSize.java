@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.lab;
 
-/** For a screen on a desk, and for one in a hand. */
+/** The sizes of charts for wide screens and for phones. */
 enum ChartSize {
   WIDE(880, 58, 150, 8),
   NARROW(360, 48, 110, 4);

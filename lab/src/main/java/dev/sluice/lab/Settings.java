@@ -66,7 +66,7 @@ final class Settings {
     return number;
   }
 
-  /** A fraction from 0 to 1, or to more. */
+  /** A number from 0 to {@code most}. */
   double share(String key, double standard, double most) {
     String text = texts.get(key);
     if (text == null) {

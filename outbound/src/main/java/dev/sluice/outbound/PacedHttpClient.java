@@ -29,9 +29,9 @@ import org.jspecify.annotations.Nullable;
  * it learns from.
  *
  * <p>A request that would have to wait for too long fails with a {@link RefusedRequestException},
- * an {@link IOException}; it has not left. Nothing is sent twice: who gets a 429 decides what to
- * do, and the next request waits as the answer asked. A redirect that the wrapped client follows
- * counts as one request. The request's own time-out begins when it leaves.
+ * an {@link IOException}; it was not sent. Nothing is sent twice: a caller that gets a 429 decides
+ * what to do, and the next request waits as the answer asked. A redirect that the wrapped client
+ * follows counts as one request. The request's own time-out begins when it leaves.
  *
  * <p>Thread-safe. {@link #send} blocks while it waits, {@link #sendAsync} does not; both give up
  * their turn when they are interrupted or cancelled. Close the wrapped client yourself.

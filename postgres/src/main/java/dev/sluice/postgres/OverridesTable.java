@@ -59,7 +59,7 @@ public final class OverridesTable {
    * Brings the database to the schema of this version. Not an error to call twice, or at once.
    *
    * @return how many files of the schema were new to it
-   * @throws SQLException if the database did not do it; then nothing of it is done
+   * @throws SQLException if the database fails; then nothing of it is done
    */
   @CanIgnoreReturnValue
   public int migrate() throws SQLException {
@@ -110,7 +110,7 @@ public final class OverridesTable {
    *
    * @param overrides of names of the catalogue
    * @return how many were new, and how many were there
-   * @throws SQLException if the database did not do it; then nothing is written
+   * @throws SQLException if the database fails; then nothing is written
    * @throws IllegalArgumentException if one has a name that is not in the catalogue, or a comment
    *     that PostgreSQL can't keep
    */
@@ -177,7 +177,7 @@ public final class OverridesTable {
    * @param overrideId the id, canonical
    * @param enabled whether it shall hold
    * @return false if there is no such override
-   * @throws SQLException if the database did not do it
+   * @throws SQLException if the database fails
    */
   public boolean setEnabled(LimitName name, String overrideId, boolean enabled)
       throws SQLException {

@@ -102,7 +102,7 @@ public final class PenaltiesTable {
    * Writes a penalty, in place of one that is there for the id.
    *
    * @param penalty the penalty
-   * @throws SQLException if the database did not do it, or there are {@link #MOST_ROWS} others
+   * @throws SQLException if the database fails, or there are {@link #MOST_ROWS} others
    */
   public void put(Penalty penalty) throws SQLException {
     try (Connection connection = source.getConnection();
@@ -139,7 +139,7 @@ public final class PenaltiesTable {
    * @param name the limit's name
    * @param id the id, canonical
    * @return false if there is none
-   * @throws SQLException if the database did not do it
+   * @throws SQLException if the database fails
    */
   public boolean remove(LimitName name, String id) throws SQLException {
     try (Connection connection = source.getConnection();
@@ -157,7 +157,7 @@ public final class PenaltiesTable {
    *
    * @param before the instant
    * @return how many there were
-   * @throws SQLException if the database did not do it
+   * @throws SQLException if the database fails
    */
   @CanIgnoreReturnValue
   public int removeEnded(Instant before) throws SQLException {

@@ -236,7 +236,7 @@ final class ChargeScript {
       this.reason = reason;
     }
 
-    /** Whether it is not the master (any more). */
+    /** Whether the server refused because it is a replica. */
     boolean byReplica() {
       return reason.startsWith("READONLY");
     }

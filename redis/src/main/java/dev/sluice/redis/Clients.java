@@ -84,7 +84,10 @@ final class Clients {
     return resources;
   }
 
-  /** In a Cluster, where the client library reconnects: as soon as a probe would see it. */
+  /**
+   * How long the client library waits before it reconnects to a Cluster: at most the time between
+   * two probes.
+   */
   private Delay reconnectDelay() {
     Duration most = options.get(RedisOptions.PROBE);
     return Delay.exponential(Duration.ZERO, most, 2, TimeUnit.MILLISECONDS);

@@ -19,7 +19,7 @@ public enum HashTag {
   /**
    * The id up to its first colon: {@code 4:1000:example.com} becomes <code>4:{1000}:example.com
    * </code>; all limits of one account are together. Not for limits whose ids are IPv6 addresses:
-   * they would gather by their first 16 bits.
+   * all addresses with the same first 16 bits would be on one server.
    */
   ACCOUNT;
 

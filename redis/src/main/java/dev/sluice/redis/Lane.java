@@ -25,8 +25,8 @@ import org.jspecify.annotations.Nullable;
  * anything back. Two calls and not one, so that the server works while an answer travels.
  *
  * Order. Requests leave in the order in which they came: there is one queue, and only one thread at
- * a time drains it (`wip` counts what arrives during that time). Two calls may still change places
- * on their way: a connection that is handed one by its own thread writes that one first. By the
+ * a time drains it (`wip` counts what arrives during that time). Two calls may still overtake each
+ * other: a connection that is handed one by its own thread writes that one first. By the
  * server's clock nobody can tell, but for charges that give tokens back. A refund that arrives
  * behind a reset (or behind a debt that is forgiven) would give back what was spent after it. A
  * withdrawal goes by the TAT alone. Behind a refund or a reset it may find the one that it expects

@@ -112,7 +112,8 @@ final class RedisOptions {
   static final RedisOption<String> SENTINEL_USER =
       RedisOption.text()
           .rule((uri, user) -> requireSentinel(uri))
-          .optional("sentinelUser", "none", "who logs in to the Sentinels, where they ask for it");
+          .optional(
+              "sentinelUser", "none", "the user name for the Sentinels, where they require one");
 
   static final RedisOption<String> SENTINEL_PASSWORD =
       RedisOption.text()
@@ -185,7 +186,7 @@ final class RedisOptions {
             .formatted(
                 uri,
                 perhapsSecret
-                    ? "an unknown option (an & in a value is %26)"
+                    ? "an unknown option (write & in a value as %26)"
                     : "option \"" + name + "\"",
                 known,
                 perhapsSecret ? "" : Suggestion.didYouMean(name, known)));

@@ -131,7 +131,10 @@ final class Spread {
     return CompletableFuture.allOf(settled, verdict);
   }
 
-  /** Its caller gave up: what has not left yet need not, and what the others take is given back. */
+  /**
+   * The caller gave up: parts that were not sent yet are dropped, and what the sent parts take is
+   * given back.
+   */
   private void withdraw(@Nullable Throwable failure) {
     if (failure != null) {
       parts.forEach(part -> part.answer.withdraw());

@@ -78,7 +78,7 @@ final class GcraVectors {
     };
   }
 
-  /** As {@link #act}, by the other view of the limiter. */
+  /** As {@link #act}, through {@link Limiter#async}. */
   static CompletionStage<String> actAsync(JsonNode act, Limiter limiter) {
     AsyncLimiter async = limiter.async();
     if (act.has("transactions")) {

@@ -57,7 +57,7 @@ public enum HeaderProfile {
       }
     }
   },
-  /** {@code RateLimit-Limit, -Remaining, -Reset} of the IETF draft's third version. */
+  /** {@code RateLimit-Limit, -Remaining, -Reset} of draft-ietf-httpapi-ratelimit-headers-03. */
   DRAFT03 {
     @Override
     void put(Decision decision, Map<String, String> headers) {

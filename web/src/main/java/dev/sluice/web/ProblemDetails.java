@@ -66,12 +66,12 @@ public final class ProblemDetails {
         TYPES + "temporary-reduced-capacity",
         "Request cannot be satisfied due to temporary server capacity constraints",
         503,
-        "the rate limiter could not be asked; try again later",
+        "the rate limiter is unavailable; try again later",
         "");
   }
 
   /**
-   * The body of a 400: a request that lacks what a limit needs to know whom it limits.
+   * The body of a 400: a request without the data that the id of a limit is made from.
    *
    * @param detail what is missing or unusable, for the client
    * @return JSON
@@ -81,7 +81,7 @@ public final class ProblemDetails {
   }
 
   /**
-   * The body of a response that a status says all about.
+   * The body of an error that needs no problem type of its own.
    *
    * @param status the HTTP status
    * @param title its usual phrase
@@ -94,7 +94,7 @@ public final class ProblemDetails {
 
   private static String problem(String type, String title, int status, String detail, String more) {
     return String.format(
-        Locale.ROOT, // elsewhere digits may be no JSON
+        Locale.ROOT, // other locales may print digits that are not ASCII
         "{\"type\":\"%s\",\"title\":\"%s\",\"status\":%d,\"detail\":\"%s\"%s}",
         type,
         title,

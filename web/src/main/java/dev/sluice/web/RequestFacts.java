@@ -6,9 +6,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request with what rules derive from it, each derived once: for code that matches requests by
- * {@link PathPattern}, {@link VaryBy} and {@link AddressRange} itself, as the server's rule book
- * does. Not thread-safe; for one request. Never blocks.
+ * A request with the values that rules derive from it, each computed once. For code that matches
+ * requests by {@link PathPattern}, {@link VaryBy} and {@link AddressRange} itself, as the server's
+ * rule book does. Not thread-safe; for one request. Never blocks.
  */
 public final class RequestFacts {
 

@@ -78,8 +78,8 @@ public final class LimitsYaml {
 
   /**
    * Writes a file that declares names, in alphabetical order. It must not declare names that the
-   * program that loads it knows already. A form of ids that an application has made itself is
-   * written by its name: the file loads where {@link LimitFiles.Builder#idFormats} has it.
+   * program that loads it knows already. A custom id format is written by its name. To load the
+   * file, add that format by {@link LimitFiles.Builder#idFormats}.
    *
    * @param names the names
    * @param target where the text goes

@@ -93,7 +93,7 @@ final class NodeReader {
       problems.mistake(line(e.mark), column(e.mark), String.valueOf(e.getMessage()));
     } catch (MarkedYamlEngineException e) {
       Optional<Mark> mark = e.getProblemMark().or(e::getContextMark);
-      String reason = "this is not YAML: " + reason(e);
+      String reason = "invalid YAML: " + reason(e);
       problems.mistake(line(mark), column(mark), reason, QUOTED.matcher(reason).replaceAll("$1"));
       reader.dropLast();
     } catch (YamlVersionException e) {
@@ -103,7 +103,7 @@ final class NodeReader {
           "found YAML " + e.getSpecVersion().getRepresentation() + ", expected 1.2",
           "found another version of YAML, expected 1.2");
     } catch (YamlEngineException e) {
-      problems.mistake(1, 1, "this is not YAML: " + e.getMessage(), "this is not YAML");
+      problems.mistake(1, 1, "invalid YAML: " + e.getMessage(), "invalid YAML");
     }
     return new Content(reader.root, whole);
   }

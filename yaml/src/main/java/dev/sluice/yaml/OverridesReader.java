@@ -153,7 +153,7 @@ final class OverridesReader {
       if (looksUnquoted(map)) {
         problems.mistake(
             item,
-            "found %s read as a map because it ends with \":\", expected an id in quotes"
+            "found %s, which YAML reads as a map because it ends with \":\"; put the id in quotes"
                 .formatted(SafeText.quote(map.entries().get(0).key().text() + ":")));
         return;
       }
