@@ -7,31 +7,34 @@ import com.linecorp.armeria.common.HttpObject;
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.stream.SubscriptionOption;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.async.Stages;
 import dev.sluice.server.Requests.BodyReader;
 import io.netty.buffer.ByteBuf;
 import java.util.Arrays;
 import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Subscriber;
 import org.reactivestreams.Subscription;
 
 /**
  * Collects a body in one array. The pieces are copied as they arrive, since each of them keeps the
  * network's buffer that it came in, even if it is a single byte. A reader may look at what is
- * there. Belongs to one event loop.
+ * there, and gets nothing else. Belongs to one event loop.
  */
 final class Body implements Subscriber<HttpObject> {
 
   private static final int FIRST_SIZE = 512;
+  private static final byte[] NOTHING = new byte[0];
 
   private final CompletableFuture<byte[]> whole = new CompletableFuture<>();
   private final ServiceRequestContext context;
   private final Exchange exchange;
   private final int maxBytes;
-  private final BodyReader reader;
-  private byte[] bytes = new byte[0];
+  private final @Nullable BodyReader reader;
+  private byte[] bytes = NOTHING;
   private int size;
 
-  private Body(ServiceRequestContext context, int maxBytes, BodyReader reader) {
+  private Body(ServiceRequestContext context, int maxBytes, @Nullable BodyReader reader) {
     this.reader = reader;
     this.context = context;
     this.exchange = Exchange.of(context);
@@ -39,9 +42,23 @@ final class Body implements Subscriber<HttpObject> {
   }
 
   /** The body, or what went wrong with it. */
-  static CompletableFuture<byte[]> of(
+  static CompletableFuture<byte[]> collected(
+      HttpRequest request, ServiceRequestContext context, int maxBytes) {
+    return subscribed(new Body(context, maxBytes, null), request);
+  }
+
+  /**
+   * The end of a body that somebody reads as it arrives, or what went wrong with it. Who completes
+   * it gets no more of the body: the rest is dropped.
+   */
+  static CompletableFuture<?> read(
       HttpRequest request, ServiceRequestContext context, int maxBytes, BodyReader reader) {
     Body body = new Body(context, maxBytes, reader);
+    Stages.onEnd(body.whole, (nothing, failure) -> body.bytes = NOTHING);
+    return subscribed(body, request);
+  }
+
+  private static CompletableFuture<byte[]> subscribed(Body body, HttpRequest request) {
     request.subscribe(body, SubscriptionOption.WITH_POOLED_OBJECTS);
     return body.whole;
   }
@@ -65,7 +82,9 @@ final class Body implements Subscriber<HttpObject> {
       piece.getBytes(piece.readerIndex(), bytes, size, length);
       size += length;
     }
-    reader.more(bytes, size);
+    if (reader != null) {
+      reader.more(bytes, size);
+    }
   }
 
   private boolean hasRoomFor(int more) {
@@ -101,9 +120,10 @@ final class Body implements Subscriber<HttpObject> {
 
   /** Goes on reading: an HTTP/2 stream that is cancelled may take the answer with it. */
   private void fail(Throwable cause) {
+    int held = bytes.length;
     if (whole.completeExceptionally(cause)) {
-      exchange.shrinks(bytes.length);
-      bytes = new byte[0];
+      bytes = NOTHING;
+      exchange.shrinks(held);
     }
   }
 
@@ -114,6 +134,7 @@ final class Body implements Subscriber<HttpObject> {
 
   @Override
   public void onComplete() {
-    whole.complete(bytes.length == size ? bytes : Arrays.copyOf(bytes, size));
+    whole.complete(
+        reader != null ? NOTHING : bytes.length == size ? bytes : Arrays.copyOf(bytes, size));
   }
 }

@@ -29,8 +29,7 @@ final class BodyCollector implements DecoratingHttpServiceFunction {
       return next.serve(context, request);
     }
     exchange.read();
-    CompletableFuture<byte[]> body =
-        Body.of(request, context, SluiceServer.MAX_BODY, (bytes, size) -> {});
+    CompletableFuture<byte[]> body = Body.collected(request, context, SluiceServer.MAX_BODY);
     Function<byte[], HttpResponse> answer =
         whole -> {
           exchange.arrived(whole);

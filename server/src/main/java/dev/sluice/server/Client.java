@@ -180,6 +180,11 @@ public abstract class Client extends ChannelDuplexHandler {
     return doomed.get();
   }
 
+  /** How long a request may be in flight, until its reply was read. */
+  final long exchangeNanos() {
+    return traffic.exchangeNanos();
+  }
+
   /** The identity of its peer. */
   final Object key() {
     return key;

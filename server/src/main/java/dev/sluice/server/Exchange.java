@@ -6,7 +6,7 @@ import io.netty.util.AttributeKey;
 import java.util.Objects;
 
 /** One request in flight: from its headers until its response was read. Of one event loop. */
-final class Exchange {
+final class Exchange implements Requests.HeldAnswers {
 
   /** The cost of a request beside its body and its response: objects, buffers, timers. */
   static final int FIXED_BYTES = 16 << 10;
@@ -15,10 +15,17 @@ final class Exchange {
 
   private static final byte[] NO_BODY = new byte[0];
 
+  /** Answers of a stream are charged in steps of so many bytes, once they are {@link #LARGE}. */
+  private static final int ANSWER_STEP = 16 << 10;
+
+  private static final int LARGE = Traffic.LARGE;
+
   private final Connection connection;
   private final long startNanos;
   private long chargedBytes = FIXED_BYTES;
   private long responseBytes;
+  private long answerBytes;
+  private long answerChargedBytes;
   private boolean incomplete = true;
   private boolean waitsForClient = true;
   private boolean answered;
@@ -60,10 +67,49 @@ final class Exchange {
    * for longer: to the end of the exchange.
    */
   void shrinks(long bytes) {
-    if (!ended && !arriving) {
+    if (!arriving) {
+      giveBack(bytes);
+    }
+  }
+
+  private void giveBack(long bytes) {
+    if (!ended) {
       connection.release(bytes);
       chargedBytes -= bytes;
     }
+  }
+
+  @Override
+  public boolean hold(long bytes) {
+    long more = chargeOf(answerBytes + bytes) - answerChargedBytes;
+    if (more > 0) {
+      if (!grows(more, true)) {
+        return false;
+      }
+      answerChargedBytes += more;
+    }
+    answerBytes += bytes;
+    return true;
+  }
+
+  @Override
+  public void drop(long bytes) {
+    answerBytes -= bytes;
+    long spare = answerChargedBytes - chargeOf(answerBytes);
+    if (spare > 0) {
+      giveBack(spare);
+      answerChargedBytes -= spare;
+    }
+  }
+
+  /** The first bytes are free, as those of a whole answer are. */
+  private static long chargeOf(long answers) {
+    return answers <= LARGE ? 0 : (answers + ANSWER_STEP - 1) / ANSWER_STEP * ANSWER_STEP;
+  }
+
+  /** How long it may take from now on; its connection is closed soon after that. */
+  long nanosLeft() {
+    return connection.exchangeNanos() - (System.nanoTime() - startNanos);
   }
 
   /** Whether its body has not arrived as a whole. */

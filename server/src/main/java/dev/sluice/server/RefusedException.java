@@ -77,7 +77,13 @@ public final class RefusedException extends RuntimeException {
         retryAfterSeconds);
   }
 
-  static RefusedException overloaded(String detail) {
+  /**
+   * Refuses what the server has no room for now.
+   *
+   * @param detail what there is no room for
+   * @return the exception
+   */
+  public static RefusedException overloaded(String detail) {
     return new RefusedException(
         HttpStatus.SERVICE_UNAVAILABLE, "overloaded", "The server is at its bounds", detail);
   }

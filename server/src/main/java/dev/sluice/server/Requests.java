@@ -58,16 +58,62 @@ public final class Requests {
    * @param context the request's; the call must come from its event loop
    * @param request has not been read
    * @param reader is told of each piece
-   * @return completed on the event loop with the whole body, or with what went wrong: the rest is
-   *     read and dropped then
+   * @return completed on the event loop at the end of the body, or with what went wrong: the rest
+   *     is read and dropped then. A caller that completes it, on the event loop too, has the rest
+   *     dropped
    */
-  public static CompletableFuture<byte[]> readAsItArrives(
+  public static CompletableFuture<?> readAsItArrives(
       ServiceRequestContext context, HttpRequest request, BodyReader reader) {
     Exchange exchange = Exchange.of(context);
     exchange.readsAsItArrives();
-    CompletableFuture<byte[]> body = Body.of(request, context, SluiceServer.MAX_BODY, reader);
-    Stages.onEnd(body, (whole, failure) -> exchange.arrived()); // or nothing more is waited for
+    CompletableFuture<?> body = Body.read(request, context, SluiceServer.MAX_BODY, reader);
+    Stages.onEnd(body, (nothing, failure) -> exchange.arrived()); // or nothing more is waited for
     return body;
+  }
+
+  /**
+   * What the answers of a stream hold: those that are to come, and those that are unread. It is
+   * charged to the budget of bytes in flight, but for the first 4 KiB. Belongs to the event loop of
+   * its request.
+   */
+  public interface HeldAnswers {
+
+    /**
+     * Charges answers before they are there.
+     *
+     * @param bytes how long they may become
+     * @return false if the budget has no room for them now
+     */
+    boolean hold(long bytes);
+
+    /**
+     * Gives back what was charged for answers that were read, or are shorter than they might be.
+     *
+     * @param bytes how many; below zero for answers that are longer, which are charged with the
+     *     next ones
+     */
+    void drop(long bytes);
+  }
+
+  /**
+   * Returns what the answers to a request hold, where they are sent one after another.
+   *
+   * @param context the request's
+   * @return nothing so far
+   */
+  public static HeldAnswers heldAnswers(ServiceRequestContext context) {
+    return Exchange.of(context);
+  }
+
+  /**
+   * Returns how long a request may be in flight from now on, until its answer was read. Soon after
+   * that its connection is closed, with the other requests on it.
+   *
+   * @param context the request's
+   * @return in nanoseconds
+   */
+  public static long nanosLeft(ServiceRequestContext context) {
+    return Exchange.of(context).nanosLeft();
   }
 
   /**

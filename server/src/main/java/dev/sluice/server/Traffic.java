@@ -133,6 +133,11 @@ public final class Traffic {
     this.exchangeNanos = exchange.toNanos();
   }
 
+  /** How long a request may be in flight, until its response was read. */
+  long exchangeNanos() {
+    return exchangeNanos;
+  }
+
   Stage stage() {
     return stage;
   }

@@ -5,7 +5,9 @@ import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.common.HttpResponseWriter;
-import com.linecorp.armeria.common.HttpStatus;
+import com.linecorp.armeria.common.stream.ClosedStreamException;
+import com.linecorp.armeria.common.util.Exceptions;
+import com.linecorp.armeria.server.RequestTimeoutException;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.async.Stages;
 import dev.sluice.server.Piecewise;
@@ -13,6 +15,7 @@ import dev.sluice.server.Requests;
 import dev.sluice.server.SluiceServer;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.wire.Acts;
+import io.netty.channel.EventLoop;
 import io.netty.util.concurrent.ScheduledFuture;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -23,6 +26,9 @@ import java.util.concurrent.TimeUnit;
  * each, in their order. A line is answered while the next ones are still to come.
  */
 final class DecisionsResource extends MethodService implements Piecewise {
+
+  /** What is left of the time of a request when a stream of it ends. */
+  private static final long MOST_SPARE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private final Acts acts;
 
@@ -49,28 +55,66 @@ final class DecisionsResource extends MethodService implements Piecewise {
     Queries.require(context, List.of());
     long mostMillis = context.requestTimeoutMillis();
     context.clearRequestTimeout();
+    EventLoop loop = context.eventLoop();
     HttpResponseWriter response = HttpResponse.streaming();
     DecisionStream stream =
-        new DecisionStream(acts, AccessPart.caller(context), response, context.eventLoop());
-    ScheduledFuture<?> late =
-        context
-            .eventLoop()
-            .schedule(() -> stream.failed(tooLate()), mostMillis, TimeUnit.MILLISECONDS);
-    CompletableFuture<byte[]> body = Requests.readAsItArrives(context, request, stream::more);
+        new DecisionStream(
+            acts, AccessPart.caller(context), response, loop, Requests.heldAnswers(context));
+    CompletableFuture<?> body = Requests.readAsItArrives(context, request, stream::more);
+    ScheduledFuture<?> tooLate =
+        loop.schedule(
+            () -> body.completeExceptionally(RequestTimeoutException.get()),
+            mostMillis,
+            TimeUnit.MILLISECONDS);
     Stages.onEnd(
         body,
-        (whole, failure) -> {
-          late.cancel(false);
+        (nothing, failure) -> {
+          tooLate.cancel(false);
           if (failure == null) {
             stream.ended();
           } else {
-            stream.failed(Failures.fault(failure));
+            stream.failed(
+                Exceptions.peel(failure) instanceof RequestTimeoutException
+                    ? DecisionStream.tooLate()
+                    : Failures.fault(failure));
+          }
+        });
+    endInTime(context, stream, response);
+    Stages.onEnd(
+        response.whenComplete(),
+        (done, failure) -> {
+          if (!body.isDone()) { // nobody reads the rest
+            loop.execute(() -> body.completeExceptionally(ClosedStreamException.get()));
           }
         });
     return response;
   }
 
-  private static Fault tooLate() {
-    return Fault.ofStatus(HttpStatus.REQUEST_TIMEOUT, "the request took too long to arrive");
+  /**
+   * Otherwise its connection would be closed, with the other requests on it. One of HTTP/1.1 is,
+   * since nothing else ends what its client does not read.
+   */
+  private static void endInTime(
+      ServiceRequestContext context, DecisionStream stream, HttpResponseWriter response) {
+    EventLoop loop = context.eventLoop();
+    long leftNanos = Requests.nanosLeft(context);
+    long spareNanos = Math.min(MOST_SPARE_NANOS, leftNanos / 4);
+    ScheduledFuture<?> last =
+        loop.schedule(stream::late, leftNanos - spareNanos, TimeUnit.NANOSECONDS);
+    ScheduledFuture<?> end =
+        loop.schedule(
+            () -> {
+              if (context.sessionProtocol().isMultiplex()) {
+                response.abort();
+              }
+            },
+            leftNanos - spareNanos / 2,
+            TimeUnit.NANOSECONDS);
+    Stages.onEnd(
+        response.whenComplete(),
+        (done, failure) -> {
+          last.cancel(false);
+          end.cancel(false);
+        });
   }
 }
