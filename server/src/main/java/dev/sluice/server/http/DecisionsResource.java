@@ -28,7 +28,7 @@ import java.util.concurrent.TimeUnit;
 final class DecisionsResource extends MethodService implements Piecewise {
 
   /** What is left of the time of a request when a stream of it ends. */
-  private static final long MOST_SPARE_NANOS = TimeUnit.SECONDS.toNanos(1);
+  private static final long MOST_SPARE_NANOS = TimeUnit.SECONDS.toNanos(2);
 
   private final Acts acts;
 
@@ -72,7 +72,7 @@ final class DecisionsResource extends MethodService implements Piecewise {
           tooLate.cancel(false);
           if (failure == null) {
             stream.ended();
-          } else {
+          } else if (response.isOpen()) { // otherwise nobody is told
             stream.failed(
                 Exceptions.peel(failure) instanceof RequestTimeoutException
                     ? DecisionStream.tooLate()

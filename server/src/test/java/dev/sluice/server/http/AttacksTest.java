@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 import dev.sluice.Limiter;
 import dev.sluice.server.Aside;
 import dev.sluice.server.SluiceServer;
+import dev.sluice.server.Traffic;
 import dev.sluice.server.rls.RlsPart;
 import dev.sluice.store.BucketStore;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -36,6 +37,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 final class AttacksTest {
 
   private static final int MIB = 1 << 20;
+  private static final int END_STREAM = 1;
   private static final String HOSTILE = "127.0.0.2";
   private static final String HOSTILE_TOO = "127.0.0.3";
   private static final String NEWCOMER = "127.0.0.9";
@@ -226,6 +228,63 @@ final class AttacksTest {
       }
       // What was sent before is a number in the table of the connection.
       assertThat(statuses.toString()).containsOnlyOnce("408").doesNotContain("503");
+    }
+  }
+
+  /** Their lines are kept until the answer was read, so they stay charged. */
+  @Test
+  void streamsThatAreOneByteTooLong_andUnread_areRefused() throws IOException {
+    int piece = 15_000; // three of them fit into the window of a stream, and open it anew
+    int streams = 20;
+    int tooLong = 0;
+    try (SluiceServer server = server().maxBytesInFlight(2 * MIB).start();
+        RawClient client = RawClient.connect(server.address(), HOSTILE)) {
+      client.send(RawClient.http2(0));
+      for (int stream = 1; stream < 2 * streams; stream += 2) {
+        client.send(decisions(stream));
+        for (int sent = 0; sent <= SluiceServer.MAX_BODY; sent += 3 * piece) {
+          for (int i = 0; i < 3; i++) {
+            byte[] blanks = " ".repeat(piece).getBytes(StandardCharsets.US_ASCII);
+            client.send(RawClient.frame(RawClient.DATA, 0, stream, blanks));
+          }
+          var unused = client.frameOf(stream, RawClient.WINDOW_UPDATE);
+        }
+        tooLong++;
+      }
+    } catch (IOException e) {
+      // no room for it: answered without being read, or closed
+    }
+    assertThat(tooLong).isBetween(1, streams / 2);
+  }
+
+  private static byte[] decisions(int stream) {
+    return RawClient.http2Post(
+        stream, "/v1/decisions", "http://localhost", "content-type", "application/x-ndjson");
+  }
+
+  /** Nobody else's stream on its connection is broken off. */
+  @Test
+  void streamThatIsNotRead_endsAlone() throws Exception {
+    Traffic traffic = new Traffic(8 * MIB, 10, 10, Duration.ofSeconds(10));
+    String line = "{\"op\":\"check\",\"limit\":\"ApiCallsPerKey\",\"id\":\"k\"}\n";
+    byte[] one = line.getBytes(StandardCharsets.US_ASCII);
+    byte[] many = line.repeat(200).getBytes(StandardCharsets.US_ASCII);
+    try (SluiceServer server = server().traffic(traffic).start();
+        RawClient client = RawClient.connect(server.address())) {
+      client.send(RawClient.http2(0));
+      client.send(decisions(1));
+      client.send(RawClient.frame(RawClient.DATA, END_STREAM, 1, many));
+      client.send(decisions(3)); // this one does not end
+      client.send(RawClient.frame(RawClient.DATA, 0, 3, many));
+      TimeUnit.SECONDS.sleep(4); // so that the good one has time left when these have none
+      client.send(decisions(5));
+      client.send(RawClient.frame(RawClient.WINDOW_UPDATE, 0, 5, new byte[] {0, 0, 127, 0}));
+      client.send(RawClient.frame(RawClient.DATA, 0, 5, one));
+      assertThat(client.frameOf(5, RawClient.DATA)).isNotEmpty();
+      assertThat(client.frameOf(1, RawClient.RST_STREAM)).hasSize(4);
+      assertThat(client.frameOf(3, RawClient.RST_STREAM)).hasSize(4);
+      client.send(RawClient.frame(RawClient.DATA, 0, 5, one));
+      assertThat(client.frameOf(5, RawClient.DATA)).isNotEmpty();
     }
   }
 

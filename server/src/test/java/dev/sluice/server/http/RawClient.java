@@ -22,9 +22,11 @@ final class RawClient implements AutoCloseable {
   static final int DATA = 0;
   static final int HEADERS = 1;
   static final int RST_STREAM = 3;
+  static final int WINDOW_UPDATE = 8;
 
   private static final int PATIENCE_MILLIS = 20_000;
   private static final int SMALL_BUFFER = 4096;
+  private static final int ANY_STREAM = -1;
 
   private final Socket socket = new Socket();
   private InputStream in = InputStream.nullInputStream();
@@ -107,8 +109,17 @@ final class RawClient implements AutoCloseable {
     return frameUnless(-1, type);
   }
 
+  /** The same for the frames of one stream. */
+  byte[] frameOf(int stream, int type) throws IOException {
+    return frameUnless(-1, type, stream);
+  }
+
   /** The same; fails where one of another type comes before. */
   byte[] frameUnless(int wrong, int type) throws IOException {
+    return frameUnless(wrong, type, ANY_STREAM);
+  }
+
+  private byte[] frameUnless(int wrong, int type, int stream) throws IOException {
     while (true) {
       ByteBuffer header = ByteBuffer.wrap(in.readNBytes(9));
       if (header.remaining() < 9) {
@@ -117,10 +128,12 @@ final class RawClient implements AutoCloseable {
       int length = (header.get() & 0xff) << 16 | (header.getShort() & 0xffff);
       byte[] payload = in.readNBytes(length);
       byte found = header.get();
+      header.get(); // flags
+      boolean fits = stream == ANY_STREAM || stream == header.getInt();
       if (found == wrong) {
         throw new IOException("a frame of type " + found);
       }
-      if (found == type) {
+      if (found == type && fits) {
         return payload;
       }
     }

@@ -3,6 +3,8 @@ package dev.sluice.benchmarks.attacks;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
@@ -60,10 +62,38 @@ enum Attack {
       "600 streams of decisions that do not end, whose answers nobody reads", 600, 10_000_000) {
     @Override
     void run(Peers peers) throws IOException {
-      byte[] head = head("/v1/decisions", "application/x-ndjson", String.valueOf(MOST_BODY));
-      String act = "{\"op\":\"check\",\"limit\":\"LoginsPerIPAddress\",\"id\":\"192.0.2.9\"}\n";
-      byte[] lines = ascii(act.repeat(MOST_BODY / act.length()));
+      byte[] head = head(DECISIONS, NDJSON, String.valueOf(MOST_BODY));
+      byte[] lines = ascii(CHECK.repeat(MOST_BODY / CHECK.length()));
       flood(peers, 600, head, lines);
+    }
+  },
+  ONE_BYTE_TOO_MANY(
+      "one byte too many, unread: 300 streams of decisions in chunks, and 400 over HTTP/2",
+      304,
+      10_000_000) {
+    @Override
+    void run(Peers peers) throws IOException {
+      byte[] lines = ascii(CHECK.repeat(MOST_BODY / CHECK.length() + 1));
+      byte[] body = Arrays.copyOf(lines, MOST_BODY + 1);
+      List<Http2Bodies> http2 = new ArrayList<>();
+      byte[] piece = Arrays.copyOf(lines, Http2.LARGEST_FRAME);
+      for (int i = 0; i < 300; i++) {
+        peers.connect().send(CHUNKED, body);
+      }
+      for (int i = 0; i < 4; i++) { // from addresses that hold nothing yet
+        Peer peer = peers.connect(FIRST_ADDRESS + 2 + i % 2);
+        http2.add(Http2Bodies.unread(peer, DECISIONS, NDJSON, piece, MOST_BODY + 1));
+      }
+      BooleanSupplier over = forSeconds();
+      while (!over.getAsBoolean()) {
+        boolean some = peers.pump();
+        for (Http2Bodies bodies : http2) {
+          some |= bodies.pump();
+        }
+        if (!some) {
+          rest();
+        }
+      }
     }
   },
   HTTP1_HEADS("2,000 unfinished HTTP/1.1 headers", 2_000, 10_000_000) {
@@ -125,7 +155,19 @@ enum Attack {
   /** The first address of the attackers is 127.0.0.2; the well-behaved client has 127.0.0.1. */
   static final int FIRST_ADDRESS = 2;
 
+  private static final String DECISIONS = "/v1/decisions";
+  private static final String NDJSON = "application/x-ndjson";
+  private static final String CHECK =
+      "{\"op\":\"check\",\"limit\":\"LoginsPerIPAddress\",\"id\":\"192.0.2.9\"}\n";
+
   private static final int MOST_BODY = Integer.getInteger("attacks.body", 1 << 17);
+
+  /** The head of a body of one chunk, which has a byte more than a body may have. */
+  private static final byte[] CHUNKED =
+      ascii(
+          "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n"
+              .formatted(DECISIONS, NDJSON, MOST_BODY + 1));
+
   private static final long SECONDS = Long.getLong("attacks.seconds", 8);
 
   private final String text;

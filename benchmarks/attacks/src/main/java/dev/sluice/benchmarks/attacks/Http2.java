@@ -11,6 +11,7 @@ final class Http2 {
   static final int FRAME_HEADER = 9;
   static final int DATA = 0;
   static final int HEADERS = 1;
+  static final int RST_STREAM = 3;
   static final int SETTINGS = 4;
   static final int GOAWAY = 7;
   static final int WINDOW_UPDATE = 8;

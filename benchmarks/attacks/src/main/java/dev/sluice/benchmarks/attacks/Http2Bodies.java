@@ -2,12 +2,14 @@
 package dev.sluice.benchmarks.attacks;
 
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
  * One HTTP/2 connection with as many streams as the server allows, each with a body that never
- * ends. It keeps to every window, in pieces of a given size.
+ * ends. It keeps to every window, in pieces of a given size. Another stream takes the place of one
+ * that was answered, or, where no answer is read, of one that was reset.
  */
 final class Http2Bodies implements AutoCloseable {
 
@@ -21,6 +23,8 @@ final class Http2Bodies implements AutoCloseable {
   private final String path;
   private final String mediaType;
   private final byte[] piece;
+  private final int bodyBytes;
+  private final boolean reads;
   private final ByteBuffer in = ByteBuffer.allocate(READ_BUFFER);
   private final Map<Integer, Stream> streams = new LinkedHashMap<>();
   private int connectionWindow = Http2.DEFAULT_WINDOW;
@@ -39,11 +43,27 @@ final class Http2Bodies implements AutoCloseable {
    * @param pieceBytes how much is sent of each body at a time
    */
   Http2Bodies(Peer peer, String path, String mediaType, int pieceBytes) {
+    this(peer, path, mediaType, new byte[pieceBytes], BODY, true);
+  }
+
+  private Http2Bodies(
+      Peer peer, String path, String mediaType, byte[] piece, int bodyBytes, boolean reads) {
     this.peer = peer;
     this.path = path;
     this.mediaType = mediaType;
-    piece = new byte[pieceBytes];
-    peer.send(Http2.greeting(Http2.DEFAULT_WINDOW));
+    this.piece = piece;
+    this.bodyBytes = bodyBytes;
+    this.reads = reads;
+    peer.send(Http2.greeting(reads ? Http2.DEFAULT_WINDOW : 0));
+  }
+
+  /**
+   * Greets a server, and reads no answer.
+   *
+   * @param piece what is sent of each body at a time, until there are so many bytes of it
+   */
+  static Http2Bodies unread(Peer peer, String path, String mediaType, byte[] piece, int bodyBytes) {
+    return new Http2Bodies(peer, path, mediaType, piece, bodyBytes, false);
   }
 
   /** Sends what may be sent now; true if there was something. */
@@ -61,13 +81,12 @@ final class Http2Bodies implements AutoCloseable {
     }
     for (Map.Entry<Integer, Stream> entry : streams.entrySet()) {
       Stream stream = entry.getValue();
-      if (stream.sent + piece.length < BODY
-          && stream.window >= piece.length
-          && connectionWindow >= piece.length) {
-        peer.send(Http2.frame(Http2.DATA, 0, entry.getKey(), piece));
-        stream.sent += piece.length;
-        stream.window -= piece.length;
-        connectionWindow -= piece.length;
+      int next = Math.min(piece.length, bodyBytes - stream.sent);
+      if (next > 0 && stream.window >= next && connectionWindow >= next) {
+        peer.send(Http2.frame(Http2.DATA, 0, entry.getKey(), Arrays.copyOf(piece, next)));
+        stream.sent += next;
+        stream.window -= next;
+        connectionWindow -= next;
       }
     }
     return peer.pump();
@@ -120,7 +139,12 @@ final class Http2Bodies implements AutoCloseable {
           known.window += more;
         }
       }
-      case Http2.HEADERS -> streams.remove(stream); // answered: another takes its place
+      case Http2.HEADERS -> {
+        if (reads) {
+          streams.remove(stream);
+        }
+      }
+      case Http2.RST_STREAM -> streams.remove(stream);
       default -> {}
     }
   }

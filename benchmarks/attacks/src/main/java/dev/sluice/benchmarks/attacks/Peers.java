@@ -48,14 +48,19 @@ final class Peers implements AutoCloseable {
   /** Sends whatever the server takes. */
   void pumpAll(BooleanSupplier over) {
     while (!over.getAsBoolean()) {
-      boolean some = false;
-      for (Peer peer : all) {
-        some |= peer.pump();
-      }
-      if (!some) {
+      if (!pump()) {
         Attack.rest();
       }
     }
+  }
+
+  /** Sends what the server takes now; true if that was something. */
+  boolean pump() {
+    boolean some = false;
+    for (Peer peer : all) {
+      some |= peer.pump();
+    }
+    return some;
   }
 
   /** How many connections were opened, those included that the server closed afterwards. */
