@@ -46,8 +46,15 @@ final class BodyTest {
   }
 
   private CompletableFuture<?> read() throws Exception {
-    return inLoop(
-        () -> Requests.readAsItArrives(context, request, (bytes, size) -> seen.set(bytes)));
+    AtomicReference<CompletableFuture<?>> end = new AtomicReference<>();
+    boolean begun =
+        inLoop(
+            () -> {
+              end.set(Requests.readAsItArrives(context, request, (bytes, size) -> seen.set(bytes)));
+              return true;
+            });
+    assertThat(begun).isTrue();
+    return end.get();
   }
 
   private <T> T inLoop(Callable<T> call) throws Exception {

@@ -135,7 +135,7 @@ final class DecisionStream {
    * before it.
    */
   void late() {
-    if (ending || isDone()) {
+    if (ending || isDecided()) {
       return; // all that is left is unread
     }
     Line first = underWay.peek();
@@ -147,8 +147,8 @@ final class DecisionStream {
     advance();
   }
 
-  private boolean isDone() {
-    return whole && fault == null && start >= size && underWay.isEmpty();
+  private boolean isDecided() {
+    return whole && underWay.isEmpty() && endOfLine() < 0;
   }
 
   private static Fault undecided() {

@@ -99,22 +99,17 @@ final class DecisionsResource extends MethodService implements Piecewise {
     EventLoop loop = context.eventLoop();
     long leftNanos = Requests.nanosLeft(context);
     long spareNanos = Math.min(MOST_SPARE_NANOS, leftNanos / 4);
-    ScheduledFuture<?> last =
-        loop.schedule(stream::late, leftNanos - spareNanos, TimeUnit.NANOSECONDS);
-    ScheduledFuture<?> end =
+    ScheduledFuture<?> late =
         loop.schedule(
             () -> {
+              stream.late();
               if (context.sessionProtocol().isMultiplex()) {
-                response.abort();
+                var unused =
+                    loop.schedule(() -> response.abort(), spareNanos / 2, TimeUnit.NANOSECONDS);
               }
             },
-            leftNanos - spareNanos / 2,
+            leftNanos - spareNanos,
             TimeUnit.NANOSECONDS);
-    Stages.onEnd(
-        response.whenComplete(),
-        (done, failure) -> {
-          last.cancel(false);
-          end.cancel(false);
-        });
+    Stages.onEnd(response.whenComplete(), (done, failure) -> late.cancel(false));
   }
 }

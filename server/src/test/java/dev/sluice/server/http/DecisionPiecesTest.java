@@ -291,6 +291,18 @@ final class DecisionPiecesTest {
     assertThat(spent()).isEqualTo(MOST_UNREAD);
   }
 
+  /** It says what it would have said without that. */
+  @Test
+  void streamThatWasTooLong_andIsDecided_stillSaysSo() throws Exception {
+    DecisionStream stream = stream(store);
+    send(stream, SPEND + SPEND.substring(0, 20));
+    stream.failed(Fault.tooLarge(1));
+    stream.late();
+    readAll();
+    assertThat(client.lines()).hasSize(2);
+    assertThat(client.lines().get(1).get("status").intValue()).isEqualTo(413);
+  }
+
   /** Its client may read the rest as long as its time lasts. */
   @Test
   void streamThatIsDecided_hasNothingToSayInTime() throws Exception {
