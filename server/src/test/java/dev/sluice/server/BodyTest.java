@@ -42,7 +42,7 @@ final class BodyTest {
   @AfterEach
   void close() {
     request.abort();
-    channel.close();
+    var unused = channel.close();
   }
 
   private CompletableFuture<?> read() throws Exception {

@@ -24,7 +24,7 @@ final class ExchangeTest {
 
   @AfterEach
   void close() {
-    channel.close();
+    var unused = channel.close();
   }
 
   @Test
