@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server;
 
+import com.linecorp.armeria.common.ClosedSessionException;
 import com.linecorp.armeria.common.ContentTooLargeException;
 import com.linecorp.armeria.common.HttpData;
 import com.linecorp.armeria.common.HttpObject;
@@ -10,6 +11,8 @@ import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.async.Stages;
 import dev.sluice.server.Requests.BodyReader;
 import io.netty.buffer.ByteBuf;
+import io.netty.handler.codec.http2.Http2Exception;
+import java.io.IOException;
 import java.util.Arrays;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
@@ -48,8 +51,8 @@ final class Body implements Subscriber<HttpObject> {
   }
 
   /**
-   * The end of a body that somebody reads as it arrives, or what went wrong with it. Who completes
-   * it gets no more of the body: the rest is dropped.
+   * The end of a body that somebody reads as it arrives, or what went wrong with it. A caller that
+   * completes it gets no more of the body: the rest is dropped.
    */
   static CompletableFuture<?> read(
       HttpRequest request, ServiceRequestContext context, int maxBytes, BodyReader reader) {
@@ -127,9 +130,11 @@ final class Body implements Subscriber<HttpObject> {
     }
   }
 
+  /** A network that failed is no fault of the server: the client went away. */
   @Override
   public void onError(Throwable cause) {
-    fail(cause);
+    boolean isNetwork = cause instanceof IOException || cause instanceof Http2Exception;
+    fail(isNetwork ? ClosedSessionException.get() : cause);
   }
 
   @Override

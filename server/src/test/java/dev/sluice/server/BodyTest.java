@@ -3,6 +3,7 @@ package dev.sluice.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.linecorp.armeria.common.ClosedSessionException;
 import com.linecorp.armeria.common.HttpData;
 import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.common.HttpRequest;
@@ -11,6 +12,7 @@ import com.linecorp.armeria.common.RequestHeaders;
 import com.linecorp.armeria.server.RequestTimeoutException;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import io.netty.channel.embedded.EmbeddedChannel;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.Callable;
@@ -88,6 +90,18 @@ final class BodyTest {
     send(50_000);
     assertThat(seen.get()).isSameAs(before);
     assertThat(connection.heldBytes()).isEqualTo(held);
+  }
+
+  /** Otherwise each client that is cut off would be a fault of the server in its log. */
+  @Test
+  void networkThatFails_isAClientThatWentAway() throws Exception {
+    CompletableFuture<?> end = read();
+    send(10);
+    request.close(new IOException("Connection reset by peer"));
+    assertThat(end)
+        .failsWithin(Duration.ofSeconds(PATIENCE_SECONDS))
+        .withThrowableThat()
+        .withCauseInstanceOf(ClosedSessionException.class);
   }
 
   @Test

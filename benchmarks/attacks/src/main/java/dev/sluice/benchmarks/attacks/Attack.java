@@ -3,7 +3,6 @@ package dev.sluice.benchmarks.attacks;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
@@ -68,27 +67,27 @@ enum Attack {
     }
   },
   ONE_BYTE_TOO_MANY(
-      "one byte too many, unread: 300 streams of decisions in chunks, and 400 over HTTP/2",
+      "one byte too many, unread: 300 streams of decisions in chunks, and 4 connections of HTTP/2 full of such streams, which come again",
       304,
       10_000_000) {
     @Override
     void run(Peers peers) throws IOException {
       byte[] lines = ascii(CHECK.repeat(MOST_BODY / CHECK.length() + 1));
       byte[] body = Arrays.copyOf(lines, MOST_BODY + 1);
-      List<Http2Bodies> http2 = new ArrayList<>();
-      byte[] piece = Arrays.copyOf(lines, Http2.LARGEST_FRAME);
       for (int i = 0; i < 300; i++) {
         peers.connect().send(CHUNKED, body);
       }
-      for (int i = 0; i < 4; i++) { // from addresses that hold nothing yet
-        Peer peer = peers.connect(FIRST_ADDRESS + 2 + i % 2);
-        http2.add(Http2Bodies.unread(peer, DECISIONS, NDJSON, piece, MOST_BODY + 1));
-      }
+      Http2Bodies[] http2 = new Http2Bodies[4];
+      byte[] piece = Arrays.copyOf(lines, Http2.LARGEST_FRAME);
       BooleanSupplier over = forSeconds();
       while (!over.getAsBoolean()) {
         boolean some = peers.pump();
-        for (Http2Bodies bodies : http2) {
-          some |= bodies.pump();
+        for (int i = 0; i < http2.length; i++) {
+          if (http2[i] == null || http2[i].isBroken()) { // from addresses that hold nothing yet
+            Peer peer = peers.connect(FIRST_ADDRESS + 2 + i % 2);
+            http2[i] = Http2Bodies.unread(peer, DECISIONS, NDJSON, piece, MOST_BODY + 1);
+          }
+          some |= http2[i].pump();
         }
         if (!some) {
           rest();

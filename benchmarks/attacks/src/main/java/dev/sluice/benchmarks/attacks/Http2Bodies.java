@@ -66,6 +66,11 @@ final class Http2Bodies implements AutoCloseable {
     return new Http2Bodies(peer, path, mediaType, piece, bodyBytes, false);
   }
 
+  /** Whether the server hung up. */
+  boolean isBroken() {
+    return peer.isBroken();
+  }
+
   /** Sends what may be sent now; true if there was something. */
   boolean pump() {
     read();

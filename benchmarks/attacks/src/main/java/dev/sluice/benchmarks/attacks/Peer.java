@@ -68,6 +68,11 @@ final class Peer implements AutoCloseable {
     }
   }
 
+  /** Whether the server hung up, as far as a read or a write has shown. */
+  boolean isBroken() {
+    return broken;
+  }
+
   boolean isIdle() {
     return broken || !unsent.hasRemaining();
   }
@@ -80,7 +85,9 @@ final class Peer implements AutoCloseable {
   /** Reads what is there; -1 if the server hung up. */
   int read(ByteBuffer into) {
     try {
-      return channel.read(into);
+      int read = channel.read(into);
+      broken |= read < 0;
+      return read;
     } catch (IOException e) {
       broken = true;
       return -1;
