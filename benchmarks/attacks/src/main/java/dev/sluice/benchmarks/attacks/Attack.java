@@ -18,7 +18,7 @@ enum Attack {
     @Override
     void run(Peers peers) throws IOException {
       for (int i = 0; i < 32; i++) {
-        Peer peer = peers.connect();
+        Peer peer = peers.connectHttp2();
         peer.send(Http2.greeting(1));
         for (int stream = 0; stream < 1000; stream++) {
           peer.send(Http2.get(2 * stream + 1, "/openapi.json"));
@@ -114,17 +114,15 @@ enum Attack {
   IDLE("10,000 idle connections from two addresses", 10_000, 0) {
     @Override
     void run(Peers peers) throws IOException {
-      for (int i = 0; i < 10_000; i++) {
-        var unused = peers.connect();
-      }
+      var unused = peers.connectAll(10_000, 2, Wire.HTTP1);
       peers.pumpAll(forSeconds());
     }
   },
   IDLE_HTTP2("5,000 idle HTTP/2 connections from five addresses", 5_000, 100_000) {
     @Override
     void run(Peers peers) throws IOException {
-      for (int i = 0; i < 5_000; i++) {
-        peers.connect(FIRST_ADDRESS + i % 5).send(Http2.greeting(Http2.DEFAULT_WINDOW));
+      for (Peer peer : peers.connectAll(5_000, 5, Wire.HTTP2)) {
+        peer.send(Http2.greeting(Http2.DEFAULT_WINDOW));
       }
       peers.pumpAll(forSeconds());
     }
@@ -136,18 +134,21 @@ enum Attack {
       byte[] broken =
           Http2.joined(Http2.greeting(1), Http2.frame(Http2.DATA, 0, 0, new byte[] {1, 2, 3}));
       for (int i = 0; i < 1000; i++) {
-        for (byte[] bytes : List.of(expect, broken)) {
-          try (Peer peer = peers.connect(FIRST_ADDRESS)) {
-            peer.send(bytes);
-            var unused = peer.pump();
-          }
-        }
+        sendOnce(peers.connect(FIRST_ADDRESS), expect);
+        sendOnce(peers.connectHttp2(FIRST_ADDRESS), broken);
       }
       for (int i = 0; i < 500; i++) {
         peers.connect().send(expect);
-        peers.connect().send(broken);
+        peers.connectHttp2().send(broken);
       }
       peers.pumpAll(forSeconds());
+    }
+
+    private void sendOnce(Peer peer, byte[] bytes) {
+      try (peer) {
+        peer.send(bytes);
+        var unused = peer.pump();
+      }
     }
   };
 
@@ -204,14 +205,18 @@ enum Attack {
     } catch (IOException e) {
       cause = ": " + e.getMessage();
     }
-    boolean tookPlace = peers.opened() >= connections && peers.sentBytes() >= leastBytes;
+    boolean tookPlace =
+        peers.opened() >= connections
+            && peers.refused() <= connections / 10
+            && peers.sentBytes() >= leastBytes;
     return cause.isEmpty() && tookPlace
         ? ""
         : String.format(
             Locale.ROOT,
-            "not tried, as it opened %,d of %,d connections and sent %,d of at least %,d bytes%s",
+            "not tried, as it opened %,d of %,d connections, %,d were refused, and sent %,d of at least %,d bytes%s",
             peers.opened(),
             connections,
+            peers.refused(),
             peers.sentBytes(),
             leastBytes,
             cause);
@@ -243,15 +248,15 @@ enum Attack {
 
   /** Sends the same on many connections, and as much of it as the server takes. */
   static void flood(Peers peers, int connections, byte[]... bytes) throws IOException {
-    for (int i = 0; i < connections; i++) {
-      peers.connect().send(bytes);
+    for (Peer peer : peers.connectAll(connections, 2, Wire.HTTP1)) {
+      peer.send(bytes);
     }
     peers.pumpAll(forSeconds());
   }
 
   private static void bodies(Peers peers, String path, String mediaType, int pieceBytes)
       throws IOException {
-    Peer peer = peers.connect(FIRST_ADDRESS);
+    Peer peer = peers.connectHttp2(FIRST_ADDRESS);
     BooleanSupplier over = forSeconds();
     try (Http2Bodies bodies = new Http2Bodies(peer, path, mediaType, pieceBytes)) {
       while (!over.getAsBoolean()) {

@@ -5,7 +5,6 @@ import dev.sluice.benchmarks.attacks.Scenario.BrokenPromise;
 import dev.sluice.benchmarks.attacks.WellBehaved.Answer;
 import dev.sluice.benchmarks.attacks.WellBehaved.Figures;
 import dev.sluice.benchmarks.report.Names;
-import dev.sluice.benchmarks.report.ServerFlags;
 import java.io.BufferedInputStream;
 import java.io.IOException;
 import java.net.Socket;
@@ -32,18 +31,22 @@ final class AttacksReport {
   public static void main(String[] args) throws Exception {
     List<String> wanted = new ArrayList<>(List.of(args));
     boolean tls = wanted.remove("--tls");
-    Names.requireKnown("attacks", wanted, names(tls));
-    if (tls) {
-      try (TlsIdentity identity = TlsIdentity.make()) {
-        System.exit(DoorsReport.run(wanted, identity) ? 0 : 1);
-      }
+    Names.requireKnown("attacks", wanted, names());
+    boolean kept;
+    try (TlsIdentity identity = tls ? TlsIdentity.make() : null) {
+      kept = isKept(wanted, new Victims(identity));
     }
+    System.exit(kept ? 0 : 1);
+  }
+
+  private static boolean isKept(List<String> wanted, Victims victims) throws Exception {
     boolean kept = true;
     System.out.printf(
         Locale.ROOT,
-        "Promised in each: the server lives within %d MiB, the well-behaved client has no failure and"
+        "Promised in each%s: the server lives within %d MiB, the well-behaved client has no failure and"
             + " a p99 under %.0f ms, the log gets at most %d lines.%n%n",
-        ServerFlags.SMALL_MIB,
+        victims.tls() == null ? "" : ", over TLS",
+        victims.mostMib(),
         MOST_P99_MILLIS,
         MOST_LOG_LINES);
     System.out.println(
@@ -51,32 +54,31 @@ final class AttacksReport {
     System.out.println("|---|---|---|---|---|---|---|---|---|---|");
     for (Attack attack : Attack.values()) {
       if (wanted.isEmpty() || wanted.contains(attack.name())) {
-        kept &= tried(attack);
+        kept &= tried(attack, victims);
       }
     }
     System.out.printf("%n| attack | seen | promise |%n|---|---|---|%n");
     for (Scenario scenario : Scenario.values()) {
       if (wanted.isEmpty() || wanted.contains(scenario.name())) {
-        kept &= tried(scenario);
+        kept &= tried(scenario, victims);
       }
     }
     if (wanted.isEmpty() || Stream.of(Door.values()).anyMatch(d -> wanted.contains(d.name()))) {
-      kept &= DoorsReport.run(wanted, null);
+      kept &= DoorsReport.run(wanted, victims);
     }
-    System.exit(kept ? 0 : 1);
+    return kept;
   }
 
-  private static List<String> names(boolean doorsAlone) {
-    Stream<Enum<?>> all =
-        doorsAlone
-            ? Stream.of(Door.values())
-            : Stream.of(Attack.values(), Scenario.values(), Door.values()).flatMap(Stream::of);
-    return all.map(Enum::name).toList();
+  private static List<String> names() {
+    return Stream.of(Attack.values(), Scenario.values(), Door.values())
+        .<Enum<?>>flatMap(Stream::of)
+        .map(Enum::name)
+        .toList();
   }
 
-  private static boolean tried(Scenario scenario) throws Exception {
+  private static boolean tried(Scenario scenario, Victims victims) throws Exception {
     try {
-      System.out.printf("| %s | %s | kept |%n", scenario.text(), scenario.seen());
+      System.out.printf("| %s | %s | kept |%n", scenario.text(), scenario.seen(victims));
       return true;
     } catch (BrokenPromise e) {
       System.out.printf("| %s | %s | BROKEN |%n", scenario.text(), e.getMessage());
@@ -84,16 +86,17 @@ final class AttacksReport {
     }
   }
 
-  private static boolean tried(Attack attack) throws IOException, InterruptedException {
-    try (Victim server = Victim.start();
-        WellBehaved client = WellBehaved.start(server.address())) {
+  private static boolean tried(Attack attack, Victims victims)
+      throws IOException, InterruptedException {
+    try (Victim server = victims.start();
+        WellBehaved client = WellBehaved.start(server.wire())) {
       Thread.sleep(WARM_UP_MILLIS);
       warmUp(server);
       Figures unused = client.take();
       Thread.sleep(CALM_MILLIS);
       Figures calm = client.take();
       int linesBefore = server.logLines();
-      Peers peers = new Peers(server.address());
+      Peers peers = new Peers(server.wire());
       String missing = attack.attempt(peers);
       Figures seen = client.take();
       long peak = server.peakMib();
@@ -102,15 +105,16 @@ final class AttacksReport {
       boolean kept =
           missing.isEmpty()
               && alive
-              && peak <= ServerFlags.SMALL_MIB
+              && peak <= server.mostMib()
               && seen.failures().isEmpty()
               && seen.p99Millis() <= Math.max(MOST_P99_MILLIS, MOST_TIMES_CALM * calm.p99Millis())
               && lines <= MOST_LOG_LINES;
       System.out.printf(
           Locale.ROOT,
-          "| %s | %,d connections, %,d bytes | %s | %d MiB | %,d | %d%s | %.0f ms | %.0f ms | %d | %s%s |%n",
+          "| %s | %,d connections%s, %,d bytes | %s | %d MiB | %,d | %d%s | %.0f ms | %.0f ms | %d | %s%s |%n",
           attack.text(),
           peers.opened(),
+          peers.refused() == 0 ? "" : " (%,d refused)".formatted(peers.refused()),
           peers.sentBytes(),
           alive ? "yes" : "no",
           peak,
@@ -129,7 +133,7 @@ final class AttacksReport {
   /** A server that has just started is slow anyway. */
   private static void warmUp(Victim server) throws IOException {
     for (int i = 0; i < WARM_UP_REQUESTS; i++) {
-      try (Socket socket = new Socket(server.address().getAddress(), server.address().getPort())) {
+      try (Socket socket = server.wire().connect(1)) {
         for (String path : List.of("/openapi.json", "/metrics")) {
           socket
               .getOutputStream()

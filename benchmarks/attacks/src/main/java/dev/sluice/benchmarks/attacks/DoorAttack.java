@@ -121,17 +121,13 @@ enum DoorAttack {
   IDLE("5,000 idle connections") {
     @Override
     String run(Door door, Wire wire) throws IOException, InterruptedException {
-      List<Socket> all = new ArrayList<>();
-      try {
-        for (int i = 0; i < IDLING; i++) {
-          boolean silent = i % SHAKING_HANDS != 0;
-          int from = Attack.FIRST_ADDRESS + i % IDLE_ADDRESSES;
-          all.add(silent ? wire.plain(from) : wire.connect(from));
+      try (Peers peers = new Peers(wire)) {
+        var unused = peers.connectAll(IDLING, IDLE_ADDRESSES, wire.protocol());
+        if (peers.refused() > IDLING / 10) {
+          throw new BrokenPromise("not tried: %s were refused".formatted(peers.refused()));
         }
         Thread.sleep(SECONDS * MILLIS_PER_SECOND);
-        return all.size() + " connections";
-      } finally {
-        closeAll(all);
+        return peers.opened() + " connections";
       }
     }
   };
@@ -147,8 +143,6 @@ enum DoorAttack {
   private static final int HALF_CLOSING = 500;
   private static final int IDLING = 5_000;
   private static final int IDLE_ADDRESSES = 5;
-  private static final int SHAKING_HANDS =
-      10; // one in so many, as a handshake is the client's work
   private static final int FUZZ_PATIENCE_MILLIS = 50;
   private static final int MOST_FUZZ_ANSWER = 64 << 10;
   private static final int PATIENCE_MILLIS = 5_000;

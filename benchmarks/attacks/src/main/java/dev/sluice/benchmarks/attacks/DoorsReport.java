@@ -2,12 +2,10 @@
 package dev.sluice.benchmarks.attacks;
 
 import dev.sluice.benchmarks.attacks.DoorAttack.BrokenPromise;
-import dev.sluice.benchmarks.report.ServerFlags;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import org.jspecify.annotations.Nullable;
 
 /** Attacks each door of one server, with good clients at all doors. */
 final class DoorsReport {
@@ -33,10 +31,10 @@ final class DoorsReport {
    * Prints a row for each attack on each door.
    *
    * @param wanted the names of the doors; empty for all
-   * @param tls the server's certificate; null for no TLS
+   * @param victims starts the servers
    * @return whether every promise was kept
    */
-  static boolean run(List<String> wanted, @Nullable TlsIdentity tls)
+  static boolean run(List<String> wanted, Victims victims)
       throws IOException, InterruptedException {
     System.out.printf("%nFuzzed bytes: -Dattacks.seed=%s%n%n", DoorAttack.seed());
     System.out.println(
@@ -45,19 +43,18 @@ final class DoorsReport {
     boolean kept = true;
     for (Door door : Door.values()) {
       if (wanted.isEmpty() || wanted.contains(door.name())) {
-        try (Victim server = Victim.start(tls == null ? new String[0] : tls.options())) {
-          kept &= new DoorsReport(server).attack(door, tls);
+        try (Victim server = victims.start()) {
+          kept &= new DoorsReport(server).attack(door);
         }
       }
     }
     return kept;
   }
 
-  private boolean attack(Door door, @Nullable TlsIdentity tls)
-      throws IOException, InterruptedException {
+  private boolean attack(Door door) throws IOException, InterruptedException {
     try {
       for (Door each : Door.values()) {
-        friends.add(Friend.start(each, wire(each, tls)));
+        friends.add(Friend.start(each, server.wire(each.port())));
       }
       Thread.sleep(CALM_MILLIS); // a server that has just started is slow anyway
       double unused = take();
@@ -65,20 +62,12 @@ final class DoorsReport {
       calmMillis = take();
       boolean kept = true;
       for (DoorAttack attack : DoorAttack.values()) {
-        kept &= tried(door, attack, wire(door, tls));
+        kept &= tried(door, attack, server.wire(door.port()));
       }
       return kept;
     } finally {
       friends.forEach(Friend::close);
     }
-  }
-
-  private Wire wire(Door door, @Nullable TlsIdentity tls) {
-    return new Wire(server.address(door.port()), tls == null ? null : tls.trusting());
-  }
-
-  private static long mostMib(Wire wire) {
-    return wire.tls() == null ? ServerFlags.SMALL_MIB : ServerFlags.SMALL_TLS_MIB;
   }
 
   /** Takes what the friends have seen, and returns their p99. */
@@ -107,7 +96,7 @@ final class DoorsReport {
     long peak = server.peakMib();
     kept &=
         server.isAlive()
-            && peak <= mostMib(wire)
+            && peak <= server.mostMib()
             && failures.isEmpty()
             && !waitsNanos.isEmpty()
             && p99Millis <= Math.max(MOST_P99_MILLIS, MOST_TIMES_CALM * calmMillis)

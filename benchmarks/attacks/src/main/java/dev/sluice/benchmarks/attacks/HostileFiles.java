@@ -4,10 +4,7 @@ package dev.sluice.benchmarks.attacks;
 import com.google.errorprone.annotations.FormatMethod;
 import dev.sluice.benchmarks.attacks.Scenario.BrokenPromise;
 import dev.sluice.benchmarks.attacks.WellBehaved.Figures;
-import dev.sluice.benchmarks.report.ServerFlags;
 import java.io.IOException;
-import java.net.URI;
-import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
@@ -21,7 +18,6 @@ import java.util.concurrent.TimeUnit;
  */
 final class HostileFiles {
 
-  private static final HttpClient CLIENT = HttpClient.newHttpClient();
   private static final String LOGINS = "LoginsPerIPAddress: {burst: 10, count: 10, period: 1m}\n";
   private static final String SIGN_UPS = "SignUpsPerIPAddress: {burst: 1, count: 1, period: 1h}\n";
   private static final String LIMITS = "--limits";
@@ -45,11 +41,11 @@ final class HostileFiles {
   private HostileFiles() {}
 
   /** Reading them took 22 seconds once. */
-  static String digits() throws Exception {
+  static String digits(Victims victims) throws Exception {
     String digits = "9".repeat(8 << 20);
     try (WatchedFile limits = WatchedFile.of(LOGINS);
-        Victim server = Victim.start(LIMITS, limits.toString());
-        WellBehaved client = WellBehaved.start(server.address())) {
+        Victim server = victims.start(LIMITS, limits.toString());
+        WellBehaved client = WellBehaved.start(server.wire())) {
       long slowestMillis = 0;
       for (String text :
           List.of(
@@ -66,17 +62,16 @@ final class HostileFiles {
       unless(slowestMillis <= MOST_RELOAD_MILLIS, "a reload took %s ms", slowestMillis);
       unless(beside.failures().isEmpty(), "the client beside it: %s", beside.failures());
       requireShortLog(server);
-      unless(
-          server.peakMib() <= ServerFlags.SMALL_MIB, "it took %s MiB of memory", server.peakMib());
+      unless(server.peakMib() <= server.mostMib(), "it took %s MiB of memory", server.peakMib());
       return "4 files refused, each within %s ms; %s requests beside it, p99 %s ms; peak memory %s MiB"
           .formatted(
               slowestMillis, beside.requests(), Math.round(beside.p99Millis()), server.peakMib());
     }
   }
 
-  static String cut() throws Exception {
+  static String cut(Victims victims) throws Exception {
     try (WatchedFile limits = WatchedFile.of(LOGINS + SIGN_UPS)) {
-      try (Victim server = Victim.start(LIMITS, limits.toString())) {
+      try (Victim server = victims.start(LIMITS, limits.toString())) {
         requireDenied(server);
         limits.cut(LOGINS.length());
         TimeUnit.SECONDS.sleep(1); // between the two writes of one writer
@@ -90,7 +85,7 @@ final class HostileFiles {
       }
       limits.append(SIGN_UPS);
       try (Victim server =
-          Victim.start(LIMITS, limits.toString(), "--for", "SignUpsPerIPAddress")) {
+          victims.start(LIMITS, limits.toString(), "--for", "SignUpsPerIPAddress")) {
         requireDenied(server);
         limits.cut(LOGINS.length());
         requireStatus(CONFLICT, reload(server), "a reload of a cut file");
@@ -102,10 +97,10 @@ final class HostileFiles {
         + " for it are refused; with --for: the reload is refused, and the limit stays";
   }
 
-  static String link() throws Exception {
+  static String link(Victims victims) throws Exception {
     try (WatchedFile limits = WatchedFile.of(LOGINS);
         WatchedFile rules = WatchedFile.of(rule("LoginsPerIPAddress"));
-        Victim server = Victim.start(LIMITS, limits.toString(), "--rules", rules.toString())) {
+        Victim server = victims.start(LIMITS, limits.toString(), "--rules", rules.toString())) {
       StringBuilder told = new StringBuilder();
       for (String secret : SECRETS) {
         limits.link(secret);
@@ -129,16 +124,16 @@ final class HostileFiles {
         + " in the log, the answer and /v1/limits";
   }
 
-  static String noDefault() throws Exception {
+  static String noDefault(Victims victims) throws Exception {
     try (WatchedFile limits = WatchedFile.of(LOGINS);
         WatchedFile rules = WatchedFile.of(rule("SignUpsPerIPAddress"))) {
       String[] options = {
         LIMITS, limits.toString(), "--rules", rules.toString(), "--trusted-proxies", "127.0.0.1"
       };
-      int exit = Victim.exitOf(options);
+      int exit = victims.exitOf(options);
       unless(exit == 2, "the start ended with %s", exit);
       limits.replace(LOGINS + SIGN_UPS);
-      try (Victim server = Victim.start(options)) {
+      try (Victim server = victims.start(options)) {
         requireStatus(OK, proxied(server), "a first sign-up");
         requireStatus(DENIED, proxied(server), "a second sign-up");
         limits.replace(LOGINS);
@@ -164,14 +159,15 @@ final class HostileFiles {
 
   private static HttpResponse<String> ask(Victim server, String method, String path, String body)
       throws IOException, InterruptedException {
-    return CLIENT.send(
-        request(server, path).method(method, BodyPublishers.ofString(body)).build(),
-        BodyHandlers.ofString());
+    return server
+        .http()
+        .send(
+            request(server, path).method(method, BodyPublishers.ofString(body)).build(),
+            BodyHandlers.ofString());
   }
 
   private static HttpRequest.Builder request(Victim server, String path) {
-    return HttpRequest.newBuilder(
-            URI.create("http://127.0.0.1:%s%s".formatted(server.address().getPort(), path)))
+    return HttpRequest.newBuilder(server.wire().uri(path))
         .header("Content-Type", "application/json");
   }
 
@@ -196,14 +192,16 @@ final class HostileFiles {
   /** A sign-up of which a proxy asks. */
   private static HttpResponse<String> proxied(Victim server)
       throws IOException, InterruptedException {
-    return CLIENT.send(
-        request(server, "/v1/forward-auth")
-            .header("X-Forwarded-For", "192.0.2.7")
-            .header("X-Forwarded-Method", "POST")
-            .header("X-Forwarded-Host", "example.com")
-            .header("X-Forwarded-Uri", "/sign-up")
-            .build(),
-        BodyHandlers.ofString());
+    return server
+        .http()
+        .send(
+            request(server, "/v1/forward-auth")
+                .header("X-Forwarded-For", "192.0.2.7")
+                .header("X-Forwarded-Method", "POST")
+                .header("X-Forwarded-Host", "example.com")
+                .header("X-Forwarded-Uri", "/sign-up")
+                .build(),
+            BodyHandlers.ofString());
   }
 
   private static void requireDenied(Victim server) throws Exception {

@@ -6,7 +6,6 @@ import dev.sluice.benchmarks.attacks.WellBehaved.Answer;
 import java.io.BufferedInputStream;
 import java.io.IOException;
 import java.io.InputStream;
-import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.util.concurrent.CountDownLatch;
 
@@ -16,19 +15,20 @@ import java.util.concurrent.CountDownLatch;
  */
 final class KeepAlive {
 
+  private static final int ADDRESS = 1;
   private static final int PATIENCE_MILLIS = 20_000;
 
-  private final InetSocketAddress server;
+  private final Wire server;
   private final Thread thread = new Thread(this::run, "keep-alive");
   private final CountDownLatch warm = new CountDownLatch(1);
   private volatile int answers;
   private volatile String lost = "";
 
-  private KeepAlive(InetSocketAddress server) {
+  private KeepAlive(Wire server) {
     this.server = server;
   }
 
-  static KeepAlive start(InetSocketAddress server) {
+  static KeepAlive start(Wire server) {
     KeepAlive client = new KeepAlive(server);
     client.thread.start();
     return client;
@@ -36,10 +36,8 @@ final class KeepAlive {
 
   private void run() {
     byte[] request = WellBehaved.request("192.0.2.9");
-    try (Socket socket = new Socket()) {
-      socket.connect(server, PATIENCE_MILLIS);
+    try (Socket socket = server.connect(ADDRESS)) {
       socket.setSoTimeout(PATIENCE_MILLIS);
-      socket.setTcpNoDelay(true);
       InputStream in = new BufferedInputStream(socket.getInputStream());
       boolean open = true;
       int seen = 0;

@@ -6,6 +6,8 @@ import java.net.InetSocketAddress;
 import java.net.StandardSocketOptions;
 import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
+import javax.net.ssl.SSLEngine;
+import org.jspecify.annotations.Nullable;
 
 /** One hostile connection that writes as much as the server takes, and reads only when told to. */
 final class Peer implements AutoCloseable {
@@ -13,36 +15,50 @@ final class Peer implements AutoCloseable {
   private static final int SMALL_BUFFER = 4096;
 
   private final SocketChannel channel;
+  private final @Nullable Secrecy tls;
   private ByteBuffer unsent = ByteBuffer.allocate(0);
   private boolean broken;
   private long sentBytes;
 
-  private Peer(SocketChannel channel, boolean broken) {
+  private Peer(SocketChannel channel, @Nullable Secrecy tls, boolean broken) {
     this.channel = channel;
+    this.tls = tls;
     this.broken = broken;
   }
 
   /**
-   * Connects.
+   * Connects, and shakes hands where there is TLS.
    *
    * @param from the last number of the address 127.0.0.x that the server sees
    * @throws IOException if there is no connection; a server that accepts it and resets it at once
    *     had one, which is broken
    */
-  static Peer connect(InetSocketAddress server, int from) throws IOException {
+  static Peer connect(Wire server, int from) throws IOException {
     SocketChannel channel = SocketChannel.open();
     try {
       channel.setOption(StandardSocketOptions.SO_RCVBUF, SMALL_BUFFER); // unread bytes stay there
       channel.bind(new InetSocketAddress("127.0.0." + from, 0));
-      channel.connect(server);
+      channel.connect(server.address());
+      SSLEngine engine = server.engine();
+      Secrecy tls = engine == null ? null : new Secrecy(engine);
+      boolean broken = tls != null && !shookHands(tls, channel);
       channel.configureBlocking(false);
-      return new Peer(channel, false);
+      return new Peer(channel, tls, broken);
     } catch (IOException e) {
       channel.close();
       if (String.valueOf(e.getMessage()).contains("reset")) {
-        return new Peer(channel, true);
+        return new Peer(channel, null, true);
       }
       throw e;
+    }
+  }
+
+  private static boolean shookHands(Secrecy tls, SocketChannel channel) {
+    try {
+      tls.shakeHands(channel);
+      return true;
+    } catch (IOException e) {
+      return false; // the server hung up
     }
   }
 
@@ -59,7 +75,7 @@ final class Peer implements AutoCloseable {
       return false;
     }
     try {
-      int sent = channel.write(unsent);
+      int sent = tls == null ? channel.write(unsent) : tls.write(channel, unsent);
       sentBytes += sent;
       return sent > 0;
     } catch (IOException e) {
@@ -74,10 +90,10 @@ final class Peer implements AutoCloseable {
   }
 
   boolean isIdle() {
-    return broken || !unsent.hasRemaining();
+    return broken || (!unsent.hasRemaining() && (tls == null || !tls.holds()));
   }
 
-  /** How many bytes the network took. */
+  /** How many bytes the network took, of TLS what is encrypted. */
   long sentBytes() {
     return sentBytes;
   }
@@ -85,7 +101,7 @@ final class Peer implements AutoCloseable {
   /** Reads what is there; -1 if the server hung up. */
   int read(ByteBuffer into) {
     try {
-      int read = channel.read(into);
+      int read = tls == null ? channel.read(into) : tls.read(channel, into);
       broken |= read < 0;
       return read;
     } catch (IOException e) {

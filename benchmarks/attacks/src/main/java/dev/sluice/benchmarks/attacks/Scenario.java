@@ -17,18 +17,18 @@ import java.util.zip.CRC32C;
 enum Scenario {
   SIGTERM("SIGTERM with 40 keep-alive clients, 20 times: no request is lost") {
     @Override
-    String seen() throws Exception {
+    String seen(Victims victims) throws Exception {
       int answered = 0;
       for (int round = 0; round < ROUNDS; round++) {
-        answered += stopUnderLoad();
+        answered += stopUnderLoad(victims);
       }
       return "%s of %s times nothing lost, %s answers".formatted(ROUNDS, ROUNDS, answered);
     }
   },
   WEB_PAGES("foreign Host and Origin, and path aliases, on /v1/reset") {
     @Override
-    String seen() throws Exception {
-      try (Victim server = Victim.start()) {
+    String seen(Victims victims) throws Exception {
+      try (Victim server = victims.start()) {
         require("HTTP/1.1 200", spend(server, 10), "a spend of the whole bucket");
         require("HTTP/1.1 421", reset(server, "/v1/reset", "Host: evil.example"), "a foreign Host");
         require(
@@ -46,11 +46,11 @@ enum Scenario {
   },
   FIFO("a fifo in the place of the limit file, while the server runs") {
     @Override
-    String seen() throws Exception {
+    String seen(Victims victims) throws Exception {
       Path folder = Files.createTempDirectory("attacks");
       Path limits = folder.resolve("limits.yml");
       Files.writeString(limits, "LoginsPerIPAddress: {burst: 10, count: 10, period: 1m}\n");
-      try (Victim server = Victim.start("--limits", limits.toString())) {
+      try (Victim server = victims.start("--limits", limits.toString())) {
         Files.delete(limits);
         int made = new ProcessBuilder("mkfifo", limits.toString()).start().waitFor();
         if (made != 0) {
@@ -78,12 +78,12 @@ enum Scenario {
   },
   FORGED_SNAPSHOT("forged snapshots with a right checksum") {
     @Override
-    String seen() throws Exception {
+    String seen(Victims victims) throws Exception {
       Path file = Files.createTempFile("attacks", ".snapshot");
       try {
         for (ByteBuffer forged : List.of(claims(Long.MAX_VALUE), claims(1L << 40), oneLine())) {
           Files.write(file, sealed(forged));
-          require(WRONG_INPUT, Victim.exitOf("--snapshot", file.toString()));
+          require(WRONG_INPUT, victims.exitOf("--snapshot", file.toString()));
         }
       } finally {
         Files.deleteIfExists(file);
@@ -93,31 +93,32 @@ enum Scenario {
   },
   DIGITS("limit files with 8 MB of digits, while the server runs") {
     @Override
-    String seen() throws Exception {
-      return HostileFiles.digits();
+    String seen(Victims victims) throws Exception {
+      return HostileFiles.digits(victims);
     }
   },
   CUT_FILE("a limit file that is cut at the end of a line, while the server runs") {
     @Override
-    String seen() throws Exception {
-      return HostileFiles.cut();
+    String seen(Victims victims) throws Exception {
+      return HostileFiles.cut(victims);
     }
   },
   LINK("a link to a secret in the place of a limit file and of a rule book") {
     @Override
-    String seen() throws Exception {
-      return HostileFiles.link();
+    String seen(Victims victims) throws Exception {
+      return HostileFiles.link(victims);
     }
   },
   NO_DEFAULT("a rule that names a limit without a default") {
     @Override
-    String seen() throws Exception {
-      return HostileFiles.noDefault();
+    String seen(Victims victims) throws Exception {
+      return HostileFiles.noDefault(victims);
     }
   };
 
   private static final int ROUNDS = Integer.getInteger("attacks.rounds", 20);
   private static final int CLIENTS = 40;
+  private static final int ADDRESS = 1;
   private static final int FIFO_SECONDS = 3;
   private static final int MOST_FIFO_LINES = 5; // one for the file, and some for the stop
   private static final long MOST_STOP_MILLIS = 10_000;
@@ -139,7 +140,7 @@ enum Scenario {
   }
 
   /** Says what was seen; throws a {@link BrokenPromise} if that is not what is promised. */
-  abstract String seen() throws Exception;
+  abstract String seen(Victims victims) throws Exception;
 
   /** Something that must not be was seen. */
   static final class BrokenPromise extends Exception {
@@ -150,11 +151,11 @@ enum Scenario {
     }
   }
 
-  private static int stopUnderLoad() throws Exception {
-    try (Victim server = Victim.start()) {
+  private static int stopUnderLoad(Victims victims) throws Exception {
+    try (Victim server = victims.start()) {
       List<KeepAlive> clients = new ArrayList<>();
       for (int i = 0; i < CLIENTS; i++) {
-        clients.add(KeepAlive.start(server.address()));
+        clients.add(KeepAlive.start(server.wire()));
       }
       for (KeepAlive client : clients) {
         client.awaitAnswer();
@@ -195,7 +196,7 @@ enum Scenario {
     String request =
         "POST %s HTTP/1.1\r\n%s\r\nContent-Type: application/json\r\nContent-Length: %s\r\n\r\n%s"
             .formatted(path, headers, body.length(), body);
-    try (Socket socket = new Socket(server.address().getAddress(), server.address().getPort())) {
+    try (Socket socket = server.wire().connect(ADDRESS)) {
       socket.getOutputStream().write(Attack.ascii(request));
       return Answer.read(new BufferedInputStream(socket.getInputStream())).status();
     }

@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.http.HttpClient;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -27,23 +28,31 @@ final class Victim implements AutoCloseable {
   private static final Pattern PEAK = Pattern.compile("VmHWM:\\s*(\\d+) kB");
   private static final int KIB_PER_MIB = 1024;
   private static final long PATIENCE_SECONDS = 20;
+  private static final List<String> PROTOCOLS = List.of(Wire.HTTP1, "", Wire.HTTP2);
   private static final int MOST_LINES_KEPT = 1_000;
 
   private final Process process;
+  private final Victims kind;
   private final List<Integer> ports;
+  private final HttpClient http;
   private final AtomicInteger logLines = new AtomicInteger();
   private final Queue<String> log = new ConcurrentLinkedQueue<>(); // its beginning
   private final Thread reader;
 
-  private Victim(Process process, BufferedReader err, List<Integer> ports) {
+  private Victim(Process process, Victims kind, BufferedReader err, List<Integer> ports) {
     this.process = process;
+    this.kind = kind;
     this.ports = ports;
+    HttpClient.Builder client = HttpClient.newBuilder();
+    this.http =
+        kind.tls() == null ? client.build() : client.sslContext(kind.tls().trusting()).build();
     this.reader = new Thread(() -> countLines(err), "victim-log");
     reader.setDaemon(true);
     reader.start();
   }
 
-  static Victim start(String... options) throws IOException {
+  /** {@link Victims} says which options it needs for TLS. */
+  static Victim start(Victims kind, List<String> options) throws IOException {
     Process process = new ProcessBuilder(command(options)).start();
     BufferedReader err =
         new BufferedReader(new InputStreamReader(process.getErrorStream(), StandardCharsets.UTF_8));
@@ -52,7 +61,7 @@ final class Victim implements AutoCloseable {
       if (listening.matches()) {
         List<Integer> ports =
             PORT.matcher(line).results().map(port -> Integer.parseInt(port.group(1))).toList();
-        return new Victim(process, err, ports);
+        return new Victim(process, kind, err, ports);
       }
     }
     process.destroyForcibly();
@@ -60,7 +69,7 @@ final class Victim implements AutoCloseable {
   }
 
   /** Starts a server that is to refuse its options, and returns its exit code. */
-  static int exitOf(String... options) throws IOException, InterruptedException {
+  static int exitOf(List<String> options) throws IOException, InterruptedException {
     Process process =
         new ProcessBuilder(command(options))
             .redirectErrorStream(true)
@@ -73,16 +82,15 @@ final class Victim implements AutoCloseable {
     }
   }
 
-  private static List<String> command(String... options) {
+  private static List<String> command(List<String> options) {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-    boolean tls = List.of(options).contains("--tls-certificate");
-    command.addAll(tls ? ServerFlags.smallWithTls() : ServerFlags.small());
+    command.addAll(ServerFlags.small());
     command.add("-cp");
     command.add(System.getProperty("attacks.classpath", System.getProperty("java.class.path")));
     command.addAll(List.of("dev.sluice.cli.Main", "serve", "--http", "127.0.0.1:0"));
     command.addAll(List.of("--resp", "127.0.0.1:0", "--grpc", "127.0.0.1:0"));
-    command.addAll(List.of(options));
+    command.addAll(options);
     return command;
   }
 
@@ -101,13 +109,27 @@ final class Victim implements AutoCloseable {
     }
   }
 
-  InetSocketAddress address() {
-    return address(0);
+  /** The port of HTTP. */
+  Wire wire() {
+    return wire(0);
   }
 
-  /** The address of HTTP (0), of the Redis protocol (1), or of gRPC (2). */
-  InetSocketAddress address(int door) {
-    return new InetSocketAddress(InetAddress.getLoopbackAddress(), ports.get(door));
+  /** The port of HTTP (0), of the Redis protocol (1), or of gRPC (2). */
+  Wire wire(int door) {
+    return new Wire(
+        new InetSocketAddress(InetAddress.getLoopbackAddress(), ports.get(door)),
+        kind.tls(),
+        PROTOCOLS.get(door));
+  }
+
+  /** How much of the machine's memory it may hold, in MiB. */
+  int mostMib() {
+    return kind.mostMib();
+  }
+
+  /** A client of its port for HTTP. */
+  HttpClient http() {
+    return http;
   }
 
   boolean isAlive() {

@@ -4,7 +4,6 @@ package dev.sluice.benchmarks.attacks;
 import java.io.BufferedInputStream;
 import java.io.IOException;
 import java.io.InputStream;
-import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -20,21 +19,21 @@ final class WellBehaved implements AutoCloseable {
   private static final byte[] SPEND = request("127.0.0.1");
   private static final int PAUSE_MILLIS = 5;
   private static final int NEW_CONNECTION_EVERY = 10;
-  private static final int PATIENCE_MILLIS = 5_000;
+  private static final int ADDRESS = 1;
   private static final double NANOS_PER_MILLI = 1e6;
 
-  private final InetSocketAddress server;
+  private final Wire server;
   private final Thread thread = new Thread(this::run, "well-behaved");
   private volatile boolean over;
   private final List<Long> waitsNanos = new ArrayList<>();
   private final List<String> failures = new ArrayList<>();
   private Socket kept = new Socket();
 
-  private WellBehaved(InetSocketAddress server) {
+  private WellBehaved(Wire server) {
     this.server = server;
   }
 
-  static WellBehaved start(InetSocketAddress server) {
+  static WellBehaved start(Wire server) {
     WellBehaved client = new WellBehaved(server);
     client.thread.start();
     return client;
@@ -83,11 +82,7 @@ final class WellBehaved implements AutoCloseable {
   private Socket reopened(Socket old) {
     try {
       old.close();
-      Socket socket = new Socket();
-      socket.connect(server, PATIENCE_MILLIS);
-      socket.setSoTimeout(PATIENCE_MILLIS);
-      socket.setTcpNoDelay(true);
-      return socket;
+      return server.connect(ADDRESS);
     } catch (IOException e) {
       return old; // the next request fails
     }
