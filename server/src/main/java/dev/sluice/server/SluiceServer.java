@@ -63,8 +63,17 @@ public final class SluiceServer implements AutoCloseable {
    */
   public static final Duration MAX_CONNECTION_AGE = Duration.ofHours(24);
 
-  /** The most connections at a time; another one replaces an idle one. */
+  /**
+   * The most connections at a time, where the heap has {@link #HEAP_PER_CONNECTION} for each;
+   * another one replaces an idle one.
+   */
   public static final int MAX_CONNECTIONS = 10_000;
+
+  /**
+   * The heap that each possible connection needs, in bytes. An idle one of HTTP/2 over TLS takes up
+   * to 10 KB; the rest is for requests, buckets and the server itself.
+   */
+  public static final int HEAP_PER_CONNECTION = 24 << 10;
 
   /** The most connections at a time from one IPv4 address or one IPv6 network of 64 bits. */
   public static final int MAX_CONNECTIONS_PER_PEER = 2_500;

@@ -92,17 +92,19 @@ public final class Traffic {
 
   /**
    * Returns the traffic of a server with the usual bounds, which {@link SluiceServer} lists. There
-   * are fewer connections where the process may open fewer files; a log line says so.
+   * are fewer connections where the heap is small, or where the process may open fewer files; a log
+   * line says the latter.
    *
    * @return a traffic without connections
    */
   public static Traffic usual() {
-    int connections = Descriptors.connections(SluiceServer.MAX_CONNECTIONS);
-    if (connections < SluiceServer.MAX_CONNECTIONS) {
+    int most = connections(Runtime.getRuntime().maxMemory());
+    int connections = Descriptors.connections(most);
+    if (connections < most) {
       log.warn(
           "at most {} connections instead of {}, as the process may open few files: {}",
           connections,
-          SluiceServer.MAX_CONNECTIONS,
+          most,
           Descriptors.REMEDY);
     }
     return new Traffic(
@@ -110,6 +112,12 @@ public final class Traffic {
         connections,
         SluiceServer.MAX_CONNECTIONS_PER_PEER,
         SluiceServer.REQUEST_TIMEOUT.plus(SluiceServer.READ_TIMEOUT));
+  }
+
+  /** How many connections a heap may have: idle ones alone must not fill it. */
+  static int connections(long heapBytes) {
+    return (int)
+        Math.min(SluiceServer.MAX_CONNECTIONS, heapBytes / SluiceServer.HEAP_PER_CONNECTION);
   }
 
   /** Headers and bodies under way are in direct memory, where the JVM may have less. */
