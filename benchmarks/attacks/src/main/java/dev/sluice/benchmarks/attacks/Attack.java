@@ -4,7 +4,6 @@ package dev.sluice.benchmarks.attacks;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
-import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
@@ -165,8 +164,8 @@ enum Attack {
   /** The head of a body of one chunk, which has a byte more than a body may have. */
   private static final byte[] CHUNKED =
       ascii(
-          "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n"
-              .formatted(DECISIONS, NDJSON, MOST_BODY + 1));
+          "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nTransfer-Encoding: chunked\r\n\r\n%s\r\n"
+              .formatted(DECISIONS, NDJSON, Integer.toHexString(MOST_BODY + 1)));
 
   private static final long SECONDS = Long.getLong("attacks.seconds", 8);
 

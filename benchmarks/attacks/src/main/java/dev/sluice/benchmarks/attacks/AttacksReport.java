@@ -114,7 +114,7 @@ final class AttacksReport {
           "| %s | %,d connections%s, %,d bytes | %s | %d MiB | %,d | %d%s | %.0f ms | %.0f ms | %d | %s%s |%n",
           attack.text(),
           peers.opened(),
-          peers.refused() == 0 ? "" : " (%,d refused)".formatted(peers.refused()),
+          peers.refused() == 0 ? "" : String.format(Locale.ROOT, " (%,d refused)", peers.refused()),
           peers.sentBytes(),
           alive ? "yes" : "no",
           peak,

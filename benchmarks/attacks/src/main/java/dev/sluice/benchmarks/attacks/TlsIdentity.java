@@ -16,6 +16,7 @@ import java.security.cert.X509Certificate;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLEngine;
 import javax.net.ssl.SSLException;
@@ -101,7 +102,8 @@ final class TlsIdentity implements AutoCloseable {
    * @param protocol what the handshake asks for (ALPN); empty for a protocol without a name
    */
   SSLEngine engine(String protocol) {
-    return engines.get(protocol).newEngine(UnpooledByteBufAllocator.DEFAULT, "localhost", -1);
+    SslContext context = Objects.requireNonNull(engines.get(protocol), protocol);
+    return context.newEngine(UnpooledByteBufAllocator.DEFAULT, "localhost", -1);
   }
 
   private static SslContext context(X509Certificate trusted, String protocol) throws SSLException {
