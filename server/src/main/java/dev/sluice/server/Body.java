@@ -130,7 +130,7 @@ final class Body implements Subscriber<HttpObject> {
     }
   }
 
-  /** A network that failed is no fault of the server: the client went away. */
+  /** A network that failed is a client that went away, and not a mistake of the server. */
   @Override
   public void onError(Throwable cause) {
     boolean isNetwork = cause instanceof IOException || cause instanceof Http2Exception;

@@ -66,7 +66,7 @@ enum Attack {
     }
   },
   ONE_BYTE_TOO_MANY(
-      "one byte too many, unread: 300 streams of decisions in chunks, and 4 connections of HTTP/2 full of such streams, which come again",
+      "one byte too many, unread: 300 streams of decisions in chunks, and 4 connections of HTTP/2 full of such streams",
       304,
       10_000_000) {
     @Override
