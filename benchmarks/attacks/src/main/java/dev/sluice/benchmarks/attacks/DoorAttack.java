@@ -301,6 +301,7 @@ enum DoorAttack {
           new Thread(
               () -> {
                 try {
+                  socket.setSoLinger(true, 0); // one of TLS would wait for the thread that writes
                   socket.close();
                 } catch (IOException e) {
                   // closed already
