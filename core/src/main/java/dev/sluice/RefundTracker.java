@@ -83,7 +83,7 @@ final class RefundTracker {
   }
 
   /**
-   * Forgets stretches that will give nothing back, whatever happens. Not an error to call twice.
+   * Forgets stretches that will give nothing back, whatever happens. A second call does nothing.
    */
   void close(List<Stretch> stretches) {
     stretches.forEach(this::close);

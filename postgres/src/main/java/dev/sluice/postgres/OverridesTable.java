@@ -56,7 +56,8 @@ public final class OverridesTable {
   }
 
   /**
-   * Brings the database to the schema of this version. Not an error to call twice, or at once.
+   * Brings the database to the schema of this version. A second call does nothing; several may run
+   * at once.
    *
    * @return how many files of the schema were new to it
    * @throws SQLException if the database fails; then nothing of it is done
