@@ -60,7 +60,7 @@ public final class OverridesTable {
    * at once.
    *
    * @return how many files of the schema were new to it
-   * @throws SQLException if the database fails; then nothing of it is done
+   * @throws SQLException if the database fails; then its schema is unchanged
    */
   @CanIgnoreReturnValue
   public int migrate() throws SQLException {

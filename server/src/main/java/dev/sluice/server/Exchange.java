@@ -15,10 +15,10 @@ final class Exchange implements Requests.HeldAnswers {
 
   private static final byte[] NO_BODY = new byte[0];
 
-  /** Answers of a stream are charged in steps of so many bytes, once they are {@link #LARGE}. */
+  /**
+   * Answers of a stream are charged in steps of so many bytes, once they are {@link Traffic#LARGE}.
+   */
   private static final int ANSWER_STEP = 16 << 10;
-
-  private static final int LARGE = Traffic.LARGE;
 
   private final Connection connection;
   private final long startNanos;
@@ -104,7 +104,7 @@ final class Exchange implements Requests.HeldAnswers {
 
   /** The first bytes are free, as those of a whole answer are. */
   private static long chargeOf(long answers) {
-    return answers <= LARGE ? 0 : (answers + ANSWER_STEP - 1) / ANSWER_STEP * ANSWER_STEP;
+    return answers <= Traffic.LARGE ? 0 : (answers + ANSWER_STEP - 1) / ANSWER_STEP * ANSWER_STEP;
   }
 
   /** How long it may take from now on; its connection is closed soon after that. */

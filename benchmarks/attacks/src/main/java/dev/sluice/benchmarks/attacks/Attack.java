@@ -73,8 +73,8 @@ enum Attack {
     void run(Peers peers) throws IOException {
       byte[] lines = ascii(CHECK.repeat(MOST_BODY / CHECK.length() + 1));
       byte[] body = Arrays.copyOf(lines, MOST_BODY + 1);
-      for (int i = 0; i < 300; i++) {
-        peers.connect().send(CHUNKED, body);
+      for (Peer peer : peers.connectAll(300, 2, Wire.HTTP1)) {
+        peer.send(CHUNKED, body);
       }
       Http2Bodies[] http2 = new Http2Bodies[4];
       byte[] piece = Arrays.copyOf(lines, Http2.LARGEST_FRAME);
@@ -83,7 +83,7 @@ enum Attack {
         boolean some = peers.pump();
         for (int i = 0; i < http2.length; i++) {
           if (http2[i] == null || http2[i].isBroken()) { // from addresses that hold nothing yet
-            Peer peer = peers.connect(FIRST_ADDRESS + 2 + i % 2);
+            Peer peer = peers.connectHttp2(FIRST_ADDRESS + 2 + i % 2);
             http2[i] = Http2Bodies.unread(peer, DECISIONS, NDJSON, piece, MOST_BODY + 1);
           }
           some |= http2[i].pump();
@@ -151,7 +151,10 @@ enum Attack {
     }
   };
 
-  /** The first address of the attackers is 127.0.0.2; the well-behaved client has 127.0.0.1. */
+  /** The last number of the address of clients that do nothing wrong. */
+  static final int GOOD_ADDRESS = 1;
+
+  /** The same of the first address of the attackers. */
   static final int FIRST_ADDRESS = 2;
 
   private static final String DECISIONS = "/v1/decisions";

@@ -133,7 +133,7 @@ final class AttacksReport {
   /** A server that has just started is slow anyway. */
   private static void warmUp(Victim server) throws IOException {
     for (int i = 0; i < WARM_UP_REQUESTS; i++) {
-      try (Socket socket = server.wire().connect(1)) {
+      try (Socket socket = server.wire().connect(Attack.GOOD_ADDRESS)) {
         for (String path : List.of("/openapi.json", "/metrics")) {
           socket
               .getOutputStream()

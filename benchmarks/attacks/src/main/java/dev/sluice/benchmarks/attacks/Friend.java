@@ -11,7 +11,6 @@ import java.util.List;
 /** A client of one door that does nothing wrong: each of its requests must be decided. */
 final class Friend implements AutoCloseable {
 
-  private static final int ADDRESS = 1;
   private static final int PAUSE_MILLIS = 20;
   private static final int REQUESTS_A_CONNECTION = 10;
 
@@ -36,7 +35,7 @@ final class Friend implements AutoCloseable {
   private void run() {
     while (!over) {
       long start = System.nanoTime();
-      try (Socket socket = wire.connect(ADDRESS)) {
+      try (Socket socket = wire.connect(Attack.GOOD_ADDRESS)) {
         InputStream in = new BufferedInputStream(socket.getInputStream());
         int requests = door.keepsConnection() ? REQUESTS_A_CONNECTION : 1;
         for (int i = 0; i < requests && !over; i++) {

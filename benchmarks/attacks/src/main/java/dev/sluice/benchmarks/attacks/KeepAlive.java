@@ -15,7 +15,6 @@ import java.util.concurrent.CountDownLatch;
  */
 final class KeepAlive {
 
-  private static final int ADDRESS = 1;
   private static final int PATIENCE_MILLIS = 20_000;
 
   private final Wire server;
@@ -36,7 +35,7 @@ final class KeepAlive {
 
   private void run() {
     byte[] request = WellBehaved.request("192.0.2.9");
-    try (Socket socket = server.connect(ADDRESS)) {
+    try (Socket socket = server.connect(Attack.GOOD_ADDRESS)) {
       socket.setSoTimeout(PATIENCE_MILLIS);
       InputStream in = new BufferedInputStream(socket.getInputStream());
       boolean open = true;

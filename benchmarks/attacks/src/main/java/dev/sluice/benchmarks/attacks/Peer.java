@@ -15,12 +15,12 @@ final class Peer implements AutoCloseable {
   private static final int SMALL_BUFFER = 4096;
 
   private final SocketChannel channel;
-  private final @Nullable Secrecy tls;
+  private final @Nullable TlsLayer tls;
   private ByteBuffer unsent = ByteBuffer.allocate(0);
   private boolean broken;
   private long sentBytes;
 
-  private Peer(SocketChannel channel, @Nullable Secrecy tls, boolean broken) {
+  private Peer(SocketChannel channel, @Nullable TlsLayer tls, boolean broken) {
     this.channel = channel;
     this.tls = tls;
     this.broken = broken;
@@ -40,7 +40,7 @@ final class Peer implements AutoCloseable {
       channel.bind(new InetSocketAddress("127.0.0." + from, 0));
       channel.connect(server.address());
       SSLEngine engine = server.engine();
-      Secrecy tls = engine == null ? null : new Secrecy(engine);
+      TlsLayer tls = engine == null ? null : new TlsLayer(engine);
       boolean broken = tls != null && !shookHands(tls, channel);
       channel.configureBlocking(false);
       return new Peer(channel, tls, broken);
@@ -53,7 +53,7 @@ final class Peer implements AutoCloseable {
     }
   }
 
-  private static boolean shookHands(Secrecy tls, SocketChannel channel) {
+  private static boolean shookHands(TlsLayer tls, SocketChannel channel) {
     try {
       tls.shakeHands(channel);
       return true;

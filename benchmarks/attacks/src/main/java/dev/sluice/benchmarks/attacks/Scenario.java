@@ -118,7 +118,6 @@ enum Scenario {
 
   private static final int ROUNDS = Integer.getInteger("attacks.rounds", 20);
   private static final int CLIENTS = 40;
-  private static final int ADDRESS = 1;
   private static final int FIFO_SECONDS = 3;
   private static final int MOST_FIFO_LINES = 5; // one for the file, and some for the stop
   private static final long MOST_STOP_MILLIS = 10_000;
@@ -196,7 +195,7 @@ enum Scenario {
     String request =
         "POST %s HTTP/1.1\r\n%s\r\nContent-Type: application/json\r\nContent-Length: %s\r\n\r\n%s"
             .formatted(path, headers, body.length(), body);
-    try (Socket socket = server.wire().connect(ADDRESS)) {
+    try (Socket socket = server.wire().connect(Attack.GOOD_ADDRESS)) {
       socket.getOutputStream().write(Attack.ascii(request));
       return Answer.read(new BufferedInputStream(socket.getInputStream())).status();
     }

@@ -19,7 +19,6 @@ final class WellBehaved implements AutoCloseable {
   private static final byte[] SPEND = request("127.0.0.1");
   private static final int PAUSE_MILLIS = 5;
   private static final int NEW_CONNECTION_EVERY = 10;
-  private static final int ADDRESS = 1;
   private static final double NANOS_PER_MILLI = 1e6;
 
   private final Wire server;
@@ -82,7 +81,7 @@ final class WellBehaved implements AutoCloseable {
   private Socket reopened(Socket old) {
     try {
       old.close();
-      return server.connect(ADDRESS);
+      return server.connect(Attack.GOOD_ADDRESS);
     } catch (IOException e) {
       return old; // the next request fails
     }

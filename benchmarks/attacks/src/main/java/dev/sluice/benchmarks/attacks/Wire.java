@@ -72,8 +72,7 @@ record Wire(InetSocketAddress address, @Nullable TlsIdentity tls, String protoco
         "%s://127.0.0.1:%s%s".formatted(tls == null ? "http" : "https", address.getPort(), path));
   }
 
-  /** Connects, and says nothing. */
-  Socket plain(int from) throws IOException {
+  private Socket plain(int from) throws IOException {
     Socket socket = new Socket();
     try {
       if (from >= Attack.FIRST_ADDRESS) {

@@ -15,7 +15,7 @@ import javax.net.ssl.SSLException;
  * The TLS of one hostile connection. After the handshake it reads only when told to, as its peer
  * does: what the server sends stays in the network. Not thread-safe.
  */
-final class Secrecy {
+final class TlsLayer {
 
   private static final ByteBuffer NOTHING = ByteBuffer.allocate(0);
   private static final int HANDSHAKE_MILLIS = 15_000;
@@ -24,7 +24,7 @@ final class Secrecy {
   private ByteBuffer encrypted = NOTHING; // to be sent
   private ByteBuffer arrived = NOTHING;
 
-  Secrecy(SSLEngine engine) {
+  TlsLayer(SSLEngine engine) {
     this.engine = engine;
   }
 
