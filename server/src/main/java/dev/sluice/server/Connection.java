@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
 /** One connection and its requests in flight. Belongs to its event loop, but for what says so. */
 final class Connection extends Client {
 
-  /** The most requests in flight of one HTTP/1.1 connection; more are read when these are done. */
+  /** The most requests of one HTTP/1.1 connection before its next answer; more are read then. */
   static final int MAX_PIPELINED = 64;
 
   /** The most bytes of unread responses of one connection, before it is read no further. */
@@ -66,6 +66,7 @@ final class Connection extends Client {
   private volatile boolean http2;
   private boolean inputEnded;
   private final AtomicBoolean saidGoodbye = new AtomicBoolean();
+  private int unanswered;
   private long unreadBytes;
   private long looseBytes;
   private long looseChargedBytes;
@@ -224,7 +225,7 @@ final class Connection extends Client {
   private boolean isShut() {
     return isDoomed()
         || !channel.isWritable()
-        || (!http2 && (exchanges.size() >= MAX_PIPELINED || unreadBytes >= MAX_UNREAD));
+        || (!http2 && (unanswered >= MAX_PIPELINED || unreadBytes >= MAX_UNREAD));
   }
 
   @Override
@@ -257,6 +258,17 @@ final class Connection extends Client {
       paused = false;
       channel.config().setAutoRead(true);
     }
+  }
+
+  /** A request of HTTP/1.1 came in, which may be refused before it begins. */
+  void asked() {
+    unanswered++;
+  }
+
+  /** An answer of HTTP/1.1 went out as a whole. */
+  void answered() {
+    unanswered--;
+    resumeSoon();
   }
 
   /** Begins a request; null if the budget does not allow it. */

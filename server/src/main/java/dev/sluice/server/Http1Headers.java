@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server;
 
+import io.netty.channel.ChannelDuplexHandler;
 import io.netty.channel.ChannelHandler.Sharable;
 import io.netty.channel.ChannelHandlerContext;
-import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelPromise;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpRequest;
+import io.netty.handler.codec.http.HttpResponse;
+import io.netty.handler.codec.http.HttpStatusClass;
 import io.netty.handler.codec.http.HttpVersion;
+import io.netty.handler.codec.http.LastHttpContent;
 
 /**
  * Changes two headers of HTTP/1, and {@linkplain AnyMethod methods}, before the library reads them.
+ * Tells the connection of each request that comes in and of each answer that goes out: the library
+ * keeps answers until those before them are out, also of requests that it refuses on its own.
  * Stateless.
  *
  * <p>Where a request of HTTP/1.0 names no host, this host is named, as probes of load balancers
@@ -24,7 +30,7 @@ import io.netty.handler.codec.http.HttpVersion;
  * connect, such as those of gRPC, need no upgrade.
  */
 @Sharable
-final class Http1Headers extends ChannelInboundHandlerAdapter {
+final class Http1Headers extends ChannelDuplexHandler {
 
   static final Http1Headers INSTANCE = new Http1Headers();
 
@@ -40,7 +46,21 @@ final class Http1Headers extends ChannelInboundHandlerAdapter {
       }
       headers.remove(HttpHeaderNames.UPGRADE);
       AnyMethod.accept(request);
+      Connection.of(context.channel()).asked();
     }
     context.fireChannelRead(message);
+  }
+
+  @Override
+  public void write(ChannelHandlerContext context, Object message, ChannelPromise promise) {
+    if (message instanceof LastHttpContent && !isInformational(message)) {
+      Connection.of(context.channel()).answered();
+    }
+    var unused = context.write(message, promise);
+  }
+
+  private static boolean isInformational(Object message) {
+    return message instanceof HttpResponse response
+        && response.status().codeClass() == HttpStatusClass.INFORMATIONAL;
   }
 }

@@ -167,6 +167,15 @@ public final class Caller {
   }
 
   /**
+   * Returns what stands for the limits that the caller may use.
+   *
+   * @return equal for callers of one line of the tokens file, and for those who may use all limits
+   */
+  public Object usableLimits() {
+    return mayUseAll() ? Scopes.ALL : rights.scopes();
+  }
+
+  /**
    * Counts a further request of the caller's: a stream carries many in one.
    *
    * @throws RefusedException if its line in the tokens file allows no more now

@@ -11,6 +11,7 @@ import dev.sluice.server.access.Caller;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.regex.Matcher;
@@ -26,7 +27,27 @@ final class MetricsResource extends Resource {
 
   private final PrometheusMeterRegistry registry;
 
-  private final AtomicReference<@Nullable CompletableFuture<String>> next = new AtomicReference<>();
+  private final AtomicReference<@Nullable CompletableFuture<Scrape>> next = new AtomicReference<>();
+
+  /**
+   * The answers of one scrape, one for all who may see the same of it. A text of their own would be
+   * in memory for each who waits before any budget counts it. Thread-safe.
+   */
+  static final class Scrape {
+
+    private final String text;
+    private final ConcurrentHashMap<Object, AggregatedHttpResponse> answers =
+        new ConcurrentHashMap<>();
+
+    private Scrape(String text) {
+      this.text = text;
+    }
+
+    AggregatedHttpResponse answer(Caller caller) {
+      return answers.computeIfAbsent(
+          caller.usableLimits(), limits -> Answers.text(TEXT, within(caller, text)));
+    }
+  }
 
   MetricsResource(PrometheusMeterRegistry registry) {
     super(HttpMethod.GET);
@@ -37,8 +58,7 @@ final class MetricsResource extends Resource {
   CompletionStage<AggregatedHttpResponse> answer(
       ServiceRequestContext context, HttpRequest request) {
     Caller caller = AccessPart.caller(context);
-    return nextScrape(context.blockingTaskExecutor())
-        .thenApply(text -> Answers.text(TEXT, within(caller, text)));
+    return nextScrape(context.blockingTaskExecutor()).thenApply(scrape -> scrape.answer(caller));
   }
 
   /**
@@ -47,9 +67,9 @@ final class MetricsResource extends Resource {
    *
    * @param threads run the scrape
    */
-  CompletionStage<String> nextScrape(Executor threads) {
-    CompletableFuture<String> mine = new CompletableFuture<>();
-    CompletableFuture<String> waiting =
+  CompletionStage<Scrape> nextScrape(Executor threads) {
+    CompletableFuture<Scrape> mine = new CompletableFuture<>();
+    CompletableFuture<Scrape> waiting =
         next.accumulateAndGet(mine, (known, made) -> known == null ? made : known);
     if (waiting == mine) {
       try {
@@ -75,10 +95,10 @@ final class MetricsResource extends Resource {
             .collect(Collectors.joining("\n", "", "\n"));
   }
 
-  private synchronized void scrape(CompletableFuture<String> mine) {
+  private synchronized void scrape(CompletableFuture<Scrape> mine) {
     next.set(null); // from here on, a change may come too late for this scrape
     try {
-      mine.complete(registry.scrape());
+      mine.complete(new Scrape(registry.scrape()));
     } catch (Throwable e) {
       mine.completeExceptionally(e);
     }

@@ -7,10 +7,12 @@ import static org.awaitility.Awaitility.await;
 
 import dev.sluice.Limiter;
 import dev.sluice.server.AddressException;
+import dev.sluice.server.Aside;
 import dev.sluice.server.SluiceServer;
 import dev.sluice.store.BucketStore;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
@@ -19,12 +21,14 @@ import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Clients that take their time, and ports that are taken. */
@@ -102,6 +106,71 @@ final class HttpBoundsTest {
       client.getOutputStream().write(new byte[length]);
       String answer = new String(client.getInputStream().readAllBytes(), StandardCharsets.US_ASCII);
       assertThat(answer).startsWith("HTTP/1.1 413 ");
+    }
+  }
+
+  /** More than may be unanswered at a time: each answer must make room, whatever its kind. */
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "200 | GET /healthz",
+        "200 | HEAD /healthz",
+        "304 | GET /v1/limits; If-None-Match: TAG",
+        "404 | GET /nowhere",
+        "405 | DELETE /healthz",
+        "421 | GET /healthz; Host: evil.example",
+        "400 | POST /v1/check; Content-Type: application/json; Content-Length: 1; ; {",
+        "200 | POST /v1/check; Content-Type: application/json; Expect: 100-continue; BODY",
+        "200 | POST /v1/check; Content-Type: application/json; CHUNKED",
+        "200 | POST /v1/decisions; Content-Type: application/x-ndjson; LINE",
+      })
+  void requests_ofEachKind_areAllAnswered(int status, String request) throws IOException {
+    String check = "{\"limit\":\"ApiCallsPerKey\",\"id\":\"k\"}";
+    String line = check.replace("{", "{\"op\":\"check\",");
+    int times = 200;
+    try (TestServer patient = new TestServer(SampleFixture.limits(), store);
+        RawClient asking = RawClient.connect(patient.address());
+        Socket client = connected(patient.address())) {
+      String limits = asking.send("GET /v1/limits HTTP/1.1\r\nHost: localhost\r\n\r\n").answer();
+      String tag = limits.replaceAll("(?s).*etag: (\\S+).*", "$1");
+      String host = request.contains("Host:") ? "" : "; Host: localhost";
+      String one =
+          request
+              .replaceFirst("^(\\S+ [^; ]+)", "$1 HTTP/1.1" + host)
+              .replace("TAG", tag)
+              .replace("BODY", "Content-Length: " + check.length() + "; ; " + check)
+              .replace("LINE", "Content-Length: " + line.length() + "; ; " + line)
+              .replace(
+                  "CHUNKED",
+                  "Transfer-Encoding: chunked; ; "
+                      + Integer.toHexString(check.length())
+                      + "; "
+                      + check
+                      + "; 0; ; ")
+              .replace("; ", "\r\n");
+      String ended = one.contains("\r\n\r\n") ? one : one + "\r\n\r\n";
+      String last = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+      CompletableFuture<Void> sending =
+          Aside.run(() -> sendUnchecked(client, ended.repeat(times) + last));
+      String answers = new String(client.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+      sending.join();
+      assertThat(
+              Pattern.compile("HTTP/1\\.1 (?!100)(\\d+)")
+                  .matcher(answers)
+                  .results()
+                  .map(m -> m.group(1)))
+          .hasSize(times + 1)
+          .startsWith(String.valueOf(status))
+          .endsWith("200");
+    }
+  }
+
+  private static void sendUnchecked(Socket client, String text) {
+    try {
+      client.getOutputStream().write(text.getBytes(StandardCharsets.US_ASCII));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
     }
   }
 

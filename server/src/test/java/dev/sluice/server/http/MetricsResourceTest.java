@@ -3,6 +3,8 @@ package dev.sluice.server.http;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.linecorp.armeria.common.AggregatedHttpResponse;
+import dev.sluice.server.access.Caller;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
@@ -20,8 +22,14 @@ final class MetricsResourceTest {
       new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
   private final MetricsResource metrics = new MetricsResource(registry);
 
-  private CompletionStage<String> ask() {
-    return metrics.nextScrape(task -> new Thread(task).start());
+  private CompletionStage<AggregatedHttpResponse> ask() {
+    return metrics
+        .nextScrape(task -> new Thread(task).start())
+        .thenApply(scrape -> scrape.answer(Caller.anybody("192.0.2.1")));
+  }
+
+  private static String text(CompletionStage<AggregatedHttpResponse> answer) throws Exception {
+    return answer.toCompletableFuture().get().contentUtf8();
   }
 
   /** Pipelined requests for metrics kept 200 threads busy, and every other request waiting. */
@@ -39,30 +47,40 @@ final class MetricsResourceTest {
             })
         .register(registry);
 
-    CompletionStage<String> first = ask();
+    CompletionStage<AggregatedHttpResponse> first = ask();
     begun.await();
-    List<CompletionStage<String>> later = new ArrayList<>();
+    List<CompletionStage<AggregatedHttpResponse>> later = new ArrayList<>();
     for (int i = 0; i < 1000; i++) {
       later.add(ask());
     }
     goOn.countDown();
 
-    assertThat(first.toCompletableFuture().get()).contains("slow 1.0");
-    for (CompletionStage<String> one : later) {
-      assertThat(one.toCompletableFuture().get()).contains("slow 2.0");
+    assertThat(text(first)).contains("slow 1.0");
+    for (CompletionStage<AggregatedHttpResponse> one : later) {
+      assertThat(text(one)).contains("slow 2.0");
     }
-    assertThat(ask().toCompletableFuture().get()).contains("slow 3.0");
+    assertThat(text(ask())).contains("slow 3.0");
+  }
+
+  /** A text for each of the thousand who wait filled a heap of 72 MB. */
+  @Test
+  void thoseWhoShareAScrape_shareItsBytes() throws Exception {
+    registry.counter("counted").increment();
+    MetricsResource.Scrape scrape = metrics.nextScrape(Runnable::run).toCompletableFuture().get();
+
+    assertThat(scrape.answer(Caller.anybody("192.0.2.1")))
+        .isSameAs(scrape.answer(Caller.anybody("192.0.2.2")));
   }
 
   @Test
   void scrapeForWhichNoThreadIsToBeHad_fails_andTheNextOneIsAnswered() throws Exception {
-    CompletionStage<String> refused =
+    CompletionStage<MetricsResource.Scrape> refused =
         metrics.nextScrape(
             task -> {
               throw new RejectedExecutionException("as the test wants");
             });
     assertThat(refused.toCompletableFuture()).isCompletedExceptionally();
-    assertThat(ask().toCompletableFuture().get()).isEmpty();
+    assertThat(text(ask())).isEmpty();
   }
 
   private static void awaitUnchecked(CountDownLatch latch) {
