@@ -33,8 +33,8 @@ import org.slf4j.LoggerFactory;
  * When a charge does not fit, those who make the server wait go: connections whose oldest request
  * waits for its client longer than PRESSURE_AGE, the largest first. What they hold counts as free
  * at once, since they close within a turn of their event loop. A turn may be long, so what is held
- * and what is about to be free are together at most twice the budget. If nobody can go, the charge
- * is refused.
+ * and what is about to be free are together at most twice the budget, and the last quarter of a
+ * budget is for peers that hold little here too. If nobody can go, the charge is refused.
  *
  * Connections are bounded in number, all and for each peer. When they are too many, the longest
  * idle one goes. It is one of the same peer, or of the peer that has most among those with an idle
@@ -275,9 +275,11 @@ public final class Traffic {
   private boolean fits(Client connection, long bytes, boolean large) {
     long peers = connection.peer().heldBytes.get() + bytes;
     long most = large ? budgetBytes / 2 : budgetBytes;
-    long limit = peers > budgetBytes / MODEST_SHARE ? most / 4 * 3 : most;
+    boolean modest = peers <= budgetBytes / MODEST_SHARE;
     long held = heldBytes.get() + bytes;
-    if (held > limit || peers > most / 2 || held + closingBytes.get() > 2 * budgetBytes) {
+    if (held > most - (modest ? 0 : most / 4)
+        || peers > most / 2
+        || held + closingBytes.get() > 2 * budgetBytes - (modest ? 0 : budgetBytes / 4)) {
       return false;
     }
     charge(connection, bytes);

@@ -5,6 +5,7 @@ import dev.sluice.benchmarks.attacks.Scenario.BrokenPromise;
 import dev.sluice.benchmarks.attacks.WellBehaved.Answer;
 import dev.sluice.benchmarks.attacks.WellBehaved.Figures;
 import dev.sluice.benchmarks.report.Names;
+import dev.sluice.benchmarks.report.ServerFlags;
 import java.io.BufferedInputStream;
 import java.io.IOException;
 import java.net.Socket;
@@ -46,7 +47,7 @@ final class AttacksReport {
         "Promised in each%s: the server lives within %d MiB, the well-behaved client has no failure and"
             + " a p99 under %.0f ms, the log gets at most %d lines.%n%n",
         victims.tls() == null ? "" : ", over TLS",
-        victims.mostMib(),
+        ServerFlags.SMALL_MIB,
         MOST_P99_MILLIS,
         MOST_LOG_LINES);
     System.out.println(
@@ -105,7 +106,7 @@ final class AttacksReport {
       boolean kept =
           missing.isEmpty()
               && alive
-              && peak <= server.mostMib()
+              && peak <= ServerFlags.SMALL_MIB
               && seen.failures().isEmpty()
               && seen.p99Millis() <= Math.max(MOST_P99_MILLIS, MOST_TIMES_CALM * calm.p99Millis())
               && lines <= MOST_LOG_LINES;

@@ -34,7 +34,7 @@ enum DoorAttack {
       return connections + " connections";
     }
   },
-  SLOW("300 clients that send a byte now and then") {
+  SLOW("1,000 clients that send a byte now and then") {
     @Override
     String run(Door door, Wire wire) throws IOException, InterruptedException {
       byte[] request = door.request();
@@ -137,7 +137,7 @@ enum DoorAttack {
   private static final long SECONDS = Long.getLong("attacks.seconds", 8);
   private static final long NANOS_PER_SECOND = 1_000_000_000;
   private static final long MILLIS_PER_SECOND = 1_000;
-  private static final int SLOW_CLIENTS = 300;
+  private static final int SLOW_CLIENTS = 1_000;
   private static final long SLOW_PAUSE_MILLIS = 100;
   private static final int FLOODING = 64;
   private static final int HALF_CLOSING = 500;

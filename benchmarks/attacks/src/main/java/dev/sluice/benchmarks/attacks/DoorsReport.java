@@ -2,6 +2,7 @@
 package dev.sluice.benchmarks.attacks;
 
 import dev.sluice.benchmarks.attacks.DoorAttack.BrokenPromise;
+import dev.sluice.benchmarks.report.ServerFlags;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -96,7 +97,7 @@ final class DoorsReport {
     long peak = server.peakMib();
     kept &=
         server.isAlive()
-            && peak <= server.mostMib()
+            && peak <= ServerFlags.SMALL_MIB
             && failures.isEmpty()
             && !waitsNanos.isEmpty()
             && p99Millis <= Math.max(MOST_P99_MILLIS, MOST_TIMES_CALM * calmMillis)

@@ -53,7 +53,7 @@ final class Victim implements AutoCloseable {
 
   /** {@link Victims} says which options it needs for TLS. */
   static Victim start(Victims kind, List<String> options) throws IOException {
-    Process process = new ProcessBuilder(command(options)).start();
+    Process process = builder(options).start();
     BufferedReader err =
         new BufferedReader(new InputStreamReader(process.getErrorStream(), StandardCharsets.UTF_8));
     for (String line = err.readLine(); line != null; line = err.readLine()) {
@@ -71,7 +71,7 @@ final class Victim implements AutoCloseable {
   /** Starts a server that is to refuse its options, and returns its exit code. */
   static int exitOf(List<String> options) throws IOException, InterruptedException {
     Process process =
-        new ProcessBuilder(command(options))
+        builder(options)
             .redirectErrorStream(true)
             .redirectOutput(ProcessBuilder.Redirect.DISCARD)
             .start();
@@ -80,6 +80,12 @@ final class Victim implements AutoCloseable {
     } finally {
       process.destroyForcibly();
     }
+  }
+
+  private static ProcessBuilder builder(List<String> options) {
+    ProcessBuilder builder = new ProcessBuilder(command(options));
+    builder.environment().putAll(ServerFlags.SMALL_ENVIRONMENT);
+    return builder;
   }
 
   private static List<String> command(List<String> options) {
@@ -120,11 +126,6 @@ final class Victim implements AutoCloseable {
         new InetSocketAddress(InetAddress.getLoopbackAddress(), ports.get(door)),
         kind.tls(),
         PROTOCOLS.get(door));
-  }
-
-  /** How much of the machine's memory it may hold, in MiB. */
-  int mostMib() {
-    return kind.mostMib();
   }
 
   /** A client of its port for HTTP. */

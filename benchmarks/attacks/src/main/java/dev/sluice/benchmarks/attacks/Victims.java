@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.benchmarks.attacks;
 
-import dev.sluice.benchmarks.report.ServerFlags;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -29,10 +28,5 @@ record Victims(@Nullable TlsIdentity tls) {
       all.addAll(List.of(tls.options()));
     }
     return all;
-  }
-
-  /** How much of the machine's memory each may hold, in MiB. */
-  int mostMib() {
-    return tls == null ? ServerFlags.SMALL_MIB : ServerFlags.SMALL_TLS_MIB;
   }
 }

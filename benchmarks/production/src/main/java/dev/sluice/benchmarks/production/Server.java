@@ -98,6 +98,7 @@ final class Server implements AutoCloseable {
     command.addAll(List.of("serve", "--http", "127.0.0.1:0", "--resp", "127.0.0.1:0"));
     command.addAll(List.of(options));
     ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
+    builder.environment().putAll(ServerFlags.SMALL_ENVIRONMENT);
     builder.environment().putAll(environment);
     Process process = builder.start();
     BufferedReader out = process.inputReader(StandardCharsets.UTF_8);

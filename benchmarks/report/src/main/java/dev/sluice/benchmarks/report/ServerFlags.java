@@ -3,6 +3,7 @@ package dev.sluice.benchmarks.report;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 
 /** The flags of the JVM under a server that is measured or attacked. Stateless. */
 public final class ServerFlags {
@@ -10,8 +11,11 @@ public final class ServerFlags {
   /** What a {@linkplain #small small} server may hold of the machine's memory, in MiB. */
   public static final int SMALL_MIB = 256;
 
-  /** The same over TLS, whose library keeps its connections beside the heap: 9 KB each. */
-  public static final int SMALL_TLS_MIB = 288;
+  /**
+   * The environment of such a server. The library for TLS keeps 9 KB for each connection in the C
+   * heap, and glibc would spread them over 8 arenas for each processor, with gaps in each.
+   */
+  public static final Map<String, String> SMALL_ENVIRONMENT = Map.of("MALLOC_ARENA_MAX", "2");
 
   private static final int OWN_COUNT_UNTIL = 24; // as in the launcher
 
@@ -44,12 +48,12 @@ public final class ServerFlags {
   }
 
   /**
-   * Returns the flags of a server on a machine that has {@link #SMALL_MIB} for it, or {@link
-   * #SMALL_TLS_MIB} over TLS.
+   * Returns the flags of a server on a machine that has {@link #SMALL_MIB} for it, with or without
+   * TLS. {@link #SMALL_ENVIRONMENT} belongs to it.
    *
    * @return flags for the JVM
    */
   public static List<String> small() {
-    return asLaunched("-Xmx72m", "-XX:MaxDirectMemorySize=24m");
+    return asLaunched("-Xmx60m", "-XX:MaxDirectMemorySize=20m");
   }
 }
