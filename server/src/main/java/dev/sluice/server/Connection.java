@@ -22,8 +22,7 @@ import org.jspecify.annotations.Nullable;
 /*
  * A valve at the very beginning of the pipeline. What was read goes on in small slices, and only
  * while the client reads what it asked for: a single read may hold hundreds of pipelined requests,
- * each with a response a thousand times its size. While the valve is shut, nothing more is read. It
- * also shuts until the next turn of the event loop when much has gone on in this one.
+ * each with a response a thousand times its size. While the valve is shut, nothing more is read.
  *
  * HTTP/2 has windows of its own for responses, and the frames that open them must come in. Its valve
  * shuts only where the network does not take what is written; its unread responses are bounded by the
@@ -50,9 +49,6 @@ final class Connection extends Client {
   /** Larger: the number of streams and the budget bound what it asks for. */
   private static final int HTTP2_SLICE = 1 << 10;
 
-  /** How much goes on in a turn of the event loop, which others wait for. */
-  private static final int TURN = 8 << 10;
-
   private static final int MAX_LOOSE = 64 << 10;
 
   /** Most requests have smaller headers and are not charged for them. */
@@ -67,7 +63,6 @@ final class Connection extends Client {
   private boolean forwarding;
   private boolean paused;
   private boolean resumes;
-  private int turnBytes;
   private volatile boolean http2;
   private boolean inputEnded;
   private final AtomicBoolean saidGoodbye = new AtomicBoolean();
@@ -113,14 +108,6 @@ final class Connection extends Client {
     }
   }
 
-  @Override
-  public void channelReadComplete(ChannelHandlerContext ctx) {
-    if (!paused) {
-      turnBytes = 0;
-    }
-    ctx.fireChannelReadComplete();
-  }
-
   /** The end of what a client sends must not overtake what it sent before. */
   @Override
   public void userEventTriggered(ChannelHandlerContext ctx, Object event) {
@@ -147,7 +134,6 @@ final class Connection extends Client {
         int most = !begun ? FIRST_SLICE : http2 ? HTTP2_SLICE : SLICE;
         boolean last = next.readableBytes() <= most;
         ByteBuf slice = last ? held.remove() : next.readRetainedSlice(most);
-        turnBytes += slice.readableBytes();
         if (!charged(slice.readableBytes())) {
           slice.release();
           close("no room for its headers; it held %s bytes");
@@ -163,9 +149,6 @@ final class Connection extends Client {
       forwarding = false;
     }
     pauseIfShut();
-    if (turnBytes >= TURN) {
-      resumeSoon();
-    }
     Object event = heldEvent;
     if (held.isEmpty() && event != null) {
       heldEvent = null;
@@ -242,7 +225,6 @@ final class Connection extends Client {
 
   private boolean isShut() {
     return isDoomed()
-        || turnBytes >= TURN
         || !channel.isWritable()
         || (!http2 && (refusing || unanswered >= MAX_PIPELINED || unreadBytes >= MAX_UNREAD));
   }
@@ -265,7 +247,6 @@ final class Connection extends Client {
 
   private void resume() {
     resumes = false;
-    turnBytes = 0;
     ChannelHandlerContext ctx = context();
     if (ctx == null || ctx.isRemoved()) {
       return;

@@ -4,18 +4,14 @@ package dev.sluice.server;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.netty.buffer.Unpooled;
-import io.netty.channel.ChannelHandlerContext;
-import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http.DefaultFullHttpResponse;
 import io.netty.handler.codec.http.HttpRequest;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.HttpServerCodec;
 import io.netty.handler.codec.http.HttpVersion;
-import io.netty.util.ReferenceCountUtil;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -53,40 +49,6 @@ final class ConnectionTest {
       requests += read instanceof HttpRequest ? 1 : 0;
     }
     return requests;
-  }
-
-  /** Each is answered at once, and none waits for the others: nothing else would end the turn. */
-  @Test
-  void connectionThatAsksMuch_leavesTurnsToOthers() {
-    AtomicInteger requests = new AtomicInteger();
-    channel.pipeline().addLast(new Answering(requests));
-    channel
-        .pipeline()
-        .fireChannelRead(Unpooled.copiedBuffer(GET.repeat(1000), StandardCharsets.US_ASCII));
-    assertThat(requests.get()).isBetween(1, 200);
-    channel.runPendingTasks();
-    assertThat(requests.get()).isEqualTo(1000);
-    channel.pipeline().fireChannelReadComplete();
-    assertThat(channel.config().isAutoRead()).isTrue();
-  }
-
-  private static final class Answering extends ChannelInboundHandlerAdapter {
-    private final AtomicInteger requests;
-
-    Answering(AtomicInteger requests) {
-      this.requests = requests;
-    }
-
-    @Override
-    public void channelRead(ChannelHandlerContext ctx, Object message) {
-      if (message instanceof HttpRequest) {
-        requests.incrementAndGet();
-        var unused =
-            ctx.writeAndFlush(
-                new DefaultFullHttpResponse(HttpVersion.HTTP_1_1, HttpResponseStatus.OK));
-      }
-      ReferenceCountUtil.release(message);
-    }
   }
 
   /** None of them has begun: the library may refuse them, and keeps the refusals in their order. */
