@@ -9,6 +9,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
 import java.util.stream.Stream;
@@ -61,28 +62,24 @@ enum DoorAttack {
       }
     }
   },
+  /** One thread: many would take the processors from the server and from the good clients. */
   FLOOD("64 clients that send without reading") {
     @Override
     String run(Door door, Wire wire) throws IOException, InterruptedException {
-      byte[] request = door.request();
-      List<Socket> all = new ArrayList<>();
-      List<Thread> threads = new ArrayList<>();
-      try {
-        for (int i = 0; i < FLOODING; i++) {
-          Socket socket = wire.connect(Attack.FIRST_ADDRESS + i % 2);
-          all.add(socket);
-          Thread thread = new Thread(() -> flood(socket, request), "flood");
-          thread.setDaemon(true);
-          thread.start();
-          threads.add(thread);
+      byte[] requests = many(door.request());
+      try (Peers peers = Peers.withUsualBuffers(wire)) {
+        List<Peer> all = peers.connectAll(FLOODING, 2, wire.protocol());
+        long end = end(SECONDS);
+        while (System.nanoTime() - end < 0) {
+          all.stream()
+              .filter(peer -> peer.isIdle() && !peer.isBroken())
+              .forEach(peer -> peer.send(requests));
+          if (!peers.pump()) {
+            Attack.rest();
+          }
         }
-        Thread.sleep(SECONDS * MILLIS_PER_SECOND);
-        return FLOODING + " connections";
-      } finally {
-        closeAll(all);
-        for (Thread thread : threads) {
-          thread.join(MILLIS_PER_SECOND);
-        }
+        return String.format(
+            Locale.ROOT, "%s connections, %,d bytes", peers.opened(), peers.sentBytes());
       }
     }
   },
@@ -140,6 +137,7 @@ enum DoorAttack {
   private static final int SLOW_CLIENTS = 1_000;
   private static final long SLOW_PAUSE_MILLIS = 100;
   private static final int FLOODING = 64;
+  private static final int FLOOD_REQUESTS = 100;
   private static final int HALF_CLOSING = 500;
   private static final int IDLING = 5_000;
   private static final int IDLE_ADDRESSES = 5;
@@ -280,18 +278,10 @@ enum DoorAttack {
     return sample;
   }
 
-  private static void flood(Socket socket, byte[] request) {
-    byte[] many = new byte[request.length * 100];
-    for (int i = 0; i < 100; i++) {
-      System.arraycopy(request, 0, many, i * request.length, request.length);
-    }
-    try {
-      while (!socket.isClosed()) {
-        socket.getOutputStream().write(many);
-      }
-    } catch (IOException e) {
-      // the server hung up, or the attack is over
-    }
+  private static byte[] many(byte[] request) {
+    byte[][] all = new byte[FLOOD_REQUESTS][];
+    Arrays.fill(all, request);
+    return Http2.joined(all);
   }
 
   /** Without a word: what is unsent is dropped, and no thread that still writes is waited for. */
