@@ -15,7 +15,7 @@ import io.netty.handler.codec.http.LastHttpContent;
 
 /**
  * Changes two headers of HTTP/1, and {@linkplain AnyMethod methods}, before the library reads them.
- * Tells the connection of each request that comes in and of each answer that goes out: the library
+ * Tells the connection of each request that comes in and of each answer that goes out. The library
  * keeps answers until those before them are out, also of requests that it refuses on its own.
  * Stateless.
  *
