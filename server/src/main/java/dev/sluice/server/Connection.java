@@ -203,7 +203,7 @@ final class Connection extends Client {
       ChannelHandlerContext decoder = pipeline.context(CombinedChannelDuplexHandler.class);
       begun = decoder != null;
       if (decoder != null) {
-        pipeline.addAfter(decoder.name(), null, Http1Headers.INSTANCE);
+        pipeline.addAfter(decoder.name(), null, Http1Messages.INSTANCE);
       }
     }
   }

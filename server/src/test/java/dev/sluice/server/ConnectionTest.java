@@ -79,9 +79,11 @@ final class ConnectionTest {
     Connection connection = Connection.of(channel);
     ask(1);
     assertThat(requests()).isEqualTo(1);
-    while (connection.begin(false) != null) { // until the budget is exhausted
-      assertThat(channel.isOpen()).isTrue();
+    int begun = 0;
+    while (connection.begin(false) != null) {
+      begun++;
     }
+    assertThat(begun).isPositive(); // and the last one was refused: the budget is exhausted
     ask(1000);
     assertThat(requests()).isZero();
     answer(HttpResponseStatus.SERVICE_UNAVAILABLE);

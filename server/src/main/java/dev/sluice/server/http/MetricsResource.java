@@ -30,8 +30,8 @@ final class MetricsResource extends Resource {
   private final AtomicReference<@Nullable CompletableFuture<Scrape>> next = new AtomicReference<>();
 
   /**
-   * The answers of one scrape, one for all who may see the same of it. A text of their own would be
-   * in memory for each who waits before any budget counts it. Thread-safe.
+   * The answers of one scrape. Callers that may use the same limits share one. If each had its own
+   * copy, all copies would be in memory before the budget counts any of them. Thread-safe.
    */
   static final class Scrape {
 

@@ -4,15 +4,14 @@ package dev.sluice.server.http;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import dev.sluice.Limiter;
 import dev.sluice.server.AddressException;
-import dev.sluice.server.Aside;
 import dev.sluice.server.SluiceServer;
 import dev.sluice.store.BucketStore;
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
@@ -21,14 +20,16 @@ import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Clients that take their time, and ports that are taken. */
@@ -37,6 +38,10 @@ final class HttpBoundsTest {
   private static final Duration SHORT = Duration.ofMillis(300);
   private static final Duration UNTIL_THE_END = Duration.ofMillis(2500);
   private static final int PATIENCE_MILLIS = 20_000;
+  private static final String JSON = "Content-Type: application/json";
+
+  /** Stands for the ETag of the limits. */
+  private static final String TAG = "TAG";
 
   private static BucketStore store;
   private static TestServer server;
@@ -109,52 +114,52 @@ final class HttpBoundsTest {
     }
   }
 
-  /** More than may be unanswered at a time: each answer must make room, whatever its kind. */
-  @ParameterizedTest
-  @CsvSource(
-      delimiter = '|',
-      value = {
-        "200 | GET /healthz",
-        "200 | HEAD /healthz",
-        "304 | GET /v1/limits; If-None-Match: TAG",
-        "404 | GET /nowhere",
-        "405 | DELETE /healthz",
-        "421 | GET /healthz; Host: evil.example",
-        "400 | POST /v1/check; Content-Type: application/json; Content-Length: 1; ; {",
-        "200 | POST /v1/check; Content-Type: application/json; Expect: 100-continue; BODY",
-        "200 | POST /v1/check; Content-Type: application/json; CHUNKED",
-        "200 | POST /v1/decisions; Content-Type: application/x-ndjson; LINE",
-      })
-  void requests_ofEachKind_areAllAnswered(int status, String request) throws IOException {
+  static Stream<Arguments> requestsOfEachKind() {
     String check = "{\"limit\":\"ApiCallsPerKey\",\"id\":\"k\"}";
     String line = check.replace("{", "{\"op\":\"check\",");
+    String length = "Content-Length: ";
+    String chunk = Integer.toHexString(check.length()) + "\r\n" + check + "\r\n0\r\n\r\n";
+    return Stream.of(
+        arguments(200, request("GET /healthz", "")),
+        arguments(200, request("HEAD /healthz", "")),
+        arguments(304, request("GET /v1/limits", "", "If-None-Match: " + TAG)),
+        arguments(404, request("GET /nowhere", "")),
+        arguments(405, request("DELETE /healthz", "")),
+        arguments(421, request("GET /healthz", "").replace("localhost", "evil.example")),
+        arguments(400, request("POST /v1/check", "{", JSON, length + 1)),
+        arguments(
+            200,
+            request(
+                "POST /v1/check", check, JSON, length + check.length(), "Expect: 100-continue")),
+        arguments(200, request("POST /v1/check", chunk, JSON, "Transfer-Encoding: chunked")),
+        arguments(
+            200,
+            request(
+                "POST /v1/decisions",
+                line,
+                "Content-Type: application/x-ndjson",
+                length + line.length())));
+  }
+
+  private static String request(String target, String body, String... headers) {
+    String more = Stream.of(headers).map(header -> header + "\r\n").collect(Collectors.joining());
+    return target + " HTTP/1.1\r\nHost: localhost\r\n" + more + "\r\n" + body;
+  }
+
+  /** More than may be unanswered at a time: each answer must make room, whatever its kind. */
+  @ParameterizedTest
+  @MethodSource("requestsOfEachKind")
+  void requests_ofEachKind_areAllAnswered(int status, String request) throws IOException {
     int times = 200;
     try (TestServer patient = new TestServer(SampleFixture.limits(), store);
         RawClient asking = RawClient.connect(patient.address());
         Socket client = connected(patient.address())) {
-      String limits = asking.send("GET /v1/limits HTTP/1.1\r\nHost: localhost\r\n\r\n").answer();
+      String limits = asking.send(request("GET /v1/limits", "")).answer();
       String tag = limits.replaceAll("(?s).*etag: (\\S+).*", "$1");
-      String host = request.contains("Host:") ? "" : "; Host: localhost";
-      String one =
-          request
-              .replaceFirst("^(\\S+ [^; ]+)", "$1 HTTP/1.1" + host)
-              .replace("TAG", tag)
-              .replace("BODY", "Content-Length: " + check.length() + "; ; " + check)
-              .replace("LINE", "Content-Length: " + line.length() + "; ; " + line)
-              .replace(
-                  "CHUNKED",
-                  "Transfer-Encoding: chunked; ; "
-                      + Integer.toHexString(check.length())
-                      + "; "
-                      + check
-                      + "; 0; ; ")
-              .replace("; ", "\r\n");
-      String ended = one.contains("\r\n\r\n") ? one : one + "\r\n\r\n";
-      String last = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
-      CompletableFuture<Void> sending =
-          Aside.run(() -> sendUnchecked(client, ended.repeat(times) + last));
+      String last = request("GET /healthz", "", "Connection: close");
+      String all = request.replace(TAG, tag).repeat(times) + last;
+      client.getOutputStream().write(all.getBytes(StandardCharsets.US_ASCII));
       String answers = new String(client.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-      sending.join();
       assertThat(
               Pattern.compile("HTTP/1\\.1 (?!100)(\\d+)")
                   .matcher(answers)
@@ -163,14 +168,6 @@ final class HttpBoundsTest {
           .hasSize(times + 1)
           .startsWith(String.valueOf(status))
           .endsWith("200");
-    }
-  }
-
-  private static void sendUnchecked(Socket client, String text) {
-    try {
-      client.getOutputStream().write(text.getBytes(StandardCharsets.US_ASCII));
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
     }
   }
 

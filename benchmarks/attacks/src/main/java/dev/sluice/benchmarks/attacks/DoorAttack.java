@@ -6,7 +6,6 @@ import java.io.InputStream;
 import java.net.Socket;
 import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
@@ -39,26 +38,16 @@ enum DoorAttack {
     @Override
     String run(Door door, Wire wire) throws IOException, InterruptedException {
       byte[] request = door.request();
-      List<Socket> all = new ArrayList<>();
-      try {
-        for (int i = 0; i < SLOW_CLIENTS; i++) {
-          all.add(wire.connect(Attack.FIRST_ADDRESS));
-        }
+      try (Peers peers = new Peers(wire)) {
+        List<Peer> all = connected(peers, SLOW_CLIENTS, 1, wire);
         long end = end(SECONDS);
         int sent = 0;
         for (; sent < request.length - 1 && System.nanoTime() - end < 0; sent++) {
-          for (Socket socket : all) {
-            try {
-              socket.getOutputStream().write(request[sent]);
-            } catch (IOException e) {
-              // the server hung up, as it may
-            }
-          }
+          sendToIdle(all, new byte[] {request[sent]});
+          var unused = peers.pump();
           Thread.sleep(SLOW_PAUSE_MILLIS);
         }
         return "%s bytes each".formatted(sent);
-      } finally {
-        closeAll(all);
       }
     }
   },
@@ -67,17 +56,14 @@ enum DoorAttack {
     @Override
     String run(Door door, Wire wire) throws IOException, InterruptedException {
       byte[] requests = many(door.request());
-      try (Peers peers = Peers.withUsualBuffers(wire)) {
-        List<Peer> all = peers.connectAll(FLOODING, 2, wire.protocol());
+      try (Peers peers = new Peers(wire)) {
+        List<Peer> all = connected(peers, FLOODING, 2, wire);
         long end = end(SECONDS);
-        while (System.nanoTime() - end < 0) {
-          all.stream()
-              .filter(peer -> peer.isIdle() && !peer.isBroken())
-              .forEach(peer -> peer.send(requests));
-          if (!peers.pump()) {
-            Attack.rest();
-          }
-        }
+        peers.pumpAll(
+            () -> {
+              sendToIdle(all, requests);
+              return System.nanoTime() - end > 0;
+            });
         return String.format(
             Locale.ROOT, "%s connections, %,d bytes", peers.opened(), peers.sentBytes());
       }
@@ -119,10 +105,7 @@ enum DoorAttack {
     @Override
     String run(Door door, Wire wire) throws IOException, InterruptedException {
       try (Peers peers = new Peers(wire)) {
-        var unused = peers.connectAll(IDLING, IDLE_ADDRESSES, wire.protocol());
-        if (peers.refused() > IDLING / 10) {
-          throw new BrokenPromise("not tried: %s were refused".formatted(peers.refused()));
-        }
+        var unused = connected(peers, IDLING, IDLE_ADDRESSES, wire);
         Thread.sleep(SECONDS * MILLIS_PER_SECOND);
         return peers.opened() + " connections";
       }
@@ -278,28 +261,27 @@ enum DoorAttack {
     return sample;
   }
 
+  /** Opens connections from some addresses; an attack of which many are refused is not tried. */
+  private static List<Peer> connected(Peers peers, int count, int addresses, Wire wire)
+      throws IOException {
+    List<Peer> all = peers.connectAll(count, addresses, wire.protocol());
+    if (peers.refused() > count / 10) {
+      throw new BrokenPromise("not tried: %s were refused".formatted(peers.refused()));
+    }
+    return all;
+  }
+
+  private static void sendToIdle(List<Peer> peers, byte[] bytes) {
+    for (Peer peer : peers) {
+      if (peer.isIdle() && !peer.isBroken()) {
+        peer.send(bytes);
+      }
+    }
+  }
+
   private static byte[] many(byte[] request) {
     byte[][] all = new byte[FLOOD_REQUESTS][];
     Arrays.fill(all, request);
     return Http2.joined(all);
-  }
-
-  /** Without a word: what is unsent is dropped, and no thread that still writes is waited for. */
-  private static void closeAll(List<Socket> all) {
-    for (Socket socket : all) {
-      Thread closing =
-          new Thread(
-              () -> {
-                try {
-                  socket.setSoLinger(true, 0); // one of TLS would wait for the thread that writes
-                  socket.close();
-                } catch (IOException e) {
-                  // closed already
-                }
-              },
-              "closing");
-      closing.setDaemon(true);
-      closing.start();
-    }
   }
 }

@@ -12,6 +12,8 @@ import org.jspecify.annotations.Nullable;
 /** One hostile connection that writes as much as the server takes, and reads only when told to. */
 final class Peer implements AutoCloseable {
 
+  private static final int SMALL_BUFFER = 4096;
+
   private final SocketChannel channel;
   private final @Nullable TlsLayer tls;
   private ByteBuffer unsent = ByteBuffer.allocate(0);
@@ -28,16 +30,13 @@ final class Peer implements AutoCloseable {
    * Connects, and shakes hands where there is TLS.
    *
    * @param from the last number of the address 127.0.0.x that the server sees
-   * @param receiveBuffer how many bytes wait unread on this side, about; 0 for what is usual
    * @throws IOException if there is no connection; a server that accepts it and resets it at once
    *     had one, which is broken
    */
-  static Peer connect(Wire server, int from, int receiveBuffer) throws IOException {
+  static Peer connect(Wire server, int from) throws IOException {
     SocketChannel channel = SocketChannel.open();
     try {
-      if (receiveBuffer > 0) {
-        channel.setOption(StandardSocketOptions.SO_RCVBUF, receiveBuffer);
-      }
+      channel.setOption(StandardSocketOptions.SO_RCVBUF, SMALL_BUFFER); // unread bytes stay there
       channel.bind(new InetSocketAddress("127.0.0." + from, 0));
       channel.connect(server.address());
       SSLEngine engine = server.engine();

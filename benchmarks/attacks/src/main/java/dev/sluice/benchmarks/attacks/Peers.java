@@ -21,29 +21,13 @@ final class Peers implements AutoCloseable {
 
   private static final int SHAKING_HANDS_AT_ONCE = 8;
 
-  private static final int SMALL_BUFFER = 4096;
-
   private final Wire server;
-  private final int receiveBuffer;
   private int refused;
   private final List<Peer> all = new ArrayList<>();
   private final long startNanos = System.nanoTime();
 
-  /** What they do not read stays with the server. */
   Peers(Wire server) {
-    this(server, SMALL_BUFFER);
-  }
-
-  private Peers(Wire server, int receiveBuffer) {
     this.server = server;
-    this.receiveBuffer = receiveBuffer;
-  }
-
-  /**
-   * Their buffers are as usual: the server has megabytes of answers to make before they are full.
-   */
-  static Peers withUsualBuffers(Wire server) {
-    return new Peers(server, 0);
   }
 
   /** Connects, from two addresses in turn. */
@@ -124,7 +108,7 @@ final class Peers implements AutoCloseable {
     if (System.nanoTime() - startNanos > TimeUnit.SECONDS.toNanos(most)) {
       throw new IOException("connecting took more than " + most + " s");
     }
-    Peer peer = Peer.connect(to, from, receiveBuffer);
+    Peer peer = Peer.connect(to, from);
     synchronized (this) {
       refused += peer.isBroken() ? 1 : 0;
       all.add(peer);

@@ -30,11 +30,11 @@ import io.netty.handler.codec.http.LastHttpContent;
  * connect, such as those of gRPC, need no upgrade.
  */
 @Sharable
-final class Http1Headers extends ChannelDuplexHandler {
+final class Http1Messages extends ChannelDuplexHandler {
 
-  static final Http1Headers INSTANCE = new Http1Headers();
+  static final Http1Messages INSTANCE = new Http1Messages();
 
-  private Http1Headers() {}
+  private Http1Messages() {}
 
   @Override
   public void channelRead(ChannelHandlerContext context, Object message) {
