@@ -3,6 +3,7 @@ package dev.sluice.server;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelPipeline;
 import io.netty.channel.CombinedChannelDuplexHandler;
@@ -66,6 +67,7 @@ final class Connection extends Client {
   private volatile boolean http2;
   private boolean inputEnded;
   private final AtomicBoolean saidGoodbye = new AtomicBoolean();
+  private final ChannelFutureListener answered = written -> wentOut();
   private int unanswered;
   private boolean refusing;
   private long unreadBytes;
@@ -266,8 +268,15 @@ final class Connection extends Client {
     unanswered++;
   }
 
-  /** An answer of HTTP/1.1 went out as a whole. */
-  void answered() {
+  /**
+   * To be told when an answer of HTTP/1.1 went out as a whole. Not when it is made: all that one
+   * read has brought would be answered in a single turn of the event loop.
+   */
+  ChannelFutureListener answered() {
+    return answered;
+  }
+
+  private void wentOut() {
     unanswered--;
     refusing &= unanswered > 0;
     resumeSoon();

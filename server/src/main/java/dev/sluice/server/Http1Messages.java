@@ -53,10 +53,11 @@ final class Http1Messages extends ChannelDuplexHandler {
 
   @Override
   public void write(ChannelHandlerContext context, Object message, ChannelPromise promise) {
+    ChannelPromise written = promise;
     if (message instanceof LastHttpContent && !isInformational(message)) {
-      Connection.of(context.channel()).answered();
+      written = promise.unvoid().addListener(Connection.of(context.channel()).answered());
     }
-    var unused = context.write(message, promise);
+    var unused = context.write(message, written);
   }
 
   private static boolean isInformational(Object message) {
