@@ -238,13 +238,17 @@ final class Connection extends Client {
     resumeSoon();
   }
 
-  /** Not at once: this may be called amid a flush, and what goes on may flush too. */
+  /**
+   * Not at once: this may be called amid a flush, and what goes on may flush too. Not as a plain
+   * task either: the loop runs all tasks, and those that they lead to, before it looks for what
+   * other clients sent. What is scheduled comes after that.
+   */
   private void resumeSoon() {
     if (resumes || !paused || isDoomed()) {
       return;
     }
     resumes = true;
-    channel.eventLoop().execute(this::resume);
+    var unused = channel.eventLoop().schedule(this::resume, 0, TimeUnit.NANOSECONDS);
   }
 
   private void resume() {
