@@ -47,16 +47,19 @@ final class SimulatedNetwork implements Connector {
       Dice dice,
       ConnectWatch connects,
       int process,
-      long latencyNanos,
-      boolean overtaking) {
+      Plan plan) {
     this.connects = connects;
-    this.overtaking = overtaking;
+    this.overtaking = Conditions.of(plan, process).callsOvertake();
     this.world = world;
     this.fleet = fleet;
     this.dice = dice;
     this.process = process;
     this.io = new Actor("p" + process + ".io");
-    this.latencyNanos = latencyNanos;
+    this.latencyNanos = plan.latencyNanos();
+  }
+
+  int process() {
+    return process;
   }
 
   long latencyNanos() {

@@ -62,18 +62,15 @@ final class SimulatedProcess {
     this.world = world;
     this.fleet = fleet;
     this.reference = reference;
-    long latencyNanos = plan.latencyNanos();
     Conditions conditions = Conditions.of(plan, index);
     this.denials = new KnownDenials(world);
     SimulatedClock monotonic = monotonic(plan.setting("pacesDiffer") > 0, world, dice.fork(4));
     this.timing = new SimulatedTiming(world, monotonic, dice.fork(1), "p" + index);
     this.time = new SimulatedTime(world, monotonic, dice.fork(5), "p" + index);
     ConnectWatch connects = new ConnectWatch(index, world, plan);
-    this.network =
-        new SimulatedNetwork(
-            world, fleet, dice.fork(2), connects, index, latencyNanos, conditions.callsOvertake());
+    this.network = new SimulatedNetwork(world, fleet, dice.fork(2), connects, index, plan);
     this.storeWatch =
-        new StoreWatch(index, world, timing, fleet, network, connects, conditions.timeoutNanos());
+        new StoreWatch(world, timing, fleet, network, connects, conditions.timeoutNanos());
     this.lingers = plan.setting(Plan.LINGERS) > 0;
     this.plainLimits = plan.setting("limitsDiffer") * index;
     this.alike = plan.setting("alike") > 0;
@@ -105,7 +102,7 @@ final class SimulatedProcess {
       made.onFailure("B", rule(conditions.onFailureOfB(), conditions));
     }
     this.limiter = Insides.waiting(made, waiting).build();
-    this.callers = new Callers(calls, limiter, waiting, latencyNanos);
+    this.callers = new Callers(calls, limiter, waiting, network.latencyNanos());
     this.leases = new SimulatedLeases(calls, limiter, time::nanos);
   }
 

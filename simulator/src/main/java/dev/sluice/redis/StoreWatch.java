@@ -34,14 +34,13 @@ final class StoreWatch implements RedisObserver {
    * @param timeoutNanos of the store's calls
    */
   StoreWatch(
-      int process,
       World world,
       Timing timing,
       Fleet fleet,
       SimulatedNetwork network,
       ConnectWatch connects,
       long timeoutNanos) {
-    this.process = process;
+    this.process = network.process();
     this.timeoutNanos = timeoutNanos;
     this.world = world;
     this.fleet = fleet;
