@@ -5,7 +5,7 @@
 local HEADERS = { "ratelimit", "ratelimit-policy", "retry-after" }
 
 local function ask(txn, url)
-  -- What the client sent under these names is replaced: it may not speak for itself.
+  -- Replaces what the client sent under these names: a client may not set them.
   local headers = txn.http:req_get_headers()
   local asked = {}
   for name, values in pairs(headers) do

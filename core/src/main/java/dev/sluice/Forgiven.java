@@ -11,8 +11,8 @@ import java.util.concurrent.atomic.AtomicLong;
  *
  * A TAT beyond now + τ is a debt: a limit with a larger tolerance worked on the bucket, or a clock
  * stepped back. Left alone it may lock an id out for hours, so a denied spend lowers it to now + τ.
- * But where two limits work on one bucket at the same time (a rolling deployment, an override that
- * only one of two servers has loaded), each forgiving sets τ_big − τ_small free for the larger
+ * But two limits may work on one bucket at the same time (a rolling deployment, an override that
+ * only one of two servers has loaded). Then each forgiving sets τ_big − τ_small free for the larger
  * limit, which spends it and makes a new debt. Without a bound the two mint tokens for ever.
  *
  * So a process forgives a bucket once within the time τ, counted by the store's clock. In that time

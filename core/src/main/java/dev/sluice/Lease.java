@@ -21,14 +21,14 @@ import org.jspecify.annotations.Nullable;
 /*
  * Why a lease never gives out too much.
  *
- * A lease spends k tokens at once, and hands them out later. If a token that was spent at t is
- * handed out at t' > t, then it is as if it had been spent at t', as long as the bucket would not
- * have been full in between: a full bucket lets the tokens that come in go to waste, and one that
- * was robbed of k tokens in advance would have saved them.
+ * A lease spends k tokens at once, and hands them out later. Let a token be spent at t and handed
+ * out at t' > t. It counts as if it had been spent at t', as long as the bucket would not have been
+ * full in between. A full bucket lets the tokens that come in go to waste. A bucket that k tokens
+ * were taken from in advance would have kept them.
  *
- * On the time line a spend takes a stretch, k emission intervals up to the TAT that it leaves
- * behind (see the essay in Reservation), and each token of it one interval. Time takes the oldest
- * first:
+ * On the time line, a spend takes a stretch of k emission intervals, up to the TAT that it leaves
+ * behind (see the essay in Reservation). Each of its tokens takes one interval. Time takes the
+ * oldest first:
  *
  *         now                                  TAT
  *   ───────┼──┬───┬───┬───┬───┬────────────────┼──▶ time
@@ -36,9 +36,9 @@ import org.jspecify.annotations.Nullable;
  *
  * While the present has not reached a token's interval, the bucket is short of that token at least,
  * so nothing has gone to waste. From then on the token has been refilled: handing it out as well
- * would give it out twice. So token j may be handed out until its interval begins. A bucket
- * that is asked for less than its rate lets every token but the first run out, and a lease gains
- * nothing; one that is asked for more has its TAT far ahead, and the tokens last.
+ * would give it out twice. So token j may be handed out until its interval begins. If a bucket is
+ * asked for less than its rate, every token but the first runs out, and a lease gains nothing. If
+ * it is asked for more, its TAT is far ahead, and the tokens last.
  *
  * Refunds and resets through this limiter move the stretch, as they move a reservation's.
  *

@@ -26,10 +26,10 @@ import org.jspecify.annotations.Nullable;
  * and when, is known when its answer comes: later than the next cancellation may be, or never. So
  * it counts in full from the moment at which it is sent, before anything is on its way:
  *
- *   sent      the later stretches move up by all that it may give back
- *   answered  they move back by what it did not give back
- *   refused   they move back by all of it: nothing was charged
- *   failed    nothing moves: it may have been applied, or may be yet
+ *     sent      the later stretches move up by all that it may give back
+ *     answered  they move back by what it did not give back
+ *     refused   they move back by all of it: nothing was charged
+ *     failed    nothing moves: it may have been applied, or may be yet
  *
  * A stretch that is placed while a refund is in flight moves up as well; the answer tells by the
  * store's clock which of the two came first. Within one tick nobody knows: then the refund counts

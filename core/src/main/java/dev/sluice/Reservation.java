@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 /*
  * The refund of a cancelled reservation.
  *
- * The tokens of a bucket come back in the order in which they were spent: on the time line, the
+ * The tokens of a bucket come back in the order in which they were spent. On the time line, the
  * spend took the stretch that ends at the TAT which it left behind (`tatAfter`).
  *
  *        before                 tatAfter        TAT
@@ -36,17 +36,18 @@ import org.jspecify.annotations.Nullable;
  * the past has been refilled already; giving it back again would take it from later spends. So the
  * refund is at most tatAfter − now, and at most what was taken.
  *
- * Whatever else is given back leaves the queue too, and what stands behind it moves up: where a
- * reservation is cancelled, the stretches that end later move up by its refund; a plain refund
- * counts as the oldest tokens, so that all move up. {@link RefundStripe} lowers their `tatAfter`.
- * (Without that, who held many reservations could cancel some early, wait until the bucket was
- * full, and have the others given back once more.)
+ * Whatever else is given back leaves the queue too, and what stands behind it moves up. When a
+ * reservation is cancelled, the stretches that end later move up by its refund. A plain refund
+ * counts as the oldest tokens, so all stretches move up. {@link RefundStripe} lowers their
+ * `tatAfter`. (Without that, a caller with many reservations could cancel some early, wait until
+ * the bucket was full, and have the others given back once more.)
  *
  * A refund that is in flight, or whose answer was lost, has moved them or will, at a moment that is
  * not known: {@link RefundStripe} says what that costs.
  *
- * So a cancellation never leaves more in the bucket than if the reservation had never been made:
- * what is left in the queue then has at most waited longer for its turn than it would have.
+ * So a cancellation never leaves more in the bucket than if the reservation had never been made. At
+ * worst, the stretches that stay in the queue have waited longer for their turn than they would
+ * have without it.
  *
  * Where the limit changed since, the tokens are worth the lesser of the old and the new emission
  * interval. A bucket that was reset since gives back nothing: the reset gave back all. Nor does one

@@ -18,9 +18,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A decision in full is four objects, and the engine's way to it a dozen more. Here all that a
- * decision follows from stays in arrays; whatever is rare (a debt, a store that is full, an observer
- * that asks for the decision) takes the engine's way, in its turn among the others.
+ * A decision in full is four objects, and the engine's way to it a dozen more. Here, everything
+ * that a decision follows from stays in arrays. Rare cases (a debt, a store that is full, an
+ * observer that asks for the decision) take the engine's way, in their turn among the others.
  */
 
 /** The spends of a limit whose store answers at once. For one thread. */

@@ -25,8 +25,8 @@ import org.jspecify.annotations.Nullable;
  * Waiting.
  *
  * A caller that may wait for W spends with a burst offset of τ + W instead of τ. So the store
- * decides in one act whether the tokens will be there within W, and takes them: the TAT goes beyond
- * now + τ, and all who come later, from whatever process, queue behind it. The turn of a caller
+ * decides in one act whether the tokens will be there within W, and takes them. The TAT then goes
+ * beyond now + τ, and all later callers, from any process, queue behind it. The turn of a caller
  * comes when its stretch of the time line (see the essay in Reservation) lies within τ:
  *
  *        now              now + τ      A      B      C = TAT
@@ -35,23 +35,23 @@ import org.jspecify.annotations.Nullable;
  *         │◀── τ, the burst offset ────▶│      its turn: the end of its stretch − τ
  *
  * Giving up. B leaves, and its stretch is a hole. What B took can't just go back to the store: D
- * would get the stretch of C, and C and D would pass at the same moment. So those who wait here,
- * and stand directly behind the hole, move up into it; then the hole lies behind them, and the
- * store takes it back if it is the last one still (Effect.Op.WITHDRAW). It is not if another
- * process took tokens behind it, which can't be told to move up. Then the hole stays: it closes if
- * somebody from here comes to stand behind it, and passes unused otherwise. That costs tokens, and
- * gives none.
+ * would get the stretch of C, and C and D would pass at the same moment. So the callers that wait
+ * here, directly behind the hole, move up into it. Then the hole lies behind them, and the store
+ * takes it back if it is still the last stretch (Effect.Op.WITHDRAW). It is not the last one if
+ * another process, which can't be told to move up, took tokens behind it. Then the hole stays: it
+ * closes if somebody from here comes to stand behind it, and passes unused otherwise. That costs
+ * tokens, and gives none.
  *
  * Fixed places. A reset, a refund or a cancellation moves all stretches that lie behind what it
  * gives back, and may swallow some: a full bucket gets no fuller. This process knows of its own
  * only, and not at which moment the store decides on one. So a place is fixed if one of them may
- * have been decided on since its spend: a caller that gives it up gives nothing back, and nobody
- * moves up into it. One whose answer is lost counts for as long as the store may still decide. One
- * that is sent behind a withdrawal must not arrive before it, or the withdrawal might find by chance
- * the TAT that it expects (see BucketStore).
+ * have been decided on since its spend. A caller that gives up a fixed place gives nothing back,
+ * and nobody moves up into it. One whose answer is lost counts for as long as the store may still
+ * decide. One that is sent behind a withdrawal must not arrive before it, or the withdrawal might
+ * find by chance the TAT that it expects (see BucketStore).
  *
  * Order. Stretches of a bucket don't overlap, so turns come in the order of the spends, however
- * many processes there are. Here, the line of a bucket has one alarm, that of its first place; a
+ * many processes there are. Here, the line of a bucket has one alarm, that of its first place. A
  * caller with several buckets stands in several lines, and its turn comes when it was first in
  * each.
  *

@@ -14,9 +14,9 @@ import java.util.concurrent.TimeUnit;
  * single handler sees them all. A canary does: a thread that allocates a little, over and over.
  * When it cannot, the heap is exhausted, even if a library has caught every error before.
  *
- * The JVM's own -XX:+ExitOnOutOfMemoryError does not help. It ends the process with code 3, without
- * a word on standard error, and also where the memory store could not grow and has already refused
- * the one request for it.
+ * The JVM's own -XX:+ExitOnOutOfMemoryError does not help. It ends the process with code 3, and
+ * writes nothing to standard error. It also does so where the memory store could not grow and has
+ * already refused the one request for it.
  */
 
 /**

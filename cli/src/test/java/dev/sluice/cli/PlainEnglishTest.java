@@ -19,10 +19,10 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Everything that people read is plain English: Markdown, and the comments, Javadoc, help texts and
- * messages of main code. Each rule names a phrase that needs two readings, and what to write
- * instead. Sentences of Markdown, and of the Javadoc of published libraries, have at most {@value
- * #MOST_WORDS} words.
+ * Everything that people read is plain English: Markdown; the comments, help texts and messages of
+ * main code; the web page, the description of the HTTP interface, and the examples. Each rule names
+ * a phrase that needs two readings, and what to write instead. Sentences have at most {@value
+ * #MOST_WORDS} words. That is not checked in messages, where values stand between the words.
  */
 class PlainEnglishTest {
 
@@ -33,20 +33,21 @@ class PlainEnglishTest {
   /** A question is a good heading, and the table of contents of its page. */
   private static final Set<Kind> SENTENCES = EnumSet.of(Kind.MESSAGE, Kind.PARAGRAPH);
 
-  private static final Pattern SENTENCE_END = Pattern.compile("[.!?…][)*_\"”]*(?= |$)");
+  private static final Pattern SENTENCE_END = Pattern.compile("[.!?…][)*_\"”]*(?= |$|¶)|¶");
 
   /** Tags of HTML and of Javadoc end a sentence too. */
   private static final Pattern JAVADOC_SENTENCE_END =
       Pattern.compile(
           SENTENCE_END + "|(?=</?(?:p|[uod]l|li|d[td]|h\\d|table|t[rdh])\\b)|(?<= )(?=@[a-z])");
 
-  private static final Pattern PUBLISHED =
+  /** Of Java, main code; of JSON, what users see. Pages, scripts and examples as well. */
+  private static final Pattern READ =
       Pattern.compile(
-          "(?:acme|cli|core|envoy|grpc|lab|micrometer|outbound|postgres|redis|server|servlet"
-              + "|spring-boot-starter|testkit|testkit-servers|web|webflux|yaml)/.*");
+          ".*\\.md|.*/src/main/.*\\.(?:java|kt|js|html|lua|ya?ml)|.*/openapi\\.json"
+              + "|(?:examples|\\.github)/.*\\.(?:ya?ml|sh|py|conf|lua)");
 
   /** A free relative in the place of a noun; a question ends with its mark. */
-  private static final String FREE_RELATIVE = "(?:^|[.:;!] |<p>)%s(?= )(?![^.!?]*\\?)";
+  private static final String FREE_RELATIVE = "(?:^|[.:;!¶] |<p>)%s(?= )(?![^.!?]*\\?)";
 
   private static final List<Rule> RULES =
       List.of(
@@ -73,7 +74,7 @@ class PlainEnglishTest {
           new Rule("\\b[Aa]ll that is wrong\\b", ALL, "every error"),
           new Rule("\\bas many as may\\b", ALL, "queue full"),
           new Rule("\\bsomething dear\\b", ALL, "something critical"),
-          new Rule("(?:^|[.:;!] |<p>)Tells of\\b", ALL, "recognizes, reports"),
+          new Rule("(?:^|[.:;!¶] |<p>)Tells of\\b", ALL, "recognizes, reports"),
           new Rule("\\bdo(?:es)? not go together\\b", ALL, "contradict each other"),
           new Rule("\\bagain and again\\b", ALL, "repeatedly, periodically"),
           new Rule("\\b[Jj]ust now\\b", ALL, "now, currently"),
@@ -193,11 +194,11 @@ class PlainEnglishTest {
         .singleElement()
         .asString()
         .startsWith("a.md:2: a sentence of 32 words: write: at most 30");
-    assertThat(findings("A.java", "// " + longer.replace('\n', ' '))).isEmpty();
+    assertThat(findings("A.java", "fail(\"" + longer.replace('\n', ' ') + "\");")).isEmpty();
   }
 
   @Test
-  void findings_ofLongJavadoc_areThoseOfWhatIsPublished() {
+  void findings_ofLongComments() {
     String words = "word ".repeat(MOST_WORDS);
     String longer = "/**\n * " + words + "word\n */";
 
@@ -205,10 +206,32 @@ class PlainEnglishTest {
         .singleElement()
         .asString()
         .startsWith("core/A.java:2: a sentence of 31 words: write: at most 30");
-    assertThat(findings("simulator/A.java", longer)).isEmpty();
-    assertThat(findings("core/A.java", longer.replace("/**", "/*"))).isEmpty();
+    assertThat(findings("core/A.java", longer.replace("/**", "/*"))).hasSize(1);
+    assertThat(findings("core/A.java", "// " + words + "\n// word")).hasSize(1);
+    assertThat(findings("a.yml", "# " + words + "\n# word\n# Word.")).hasSize(1);
+    assertThat(findings("a.yml", "# " + words + "\na: 1 # word\nb: 2 # word")).isEmpty();
+    assertThat(findings("core/A.java", "/*\n " + words + "\n\n word\n - word\n     now ─▶ */"))
+        .isEmpty();
     assertThat(findings("core/A.java", "/** " + words + "<p>word {@code a b} @return word */"))
         .isEmpty();
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "a.kt              | /** Takes one more. */",
+        "page/a.js         | const text = 'It takes one more';",
+        "page/a.js         | text = `It takes one more of ${limit}`;",
+        "page/a.js         | // It takes one more",
+        "page/index.html   | <p>It takes one more</p>",
+        "page/index.html   | <!-- one more -->",
+        "http/openapi.json | {\"description\": \"It takes one more\"}",
+        "a.yml             | a: 1 # one more",
+        "a.lua             | -- one more",
+      })
+  void findings_ofOtherFiles(String name, String source) {
+    assertThat(findings(name, source)).hasSize(1);
   }
 
   @Test
@@ -216,14 +239,21 @@ class PlainEnglishTest {
     assertThat(files())
         .extracting(RepositoryFiles::name)
         .contains(
-            "README.md", "docs/decisions/README.md", "core/src/main/java/dev/sluice/Limiter.java")
+            "README.md",
+            "docs/decisions/README.md",
+            "core/src/main/java/dev/sluice/Limiter.java",
+            "kotlin/src/main/kotlin/dev/sluice/kotlin/Limiters.kt",
+            "redis/src/main/resources/dev/sluice/redis/charge.lua",
+            "server/src/main/resources/dev/sluice/server/page/index.html",
+            "server/src/main/resources/dev/sluice/server/page/main.js",
+            "server/src/main/resources/dev/sluice/server/http/openapi.json",
+            "examples/nginx/rules.yml")
         .noneMatch(file -> file.contains("target"));
   }
 
   private static List<Finding> findings(String name, String source) {
-    boolean markdown = name.endsWith(".md");
     List<Finding> found = new ArrayList<>();
-    for (Prose prose : markdown ? Prose.ofMarkdown(source) : Prose.ofJava(source)) {
+    for (Prose prose : Prose.of(name, source)) {
       for (Rule rule : RULES) {
         if (rule.places().contains(prose.kind())) {
           Matcher phrase = rule.pattern().matcher(prose.text());
@@ -232,19 +262,17 @@ class PlainEnglishTest {
           }
         }
       }
-      if (markdown) {
-        addLongSentences(name, prose, SENTENCE_END, found);
-      } else if (prose.kind() == Kind.JAVADOC && PUBLISHED.matcher(name).matches()) {
-        addLongSentences(name, prose, JAVADOC_SENTENCE_END, found);
+      if (prose.kind() != Kind.MESSAGE || name.endsWith(".json")) {
+        addLongSentences(name, prose, found);
       }
     }
     return found;
   }
 
-  private static void addLongSentences(
-      String name, Prose prose, Pattern sentenceEnd, List<Finding> found) {
+  private static void addLongSentences(String name, Prose prose, List<Finding> found) {
     int start = 0;
-    Matcher end = sentenceEnd.matcher(prose.text());
+    Matcher end =
+        (prose.kind() == Kind.JAVADOC ? JAVADOC_SENTENCE_END : SENTENCE_END).matcher(prose.text());
     while (start < prose.text().length()) {
       int next = end.find() ? end.end() : prose.text().length();
       String sentence = prose.text().substring(start, next).strip();
@@ -273,7 +301,7 @@ class PlainEnglishTest {
   }
 
   private static boolean isRead(String name) {
-    return name.endsWith(".java") ? name.contains("src/main/") : name.endsWith(".md");
+    return READ.matcher(name).matches();
   }
 
   /** A phrase, where it may not stand, and what to write instead. */

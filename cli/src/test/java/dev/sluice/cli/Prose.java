@@ -22,12 +22,30 @@ final class Prose {
     HEADING
   }
 
+  /** Ends a sentence that has no mark at its end. */
+  static final String BREAK = "¶";
+
   /** Comments and texts; characters are there to be skipped, as '"' begins no text. */
   private static final Pattern JAVA =
       Pattern.compile(
           "//(?<line>[^\n]*)|/\\*(?<block>.*?)\\*/|\"\"\"(?<lines>.*?)(?<!\\\\)\"\"\""
               + "|\"(?<text>(?:[^\"\\\\\n]++|\\\\.)*+)\"|'(?:\\\\.|[^'\\\\])+'",
           Pattern.DOTALL);
+
+  /** The same of JavaScript, whose texts have three kinds of quotes. */
+  private static final Pattern JAVASCRIPT =
+      Pattern.compile(
+          "(?<![:\\\\])//(?<line>[^\n]*)|/\\*(?<block>.*?)\\*/|`(?<lines>(?:[^`\\\\]++|\\\\.)*+)`"
+              + "|(?<quote>[\"'])(?<text>(?:(?!\\k<quote>)[^\\\\\n]|\\\\.)*+)\\k<quote>",
+          Pattern.DOTALL);
+
+  /** What stands between two tags, or in a comment. */
+  private static final Pattern HTML =
+      Pattern.compile("<!--(?<comment>.*?)-->|>(?<text>[^<]*[a-z][^<]*)(?=<)", Pattern.DOTALL);
+
+  /** A comment of YAML, a shell, Python or Lua. */
+  private static final Pattern HASH =
+      Pattern.compile("(?:^\\s*|\\s)(?:#|--(?=\\s))\\s*(?<line>\\S.*)$");
 
   private static final Pattern JAVADOC_CODE =
       Pattern.compile("\\{@(?:code|literal|link|linkplain|value) [^}]*}|<pre>.*?</pre>");
@@ -61,12 +79,24 @@ final class Prose {
     return lines.get(index);
   }
 
-  /** Returns the comments and texts of a Java file; neighbours are read as one. */
-  static List<Prose> ofJava(String source) {
+  /** Returns what people read in a file, by the ending of its name; nothing of other files. */
+  static List<Prose> of(String name, String source) {
+    return switch (name.substring(name.lastIndexOf('.') + 1)) {
+      case "md" -> ofMarkdown(source);
+      case "java", "kt", "json" -> ofTokens(JAVA, source);
+      case "js" -> ofTokens(JAVASCRIPT, source);
+      case "html" -> ofHtml(source);
+      case "yml", "yaml", "sh", "py", "conf", "lua" -> ofHashes(source);
+      default -> List.of();
+    };
+  }
+
+  /** Comments and texts; neighbours are read as one. */
+  private static List<Prose> ofTokens(Pattern tokens, String source) {
     List<Prose> found = new ArrayList<>();
     String before = "";
     int end = 0;
-    Matcher token = JAVA.matcher(source);
+    Matcher token = tokens.matcher(source);
     while (token.find()) {
       String name = group(token);
       if (!name.isEmpty()) {
@@ -85,7 +115,7 @@ final class Prose {
           prose.space(0);
         }
         prose.addLines(
-            comment ? content.replaceAll("(?m)^\\s*\\*", "") : content,
+            comment ? broken(content.replaceAll("(?m)^\\s*\\*", "")) : content,
             lineOf(source, token.start(name)));
         end = token.end();
       }
@@ -93,6 +123,14 @@ final class Prose {
     }
     found.forEach(prose -> prose.blot(JAVADOC_CODE));
     return found;
+  }
+
+  /** Marks where a paragraph, an item of a list or a line of a drawing begins or ends. */
+  private static String broken(String comment) {
+    return comment
+        .replaceAll("(?m)^[ \\t]*$", BREAK)
+        .replaceAll("(?m)^( {4,}\\S.*)$", BREAK + "$1" + BREAK)
+        .replaceAll("(?m)^(\\s*- )", BREAK + "$1");
   }
 
   private static Kind kind(String group, String content) {
@@ -116,8 +154,43 @@ final class Prose {
     return 1 + (int) source.substring(0, index).chars().filter(c -> c == '\n').count();
   }
 
-  /** Returns the paragraphs, list items, headings and cells of a Markdown file, without code. */
-  static List<Prose> ofMarkdown(String source) {
+  private static List<Prose> ofHtml(String source) {
+    List<Prose> found = new ArrayList<>();
+    Matcher token = HTML.matcher(source);
+    while (token.find()) {
+      String name = token.group("text") == null ? "comment" : "text";
+      Prose prose = new Prose(name.equals("text") ? Kind.MESSAGE : Kind.COMMENT);
+      prose.addLines(token.group(name), lineOf(source, token.start(name)));
+      found.add(prose);
+    }
+    return found;
+  }
+
+  private static List<Prose> ofHashes(String source) {
+    List<Prose> found = new ArrayList<>();
+    boolean goesOn = false;
+    int number = 0;
+    for (String line : source.split("\n", -1)) {
+      number++;
+      Matcher comment = HASH.matcher(line);
+      boolean commented = comment.find();
+      boolean alone = commented && line.substring(0, comment.start("line")).strip().matches("#|--");
+      if (commented) {
+        if (!goesOn || !alone) {
+          found.add(new Prose(Kind.COMMENT));
+        }
+        Prose prose = found.get(found.size() - 1);
+        String indent = line.substring(comment.start(), comment.start("line"));
+        prose.space(number);
+        prose.add((indent.length() > 4 ? BREAK : "") + comment.group("line"), number);
+      }
+      goesOn = alone;
+    }
+    return found;
+  }
+
+  /** The paragraphs, list items, headings and cells of a Markdown file, without code. */
+  private static List<Prose> ofMarkdown(String source) {
     List<Prose> found = new ArrayList<>();
     boolean code = false;
     boolean fresh = true;

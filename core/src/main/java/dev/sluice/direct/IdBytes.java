@@ -6,9 +6,9 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A hot id comes many times in a row: a client that floods a door, a limit for all together. To
- * copy and hash a text takes about a third of the time of a decision on it; so a text that equals
- * the one before is recognised, and its bytes and its hash are still there.
+ * A hot id comes many times in a row: a client that floods a door, a limit for all together.
+ * Copying and hashing a text takes about a third of the time of a decision on it. So a text that
+ * equals the one before is recognised, and its bytes and its hash are used again.
  *
  * The text is kept, and the hash remembered, only after the same hash came twice running. Else each
  * call would write a reference into an old object, for which collectors have a price of their own.

@@ -12,11 +12,11 @@ import java.nio.ByteOrder;
  * of the final state are taken: the usual one, and another that is linearly independent of it.
  * Nobody outside ever sees either, so what a second fold would tell of the state is told to no one.
  *
- * A key is hashed as two messages, each padded with its length as SipHash pads one: the part up to
- * and with the first colon (the number of a limit), then the rest (the id). So a limit's own part
- * can be hashed once and its state be kept, and the key as one string gives the same result as the
- * kept state with the id. Two keys never give the same blocks: the first colon marks where the
- * first message ends, and the padding where the second does.
+ * A key is hashed as two messages, each padded with its length as SipHash pads one. The first is
+ * the part up to and including the first colon (the number of a limit). The second is the rest (the
+ * id). So a limit's own part can be hashed once, and its state be kept. The key as one string gives
+ * the same result as the kept state with the id. Two keys never give the same blocks: the first
+ * colon marks where the first message ends, and the padding where the second does.
  *
  * It hashes the UTF-8 bytes of a key (IdBytes), so that an id given as bytes meets
  * the same id given as text.

@@ -15,11 +15,11 @@ package dev.sluice.gcra;
  * A spend of cost c pushes the TAT by its increment T·c, and is allowed if it stays within τ. So
  * everything follows from `ahead`, which is never negative: a TAT in the past is a full bucket.
  *
- * Debt. A TAT may lie beyond now + τ: a limit with a larger τ worked on the bucket (a limit shrank, or
- * two servers have different limits), a clock stepped back, or callers wait for tokens to come. Such a bucket is empty, and what lies
- * beyond is a debt: `remaining` is 0, and the wait is as long as it really is. Nothing here lowers it.
- * (Where it may be forgiven, and how often, is the limiter's: see Effect.Op.FORGIVE.) A cost of 0
- * reads the bucket and is allowed even then.
+ * Debt. A TAT may lie beyond now + τ. Either a limit with a larger τ worked on the bucket (a limit
+ * shrank, or two servers have different limits), a clock stepped back, or callers wait for tokens.
+ * Such a bucket is empty, and what lies beyond is a debt: `remaining` is 0, and the wait is as long
+ * as it really is. Nothing here lowers it. (Where it may be forgiven, and how often, is the
+ * limiter's: see Effect.Op.FORGIVE.) A cost of 0 reads the bucket and is allowed even then.
  *
  * Overflow. τ and every increment fit a signed 64-bit number (Quota sees to it), an increment is at
  * most τ, and `ahead` is cut to 2^63 − 1. So τ − increment ≥ 0 and τ − increment − ahead ≥ −2^63 + 1.

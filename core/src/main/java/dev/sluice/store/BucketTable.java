@@ -14,15 +14,16 @@ import org.jspecify.annotations.Nullable;
 /*
  * When the clock is read.
  *
- * Before the look at the TAT: then nothing happens between that look and the lock, other threads on
- * a hot bucket seldom get in between, and the clock's fence does not wait for the line.
+ * Before the look at the TAT. Then nothing happens between that look and the lock, and other
+ * threads on a hot bucket seldom get in between. Nor does the clock's fence wait for the cache
+ * line.
  *
  * So a TAT may be newer than the reading: another thread charged the bucket in between. A spend
- * that fits by the older reading fits at every later moment, and leaves the same TAT as right after
- * that charge, which lies within the call: the decision is right at that moment. A spend that does
- * not fit might, by now; a TAT beyond now + tau would be mended; and a refund with an end gives
- * back the less the later it is. There the clock is read again, after the TAT. A denial is never
- * older than the TAT that it goes by.
+ * that fits by the older reading fits at every later moment, and leaves the same TAT as it would
+ * right after that charge. That moment lies within the call, so the decision is right at that
+ * moment. In three cases the clock is read again, after the TAT. A spend that does not fit might
+ * fit by now. A TAT beyond now + tau would be mended. A refund with an end gives back the less, the
+ * later it is. A denial's clock reading is never older than the TAT that it used.
  */
 
 /**

@@ -7,20 +7,21 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /*
- * Slots in lines of four, as large as a cache line. A slot is two longs, a tag (64 bits of the
- * key's hash, 0 for an empty slot) and a TAT; a slot whose TAT has passed is free, whatever its
+ * Slots in lines of four, as large as a cache line. A slot is two longs: a tag (64 bits of the
+ * key's hash, 0 for an empty slot) and a TAT. A slot whose TAT has passed is free, whatever its
  * tag.
  *
  * A key may live in two lines. The first one follows from 16 bits of its place (the hash's other
- * half), the second one from the first and the tag, in a reversible way: moving a bucket to its
- * other line needs only what is in the slot. A new key goes to its first line,
- * then to its second; if both are full, one of the eight buckets there is moved to its own other
- * line, at most two moves deep. In simulations this fails first at a load of 0.90 to 0.95 (without
- * moves at 0.27 to 0.54, with one at 0.71 to 0.85); then the lines are rebuilt at a load of 0.8.
+ * half). The second one follows from the first and the tag, in a reversible way. So moving a bucket
+ * to its other line needs only what is in the slot. A new key goes to its first line, then to its
+ * second. If both are full, one of the eight buckets there is moved to its own other line, at most
+ * two moves deep. In simulations this fails first at a load of 0.90 to 0.95 (without moves at 0.27
+ * to 0.54, with one at 0.71 to 0.85). Then the lines are rebuilt, with a load of at most 0.8.
  *
- * Of the place, 24 bits are kept beside the slots, 19 bytes a slot in all, because no key is kept:
- * they say where a bucket goes when the number of lines changes (16 bits) or the segment is split
- * (8). A tag must not, or keys of one line would have fewer than 64 bits to differ in.
+ * Of the place, 24 bits are kept beside the slots, so a slot takes 19 bytes in all. No key is kept,
+ * so these bits say where a bucket goes when the number of lines changes (16 bits) or the segment
+ * is split (8). A tag must not say that, or keys of one line would have fewer than 64 bits to
+ * differ in.
  */
 
 /**

@@ -28,11 +28,11 @@ import org.jspecify.annotations.Nullable;
  * loser looks again.
  *
  * Rebuilding (more lines, fewer, or the same without the dead) locks all slots of the old lines and
- * never unlocks them, copies, and shows the new lines; a thread that meets a lock for long finds
+ * never unlocks them, copies, and shows the new lines. A thread that meets a lock for long finds
  * the new lines by looking the key up again, which every attempt does anyway. Splitting does the
  * same with the segment: it stays locked for good, and two new ones are shown in its place, locked
- * until both can be seen. So a thread that has locked a segment of the directory has the one of
- * the key that it looked up. Either stops one segment for the time of the copy.
+ * until both can be seen. So a thread that has locked a segment of the directory has the one of the
+ * key that it looked up. Either stops one segment for the time of the copy.
  *
  * No thread waits while it holds a lock. It tries to take the next one, a bounded number of times;
  * if it can't have it, it lets go of all that it holds, waits, and starts again. So a thread that

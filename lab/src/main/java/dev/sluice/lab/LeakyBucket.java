@@ -10,11 +10,11 @@ import java.util.Map;
 import java.util.Queue;
 
 /*
- * Water is kept as the time in which it leaks, in whole nanoseconds: a cost of c pours in T·c, the
- * bucket holds τ, and a run of the process that comes every d takes d out of each bucket. Nothing
- * leaks between two runs, and nothing while the process stalls: it does not make up for the runs
- * that it missed, since all it knows is "one drip from everyone". A process that gets only so many
- * buckets done in a run takes the next ones in the next run, so each of them leaks too slowly.
+ * Water is kept as the time in which it leaks, in whole nanoseconds. A cost of c pours in T·c, and
+ * the bucket holds τ. The process runs every d, and a run takes d out of each bucket. Nothing leaks
+ * between two runs, and nothing while the process stalls. It does not make up for the runs that it
+ * missed, since all it knows is "one drip from everyone". A process that gets only so many buckets
+ * done in a run takes the next ones in the next run, so each of them leaks too slowly.
  */
 
 /**

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 
 /*
  * A bucket that denied a cost will deny it until its TAT has come near enough, whatever others
- * spend until then: a TAT only falls by a refund, a reset, or the next attempt under a smaller
+ * spend until then. A TAT only falls by a refund, a reset, or the next attempt under a smaller
  * limit. Until then the denial can be answered here.
  *
  * The store's clock is not read for that. It showed `now` at some moment between sending the

@@ -20,27 +20,27 @@ import org.jspecify.annotations.Nullable;
  *                             └────────┘  a call that ends lets the next one leave,
  *                                         when its callers are awake (WakeUp)
  *
- * A call of the script leaves whenever fewer than two are under way, with all that waits (up to a
- * bound): an idle caller waits for nobody, and a busy moment batches itself. No timer holds
+ * A call of the script leaves whenever fewer than two are in flight, with all that waits (up to a
+ * bound). So an idle caller waits for nobody, and a busy moment batches itself. No timer holds
  * anything back. Two calls and not one, so that the server works while an answer travels.
  *
  * Order. Requests leave in the order in which they came: there is one queue, and only one thread at
  * a time drains it (`wip` counts what arrives during that time). Two calls may still overtake each
- * other: a connection that is handed one by its own thread writes that one first. By the
- * server's clock nobody can tell, but for charges that give tokens back. A refund that arrives
- * behind a reset (or behind a debt that is forgiven) would give back what was spent after it. A
- * withdrawal goes by the TAT alone. Behind a refund or a reset it may find the one that it expects
- * by chance, and would give back what others spent. So a request does not leave while a call with
- * one is under way that it must not overtake. By a client's clock, the second would be decided on by an
- * earlier time than the first, and its denial would give tokens away (it takes a TAT beyond now + τ
- * for the work of a clock that stepped back). So by a client's clock one call is under way, and no
- * more (what goes apart leaves from one thread, in its order).
+ * other: a connection that is handed one by its own thread writes that one first. By the server's
+ * clock nobody can tell, but for charges that give tokens back. A refund that arrives behind a
+ * reset (or behind a debt that is forgiven) would give back what was spent after it. A withdrawal
+ * goes by the TAT alone. Behind a refund or a reset it may find the one that it expects by chance,
+ * and would give back what others spent. So a request does not leave while a call with one is under
+ * way that it must not overtake. By a client's clock, the call that arrives second would be decided
+ * on by an earlier time than the first. Its denial would give tokens away, as it takes a TAT beyond
+ * now + τ for the work of a clock that stepped back. So by a client's clock, only one call is in
+ * flight (what goes apart leaves from one thread, in its order).
  *
- * Errors. A missing class or a full heap may throw anywhere. The thread that drains must come to
- * the end of it, and a sweep must arm the next one, or no other ever would: what a call throws is
- * the failure of its requests, and what a sweep throws is left to the next sweep. A sweep finds a
- * request only in the queue or in a call that has its place: what leaves the queue is in a call at
- * once, or fails, and a call keeps its place until all its requests have ended.
+ * Errors. A missing class or a full heap may throw anywhere. The thread that drains must finish the
+ * drain, and a sweep must arm the next one, or no other ever would. So what a call throws is the
+ * failure of its requests, and what a sweep throws is left to the next sweep. A sweep finds a
+ * request only in the queue, or in a call that has its place. So a request that leaves the queue is
+ * in a call at once, or fails. A call keeps its place until all its requests have ended.
  *
  * Giving up. A call whose callers have all gone before it left is not sent. It keeps its place until
  * its connection is made or has failed, or until its time-out. So the breaker hears what became of

@@ -28,8 +28,8 @@ import org.jspecify.annotations.Nullable;
  * tokens missing that come back a moment later, and be denied for it; it never sees a token too
  * many. If giving back fails too, the tokens stay spent: the error is on the strict side.
  *
- * A charge that cannot be taken back (a refund, a reset) waits for the verdict of those that vote,
- * where the batch has both: it is a check at first, and charged in a second round.
+ * Where the batch has charges that vote, a charge that cannot be taken back (a refund, a reset)
+ * waits for their verdict. It is a check at first, and is charged in a second round.
  */
 
 /** One batch over several lanes. Used once, by one thread after the other. */

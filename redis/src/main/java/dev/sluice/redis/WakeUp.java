@@ -16,7 +16,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  * taken, and the next in the list is. So all are woken as soon as one of those awake gets on. If
  * none did, each would still wake up by its own time-out, and find its answer.
  *
- * Virtual threads are woken first, all by the thread that reads the answers: that costs little, and
+ * Virtual threads are woken first, all by the thread that reads the answers. That costs little, and
  * one that is woken runs only when its scheduler has a carrier for it. The carriers may all be held
  * by callers that still sleep, where these are pinned.
  *

@@ -25,9 +25,9 @@
 -- number. What is ahead of the present is one number then: exact up to 2^53, and where it is larger
 -- it is larger than any offset, whatever it was rounded to.
 --
--- A batch is all or nothing. All of it is read before any of it is written, and what can make a
--- server refuse a write (memory, replica, disk) makes it refuse the first one of a script. Only a user
--- that may SET but not DEL, or the other way round, can be refused later.
+-- A batch is all or nothing. All of it is read before any of it is written. A server that refuses
+-- writes (memory, replica, disk) refuses the first one of a script. Only a user that may SET but not
+-- DEL, or the other way round, can be refused later.
 -- The law is that of dev.sluice.store.Charge, act by act; a test holds the two together.
 
 local SPENDS, SHORT, LONG = 0, 1, 2

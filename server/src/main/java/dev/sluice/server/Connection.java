@@ -21,9 +21,10 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A valve at the very beginning of the pipeline. What was read goes on in small slices, and only
- * while the client reads what it asked for: a single read may hold hundreds of pipelined requests,
- * each with a response a thousand times its size. While the valve is shut, nothing more is read.
+ * A valve at the very beginning of the pipeline. It passes on what was read in small slices, and
+ * only while the client reads what it asked for. A single read may hold hundreds of pipelined
+ * requests, each with a response a thousand times its size. While the valve is shut, nothing more
+ * is read.
  *
  * HTTP/2 has windows of its own for responses, and the frames that open them must come in. Its valve
  * shuts only where the network does not take what is written; its unread responses are bounded by the

@@ -15,9 +15,9 @@ import org.reactivestreams.Subscriber;
 import org.reactivestreams.Subscription;
 
 /*
- * Over HTTP/2 the library resets a stream at once where the answer is out and the body is not in,
- * and the client may lose the answer with it; one of gRPC reports CANCELLED then. So the body may
- * arrive for a while. It must be read then: unread, it would fill the window that all streams of its
+ * Over HTTP/2 the library resets a stream at once if the answer is out before the body is in. The
+ * client may lose the answer with it; a gRPC client reports CANCELLED then. So the body may arrive
+ * for a while. It must be read then: unread, it would fill the window that all streams of its
  * connection share, and memory that no budget counts. Over HTTP/1.1 the library drops what follows.
  */
 

@@ -18,10 +18,10 @@ import java.util.Set;
 import java.util.regex.Pattern;
 
 /*
- * A page in a browser may ask any server that the browser can reach, this one on loopback too, and
- * a name that its author owns may lead there (DNS rebinding). Such a request says so: it names that
- * host, or an origin that is not ours. An address cannot be rebound, so every address is a good
- * host.
+ * A page in a browser may ask any server that the browser can reach, this one on loopback too. A
+ * name that the page's author owns may lead to such a server (DNS rebinding). Such a request says
+ * so: it names that host, or an origin that is not ours. An address cannot be rebound, so every
+ * address is a good host.
  *
  * A proxy names whatever its configuration calls this server. No browser speaks HTTP/2 without TLS,
  * so a gRPC request over it cannot come from a web page. With TLS, a browser that was led here under

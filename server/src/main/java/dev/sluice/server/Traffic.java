@@ -33,8 +33,8 @@ import org.slf4j.LoggerFactory;
  * When a charge does not fit, those who make the server wait go: connections whose oldest request
  * waits for its client longer than PRESSURE_AGE, the largest first. What they hold counts as free
  * at once, since they close within a turn of their event loop. A turn may be long, so what is held
- * and what is about to be free are together at most twice the budget, and the last quarter of a
- * budget is for peers that hold little here too. If nobody can go, the charge is refused.
+ * and what is about to be free are together at most twice the budget. The last quarter of a budget
+ * is for peers that hold little here too. If nobody can go, the charge is refused.
  *
  * Connections are bounded in number, all and for each peer. When they are too many, the longest
  * idle one goes. It is one of the same peer, or of the peer that has most among those with an idle

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * threw an exception of its own, which is a 500.
  *
  * A request can also end while the application still works on it, for example on a password check
- * in another thread: the client resets the stream or closes the connection, or the asynchronous
+ * in another thread. The client resets the stream or closes the connection, or the asynchronous
  * request times out. Then nobody knows how the work will end. If the token came back, a client that
  * resets each of its streams could have any number of passwords checked. So the token stays spent,
  * unless the status had been sent before.

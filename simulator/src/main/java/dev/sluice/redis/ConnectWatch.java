@@ -10,7 +10,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Judges what a process makes of connections that are slow to come or fail, whatever its callers
- * do: few calls wait for one, and its circuit breakers hear of each failure. For one thread.
+ * do. Few calls may wait for one, and its circuit breakers must hear of each failure. For one
+ * thread.
  */
 final class ConnectWatch {
 

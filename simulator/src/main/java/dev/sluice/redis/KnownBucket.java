@@ -222,8 +222,8 @@ final class KnownBucket {
   }
 
   /**
-   * From now on the other processes do not know where on the time line their spends are: what
-   * another process gave back, reset or forgave, and what a server lost, is not seen (decision
+   * From now on the other processes do not know where on the time line their spends are. They do
+   * not see what another process gave back, reset or forgave, and what a server lost (decision
    * 004).
    */
   void outdate(int lowering) {
@@ -338,10 +338,11 @@ final class KnownBucket {
   }
 
   /*
-   * By clocks of clients that differ by D, which lie between lo and hi = lo + D ahead of the world's
-   * time t: let W be the TAT that the same spends come to by the world's time. Then TAT ≥ W + lo, since
-   * max(TAT, t + o) ≥ max(W + lo, t + lo) for each clock o ≥ lo, and a refund leaves
-   * max(TAT − c, t + o) ≥ lo + max(W − c, t). A spend is allowed where TAT ≤ t + o + τ ≤ t + hi + τ, so
+   * The clocks of the clients differ by D: they lie between lo and hi = lo + D ahead of the world's
+   * time t. Let W be the TAT that the same spends come to by the world's time. Then TAT ≥ W + lo,
+   * since max(TAT, t + o) ≥ max(W + lo, t + lo) for each clock o ≥ lo, and a refund leaves
+   * max(TAT − c, t + o) ≥ lo + max(W − c, t). A spend is allowed where
+   * TAT ≤ t + o + τ ≤ t + hi + τ, so
    *
    *        W ≤ t + τ + D,      and what is allowed besides.
    *

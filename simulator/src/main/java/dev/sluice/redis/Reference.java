@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
 /*
  * The tokens that may be given out, exactly.
  *
- * A server tells of each charge that it decided on, in its order; a process tells of each allowance
+ * A server tells of each charge that it decided on, in its order. A process tells of each allowance
  * that a caller got, and of each reservation that a caller wants to cancel. A spend counts from the
  * moment at which its caller was told that it was allowed, at the place where its server made it. A
  * spend that nobody was told of (a lost answer, a part of a denied batch) never counts: the tokens
@@ -388,8 +388,8 @@ final class Reference {
 
   /**
    * A lease handed out a token of what it took: it counts from now on, as if it had been spent now.
-   * The first one counts as when it was taken, and so do all that were taken by a clock that has
-   * stepped since: the lease goes by a clock of its own, which did not step.
+   * The first one counts as if it had been spent when it was taken. So do all that were taken by a
+   * clock that has stepped since: the lease goes by a clock of its own, which did not step.
    *
    * @param isFirst whether it was handed out as soon as it was taken
    */
@@ -579,9 +579,9 @@ final class Reference {
   }
 
   /**
-   * A caller wants what it was granted to be given back: from now on it does not have it. Where a
+   * A caller wants what it was granted to be given back: from now on it does not have it. If a
    * reset came between two spends of a process that look the same, nobody can tell which of them
-   * its caller had: the later one is the one that still matters.
+   * its caller had. Then the later one is taken: it is the one that still matters.
    */
   void cancelled(Granted granted) {
     Entry last = granted.entry;

@@ -15,9 +15,9 @@ import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
 /**
- * A connection of a world. In each direction what is sent first arrives first, but for two calls
- * that change places (if the plan says so); it can be cut, so that requests or answers are lost, or
- * go dead without either side noticing.
+ * A connection of a world. In each direction, messages arrive in the order in which they were sent,
+ * but two calls may change places (if the plan says so). The connection can be cut, so that
+ * requests or answers are lost. It can also go dead without either side noticing.
  */
 final class SimulatedConnection implements Connection {
 

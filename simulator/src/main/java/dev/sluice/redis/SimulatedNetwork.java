@@ -42,12 +42,7 @@ final class SimulatedNetwork implements Connector {
   private boolean failsWithError;
 
   SimulatedNetwork(
-      World world,
-      Fleet fleet,
-      Dice dice,
-      ConnectWatch connects,
-      int process,
-      Plan plan) {
+      World world, Fleet fleet, Dice dice, ConnectWatch connects, int process, Plan plan) {
     this.connects = connects;
     this.overtaking = Conditions.of(plan, process).callsOvertake();
     this.world = world;

@@ -12,10 +12,10 @@ import java.util.Map;
  *
  *        now − last sent   ≤   last received − first received
  *
- * The last question was sent when the bucket denied, or earlier. So a denial from memory was true at
- * a moment no longer ago than that. Callers see later than the store when an answer was received,
- * and sooner when a question was sent; so the time from the first question to the last answer is
- * taken here. A call that failed, or that is under way, may have found anything.
+ * The last question was sent when the bucket denied, or earlier. So a denial from memory was true
+ * at a moment no longer ago than that. Callers see later than the store when an answer was
+ * received, and sooner when a question was sent. So the time from the first question to the last
+ * answer is taken here. A call that failed, or that is under way, may have found anything.
  */
 
 /** How old a denial may be that a process tells from its memory. For one thread. */

@@ -85,8 +85,8 @@ interface PeerRules extends DrivenStores {
     bench.time.set(ManualTime.START_NANOS + step.get("at_ns").asLong());
     JsonNode expect = step.get("expect");
     if (step.get("op").asText().equals("retain_recent")) {
-      // It keeps each key for at least as long as its bucket is not full; so every bucket of ours
-      // that is not full must be among its keys, while it may keep others a little longer.
+      // It keeps each key for at least as long as its bucket is not full. So every bucket of ours
+      // that is not full must be among its keys. It may keep others a little longer.
       List<String> kept = new ArrayList<>();
       expect.get("keys").forEach(key -> kept.add(key.asText()));
       for (String key : keys) {

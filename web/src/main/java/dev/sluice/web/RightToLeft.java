@@ -7,11 +7,12 @@ import org.jspecify.annotations.Nullable;
 /*
  * Why from the right.
  *
- * Each proxy appends what it saw: its own peer. So the last element was written by the proxy next to
- * us, the one before it by the proxy before that, and what the client sent itself stands left of
- * all that. Read from the left, a header could be made to say anything: an open quote, sent by the
- * client, would swallow the elements of honest proxies. Read from the right, each honest element is
- * whole before any character of the client's is looked at, and reading ends where trust ends.
+ * Each proxy appends what it saw: its own peer. So the last element was written by the proxy next
+ * to us, and the one before it by the proxy before that. The elements that the client sent itself
+ * stand left of all these. Read from the left, a header could be made to say anything: an open
+ * quote, sent by the client, would swallow the elements of honest proxies. Read from the right,
+ * each honest element is whole before any character of the client's is looked at, and reading ends
+ * where trust ends.
  */
 
 /**

@@ -22,9 +22,9 @@ import org.jspecify.annotations.Nullable;
 
 /*
  * A poll compares what the files hold with what was applied (or refused) last, by content. A change
- * is acted on when two polls in a row see the same content: a file that is just being written, or
- * gone for a moment while an editor renames, differs between them. A refused content is
- * remembered like an applied one, so it is reported once.
+ * is acted on when two polls in a row see the same content. A file that is just being written, or
+ * gone for a moment while an editor renames, differs between them. A refused content is remembered
+ * like an applied one, so it is reported once.
  *
  * A file that was cut at the end of a line is good YAML, and lacks the limits or rules behind the
  * cut. So a change that takes a default, an override or the end of a file away has to look the same

@@ -36,9 +36,9 @@ import org.snakeyaml.engine.v2.scanner.StreamReader;
  *
  * A rejected value becomes a Broken node or none, and reading goes on, so that all mistakes are
  * found in one run. Only what the parser itself refuses, and the bounds, end the reading. The part
- * that was read by then is checked all the same, as far as it is whole: the root's entries or
- * items, and those of lists that were not finished. (Not the last one before a fault of the syntax:
- * a line that is not indented enough ends it too early.)
+ * that was read by then is checked all the same, as far as it is whole. That is the root's entries
+ * or items, and those of lists that were not finished. (Not the last one before a fault of the
+ * syntax: a line that is not indented enough ends it too early.)
  */
 /** Reads YAML 1.2 into nodes. Not thread-safe; for one text. */
 final class NodeReader {

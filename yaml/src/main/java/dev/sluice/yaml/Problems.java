@@ -12,9 +12,9 @@ import org.jspecify.annotations.Nullable;
 /*
  * A file may be another one than its author thought: a link that leads to a list of passwords, say.
  * What is told of it goes to logs, and over HTTP to everybody. So a text of the file is shown only
- * if something in the file is what a file of Sluice has: the name of a limit, or a map with several
- * known fields. That is not known before the file was read, so each problem that shows a text has a
- * second message without one.
+ * if the file contains something that a file of Sluice has. That is the name of a limit, or a map
+ * with several known fields. Whether it does is known only after the file was read, so each problem
+ * that shows a text has a second message without one.
  */
 /**
  * Collects the problems of one file, so that all of them are told in one run. Messages are made

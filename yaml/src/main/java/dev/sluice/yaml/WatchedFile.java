@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 
 /*
  * Whether a file changed is asked of its size, its time of modification and its identity, so that
- * looking costs next to nothing. They are those of the file that a link leads to: a mounted
+ * looking costs next to nothing. They are those of the file that a link leads to. A mounted
  * ConfigMap changes by turning a link to another folder, and many editors rename a new file to the
  * old name.
  *

@@ -22,9 +22,9 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * A memory store under simulation. It stands in the store's package because it makes a table whose
- * hash is known, so that the buckets it is asked for lie in three segments, which are split while
- * they are still small. It looks at the slots when all is over. The calls themselves go through the
+ * A memory store under simulation. It is in the store's package because it makes a table whose hash
+ * is known. So the buckets that it is asked for lie in three segments, which are split while they
+ * are still small. It looks at the slots when all is over. The calls themselves go through the
  * public door.
  */
 public final class TableWorld implements World {

@@ -39,13 +39,13 @@ import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /*
- * Two files, each in a format of its own: FILE is a file of overrides like any other, so that it can
- * be read by people, linted, and given to another server; FILE.penalties holds the penalties.
+ * Two files, each in a format of its own. FILE is a file of overrides like any other, so that
+ * people can read it, lint it, and give it to another server. FILE.penalties holds the penalties.
  *
- * A file is never written in place. The new content goes to a temporary file beside it, is forced to
- * the disk, and takes the name of the old one: a crash leaves either the old or the new content.
- * Before that it is read as it will be read: a file with more bytes or entries than are read back
- * would let neither a change nor a start pass any more.
+ * A file is never written in place. The new content goes to a temporary file beside it, is forced
+ * to the disk, and takes the name of the old one. So a crash leaves either the old or the new
+ * content. Before the rename, the new file is read in the way it will be read later. A file with
+ * too many bytes or entries to be read back would make every further change and start fail.
  *
  * Where FILE is a link, all of this is done where the link leads to: servers that reach one file by
  * several links share its lock, and the link stays.

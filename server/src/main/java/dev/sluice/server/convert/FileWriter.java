@@ -23,11 +23,11 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /*
- * The reference walks down a tree: at each level it takes the descriptor with the entry's value, or
- * else the first pattern that matches, or else the one without a value, and never goes back up. Rules
- * are a flat list, of which the first one that matches decides. So the tree is written in the order in
- * which the reference looks; and where it would come to a dead end, a rule that limits nothing stands
- * in the way of the more general ones behind it.
+ * The reference walks down a tree, and never goes back up. At each level it takes the descriptor
+ * with the entry's value, or else the first pattern that matches, or else the one without a value.
+ * Rules are a flat list, of which the first one that matches decides. So the tree is written in the
+ * order in which the reference looks. Where the reference would come to a dead end, a rule that
+ * limits nothing stands before the more general ones, so that they do not match.
  *
  * A key without a value and the same key with one are a default and an override. The reference counts
  * each combination of values apart, and so does the id of a rule: it is made of the values that vary.

@@ -12,9 +12,10 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A proxy describes a request in X-Forwarded-Method, -Host, -Uri and -For. No other header is looked at: nginx
- * passes on whatever the client sent, so a second name for the same thing would be the client's to choose wherever the
- * proxy sets the first. A proxy with another way, Envoy, writes the original path behind ours.
+ * A proxy describes a request in X-Forwarded-Method, -Host, -Uri and -For. No other header is
+ * looked at. nginx passes on whatever the client sent, so the client could set a second name for
+ * the same thing wherever the proxy sets only the first. A proxy with another way, Envoy, writes
+ * the original path behind ours.
  */
 /** A request that a proxy asks about. For one request; not thread-safe. */
 final class AskedRequest implements WebRequest {

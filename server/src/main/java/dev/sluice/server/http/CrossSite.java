@@ -7,9 +7,10 @@ import io.netty.util.AsciiString;
 import java.util.List;
 
 /*
- * A page of another site may make a browser send a GET, as for an image, without asking and without an Origin. The browser
- * says so in Sec-Fetch-Site. A proxy that asks for its client passes that header on, but adds headers of its own, which
- * no page can make a browser send without asking first (and that is refused by its Origin).
+ * A page of another site may make a browser send a GET, as for an image, without asking and without
+ * an Origin. The browser says so in Sec-Fetch-Site. A proxy that asks for its client passes that
+ * header on, but adds headers of its own. No page can make a browser send those without asking
+ * first (and that is refused by its Origin).
  */
 
 /** Refuses requests that a page of another site made a browser send. Stateless. */

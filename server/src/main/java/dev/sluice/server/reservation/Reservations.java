@@ -28,14 +28,14 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A client over the wire reserves at one server and may cancel at another, so a token carries all
+ * A client over the wire reserves at one server and may cancel at another. So a token carries all
  * that a cancellation needs (Receipt), signed with the key of the fleet.
  *
- * That it is used once, is kept where the buckets are: a cancellation first spends from a bucket of
- * one token, whose id is the token's nonce, and which does not fill up before the token expires. Of
- * two cancellations one finds it empty, whichever servers they ask. It is spent before anything is
- * given back: where a server dies between the two, the tokens stay spent, and none comes back
- * twice.
+ * The store of the buckets also makes sure that a token is used once. A cancellation first spends
+ * from a bucket with a burst of 1, whose id is the token's nonce. That bucket does not fill up
+ * before the token expires. Of two cancellations one finds it empty, whichever servers they ask. It
+ * is spent before anything is given back: where a server dies between the two, the tokens stay
+ * spent, and none comes back twice.
  *
  * The server that made a reservation remembers it, the latest MOST_REMEMBERED ones, because a
  * Reservation is more exact than a Receipt: it knows what else was given back since.

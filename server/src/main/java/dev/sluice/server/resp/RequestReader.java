@@ -9,9 +9,9 @@ import java.util.Locale;
 
 /*
  * Bytes are copied once out of the network's buffer, into an array that all connections of a thread
- * share, and are read there. What is left of a request that is not whole is all that a connection
- * keeps of its own; it goes on where it ended when more arrives, so that a client which sends one
- * byte at a time costs no more than one that sends all at once.
+ * share, and are read there. A connection keeps only the bytes of a request that is not whole yet.
+ * When more arrives, reading goes on where it ended. So a client that sends one byte at a time
+ * costs no more than one that sends all at once.
  *
  * Why not netty-codec-redis: it makes an object of each part of each request, and accepts a million
  * arguments and 512 MB a string. docs/decisions has the figures.

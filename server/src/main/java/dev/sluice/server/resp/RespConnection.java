@@ -19,9 +19,9 @@ import org.jspecify.annotations.Nullable;
 
 /*
  * All requests of one read are answered by one write. While the client does not read its replies,
- * or too many of its requests wait for the store, nothing more is read: what has been read already
- * stays where it is, at most one read's worth beyond the request that is being read. All of that is
- * charged to the server's budget.
+ * or too many of its requests wait for the store, nothing more is read. Bytes that have been read
+ * already stay where they are, at most one read's worth beyond the request that is being read. All
+ * of that is charged to the server's budget.
  */
 
 /** One connection: bytes to requests, requests to commands, replies to bytes. */

@@ -16,11 +16,11 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /*
- * Commands of one read that stand one behind the other make a run: they are decided together, with
- * one reading of the clock, and no object is made for one (dev.sluice.direct.Spends). A key that is
- * not plain ASCII, a store over a network, and a command behind one that waits for a store take the
- * limiter's ordinary way. The decisions are the same. SLUICE.SPEND makes such runs too, one for each
- * limit (LimitRuns).
+ * Consecutive commands of one read make a run. They are decided together, with one reading of the
+ * clock, and no object is made for a command (dev.sluice.direct.Spends). A key that is not plain
+ * ASCII, a store over a network, and a command behind one that waits for a store take the limiter's
+ * ordinary way. The decisions are the same. SLUICE.SPEND makes such runs too, one for each limit
+ * (LimitRuns).
  */
 
 /**

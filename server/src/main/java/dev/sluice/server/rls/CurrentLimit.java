@@ -13,10 +13,10 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /*
- * Envoy's limit is a number and a calendar unit; ours is a bucket. Where the bucket holds exactly what
- * comes back in one unit, the two say the same. Everywhere else the number is the burst, the most that
- * may ever remain, and the unit is UNKNOWN: Envoy then leaves the window out of its headers rather
- * than tell a wrong one.
+ * Envoy's limit is a number and a calendar unit; ours is a bucket. Where the bucket holds exactly
+ * what comes back in one unit, the two say the same. Everywhere else the number is the burst, the
+ * most that may ever remain, and the unit is UNKNOWN. Envoy then leaves the window out of its
+ * headers, rather than tell a wrong one.
  */
 
 /** Quotas in Envoy's terms, and back. Pure. */

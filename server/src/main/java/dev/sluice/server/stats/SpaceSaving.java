@@ -11,8 +11,8 @@ import java.util.Map;
  * in data streams", 2005). A fixed number m of counters. An item that has one is counted; a new one
  * takes over the smallest counter, whose count becomes the error of the new item.
  *
- * After N items: a counter is at most its error above the truth and never below it; no error is
- * above N / m; each item that came more than N / m times has a counter.
+ * After N items, a counter is at most its error above the truth and never below it. No error is
+ * above N / m. Each item that came more than N / m times has a counter.
  */
 
 /** The items that came most often, in bounded memory. Not thread-safe. */

@@ -88,7 +88,7 @@ async function send(method, path, body) {
     throw trouble(response.status, json);
   }
   if (json === null && text) {
-    throw new Trouble('request', 'The answer is not from Sluice: it is no JSON.', response.status);
+    throw new Trouble('request', 'The answer is not from Sluice: it is not JSON.', response.status);
   }
   return {status: response.status, headers: response.headers, json};
 }

@@ -165,7 +165,7 @@ export function mount(root, context, query) {
   });
   reset.addEventListener('click', async () => {
     const {limit, id} = bucket;
-    if (await context.confirm('Reset this bucket?', ['The bucket of ', idText(id), ` in ${limit} becomes full at once. What was spent is forgotten.`], 'Reset it')) {
+    if (await context.confirm('Reset this bucket?', ['The bucket of ', idText(id), ` in ${limit} becomes full at once. The spent tokens are forgotten.`], 'Reset it')) {
       act('/v1/reset', {limit, id}, () => 'The bucket was reset: it is full.');
     }
   });

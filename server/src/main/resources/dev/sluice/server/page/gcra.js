@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bucket between two answers: it refills by itself, so that the page can draw it without asking.
+// The bucket between two answers: it refills on its own, so the page can draw it without asking.
 
 // The clocks of page and server differ, and an answer takes a while.
 const TOLERANCE = 2;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The frame of the page: which view is shown, what the server says meanwhile, and how it fails.
+// The frame of the page: which view is shown, what the server reports, and how it fails.
 
 import {get, keepToken, token} from './api.js';
 import {h, setText} from './dom.js';

@@ -96,8 +96,8 @@ final class TlsIdentity implements AutoCloseable {
   }
 
   /**
-   * Makes the client's side of a handshake that has not begun, by the native library where it is
-   * there: it takes a tenth of the time, and an attacker shakes hands thousands of times.
+   * Makes the client's side of a handshake that has not begun. Uses the native library where it is
+   * available: it takes a tenth of the time, and an attacker does thousands of handshakes.
    *
    * @param protocol what the handshake asks for (ALPN); empty for a protocol without a name
    */

@@ -24,14 +24,13 @@ import java.util.concurrent.atomic.AtomicLong;
 
 /** One fault on one topology: each says what was seen, or what broke. */
 enum Trial {
-  SINGLE("one server: delays, cuts, silence, a freeze") {
+  SINGLE("8 processes on one server: delays, cuts, silence, a freeze") {
     @Override
     String seen() throws Exception {
       try (LocalRedis redis = LocalRedis.start(RedisBinary.newest());
           Proxy proxy = Proxy.before(redis.port())) {
         String address = "redis://" + proxy.address() + "/0";
-        Log log =
-            Log.of(PROCESSES, address, SECONDS, () -> disturb(List.of(proxy), List.of(redis)));
+        Log log = Log.of(CROWD, address, SECONDS, () -> disturb(List.of(proxy), List.of(redis)));
         return judged(log, 0);
       }
     }
@@ -172,6 +171,7 @@ enum Trial {
   };
 
   private static final int PROCESSES = 3;
+  private static final int CROWD = 8;
   private static final int SECONDS = Integer.getInteger("faults.seconds", 20);
   private static final int FAILOVERS = 3;
   private static final int FAILOVER_SECONDS = 8;

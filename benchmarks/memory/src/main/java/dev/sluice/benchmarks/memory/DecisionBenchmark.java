@@ -59,13 +59,13 @@ public class DecisionBenchmark {
   private Spender decider() {
     Subjects subjects = Subjects.valueOf(subject);
     return switch (answers) {
-      case "deny" -> subjects.make(1, Duration.ofHours(1));
-      case "reuse" -> subjects.make(1, Duration.ofNanos(1_000));
-      case "mixed" -> subjects.make(5, Duration.ofMillis(100));
+      case "deny" -> subjects.make(keys, 1, Duration.ofHours(1));
+      case "reuse" -> subjects.make(keys, 1, Duration.ofNanos(1_000));
+      case "mixed" -> subjects.make(keys, 5, Duration.ofMillis(100));
       default -> // no bucket fills up during the run, and none is empty at its end
           keys == 1
-              ? subjects.make(800_000_000, Duration.ofSeconds(10))
-              : subjects.make(8_000_000, Duration.ofSeconds(1_000));
+              ? subjects.make(keys, 800_000_000, Duration.ofSeconds(10))
+              : subjects.make(keys, 8_000_000, Duration.ofSeconds(1_000));
     };
   }
 

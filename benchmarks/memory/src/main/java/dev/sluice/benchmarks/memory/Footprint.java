@@ -13,7 +13,7 @@ final class Footprint {
   public static void main(String[] args) {
     Subjects subject = Subjects.valueOf(args[0]);
     int keys = Integer.parseInt(args[1]);
-    Spender decider = subject.make(1_000, Duration.ofHours(1));
+    Spender decider = subject.make(keys, 1_000, Duration.ofHours(1));
     decider.trySpend("warm");
     long before = used();
     for (int i = 0; i < keys; i++) {

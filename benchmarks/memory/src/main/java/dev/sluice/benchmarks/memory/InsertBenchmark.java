@@ -42,7 +42,7 @@ public class InsertBenchmark {
   /** Forgets the last run's. */
   @Setup(Level.Invocation)
   public void empty() {
-    decider = Subjects.valueOf(subject).make(1_000, Duration.ofHours(1));
+    decider = Subjects.valueOf(subject).make(KEYS, 1_000, Duration.ofHours(1));
   }
 
   /**

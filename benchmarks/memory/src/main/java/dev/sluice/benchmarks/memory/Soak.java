@@ -23,11 +23,12 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /*
- * Hot keys are asked for by all threads, alone and in pairs, faster than they refill: what they gave
- * out in the end must be what the limit allows, within two tokens. Cold keys, two million, come and go,
- * and belong to one thread each, which knows between which bounds a bucket's TAT must lie, having
- * read the clock before and after each decision: a decision that no TAT between them explains is an
- * error. Once a minute the store is written to a file and read back.
+ * All threads ask for the hot keys, alone and in pairs, faster than they refill. In the end, the
+ * tokens that the keys gave out must be as many as the limit allows, within two tokens. The two
+ * million cold keys come and go, and each belongs to one thread. That thread reads the clock before
+ * and after each decision, so it knows between which bounds a bucket's TAT must lie. A decision
+ * that no TAT between them explains is an error. Once a minute the store is written to a file and
+ * read back.
  */
 
 /** A run of many minutes, with a check of every decision; ends with 1 where one was wrong. */

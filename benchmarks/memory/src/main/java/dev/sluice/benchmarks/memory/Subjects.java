@@ -28,7 +28,7 @@ enum Subjects {
   /** The handle of a limit. */
   SLUICE {
     @Override
-    Spender make(long burst, Duration interval) {
+    Spender make(int keys, long burst, Duration interval) {
       Limit limit = limit(burst, interval);
       return limit::trySpend;
     }
@@ -36,7 +36,7 @@ enum Subjects {
   /** The same on a clock that ticks every millisecond. */
   SLUICE_TICKING {
     @Override
-    Spender make(long burst, Duration interval) {
+    Spender make(int keys, long burst, Duration interval) {
       TimeSource ticking = TimeSource.ticking(Duration.ofMillis(1));
       Limit limit = limiter(burst, interval, ticking).limit(NAME);
       return limit::trySpend;
@@ -45,7 +45,7 @@ enum Subjects {
   /** The ordinary API: limit and id as strings, a decision as the answer. */
   SLUICE_BY_NAME {
     @Override
-    Spender make(long burst, Duration interval) {
+    Spender make(int keys, long burst, Duration interval) {
       Limiter limiter = limiter(burst, interval, TimeSource.system());
       return key -> limiter.spend(NAME, key).allowed();
     }
@@ -53,7 +53,7 @@ enum Subjects {
   /** 32 ids at a time. */
   SLUICE_BULK {
     @Override
-    Spender make(long burst, Duration interval) {
+    Spender make(int keys, long burst, Duration interval) {
       Limit limit = limit(burst, interval);
       return new Together(limit, (requests, from) -> limit.trySpendEach(requests.together(from)));
     }
@@ -61,7 +61,7 @@ enum Subjects {
   /** The same from bytes, as they come from a network, without texts. */
   SLUICE_BULK_BYTES {
     @Override
-    Spender make(long burst, Duration interval) {
+    Spender make(int keys, long burst, Duration interval) {
       Limit limit = limit(burst, interval);
       return new Together(
           limit, (requests, from) -> limit.trySpendEach(requests.bytesTogether(from)));
@@ -74,7 +74,7 @@ enum Subjects {
   },
   BUCKET4J {
     @Override
-    Spender make(long burst, Duration interval) {
+    Spender make(int keys, long burst, Duration interval) {
       ConcurrentHashMap<String, Bucket> buckets = new ConcurrentHashMap<>();
       return key -> {
         Bucket bucket = buckets.get(key);
@@ -93,7 +93,7 @@ enum Subjects {
   },
   RESILIENCE4J {
     @Override
-    Spender make(long burst, Duration interval) {
+    Spender make(int keys, long burst, Duration interval) {
       RateLimiterRegistry registry =
           RateLimiterRegistry.of(
               io.github.resilience4j.ratelimiter.RateLimiterConfig.custom()
@@ -106,7 +106,7 @@ enum Subjects {
   },
   GUAVA {
     @Override
-    Spender make(long burst, Duration interval) {
+    Spender make(int keys, long burst, Duration interval) {
       double perSecond = Math.max(1e9 / interval.toNanos(), 1e-6) * burst;
       ConcurrentHashMap<String, RateLimiter> limiters = new ConcurrentHashMap<>();
       return key -> {
@@ -120,7 +120,7 @@ enum Subjects {
   },
   FAILSAFE {
     @Override
-    Spender make(long burst, Duration interval) {
+    Spender make(int keys, long burst, Duration interval) {
       ConcurrentHashMap<String, dev.failsafe.RateLimiter<Object>> limiters =
           new ConcurrentHashMap<>();
       RateLimiterConfig<Object> config =
@@ -138,7 +138,7 @@ enum Subjects {
   /** A map of TATs, written by hand, that only ever grows. */
   MAP_GCRA {
     @Override
-    Spender make(long burst, Duration interval) {
+    Spender make(int keys, long burst, Duration interval) {
       ConcurrentHashMap<String, AtomicLong> tats = new ConcurrentHashMap<>();
       long intervalNanos = interval.toNanos();
       long offsetNanos = intervalNanos * burst;
@@ -164,7 +164,7 @@ enum Subjects {
   /** A bound, no limiter: the look-up alone. */
   MAP_GET {
     @Override
-    Spender make(long burst, Duration interval) {
+    Spender make(int keys, long burst, Duration interval) {
       ConcurrentHashMap<String, AtomicLong> map = new ConcurrentHashMap<>();
       return key -> {
         AtomicLong found = map.get(key);
@@ -178,9 +178,10 @@ enum Subjects {
   /** A bound: a hash of the text that no attacker would mind, and one line of memory read. */
   READ_A_LINE {
     @Override
-    Spender make(long burst, Duration interval) {
-      long[] lines = new long[LINES * LONGS_OF_A_LINE];
-      return key -> lines[start(key)] == 0;
+    Spender make(int keys, long burst, Duration interval) {
+      int count = lines(keys);
+      long[] lines = new long[count * LONGS_OF_A_LINE];
+      return key -> lines[start(key, count)] == 0;
     }
   },
   /**
@@ -189,11 +190,12 @@ enum Subjects {
    */
   CLOCK_AND_SWAP {
     @Override
-    Spender make(long burst, Duration interval) {
+    Spender make(int keys, long burst, Duration interval) {
       TimeSource time = TimeSource.system();
-      AtomicLongArray lines = new AtomicLongArray(LINES * LONGS_OF_A_LINE);
+      int count = lines(keys);
+      AtomicLongArray lines = new AtomicLongArray(count * LONGS_OF_A_LINE);
       return key -> {
-        int at = start(key);
+        int at = start(key, count);
         long nowNanos = time.nanos();
         return lines.compareAndSet(at, lines.get(at), nowNanos);
       };
@@ -202,14 +204,11 @@ enum Subjects {
   /** A bound: the clock that decisions go by, read once. */
   READ_THE_CLOCK {
     @Override
-    Spender make(long burst, Duration interval) {
+    Spender make(int keys, long burst, Duration interval) {
       TimeSource time = TimeSource.system();
       return key -> time.nanos() > 0;
     }
   };
-
-  /** As large as Sluice's table of a million buckets. */
-  private static final int LINES = 330_000;
 
   private static final int LONGS_OF_A_LINE = 8;
 
@@ -223,7 +222,8 @@ enum Subjects {
     return limiter(burst, interval, TimeSource.system()).limit(NAME);
   }
 
-  abstract Spender make(long burst, Duration interval);
+  /** Makes it for a number of keys, each with a bucket of so many tokens. */
+  abstract Spender make(int keys, long burst, Duration interval);
 
   /** Whether it wants the ids of requests as bytes. */
   boolean takesBytes() {
@@ -253,13 +253,18 @@ enum Subjects {
     }
   }
 
+  /** As many as Sluice's table has for so many buckets. */
+  private static int lines(int keys) {
+    return (int) Math.ceil(keys * 0.33);
+  }
+
   /** Where the line of a text begins. */
-  private static int start(String key) {
+  private static int start(String key, int lines) {
     int hash = 0;
     for (int i = 0; i < key.length(); i++) {
       hash = (hash ^ key.charAt(i)) * 0x01000193;
     }
-    int line = (int) (((hash * 0x9e3779b1L & 0xffffffffL) * LINES) >>> 32);
+    int line = (int) (((hash * 0x9e3779b1L & 0xffffffffL) * lines) >>> 32);
     return line * LONGS_OF_A_LINE;
   }
 

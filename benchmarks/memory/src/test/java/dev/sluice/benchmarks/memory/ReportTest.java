@@ -123,7 +123,7 @@ class ReportTest {
       }, // bounds; no burst
       mode = EnumSource.Mode.EXCLUDE)
   void subjects_giveOutTheBurst(Subjects subject) {
-    Spender decider = subject.make(3, Duration.ofHours(1));
+    Spender decider = subject.make(2, 3, Duration.ofHours(1));
     for (String key : List.of("a", "b")) {
       assertThat(decider.trySpend(key)).isTrue();
       assertThat(decider.trySpend(key)).isTrue();

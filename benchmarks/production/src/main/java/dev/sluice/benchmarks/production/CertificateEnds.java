@@ -11,9 +11,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * A certificate ends under load. Promised: connections that are open go on; a new one fails at the
- * client, which says why; the server's log and its metric tell before and after; new files are
- * taken while it runs, and drop no connection.
+ * A certificate expires under load. Promised: open connections go on. A new one fails at the
+ * client, which says why. The server's log and its metric report it before and after. New files are
+ * taken while the server runs, and drop no connection.
  */
 final class CertificateEnds implements Drill {
 

@@ -9,9 +9,9 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A full disk for the snapshot, the audit log and the file of overrides. Promised: decisions go on;
- * a metric and one log line tell of each; a change that cannot be stored is refused with 503 and
- * not half applied; all three work again when there is room, and nothing is left over.
+ * A full disk for the snapshot, the audit log and the file of overrides. Promised: decisions go on.
+ * A metric and one log line report each of the three. A change that cannot be stored is refused
+ * with 503 and not half applied. All three work again when there is room, and nothing is left over.
  */
 final class FullDisk implements Drill {
 

@@ -21,12 +21,12 @@ import org.objectweb.asm.Type;
  *   - every read and write of an array element and of a field that is not final, in classes whose
  *     objects are shared.
  *
- * Waiting (onSpinWait, yield, timed parks) and locks are replaced. What can't be simulated (a
- * monitor, an untimed park, a sleep) is refused when the class is loaded: a new layout of the table
- * that uses one must say so here, instead of being simulated wrongly.
+ * Waiting (onSpinWait, yield, timed parks) and locks are replaced. Code that can't be simulated (a
+ * monitor, an untimed park, a sleep) is refused when its class is loaded. So a new layout of the
+ * table that uses one must be handled here first, instead of being simulated wrongly.
  *
- * Each access is one step in one global order: what the memory model allows beyond that order (a
- * plain read that is hoisted, a release store that is late) is not explored.
+ * Each access is one step in one global order. Behavior that the memory model allows beyond that
+ * order (a plain read that is hoisted, a release store that is late) is not explored.
  */
 
 /** Inserts a call of {@link Steps} before each shared access of a class. For one thread. */

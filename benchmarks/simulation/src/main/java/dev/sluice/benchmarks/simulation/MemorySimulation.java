@@ -8,11 +8,12 @@ import java.util.SplittableRandom;
 /**
  * Simulates the store in memory: {@code MemorySimulation [MINUTES] [--seed N] [--brief]}.
  *
- * <p>Each history has a seed of its own. As many minutes as are given (1 if none are) are spent on
- * one after the other; the first seed is a fresh one, or that of {@code --seed}, and the others
+ * <p>Each history has a seed of its own. Histories run one after the other for the given minutes (1
+ * if none are given). The first seed is a fresh one, or that of {@code --seed}, and the others
  * follow from it. A seed without minutes is run alone. {@code --brief} counts the minutes in
- * processor time, and reduces no history. Exit code 0, with the number of steps on the last line,
- * or 1, with the seed on the last line, where an invariant does not hold; 2 for wrong arguments.
+ * processor time, and reduces no history. The exit code is 0 if all invariants hold, with the
+ * number of steps on the last line. It is 1 if one does not hold, with the seed on the last line.
+ * It is 2 for wrong arguments.
  */
 public final class MemorySimulation {
 

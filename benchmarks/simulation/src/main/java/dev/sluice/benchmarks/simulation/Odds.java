@@ -4,9 +4,9 @@ package dev.sluice.benchmarks.simulation;
 import java.util.Random;
 
 /*
- * A fault that needs one thread to stop between two reads, and another one to do all of a long call
- * in that time, is hardly ever met by turns that come evenly: a look through a table takes hundreds
- * of steps. So in half of the runs most turns come at a few places of the code, another few in each
+ * Some faults need one thread to stop between two reads, while another one does all of a long call.
+ * Turns that come evenly hardly ever meet such a fault: a look through a table takes hundreds of
+ * steps. So in half of the runs most turns come at a few places of the code, another few in each
  * run, and between them threads go on for long.
  */
 
