@@ -191,23 +191,40 @@ final class Lines {
     return new Found(true, unlimited, lines);
   }
 
-  /** The caller's limit takes the place of ours, and is not on trial. */
+  /**
+   * The caller's limit takes the place of the rule's first one, and is not on trial. Whatever else
+   * the rule says holds: its cost, its excess, and its other limits.
+   */
   private Found overridden(RateLimitRequest request, int index, long hits, Mapped mapped) {
     RateLimitDescriptor descriptor = request.getDescriptors(index);
     Quota quota = CurrentLimit.quota(descriptor.getLimit(), index);
-    Transaction ours =
-        mapped instanceof Limited limited && !limited.lines().isEmpty()
-            ? limited.lines().get(0).transaction()
-            : null;
-    LimitName limit = ours == null ? OF_CALLER : ours.name();
+    List<Mapping.Line> ours = mapped instanceof Limited limited ? limited.lines() : List.of();
+    LimitName limit = ours.isEmpty() ? OF_CALLER : ours.get(0).transaction().name();
     if (quota == null) {
-      Line closed = new Line(limit, descriptor.getLimit(), null);
-      all.add(closed);
-      return new Found(true, false, List.of(closed));
+      List<Mapping.Line> others = ours.isEmpty() ? ours : ours.subList(1, ours.size());
+      return closed(new Line(limit, descriptor.getLimit(), null), others, hits);
     }
-    String id = ours == null ? id(request.getDomain(), descriptor) : ours.id();
-    Mapping.Line meant = Mapping.Line.of(Transaction.of(limit, quota, id));
-    return new Found(true, false, List.of(merged(meant, hits)));
+    String id =
+        ours.isEmpty() ? id(request.getDomain(), descriptor) : ours.get(0).transaction().id();
+    Transaction brought = Transaction.of(limit, quota, id);
+    if (ours.isEmpty()) {
+      return limited(Mapping.Line.of(brought), hits);
+    }
+    List<Mapping.Line> lines = new ArrayList<>(ours.size());
+    for (Mapping.Line line : ours) {
+      boolean replaced =
+          line == ours.get(0) || line.transaction().bucketKey().equals(brought.bucketKey());
+      lines.add(replaced ? line.with(brought) : line);
+    }
+    return limited(new Limited(lines, mapped.replaces()), hits);
+  }
+
+  /** A limit of zero, and the others of its rule, which may charge though the request is denied. */
+  private Found closed(Line closed, List<Mapping.Line> others, long hits) {
+    all.add(closed);
+    List<Line> lines = new ArrayList<>(List.of(closed));
+    lines.addAll(together(new Limited(others, List.of()), hits).lines());
+    return new Found(true, false, lines);
   }
 
   private static String id(String domain, RateLimitDescriptor descriptor) {

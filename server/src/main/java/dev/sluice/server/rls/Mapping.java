@@ -70,6 +70,11 @@ interface Mapping {
       return fixedCost == null || hits == 0 ? hits : fixedCost;
     }
 
+    /** The same charge to another bucket. */
+    Line with(Transaction other) {
+      return new Line(other, fixedCost, excess);
+    }
+
     static Line of(Transaction transaction) {
       return new Line(transaction, null, Excess.REJECT);
     }

@@ -64,10 +64,19 @@ final class RulesFirstTest {
           limits: [{limit: Tokens, id: "{user}", excess: debt}]
         - entries: [generic_key: drained, user]
           limits: [{limit: Tokens, id: "{user}", excess: drain}]
+        - entries: [priced]
+          limits: [{limit: Tokens, id: "{priced}", cost: 5}]
+        - entries: [user, remote_address]
+          limits:
+            - {limit: Tokens, id: "{user}"}
+            - {limit: PerIp, id: "{remote_address}"}
         - entries: [user]
           limit: Tokens
           id: "{user}"
       """;
+
+  private static final RateLimitOverride HUNDRED_AN_HOUR =
+      RateLimitOverride.newBuilder().setRequestsPerUnit(100).setUnit(RateLimitUnit.HOUR).build();
 
   @TempDir private Path folder;
 
@@ -158,13 +167,61 @@ final class RulesFirstTest {
     try (BucketStore store = BucketStore.inMemory(new ManualTime());
         TestRlsServer server = new TestRlsServer(limits(), store)) {
       RateLimitResponse response =
-          server.ask(
-              descriptor("remote_address", "192.0.2.66")
-                  .setLimit(
-                      RateLimitOverride.newBuilder()
-                          .setRequestsPerUnit(100)
-                          .setUnit(RateLimitUnit.HOUR)));
+          server.ask(descriptor("remote_address", "192.0.2.66").setLimit(HUNDRED_AN_HOUR));
       assertThat(response.getOverallCode()).isEqualTo(Code.OVER_LIMIT);
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "used, 1836", // 51 tokens of 36 s
+    "drained, 36"
+  })
+  void limitThatACallerBrings_leavesTheExcessOfTheRule(String key, long waitSeconds)
+      throws Exception {
+    try (BucketStore store = BucketStore.inMemory(new ManualTime());
+        TestRlsServer server = new TestRlsServer(limits(), store)) {
+      RateLimitResponse late =
+          server.ask(
+              descriptor("generic_key", key, "user", "ann")
+                  .setLimit(HUNDRED_AN_HOUR)
+                  .setHitsAddend(UInt64Value.of(150)));
+      assertThat(late.getOverallCode()).isEqualTo(Code.OVER_LIMIT);
+      RateLimitResponse look =
+          server.ask(
+              descriptor("generic_key", key, "user", "ann")
+                  .setLimit(HUNDRED_AN_HOUR)
+                  .setHitsAddend(UInt64Value.of(0)));
+      assertThat(waitSeconds(look)).isEqualTo(waitSeconds);
+    }
+  }
+
+  @Test
+  void limitThatACallerBrings_leavesTheCostOfTheRule() throws Exception {
+    try (BucketStore store = BucketStore.inMemory(new ManualTime());
+        TestRlsServer server = new TestRlsServer(limits(), store)) {
+      assertThat(
+              server
+                  .ask(descriptor("priced", "ann").setLimit(HUNDRED_AN_HOUR))
+                  .getStatuses(0)
+                  .getLimitRemaining())
+          .isEqualTo(95);
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({"100, OK, 8", "0, OVER_LIMIT, 9"})
+  void limitThatACallerBrings_leavesTheOtherLimitsOfTheRule(
+      int requests, Code code, int leftForTheIp) throws Exception {
+    try (BucketStore store = BucketStore.inMemory(new ManualTime());
+        TestRlsServer server = new TestRlsServer(limits(), store)) {
+      RateLimitResponse response =
+          server.ask(
+              descriptor("user", "ann", "remote_address", "192.0.2.7")
+                  .setLimit(HUNDRED_AN_HOUR.toBuilder().setRequestsPerUnit(requests)));
+      assertThat(response.getOverallCode()).isEqualTo(code);
+      assertThat(server.ask(descriptor("PerIp", "192.0.2.7")).getStatuses(0).getLimitRemaining())
+          .isEqualTo(leftForTheIp);
     }
   }
 
