@@ -10,6 +10,7 @@ import dev.sluice.server.rules.Excess;
 import java.time.Duration;
 import java.util.EnumMap;
 import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /*
@@ -61,19 +62,18 @@ final class CurrentLimit {
     return Unit.UNKNOWN;
   }
 
+  /** Whether the unit of a limit that a caller brought is one. */
+  static boolean hasUnit(RateLimitOverride override) {
+    return PERIODS.containsKey(unit(override));
+  }
+
   /**
-   * The quota that a caller brought; null for one of zero requests, which lets nothing pass. A rate
-   * above one a nanosecond, the fastest that a bucket has, is one a nanosecond.
-   *
-   * @param index where the descriptor stands, for the message
+   * The quota that a caller brought, whose unit is one; null for one of zero requests, which lets
+   * nothing pass. A rate above one a nanosecond, the fastest that a bucket has, is one a
+   * nanosecond.
    */
-  static @Nullable Quota quota(RateLimitOverride override, int index) {
-    Duration period = PERIODS.get(unit(override));
-    if (period == null) {
-      throw new BadRequest(
-          "descriptors[%s].limit.unit: found %s, expected SECOND, MINUTE, HOUR, DAY, MONTH or YEAR"
-              .formatted(index, override.getUnitValue()));
-    }
+  static @Nullable Quota quota(RateLimitOverride override) {
+    Duration period = Objects.requireNonNull(PERIODS.get(unit(override)));
     long requests =
         Math.min(Integer.toUnsignedLong(override.getRequestsPerUnit()), period.toNanos());
     return requests == 0 ? null : Quota.per(requests, period);

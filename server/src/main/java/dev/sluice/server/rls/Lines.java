@@ -135,9 +135,10 @@ final class Lines {
   }
 
   /**
-   * A rule that denies, which no limit of the caller's opens; a limit that is not configured; or a
-   * value that makes no id. That comes from a client, and must not fail the whole request: a proxy
-   * lets requests pass whose question fails, past all the other limits too.
+   * A rule that denies, which no limit of the caller's opens; a limit that is not configured; a
+   * value that makes no id; or a brought limit whose unit does not exist. A client may cause these,
+   * and they must not fail the whole request: a proxy lets requests pass whose question fails, past
+   * all the other limits too.
    */
   private Found closed(String why) {
     Line closed = new Line(OF_CALLER, RateLimitOverride.getDefaultInstance(), why);
@@ -197,7 +198,12 @@ final class Lines {
    */
   private Found overridden(RateLimitRequest request, int index, long hits, Mapped mapped) {
     RateLimitDescriptor descriptor = request.getDescriptors(index);
-    Quota quota = CurrentLimit.quota(descriptor.getLimit(), index);
+    if (!CurrentLimit.hasUnit(descriptor.getLimit())) {
+      return closed(
+          "descriptors[%s].limit.unit: found %s, expected SECOND, MINUTE, HOUR, DAY, MONTH or YEAR"
+              .formatted(index, descriptor.getLimit().getUnitValue()));
+    }
+    Quota quota = CurrentLimit.quota(descriptor.getLimit());
     List<Mapping.Line> ours = mapped instanceof Limited limited ? limited.lines() : List.of();
     LimitName limit = ours.isEmpty() ? OF_CALLER : ours.get(0).transaction().name();
     if (quota == null) {
@@ -270,8 +276,8 @@ final class Lines {
     }
 
     /**
-     * A limit of zero, which a caller may bring, or none: a rule that denies, or an id that cannot
-     * be used. It lets nothing pass and has no bucket.
+     * A limit of zero, which a caller may bring, or none: a rule that denies, an id or a brought
+     * limit that cannot be used. It lets nothing pass and has no bucket.
      */
     private Line(LimitName limit, RateLimitOverride closed, @Nullable String closedWhy) {
       this.transaction = null;

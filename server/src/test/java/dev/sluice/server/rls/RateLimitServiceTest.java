@@ -435,14 +435,38 @@ final class RateLimitServiceTest {
         .isEqualTo(4);
   }
 
+  /** As for a value that makes no id: an error would open the other limits. */
+  @ParameterizedTest
+  @CsvSource({"0", "9"})
+  void unitOfTheCallerThatDoesNotExist_isDenied_andDoesNotOpenTheOtherLimits(int unit) {
+    RateLimitOverride limit =
+        RateLimitOverride.newBuilder().setRequestsPerUnit(100).setUnitValue(unit).build();
+    RateLimitResponse response =
+        server.ask(
+            descriptor("PerIp", "192.0.2.7"),
+            descriptor("PerUser", "ann").setLimit(limit),
+            descriptor("a", "b").setLimit(limit));
+    assertThat(response.getOverallCode()).isEqualTo(Code.OVER_LIMIT);
+    assertThat(response.getStatusesList())
+        .extracting(DescriptorStatus::getCode)
+        .containsExactly(Code.OK, Code.OVER_LIMIT, Code.OVER_LIMIT);
+    assertThat(response.getRawBody().toStringUtf8())
+        .contains("descriptors[1].limit.unit: found %s, expected SECOND".formatted(unit))
+        .doesNotContain("rls.");
+    assertThat(askOne(descriptor("PerIp", "192.0.2.7")).getLimitRemaining())
+        .as("nothing was charged")
+        .isEqualTo(9);
+    try (TestRlsServer strict =
+        new TestRlsServer(limits(), store, part -> part.overrides(OverridePolicy.IGNORE))) {
+      assertThat(strict.ask(descriptor("PerUser", "ann").setLimit(limit)).getOverallCode())
+          .isEqualTo(Code.OK);
+    }
+  }
+
   @Test
   void requestsThatMustBeChanged_areInvalidArguments() {
     assertInvalid(request().build(), "the descriptors are missing");
     assertInvalid(request(descriptor("PerIp", "x")).setDomain("").build(), "the domain is missing");
-    assertInvalid(
-        request(descriptor("a", "b").setLimit(RateLimitOverride.newBuilder().setUnitValue(9)))
-            .build(),
-        "descriptors[0].limit.unit: found 9");
     RateLimitDescriptor.Builder[] many = new RateLimitDescriptor.Builder[1001];
     java.util.Arrays.fill(many, descriptor("a", "b"));
     assertInvalid(request(many).build(), "descriptors: found 1001, expected at most 1000");
