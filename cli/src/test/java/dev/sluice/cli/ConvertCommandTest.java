@@ -52,6 +52,20 @@ final class ConvertCommandTest {
   }
 
   @Test
+  void files_areToldApartByLint_withoutOptions() throws IOException {
+    assertThat(convert(GOOD).code()).isEqualTo(Exit.DONE);
+    Cli lint =
+        Cli.run(
+            "lint",
+            out().resolve("names.yml").toString(),
+            out().resolve("limits.yml").toString(),
+            out().resolve("overrides.yml").toString(),
+            out().resolve("rules.yml").toString());
+    assertThat(lint.err()).startsWith("no mistakes, no warnings");
+    assertThat(lint.code()).isEqualTo(Exit.DONE);
+  }
+
+  @Test
   void files_areNeverReplaced() throws IOException {
     assertThat(convert(GOOD).code()).isEqualTo(Exit.DONE);
     Cli again = convert(GOOD);
