@@ -83,7 +83,7 @@ final class ExplainRuleCommand implements Callable<Integer> {
       names = "--domain",
       paramLabel = "DOMAIN",
       defaultValue = "",
-      description = "The descriptor's domain.")
+      description = "The descriptor's domain; required with --entry.")
   private String domain = "";
 
   @Option(
@@ -127,6 +127,10 @@ final class ExplainRuleCommand implements Callable<Integer> {
   private Explanation ofDescriptor(RuleBook book) {
     if (method != null || client != null || !headers.isEmpty()) {
       throw new InputException("found a request and --entry, expected one or the other");
+    }
+    if (domain.isEmpty()) {
+      throw new InputException(
+          "--entry requires --domain: a descriptor without a domain is refused");
     }
     return book.explain(domain, descriptor());
   }
@@ -189,7 +193,19 @@ final class ExplainRuleCommand implements Callable<Integer> {
     for (RuleCharge charge : match.charges()) {
       console.line("  " + shown(charge.transaction(limits), charge.cost(hits), charge.excess()));
     }
+    if (entries.isEmpty()) {
+      requireChargeable(match, limits);
+    }
     return Exit.DONE;
+  }
+
+  /**
+   * A cost above the burst is a mistake of a request, on trial or not; a descriptor is over its
+   * limit by it.
+   */
+  private static void requireChargeable(RuleMatch match, Limits limits) {
+    var unusedEnforced = match.enforced(limits, 1);
+    var unusedTrials = match.trials(limits, 1);
   }
 
   /** Without a rule, a descriptor may name a limit itself, as Envoy's door takes it. */
@@ -208,7 +224,7 @@ final class ExplainRuleCommand implements Callable<Integer> {
     return Exit.DONE;
   }
 
-  private static String shown(Transaction transaction, long cost, Excess excess) {
+  private String shown(Transaction transaction, long cost, Excess excess) {
     Quota quota = transaction.quota();
     return "%s %s (bucket %s), cost %s%s: %s"
         .formatted(
@@ -227,8 +243,8 @@ final class ExplainRuleCommand implements Callable<Integer> {
                         excess(cost, excess, quota)));
   }
 
-  private static String excess(long cost, Excess excess, Quota quota) {
-    return cost <= quota.burst()
+  private String excess(long cost, Excess excess, Quota quota) {
+    return entries.isEmpty() || cost <= quota.burst()
         ? ""
         : "; the cost is above the burst: " + excess.name().toLowerCase(Locale.ROOT);
   }

@@ -43,6 +43,12 @@ final class ExplainRuleCommandTest {
               - {path: /api/**, limit: ApiCallsPerKey, id: "{header:X-Api-Key}"}
               - {path: /old/**, deny: true}
               - {entries: [vip], replaces: [ApiCallsPerKey], unlimited: true}
+              - {path: /paid, limit: ApiCallsPerKey, id: paid, cost: {header: X-Cost}}
+              - path: /tried
+                limit: ApiCallsPerKey
+                id: tried
+                cost: {header: X-Cost}
+                shadow: true
             """);
   }
 
@@ -110,7 +116,7 @@ final class ExplainRuleCommandTest {
             rules.yml:3: this rule
               ApiCallsPerKey alice (bucket 104:alice), cost 20: burst 10, then 5 per 1m; the cost is above the burst: debt
             """);
-    assertThat(explain("--entry", "user=svc-7").out())
+    assertThat(explain("--domain", "edge", "--entry", "user=svc-7").out())
         .endsWith("rules.yml:2: this rule: unlimited\n");
   }
 
@@ -119,7 +125,7 @@ final class ExplainRuleCommandTest {
     Cli run = explain("GET", "/old/page");
     assertThat(run.out()).endsWith("rules.yml:10: this rule: always denied\n");
     assertThat(run.code()).isEqualTo(Exit.DONE);
-    assertThat(explain("--entry", "vip=ann").out())
+    assertThat(explain("--domain", "edge", "--entry", "vip=ann").out())
         .endsWith(
             "rules.yml:11: this rule: unlimited\n  other descriptors are not charged ApiCallsPerKey\n");
   }
@@ -141,6 +147,21 @@ final class ExplainRuleCommandTest {
     assertThat(explain("GET", "/api/x", "--header", "X-Api-Key: k").out()).contains("104:k");
   }
 
+  /** The server answers such a request with a 400. */
+  @Test
+  void requestWhoseHeaderCostsMoreThanTheBurst_isANo() {
+    for (String path : List.of("/paid", "/tried")) {
+      Cli run = explain("GET", path, "--header", "X-Cost: 11");
+      assertThat(run.out())
+          .contains(": this rule\n  ApiCallsPerKey ")
+          .endsWith(
+              "cannot be charged: invalid cost, must be <= limit.Burst: cost 11 exceeds the burst"
+                  + " (10) of ApiCallsPerKey\n");
+      assertThat(run.code()).isEqualTo(Exit.NO);
+      assertThat(explain("GET", path, "--header", "X-Cost: 10").code()).isEqualTo(Exit.DONE);
+    }
+  }
+
   @Test
   void wrongUse_saysWhatIsExpected() {
     assertThat(Cli.run("explain-rule", "GET", "/").err()).contains("--rules FILE");
@@ -148,11 +169,15 @@ final class ExplainRuleCommandTest {
         .contains("--rules requires --limits FILE");
     assertThat(explain().err()).contains("METHOD and TARGET");
     assertThat(explain("GET", "/", "--entry", "a=b").err()).contains("one or the other");
-    assertThat(explain("--entry", "a").err()).contains("KEY=VALUE");
+    assertThat(explain("--domain", "d", "--entry", "a").err()).contains("KEY=VALUE");
     assertThat(explain("GET", "/", "--header", "x").err()).contains("Name: value");
     Cli client = explain("GET", "/", "--client", "lol");
     assertThat(client.err()).isEqualTo("sluice: --client: found \"lol\", expected an IP address\n");
     assertThat(client.code()).isEqualTo(Exit.BROKEN_INPUT);
-    assertThat(explain("--entry", "a=b", "--hits", "-1").code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(explain("--entry", "user=ann").err())
+        .isEqualTo("sluice: --entry requires --domain: a descriptor without a domain is refused\n");
+    assertThat(explain("--domain", "", "--entry", "user=ann").code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(explain("--domain", "d", "--entry", "a=b", "--hits", "-1").code())
+        .isEqualTo(Exit.BROKEN_INPUT);
   }
 }
