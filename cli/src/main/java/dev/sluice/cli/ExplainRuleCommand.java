@@ -176,6 +176,13 @@ final class ExplainRuleCommand implements Callable<Integer> {
     for (Explanation.PassedOver rule : why.passedOver()) {
       console.line("%s:%s: not this rule: %s".formatted(book.file(), rule.line(), rule.reason()));
     }
+    Explanation.Unusable unusable = why.unusable();
+    if (unusable != null) {
+      console.line(
+          "%s:%s: cannot be charged: %s"
+              .formatted(book.file(), unusable.line(), unusable.detail()));
+      return Exit.NO;
+    }
     RuleMatch match = why.match();
     if (match == null) {
       return tellNamed(book, limits);

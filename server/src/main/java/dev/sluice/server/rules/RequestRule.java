@@ -76,7 +76,9 @@ record RequestRule(
     IpAddress client = clients.isEmpty() ? null : facts.address();
     if (!clients.isEmpty()
         && (client == null || clients.stream().noneMatch(range -> range.contains(client)))) {
-      return Result.no("it is for clients from %s, not %s".formatted(listed(clients), client));
+      return Result.no(
+          "it is for clients from %s, not %s"
+              .formatted(listed(clients), client == null ? "an unknown address" : client));
     }
     return new Result(new Context(facts, variables), "");
   }

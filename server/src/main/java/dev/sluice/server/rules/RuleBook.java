@@ -5,9 +5,11 @@ import dev.sluice.limit.Limits;
 import dev.sluice.limit.Requirement;
 import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.rules.Explanation.PassedOver;
+import dev.sluice.server.rules.Explanation.Unusable;
 import dev.sluice.server.rules.RuleCharging.Charged;
 import dev.sluice.web.ClientAddress;
 import dev.sluice.web.RequestFacts;
+import dev.sluice.web.UnusableRequestException;
 import dev.sluice.web.WebRequest;
 import dev.sluice.yaml.CompanionFile;
 import dev.sluice.yaml.Node;
@@ -226,12 +228,12 @@ public final class RuleBook {
       if (rule instanceof DescriptorRule descriptor) {
         mismatch = descriptor.mismatch(domain, entries);
         if (mismatch == null) {
-          return new Explanation(passedOver, descriptor.match(entries));
+          return new Explanation(passedOver, descriptor.match(entries), null);
         }
       }
       passedOver.add(new PassedOver(rule.line(), mismatch));
     }
-    return new Explanation(passedOver, null);
+    return new Explanation(passedOver, null, null);
   }
 
   /**
@@ -239,8 +241,9 @@ public final class RuleBook {
    *
    * @param request the request
    * @param client how the client's address is found
-   * @return the explanation; its match is that of {@link #match(WebRequest, ClientAddress)}
-   * @throws dev.sluice.web.UnusableRequestException if the request lacks what the rule needs
+   * @return the explanation; its match is that of {@link #match(WebRequest, ClientAddress)}, and it
+   *     is unusable where that throws for a rule
+   * @throws UnusableRequestException if the path cannot be used, whatever the rules are
    */
   public Explanation explain(WebRequest request, ClientAddress client) {
     RequestFacts facts = new RequestFacts(request, client);
@@ -248,16 +251,20 @@ public final class RuleBook {
     for (AnyRule rule : rules) {
       String mismatch = "it is for descriptors, not requests";
       if (rule instanceof RequestRule candidate) {
-        RequestRule.Result result = candidate.match(facts);
-        RequestRule.Context context = result.context();
-        if (context != null) {
-          return new Explanation(passedOver, candidate.charging().match(context));
+        try {
+          RequestRule.Result result = candidate.match(facts);
+          RequestRule.Context context = result.context();
+          if (context != null) {
+            return new Explanation(passedOver, candidate.charging().match(context), null);
+          }
+          mismatch = result.mismatch();
+        } catch (UnusableRequestException e) {
+          return new Explanation(passedOver, null, new Unusable(rule.line(), e.detail()));
         }
-        mismatch = result.mismatch();
       }
       passedOver.add(new PassedOver(rule.line(), mismatch));
     }
-    return new Explanation(passedOver, null);
+    return new Explanation(passedOver, null, null);
   }
 
   /** Whether both were read from the same text of the same file. */

@@ -310,6 +310,28 @@ class RuleBookTest {
   }
 
   @Test
+  void explain_ofARequestThatLacksAValue_saysForWhichRule() {
+    RuleBook book =
+        RuleBook.of(
+            limits(
+                """
+                - {path: /login, unlimited: true}
+                - {path: /search, limit: PerKey, id: "{header:X-Key}"}
+                - {path: /**, clients: 10.0.0.0/8, unlimited: true}
+                """));
+    Explanation lacks = book.explain(get("/search"), DIRECT);
+    assertThat(lacks.passedOver()).extracting(Explanation.PassedOver::line).containsExactly(2);
+    assertThat(lacks.match()).isNull();
+    assertThat(lacks.unusable())
+        .isEqualTo(
+            new Explanation.Unusable(
+                3, "the request lacks the header X-Key, by which it is limited"));
+
+    assertThatThrownBy(() -> book.explain(get("/%zz"), DIRECT)) // before any rule
+        .isInstanceOf(UnusableRequestException.class);
+  }
+
+  @Test
   void of_limitsWithoutABook_hasNoRules() {
     RuleBook none = RuleBook.of(Limits.builder(dev.sluice.limit.Catalogue.samples()).build());
     assertThat(none.size()).isZero();
