@@ -58,6 +58,16 @@ public final class AddressRange {
     return address.isIpv4() == lowest.isIpv4() && address.prefix(length).equals(lowest);
   }
 
+  /**
+   * Whether each address of another range is in this one.
+   *
+   * @param other the other range
+   * @return true if it lies in this one
+   */
+  public boolean covers(AddressRange other) {
+    return length <= other.length && contains(other.lowest);
+  }
+
   /** As CIDR notation writes it. */
   @Override
   public String toString() {

@@ -124,6 +124,27 @@ public final class PathPattern {
     return values;
   }
 
+  /**
+   * Whether this pattern matches whatever another one does.
+   *
+   * @param other the other pattern
+   * @return true if no path is the other's alone
+   */
+  public boolean covers(PathPattern other) {
+    int size = segments.size();
+    int others = other.segments.size();
+    if (open ? others < size : other.open || others != size) {
+      return false;
+    }
+    for (int i = 0; i < size; i++) {
+      String own = segments.get(i);
+      if (!own.equals("*") && !isVariable(own) && !own.equals(other.segments.get(i))) {
+        return false;
+      }
+    }
+    return true;
+  }
+
   private static boolean isVariable(String segment) {
     return segment.startsWith("{") && segment.endsWith("}");
   }

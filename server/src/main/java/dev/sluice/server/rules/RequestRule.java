@@ -8,6 +8,7 @@ import dev.sluice.web.PathPattern;
 import dev.sluice.web.RequestFacts;
 import java.util.List;
 import java.util.Map;
+import java.util.function.BiPredicate;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -93,21 +94,29 @@ record RequestRule(
     return values.stream().map(Object::toString).collect(Collectors.joining(", "));
   }
 
+  /** Each value must be covered by a single one: what several cover together is not found. */
   @Override
   public boolean covers(AnyRule rule) {
     return rule instanceof RequestRule other
-        && coversAll(methods, other.methods)
-        && coversAll(hosts, other.hosts)
-        && coversAll(texts(clients), texts(other.clients))
-        && other.headers.entrySet().containsAll(headers.entrySet())
-        && (texts(paths).contains("/**") || texts(paths).containsAll(texts(other.paths)));
+        && coversAll(methods, other.methods, String::equals)
+        && coversAll(hosts, other.hosts, RequestRule::isFor) // also where both have a "*."
+        && coversAll(clients, other.clients, AddressRange::covers)
+        && coversHeaders(other.headers)
+        && coversAll(paths, other.paths, PathPattern::covers);
   }
 
-  private static boolean coversAll(List<String> some, List<String> others) {
-    return some.isEmpty() || (!others.isEmpty() && some.containsAll(others));
+  private static <T> boolean coversAll(List<T> some, List<T> others, BiPredicate<T, T> covers) {
+    return some.isEmpty()
+        || (!others.isEmpty()
+            && others.stream().allMatch(o -> some.stream().anyMatch(one -> covers.test(one, o))));
   }
 
-  private static List<String> texts(List<?> values) {
-    return values.stream().map(Object::toString).toList();
+  private boolean coversHeaders(Map<String, ValuePattern> others) {
+    return headers.entrySet().stream()
+        .allMatch(
+            header -> {
+              ValuePattern other = others.get(header.getKey());
+              return other != null && header.getValue().covers(other);
+            });
   }
 }
