@@ -8,6 +8,7 @@ import dev.sluice.yaml.Problem;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
@@ -20,6 +21,9 @@ import picocli.CommandLine.Parameters;
     description = {
       "Turns the configuration of another rate limiter into names, limits, overrides and rules.",
       "",
+      "Several files, one for each domain, become one set. A limit's name that two domains have"
+          + " gets the domain in front of it.",
+      "",
       "Each line that cannot be expressed is reported as file:line:column: message, and left out."
     },
     exitCodeListHeading = "%nExit codes:%n",
@@ -31,6 +35,7 @@ import picocli.CommandLine.Parameters;
     footerHeading = "%nExamples:%n",
     footer = {
       "  sluice convert envoy-ratelimit config.yaml --out converted",
+      "  sluice convert envoy-ratelimit config/*.yaml --out converted",
       "  sluice lint --names converted/names.yml --limits converted/limits.yml \\",
       "       --rules converted/rules.yml"
     })
@@ -43,11 +48,15 @@ final class ConvertCommand implements Callable<Integer> {
   @Parameters(
       index = "0",
       paramLabel = "FORMAT",
-      description = "envoy-ratelimit: a file of envoyproxy/ratelimit, which has one domain.")
+      description = "envoy-ratelimit: files of envoyproxy/ratelimit, each of which has one domain.")
   private String format = "";
 
-  @Parameters(index = "1", paramLabel = "FILE", description = "The configuration.")
-  private Path file = Path.of("");
+  @Parameters(
+      index = "1..*",
+      arity = "1..*",
+      paramLabel = "FILE",
+      description = "The configuration: one file for each domain.")
+  private List<Path> configs = List.of();
 
   @Option(
       names = "--out",
@@ -66,10 +75,10 @@ final class ConvertCommand implements Callable<Integer> {
       throw new InputException(
           "found the format %s, expected %s".formatted(SafeText.quote(format), ENVOY_RATELIMIT));
     }
-    InputFiles.require(file);
+    configs.forEach(InputFiles::require);
     Conversion conversion;
     try {
-      conversion = Conversion.ofEnvoyRateLimit(file);
+      conversion = Conversion.ofEnvoyRateLimit(configs);
     } catch (LimitFilesException e) {
       e.problems().forEach(problem -> console.line(problem.toString()));
       return Exit.NO;

@@ -66,6 +66,20 @@ final class ConvertCommandTest {
   }
 
   @Test
+  void severalFiles_becomeOneSet() throws IOException {
+    Path edge = Files.writeString(folder.resolve("edge.yaml"), GOOD);
+    Path mesh = Files.writeString(folder.resolve("mesh.yaml"), GOOD.replace("edge", "mesh"));
+    String[] files = {edge.toString(), mesh.toString()};
+    Cli run = Cli.run("convert", "envoy-ratelimit", files[0], files[1], "--out", out().toString());
+    assertThat(run.code()).isEqualTo(Exit.DONE);
+    assertThat(out().resolve("rules.yml")).content().contains("rulesOnly: [\"edge\", \"mesh\"]");
+
+    Cli twice = Cli.run("convert", "envoy-ratelimit", files[0], files[0]);
+    assertThat(twice.code()).isEqualTo(Exit.NO);
+    assertThat(twice.out()).contains("edge.yaml:1:9: found the domain \"edge\" again");
+  }
+
+  @Test
   void files_areNeverReplaced() throws IOException {
     assertThat(convert(GOOD).code()).isEqualTo(Exit.DONE);
     Cli again = convert(GOOD);

@@ -33,7 +33,8 @@ public interface CompanionFile<T> {
    *
    * @param root the content
    * @param file the file's name, as messages show it
-   * @param limits the limits of the same generation, as far as they could be read
+   * @param limits the limits of the same generation with earlier companions, as far as they could
+   *     be read
    * @param known whether these are all; if not, a limit that they lack is not reported here, as the
    *     limit files have an error that is reported already
    * @param problems where mistakes go

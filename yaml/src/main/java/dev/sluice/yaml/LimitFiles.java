@@ -197,7 +197,8 @@ public final class LimitFiles {
      * the files refuses all of them.
      *
      * @param file the file
-     * @param reader reads it; one for each type of companion
+     * @param reader reads it; one for each type of companion, unless {@link CompanionFile#joined}
+     *     adds to what an earlier file brought
      * @return this
      */
     @CanIgnoreReturnValue

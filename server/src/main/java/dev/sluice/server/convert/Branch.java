@@ -52,6 +52,11 @@ record Branch(
     return !isExact() && !shared;
   }
 
+  /** Whether it or a branch below it has a limit, or says that there is none. */
+  boolean decides() {
+    return rate != null || below.stream().anyMatch(Branch::decides);
+  }
+
   /** Whether each entry that is for the other one is for this one too. */
   boolean covers(Branch other) {
     if (!key.equals(other.key)) {

@@ -18,20 +18,20 @@ import java.util.Objects;
 public record Conversion(Map<String, String> files, List<Problem> notExpressed) {
 
   /**
-   * Converts a configuration of envoyproxy/ratelimit, one domain.
+   * Converts a configuration of envoyproxy/ratelimit.
    *
-   * @param config the file; reading it may block
-   * @return names, limits, overrides if there are any, and rules
-   * @throws LimitFilesException with every mistake, if the file is not such a configuration
+   * @param configs its files, one for each domain; reading them may block
+   * @return names, limits, overrides if there are any, and rules, of all domains together
+   * @throws LimitFilesException with every mistake, if a file is not such a configuration, or two
+   *     have the same domain
    */
-  public static Conversion ofEnvoyRateLimit(Path config) {
-    LimitFiles files = LimitFiles.builder().companion(config, new EnvoyRateLimitFile()).build();
+  public static Conversion ofEnvoyRateLimit(List<Path> configs) {
+    LimitFiles.Builder builder = LimitFiles.builder();
+    configs.forEach(config -> builder.companion(config, new EnvoyRateLimitFile()));
+    LimitFiles files = builder.build();
     List<Problem> problems = files.lint();
-    Converted converted =
-        Objects.requireNonNull(files.load().companion(Converted.class), "no mistake, no files");
-    return new Conversion(converted.files(), problems);
+    Domains domains =
+        Objects.requireNonNull(files.load().companion(Domains.class), "no mistake, no domains");
+    return new Conversion(DomainWriter.write(domains), problems);
   }
-
-  /** The texts alone. */
-  record Converted(Map<String, String> files) {}
 }

@@ -4,7 +4,7 @@ package dev.sluice.server.convert;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.convert.Branch.Rate;
-import dev.sluice.server.convert.Conversion.Converted;
+import dev.sluice.server.convert.Domains.Domain;
 import dev.sluice.text.SafeText;
 import dev.sluice.text.Suggestion;
 import dev.sluice.yaml.CompanionFile;
@@ -19,6 +19,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -26,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * Reads the configuration of envoyproxy/ratelimit. Anything else in the file is a mistake; settings
  * that our files cannot express are warnings at their place. Stateless.
  */
-final class EnvoyRateLimitFile implements CompanionFile<Converted> {
+final class EnvoyRateLimitFile implements CompanionFile<Domains> {
 
   private static final List<String> ROOT = List.of("domain", "descriptors");
   private static final List<String> DESCRIPTOR =
@@ -55,8 +56,8 @@ final class EnvoyRateLimitFile implements CompanionFile<Converted> {
   private static final long UINT32_MAX = 0xffff_ffffL;
 
   @Override
-  public Class<Converted> type() {
-    return Converted.class;
+  public Class<Domains> type() {
+    return Domains.class;
   }
 
   @Override
@@ -65,7 +66,7 @@ final class EnvoyRateLimitFile implements CompanionFile<Converted> {
   }
 
   @Override
-  public @Nullable Converted read(
+  public @Nullable Domains read(
       Node root, String file, Limits limits, boolean known, Problems problems) {
     Node.Mapping map = Values.map(root, expected(), problems);
     if (map == null) {
@@ -76,16 +77,32 @@ final class EnvoyRateLimitFile implements CompanionFile<Converted> {
     if (domain != null && domain.isEmpty()) {
       problems.wrong(fields.at("domain"), "the name of a domain");
     }
+    Domain twin = domain == null ? null : others(limits).find(domain);
+    if (twin != null) {
+      problems.mistake(
+          fields.at("domain"),
+          "found the domain %s again, expected it in one file; it is in %s too"
+              .formatted(SafeText.quote(twin.name()), twin.file()));
+    }
     List<Branch> branches = branches(fields.find("descriptors"), problems);
     if (problems.mistaken() || domain == null) {
       return null;
     }
     tellUnknown(branches, namesOfLimits(branches), problems);
-    Converted converted = new FileWriter(file, domain).write(branches);
-    if (converted == null) {
+    if (branches.stream().noneMatch(Branch::decides)) {
       problems.mistake(root, "no limit of the file can be expressed");
     }
-    return converted;
+    return new Domains(List.of(new Domain(file, domain, branches)));
+  }
+
+  /** The domains of the files before this one. */
+  private static Domains others(Limits limits) {
+    return Objects.requireNonNullElse(limits.companion(Domains.class), new Domains(List.of()));
+  }
+
+  @Override
+  public Limits joined(Limits limits, Domains read) {
+    return limits.with(type(), others(limits).plus(read));
   }
 
   private static List<Branch> branches(@Nullable Node node, Problems problems) {

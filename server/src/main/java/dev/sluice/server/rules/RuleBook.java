@@ -243,7 +243,6 @@ public final class RuleBook {
    * @param client how the client's address is found
    * @return the explanation; its match is that of {@link #match(WebRequest, ClientAddress)}, and it
    *     is unusable where that throws for a rule
-   * @throws UnusableRequestException if the path cannot be used, whatever the rules are
    */
   public Explanation explain(WebRequest request, ClientAddress client) {
     RequestFacts facts = new RequestFacts(request, client);

@@ -97,7 +97,16 @@ final class ConversionTest {
   }
 
   private Conversion conversion(String config) throws IOException {
-    return Conversion.ofEnvoyRateLimit(Files.writeString(folder.resolve("config.yaml"), config));
+    return conversion(Map.of("config.yaml", config));
+  }
+
+  /** By the names of files, in their order. */
+  private Conversion conversion(Map<String, String> configs) throws IOException {
+    List<Path> files = new ArrayList<>();
+    for (String name : configs.keySet().stream().sorted().toList()) {
+      files.add(Files.writeString(folder.resolve(name), configs.get(name)));
+    }
+    return Conversion.ofEnvoyRateLimit(files);
   }
 
   private Limits load(Conversion conversion) throws IOException {
@@ -127,7 +136,11 @@ final class ConversionTest {
 
   /** The requests of each period, and the id; "unlimited" or "none". */
   private String found(String descriptor) {
-    Optional<RuleMatch> match = RuleBook.of(limits).match("edge", entries(descriptor));
+    return found("edge", descriptor);
+  }
+
+  private String found(String domain, String descriptor) {
+    Optional<RuleMatch> match = RuleBook.of(limits).match(domain, entries(descriptor));
     if (match.isEmpty()) {
       return "none";
     }
@@ -331,6 +344,68 @@ final class ConversionTest {
     assertThat(found("b=x")).isEqualTo("2 a PT1S for x");
     assertThat(limits.configured().stream().map(LimitName::name))
         .containsExactlyInAnyOrder("names_2", "NewOrdersPerAccount_2", "LoginsPerIPAddress_2");
+  }
+
+  @Test
+  void severalDomains_becomeOneSet_withTheDomainBeforeNamesThatTheyShare() throws IOException {
+    Conversion conversion =
+        conversion(
+            Map.of(
+                "a.yaml",
+                """
+                domain: edge
+                descriptors:
+                  - {key: ip, rate_limit: {name: per-ip, unit: second, requests_per_unit: 1}}
+                  - {key: vip, rate_limit: {unit: day, requests_per_unit: 9, replaces: [{name: per-ip}]}}
+                  - {key: user, rate_limit: {name: per-user, unit: second, requests_per_unit: 2}}
+                  - key: user
+                    value: ann
+                    rate_limit: {name: per-user, unit: second, requests_per_unit: 7}
+                """,
+                "b.yaml",
+                """
+                domain: mesh
+                descriptors:
+                  - {key: ip, rate_limit: {name: per-ip, unit: second, requests_per_unit: 3}}
+                  - {key: op, quota_mode: true, rate_limit: {unit: second, requests_per_unit: 4}}
+                """));
+    assertThat(conversion.notExpressed())
+        .singleElement()
+        .satisfies(problem -> assertThat(problem.file()).endsWith("b.yaml"));
+    limits = load(conversion);
+    assertThat(limits.configured())
+        .extracting(limit -> limit.number() + " " + limit.name())
+        .containsExactlyInAnyOrder(
+            "1001 edge.per-ip",
+            "1002 edge.vip",
+            "1003 per-user",
+            "1004 mesh.per-ip",
+            "1005 mesh.op");
+    assertThat(found("edge", "ip=x")).isEqualTo("1 a PT1S for x");
+    assertThat(found("edge", "user=ann")).isEqualTo("7 a PT1S for ann");
+    assertThat(found("mesh", "ip=x")).isEqualTo("3 a PT1S for x");
+    assertThat(found("mesh", "user=ann")).isEqualTo("none");
+    RuleBook book = RuleBook.of(limits);
+    assertThat(book.match("edge", entries("vip=ann")).orElseThrow().replaces())
+        .containsExactly("edge.per-ip");
+    assertThat(book.isRulesOnly("edge") && book.isRulesOnly("mesh")).isTrue();
+    assertThat(conversion.files().get("limits.yml"))
+        .contains("a.yaml, domain \"edge\".\n# Converted from ");
+  }
+
+  @Test
+  void mistakes_nameTheirFile_andADomainStandsInOne() {
+    String config = "{domain: edge, descriptors: [{key: a, rate_limit: {unit: %s, %s}}]}";
+    String good = config.formatted("day", "requests_per_unit: 1");
+    assertThatThrownBy(() -> conversion(Map.of("a.yaml", good, "b.yaml", good)))
+        .isInstanceOf(LimitFilesException.class)
+        .hasMessageContaining(
+            "b.yaml:1:10: found the domain \"edge\" again, expected it in one file")
+        .hasMessageEndingWith("a.yaml too");
+    String bad = config.formatted("fortnight", "requests_per_unit: 1").replace("edge", "mesh");
+    assertThatThrownBy(() -> conversion(Map.of("a.yaml", good, "b.yaml", bad)))
+        .isInstanceOf(LimitFilesException.class)
+        .hasMessageContaining("b.yaml:1:58: found \"fortnight\"");
   }
 
   private static String shown(Problem problem) {

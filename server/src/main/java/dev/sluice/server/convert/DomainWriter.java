@@ -1,26 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.convert;
 
-import dev.sluice.acme.AcmeLimits;
+import static dev.sluice.server.convert.ConvertedFiles.quoted;
+
 import dev.sluice.gcra.Quota;
-import dev.sluice.limit.Catalogue;
 import dev.sluice.server.convert.Branch.Rate;
-import dev.sluice.server.convert.Conversion.Converted;
-import dev.sluice.text.GoDuration;
+import dev.sluice.server.convert.Domains.Domain;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
-import java.util.function.Supplier;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
+import java.util.stream.Stream;
 
 /*
  * The reference walks down a tree, and never goes back up. At each level it takes the descriptor
@@ -33,59 +29,52 @@ import org.jspecify.annotations.Nullable;
  * each combination of values apart, and so does the id of a rule: it is made of the values that vary.
  */
 
-/** Writes the tree as names, limits, overrides and rules. For one file; not thread-safe. */
-final class FileWriter {
-
-  private static final int FIRST_NUMBER = 1001;
-  private static final int LONGEST_NAME = 90;
+/**
+ * Writes the tree of a domain as names, limits, overrides and rules. For one domain; not
+ * thread-safe.
+ */
+final class DomainWriter {
 
   private final String domain;
-  private final String head;
-  private final StringBuilder names = new StringBuilder("names:\n");
-  private final StringBuilder limits = new StringBuilder();
-  private final StringBuilder overrides = new StringBuilder();
-  private final List<Supplier<String>> rules = new ArrayList<>(); // written last: they name limits
-  private final Set<String> taken = new HashSet<>();
+  private final Set<String> shared;
+  private final ConvertedFiles files;
   private final Set<String> guards = new LinkedHashSet<>();
   private final Set<String> replaced = new HashSet<>();
   private final Map<String, Set<String>> written = new HashMap<>();
-  private int numbers = FIRST_NUMBER;
 
-  FileWriter(String file, String domain) {
+  /**
+   * Makes a writer.
+   *
+   * @param shared the names of rates that other domains have too
+   */
+  private DomainWriter(String domain, Set<String> shared, ConvertedFiles files) {
     this.domain = domain;
-    taken.add("names"); // a word of the files
-    for (Catalogue known : List.of(Catalogue.samples(), AcmeLimits.bundled().catalogue())) {
-      known.names().forEach(one -> taken.add(one.name()));
-    }
-    this.head =
-        "# Converted from %s, domain %s.\n"
-            .formatted(file.replaceAll("\\p{Cntrl}", " "), quoted(domain));
+    this.shared = shared;
+    this.files = files;
   }
 
-  /** Null if nothing is left of it. */
-  @Nullable Converted write(List<Branch> branches) {
-    noteReplaced(branches);
-    level(List.of(), branches);
-    if (rules.isEmpty()) {
-      return null;
+  /** The text of each file, by its name. */
+  static Map<String, String> write(Domains domains) {
+    Map<String, Long> named =
+        domains.all().stream()
+            .flatMap(domain -> names(domain.branches()).distinct())
+            .collect(Collectors.groupingBy(name -> name, Collectors.counting()));
+    named.values().removeIf(times -> times == 1);
+    ConvertedFiles files = new ConvertedFiles(domains);
+    for (Domain domain : domains.all()) {
+      DomainWriter writer = new DomainWriter(domain.name(), named.keySet(), files);
+      writer.noteReplaced(domain.branches());
+      writer.level(List.of(), domain.branches());
     }
-    Map<String, String> files = new LinkedHashMap<>();
-    if (numbers > FIRST_NUMBER) {
-      files.put("names.yml", head + "# Numbers stand in bucket keys: never change one.\n" + names);
-    }
-    files.put("limits.yml", head + (limits.isEmpty() ? "{}\n" : limits));
-    if (!overrides.isEmpty()) {
-      files.put("overrides.yml", head + overrides);
-    }
-    String text = rules.stream().map(Supplier::get).collect(Collectors.joining());
-    files.put(
-        "rules.yml",
-        head
-            + "# A descriptor without a rule is not limited, also if it has the name of a limit.\n"
-            + "rulesOnly: [%s]\n".formatted(quoted(domain))
-            + "# The first rule that matches decides.\nrules:\n"
-            + text);
-    return new Converted(files);
+    return files.texts();
+  }
+
+  private static Stream<String> names(List<Branch> branches) {
+    return branches.stream()
+        .flatMap(
+            branch ->
+                Stream.concat(
+                    Stream.ofNullable(branch.rate()).map(Rate::name), names(branch.below())));
   }
 
   private void noteReplaced(List<Branch> branches) {
@@ -158,7 +147,7 @@ final class FileWriter {
         path.addAll(rest);
         String entries = entries(path);
         if (guards.add(entries)) {
-          rules.add(
+          files.rule(
               () ->
                   "  # Nothing is below this value, and what is below others must not count.\n"
                       + begin(entries)
@@ -210,33 +199,19 @@ final class FileWriter {
       // A trial that denies all lets all pass.
       boolean denies = rate.isNothing() && !branch.shadow();
       String verdict = denies ? "    deny: true\n" : "    unlimited: true\n";
-      rules.add(() -> begin + replaces(rate) + verdict);
+      files.rule(() -> begin + replaces(rate) + verdict);
       return;
     }
-    String name = name(rate, path);
-    names.append("  - {number: %s, name: %s, id: string}\n".formatted(numbers++, name));
+    String name = files.limit(wish(rate, path), quota);
     written.computeIfAbsent(rate.name(), any -> new LinkedHashSet<>()).add(name);
-    limits.append("%s: %s\n".formatted(name, inBraces(quota)));
     String charges =
         "    limit: %s\n    id: %s\n".formatted(name, quoted(id(path)))
             + (branch.shadow() ? "    shadow: true\n" : "");
-    rules.add(() -> begin + replaces(rate) + charges);
+    files.rule(() -> begin + replaces(rate) + charges);
     for (Branch single : overriding) {
       Quota own = Objects.requireNonNull(Objects.requireNonNull(single.rate()).quota());
-      overrides.append(
-          "- %s:\n    burst: %s\n    count: %s\n    period: %s\n    ids: [%s]\n"
-              .formatted(
-                  name,
-                  own.burst(),
-                  own.count(),
-                  GoDuration.format(own.period()),
-                  quoted(Objects.requireNonNull(single.value()))));
+      files.override(name, own, Objects.requireNonNull(single.value()));
     }
-  }
-
-  private static String inBraces(Quota quota) {
-    return "{burst: %s, count: %s, period: %s}"
-        .formatted(quota.burst(), quota.count(), GoDuration.format(quota.period()));
   }
 
   private String begin(String entries) {
@@ -264,41 +239,15 @@ final class FileWriter {
     return places.isEmpty() ? "*" : String.join(":", places);
   }
 
-  private String name(Rate rate, List<Branch> path) {
-    String wish =
-        rate.name().isEmpty()
-            ? domain
-                + path.stream()
-                    .map(
-                        branch ->
-                            "."
-                                + branch.key()
-                                + (branch.value() == null ? "" : "_" + branch.value()))
-                    .collect(Collectors.joining())
-            : rate.name();
-    String plain = wish.replace("*", "").replaceAll("[^A-Za-z0-9_.-]", "_");
-    String started = plain.matches("[A-Za-z].*") ? plain : "limit_" + plain;
-    String base = started.substring(0, Math.min(started.length(), LONGEST_NAME));
-    String name = base;
-    for (int i = 2; !taken.add(name); i++) {
-      name = base + "_" + i;
+  /** The author's name, behind the domain where others have it too; else the way to the limit. */
+  private String wish(Rate rate, List<Branch> path) {
+    if (!rate.name().isEmpty()) {
+      return shared.contains(rate.name()) ? domain + "." + rate.name() : rate.name();
     }
-    return name;
-  }
-
-  /** In double quotes, as YAML and JSON both read it. */
-  private static String quoted(String text) {
-    StringBuilder quoted = new StringBuilder("\"");
-    for (int i = 0; i < text.length(); i++) {
-      char c = text.charAt(i);
-      if (c == '"' || c == '\\') {
-        quoted.append('\\').append(c);
-      } else if (c < ' ' || c == 0x7f || c == 0x85 || c == 0x2028 || c == 0x2029) {
-        quoted.append(String.format(Locale.ROOT, "\\u%04x", (int) c));
-      } else {
-        quoted.append(c);
-      }
-    }
-    return quoted.append('"').toString();
+    return domain
+        + path.stream()
+            .map(
+                branch -> "." + branch.key() + (branch.value() == null ? "" : "_" + branch.value()))
+            .collect(Collectors.joining());
   }
 }
