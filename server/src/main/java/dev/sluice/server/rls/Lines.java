@@ -217,10 +217,10 @@ final class Lines {
       return limited(Mapping.Line.of(brought), hits);
     }
     List<Mapping.Line> lines = new ArrayList<>(ours.size());
-    for (Mapping.Line line : ours) {
-      boolean replaced =
-          line == ours.get(0) || line.transaction().bucketKey().equals(brought.bucketKey());
-      lines.add(replaced ? line.with(brought) : line);
+    lines.add(ours.get(0).with(brought));
+    for (Mapping.Line line : ours.subList(1, ours.size())) {
+      boolean meets = line.transaction().bucketKey().equals(brought.bucketKey());
+      lines.add(meets ? line.with(brought) : line);
     }
     return limited(new Limited(lines, mapped.replaces()), hits);
   }
