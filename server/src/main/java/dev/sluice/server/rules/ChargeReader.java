@@ -50,10 +50,20 @@ final class ChargeReader<C> {
     this.problems = problems;
   }
 
+  /**
+   * Returns a reader for a rule for descriptors.
+   *
+   * @param keys those of its entries; none after a mistake in the entries, so that placeholders are
+   *     not compared with them
+   */
   static ChargeReader<List<Entry>> ofDescriptors(
       List<String> keys, LimitReferences limits, Problems problems) {
     return new ChargeReader<>(
-        true, word -> entry(word, keys), header -> entries -> null, limits, problems);
+        true,
+        word -> keys.isEmpty() ? entries -> "" : entry(word, keys),
+        header -> entries -> null,
+        limits,
+        problems);
   }
 
   static ChargeReader<RequestRule.Context> ofRequests(

@@ -62,9 +62,12 @@ final class RuleReader {
   private AnyRule descriptorRule(Fields fields) {
     Node domain = fields.find("domain");
     String name = domain == null ? null : Values.text(domain, "a domain", problems);
-    List<Wanted> wanted = wanted(fields.require("entries"));
+    Node entries = fields.require("entries");
+    List<Wanted> wanted = wanted(entries);
+    boolean whole = entries instanceof Node.Sequence list && list.items().size() == wanted.size();
     List<String> keys = wanted.stream().map(Wanted::key).toList();
-    ChargeReader<List<Entry>> charges = ChargeReader.ofDescriptors(keys, limits, problems);
+    ChargeReader<List<Entry>> charges =
+        ChargeReader.ofDescriptors(whole ? keys : List.of(), limits, problems);
     return new DescriptorRule(
         name, wanted, replaces(fields.find("replaces")), charging(fields, charges));
   }
