@@ -50,8 +50,11 @@ public final class Problems {
     this.file = file;
   }
 
-  /** To be called when something in the file is what a file of Sluice has: texts may be shown. */
-  void recognized() {
+  /**
+   * To be called when something in the file is what a file of Sluice has, or when only the person
+   * who named the file is told of it: texts may be shown.
+   */
+  public void recognized() {
     recognized = true;
   }
 

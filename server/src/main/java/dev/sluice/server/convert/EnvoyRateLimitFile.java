@@ -68,6 +68,7 @@ final class EnvoyRateLimitFile implements CompanionFile<Domains> {
   @Override
   public @Nullable Domains read(
       Node root, String file, Limits limits, boolean known, Problems problems) {
+    problems.recognized(); // only the person who converts it sees the messages
     Node.Mapping map = Values.map(root, expected(), problems);
     if (map == null) {
       return null;

@@ -420,6 +420,8 @@ final class ConversionTest {
         "descriptors: [] | :1:1: the field domain is missing",
         "{domain: d, descriptors: [{key: a, rate_limit: {unit: fortnight, requests_per_unit: 1}}]} | :1:55: found \"fortnight\", expected second",
         "{domain: d, descriptors: [{key: a, rate_limit: {unit: seconds, requests_per_unit: 1}}]} | did you mean \"second\"",
+        "{rules: [], lists: 1} | found the field \"rules\", expected one of domain, descriptors",
+        "{limit: {unit: day}, domain: [d]} | found the field \"limit\"",
         "{domain: d, descriptors: [{kye: a}]} | found the field \"kye\"",
         "{domain: d, descriptors: [{key: a}, {key: a}]} | again, expected it once",
         "{domain: d, descriptors: [{key: a, rate_limit: {unlimited: true, unit: day}}]} | found a unit beside unlimited",
