@@ -51,8 +51,8 @@ public final class Problems {
   }
 
   /**
-   * Allows texts of the file to be shown. To be called when something in it is what a file of Sluice
-   * has, or when only the person who named the file is told of it.
+   * Allows texts of the file to be shown. To be called when something in it is what a file of
+   * Sluice has, or when only the person who named the file is told of it.
    */
   public void recognized() {
     recognized = true;
