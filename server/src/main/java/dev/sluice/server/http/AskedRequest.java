@@ -15,7 +15,8 @@ import org.jspecify.annotations.Nullable;
  * A proxy describes a request in X-Forwarded-Method, -Host, -Uri and -For. No other header is
  * looked at. nginx passes on whatever the client sent, so the client could set a second name for
  * the same thing wherever the proxy sets only the first. A proxy with another way, Envoy, writes
- * the original path behind ours.
+ * the original path behind ours, and keeps method and host. There, X-Forwarded-Method, -Uri and
+ * -Host are the client's.
  */
 /** A request that a proxy asks about. For one request; not thread-safe. */
 final class AskedRequest implements WebRequest {
@@ -141,15 +142,30 @@ final class AskedRequest implements WebRequest {
                   headers.header(text, value);
                 }
               });
-      List<String> hosts = trusted ? request.headers().getAll(HOST) : List.of();
-      String authority = request.authority();
-      for (String host : hosts.isEmpty() && authority != null ? List.of(authority) : hosts) {
+      String host = host();
+      if (host != null) {
         headers.header("Host", host);
       }
       known = headers.build();
       client = known;
     }
     return known;
+  }
+
+  /** The host that the client asked for; the request's own where the path behind ours is. */
+  private @Nullable String host() {
+    List<String> hosts = trusted && pathBehind == null ? request.headers().getAll(HOST) : List.of();
+    if (hosts.isEmpty()) {
+      return request.authority();
+    }
+    String host = hosts.get(0);
+    if (hosts.size() > 1 || host.indexOf(',') >= 0) {
+      throw new WireException(
+          null,
+          "found several hosts in the header %s, expected one: the proxy must set it"
+              .formatted(HOST));
+    }
+    return host;
   }
 
   @Override

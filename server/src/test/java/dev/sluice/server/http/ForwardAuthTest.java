@@ -36,6 +36,7 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
@@ -415,6 +416,38 @@ final class ForwardAuthTest {
     }
     assertThat(send("POST", "/", envoy).statusCode()).isEqualTo(200);
     assertThat(asked("POST", "/login").statusCode()).isEqualTo(429);
+  }
+
+  /** Envoy keeps the host, and passes on a header that the client made up. */
+  @Test
+  void hostOfARequestWithThePathBehindOurs_isItsOwn() throws IOException {
+    startWithRules();
+    for (String said : List.of("", "X-Forwarded-Host: other.test\r\n")) {
+      try (RawClient envoy = RawClient.connect(server.address())) {
+        String request =
+            "GET /v1/forward-auth/orders/7/x HTTP/1.1\r\nHost: shop.test\r\n" + said + "\r\n";
+        assertThat(envoy.send(request).answer()).contains("\"ApiCallsPerKey\";r=");
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"shop.test, other.test", "other.test,shop.test", "shop.test,"})
+  void listOfHosts_isRefused(String hosts) throws IOException {
+    startWithRules();
+    HttpResponse<String> listed = askedOf("/orders/7/x", "X-Forwarded-Host", hosts);
+    assertThat(listed.statusCode()).isEqualTo(400);
+    assertThat(listed.body()).contains("several hosts", "X-Forwarded-Host", "invalid-request");
+    HttpResponse<String> twice =
+        askedOf("/orders/7/x", "X-Forwarded-Host", "other.test", "X-Forwarded-Host", "shop.test");
+    assertThat(twice.statusCode()).isEqualTo(400);
+  }
+
+  private HttpResponse<String> askedOf(String uri, String... more) {
+    List<String> all =
+        new ArrayList<>(List.of("X-Forwarded-Method", "GET", "X-Forwarded-Uri", uri));
+    all.addAll(List.of(more));
+    return get("", all.toArray(String[]::new));
   }
 
   @ParameterizedTest
