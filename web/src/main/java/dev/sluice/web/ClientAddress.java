@@ -90,19 +90,37 @@ public final class ClientAddress {
    * @return the address, null where the connection has none (a Unix socket, for example)
    */
   public @Nullable IpAddress find(WebRequest request) {
-    IpAddress address = parsed(request.peer());
-    if (header == null || address == null || !isTrusted(address)) {
-      return address;
+    return find(request, false);
+  }
+
+  /**
+   * The client's address, not grouped, where trusted proxies name it. For a server that proxies ask
+   * about the requests of others: there a proxy's address that stands for those behind it would be
+   * that of all clients.
+   *
+   * @param request the request
+   * @return the address; null where the peer is no trusted proxy, or one of the proxies up to the
+   *     client names no address
+   */
+  public @Nullable IpAddress findNamed(WebRequest request) {
+    return find(request, true);
+  }
+
+  private @Nullable IpAddress find(WebRequest request, boolean named) {
+    IpAddress peer = parsed(request.peer());
+    if (header == null || peer == null || !isTrusted(peer)) {
+      return named ? null : peer;
     }
+    IpAddress address = named ? null : peer;
     RightToLeft elements = new RightToLeft(request.headers(header.header()));
     for (String element = elements.next(); element != null; element = elements.next()) {
       IpAddress hop = header.address(element);
       if (hop == null) {
-        break;
+        return named ? null : address;
       }
       address = hop;
       if (!isTrusted(hop)) {
-        break;
+        return hop;
       }
     }
     return address;

@@ -91,6 +91,33 @@ class ClientAddressTest {
     assertThat(behind.trusts(null)).isFalse();
   }
 
+  @ParameterizedTest
+  @CsvSource(
+      nullValues = "null",
+      delimiter = '|',
+      value = {
+        "127.0.0.1 | 6.6.6.6, 192.0.2.1, 10.1.2.3 | 192.0.2.1",
+        "127.0.0.1 | lol, 192.0.2.1 | 192.0.2.1",
+        "127.0.0.1 | 10.9.9.9 | 10.9.9.9",
+        "127.0.0.1 | 6.6.6.6, unknown, 10.1.2.3 | null",
+        "127.0.0.1 | lol | null",
+        "127.0.0.1 | '' | null",
+        "127.0.0.1 | null | null",
+        "127.0.0.2 | 6.6.6.6 | null",
+        "null | 6.6.6.6 | null",
+      })
+  void findNamed_isNothing_whereAProxyWouldStandForItsClients(
+      @Nullable String peer, @Nullable String line, @Nullable String expected) {
+    ClientAddress behind =
+        ClientAddress.behind(ProxyHeader.X_FORWARDED_FOR, "127.0.0.1", "10.0.0.0/8");
+    PlainRequest.Builder request = WebRequest.builder("GET", "/").peer(peer);
+    if (line != null) {
+      request.header("X-Forwarded-For", line);
+    }
+    assertThat(String.valueOf(behind.findNamed(request.build())))
+        .isEqualTo(expected == null ? "null" : expected);
+  }
+
   @Test
   void find_behindProxiesThatSendForwarded_readsThatHeaderAlone() {
     ClientAddress behind = ClientAddress.behind(ProxyHeader.FORWARDED, "10.0.0.0/8");

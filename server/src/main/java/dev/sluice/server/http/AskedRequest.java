@@ -29,29 +29,34 @@ final class AskedRequest implements WebRequest {
   private final HttpRequest request;
   private final String raw;
   private final String peer;
+  private final ClientAddress clientAddress;
   private final boolean trusted;
   private final @Nullable String pathBehind;
   private @Nullable PlainRequest target;
   private @Nullable PlainRequest client;
 
   private AskedRequest(
-      HttpRequest request, String raw, String peer, boolean trusted, @Nullable String pathBehind) {
+      HttpRequest request,
+      String raw,
+      String peer,
+      ClientAddress clientAddress,
+      @Nullable String pathBehind) {
     this.request = request;
     this.raw = raw;
     this.peer = peer;
-    this.trusted = trusted;
+    this.clientAddress = clientAddress;
+    this.trusted = clientAddress.trusts(peer);
     this.pathBehind = pathBehind;
   }
 
   static AskedRequest of(ServiceRequestContext context, HttpRequest request, ClientAddress client) {
     String raw = String.valueOf(context.routingContext().requestTarget().rawPath());
     boolean behind = raw.startsWith(BEHIND);
-    String peer = peerOf(context);
     return new AskedRequest(
         request,
         raw,
-        peer,
-        client.trusts(peer),
+        peerOf(context),
+        client,
         behind ? raw.substring(ForwardAuthResource.PATH.length()) : null);
   }
 
@@ -101,12 +106,7 @@ final class AskedRequest implements WebRequest {
   private PlainRequest target() {
     PlainRequest known = target;
     if (known == null) {
-      if (!trusted) {
-        throw new WireException(
-            null,
-            "found the peer %s, expected a trusted proxy: start the server with --trusted-proxies %s"
-                .formatted(peer, peer));
-      }
+      requireTrusted();
       known =
           (pathBehind != null
                   ? WebRequest.builder(AnyMethod.of(request), pathBehind)
@@ -115,6 +115,16 @@ final class AskedRequest implements WebRequest {
       target = known;
     }
     return known;
+  }
+
+  /** What a peer says of another one's request counts only if it is believed. */
+  private void requireTrusted() {
+    if (!trusted) {
+      throw new WireException(
+          null,
+          "found the peer %s, expected a trusted proxy: start the server with --trusted-proxies %s"
+              .formatted(peer, peer));
+    }
   }
 
   private String said(String header) {
@@ -128,7 +138,7 @@ final class AskedRequest implements WebRequest {
     return values.get(0);
   }
 
-  /** The headers that the proxy sent, with the host that the client asked for. */
+  /** The headers that the proxy sent, without the host. */
   private PlainRequest client() {
     PlainRequest known = client;
     if (known == null) {
@@ -142,10 +152,6 @@ final class AskedRequest implements WebRequest {
                   headers.header(text, value);
                 }
               });
-      String host = host();
-      if (host != null) {
-        headers.header("Host", host);
-      }
       known = headers.build();
       client = known;
     }
@@ -153,19 +159,17 @@ final class AskedRequest implements WebRequest {
   }
 
   /** The host that the client asked for; the request's own where the path behind ours is. */
-  private @Nullable String host() {
-    List<String> hosts = trusted && pathBehind == null ? request.headers().getAll(HOST) : List.of();
-    if (hosts.isEmpty()) {
-      return request.authority();
-    }
-    String host = hosts.get(0);
-    if (hosts.size() > 1 || host.indexOf(',') >= 0) {
+  private List<String> hosts() {
+    requireTrusted();
+    List<String> hosts = pathBehind == null ? request.headers().getAll(HOST) : List.of();
+    if (hosts.size() > 1 || (hosts.size() == 1 && hosts.get(0).indexOf(',') >= 0)) {
       throw new WireException(
           null,
           "found several hosts in the header %s, expected one: the proxy must set it"
               .formatted(HOST));
     }
-    return host;
+    String own = request.authority();
+    return hosts.isEmpty() && own != null ? List.of(own) : hosts;
   }
 
   @Override
@@ -185,7 +189,7 @@ final class AskedRequest implements WebRequest {
 
   @Override
   public List<String> headers(String name) {
-    return client().headers(name);
+    return name.equalsIgnoreCase("Host") ? hosts() : client().headers(name);
   }
 
   @Override
@@ -193,8 +197,22 @@ final class AskedRequest implements WebRequest {
     return client().cookies(name);
   }
 
+  /**
+   * Asked for where the client's address is needed. The peer is the proxy: it never stands for the
+   * client, as one bucket would be everybody's.
+   *
+   * @throws WireException if no trusted proxy names the client
+   */
   @Override
   public @Nullable String peer() {
+    requireTrusted();
+    if (clientAddress.findNamed(client()) == null) {
+      throw new WireException(
+          null,
+          "the proxy %s names no client: it must send an address in X-Forwarded-For (in Forwarded, with"
+                  .formatted(peer)
+              + " --proxy-header forwarded)");
+    }
     return peer;
   }
 

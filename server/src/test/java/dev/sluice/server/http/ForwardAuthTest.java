@@ -67,6 +67,7 @@ final class ForwardAuthTest {
             - {limit: ApiCallsPerKey, id: tried, shadow: true, cost: 3}
         - {path: "/orders/{account}/**", host: shop.test, limit: ApiCallsPerKey, id: "{path:account}"}
         - {path: /keyed, limit: ApiCallsPerKey, id: "{header:X-Api-Key}"}
+        - {path: /office, clients: 10.0.0.0/8, unlimited: true}
         - {path: /dav/**, methods: PROPFIND, deny: true}
       """;
   private static final HttpClient CLIENT =
@@ -273,8 +274,9 @@ final class ForwardAuthTest {
   void severalLimits_areSpentTogetherOrNotAtAll() throws IOException {
     start();
     String both = "?limit=LoginsPerIPAddress&key=ip&limit=ApiCallsPerKey&id=both&cost=2";
-    assertThat(get(both).statusCode()).isEqualTo(200);
-    HttpResponse<String> second = get(both);
+    String[] client = {"X-Forwarded-For", "127.0.0.1"};
+    assertThat(get(both, client).statusCode()).isEqualTo(200);
+    HttpResponse<String> second = get(both, client);
     assertThat(second.statusCode()).isEqualTo(429);
     assertThat(header(second, "RateLimit")).contains("\"ApiCallsPerKey\";r=1;t=");
     assertThat(header(get("?limit=LoginsPerIPAddress&id=127.0.0.1&cost=0"), "RateLimit"))
@@ -466,9 +468,46 @@ final class ForwardAuthTest {
     HttpResponse<String> answer = asked("POST", "/login");
     assertThat(answer.statusCode()).isEqualTo(400);
     assertThat(answer.body()).contains("--trusted-proxies 127.0.0.1");
-    get("?limit=LoginsPerIPAddress&key=ip", "X-Forwarded-For", "192.0.2.7");
-    assertThat(header(get("?limit=LoginsPerIPAddress&id=127.0.0.1&cost=0"), "RateLimit"))
-        .isEqualTo("\"LoginsPerIPAddress\";r=1");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "LoginsPerIPAddress&key=ip",
+        "SignUpsPerIPv6Range&key=ip/64",
+        "ApiCallsPerKey&key=ip%7Cnobody",
+        "ApiCallsPerKey&key=host"
+      })
+  void peerThatIsNotTrusted_isNotChargedForItsClients(String limit) throws IOException {
+    start(FailureRule.fail(), ClientAddress.direct(), false);
+    HttpResponse<String> answer = get("?limit=" + limit, "X-Forwarded-For", "192.0.2.7");
+    assertThat(answer.statusCode()).isEqualTo(400);
+    assertThat(answer.body()).contains("--trusted-proxies 127.0.0.1", "invalid-request");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", "lol", "unknown", "lol, 127.0.0.5", "192.0.2.7,"})
+  void proxyThatNamesNoClient_isNotChargedForItsClients(String said) throws IOException {
+    startWithRules();
+    for (String limit : List.of("LoginsPerIPAddress&key=ip", "SignUpsPerIPv6Range&key=ip/64")) {
+      HttpResponse<String> answer = get("?limit=" + limit, "X-Forwarded-For", said);
+      assertThat(answer.statusCode()).isEqualTo(400);
+      assertThat(answer.body()).contains("127.0.0.1 names no client", "invalid-request");
+      assertThat(get("?limit=" + limit).statusCode()).as("without the header").isEqualTo(400);
+    }
+    String[] login = {"X-Forwarded-Method", "POST", "X-Forwarded-Uri", "/login"};
+    assertThat(get("", login).body()).contains("names no client");
+    String[] office = {"X-Forwarded-Method", "GET", "X-Forwarded-Uri", "/office"};
+    assertThat(get("", office).body()).as("a rule for clients").contains("names no client");
+  }
+
+  /** A client on the host of a proxy, or a health check of the proxy's own. */
+  @ParameterizedTest
+  @ValueSource(strings = {"127.0.0.1", "lol, 192.0.2.7, 127.0.0.5"})
+  void addressThatIsReallyNamed_isCharged(String said) throws IOException {
+    start();
+    HttpResponse<String> answer = get("?limit=LoginsPerIPAddress&key=ip", "X-Forwarded-For", said);
+    assertThat(header(answer, "RateLimit")).isEqualTo("\"LoginsPerIPAddress\";r=1");
   }
 
   @Test
