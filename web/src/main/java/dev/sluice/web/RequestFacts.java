@@ -71,4 +71,26 @@ public final class RequestFacts {
     IpAddress found = address();
     return found == null ? null : client.grouped(found);
   }
+
+  /**
+   * Returns the cost that a header of the request says. 0 counts as 1: a header is the client's,
+   * and a client must not choose to be charged nothing.
+   *
+   * @param header the header's name
+   * @param otherwise tokens for a request without the header
+   * @return tokens; at least 1 where the header is there
+   * @throws UnusableRequestException if the header is there twice, or is not a whole number
+   */
+  public long cost(String header, long otherwise) {
+    List<String> values = request.headers(header);
+    if (values.isEmpty()) {
+      return otherwise;
+    }
+    String text = values.get(0).strip();
+    if (values.size() > 1 || !text.matches("[0-9]{1,18}")) {
+      throw new UnusableRequestException(
+          "the header %s must be a whole number, the cost".formatted(header));
+    }
+    return Math.max(1, Long.parseLong(text));
+  }
 }

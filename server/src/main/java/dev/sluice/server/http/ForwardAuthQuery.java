@@ -56,7 +56,7 @@ record ForwardAuthQuery(
   /**
    * A cost.
    *
-   * @param tokens used where no header is named
+   * @param tokens used where no header is named; a request without the header costs 1
    * @param header the header that says it, null for none
    */
   record Cost(long tokens, @Nullable String header) {}

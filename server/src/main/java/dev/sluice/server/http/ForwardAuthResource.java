@@ -175,12 +175,11 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
   /** Limits of the query, with their ids from there, from the original request, or a header. */
   private Charges named(AskedRequest asked, List<Wanted> wanted, Limits limits) {
     List<WireTransaction> wires = new ArrayList<>(wanted.size());
-    RequestFacts facts = null;
+    RequestFacts facts = new RequestFacts(asked, clientAddress);
     for (Wanted one : wanted) {
       VaryBy key = one.key();
       String id = one.id();
       if (key != null) {
-        facts = facts == null ? new RequestFacts(asked, clientAddress) : facts;
         id = key.value(facts, Map.of());
         if (id == null) {
           continue; // skips the limit, as an IPv4 address does one on IPv6 ranges
@@ -188,7 +187,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
       } else if (id == null) {
         id = only(asked, ID_HEADER);
       }
-      wires.add(new WireTransaction(one.limit(), id, cost(asked, one.cost()), null));
+      wires.add(new WireTransaction(one.limit(), id, cost(facts, one.cost()), null));
     }
     return looked(wires, limits);
   }
@@ -203,13 +202,13 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
               .formatted(KEY_HEADER));
     }
     List<WireTransaction> wires = new ArrayList<>(keys.size());
+    Long cost = cost(new RequestFacts(asked, clientAddress), query.cost());
     for (String key : keys) {
       int colon = key.indexOf(':');
       if (colon < 1) {
         throw new UnusableRequestException(
             "found the header %s without a \":\", expected LIMIT:ID".formatted(KEY_HEADER));
       }
-      Long cost = cost(asked, query.cost());
       wires.add(new WireTransaction(key.substring(0, colon), key.substring(colon + 1), cost, null));
     }
     return looked(wires, limits);
@@ -224,20 +223,12 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     return new Charges(request.toTransactions(limits, onMissing), List.of(), false);
   }
 
-  private static @Nullable Long cost(AskedRequest asked, @Nullable Cost cost) {
+  private static @Nullable Long cost(RequestFacts facts, @Nullable Cost cost) {
     if (cost == null) {
       return null;
     }
     String header = cost.header();
-    if (header == null || asked.headers(header).isEmpty()) {
-      return cost.tokens();
-    }
-    String said = only(asked, header);
-    if (!said.matches("[0-9]{1,18}")) {
-      throw new UnusableRequestException(
-          "the header %s must be a whole number, the cost".formatted(header));
-    }
-    return Long.valueOf(said);
+    return header == null ? Long.valueOf(cost.tokens()) : Long.valueOf(facts.cost(header, 1));
   }
 
   private static String only(AskedRequest asked, String header) {

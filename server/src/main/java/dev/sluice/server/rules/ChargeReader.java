@@ -71,7 +71,7 @@ final class ChargeReader<C> {
     return new ChargeReader<>(
         false,
         word -> RequestSource.parse(word, paths),
-        header -> context -> header.of(context.facts().request()),
+        header -> context -> header.of(context.facts()),
         limits,
         problems);
   }

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.rules;
 
-import dev.sluice.web.UnusableRequestException;
-import dev.sluice.web.WebRequest;
-import java.util.List;
+import dev.sluice.web.RequestFacts;
 
 /**
  * A cost that a header says. Immutable.
@@ -13,17 +11,8 @@ import java.util.List;
  */
 record HeaderCost(String header, long otherwise) {
 
-  /** Reads the cost, which must be a whole number. */
-  long of(WebRequest request) {
-    List<String> values = request.headers(header);
-    if (values.isEmpty()) {
-      return otherwise;
-    }
-    String text = values.get(0).strip();
-    if (values.size() > 1 || !text.matches("[0-9]{1,18}")) {
-      throw new UnusableRequestException(
-          "the header %s must be a whole number, the cost".formatted(header));
-    }
-    return Long.parseLong(text);
+  /** Reads the cost, which must be a whole number; 0 counts as 1. */
+  long of(RequestFacts facts) {
+    return facts.cost(header, otherwise);
   }
 }

@@ -67,6 +67,7 @@ final class ForwardAuthTest {
             - {limit: ApiCallsPerKey, id: tried, shadow: true, cost: 3}
         - {path: "/orders/{account}/**", host: shop.test, limit: ApiCallsPerKey, id: "{path:account}"}
         - {path: /keyed, limit: ApiCallsPerKey, id: "{header:X-Api-Key}"}
+        - {path: /costly, limit: ApiCallsPerKey, id: costly, cost: {header: X-Cost}}
         - {path: /office, clients: 10.0.0.0/8, unlimited: true}
         - {path: /dav/**, methods: PROPFIND, deny: true}
       """;
@@ -337,6 +338,23 @@ final class ForwardAuthTest {
     assertThat(get(keyed, "RateLimit-Id", "h").statusCode()).isEqualTo(200);
     assertThat(get(keyed).statusCode()).isEqualTo(400);
     assertThat(get(keyed, "RateLimit-Id", "h", "X-Cost", "-1").statusCode()).isEqualTo(400);
+  }
+
+  /** Most proxies pass on the headers of the client, which must not go free of charge. */
+  @Test
+  void costOfAHeader_isAtLeast1() throws IOException {
+    startWithRules();
+    String keyed = "?limit=ApiCallsPerKey&id=h&cost=header:X-Cost";
+    assertThat(header(get(keyed, "X-Cost", "0"), "RateLimit")).endsWith(";r=2");
+    assertThat(header(get(keyed), "RateLimit")).endsWith(";r=1");
+    String byHeader = "?by=header&cost=header:X-Cost";
+    assertThat(
+            header(get(byHeader, "RateLimit-Key", "ApiCallsPerKey:h", "X-Cost", "00"), "RateLimit"))
+        .endsWith(";r=0");
+    assertThat(get(keyed, "X-Cost", "1", "X-Cost", "1").statusCode()).isEqualTo(400);
+    assertThat(header(asked("GET", "/costly", "X-Cost", "0"), "RateLimit")).endsWith(";r=2");
+    assertThat(header(asked("GET", "/costly", "X-Cost", "2"), "RateLimit")).endsWith(";r=0");
+    assertThat(asked("GET", "/costly").statusCode()).isEqualTo(429);
   }
 
   @Test

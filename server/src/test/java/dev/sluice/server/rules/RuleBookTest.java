@@ -241,6 +241,8 @@ class RuleBookTest {
     RuleBook book = RuleBook.of(limits);
     PlainRequest five = WebRequest.builder("GET", "/").header("X-Cost", "5").build();
     assertThat(cost(limits, book.match(five, DIRECT))).isEqualTo(5);
+    PlainRequest free = WebRequest.builder("GET", "/").header("X-Cost", "0").build();
+    assertThat(cost(limits, book.match(free, DIRECT))).isEqualTo(1);
     assertThat(cost(limits, book.match(get("/"), DIRECT))).isEqualTo(3);
     for (String wrong : List.of("-1", "", "1.5", "many", "9999999999999999999")) {
       PlainRequest request = WebRequest.builder("GET", "/").header("X-Cost", wrong).build();
