@@ -99,8 +99,8 @@ public final class ClientAddress {
    * that of all clients.
    *
    * @param request the request
-   * @return the address; null where the peer is no trusted proxy, or one of the proxies up to the
-   *     client names no address
+   * @return the address; null where the peer is not a trusted proxy, or one of the proxies up to
+   *     the client names no address
    */
   public @Nullable IpAddress findNamed(WebRequest request) {
     return find(request, true);

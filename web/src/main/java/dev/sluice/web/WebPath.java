@@ -50,6 +50,42 @@ public final class WebPath {
    * @throws UnusableRequestException for a malformed escape
    */
   public static List<String> readings(String path) {
+    List<String> names = names(path);
+    return names.stream().anyMatch(WebPath::splits)
+        ? List.of(kept(names), split(names))
+        : List.of(kept(names));
+  }
+
+  /**
+   * Returns every path that any application may take a path for, for servers that do not know the
+   * application behind them. As {@link #readings}; what may be read in still more ways is refused.
+   * An escaped slash, or a backslash, must not stand beside the other one, beside a segment {@code
+   * .} or {@code ..}, or in a parameter.
+   *
+   * @param path as the client sent it, without the query
+   * @return normalized paths, one or two
+   * @throws UnusableRequestException if there may be more readings, or the path does not start with
+   *     a slash, has a malformed escape or a control character
+   */
+  public static List<String> readingsOfAny(String path) {
+    if (!path.startsWith("/")) {
+      throw new UnusableRequestException("the path does not start with a slash");
+    }
+    List<String> names = names(path);
+    String all = String.join("/", names);
+    boolean slash = names.stream().anyMatch(name -> name.contains("/"));
+    boolean backslash = all.contains("\\");
+    boolean dots = PathPattern.segments(all.replace('\\', '/')).stream().anyMatch(WebPath::isDots);
+    if (all.chars().anyMatch(WebPath::isControl)
+        || (slash && backslash)
+        || ((slash || backslash) && dots)
+        || PathPattern.segments(path).stream().anyMatch(WebPath::splitsInAParameter)) {
+      throw new UnusableRequestException("the path has an ambiguous or malformed escape");
+    }
+    return slash || backslash ? List.of(kept(names), split(names)) : List.of(joined(names));
+  }
+
+  private static List<String> names(String path) {
     List<String> names = new ArrayList<>();
     for (String segment : PathPattern.segments(path)) {
       String name = decodedSegment(segment);
@@ -58,11 +94,36 @@ public final class WebPath {
       }
       names.add(name);
     }
-    String kept = joined(names.stream().map(name -> name.replace("/", "%2F")).toList());
-    boolean splits = names.stream().anyMatch(name -> name.contains("/") || name.contains("\\"));
-    return splits
-        ? List.of(kept, joined(PathPattern.segments(String.join("/", names).replace('\\', '/'))))
-        : List.of(kept);
+    return names;
+  }
+
+  /** The reading of applications for which an escaped slash belongs to a name. */
+  private static String kept(List<String> names) {
+    return joined(names.stream().map(name -> name.replace("/", "%2F")).toList());
+  }
+
+  /** The reading of applications that decode a path as a whole. */
+  private static String split(List<String> names) {
+    return joined(PathPattern.segments(String.join("/", names).replace('\\', '/')));
+  }
+
+  private static boolean splits(String name) {
+    return name.indexOf('/') >= 0 || name.indexOf('\\') >= 0;
+  }
+
+  /** For those that decode before they drop parameters, a path goes on there. */
+  private static boolean splitsInAParameter(String segment) {
+    int parameters = segment.indexOf(';');
+    String decoded = parameters < 0 ? "" : decoded(segment.substring(parameters));
+    return decoded == null || splits(decoded);
+  }
+
+  private static boolean isDots(String name) {
+    return name.equals(".") || name.equals("..");
+  }
+
+  private static boolean isControl(int c) {
+    return c < ' ' || c == 0x7f;
   }
 
   /** Resolves {@code .} and {@code ..}. */
@@ -81,7 +142,7 @@ public final class WebPath {
   }
 
   private static boolean isPlain(String name) {
-    return name.chars().noneMatch(c -> c == '/' || c == '\\' || c < ' ' || c == 0x7f);
+    return !splits(name) && name.chars().noneMatch(WebPath::isControl);
   }
 
   /**
@@ -93,7 +154,11 @@ public final class WebPath {
   public static @Nullable String decodedSegment(String segment) {
     int parameters = segment.indexOf(';');
     String name = parameters < 0 ? segment : segment.substring(0, parameters);
+    return decoded(name);
+  }
+
+  private static @Nullable String decoded(String text) {
     // In a path, a plus is a plus.
-    return name.indexOf('%') < 0 ? name : QueryString.decoded(name.replace("+", "%2B"));
+    return text.indexOf('%') < 0 ? text : QueryString.decoded(text.replace("+", "%2B"));
   }
 }

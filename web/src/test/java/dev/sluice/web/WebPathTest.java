@@ -4,6 +4,8 @@ package dev.sluice.web;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -66,6 +68,92 @@ class WebPathTest {
     assertThatThrownBy(() -> WebPath.readings("/a%zz"))
         .isInstanceOf(UnusableRequestException.class)
         .hasMessage("the path has a malformed escape");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "/a/b/,                    /a/b,                    -",
+    "/a/../b;c=d,              /b,                      -",
+    "/projects/g%2Fp/files,    /projects/g%2Fp/files,   /projects/g/p/files",
+    "/@scope%2fname,           /@scope%2Fname,          /@scope/name",
+    "/a%5Cb,                   /a\\b,                    /a/b",
+    "/a\\b,                     /a\\b,                    /a/b",
+    "/a%252Fb,                 /a%2Fb,                  -"
+  })
+  void readingsOfAny_areThoseOfEachKindOfApplication(String path, String one, String other) {
+    assertThat(WebPath.readingsOfAny(path))
+        .isEqualTo(other.equals("-") ? List.of(one) : List.of(one, other));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "",
+        "a",
+        "/a%zz",
+        "/a%00",
+        "/a%2Fb%5Cc",
+        "/a%2F..",
+        "/./a%2Fb",
+        "/a;b%2Fc",
+        "/a;%"
+      })
+  void readingsOfAny_ofWhatMayBeReadInMoreWays_areNone(String path) {
+    assertThatThrownBy(() -> WebPath.readingsOfAny(path))
+        .isInstanceOf(UnusableRequestException.class);
+  }
+
+  /** Applications decode, split, drop parameters and resolve dots in orders of their own. */
+  @Test
+  void readingsOfAny_haveWhateverAnApplicationReads() {
+    List<String> parts = List.of("/", "a", "%2F", "%5C", "..", ";p", "%2e");
+    int refused = 0;
+    int number = (int) Math.pow(parts.size(), 5);
+    for (int i = 0; i < number; i++) {
+      StringBuilder path = new StringBuilder("/");
+      for (int rest = i; rest > 0; rest /= parts.size()) {
+        path.append(parts.get(rest % parts.size()));
+      }
+      List<String> readings;
+      try {
+        readings = WebPath.readingsOfAny(path.toString());
+      } catch (UnusableRequestException e) {
+        refused++;
+        continue;
+      }
+      assertThat(readings)
+          .as(path.toString())
+          .contains(
+              resolved(decoded(withoutParameters(path.toString()).replace("%2F", "%252F"))),
+              resolved(decoded(withoutParameters(path.toString()))),
+              resolved(withoutParameters(decoded(path.toString()))),
+              resolved(decoded(resolved(withoutParameters(path.toString().replace("%2e", "."))))),
+              resolved(decoded(withoutParameters(path.toString())).replace('\\', '/')));
+    }
+    assertThat(refused).isLessThan(number * 2 / 3);
+  }
+
+  private static String withoutParameters(String path) {
+    return path.replaceAll(";[^/]*", "");
+  }
+
+  private static String decoded(String path) {
+    return path.replaceAll("%2[eE]", ".")
+        .replace("%2F", "/")
+        .replace("%5C", "\\")
+        .replace("%252F", "%2F");
+  }
+
+  private static String resolved(String path) {
+    Deque<String> names = new ArrayDeque<>();
+    for (String name : path.split("/", -1)) {
+      if (name.equals("..")) {
+        names.pollLast();
+      } else if (!name.isEmpty() && !name.equals(".")) {
+        names.add(name);
+      }
+    }
+    return "/" + String.join("/", names);
   }
 
   @Test

@@ -32,6 +32,7 @@ import dev.sluice.server.http.ForwardAuthQuery.By;
 import dev.sluice.server.http.ForwardAuthQuery.Cost;
 import dev.sluice.server.http.ForwardAuthQuery.Wanted;
 import dev.sluice.server.rules.RuleBook;
+import dev.sluice.server.rules.RuleCharge;
 import dev.sluice.server.rules.RuleMatch;
 import dev.sluice.server.rules.RuleMatch.Verdict;
 import dev.sluice.server.wire.WireException;
@@ -161,15 +162,21 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
       throw new WireException(
           "limit", "the query names no limit, and the rule book has no rules for requests");
     }
-    return book.match(asked, clientAddress)
-        .map(match -> charges(match, limits))
-        .orElse(Charges.NONE);
+    List<RuleMatch> matches = new ArrayList<>(1);
+    for (AskedRequest reading : asked.readings()) {
+      book.match(reading, clientAddress).ifPresent(matches::add);
+    }
+    return matches.isEmpty() ? Charges.NONE : charges(matches, limits);
   }
 
-  private static Charges charges(RuleMatch match, Limits limits) {
-    return match.verdict() == Verdict.DENIES
-        ? Charges.DENIED
-        : new Charges(match.enforced(limits, 1), match.trials(limits, 1), false);
+  /** The charges of all rules that a request may be for; none of them opens what another closes. */
+  private static Charges charges(List<RuleMatch> matches, Limits limits) {
+    if (matches.stream().anyMatch(match -> match.verdict() == Verdict.DENIES)) {
+      return Charges.DENIED;
+    }
+    List<RuleCharge> all = matches.stream().flatMap(match -> match.charges().stream()).toList();
+    RuleMatch match = new RuleMatch(matches.get(0).line(), Verdict.CHARGES, all, List.of());
+    return new Charges(match.enforced(limits, 1), match.trials(limits, 1), false);
   }
 
   /** Limits of the query, with their ids from there, from the original request, or a header. */

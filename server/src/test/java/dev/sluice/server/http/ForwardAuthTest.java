@@ -392,6 +392,55 @@ final class ForwardAuthTest {
         .isEqualTo("\"ApiCallsPerKey\";r=2");
   }
 
+  /** Some applications take an escaped slash for a part of a name, others for a slash. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"/login%2F", "/%2Flogin", "/%2flogin%2F%2F", "/login%5C", "/login\\", "/%5clogin"})
+  void pathWithAnEscapedSlash_isChargedByBothReadings(String path) throws IOException {
+    startWithRules();
+    for (int status : new int[] {200, 200, 429}) {
+      assertThat(asked("POST", path).statusCode()).isEqualTo(status);
+    }
+    assertThat(asked("POST", "/login").statusCode()).isEqualTo(429);
+  }
+
+  @Test
+  void pathWithAnEscapedSlash_mayBeForTwoBuckets_andIsChargedToBoth() throws IOException {
+    startWithRules();
+    assertThat(header(asked("GET", "/orders/7%2Fitems"), "RateLimit"))
+        .isEqualTo("\"ApiCallsPerKey\";r=2");
+    assertThat(header(get("?limit=ApiCallsPerKey&id=7%252Fitems&cost=0"), "RateLimit"))
+        .isEqualTo("\"ApiCallsPerKey\";r=2");
+    assertThat(header(asked("GET", "/orders/7/items"), "RateLimit")).endsWith(";r=1");
+    assertThat(header(asked("GET", "/orders/7%2Fother"), "RateLimit")).endsWith(";r=0");
+    assertThat(asked("GET", "/orders%2F7/another").statusCode()).isEqualTo(429);
+    assertThat(asked("GET", "/old%2Fpage").statusCode()).as("one reading is denied").isEqualTo(429);
+    assertThat(asked("GET", "/@scope%2Fname").statusCode()).as("no rule").isEqualTo(200);
+    String[] envoy = {"X-Forwarded-For", "192.0.2.7"};
+    assertThat(send("GET", "/old%2Fpage", envoy).statusCode()).isEqualTo(429);
+    assertThat(send("GET", "/@scope%2Fname", envoy).statusCode()).isEqualTo(200);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "/health%2F..%2Flogin",
+        "/health/..%5Clogin",
+        "/a%2Fb/../login",
+        "/a%2Fb%5Cc",
+        "/a%00",
+        "/a%0A",
+        "/a%zz",
+        "/health;%2F..%2Flogin",
+        "login"
+      })
+  void pathWithMoreThanTwoReadings_isRefused(String path) throws IOException {
+    startWithRules();
+    HttpResponse<String> answer = asked("POST", path);
+    assertThat(answer.statusCode()).isEqualTo(400);
+    assertThat(answer.body()).contains("the path");
+  }
+
   @Test
   void ruleThatDenies_refusesWithoutATimeToWait() throws IOException {
     startWithRules();
