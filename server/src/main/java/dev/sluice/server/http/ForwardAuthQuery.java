@@ -109,6 +109,9 @@ record ForwardAuthQuery(
         if (limits.isEmpty() && cost != null) {
           throw new WireException("cost", "the cost must stand behind its limit");
         }
+        if (value.isEmpty()) {
+          throw new WireException("limit", "found an empty text, expected the name of a limit");
+        }
         REPEATED.forEach(seen::remove);
         limit = value;
         return;

@@ -192,7 +192,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
           continue; // skips the limit, as an IPv4 address does one on IPv6 ranges
         }
       } else if (id == null) {
-        id = only(asked, ID_HEADER);
+        id = idOfHeader(asked);
       }
       wires.add(new WireTransaction(one.limit(), id, cost(facts, one.cost()), null));
     }
@@ -213,8 +213,10 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     for (String key : keys) {
       int colon = key.indexOf(':');
       if (colon < 1) {
-        throw new UnusableRequestException(
-            "found the header %s without a \":\", expected LIMIT:ID".formatted(KEY_HEADER));
+        throw new WireException(
+            null,
+            "found the header %s without a limit's name and a \":\", expected LIMIT:ID"
+                .formatted(KEY_HEADER));
       }
       wires.add(new WireTransaction(key.substring(0, colon), key.substring(colon + 1), cost, null));
     }
@@ -238,11 +240,13 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     return header == null ? Long.valueOf(cost.tokens()) : Long.valueOf(facts.cost(header, 1));
   }
 
-  private static String only(AskedRequest asked, String header) {
-    List<String> values = asked.headers(header);
+  private static String idOfHeader(AskedRequest asked) {
+    List<String> values = asked.headers(ID_HEADER);
     if (values.size() != 1) {
-      throw new UnusableRequestException(
-          "found the header %s %s times, expected it once".formatted(header, values.size()));
+      throw new WireException(
+          "id",
+          "the query has neither id nor key; found the header %s %s times, expected it once"
+              .formatted(ID_HEADER, values.size()));
     }
     return values.get(0);
   }

@@ -661,6 +661,10 @@ final class ForwardAuthTest {
       value = {
         "?limt=A | did you mean \"limit\"",
         "?id=x | without a limit",
+        "?limit= | found an empty text, expected the name of a limit",
+        "?limit&id=x | found an empty text, expected the name of a limit",
+        "?limit=ApiCallsPerKey&id= | id",
+        "?limit=ApiCallsPerKey | the header RateLimit-Id 0 times, expected it once",
         "?cost=1&limit=ApiCallsPerKey&id=x | the cost must stand behind its limit",
         "?limit=ApiCallsPerKey&id=x&id=y | twice",
         "?limit=ApiCallsPerKey&id=x&key=ip | an id and a key",
@@ -681,7 +685,18 @@ final class ForwardAuthTest {
     start();
     HttpResponse<String> answer = get(query);
     assertThat(answer.statusCode()).isEqualTo(400);
-    assertThat(TestServer.json(answer).get("detail").textValue()).contains(said);
+    JsonNode problem = TestServer.json(answer);
+    assertThat(problem.get("detail").textValue()).contains(said);
+    assertThat(problem.get("type").textValue()).endsWith(":invalid-request");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", ":", ":k", "ApiCallsPerKey", "ApiCallsPerKey:"})
+  void badHeaderOfLimits_saysWhatIsWrong(String key) throws IOException {
+    start();
+    HttpResponse<String> answer = get("", "RateLimit-Key", key);
+    assertThat(answer.statusCode()).isEqualTo(400);
+    assertThat(TestServer.json(answer).get("type").textValue()).endsWith(":invalid-request");
   }
 
   @Test
