@@ -15,13 +15,18 @@ import com.linecorp.armeria.common.ResponseHeadersBuilder;
 import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.envoy.HeaderValue;
+import dev.sluice.envoy.RateLimitDescriptor;
 import dev.sluice.envoy.RateLimitRequest;
+import dev.sluice.envoy.RateLimitRequestOrBuilder;
 import dev.sluice.envoy.RateLimitResponse;
 import dev.sluice.envoy.RateLimitResponse.Code;
 import dev.sluice.server.Requests;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.web.ProblemDetails;
 import io.grpc.Status;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.CharsetEncoder;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.CompletionStage;
 import java.util.regex.Matcher;
@@ -64,7 +69,7 @@ final class JsonService implements HttpService {
     long start = System.nanoTime();
     CompletionStage<RateLimitResponse> decided;
     try {
-      decided = decide(context, new String(Requests.body(context), StandardCharsets.UTF_8));
+      decided = decide(context, text(Requests.body(context)));
     } catch (RuntimeException e) {
       return fault(e, start);
     }
@@ -74,6 +79,29 @@ final class JsonService implements HttpService {
                 failure == null ? answer(response, start) : fault(failure, start)));
   }
 
+  /** A lenient decoder would make one id of different bytes. */
+  private static String text(byte[] body) {
+    try {
+      return StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(body)).toString();
+    } catch (CharacterCodingException e) {
+      throw new BadRequest("the body is not valid JSON: expected text in UTF-8");
+    }
+  }
+
+  /** JSON can escape half of a character, which no bytes of UTF-8 stand for. */
+  private static void requireUnicode(RateLimitRequestOrBuilder request) {
+    CharsetEncoder encoder = StandardCharsets.UTF_8.newEncoder();
+    boolean whole = encoder.canEncode(request.getDomain());
+    for (RateLimitDescriptor descriptor : request.getDescriptorsList()) {
+      for (RateLimitDescriptor.Entry entry : descriptor.getEntriesList()) {
+        whole &= encoder.canEncode(entry.getKey()) && encoder.canEncode(entry.getValue());
+      }
+    }
+    if (!whole) {
+      throw new BadRequest("found half of a surrogate pair, expected Unicode text");
+    }
+  }
+
   private CompletionStage<RateLimitResponse> decide(ServiceRequestContext context, String json) {
     RateLimitRequest.Builder request = RateLimitRequest.newBuilder();
     try {
@@ -81,6 +109,7 @@ final class JsonService implements HttpService {
     } catch (InvalidProtocolBufferException e) {
       throw new BadRequest("the body is not a rate limit request in JSON: " + words(e));
     }
+    requireUnicode(request);
     return requests.decide(
         request.build(), AccessPart.caller(context), context.whenRequestCancelling());
   }

@@ -21,6 +21,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -46,9 +47,14 @@ final class JsonServiceTest {
 
   private static HttpResponse<String> send(TestRlsServer server, String method, String body)
       throws Exception {
+    return send(server, method, body.getBytes(StandardCharsets.UTF_8));
+  }
+
+  private static HttpResponse<String> send(TestRlsServer server, String method, byte[] body)
+      throws Exception {
     HttpRequest request =
         HttpRequest.newBuilder(URI.create("http://" + HostPort.format(server.address()) + "/json"))
-            .method(method, BodyPublishers.ofString(body))
+            .method(method, BodyPublishers.ofByteArray(body))
             .build();
     return CLIENT.send(request, BodyHandlers.ofString());
   }
@@ -74,6 +80,22 @@ final class JsonServiceTest {
       assertThat(over.headers().firstValue("content-type")).hasValue("application/json");
       assertThat(over.headers().firstValue("retry-after")).hasValue("30");
       assertThat(JSON.readTree(over.body()).get("overallCode").textValue()).isEqualTo("OVER_LIMIT");
+    }
+  }
+
+  /** Read leniently, all of them would be one id. */
+  @ParameterizedTest
+  @ValueSource(strings = {"\u00ff", "\u00c0\u0080", "\u00ed\u00a0\u0080", "a\u00e9", "\u00c3"})
+  void bytesThatAreNotUtf8_are400(String bytes) throws Exception {
+    try (BucketStore store = BucketStore.inMemory();
+        TestRlsServer server = new TestRlsServer(limits(), store)) {
+      byte[] body = ONE.replace("ann", bytes).getBytes(StandardCharsets.ISO_8859_1);
+      HttpResponse<String> answer = send(server, "POST", body);
+      assertThat(answer.statusCode()).as(answer.body()).isEqualTo(400);
+      assertThat(JSON.readTree(answer.body()).get("detail").textValue()).contains("UTF-8");
+      HttpResponse<String> half = send(server, "POST", ONE.replace("ann", "\\ud800"));
+      assertThat(half.statusCode()).as(half.body()).isEqualTo(400);
+      assertThat(send(server, "POST", ONE.replace("ann", "é")).statusCode()).isEqualTo(200);
     }
   }
 
