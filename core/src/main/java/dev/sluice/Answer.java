@@ -77,6 +77,12 @@ record Answer(
         resetInNanos != aheadNanos, remaining(quota, resetInNanos), 0, resetInNanos, nowNanos);
   }
 
+  /** This answer to a refund, to a bucket that counts as empty until the end of a penalty. */
+  Answer countingAsEmpty(long untilNanos) {
+    return new Answer(
+        allowed, 0, retryInNanos, Math.max(untilNanos - nowNanos, resetInNanos), nowNanos);
+  }
+
   /**
    * Returns the answer of a failure rule without a bucket; a denial sends the client away for a
    * second.

@@ -28,9 +28,9 @@ record Penalties(List<@Nullable Penalty> byPlace, boolean areInForce) {
 
   static final Penalties NONE = new Penalties(List.of(), false);
 
-  /** The penalties that an act meets: only what checks and what spends meets any. */
+  /** The penalties that an act meets. A reset meets none: it has no answer to tell them in. */
   static Penalties of(Limits limits, Act act, List<Transaction> transactions) {
-    if (!limits.hasPenalties() || (act != Act.CHECK && act != Act.SPEND)) {
+    if (!limits.hasPenalties() || act == Act.RESET) {
       return NONE;
     }
     List<@Nullable Penalty> byPlace = new ArrayList<>(transactions.size());

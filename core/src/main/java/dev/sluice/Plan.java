@@ -95,10 +95,11 @@ record Plan(
   }
 
   /**
-   * Whether the store's clock must be asked whether a penalty is in force, before anything else.
+   * Whether the store's clock must be asked whether a penalty is in force, before anything else. A
+   * refund acts on the bucket in any case; its answer brings the time to tell the penalty by.
    */
   boolean isPenalized() {
-    return !penalties.isEmpty();
+    return !penalties.isEmpty() && act != Act.REFUND;
   }
 
   /** Returns charges that look at each bucket: they deny nothing, and change nothing. */
@@ -285,14 +286,14 @@ record Plan(
   }
 
   private Decision penalized(Transaction transaction, Quota quota, Penalty penalty, Reading found) {
+    Effect effect = effect(transaction, quota);
+    long untilNanos = penalty.untilNanos();
     return Decision.of(
         transaction,
-        Answer.ofPenalty(
-            penalty.untilNanos(),
-            effect(transaction, quota),
-            quota,
-            found.nowNanos(),
-            found.tatNanos()),
+        act == Act.REFUND
+            ? Answer.ofRefund(effect, quota, found.nowNanos(), found.tatNanos())
+                .countingAsEmpty(untilNanos)
+            : Answer.ofPenalty(untilNanos, effect, quota, found.nowNanos(), found.tatNanos()),
         penalty);
   }
 

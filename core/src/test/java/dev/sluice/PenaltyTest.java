@@ -219,17 +219,34 @@ final class PenaltyTest {
   }
 
   @Test
-  void allowOnly_shadow_callersQuota_refundAndReset_meetNoPenalty() {
-    assertThat(limiter.spend(CALLS, "a", 5).allowed()).isTrue();
+  void allowOnly_shadow_callersQuota_meetNoPenalty() {
     penalize(ban("a", Duration.ofMinutes(10)));
     Transaction penalized = limiter.transaction(CALLS, "a");
     assertThat(limiter.spend(penalized.allowOnly()).allowed()).isTrue();
     assertThat(limiter.spend(penalized.inShadow()).allowed()).isTrue();
     Quota plan = Quota.per(100, Duration.ofHours(1));
     assertThat(limiter.spend(Transaction.of(CATALOGUE.get(CALLS), plan, "a")).penalty()).isNull();
-    assertThat(limiter.refund(CALLS, "a").allowed()).isTrue();
+  }
+
+  @Test
+  void refundAndReset_actOnTheBucket_liftNoPenalty_andTheRefundTellsIt() {
+    assertThat(limiter.spend(CALLS, "a", 5).allowed()).isTrue();
+    penalize(ban("a", Duration.ofMinutes(10)));
+    Decision refund = limiter.refund(CALLS, "a", 2);
+    assertThat(refund.allowed()).as("tokens were given back").isTrue();
+    assertThat(refund.remaining()).isZero();
+    assertThat(refund.penalty()).isEqualTo(ban("a", Duration.ofMinutes(10)));
+    assertThat(refund.retryIn()).isZero();
+    assertThat(refund.resetIn()).as("the bucket lacks 3").isEqualTo(Duration.ofHours(3));
+    assertThat(refund.message()).isEmpty();
     limiter.reset(CALLS, "a");
+    Decision nothing = limiter.refund(CALLS, "a");
+    assertThat(nothing.denied()).as("the bucket was full").isTrue();
+    assertThat(nothing.resetIn()).isEqualTo(Duration.ofMinutes(10));
     assertThat(limiter.spend(CALLS, "a").denied()).as("a reset lifts no penalty").isTrue();
+    pass(Duration.ofMinutes(10));
+    assertThat(limiter.refund(CALLS, "a").penalty()).isNull();
+    assertThat(limiter.check(CALLS, "a", 0).remaining()).isEqualTo(10);
   }
 
   @Test

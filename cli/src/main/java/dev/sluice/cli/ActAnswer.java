@@ -11,6 +11,8 @@ import dev.sluice.server.wire.DecisionWriter;
 import java.io.IOException;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
+import java.time.DateTimeException;
+import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,6 +23,7 @@ import org.jspecify.annotations.Nullable;
  * @param allowed also true for a reset
  * @param burst null where no limit applies
  * @param message on a denial, otherwise empty
+ * @param penaltyUntil when a penalty ends that makes the bucket count as empty, null for none
  */
 record ActAnswer(
     String json,
@@ -29,7 +32,8 @@ record ActAnswer(
     @Nullable Long burst,
     long retryInNanos,
     long resetInNanos,
-    String message) {
+    String message,
+    @Nullable Instant penaltyUntil) {
 
   private static final JsonFactory JSON = new JsonFactory();
   private static final String RESET = "{\"reset\":true}";
@@ -60,6 +64,7 @@ record ActAnswer(
     long retryInNanos = 0;
     long resetInNanos = 0;
     String message = "";
+    Instant penaltyUntil = null;
     try (JsonParser parser = JSON.createParser(json)) {
       if (parser.nextToken() != JsonToken.START_OBJECT) {
         throw new IllegalArgumentException("no object");
@@ -74,23 +79,27 @@ record ActAnswer(
           case "retryInNanos" -> retryInNanos = parser.getLongValue();
           case "resetInNanos" -> resetInNanos = parser.getLongValue();
           case "message" -> message = parser.getText();
+          case "penaltyUntil" -> penaltyUntil = Instant.parse(parser.getText());
           default -> parser.skipChildren();
         }
       }
-    } catch (IOException e) {
+    } catch (IOException | DateTimeException e) {
       throw new IllegalArgumentException(e);
     }
     if (allowed == null) {
       throw new IllegalArgumentException("no decision");
     }
     return new ActAnswer(
-        json.strip(), allowed, remaining, burst, retryInNanos, resetInNanos, message);
+        json.strip(), allowed, remaining, burst, retryInNanos, resetInNanos, message, penaltyUntil);
   }
 
   /** Says it on one line, for people: {@code allowed, remaining 9 of 10, full again in 6 s}. */
   String text(Act act) {
     if (act == Act.RESET) {
-      return "reset, the bucket is full";
+      return "reset, the bucket is full" + penalty();
+    }
+    if (act == Act.REFUND && penaltyUntil != null) {
+      return word(act) + penalty();
     }
     StringBuilder text = new StringBuilder(word(act));
     if (burst == null) {
@@ -103,6 +112,10 @@ record ActAnswer(
     return text.append(
             resetInNanos == 0 ? ", full" : ", full again in " + SpanText.of(resetInNanos))
         .toString();
+  }
+
+  private String penalty() {
+    return penaltyUntil == null ? "" : ", but a penalty denies until " + penaltyUntil;
   }
 
   private String word(Act act) {

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.net.httpserver.HttpServer;
 import dev.sluice.Limiter;
+import dev.sluice.LimiterObserver.Act;
 import dev.sluice.server.HostPort;
 import dev.sluice.server.SluiceServer;
 import dev.sluice.server.http.HttpPart;
@@ -267,6 +268,16 @@ final class ActCommandTest {
     } finally {
       System.clearProperty("sluice.stdout.terminal");
     }
+  }
+
+  @Test
+  void people_areToldOfAPenalty_thatARefundOrAResetDoesNotLift() {
+    String penalty = "\"remaining\":0,\"penaltyUntil\":\"2100-01-01T00:00:00Z\"}";
+    String end = ", but a penalty denies until 2100-01-01T00:00:00Z";
+    assertThat(ActAnswer.parse("{\"reset\":true," + penalty).text(Act.RESET))
+        .isEqualTo("reset, the bucket is full" + end);
+    assertThat(ActAnswer.parse("{\"allowed\":true,\"burst\":9," + penalty).text(Act.REFUND))
+        .isEqualTo("given back" + end);
   }
 
   @Test

@@ -45,8 +45,8 @@ final class ActResource extends JsonResource {
     return acts.send(act, wire, AccessPart.caller(context))
         .thenApply(
             decision ->
-                decision.isEmpty()
-                    ? Answers.json(HttpStatus.OK, DecisionWriter::writeReset)
-                    : Answers.decision(decision.get(), wire.isBatch(), form));
+                act == Act.RESET
+                    ? Answers.json(HttpStatus.OK, out -> DecisionWriter.writeReset(decision, out))
+                    : Answers.decision(decision.orElseThrow(), wire.isBatch(), form));
   }
 }

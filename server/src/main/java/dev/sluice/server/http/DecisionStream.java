@@ -344,7 +344,7 @@ final class DecisionStream {
           (decision, failure) ->
               line.answered(
                   failure == null
-                      ? line(decision, wire.isBatch())
+                      ? line(wire, decision)
                       : Answers.line(
                           Failures.fault(failure, wire.act() == Act.CHECK), line.number)));
     } catch (RuntimeException e) {
@@ -352,9 +352,9 @@ final class DecisionStream {
     }
   }
 
-  private static byte[] line(Optional<Decision> decision, boolean batch) {
-    return decision.isPresent()
-        ? Answers.line(json -> DecisionWriter.write(decision.get(), batch, json))
-        : Answers.line(DecisionWriter::writeReset);
+  private static byte[] line(WireRequest wire, Optional<Decision> decision) {
+    return wire.act() == Act.RESET
+        ? Answers.line(json -> DecisionWriter.writeReset(decision, json))
+        : Answers.line(json -> DecisionWriter.write(decision.orElseThrow(), wire.isBatch(), json));
   }
 }

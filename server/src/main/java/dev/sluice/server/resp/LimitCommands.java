@@ -220,8 +220,13 @@ final class LimitCommands {
         .replies()
         .later(
             sent,
-            (decision, writer) ->
-                decision.ifPresentOrElse(one -> reply.accept(one, writer), writer::ok));
+            (decision, writer) -> {
+              if (act == Act.RESET) {
+                writer.ok(); // a penalty is told by every other command
+              } else {
+                reply.accept(decision.orElseThrow(), writer);
+              }
+            });
   }
 
   private static long cost(Request request, int index) {

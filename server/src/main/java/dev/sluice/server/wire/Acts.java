@@ -11,9 +11,11 @@ import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.access.AuditLog.Noted;
 import dev.sluice.server.access.Caller;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
@@ -66,7 +68,7 @@ public final class Acts {
    * @param act what to do
    * @param wire what the client has written
    * @param caller who asks
-   * @return the decision; nothing for a reset
+   * @return the decision; for a reset only where a penalty makes a bucket count as empty
    * @throws WireException for a request with mistakes
    * @throws dev.sluice.server.RefusedException if the caller may not do it
    */
@@ -79,7 +81,29 @@ public final class Acts {
           case REFUND -> async.refund(transactions).thenApply(Optional::of);
           case RESET -> async.reset(transactions).thenApply(nothing -> Optional.empty());
         };
-    return audit.following(done, caller, door, act, transactions);
+    CompletionStage<Optional<Decision>> noted =
+        audit.following(done, caller, door, act, transactions);
+    return act == Act.RESET ? noted.thenCompose(nothing -> penalized(transactions)) : noted;
+  }
+
+  /** A reset lifts no penalty; the store's clock says whether one is in force. */
+  private CompletionStage<Optional<Decision>> penalized(List<Transaction> reset) {
+    Limits limits = limiter.limits().get();
+    List<Transaction> asked =
+        reset.stream()
+            .filter(one -> one.quota() != null)
+            .filter(one -> limits.penaltyFor(one.name(), one.id()) != null)
+            .map(one -> one.withCost(0))
+            .toList();
+    return asked.isEmpty()
+        ? CompletableFuture.completedFuture(Optional.empty())
+        : async
+            .check(asked)
+            .thenApply(
+                found ->
+                    found.parts().stream()
+                        .filter(part -> part.penalty() != null)
+                        .max(Comparator.comparing(Decision::resetIn)));
   }
 
   private List<Transaction> lookedUp(Act act, WireRequest wire, Caller anyCaller) {

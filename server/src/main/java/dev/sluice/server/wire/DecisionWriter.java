@@ -9,6 +9,7 @@ import dev.sluice.limit.Limits.Coverage;
 import dev.sluice.limit.Penalty;
 import dev.sluice.text.GoDuration;
 import java.io.IOException;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** Writes decisions and quotas as JSON. Stateless and thread-safe; blocks as its target does. */
@@ -82,10 +83,7 @@ public final class DecisionWriter {
       json.writeNumberField("remaining", decision.remaining());
       writeQuota(quota, json);
     }
-    Penalty penalty = decision.penalty();
-    if (penalty != null) {
-      json.writeStringField("penaltyUntil", penalty.until().toString());
-    }
+    writePenalty(decision, json);
     writeTime("retryIn", decision.retryInNanos(), json);
     writeTime("resetIn", decision.resetInNanos(), json);
     String message = decision.message();
@@ -97,13 +95,26 @@ public final class DecisionWriter {
   /**
    * Writes what a reset answers.
    *
+   * @param penalized where a penalty makes a bucket count as empty all the same
    * @param json where it goes
    * @throws IOException if the target throws it
    */
-  public static void writeReset(JsonGenerator json) throws IOException {
+  public static void writeReset(Optional<Decision> penalized, JsonGenerator json)
+      throws IOException {
     json.writeStartObject();
     json.writeBooleanField("reset", true);
+    if (penalized.isPresent()) {
+      json.writeNumberField("remaining", penalized.get().remaining());
+      writePenalty(penalized.get(), json);
+    }
     json.writeEndObject();
+  }
+
+  private static void writePenalty(Decision decision, JsonGenerator json) throws IOException {
+    Penalty penalty = decision.penalty();
+    if (penalty != null) {
+      json.writeStringField("penaltyUntil", penalty.until().toString());
+    }
   }
 
   /** Writes a time in whole nanoseconds, for arithmetic, and in seconds, for people. */

@@ -12,6 +12,11 @@ export const title = 'One bucket';
 
 const calm = matchMedia('(prefers-reduced-motion: reduce)');
 
+/** A sentence about what was done; it lifts no penalty. */
+function butPenalized(json, words) {
+  return json.penaltyUntil ? `${words}, but a penalty denies until ${clock(Date.parse(json.penaltyUntil))}.` : `${words}.`;
+}
+
 export function mount(root, context, query) {
   const select = h('select', {id: 'bucket-limit', required: true});
   const input = h('input', {id: 'bucket-id', autocomplete: 'off', spellcheck: 'false', required: true, maxlength: '1024'});
@@ -161,12 +166,12 @@ export function mount(root, context, query) {
       amount.focus();
       return;
     }
-    act('/v1/refund', {limit: bucket.limit, id: bucket.id, cost}, (json) => (json.allowed ? `${plural(cost, 'token was', 'tokens were')} given back, as far as there was room.` : 'The bucket is full: nothing was given back.'));
+    act('/v1/refund', {limit: bucket.limit, id: bucket.id, cost}, (json) => butPenalized(json, json.allowed ? `${plural(cost, 'token was', 'tokens were')} given back, as far as there was room` : 'The bucket is full: nothing was given back'));
   });
   reset.addEventListener('click', async () => {
     const {limit, id} = bucket;
     if (await context.confirm('Reset this bucket?', ['The bucket of ', idText(id), ` in ${limit} becomes full at once. The spent tokens are forgotten.`], 'Reset it')) {
-      act('/v1/reset', {limit, id}, () => 'The bucket was reset: it is full.');
+      act('/v1/reset', {limit, id}, (json) => butPenalized(json, 'The bucket was reset: it is full'));
     }
   });
 

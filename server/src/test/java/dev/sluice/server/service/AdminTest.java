@@ -276,6 +276,25 @@ class AdminTest {
   }
 
   @Test
+  void refundAndReset_liftNoPenalty_andTellIt() throws Exception {
+    assertThat(spend("k")).contains("\"remaining\":9");
+    assertThat(send("PUT", PENALTIES + "k", "{\"for\":\"10m\"}").statusCode()).isEqualTo(200);
+    String bucket = "{\"limit\":\"ApiCallsPerKey\",\"id\":\"k\"}";
+    assertThat(send("POST", "/v1/refund", bucket).body())
+        .contains("\"allowed\":true", "\"remaining\":0", "\"penaltyUntil\":\"")
+        .doesNotContain("message");
+    assertThat(send("POST", "/v1/reset", bucket).body())
+        .startsWith("{\"reset\":true,\"remaining\":0,\"penaltyUntil\":\"");
+    String other = "{\"limit\":\"ApiCallsPerKey\",\"id\":\"z\"}";
+    String batch = "{\"transactions\":[%s,%s]}".formatted(bucket, other);
+    assertThat(send("POST", "/v1/reset", batch).body()).contains("\"penaltyUntil\":\"");
+    assertThat(send("POST", "/v1/reset", other).body()).isEqualTo("{\"reset\":true}");
+    assertThat(send("DELETE", PENALTIES + "k", null).statusCode()).isEqualTo(200);
+    assertThat(send("POST", "/v1/reset", bucket).body()).isEqualTo("{\"reset\":true}");
+    assertThat(spend("k")).contains("\"remaining\":9");
+  }
+
+  @Test
   void debt_isOwed_andGivenBackWhereThePenaltyIsRemoved() throws Exception {
     assertThat(send("PUT", PENALTIES + "k", "{\"owe\":30}").body()).contains("\"owed\":30");
     String denied = spend("k"); // 30 minutes for the debt, one for the first token

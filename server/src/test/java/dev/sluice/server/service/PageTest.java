@@ -507,6 +507,12 @@ final class PageTest {
     button("Impose").click();
     until(() -> text(".result").contains("The bucket counts as empty until"));
     spend("ApiCallsPerKey", "one of many", 1);
+    button("Reset").click();
+    button("Reset it").click();
+    until(() -> text(".result").contains("it is full, but a penalty denies until"));
+    button("Give back").click();
+    until(() -> text(".result").contains("nothing was given back, but a penalty denies until"));
+
     button("Lift the penalty").click();
     until(() -> !text(".result").contains("The bucket counts as empty until"));
     button("Remove the override").click();
