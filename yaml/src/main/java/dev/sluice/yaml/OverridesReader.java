@@ -137,11 +137,9 @@ final class OverridesReader {
     }
     Quota other = defaults.quotas().get(name);
     if (quota.equals(other)) {
-      problems.warning(key, "found an override that equals the default of " + name);
+      problems.warning(key, OverrideDoubts.equalsDefault(name));
     } else if (other == null && !defaults.unlimited().contains(name) && warned.add(name)) {
-      problems.warning(
-          key,
-          "found overrides of %s, which has no default: other ids are not limited".formatted(name));
+      problems.warning(key, OverrideDoubts.noDefault(name));
     }
   }
 

@@ -40,7 +40,10 @@ final class Quotas {
       return null;
     }
     Quota quota = Quota.of(burst, count, period);
-    warnOfRounding(quota, fields.at("count"), problems);
+    String rounding = rounding(quota);
+    if (rounding != null) {
+      problems.warning(fields.at("count"), rounding);
+    }
     return quota;
   }
 
@@ -50,24 +53,26 @@ final class Quotas {
     }
   }
 
-  /** T is whole nanoseconds, so a high rate is a little higher than it was written. */
-  private static void warnOfRounding(Quota quota, Node count, Problems problems) {
+  /**
+   * Returns the doubt about a high rate, null for none: T is whole nanoseconds, so such a rate is a
+   * little higher than it was written.
+   */
+  static @Nullable String rounding(Quota quota) {
     long period = quota.period().toNanos();
     long lost = period % quota.count();
-    if (lost > (period - lost) / NOTICEABLE) {
-      BigDecimal effective =
-          BigDecimal.valueOf(period)
-              .divide(BigDecimal.valueOf(quota.intervalNanos()), MathContext.DECIMAL32);
-      BigDecimal percent =
-          BigDecimal.valueOf(lost)
-              .movePointRight(2)
-              .divide(BigDecimal.valueOf(period - lost), new MathContext(2));
-      problems.warning(
-          count,
-          "found %s, but one token every %s ns (period / count, rounded down) lets %s through in a"
-                  .formatted(quota.count(), quota.intervalNanos(), effective.toPlainString())
-              + " period, %s %% more; expected a count that divides the period's nanoseconds better"
-                  .formatted(percent.toPlainString()));
+    if (lost <= (period - lost) / NOTICEABLE) {
+      return null;
     }
+    BigDecimal effective =
+        BigDecimal.valueOf(period)
+            .divide(BigDecimal.valueOf(quota.intervalNanos()), MathContext.DECIMAL32);
+    BigDecimal percent =
+        BigDecimal.valueOf(lost)
+            .movePointRight(2)
+            .divide(BigDecimal.valueOf(period - lost), new MathContext(2));
+    return "found %s, but one token every %s ns (period / count, rounded down) lets %s through in a"
+            .formatted(quota.count(), quota.intervalNanos(), effective.toPlainString())
+        + " period, %s %% more; expected a count that divides the period's nanoseconds better"
+            .formatted(percent.toPlainString());
   }
 }

@@ -18,6 +18,7 @@ import dev.sluice.server.Periodic;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
+import dev.sluice.yaml.OverrideDoubts;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -332,13 +333,23 @@ public final class RuntimeLimits implements AutoCloseable {
    * Sets an override: it is kept, and then in force.
    *
    * @param override the override, of a name of the limits in force
+   * @return the warnings that a file with this override would get, a line each
    * @throws KeepException if it could not be kept; then nothing has changed
    */
-  public void put(LimitOverride override) {
+  @CanIgnoreReturnValue
+  public List<String> put(LimitOverride override) {
+    Limits before = inForce.get();
     synchronized (place) {
       keeper.put(override, base.get().catalogue());
       reload();
     }
+    LimitName name = override.name();
+    if (!name.overridesOnly() && !before.isConfigured(name) && inForce.get().isConfigured(name)) {
+      // A request for this limit was refused so far, where the server refuses such.
+      log.warn(
+          "an override was set for {}, which has no default: its other ids are not limited", name);
+    }
+    return OverrideDoubts.of(override, before);
   }
 
   /**

@@ -12,7 +12,6 @@ import dev.sluice.server.wire.WireException;
 import dev.sluice.text.GoDuration;
 import java.io.IOException;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
@@ -52,8 +51,7 @@ final class OverrideResource extends AdminResource {
     String comment = body.comment();
     Quota quota = quota(body);
     LimitOverride override = new LimitOverride(name, id, quota, comment);
-    limits.put(override);
-    List<String> warnings = warnings(override);
+    List<String> warnings = limits.put(override);
     return new Done(
         json -> write(override, limits, warnings, json),
         "burst %s, %s in %s"
@@ -78,20 +76,6 @@ final class OverrideResource extends AdminResource {
 
   private static void tell(List<Quota.Fault> faults, AdminBody body) {
     faults.forEach(fault -> body.mistake(fault.field(), fault.message()));
-  }
-
-  /** Returns the warnings that a file with this override would get. */
-  private List<String> warnings(LimitOverride override) {
-    List<String> warnings = new ArrayList<>();
-    LimitName name = override.name();
-    String doubt = name.overrideId().doubt(override.id());
-    if (doubt != null) {
-      warnings.add(doubt);
-    }
-    if (override.quota().equals(limits.limits().get().defaultFor(name))) {
-      warnings.add("found an override that equals the default of " + name);
-    }
-    return warnings;
   }
 
   @Override

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.yaml;
+
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.LimitOverride;
+import dev.sluice.limit.Limits;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** Finds what is doubtful about an override, wherever it was written. Stateless, thread-safe. */
+public final class OverrideDoubts {
+
+  private OverrideDoubts() {}
+
+  /**
+   * Returns the warnings that a file with this override would get.
+   *
+   * @param override the override
+   * @param limits the limits that it is for
+   * @return a line each, none for an override that nobody doubts
+   */
+  public static List<String> of(LimitOverride override, Limits limits) {
+    LimitName name = override.name();
+    List<String> doubts = new ArrayList<>();
+    add(name.overrideId().doubt(override.id()), doubts);
+    add(Quotas.rounding(override.quota()), doubts);
+    if (!name.overridesOnly()) {
+      Quota usual = limits.defaultFor(name);
+      if (override.quota().equals(usual)) {
+        doubts.add(equalsDefault(name));
+      } else if (usual == null && limits.coverage(name) != Limits.Coverage.UNLIMITED) {
+        doubts.add(noDefault(name));
+      }
+    }
+    return List.copyOf(doubts);
+  }
+
+  private static void add(@Nullable String doubt, List<String> doubts) {
+    if (doubt != null) {
+      doubts.add(doubt);
+    }
+  }
+
+  static String equalsDefault(LimitName name) {
+    return "found an override that equals the default of " + name;
+  }
+
+  static String noDefault(LimitName name) {
+    return "found overrides of %s, which has no default: other ids are not limited".formatted(name);
+  }
+}
