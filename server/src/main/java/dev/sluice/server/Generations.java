@@ -27,8 +27,9 @@ public final class Generations {
    * @param hash equal for equal contents of all files
    * @param at when they were read
    * @param mistakes why it was refused, a line each; none if it was applied
+   * @param warnings what is doubtful in a generation that was applied, a line each
    */
-  public record Offered(String hash, Instant at, List<String> mistakes) {
+  public record Offered(String hash, Instant at, List<String> mistakes, List<String> warnings) {
 
     /**
      * Makes an offer.
@@ -36,9 +37,11 @@ public final class Generations {
      * @param hash of all files
      * @param at when they were read
      * @param mistakes copied
+     * @param warnings copied
      */
     public Offered {
       mistakes = List.copyOf(mistakes);
+      warnings = List.copyOf(warnings);
     }
   }
 
@@ -59,7 +62,7 @@ public final class Generations {
   /** Makes the generations of a server without files. */
   public Generations() {
     Instant now = Clock.systemUTC().instant();
-    this.state = new State(new Active(NONE, now), new Offered(NONE, now, List.of()));
+    this.state = new State(new Active(NONE, now), new Offered(NONE, now, List.of(), List.of()));
   }
 
   /**
@@ -94,11 +97,13 @@ public final class Generations {
    *
    * @param hash of all files
    * @param at when it was applied
+   * @param warnings what is doubtful in it
    */
-  public void applied(String hash, Instant at) {
+  public void applied(String hash, Instant at, List<String> warnings) {
     Active active = state.active();
     boolean same = active.hash().equals(hash);
-    state = new State(same ? active : new Active(hash, at), new Offered(hash, at, List.of()));
+    state =
+        new State(same ? active : new Active(hash, at), new Offered(hash, at, List.of(), warnings));
   }
 
   /**
@@ -109,6 +114,6 @@ public final class Generations {
    * @param mistakes why
    */
   public void refused(String hash, Instant at, List<String> mistakes) {
-    state = new State(state.active(), new Offered(hash, at, mistakes));
+    state = new State(state.active(), new Offered(hash, at, mistakes, List.of()));
   }
 }

@@ -14,7 +14,7 @@ final class GenerationJson {
 
   /**
    * Writes times, not ages: an answer changes only when a generation does. A caller that may not
-   * use every limit learns how many mistakes there are: they may name the others.
+   * use every limit learns how many mistakes and warnings there are: they may name the others.
    */
   static void write(Generations.State state, Caller caller, JsonGenerator json) throws IOException {
     json.writeObjectFieldStart("generation");
@@ -25,21 +25,28 @@ final class GenerationJson {
     json.writeObjectFieldStart("offered");
     json.writeStringField("hash", state.offered().hash());
     json.writeStringField("since", state.offered().at().toString());
-    json.writeArrayFieldStart("mistakes");
-    List<String> mistakes = state.offered().mistakes();
-    if (!mistakes.isEmpty() && !caller.mayUseAll()) {
-      mistakes =
+    writeLines("mistakes", "mistake", state.offered().mistakes(), caller, json);
+    writeLines("warnings", "warning", state.offered().warnings(), caller, json);
+    json.writeEndObject();
+    json.writeEndObject();
+  }
+
+  private static void writeLines(
+      String field, String word, List<String> all, Caller caller, JsonGenerator json)
+      throws IOException {
+    List<String> shown = all;
+    if (!all.isEmpty() && !caller.mayUseAll()) {
+      shown =
           List.of(
               "%s; a token without limits, or the server's log, names %s"
                   .formatted(
-                      mistakes.size() == 1 ? "1 mistake" : mistakes.size() + " mistakes",
-                      mistakes.size() == 1 ? "it" : "them"));
+                      all.size() == 1 ? "1 " + word : all.size() + " " + word + "s",
+                      all.size() == 1 ? "it" : "them"));
     }
-    for (String mistake : mistakes) {
-      json.writeString(mistake);
+    json.writeArrayFieldStart(field);
+    for (String line : shown) {
+      json.writeString(line);
     }
     json.writeEndArray();
-    json.writeEndObject();
-    json.writeEndObject();
   }
 }

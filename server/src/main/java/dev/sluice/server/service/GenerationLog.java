@@ -38,7 +38,7 @@ final class GenerationLog implements ReloadListener {
   public void loaded(Instant at, Limits limits, List<Problem> warnings) {
     boolean first = generations.state().active().hash().equals(Generations.NONE); // the start
     boolean changed = !generations.state().active().hash().equals(hash);
-    generations.applied(hash, at);
+    generations.applied(hash, at, warnings.stream().map(Problem::toString).toList());
     if (changed && !first) {
       audit.noteServer(RELOAD, "done", "generation " + hash);
     }

@@ -189,9 +189,15 @@ function generations(answer) {
     return [count, h('p', {class: 'note'}, active ? 'Sample limits: no file is watched.' : '')];
   }
   const mistakes = offered?.mistakes ?? [];
+  const warnings = offered?.warnings ?? [];
   return [count, h('p', {}, h('code', {}, active.hash.slice(0, 12)), ` since ${clock(Date.parse(active.since))}`),
     mistakes.length === 0
-      ? h('p', {}, sign(true, 'the files as they are now'))
+      ? [h('p', {}, sign(true, 'the files as they are now')),
+        warnings.length === 0 ? [] : [h('p', {}, sign(false, `with ${plural(warnings.length, 'warning', 'warnings')}:`)), lines(warnings)]]
       : [h('p', {}, sign(false, `the files of ${clock(Date.parse(offered.since))} (`), h('code', {}, offered.hash.slice(0, 12)), `) have ${plural(mistakes.length, 'mistake', 'mistakes')}, and are not in force:`),
-        h('ul', {class: 'mistakes'}, mistakes.slice(0, 10).map((mistake) => h('li', {}, visible(mistake))))]];
+        lines(mistakes)]];
+}
+
+function lines(texts) {
+  return h('ul', {class: 'mistakes'}, texts.slice(0, 10).map((text) => h('li', {}, visible(text))));
 }

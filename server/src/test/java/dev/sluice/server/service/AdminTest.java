@@ -276,6 +276,18 @@ class AdminTest {
   }
 
   @Test
+  void reload_tellsTheWarnings_ofFilesThatAreApplied() throws Exception {
+    Files.writeString(limits, LIMITS_WITH_OLD);
+    assertThat(send("POST", "/v1/admin/reload", null).body())
+        .contains("\"applied\":true", "\"mistakes\":[],\"warnings\":[]");
+    Files.writeString(limits, "ApiCallsPerKey: {burst: 10, count: 1, period: 1m}\n");
+    String warned =
+        "\"mistakes\":[],\"warnings\":[\"" + limits + ":1:1: warning: the default of Old";
+    assertThat(send("POST", "/v1/admin/reload", null).body()).contains("\"applied\":true", warned);
+    assertThat(send("GET", "/v1/limits", null).body()).contains(warned);
+  }
+
+  @Test
   void override_getsEveryWarningOfAFile() throws Exception {
     String order = "{\"limit\":\"NewOrdersPerAccount\",\"id\":\"2\"}";
     assertThat(send("POST", "/v1/spend", order).statusCode()).as("not configured").isEqualTo(404);
