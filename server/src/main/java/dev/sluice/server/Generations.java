@@ -53,11 +53,43 @@ public final class Generations {
    */
   public record State(Active active, Offered offered) {}
 
+  /** A place beside the files that a reload reads too, and that is taken over or not alone. */
+  public interface Beside {
+
+    /**
+     * Reads it at once. Blocks on it.
+     *
+     * @return whether what it says holds now
+     */
+    boolean read();
+
+    /**
+     * Returns why it could not be read.
+     *
+     * @return a line each, as of the last read; none if what it says holds
+     */
+    List<String> mistakes();
+  }
+
   /** The hash of a server without files. */
   public static final String NONE = "none";
 
+  private static final Beside NOTHING =
+      new Beside() {
+        @Override
+        public boolean read() {
+          return true;
+        }
+
+        @Override
+        public List<String> mistakes() {
+          return List.of();
+        }
+      };
+
   private volatile State state;
   private volatile BooleanSupplier reader = () -> true;
+  private volatile Beside beside = NOTHING;
 
   /** Makes the generations of a server without files. */
   public Generations() {
@@ -75,12 +107,31 @@ public final class Generations {
   }
 
   /**
-   * Reads all files at once, and applies them if they have no mistake. Does nothing without files.
+   * Reads all files at once, and applies them if they have no mistake; then the place beside them.
    *
-   * @return whether what the files say holds now
+   * @return whether what all of them say holds now
    */
   public boolean reload() {
-    return reader.getAsBoolean();
+    boolean applied = reader.getAsBoolean();
+    return beside.read() && applied;
+  }
+
+  /**
+   * Sets the place that is read beside the files.
+   *
+   * @param place where overrides and penalties are kept that are set at run time
+   */
+  public void readBeside(Beside place) {
+    this.beside = place;
+  }
+
+  /**
+   * Returns the mistakes of the place beside the files.
+   *
+   * @return a line each, as of its last read
+   */
+  public List<String> mistakesBeside() {
+    return beside.mistakes();
   }
 
   /**

@@ -14,6 +14,7 @@ import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Penalty;
+import dev.sluice.server.Generations;
 import dev.sluice.server.Periodic;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
@@ -56,7 +57,7 @@ import org.slf4j.LoggerFactory;
  * Overrides and penalties that are set while the server runs. Thread-safe; the methods that change
  * something block on the place that keeps it, and on the store of buckets.
  */
-public final class RuntimeLimits implements AutoCloseable {
+public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
 
   private static final Logger log = LoggerFactory.getLogger(RuntimeLimits.class);
   private static final Duration LOOK_EVERY = Duration.ofSeconds(1);
@@ -76,6 +77,7 @@ public final class RuntimeLimits implements AutoCloseable {
   private Kept kept = Kept.NOTHING; // guarded by this
   private volatile Set<LimitOverride> keptOverrides = Set.of();
   private String complained = ""; // guarded by this
+  private volatile List<String> mistakes = List.of();
   private final AtomicLong failedReads = new AtomicLong();
   private volatile boolean ready;
   private int failuresInARow; // of the looking thread
@@ -244,9 +246,27 @@ public final class RuntimeLimits implements AutoCloseable {
       return true;
     } catch (Throwable e) { // a task that throws would never run again
       failedReads.incrementAndGet();
-      complain("overrides and penalties cannot be read; the previous ones stay in force: " + e);
+      String why = e instanceof KeepException ? String.valueOf(e.getMessage()) : e.toString();
+      mistakes = why.lines().toList();
+      complain("overrides and penalties cannot be read; the previous ones stay in force: " + why);
       return false;
     }
+  }
+
+  /**
+   * Reads the place at once. Blocks on it.
+   *
+   * @return whether what it keeps is in force; {@link #mistakes} says why it is not
+   */
+  @Override
+  public boolean read() {
+    return look();
+  }
+
+  /** Those of the last look; the first one is at the start. */
+  @Override
+  public List<String> mistakes() {
+    return mistakes;
   }
 
   /** To be called with the place's lock. */
@@ -259,6 +279,7 @@ public final class RuntimeLimits implements AutoCloseable {
       complained = "";
       apply();
     }
+    mistakes = List.of();
     ready = true;
   }
 

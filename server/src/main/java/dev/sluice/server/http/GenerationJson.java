@@ -16,7 +16,8 @@ final class GenerationJson {
    * Writes times, not ages: an answer changes only when a generation does. A caller that may not
    * use every limit learns how many mistakes and warnings there are: they may name the others.
    */
-  static void write(Generations.State state, Caller caller, JsonGenerator json) throws IOException {
+  static void write(Generations generations, Caller caller, JsonGenerator json) throws IOException {
+    Generations.State state = generations.state();
     json.writeObjectFieldStart("generation");
     json.writeObjectFieldStart("active");
     json.writeStringField("hash", state.active().hash());
@@ -27,6 +28,9 @@ final class GenerationJson {
     json.writeStringField("since", state.offered().at().toString());
     writeLines("mistakes", "mistake", state.offered().mistakes(), caller, json);
     writeLines("warnings", "warning", state.offered().warnings(), caller, json);
+    json.writeEndObject();
+    json.writeObjectFieldStart("runtime");
+    writeLines("mistakes", "mistake", generations.mistakesBeside(), caller, json);
     json.writeEndObject();
     json.writeEndObject();
   }

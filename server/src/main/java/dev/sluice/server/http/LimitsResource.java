@@ -53,7 +53,7 @@ final class LimitsResource extends Resource {
                 }
               }
               json.writeEndArray();
-              GenerationJson.write(generations.state(), caller, json);
+              GenerationJson.write(generations, caller, json);
               json.writeEndObject();
             }));
   }

@@ -12,13 +12,14 @@ import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.access.AuditLog.Noted;
 import dev.sluice.server.access.Caller;
 import dev.sluice.server.wire.WireException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
- * {@code POST /v1/admin/reload}: reads all watched files at once. Answers 200 if what they say
- * holds now, and 409 with every mistake if the old generation still holds.
+ * {@code POST /v1/admin/reload}: reads all watched files at once, and where overrides are kept.
+ * Answers 200 if what they say holds now, and 409 with every mistake if not all of it does.
  */
 final class ReloadResource extends Resource {
 
@@ -46,15 +47,20 @@ final class ReloadResource extends Resource {
 
   private AggregatedHttpResponse reload(Caller caller) {
     boolean applied = generations.reload();
-    audit.note(caller, "http", Noted.of("reload"), applied ? "done" : "refused", "");
-    Generations.State state = generations.state();
+    audit.note(caller, "http", Noted.of("reload"), applied ? "done" : "refused", mistakes());
     return Answers.json(
         applied ? HttpStatus.OK : HttpStatus.CONFLICT,
         json -> {
           json.writeStartObject();
           json.writeBooleanField("applied", applied);
-          GenerationJson.write(state, caller, json);
+          GenerationJson.write(generations, caller, json);
           json.writeEndObject();
         });
+  }
+
+  private String mistakes() {
+    List<String> mistakes = new ArrayList<>(generations.state().offered().mistakes());
+    mistakes.addAll(generations.mistakesBeside());
+    return String.join("; ", mistakes);
   }
 }

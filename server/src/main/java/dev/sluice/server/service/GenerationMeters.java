@@ -33,8 +33,9 @@ final class GenerationMeters {
     Gauge.builder(
             "sluice.generation.mistakes",
             generations,
-            all -> all.state().offered().mistakes().size())
-        .description("Mistakes in the offered generation of files; 0 if it was applied")
+            all -> all.state().offered().mistakes().size() + all.mistakesBeside().size())
+        .description(
+            "Mistakes in the offered generation of files, and where overrides and penalties are kept")
         .register(registry);
   }
 

@@ -122,6 +122,7 @@ public final class Service implements AutoCloseable {
     TableOverrides table = new TableOverrides(config.sources().table(), base);
     RuntimeLimits runtime = runtime(config, table, store);
     started.add(runtime::close);
+    generations.readBeside(runtime);
     CurrentLimits limits = runtime.limits();
     MetricsPart metrics = new MetricsPart(meters, limits, store);
     ReloadLog reloads =

@@ -184,9 +184,10 @@ function card(name, value) {
 /** The files in force, and what was wrong with those that were offered after them. */
 function generations(answer) {
   const count = h('p', {}, `${plural(answer.limits.length, 'limit', 'limits')} in force`);
-  const {active, offered} = answer.generation ?? {};
+  const {active, offered, runtime} = answer.generation ?? {};
+  const kept = runtime?.mistakes?.length ? [h('p', {}, sign(false, 'what is set at run time cannot be read; what was read before stays in force:')), lines(runtime.mistakes)] : [];
   if (!active || active.hash === 'none') {
-    return [count, h('p', {class: 'note'}, active ? 'Sample limits: no file is watched.' : '')];
+    return [count, h('p', {class: 'note'}, active ? 'Sample limits: no file is watched.' : ''), kept];
   }
   const mistakes = offered?.mistakes ?? [];
   const warnings = offered?.warnings ?? [];
@@ -195,7 +196,8 @@ function generations(answer) {
       ? [h('p', {}, sign(true, 'the files as they are now')),
         warnings.length === 0 ? [] : [h('p', {}, sign(false, `with ${plural(warnings.length, 'warning', 'warnings')}:`)), lines(warnings)]]
       : [h('p', {}, sign(false, `the files of ${clock(Date.parse(offered.since))} (`), h('code', {}, offered.hash.slice(0, 12)), `) have ${plural(mistakes.length, 'mistake', 'mistakes')}, and are not in force:`),
-        lines(mistakes)]];
+        lines(mistakes)],
+    kept];
 }
 
 function lines(texts) {

@@ -288,6 +288,23 @@ class AdminTest {
   }
 
   @Test
+  void overrideStoreWithAMistake_isToldByAReload_andCounted() throws Exception {
+    String good = Files.readString(kept);
+    Files.writeString(kept, "- ApiCallsPerKey: {burst: many, count: 1, period: 1m, ids: [k]}\n");
+    HttpResponse<String> refused = send("POST", "/v1/admin/reload", null);
+    assertThat(refused.statusCode()).isEqualTo(409);
+    String told = "\"runtime\":{\"mistakes\":[\"" + kept + ":1:";
+    assertThat(refused.body()).contains("\"applied\":false", "\"mistakes\":[]", told);
+    assertThat(send("GET", "/v1/limits", null).body()).contains(told);
+    assertThat(send("GET", "/metrics", null).body()).contains("sluice_generation_mistakes 1.0");
+    assertThat(Files.readString(audit))
+        .contains("\"what\":\"reload\",\"result\":\"refused\",\"detail\":\"" + kept + ":1:");
+    Files.writeString(kept, good);
+    assertThat(send("POST", "/v1/admin/reload", null).statusCode()).isEqualTo(200);
+    assertThat(send("GET", "/metrics", null).body()).contains("sluice_generation_mistakes 0.0");
+  }
+
+  @Test
   void override_getsEveryWarningOfAFile() throws Exception {
     String order = "{\"limit\":\"NewOrdersPerAccount\",\"id\":\"2\"}";
     assertThat(send("POST", "/v1/spend", order).statusCode()).as("not configured").isEqualTo(404);
