@@ -207,12 +207,11 @@ final class ExplainRuleCommand implements Callable<Integer> {
   }
 
   /**
-   * A cost above the burst is a mistake of a request, on trial or not; a descriptor is over its
-   * limit by it.
+   * A cost above the burst is a mistake of a request, unless it is on trial; a descriptor is over
+   * its limit by it.
    */
   private static void requireChargeable(RuleMatch match, Limits limits) {
     var unusedEnforced = match.enforced(limits, 1);
-    var unusedTrials = match.trials(limits, 1);
   }
 
   /** Without a rule, a descriptor may name a limit itself, as Envoy's door takes it. */

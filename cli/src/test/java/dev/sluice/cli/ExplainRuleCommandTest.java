@@ -154,16 +154,16 @@ final class ExplainRuleCommandTest {
   /** The server answers such a request with a 400. */
   @Test
   void requestWhoseHeaderCostsMoreThanTheBurst_isANo() {
-    for (String path : List.of("/paid", "/tried")) {
-      Cli run = explain("GET", path, "--header", "X-Cost: 11");
-      assertThat(run.out())
-          .contains(": this rule\n  ApiCallsPerKey ")
-          .endsWith(
-              "cannot be charged: invalid cost, must be <= limit.Burst: cost 11 exceeds the burst"
-                  + " (10) of ApiCallsPerKey\n");
-      assertThat(run.code()).isEqualTo(Exit.NO);
-      assertThat(explain("GET", path, "--header", "X-Cost: 10").code()).isEqualTo(Exit.DONE);
-    }
+    Cli run = explain("GET", "/paid", "--header", "X-Cost: 11");
+    assertThat(run.out())
+        .contains(": this rule\n  ApiCallsPerKey ")
+        .endsWith(
+            "cannot be charged: invalid cost, must be <= limit.Burst: cost 11 exceeds the burst"
+                + " (10) of ApiCallsPerKey\n");
+    assertThat(run.code()).isEqualTo(Exit.NO);
+    assertThat(explain("GET", "/paid", "--header", "X-Cost: 10").code()).isEqualTo(Exit.DONE);
+    // A trial refuses nobody.
+    assertThat(explain("GET", "/tried", "--header", "X-Cost: 11").code()).isEqualTo(Exit.DONE);
   }
 
   @Test

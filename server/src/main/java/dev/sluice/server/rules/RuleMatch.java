@@ -2,6 +2,7 @@
 package dev.sluice.server.rules;
 
 import dev.sluice.Transaction;
+import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.Limits;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -58,13 +59,12 @@ public record RuleMatch(
   }
 
   /**
-   * Returns what is charged in shadow, each separately.
+   * Returns what is charged in shadow, each separately. A trial refuses nobody, so one that cannot
+   * be charged (its cost is above the burst, its id is not valid) is left out.
    *
    * @param limits the limits from which the rule book came
    * @param hits as above
    * @return the transactions of the limits in shadow
-   * @throws dev.sluice.limit.InvalidRequestException as {@link RuleCharge#transaction(Limits,
-   *     long)}
    */
   public List<Transaction> trials(Limits limits, long hits) {
     return transactions(limits, hits, true);
@@ -74,7 +74,15 @@ public record RuleMatch(
     Map<String, Transaction> byBucket = new LinkedHashMap<>();
     for (RuleCharge charge : charges) {
       if (charge.shadow() == shadow) {
-        Transaction transaction = charge.transaction(limits, hits);
+        Transaction transaction;
+        try {
+          transaction = charge.transaction(limits, hits);
+        } catch (InvalidRequestException e) {
+          if (shadow) {
+            continue;
+          }
+          throw e;
+        }
         byBucket.merge(
             transaction.bucketKey(),
             transaction,

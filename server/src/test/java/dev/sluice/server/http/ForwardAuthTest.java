@@ -68,6 +68,7 @@ final class ForwardAuthTest {
         - {path: "/orders/{account}/**", host: shop.test, limit: ApiCallsPerKey, id: "{path:account}"}
         - {path: /keyed, limit: ApiCallsPerKey, id: "{header:X-Api-Key}"}
         - {path: /costly, limit: ApiCallsPerKey, id: costly, cost: {header: X-Cost}}
+        - {path: /tried, limit: ApiCallsPerKey, id: tried, cost: {header: X-Cost}, shadow: true}
         - {path: /office, clients: 10.0.0.0/8, unlimited: true}
         - {path: /dav/**, methods: PROPFIND, deny: true}
       """;
@@ -462,6 +463,7 @@ final class ForwardAuthTest {
     }
     HttpResponse<String> inForce = get("?limit=ApiCallsPerKey&id=tried&cost=3");
     assertThat(inForce.statusCode()).isEqualTo(200);
+    assertThat(asked("GET", "/tried", "X-Cost", "4").statusCode()).isEqualTo(200); // above burst
   }
 
   @Test
