@@ -6,6 +6,8 @@ import dev.sluice.Limiter;
 import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.Part;
 import dev.sluice.web.ClientAddress;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.MeterRegistry;
 
 /**
  * The door for proxies that ask about each request before they pass it on: nginx, Caddy, Traefik,
@@ -16,6 +18,7 @@ public final class ForwardAuthPart implements Part {
   private final Limiter limiter;
   private final MissingDefault onMissing;
   private final ClientAddress clientAddress;
+  private final MeterRegistry meters;
 
   /**
    * Makes the door.
@@ -24,16 +27,27 @@ public final class ForwardAuthPart implements Part {
    * @param onMissing whether a request for a limit that is known, and not configured, is refused
    *     like one for an unknown limit
    * @param clientAddress which proxies are believed, and how the client's address is found
+   * @param meters takes the door's counter
    */
-  public ForwardAuthPart(Limiter limiter, MissingDefault onMissing, ClientAddress clientAddress) {
+  public ForwardAuthPart(
+      Limiter limiter,
+      MissingDefault onMissing,
+      ClientAddress clientAddress,
+      MeterRegistry meters) {
     this.limiter = limiter;
     this.onMissing = onMissing;
     this.clientAddress = clientAddress;
+    this.meters = meters;
   }
 
   @Override
   public void addTo(ServerBuilder server) {
-    ForwardAuthResource resource = new ForwardAuthResource(limiter, onMissing, clientAddress);
+    Counter unmatched =
+        Counter.builder("sluice.forward.auth.unmatched")
+            .description("Requests of proxies that no rule is for and that passed")
+            .register(meters);
+    ForwardAuthResource resource =
+        new ForwardAuthResource(limiter, onMissing, clientAddress, unmatched);
     // A proxy may pass on the length of an upload, however large: no body is read.
     server.route().path(ForwardAuthResource.PATH).maxRequestLength(0).build(resource);
     server.route().pathPrefix(ForwardAuthResource.PATH + "/").maxRequestLength(0).build(resource);

@@ -46,6 +46,7 @@ import dev.sluice.web.Refusal;
 import dev.sluice.web.RequestFacts;
 import dev.sluice.web.UnusableRequestException;
 import dev.sluice.web.VaryBy;
+import io.micrometer.core.instrument.Counter;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -81,12 +82,15 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
   private final AsyncLimiter async;
   private final MissingDefault onMissing;
   private final ClientAddress clientAddress;
+  private final Counter unmatched;
 
-  ForwardAuthResource(Limiter limiter, MissingDefault onMissing, ClientAddress clientAddress) {
+  ForwardAuthResource(
+      Limiter limiter, MissingDefault onMissing, ClientAddress clientAddress, Counter unmatched) {
     this.limiter = limiter;
     this.async = limiter.async();
     this.onMissing = onMissing;
     this.clientAddress = clientAddress;
+    this.unmatched = unmatched;
   }
 
   /** The charge for a request. */
@@ -166,7 +170,11 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     for (AskedRequest reading : asked.readings()) {
       book.match(reading, clientAddress).ifPresent(matches::add);
     }
-    return matches.isEmpty() ? Charges.NONE : charges(matches, limits);
+    if (matches.isEmpty()) {
+      unmatched.increment();
+      return Charges.NONE;
+    }
+    return charges(matches, limits);
   }
 
   /** The charges of all rules that a request may be for; none of them opens what another closes. */

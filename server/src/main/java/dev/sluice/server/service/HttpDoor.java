@@ -59,7 +59,8 @@ final class HttpDoor implements Door {
             room.generations()),
         new AdminPart(room.runtime(), room.access().audit()),
         GrpcDoor.part(room, overrides),
-        new ForwardAuthPart(room.limiter(), room.onMissing(), settings.clientAddress()),
+        new ForwardAuthPart(
+            room.limiter(), room.onMissing(), settings.clientAddress(), room.meters()),
         stats,
         metrics,
         room.traces());

@@ -24,6 +24,9 @@ import dev.sluice.testkit.ManualTime;
 import dev.sluice.web.ClientAddress;
 import dev.sluice.web.ProxyHeader;
 import dev.sluice.yaml.LimitFiles;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -79,6 +82,8 @@ final class ForwardAuthTest {
   private final AtomicBoolean broken = new AtomicBoolean();
   private final BucketStore store = this::charge;
 
+  private final MeterRegistry meters = new SimpleMeterRegistry();
+
   @TempDir Path folder;
 
   private SluiceServer server;
@@ -113,7 +118,7 @@ final class ForwardAuthTest {
     server =
         SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
             .part(new HttpPart(limiter, store))
-            .part(new ForwardAuthPart(limiter, MissingDefault.REFUSE, client))
+            .part(new ForwardAuthPart(limiter, MissingDefault.REFUSE, client, meters))
             .start();
   }
 
@@ -440,6 +445,21 @@ final class ForwardAuthTest {
     HttpResponse<String> answer = asked("POST", path);
     assertThat(answer.statusCode()).isEqualTo(400);
     assertThat(answer.body()).contains("the path");
+  }
+
+  @Test
+  void requestThatNoRuleIsFor_passesAndIsCounted() throws IOException {
+    startWithRules();
+    Counter unmatched = meters.get("sluice.forward.auth.unmatched").counter();
+    assertThat(unmatched.count()).isZero();
+    assertThat(asked("GET", "/login").statusCode()).isEqualTo(200);
+    assertThat(asked("GET", "/nothing%2Fhere").statusCode()).isEqualTo(200);
+    assertThat(unmatched.count()).isEqualTo(2);
+    assertThat(asked("GET", "/health").statusCode()).isEqualTo(200);
+    assertThat(asked("GET", "/old/page").statusCode()).isEqualTo(429);
+    assertThat(asked("POST", "/login%2F").statusCode()).isEqualTo(200);
+    assertThat(get("?limit=ApiCallsPerKey&id=x").statusCode()).isEqualTo(200);
+    assertThat(unmatched.count()).isEqualTo(2);
   }
 
   @Test

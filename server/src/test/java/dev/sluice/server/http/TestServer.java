@@ -62,7 +62,8 @@ final class TestServer implements AutoCloseable {
         SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
             .part(new HttpPart(limiter, store))
             .part(new AdminPart(runtime, AuditLog.none()))
-            .part(new ForwardAuthPart(limiter, MissingDefault.REFUSE, ClientAddress.direct()))
+            .part(
+                new ForwardAuthPart(limiter, MissingDefault.REFUSE, ClientAddress.direct(), meters))
             .part(new StatsPart(state, null))
             .part(new MetricsPart(new CurrentLimits(limits), store))
             .idleTimeout(idle)
