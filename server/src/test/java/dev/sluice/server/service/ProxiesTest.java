@@ -345,6 +345,23 @@ final class ProxiesTest {
     }
   }
 
+  /** As large as each proxy takes them; the server takes 16 KB. */
+  @ParameterizedTest
+  @EnumSource
+  @EnabledIf("dev.sluice.server.Programs#haveProxies")
+  void requestWithManyHeaders_isDecidedAllTheSame(Proxy proxy) throws IOException {
+    start(proxy);
+    int kilobytes = proxy == Proxy.NGINX ? 21 : 15;
+    String line = "x".repeat(990);
+    StringBuilder request = new StringBuilder(get("/search").replace("\r\n\r\n", "\r\n"));
+    for (int i = 0; i < kilobytes; i++) {
+      request.append("X-Large-%02d: %s\r\n".formatted(i, line));
+    }
+    Answer answer = exchange(request.append("\r\n").toString());
+    assertThat(answer.status()).as(log()).isEqualTo(200);
+    assertThat(answer.header("ratelimit")).isEqualTo("\"CallsPerClient\";r=19");
+  }
+
   @ParameterizedTest
   @EnumSource
   @EnabledIf("dev.sluice.server.Programs#haveProxies")
