@@ -237,6 +237,24 @@ final class RespServerTest {
             Failure.class, failure -> assertThat(failure.text()).contains("1024"));
   }
 
+  /** redis-cell takes them; the docs have a row for each. */
+  @Test
+  void throttle_beyondTheBoundsThatRedisCellLacks_isAnError() {
+    assertThat(client.call("CL.THROTTLE", "日".repeat(113), "0", "1", "60"))
+        .isInstanceOf(List.class);
+    assertThat(client.call("CL.THROTTLE", "日".repeat(120), "0", "1", "60"))
+        .isInstanceOfSatisfying(
+            Failure.class,
+            failure -> assertThat(failure.text()).startsWith("ERR the id has 1080 characters"));
+    assertThat(client.call("CL.THROTTLE", "k", "0", "1", "9223372036")).isInstanceOf(List.class);
+    assertThat(client.call("CL.THROTTLE", "k", "0", "1", "9223372037"))
+        .isInstanceOfSatisfying(
+            Failure.class, failure -> assertThat(failure.text()).startsWith("ERR period: "));
+    assertThat(client.call("CL.THROTTLE", "k", "9223372036", "1", "1"))
+        .isInstanceOfSatisfying(
+            Failure.class, failure -> assertThat(failure.text()).startsWith("ERR max_burst: "));
+  }
+
   private static byte[] ascii(String text) {
     return text.getBytes(StandardCharsets.US_ASCII);
   }
