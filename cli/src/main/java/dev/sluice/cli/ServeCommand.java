@@ -18,6 +18,7 @@ import dev.sluice.server.service.ServerConfig.Sources;
 import dev.sluice.server.service.ServerConfig.Storage;
 import dev.sluice.server.service.ServerConfig.Telemetry;
 import dev.sluice.server.service.Service;
+import dev.sluice.server.tls.TlsFiles;
 import dev.sluice.store.StoreException;
 import dev.sluice.text.SafeText;
 import dev.sluice.web.ClientAddress;
@@ -65,7 +66,7 @@ import picocli.CommandLine.Spec;
     footer = {
       "  sluice serve",
       "  sluice serve --config sluice.yml",
-      "  sluice serve --config sluice.yml --http :9090 --print-config",
+      "  sluice serve --config sluice.yml --http 127.0.0.1:9090 --print-config",
       "  sluice serve --limits limits.yml --http 127.0.0.1:8080",
       "  sluice serve --limits limits.yml --rules rules.yml \\",
       "       --trusted-proxies 10.0.0.0/8",
@@ -283,8 +284,8 @@ final class ServeCommand implements Callable<Integer> {
     OutOfMemoryExit.install();
     Settings settings = Settings.of(spec.commandLine().getParseResult(), config, environment);
     if (printConfig) {
-      refuse(settings.mistakes());
       SettingsPage.lines(settings).forEach(console::line);
+      console.flush(); // the page comes first, then the mistakes
       spec.commandLine().parseArgs(settings.arguments().toArray(String[]::new));
       requireValid(settings, withoutFiles());
       return Exit.DONE;
@@ -297,7 +298,7 @@ final class ServeCommand implements Callable<Integer> {
     } catch (UnknownLimitException | MissingDefaultException e) { // a line for each limit
       refuse(settings, String.valueOf(e.getMessage()).lines().map(settings::placed).toList());
       throw e;
-    } catch (InputException | InsecureException e) {
+    } catch (InputException e) {
       throw new InputException(settings.placed(String.valueOf(e.getMessage())));
     }
     // Before the line that says that it listens: a signal sent then must not end the process.
@@ -341,6 +342,9 @@ final class ServeCommand implements Callable<Integer> {
             this::onMissing,
             failureRules::all,
             () -> access.settings(overridesDb != null),
+            () -> Optional.ofNullable(tls.settings()),
+            () -> storePasswords.requireUsable(store, environment),
+            this::safeDoors,
             this::ownPorts));
     return checks;
   }
@@ -424,15 +428,28 @@ final class ServeCommand implements Callable<Integer> {
             || other.getAddress().isAnyLocalAddress());
   }
 
+  private boolean safeDoors() {
+    try {
+      doors(tls.settings()).requireSafe(access.settings(overridesDb != null));
+      return true;
+    } catch (InsecureException e) {
+      throw new InputException(String.valueOf(e.getMessage()));
+    }
+  }
+
+  private Doors doors(@Nullable TlsFiles files) {
+    return new Doors(
+        http(clientAddress()),
+        optionalAddress("--resp", resp),
+        optionalAddress("--grpc", grpc),
+        rlsOverrides(),
+        files,
+        insecure);
+  }
+
   private ServerConfig config() {
     return new ServerConfig(
-        new Doors(
-            http(clientAddress()),
-            optionalAddress("--resp", resp),
-            optionalAddress("--grpc", grpc),
-            rlsOverrides(),
-            tls.files(),
-            insecure),
+        doors(tls.files()),
         new Sources(files.forServer(rules), table(), required(), onMissing()),
         storage(),
         access.control(overridesDb != null),

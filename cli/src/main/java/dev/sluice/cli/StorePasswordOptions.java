@@ -4,6 +4,8 @@ package dev.sluice.cli;
 import dev.sluice.server.StoreAccess;
 import dev.sluice.server.Stores;
 import java.nio.file.Path;
+import java.util.Map;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
@@ -12,6 +14,11 @@ final class StorePasswordOptions {
 
   private static final String STORE = "--store-password-file";
   private static final String SENTINEL = "--sentinel-password-file";
+  private static final String STORE_VARIABLE = "SLUICE_STORE_PASSWORD";
+  private static final String SENTINEL_VARIABLE = "SLUICE_SENTINEL_PASSWORD";
+
+  /** In place of the password in a file that is not read. */
+  private static final String UNREAD = "unread";
 
   @Option(
       names = STORE,
@@ -29,16 +36,49 @@ final class StorePasswordOptions {
 
   /** The address, with the passwords for it. */
   StoreAccess access(String address) {
+    return access(
+        address,
+        () -> Passwords.of(STORE, store, STORE_VARIABLE),
+        () -> Passwords.of(SENTINEL, sentinel, SENTINEL_VARIABLE));
+  }
+
+  /**
+   * Requires an address and passwords that fit together, without a look at any file.
+   *
+   * @param environment all variables of the process
+   */
+  boolean requireUsable(String address, Map<String, String> environment) {
+    StoreAccess access =
+        access(
+            address,
+            () -> store == null ? environment.get(STORE_VARIABLE) : UNREAD,
+            () -> sentinel == null ? environment.get(SENTINEL_VARIABLE) : UNREAD);
+    try {
+      Stores.requireUsable(access);
+    } catch (IllegalArgumentException e) {
+      throw new InputException("--store: " + e.getMessage());
+    }
+    return true;
+  }
+
+  private StoreAccess access(
+      String address,
+      Supplier<@Nullable String> password,
+      Supplier<@Nullable String> sentinelPassword) {
     StoreAccess access = StoreAccess.of(address);
     refuse(STORE, store, access.isMemory(), address);
     refuse(SENTINEL, sentinel, !access.isSentinel(), address);
     if (access.isMemory()) {
       return access;
     }
-    access = access.withPassword(Passwords.of(STORE, store, "SLUICE_STORE_PASSWORD"));
+    access = access.withPassword(emptyIsNone(password.get()));
     return access.isSentinel()
-        ? access.withSentinelPassword(Passwords.of(SENTINEL, sentinel, "SLUICE_SENTINEL_PASSWORD"))
+        ? access.withSentinelPassword(emptyIsNone(sentinelPassword.get()))
         : access;
+  }
+
+  private static @Nullable String emptyIsNone(@Nullable String password) {
+    return password == null || password.isEmpty() ? null : password;
   }
 
   /** A variable may be there for another command; an option is meant for this one. */

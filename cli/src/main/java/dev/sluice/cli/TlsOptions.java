@@ -53,6 +53,15 @@ final class TlsOptions {
 
   /** The files, null without TLS. */
   @Nullable TlsFiles files() {
+    TlsFiles files = settings();
+    if (files != null) {
+      Stream.of(certificate, key, clientCa).filter(Objects::nonNull).forEach(InputFiles::require);
+    }
+    return files;
+  }
+
+  /** The same, without a look at any file. */
+  @Nullable TlsFiles settings() {
     boolean required = isRequired();
     if (clientAuth != null && clientCa == null) {
       throw new InputException(CLIENT_AUTH + " requires " + CLIENT_CA + " FILE");
@@ -69,7 +78,6 @@ final class TlsOptions {
     if (key == null) {
       throw new InputException(CERTIFICATE + " requires " + KEY + " FILE");
     }
-    Stream.of(certificate, key, clientCa).filter(Objects::nonNull).forEach(InputFiles::require);
     return new TlsFiles(
         certificate, key, clientCa == null ? null : new ClientCertificates(clientCa, required));
   }

@@ -306,9 +306,9 @@ final class SettingsTest {
   @Test
   void printConfig_printsAndEnds() {
     Cli run =
-        Cli.run("serve", "--print-config", "--http", ":1", "--tokens=gone.yml", "--limits=gone");
+        Cli.run("serve", "--print-config", "--resp=127.0.0.1:1", "--tokens=gone", "--limits=gone");
     assertThat(run.code()).isEqualTo(Exit.DONE);
-    assertThat(run.out()).containsPattern("(?m)^http: \":1\" +# --http$");
+    assertThat(run.out()).containsPattern("(?m)^resp: \"?127.0.0.1:1\"? +# --resp$");
     assertThat(run.err()).isEmpty();
   }
 
@@ -332,6 +332,34 @@ final class SettingsTest {
     assertThat(several.err())
         .contains("--resp: found port 81, which --http has already")
         .contains("--override-store and --overrides-db are two places for the same");
+  }
+
+  @Test
+  void printConfig_findsWhatNeedsNoFile() {
+    assertThat(refusedPage("--tls-key", "x")).contains("--tls-key requires --tls-certificate FILE");
+    assertThat(refusedPage("--http", "0.0.0.0:18503")).contains("0.0.0.0:18503 is not loopback");
+    assertThat(refusedPage("--store", "redis://u:pw@h", "--store-password-file", "gone"))
+        .contains("--store: found a password in the address and one besides it")
+        .doesNotContain("pw");
+    assertThat(refusedPage("--store", "redis//h")).contains("--store: ");
+  }
+
+  private static String refusedPage(String... flags) {
+    Cli run =
+        Cli.run(
+            Stream.concat(Stream.of("serve", "--print-config"), Stream.of(flags))
+                .toArray(String[]::new));
+    assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(run.out()).contains("missing-default: refuse");
+    return run.err();
+  }
+
+  @Test
+  void printConfig_showsWhatHolds_besideAnUnknownKey() throws IOException {
+    Cli run = Cli.run("serve", "--print-config", "--config", file("htp: x\n").toString());
+    assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(run.out()).contains("missing-default: refuse");
+    assertThat(run.err()).contains("unknown option \"htp\"; did you mean \"http\"?");
   }
 
   /** As comments: in a file they would stay where the other options change. */

@@ -45,6 +45,18 @@ public final class Stores {
   }
 
   /**
+   * Requires an address and passwords that a store can be opened with; opens nothing.
+   *
+   * @param access where it is, and its passwords
+   * @throws IllegalArgumentException as {@link #open(StoreAccess, RedisObserver)}
+   */
+  public static void requireUsable(StoreAccess access) {
+    if (!access.isMemory()) {
+      var unused = redis(access);
+    }
+  }
+
+  /**
    * Opens a store for a single act of a process that has only just started. Unless the address says
    * otherwise, its calls may take as long as a cold start does.
    *

@@ -57,12 +57,7 @@ public record ServerConfig(
    * @throws IllegalArgumentException if both a table and a file keep overrides
    */
   public ServerConfig {
-    TlsFiles tls = doors.tls();
-    boolean controlsAccess =
-        control.tokens() != null || (tls != null && tls.requiresClientCertificates());
-    if (!doors.insecure() && (tls == null || !controlsAccess)) {
-      doors.requireLoopback();
-    }
+    doors.requireSafe(control);
     if (control.overrideStore() != null && sources.table() != null) {
       throw new IllegalArgumentException(
           "a file of overrides and a table are two places for the same: choose one");
@@ -97,6 +92,21 @@ public record ServerConfig(
      */
     public static Doors of(Http http) {
       return new Doors(http, null, null, OverridePolicy.ALLOW, null, false);
+    }
+
+    /**
+     * Requires what doors beyond loopback need.
+     *
+     * @param control access control
+     * @throws InsecureException if one would listen there without TLS or without access control,
+     *     unless {@link #insecure}
+     */
+    public void requireSafe(Control control) {
+      boolean controlsAccess =
+          control.tokens() != null || (tls != null && tls.requiresClientCertificates());
+      if (!insecure && (tls == null || !controlsAccess)) {
+        requireLoopback();
+      }
     }
 
     private void requireLoopback() {
