@@ -2,6 +2,7 @@
 package dev.sluice.server;
 
 import java.net.InetSocketAddress;
+import java.nio.channels.UnsupportedAddressTypeException;
 
 /** An address on which the server can't listen: the port is taken, or not this machine's. */
 public final class AddressException extends RuntimeException {
@@ -24,9 +25,18 @@ public final class AddressException extends RuntimeException {
     while (cause.getCause() != null) {
       cause = cause.getCause();
     }
-    String why = String.valueOf(cause.getMessage());
+    String why = why(cause);
     return new AddressException(
         "can't listen on %s: %s%s".formatted(HostPort.format(address), why, advice(why)), failure);
+  }
+
+  /** The network's own words, where it has any. */
+  private static String why(Throwable cause) {
+    if (cause instanceof UnsupportedAddressTypeException) {
+      return "this JVM has no such addresses, since IPv6 is off";
+    }
+    String message = cause.getMessage();
+    return message == null ? cause.getClass().getSimpleName() : message;
   }
 
   private static String advice(String why) {
