@@ -302,7 +302,7 @@ final class ServeCommand implements Callable<Integer> {
       throw new InputException(settings.placed(String.valueOf(e.getMessage())));
     }
     // Before the line that says that it listens: a signal sent then must not end the process.
-    Runtime.getRuntime().addShutdownHook(new Thread(service::close, "sluice-shutdown"));
+    Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(service), "sluice-shutdown"));
     boolean ignoresHangUp = HangUp.run(service::reload);
     log.say(
         console,
@@ -320,6 +320,12 @@ final class ServeCommand implements Callable<Integer> {
     sayIfAway(service);
     new CountDownLatch(1).await(); // until a signal ends the process
     return Exit.DONE;
+  }
+
+  private void stop(Service service) {
+    log.say(console, "stopping: told by a signal");
+    service.close();
+    log.say(console, "stopped: " + service.farewell());
   }
 
   /** The checks that look at nothing but the settings. */

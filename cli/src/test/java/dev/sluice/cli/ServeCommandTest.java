@@ -102,6 +102,9 @@ final class ServeCommandTest {
 
       cli.process().toHandle().destroy(); // SIGTERM; a Process would close its streams
       assertThat(out.readLine()).as("standard output, to its end").isNull();
+      assertThat(err.readLine()).isEqualTo("stopping: told by a signal");
+      assertThat(err.readLine())
+          .matches("stopped: [0-9]+ requests? answered since then over HTTP and gRPC");
       assertThat(cli.process().waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
     }
   }
@@ -131,7 +134,10 @@ final class ServeCommandTest {
       }
       assertThat(spend(server)).contains("\"allowed\":true");
       cli.process().toHandle().destroy();
-      assertThat(err.lines()).isEmpty();
+      assertThat(err.lines())
+          .as("nothing but the two lines of the end")
+          .hasSize(2)
+          .allMatch(line -> line.startsWith("stop"));
     }
   }
 

@@ -71,6 +71,7 @@ final class Exchanges implements DecoratingHttpServiceFunction {
     if (headers.status().isInformational()) {
       return headers;
     }
+    traffic.answered();
     if (!exchange.answered(Math.max(0, headers.contentLength()))) {
       traffic.close(connection, "no room for its responses; it held %s bytes");
     }

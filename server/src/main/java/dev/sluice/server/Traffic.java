@@ -18,6 +18,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import org.slf4j.Logger;
@@ -76,6 +77,8 @@ public final class Traffic {
 
   private final Set<Channel> listeners = ConcurrentHashMap.newKeySet();
   private volatile Stage stage = Stage.OPEN;
+  private final LongAdder answeredAtTheEnd = new LongAdder();
+  private final LongAdder cut = new LongAdder();
 
   /** How far the server's end has come. */
   enum Stage {
@@ -355,6 +358,31 @@ public final class Traffic {
     }
   }
 
+  /** A request was answered. */
+  void answered() {
+    if (stage != Stage.OPEN) {
+      answeredAtTheEnd.increment();
+    }
+  }
+
+  /**
+   * Says how the end went, for people.
+   *
+   * @return how many requests of HTTP and gRPC were answered since {@link #unready}, and how many
+   *     connections were cut
+   */
+  public String farewell() {
+    long lost = cut.sum();
+    return "%s answered since then over HTTP and gRPC%s"
+        .formatted(
+            counted(answeredAtTheEnd.sum(), "request"),
+            lost == 0 ? "" : ", " + counted(lost, "connection") + " cut");
+  }
+
+  private static String counted(long number, String one) {
+    return number + " " + one + (number == 1 ? "" : "s");
+  }
+
   void brokenBy(Channel channel, String what) {
     closed.warn(() -> "connection from %s closed: %s".formatted(channel.remoteAddress(), what));
   }
@@ -384,6 +412,7 @@ public final class Traffic {
     try {
       startClosing();
       if (!awaitEnd(IDLE_AT_THE_END, SluiceServer.LONGEST_SHUTDOWN)) {
+        cut.add(connections.size());
         log.warn(
             "stopped with requests in flight: they took longer than {}",
             SluiceServer.LONGEST_SHUTDOWN);

@@ -77,14 +77,21 @@ public final class Service implements AutoCloseable {
   private final BucketStore store;
   private final Generations generations;
   private final AuditLog audit;
+  private final Traffic traffic;
 
   private Service(
-      Started started, Doors doors, BucketStore store, Generations generations, AuditLog audit) {
+      Started started,
+      Doors doors,
+      BucketStore store,
+      Generations generations,
+      AuditLog audit,
+      Traffic traffic) {
     this.started = started;
     this.doors = doors;
     this.store = store;
     this.generations = generations;
     this.audit = audit;
+    this.traffic = traffic;
   }
 
   /**
@@ -187,7 +194,7 @@ public final class Service implements AutoCloseable {
     for (Door door : doors(config.doors(), metrics, new StatsPart(state, topDenied))) {
       doors.open(door, room);
     }
-    return new Service(started, doors, store, generations, access.audit());
+    return new Service(started, doors, store, generations, access.audit(), traffic);
   }
 
   /**
@@ -376,6 +383,15 @@ public final class Service implements AutoCloseable {
    */
   public void ping() {
     store.ping();
+  }
+
+  /**
+   * Says how {@link #close} went, for people.
+   *
+   * @return how many requests were answered during it, and how many connections were cut
+   */
+  public String farewell() {
+    return traffic.farewell();
   }
 
   /**
