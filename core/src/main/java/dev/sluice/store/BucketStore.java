@@ -156,6 +156,16 @@ public interface BucketStore extends AutoCloseable {
     return OptionalLong.empty();
   }
 
+  /**
+   * How many live buckets the store may keep, for metrics. Never blocks.
+   *
+   * @return the bound from which on new buckets are refused; empty where there is none, or the store
+   *     does not know
+   */
+  default OptionalLong maxLiveBuckets() {
+    return OptionalLong.empty();
+  }
+
   /** Releases what the store holds. A second call does nothing. */
   @Override
   default void close() {}

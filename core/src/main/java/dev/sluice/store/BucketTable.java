@@ -92,6 +92,11 @@ final class BucketTable {
     return keyed;
   }
 
+  /** How many live buckets there may be. */
+  long bound() {
+    return census.bound();
+  }
+
   long key0() {
     return key0;
   }

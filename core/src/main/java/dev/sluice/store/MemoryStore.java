@@ -86,6 +86,11 @@ public final class MemoryStore implements BucketStore, DirectStore {
     return OptionalLong.of(table.tagged());
   }
 
+  @Override
+  public OptionalLong maxLiveBuckets() {
+    return OptionalLong.of(table.bound());
+  }
+
   /**
    * Writes all live buckets to a file, which replaces the one of this name as a whole: there is
    * always a complete snapshot or none. Deciding goes on during the call; each bucket is as it was

@@ -7,6 +7,7 @@ import dev.sluice.LimiterObserver;
 import dev.sluice.Transaction;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Coverage;
 import dev.sluice.store.BucketStore;
 import io.micrometer.core.instrument.Counter;
@@ -95,6 +96,11 @@ public final class LimiterMetrics implements LimiterObserver {
           .description("Buckets that are not full, as far as the store knows")
           .register(registry);
     }
+    if (store.maxLiveBuckets().isPresent()) {
+      Gauge.builder("ratelimits.live.buckets.max", store, s -> s.maxLiveBuckets().orElse(0))
+          .description("Live buckets that the store may keep; new ids are refused beyond")
+          .register(registry);
+    }
   }
 
   /**
@@ -121,9 +127,19 @@ public final class LimiterMetrics implements LimiterObserver {
     return known == null ? byLimit.computeIfAbsent(name, this::bind) : known;
   }
 
+  /** By this process's clock, which is close enough for a number that people read. */
+  private static long penalties(Limits limits, LimitName name) {
+    long nowNanos = TimeUnit.MILLISECONDS.toNanos(System.currentTimeMillis());
+    return limits.penaltiesOf(name).stream().filter(one -> one.holdsAt(nowNanos)).count();
+  }
+
   private LimitMeters bind(LimitName name) {
     Gauge.builder("ratelimits.overrides.active", limits, now -> now.get().overridesOf(name).size())
         .description("Overrides that hold now")
+        .tag("limit", name.name())
+        .register(registry);
+    Gauge.builder("ratelimits.penalties.active", limits, now -> penalties(now.get(), name))
+        .description("Penalties that hold now")
         .tag("limit", name.name())
         .register(registry);
     return new LimitMeters(registry, name);

@@ -12,6 +12,7 @@ import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.Penalty;
 import dev.sluice.limit.Requirement;
 import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.store.BucketStore;
@@ -287,6 +288,19 @@ class LimiterMetricsTest {
     assertThat(value("ratelimits_overrides_active{limit=\"LoginsPerIPAddress\"}")).isEqualTo("0.0");
     watched.metrics.filesLoaded(Instant.now());
     assertThat(value("ratelimits_overrides_active{limit=\"New\"}")).isEqualTo("1.0");
+  }
+
+  @Test
+  void penaltiesInForce_andTheBoundOfTheTable_areShown() {
+    Limits limits = watched.limits.get();
+    LimitName logins = limits.catalogue().get("LoginsPerIPAddress");
+    Penalty holds = new Penalty(logins, "192.0.2.1", Instant.now().plus(DAY), 0, "");
+    Penalty ended = new Penalty(logins, "192.0.2.2", Instant.EPOCH, 0, "");
+    watched.limits.replace(limits.withPenalties(List.of(holds, ended)));
+
+    assertThat(value("ratelimits_penalties_active{limit=\"LoginsPerIPAddress\"}"))
+        .isEqualTo("1.0");
+    assertThat(Double.parseDouble(value("ratelimits_live_buckets_max"))).isGreaterThan(1000);
   }
 
   @Test

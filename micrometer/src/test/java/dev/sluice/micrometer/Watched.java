@@ -86,5 +86,10 @@ final class Watched {
     public OptionalLong liveBuckets() {
       return memory.liveBuckets();
     }
+
+    @Override
+    public OptionalLong maxLiveBuckets() {
+      return memory.maxLiveBuckets();
+    }
   }
 }

@@ -114,6 +114,11 @@ final class SettlingStore implements BucketStore, DirectStore {
   }
 
   @Override
+  public OptionalLong maxLiveBuckets() {
+    return store.maxLiveBuckets();
+  }
+
+  @Override
   public void close() {
     store.close();
   }

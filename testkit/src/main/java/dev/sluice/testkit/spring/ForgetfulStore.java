@@ -37,4 +37,9 @@ final class ForgetfulStore implements BucketStore {
   public OptionalLong liveBuckets() {
     return memory.liveBuckets();
   }
+
+  @Override
+  public OptionalLong maxLiveBuckets() {
+    return memory.maxLiveBuckets();
+  }
 }
