@@ -10,9 +10,11 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.MissingParameterException;
+import picocli.CommandLine.Model.ArgGroupSpec;
 import picocli.CommandLine.Model.ArgSpec;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.OptionSpec;
+import picocli.CommandLine.MutuallyExclusiveArgsException;
 import picocli.CommandLine.OverwrittenOptionException;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.UnmatchedArgumentException;
@@ -57,7 +59,11 @@ final class Misuse {
       return unmatched(unmatched.getUnmatched().get(0), command);
     }
     if (e instanceof MissingParameterException missing && !missing.getMissing().isEmpty()) {
-      return missing(missing.getMissing(), command);
+      String unknown = unknownOption(command);
+      return unknown == null ? missing(missing.getMissing(), command) : unmatched(unknown, command);
+    }
+    if (e instanceof MutuallyExclusiveArgsException) {
+      return exclusive(String.valueOf(e.getMessage()), command);
     }
     if (e instanceof OverwrittenOptionException twice && twice.getOverwritten() != null) {
       return "%s: found twice, expected once".formatted(name(twice.getOverwritten()));
@@ -95,6 +101,37 @@ final class Misuse {
     String taken = labels(command.positionalParameters().stream());
     return "unexpected argument %s: %s takes %s"
         .formatted(shown(found), name, taken.isEmpty() ? "options only" : taken);
+  }
+
+  /** The library tells first what is missing, though a misspelt option may be the reason. */
+  private static @Nullable String unknownOption(CommandSpec command) {
+    boolean isValue = false;
+    for (String word : command.root().commandLine().getParseResult().originalArgs()) {
+      if (word.equals("--")) {
+        return null;
+      }
+      OptionSpec option = command.optionsMap().get(word.replaceFirst("=.*", ""));
+      if (!isValue && option == null && word.startsWith("--")) {
+        return word;
+      }
+      isValue = option != null && option.arity().min() > 0 && !word.contains("=");
+    }
+    return null;
+  }
+
+  /** The library's message has the options that were found, in its own words. */
+  private static String exclusive(String message, CommandSpec command) {
+    for (ArgGroupSpec group : command.argGroups()) {
+      List<ArgSpec> found =
+          group.args().stream().filter(one -> message.contains(name(one))).toList();
+      if (group.exclusive() && !found.isEmpty()) {
+        return "found %s, expected one of %s"
+            .formatted(
+                found.stream().map(Misuse::name).collect(Collectors.joining(" and ")),
+                group.args().stream().map(Misuse::label).collect(Collectors.joining(", ")));
+      }
+    }
+    return "the command line cannot be read: " + shown(message);
   }
 
   private static String missing(List<ArgSpec> missing, CommandSpec command) {

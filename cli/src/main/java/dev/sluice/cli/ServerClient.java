@@ -28,6 +28,7 @@ import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Consumer;
 import java.util.regex.Pattern;
 import javax.net.ssl.SSLContext;
@@ -40,6 +41,7 @@ final class ServerClient {
   private static final Duration PATIENCE = Duration.ofSeconds(10);
   private static final int LARGEST_ANSWER = 8 << 20;
   private static final int OK = 200;
+  private static final int UNAUTHORIZED = 401;
   private static final int FIRST_CLIENT_FAULT = 400;
   private static final int FIRST_SERVER_FAULT = 500;
   private static final JsonFactory JSON = new JsonFactory();
@@ -254,7 +256,7 @@ final class ServerClient {
       Thread.currentThread().interrupt();
       throw new ServerException(server + ": interrupted", e);
     }
-    return read(response.statusCode(), body);
+    return read(response.statusCode(), body, fields == null ? Set.of() : fields.keySet());
   }
 
   private HttpClient client() {
@@ -285,13 +287,18 @@ final class ServerClient {
     return text.toString();
   }
 
-  private String read(int status, String body) {
+  private String read(int status, String body, Set<String> sent) {
     if (status == OK) {
       return body;
     }
     String detail = field(body, "detail");
+    if (detail != null && status == UNAUTHORIZED && token == null) {
+      throw new InputException(
+          "%s asks for a token; give %s FILE, or set SLUICE_TOKEN"
+              .formatted(server, TokenFile.OPTION));
+    }
     if (detail != null && status >= FIRST_CLIENT_FAULT && status < FIRST_SERVER_FAULT) {
-      throw new InputException(detail);
+      throw new InputException(asOption(field(body, "field"), detail, sent));
     }
     String incident = field(body, "incident");
     throw new ServerException(
@@ -302,6 +309,16 @@ final class ServerClient {
                 detail == null ? ", not from a Sluice server" : ": " + detail,
                 incident == null ? "" : " (incident " + incident + " in the server's log)"),
         null);
+  }
+
+  /** The fields of a setting stand on the command line as options of their names. */
+  private static String asOption(@Nullable String field, String detail, Set<String> sent) {
+    if (field == null || sent.contains("limit") || !sent.contains(field)) {
+      return detail;
+    }
+    return detail.startsWith(field + ": ")
+        ? "--" + detail
+        : "--%s: %s".formatted(field, detail);
   }
 
   /** A text of the problem's own; null if there is none. */

@@ -4,6 +4,8 @@ package dev.sluice.cli;
 import dev.sluice.text.Suggestion;
 import dev.sluice.yaml.LimitFiles;
 import dev.sluice.yaml.Problem;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -35,6 +37,7 @@ import picocli.CommandLine.ParseResult;
 final class Settings {
 
   private static final String PREFIX = "SLUICE_";
+  private static final long LARGEST_TEMPLATE = 1 << 20;
   static final String DEFAULT = "default";
 
   /** The outcome that mistakes are reported with. */
@@ -174,11 +177,27 @@ final class Settings {
       return Map.of();
     }
     Path file = flag == null ? Path.of(Objects.requireNonNull(variable)) : flag;
+    if (isOfCommentsOnly(file)) {
+      return Map.of(); // every option was commented out
+    }
     SettingsFile reader = new SettingsFile(options);
     LimitFiles.builder().companion(file, reader).build().lint().stream()
         .map(Problem::toString)
         .forEach(mistakes::add);
     return reader.values();
+  }
+
+  private static boolean isOfCommentsOnly(Path file) {
+    try {
+      if (!Files.isRegularFile(file) || Files.size(file) > LARGEST_TEMPLATE) {
+        return false;
+      }
+      List<String> lines =
+          Files.readString(file).lines().map(String::strip).filter(one -> !one.isEmpty()).toList();
+      return !lines.isEmpty() && lines.stream().allMatch(one -> one.startsWith("#"));
+    } catch (IOException e) {
+      return false; // told where it is read
+    }
   }
 
   private static Setting setting(

@@ -146,4 +146,25 @@ final class MainTest {
     assertThat(lines)
         .allMatch(line -> line.replace("\\'", "").chars().filter(c -> c == '\'').count() % 2 == 0);
   }
+
+  @Test
+  void misuse_isToldInOurOwnWords() {
+    String[] where = {"A", "b", "--server", "http://127.0.0.1:1"};
+    assertThat(misused("penalty", "set", where, "--for", "1m", "--owe", "3"))
+        .isEqualTo("found --for and --owe, expected one of --until TIME, --for PERIOD, --owe N");
+    assertThat(misused("overrides", "set", where, "--unlimited"))
+        .startsWith("unknown option \"--unlimited\" for sluice overrides set");
+    assertThat(misused("overrides", "set", where, "--comment", "--x"))
+        .startsWith("sluice overrides set needs --burst N");
+  }
+
+  private static String misused(String group, String command, String[] where, String... more) {
+    Cli run =
+        Cli.run(
+            Stream.of(new String[] {group, command}, where, more)
+                .flatMap(Stream::of)
+                .toArray(String[]::new));
+    assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+    return run.err().lines().findFirst().orElseThrow().replaceFirst("^sluice: ", "");
+  }
 }

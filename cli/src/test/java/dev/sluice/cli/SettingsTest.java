@@ -362,6 +362,27 @@ final class SettingsTest {
     assertThat(run.err()).contains("unknown option \"htp\"; did you mean \"http\"?");
   }
 
+  @Test
+  void keyOfOtherWords_isShown_withWhatWasMeant() throws IOException {
+    Path file = file("tokens-file: t\nstore-password: p\nhunter2-secret: p\n");
+    assertThat(settings(flags("--config", file.toString()), Map.of()).mistakes())
+        .containsExactly(
+            file + ":1:1: unknown option \"tokens-file\"; did you mean \"tokens\"?",
+            file + ":2:1: unknown option \"store-password\"; did you mean \"store-password-file\"?",
+            file + ":3:1: unknown option (not shown, length 14)");
+  }
+
+  @Test
+  void fileOfCommentsOnly_holdsNoOption_andAnEmptyOneIsRefused() throws IOException {
+    Path comments = file("# http: :80\n\n  # resp: :81\n");
+    assertThat(settings(flags("--config", comments.toString()), Map.of()).mistakes()).isEmpty();
+    Path empty = file("\n");
+    assertThat(settings(flags("--config", empty.toString()), Map.of()).mistakes())
+        .singleElement()
+        .asString()
+        .contains("found an empty file");
+  }
+
   /** As comments: in a file they would stay where the other options change. */
   @Test
   void page_showsDefaultsThatDependOnOtherOptions_whereTheyHold() {

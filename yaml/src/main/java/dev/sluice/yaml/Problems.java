@@ -5,6 +5,7 @@ import dev.sluice.text.SafeText;
 import dev.sluice.text.Suggestion;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.List;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -113,10 +114,24 @@ public final class Problems {
    */
   public void unknownKey(Node.Scalar key, String message, Collection<String> known) {
     String meant = Suggestion.didYouMean(key.text(), known);
+    if (meant.isEmpty()) {
+      meant = sharingWords(key.text(), known);
+    }
     String shown = message.replace("%s", showKey(key)) + meant;
     String hidden =
         message.replace("%s", "(not shown, length %s)".formatted(key.text().length())) + meant;
     mistake(key.line(), key.column(), shown, meant.isEmpty() ? hidden : null);
+  }
+
+  /** A known key of more or fewer words, such as tokens for tokens-file. */
+  private static String sharingWords(String key, Collection<String> known) {
+    return known.stream()
+        .filter(one -> key.startsWith(one + "-") || one.startsWith(key + "-"))
+        .min(
+            Comparator.comparingInt((String one) -> Math.abs(one.length() - key.length()))
+                .thenComparing(Comparator.naturalOrder()))
+        .map("; did you mean \"%s\"?"::formatted)
+        .orElse("");
   }
 
   /** A mistake of the file as a whole. */

@@ -8,6 +8,7 @@ import dev.sluice.limit.Penalty;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.admin.RuntimeLimits;
 import dev.sluice.server.wire.WireException;
+import dev.sluice.text.SafeText;
 import java.io.IOException;
 import java.time.DateTimeException;
 import java.time.Duration;
@@ -77,11 +78,17 @@ final class PenaltyResource extends AdminResource {
   }
 
   private static @Nullable Instant instant(AdminBody body) {
-    String text = String.valueOf(body.text("until"));
+    String text = body.text("until");
+    if (text == null) {
+      return null; // told already
+    }
     try {
       return Instant.parse(text);
     } catch (DateTimeException e) {
-      body.mistake("until", "expected an instant such as 2026-11-22T12:00:00Z");
+      body.mistake(
+          "until",
+          "found %s, expected an instant such as 2026-11-22T12:00:00Z"
+              .formatted(SafeText.quote(text)));
       return null;
     }
   }
