@@ -316,9 +316,7 @@ final class ServerClient {
     if (field == null || sent.contains("limit") || !sent.contains(field)) {
       return detail;
     }
-    return detail.startsWith(field + ": ")
-        ? "--" + detail
-        : "--%s: %s".formatted(field, detail);
+    return detail.startsWith(field + ": ") ? "--" + detail : "--%s: %s".formatted(field, detail);
   }
 
   /** A text of the problem's own; null if there is none. */

@@ -159,8 +159,8 @@ public interface BucketStore extends AutoCloseable {
   /**
    * How many live buckets the store may keep, for metrics. Never blocks.
    *
-   * @return the bound from which on new buckets are refused; empty where there is none, or the store
-   *     does not know
+   * @return the bound from which on new buckets are refused; empty where there is none, or the
+   *     store does not know
    */
   default OptionalLong maxLiveBuckets() {
     return OptionalLong.empty();

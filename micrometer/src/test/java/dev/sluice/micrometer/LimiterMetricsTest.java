@@ -298,8 +298,7 @@ class LimiterMetricsTest {
     Penalty ended = new Penalty(logins, "192.0.2.2", Instant.EPOCH, 0, "");
     watched.limits.replace(limits.withPenalties(List.of(holds, ended)));
 
-    assertThat(value("ratelimits_penalties_active{limit=\"LoginsPerIPAddress\"}"))
-        .isEqualTo("1.0");
+    assertThat(value("ratelimits_penalties_active{limit=\"LoginsPerIPAddress\"}")).isEqualTo("1.0");
     assertThat(Double.parseDouble(value("ratelimits_live_buckets_max"))).isGreaterThan(1000);
   }
 
