@@ -355,7 +355,7 @@ final class ProxiesTest {
     String line = "x".repeat(990);
     StringBuilder request = new StringBuilder(get("/search").replace("\r\n\r\n", "\r\n"));
     for (int i = 0; i < kilobytes; i++) {
-      request.append("X-Large-%02d: %s\r\n".formatted(i, line));
+      request.append("X-Large-%s: %s\r\n".formatted(i, line));
     }
     Answer answer = exchange(request.append("\r\n").toString());
     assertThat(answer.status()).as(log()).isEqualTo(200);
