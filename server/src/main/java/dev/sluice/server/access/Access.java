@@ -239,8 +239,8 @@ public final class Access implements AutoCloseable {
           .about(acts);
     }
     if (!certificateNames.isEmpty()) {
-      throw failed(
-          door, peer, "the tokens file has no entry for a name in the client's certificate", acts);
+      String why = "the tokens file has no entry for a name in the client's certificate";
+      throw failed(door, peer, why, why + ": " + String.join(", ", certificateNames), acts);
     }
     admitStranger(peer);
     return stranger(door, peer).about(acts);
@@ -357,6 +357,12 @@ public final class Access implements AutoCloseable {
    * no longer fills the audit log; a good token passes even then.
    */
   RefusedException failed(String door, @Nullable SocketAddress peer, String why, List<Noted> acts) {
+    return failed(door, peer, why, why, acts);
+  }
+
+  /** What the log has of it may say more than the client is told. */
+  private RefusedException failed(
+      String door, @Nullable SocketAddress peer, String why, String noted, List<Noted> acts) {
     refusals.unauthenticated.increment();
     long retryAfterSeconds = spent(ofAddresses, FAILURES_PER_ADDRESS, FAILURES, peer);
     if (retryAfterSeconds > 0) {
@@ -364,7 +370,7 @@ public final class Access implements AutoCloseable {
       return RefusedException.tooManyRequests(
           "this address has sent too many tokens that are not known", retryAfterSeconds);
     }
-    noteRefused(Caller.unknown(address(peer), Watch.NONE).about(acts), door, "authenticate", why);
+    noteRefused(Caller.unknown(address(peer), Watch.NONE).about(acts), door, "authenticate", noted);
     return RefusedException.unauthenticated(why);
   }
 

@@ -143,6 +143,24 @@ final class TlsDoorsTest {
     }
   }
 
+  @Test
+  void certificateThatTheTokensFileDoesNotName_isNotedByItsName() throws Exception {
+    Path tokens =
+        Files.writeString(
+            folder.resolve("tokens.yml"), "certificates: [{name: other, roles: [decide]}]\n");
+    Path audit = folder.resolve("audit.jsonl");
+    ServerConfig config =
+        fixture.config(true, new ServerConfig.Control(tokens, audit.toString(), null, null));
+    HttpClient client = client(Pem.client(Pem.CLIENT, Pem.SERVER));
+    try (Service service = Service.start(config)) {
+      HttpResponse<String> refused = TlsFixture.spend(client, service, "k");
+      assertThat(refused.statusCode()).isEqualTo(401);
+      assertThat(refused.body()).doesNotContain("client-7");
+    }
+    assertThat(Files.readString(audit))
+        .contains("\"who\":\"unknown\"", "in the client's certificate: client-7\"");
+  }
+
   private static HttpClient client(SSLContext context) {
     return HttpClient.newBuilder().sslContext(context).build();
   }
