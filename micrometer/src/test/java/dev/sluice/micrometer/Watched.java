@@ -23,6 +23,7 @@ import java.util.concurrent.CompletableFuture;
 /** A limiter that is watched, and what it does for a test. */
 final class Watched {
 
+  private static final int MAX_BUCKETS = 20_000;
   private static final LimitName CALLS =
       LimitName.builder(9001, "CallsPerPartner").longestWait(Duration.ofHours(2)).build();
 
@@ -69,9 +70,16 @@ final class Watched {
     }
   }
 
+  /** Leaves room for a tenth of the buckets that the store may keep. */
+  void nearlyFill() {
+    for (int i = 0; i < MAX_BUCKETS * 9 / 10; i++) {
+      var unused = limiter.spend("LoginsPerIPAddress", "198.51." + i / 250 + "." + i % 250);
+    }
+  }
+
   /** The store in memory, which can be told to fail as a store is allowed to. */
   static final class BreakableStore implements BucketStore {
-    private final BucketStore memory = BucketStore.inMemory(new ManualTime());
+    private final BucketStore memory = BucketStore.inMemory(new ManualTime(), MAX_BUCKETS);
     private volatile boolean broken;
 
     @Override
