@@ -40,6 +40,7 @@ final class FileResource extends Resource {
           Map.entry("charts.js", JS),
           Map.entry("limits.js", JS),
           Map.entry("denied.js", JS),
+          Map.entry("settings.js", JS),
           Map.entry("bucket.js", JS),
           Map.entry("exceptions.js", JS),
           Map.entry("playground.js", JS));

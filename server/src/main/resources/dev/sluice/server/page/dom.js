@@ -50,6 +50,11 @@ export function idText(id) {
   return h('bdi', {class: 'id'}, visible(id));
 }
 
+/** A long name breaks between its words: LoginsPerUser, PerIPAddress, edge.logins_per-user. */
+export function breakable(name) {
+  return name.split(/(?<=[a-z0-9])(?=[A-Z])|(?<=[._:/-])/).flatMap((word) => [word, h('wbr')]);
+}
+
 let spoken = 0;
 
 /** Tells screen readers something, politely. */

@@ -2,7 +2,7 @@
 // The settings of one id: an override of its limit, and a penalty.
 
 import {get, pathOf, put, remove} from './api.js';
-import {h, setText, visible} from './dom.js';
+import {h, idText, setText, visible} from './dom.js';
 import {clock, number, period, span} from './words.js';
 
 /** The panel of one bucket. `changed` is called when something was set or removed. */
@@ -40,21 +40,27 @@ export function exceptions(context, changed) {
     try {
       return await get(path(kind));
     } catch (trouble) {
-      return {trouble: trouble.kind === 'missing' ? 'It is set for a part of this id.' : trouble.message};
+      return {missing: trouble.kind === 'missing', trouble: trouble.kind === 'missing' ? 'It is set for a part of this id.' : trouble.message};
     }
   }
 
   async function show(newAnswer) {
     answer = newAnswer;
-    const {limits} = context.limits ?? (await get('/v1/limits'));
-    const usual = limits.find((one) => one.name === newAnswer.limit);
-    const isUsual = usual?.limited && ['burst', 'count', 'periodSeconds'].every((part) => usual[part] === newAnswer[part]);
-    const [own, ban] = await Promise.all([
-      isUsual || !newAnswer.limited ? null : found('overrides'),
+    const usual = await get(`/v1/limits/${encodeURIComponent(newAnswer.limit)}`);
+    const isUsual = usual.limited && ['burst', 'count', 'periodSeconds'].every((part) => usual[part] === newAnswer[part]);
+    if (answer !== newAnswer) {
+      return;
+    }
+    // An override may equal the default. Where the limit has none at all, there is nothing to ask for.
+    let [own, ban] = await Promise.all([
+      !newAnswer.limited || (isUsual && usual.overrides === 0) ? null : found('overrides'),
       newAnswer.penaltyUntil ? found('penalties') : null,
     ]);
     if (answer !== newAnswer) {
       return;
+    }
+    if (own?.missing && isUsual) {
+      own = null;
     }
     override.replaceChildren(h('p', {}, own
       ? `${number(answer.count)} per ${period(answer.period)}, burst ${number(answer.burst)}. ${told(own)}`
@@ -101,11 +107,17 @@ export function exceptions(context, changed) {
     act(() => put(path('overrides'), commented(body, why.input)), 'The override is in force.');
   });
   drop.addEventListener('click', () => act(() => remove(path('overrides')), 'The override was removed.'));
-  punish.addEventListener('submit', (event) => {
+  punish.addEventListener('submit', async (event) => {
     event.preventDefault();
     const value = much.input.value.trim();
     const body = way.value === 'owe' ? {owe: Number(value)} : {for: value};
-    act(() => put(path('penalties'), commented(body, reason.input)), 'The penalty is in force.');
+    const commentedBody = commented(body, reason.input);
+    const where = path('penalties');
+    const {limit, id} = answer;
+    const until = way.value === 'owe' ? `until as many tokens have come as it owes (${value})` : `for ${value}`;
+    if (await context.confirm('Impose this penalty?', ['The bucket of ', idText(id), ` in ${limit} counts as empty ${until}. Every request of this id is denied.`], 'Impose it')) {
+      act(() => put(where, commentedBody), 'The penalty is in force.');
+    }
   });
   lift.addEventListener('click', () => act(() => remove(path('penalties')), 'The penalty was lifted.'));
   way.addEventListener('change', () => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The limits in force, what they do now, and what the server stands on.
 
-import {h, setText, visible} from './dom.js';
+import {breakable, h, setText, visible} from './dom.js';
 import {clock, number, period, plural, rate} from './words.js';
 import {sparkline} from './charts.js';
 
@@ -110,11 +110,6 @@ function limitRow(limit, columns) {
       return minute + sum(series?.shadowAllowed ?? none);
     },
   };
-}
-
-/** A long name breaks between its words: LoginsPerUser, PerIPAddress, edge.logins_per-user. */
-function breakable(name) {
-  return name.split(/(?<=[a-z0-9])(?=[A-Z])|(?<=[._:/-])/).flatMap((word) => [word, h('wbr')]);
 }
 
 function figure(kind, word) {

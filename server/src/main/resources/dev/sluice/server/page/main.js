@@ -8,8 +8,9 @@ import * as bucket from './bucket.js';
 import * as denied from './denied.js';
 import * as limits from './limits.js';
 import * as playground from './playground.js';
+import * as settings from './settings.js';
 
-const VIEWS = {limits, playground, bucket, denied};
+const VIEWS = {limits, playground, bucket, settings, denied};
 const EVERY = 2000;
 const SLOWEST = 10_000;
 const LIMITS_EVERY = 4;

@@ -330,12 +330,14 @@ final class PageTest {
   @MethodSource("looks")
   void eachView_fitsTheScreen_andHasNoFaultOfAccess(Look look) throws IOException {
     spend("SignUpsPerIPAddress", "2001:db8:1234:5678:9abc:def0:1234:5678", 5);
+    penalize("SignUpsPerIPAddress/2001:db8:1234:5678:9abc:def0:1234:1", "{\"for\":\"1h\"}");
     browser.look(look);
     for (String view :
         List.of(
             "limits",
             "playground",
             "denied",
+            "settings",
             "bucket?limit=SignUpsPerIPAddress&id=2001:db8:1234:5678:9abc:def0:1234:5678")) {
       open(view);
       String full = view.startsWith("bucket") ? ".facts dd" : "tbody tr, .level-now b";
@@ -505,6 +507,11 @@ final class PageTest {
 
     fill("#penalty-much", "10m");
     button("Impose").click();
+    assertThat(text("dialog[open]")).contains("Impose this penalty?", "one of many", "for 10m");
+    button("Cancel").click();
+    assertThat(text(".result")).doesNotContain("The bucket counts as empty until");
+    button("Impose").click();
+    button("Impose it").click();
     until(() -> text(".result").contains("The bucket counts as empty until"));
     spend("ApiCallsPerKey", "one of many", 1);
     button("Reset").click();
@@ -520,8 +527,61 @@ final class PageTest {
 
     fill("#penalty-much", "soon");
     button("Impose").click();
+    button("Impose it").click();
     until(() -> text(".result").contains("For"));
     assertThat(browser.console()).singleElement().asString().contains("400");
+  }
+
+  @Test
+  void overrideThatEqualsTheDefault_isShown_andRemoved() {
+    openBucket("ApiCallsPerKey", "usual");
+    until(() -> text(".result").contains("None: the default of the limit is in force."));
+    fill("#override-comment", "the same");
+    button("Set").click();
+    until(() -> text(".result").contains("Comment: the same"));
+    button("Remove the override").click();
+    until(() -> text(".result").contains("None: the default of the limit is in force."));
+  }
+
+  @Test
+  void exceptions_areListed_pageByPage_andLeadToTheirBucket() {
+    String page = "/v1/admin/overrides/ApiCallsPerKey/page-";
+    String small = "{\"burst\":2,\"count\":2,\"period\":\"1m\",\"comment\":\"<b>17</b>\"}";
+    try {
+      for (int i = 0; i <= 100; i++) {
+        assertThat(admin("PUT", page + i, small)).isEqualTo(200);
+      }
+      penalize("SignUpsPerIPAddress/192.0.2.88", "{\"for\":\"1h\"}");
+      find("nav a[href='#/settings']").click();
+      until(() -> rows("overrides") == 100);
+      until(() -> text("main").contains("192.0.2.88"));
+      assertThat(text("main table")).contains("2 per 1m", "<b>17</b>", "memory");
+      button("Show more overrides").click();
+      until(() -> rows("overrides") == 101);
+
+      find("#settings-limit").sendKeys("SignUps");
+      until(() -> text("main").contains("None is set."));
+      browser.driver().findElement(By.linkText("192.0.2.88")).sendKeys(Keys.ENTER);
+      until(() -> text(".level-now").equals("0 of 3 tokens"));
+    } finally {
+      for (int i = 0; i <= 100; i++) {
+        int unused = admin("DELETE", page + i, "");
+      }
+    }
+  }
+
+  private static int rows(String kind) {
+    return browser
+        .driver()
+        .findElements(By.cssSelector("[aria-labelledby=settings-" + kind + "] tbody tr"))
+        .size();
+  }
+
+  private static int admin(String method, String path, String body) {
+    return send(HttpRequest.newBuilder(URI.create(base + path))
+            .header("Content-Type", "application/json")
+            .method(method, BodyPublishers.ofString(body)))
+        .statusCode();
   }
 
   /** Both are shorter than the bucket takes to fill, so that their ends lie within the chart. */
