@@ -425,8 +425,11 @@ final class Operation {
         requireUnlimited(part, part.denied());
         continue;
       }
-      requireStatement(Statements.wrongRefund(part, quota), part);
-      requireLeft(part, transaction);
+      requireTold(part, transaction);
+      if (part.penalty() == null) {
+        requireStatement(Statements.wrongRefund(part, quota), part);
+        requireLeft(part, transaction);
+      }
     }
   }
 
@@ -475,6 +478,28 @@ final class Operation {
 
   /** A penalty holds until its end, and denies a batch before any of its buckets is touched. */
   private void requirePenalty(Decision whole, Decision part, Transaction transaction) {
+    requireTold(part, transaction);
+    Penalty penalty = part.penalty();
+    if (penalty == null) {
+      return;
+    }
+    long leftNanos = penalty.untilNanos() - nanos(part.decidedAt());
+    boolean asks = transaction.cost() > 0;
+    requireStatement(part.denied() == asks ? null : "was not denied by a penalty", part);
+    requireStatement(
+        part.retryInNanos() >= leftNanos || !asks ? null : "may come back before a penalty ends",
+        part);
+    if (asks && transaction.kind() != Kind.SPEND_ONLY) {
+      requireStatement(whole.denied() ? null : "was allowed in spite of a penalty", whole);
+      for (Transaction one : transactions) {
+        boolean written = isFresh(one) && reference.everWritten(one.bucketKey());
+        requireStatement(written ? "was denied by a penalty and left a trace" : null, whole);
+      }
+    }
+  }
+
+  /** An answer tells of the penalty on its id: until its end, the bucket counts as empty. */
+  private void requireTold(Decision part, Transaction transaction) {
     long nowNanos = nanos(part.decidedAt());
     Penalty penalty = part.penalty();
     if (penalty == null) {
@@ -486,22 +511,12 @@ final class Operation {
     long lookedNanos = nowNanos - (world.now() - start) - conditions.driftNanos(); // or later
     boolean held = isPenalized(transaction, lookedNanos) || isClockUnknown();
     requireStatement(held ? null : "was told of a penalty that is not in force", part);
-    long leftNanos = penalty.untilNanos() - nowNanos;
-    boolean asks = transaction.cost() > 0;
-    requireStatement(part.denied() == asks ? null : "was not denied by a penalty", part);
     requireStatement(part.remaining() == 0 ? null : "has tokens left beside a penalty", part);
     requireStatement(
-        part.resetInNanos() >= leftNanos && (part.retryInNanos() >= leftNanos || !asks)
+        part.resetInNanos() >= penalty.untilNanos() - nowNanos
             ? null
             : "was told of a penalty that ends too early",
         part);
-    if (asks && transaction.kind() != Kind.SPEND_ONLY) {
-      requireStatement(whole.denied() ? null : "was allowed in spite of a penalty", whole);
-      for (Transaction one : transactions) {
-        boolean written = isFresh(one) && reference.everWritten(one.bucketKey());
-        requireStatement(written ? "was denied by a penalty and left a trace" : null, whole);
-      }
-    }
   }
 
   private void requireStatement(@Nullable String wrong, Decision about) {
