@@ -4,9 +4,12 @@ package dev.sluice.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.BufferedReader;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -72,6 +75,43 @@ class ServerSettingsTest {
       assertThat(out(url, "penalty set ApiCallsPerKey k1 --for 10m"))
           .startsWith("{\"limit\":\"ApiCallsPerKey\",\"id\":\"k1\",\"until\":");
       assertThat(out(url, "penalty remove ApiCallsPerKey k1")).isEqualTo("{\"removed\":true}\n");
+    }
+  }
+
+  @Test
+  void valueThatTheServerRefuses_isToldWithItsOption() throws Exception {
+    try (CliProcess server = CliProcess.start("serve", "--http", "127.0.0.1:0");
+        BufferedReader err = server.err()) {
+      String url = url(err);
+      assertThat(refused(url, "penalty set ApiCallsPerKey k1 --until tomorrow"))
+          .startsWith("sluice: --until: found \"tomorrow\", expected an instant such as 2026-");
+      assertThat(refused(url, "penalty set ApiCallsPerKey k1 --until 2001-01-01T00:00:00Z"))
+          .startsWith("sluice: --until: found 2001-01-01T00:00:00Z, expected an instant after now");
+      assertThat(refused(url, "penalty set ApiCallsPerKey k1 --for 1x"))
+          .startsWith("sluice: --for: found \"1x\", expected a duration such as 1s");
+    }
+  }
+
+  private static String refused(String url, String command) {
+    Cli run = Cli.run((command + " --server " + url).split(" ", -1));
+    assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+    return run.err();
+  }
+
+  @Test
+  void serverThatAsksForAToken_isToldWithTheWaysToGiveOne(@TempDir Path folder) throws Exception {
+    Path tokens =
+        Files.writeString(
+            folder.resolve("tokens.yml"),
+            "tokens:\n- {name: a, sha256: %s, roles: [read]}\n".formatted("0a".repeat(32)));
+    try (CliProcess server =
+            CliProcess.start("serve", "--http", "127.0.0.1:0", "--tokens", tokens.toString());
+        BufferedReader err = server.err()) {
+      String url = url(err);
+      assertThat(refused(url, "overrides list"))
+          .isEqualTo(
+              "sluice: %s asks for a token; give --token-file FILE, or set SLUICE_TOKEN\n"
+                  .formatted(url));
     }
   }
 

@@ -33,7 +33,7 @@ public final class AddressException extends RuntimeException {
   /** The network's own words, where it has any. */
   private static String why(Throwable cause) {
     if (cause instanceof UnsupportedAddressTypeException) {
-      return "this JVM has no such addresses, since IPv6 is off";
+      return "this JVM has no IPv6";
     }
     String message = cause.getMessage();
     return message == null ? cause.getClass().getSimpleName() : message;

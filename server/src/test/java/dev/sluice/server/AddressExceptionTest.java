@@ -17,7 +17,7 @@ final class AddressExceptionTest {
     assertThat(
             AddressException.of(
                 address, new CompletionException(new UnsupportedAddressTypeException())))
-        .hasMessageStartingWith("can't listen on [::1]:8080: this JVM has no such addresses");
+        .hasMessageStartingWith("can't listen on [0:0:0:0:0:0:0:1]:8080: this JVM has no IPv6;");
     assertThat(AddressException.of(address, new IllegalStateException()))
         .hasMessageContaining(": IllegalStateException;");
   }
