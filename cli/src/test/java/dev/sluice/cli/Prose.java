@@ -79,7 +79,7 @@ final class Prose {
     return lines.get(index);
   }
 
-  /** Returns what people read in a file, by the ending of its name; nothing of other files. */
+  /** Returns the text for people in a file, by the ending of its name. Other files have none. */
   static List<Prose> of(String name, String source) {
     return switch (name.substring(name.lastIndexOf('.') + 1)) {
       case "md" -> ofMarkdown(source);

@@ -375,12 +375,8 @@ public final class Traffic {
     long lost = cut.sum();
     return "%s answered since then over HTTP and gRPC%s"
         .formatted(
-            counted(answeredAtTheEnd.sum(), "request"),
-            lost == 0 ? "" : ", " + counted(lost, "connection") + " cut");
-  }
-
-  private static String counted(long number, String one) {
-    return number + " " + one + (number == 1 ? "" : "s");
+            Counted.of(answeredAtTheEnd.sum(), "request"),
+            lost == 0 ? "" : ", " + Counted.of(lost, "connection") + " cut");
   }
 
   void brokenBy(Channel channel, String what) {

@@ -16,8 +16,8 @@ import java.util.Map;
 /*
  * The model. A bucket lacks some fill, counted in nanoseconds. A token is worth an emission
  * interval T, a full bucket lacks 0, and an empty one T × burst. The lack shrinks by one nanosecond
- * a nanosecond. Where the clock stepped back, it grows again. This says nothing of arrival times
- * and cannot overflow: it shares neither an idea nor a line with the arithmetic that it judges.
+ * a nanosecond. Where the clock stepped back, it grows again. The model has no arrival times and
+ * cannot overflow: it shares neither an idea nor a line with the arithmetic that it judges.
  */
 
 /**

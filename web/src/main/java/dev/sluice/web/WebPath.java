@@ -75,14 +75,14 @@ public final class WebPath {
     String all = String.join("/", names);
     boolean slash = names.stream().anyMatch(name -> name.contains("/"));
     boolean backslash = all.contains("\\");
-    boolean dots = PathPattern.segments(all.replace('\\', '/')).stream().anyMatch(WebPath::isDots);
+    boolean splits = slash || backslash;
     if (all.chars().anyMatch(WebPath::isControl)
         || (slash && backslash)
-        || ((slash || backslash) && dots)
-        || PathPattern.segments(path).stream().anyMatch(WebPath::splitsInAParameter)) {
+        || (splits && hasDots(all))
+        || splitsInAParameter(path)) {
       throw new UnusableRequestException("the path has an ambiguous or malformed escape");
     }
-    return slash || backslash ? List.of(kept(names), split(names)) : List.of(joined(names));
+    return splits ? List.of(kept(names), split(names)) : List.of(joined(names));
   }
 
   private static List<String> names(String path) {
@@ -112,14 +112,23 @@ public final class WebPath {
   }
 
   /** For those that decode before they drop parameters, a path goes on there. */
-  private static boolean splitsInAParameter(String segment) {
-    int parameters = segment.indexOf(';');
-    String decoded = parameters < 0 ? "" : decoded(segment.substring(parameters));
-    return decoded == null || splits(decoded);
+  private static boolean splitsInAParameter(String path) {
+    if (path.indexOf(';') < 0) {
+      return false; // nearly all
+    }
+    for (String segment : PathPattern.segments(path)) {
+      int parameters = segment.indexOf(';');
+      String decoded = parameters < 0 ? "" : decoded(segment.substring(parameters));
+      if (decoded == null || splits(decoded)) {
+        return true;
+      }
+    }
+    return false;
   }
 
-  private static boolean isDots(String name) {
-    return name.equals(".") || name.equals("..");
+  private static boolean hasDots(String decodedPath) {
+    return PathPattern.segments(decodedPath.replace('\\', '/')).stream()
+        .anyMatch(name -> name.equals(".") || name.equals(".."));
   }
 
   private static boolean isControl(int c) {

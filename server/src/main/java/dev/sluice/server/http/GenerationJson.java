@@ -2,6 +2,7 @@
 package dev.sluice.server.http;
 
 import com.fasterxml.jackson.core.JsonGenerator;
+import dev.sluice.server.Counted;
 import dev.sluice.server.Generations;
 import dev.sluice.server.access.Caller;
 import java.io.IOException;
@@ -43,9 +44,7 @@ final class GenerationJson {
       shown =
           List.of(
               "%s; a token without limits, or the server's log, names %s"
-                  .formatted(
-                      all.size() == 1 ? "1 " + word : all.size() + " " + word + "s",
-                      all.size() == 1 ? "it" : "them"));
+                  .formatted(Counted.of(all.size(), word), all.size() == 1 ? "it" : "them"));
     }
     json.writeArrayFieldStart(field);
     for (String line : shown) {

@@ -3,6 +3,7 @@ package dev.sluice.server.service;
 
 import dev.sluice.limit.Limits;
 import dev.sluice.micrometer.LimiterMetrics;
+import dev.sluice.server.Counted;
 import dev.sluice.server.OutOfMemory;
 import dev.sluice.server.rules.RuleBook;
 import dev.sluice.yaml.Problem;
@@ -57,14 +58,10 @@ final class ReloadLog implements ReloadListener {
     log.atLevel(warnings.isEmpty() ? Level.INFO : Level.WARN)
         .log(
             "limits loaded: {}, {}{}{}",
-            counted(defaults, "default"),
-            counted(overrides, "override"),
-            rules == 0 ? "" : ", " + counted(rules, "rule"),
+            Counted.of(defaults, "default"),
+            Counted.of(overrides, "override"),
+            rules == 0 ? "" : ", " + Counted.of(rules, "rule"),
             list(warnings));
-  }
-
-  private static String counted(long number, String one) {
-    return number + " " + one + (number == 1 ? "" : "s");
   }
 
   @Override
