@@ -19,11 +19,11 @@ final class DependentDefaults {
       case "otlp-interval" -> settings.has("--otlp") ? OtlpOptions.USUAL_INTERVAL : null;
       case "otlp-traced" -> settings.has("--otlp") ? OtlpOptions.USUAL_SHARE : null;
       case "overrides-interval" ->
-          settings.has("--overrides-db") ? ServeCommand.USUAL_OVERRIDES_INTERVAL : null;
+          settings.has("--overrides-db") ? OverrideTableOptions.USUAL_INTERVAL : null;
       case "requests-per-address" -> AccessOptions.perAddress(settings.has("--tokens"));
-      case "rls-overrides" -> ServeCommand.rlsOverrides(settings.has("--tokens"));
+      case "rls-overrides" -> DoorOptions.usualRlsOverrides(settings.has("--tokens"));
       case "snapshot-interval" ->
-          settings.has("--snapshot") ? ServeCommand.USUAL_SNAPSHOT_INTERVAL : null;
+          settings.has("--snapshot") ? SnapshotOptions.USUAL_INTERVAL : null;
       case "tls-client-auth" -> settings.has("--tls-client-ca") ? TlsOptions.USUAL_AUTH : null;
       default -> null;
     };

@@ -18,6 +18,7 @@ import dev.sluice.text.SafeText;
 import dev.sluice.web.ClientAddress;
 import dev.sluice.web.PlainRequest;
 import dev.sluice.web.UnusableRequestException;
+import dev.sluice.web.WebPath;
 import dev.sluice.web.WebRequest;
 import java.util.ArrayList;
 import java.util.List;
@@ -114,8 +115,7 @@ final class ExplainRuleCommand implements Callable<Integer> {
     Limits limits = files.files(Strictness.LENIENT, List.of(), rules).load();
     RuleBook book = RuleBook.of(limits);
     try {
-      Explanation why = entries.isEmpty() ? ofRequest(book) : ofDescriptor(book);
-      return tell(why, book, limits);
+      return entries.isEmpty() ? tellRequest(book, limits) : tell(ofDescriptor(book), book, limits);
     } catch (UnusableRequestException e) {
       console.line("cannot be charged: " + e.detail());
     } catch (InvalidRequestException e) {
@@ -148,7 +148,8 @@ final class ExplainRuleCommand implements Callable<Integer> {
     return descriptor;
   }
 
-  private Explanation ofRequest(RuleBook book) {
+  /** By each path that an application may take the path for, as proxies are answered. */
+  private int tellRequest(RuleBook book, Limits limits) {
     String asked = method;
     String where = target;
     if (asked == null || where == null) {
@@ -159,8 +160,10 @@ final class ExplainRuleCommand implements Callable<Integer> {
       throw new InputException(
           "--client: found %s, expected an IP address".formatted(SafeText.quote(client)));
     }
+    int question = where.indexOf('?');
+    String query = question < 0 ? "" : where.substring(question);
     PlainRequest.Builder request =
-        WebRequest.builder(asked.toUpperCase(Locale.ROOT), where).peer(client);
+        WebRequest.builder(asked.toUpperCase(Locale.ROOT), "/" + query).peer(client);
     for (String header : headers) {
       int colon = header.indexOf(':');
       if (colon < 1) {
@@ -169,7 +172,24 @@ final class ExplainRuleCommand implements Callable<Integer> {
       }
       request.header(header.substring(0, colon).strip(), header.substring(colon + 1).strip());
     }
-    return book.explain(request.build(), ClientAddress.direct());
+    List<String> paths = WebPath.readingsOfAny(question < 0 ? where : where.substring(0, question));
+    if (paths.size() > 1) {
+      console.line("the path can be read in two ways: the request is charged what both rules say");
+    }
+    int code = Exit.NO;
+    for (String path : paths) {
+      if (paths.size() > 1) {
+        console.line("read as %s:".formatted(SafeText.printable(path)));
+      }
+      Explanation why = book.explain(request.path(path).build(), ClientAddress.direct());
+      if (tell(why, book, limits) == Exit.DONE) {
+        code = Exit.DONE;
+      }
+      if (why.unusable() != null) {
+        return Exit.NO;
+      }
+    }
+    return code;
   }
 
   private int tell(Explanation why, RuleBook book, Limits limits) {

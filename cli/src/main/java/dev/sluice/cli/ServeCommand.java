@@ -6,41 +6,25 @@ import dev.sluice.limit.CurrentLimits.MissingDefaultException;
 import dev.sluice.limit.Requirement;
 import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.limit.UnknownLimitException;
-import dev.sluice.server.HostPort;
 import dev.sluice.server.Stores;
-import dev.sluice.server.reservation.TokenKey;
-import dev.sluice.server.rls.OverridePolicy;
 import dev.sluice.server.service.ConfigException;
-import dev.sluice.server.service.InsecureException;
 import dev.sluice.server.service.ServerConfig;
-import dev.sluice.server.service.ServerConfig.Doors;
 import dev.sluice.server.service.ServerConfig.Sources;
 import dev.sluice.server.service.ServerConfig.Storage;
 import dev.sluice.server.service.ServerConfig.Telemetry;
 import dev.sluice.server.service.Service;
-import dev.sluice.server.tls.TlsFiles;
 import dev.sluice.store.StoreException;
 import dev.sluice.text.SafeText;
-import dev.sluice.web.ClientAddress;
-import dev.sluice.web.ProxyHeader;
-import java.net.InetSocketAddress;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.function.Supplier;
-import java.util.regex.Pattern;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -77,13 +61,7 @@ import picocli.CommandLine.Spec;
     })
 final class ServeCommand implements Callable<Integer> {
 
-  private static final String TOKEN_KEY = "--token-key-file";
-  static final String USUAL_SNAPSHOT_INTERVAL = "1m";
-  static final String USUAL_OVERRIDES_INTERVAL = "30s";
   private static final int PINGS_AT_THE_START = 3;
-  private static final Pattern HOST = Pattern.compile("\\*|[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+]");
-  private static final Pattern ORIGIN =
-      Pattern.compile("\\*|null|[a-zA-Z][a-zA-Z0-9+.-]*://[^/?#\\s]+");
 
   private final Console console;
   private final Map<String, String> environment;
@@ -107,23 +85,7 @@ final class ServeCommand implements Callable<Integer> {
 
   @Mixin private RulesOption rules = new RulesOption();
 
-  @Option(
-      names = "--trusted-proxies",
-      paramLabel = "RANGE",
-      split = ",",
-      description =
-          "Addresses of proxies, such as 10.0.0.0/8, that are believed when they say for whom they"
-              + " ask (X-Forwarded-For, -Method, -Host, -Uri). Repeatable, or with commas.")
-  private List<String> trustedProxies = new ArrayList<>();
-
-  @Option(
-      names = "--proxy-header",
-      paramLabel = "HEADER",
-      defaultValue = "x-forwarded-for",
-      description =
-          "The header in which all trusted proxies name the client: x-forwarded-for (the default)"
-              + " or forwarded (RFC 7239). The other one is not looked at.")
-  private String proxyHeader = "x-forwarded-for";
+  @Mixin private DoorOptions doors = new DoorOptions();
 
   @Option(
       names = "--store",
@@ -135,6 +97,12 @@ final class ServeCommand implements Callable<Integer> {
   private String store = "memory";
 
   @Mixin private StorePasswordOptions storePasswords = new StorePasswordOptions();
+
+  @Mixin private SnapshotOptions snapshot = new SnapshotOptions();
+
+  @Mixin private TokenKeyOption tokenKey = new TokenKeyOption();
+
+  @Mixin private OverrideTableOptions table = new OverrideTableOptions();
 
   @Mixin private FailureRuleOptions failureRules = new FailureRuleOptions();
 
@@ -153,117 +121,11 @@ final class ServeCommand implements Callable<Integer> {
   private String missingDefault = "refuse";
 
   @Option(
-      names = "--snapshot",
-      paramLabel = "FILE",
-      description =
-          "Keep the buckets of the memory store over restarts: read from this file, which is saved"
-              + " periodically and at shutdown. A crash loses what was charged since the last"
-              + " save.")
-  private @Nullable Path snapshot;
-
-  @Option(
-      names = "--snapshot-interval",
-      paramLabel = "PERIOD",
-      description = "How often to write it (" + USUAL_SNAPSHOT_INTERVAL + ").")
-  private @Nullable String snapshotInterval;
-
-  @Option(
-      names = "--http",
-      paramLabel = "ADDR",
-      defaultValue = "127.0.0.1:8080",
-      description = "Where to listen, host:port; port 0 is any free one (${DEFAULT-VALUE}).")
-  private String http = "127.0.0.1:8080";
-
-  @Option(
-      names = "--resp",
-      paramLabel = "ADDR",
-      description =
-          "Where to listen for Redis clients, host:port: CL.THROTTLE, SLUICE.SPEND and others"
-              + " (nowhere if not given).")
-  private @Nullable String resp;
-
-  @Option(
-      names = "--grpc",
-      paramLabel = "ADDR",
-      description =
-          "Where to listen for Envoy's rate limit service besides the port of --http, which answers"
-              + " it too, host:port (nowhere if not given).")
-  private @Nullable String grpc;
-
-  @Mixin private TlsOptions tls = new TlsOptions();
-
-  @Option(
-      names = "--insecure",
-      description =
-          "Listen beyond loopback without TLS or without access control: everybody who reaches a"
-              + " port may then spend and reset.")
-  private boolean insecure;
-
-  @Option(
-      names = "--rls-overrides",
-      paramLabel = "POLICY",
-      description =
-          "How to treat a limit that Envoy sends with a descriptor: allow (it takes the place of"
-              + " ours) or ignore. Without this option: ignore with --tokens, otherwise allow.")
-  private @Nullable String rlsOverrides;
-
-  @Option(
-      names = "--host",
-      paramLabel = "NAME",
-      split = ",",
-      description =
-          "A name that clients use for this server, besides localhost and IP addresses; * allows"
-              + " any. Requests for another Host are refused. Repeatable.")
-  private List<String> hosts = new ArrayList<>();
-
-  @Option(
-      names = "--allow-origin",
-      paramLabel = "ORIGIN",
-      split = ",",
-      description =
-          "An origin, such as https://example.com, whose web pages may ask this server; * allows"
-              + " any. Others are refused. Repeatable.")
-  private List<String> origins = new ArrayList<>();
-
-  @Option(
-      names = "--overrides-db",
-      paramLabel = "URL",
-      description =
-          "A PostgreSQL database with a table of overrides, which win over those of the file; read"
-              + " periodically.")
-  private @Nullable String overridesDb;
-
-  @Option(
-      names = "--db-password-file",
-      paramLabel = "FILE",
-      description =
-          "A file with that database's password; or set SLUICE_DB_PASSWORD, or use ~/.pgpass.")
-  private @Nullable Path dbPassword;
-
-  @Option(
-      names = "--overrides-interval",
-      paramLabel = "PERIOD",
-      description = "How often to read that table (" + USUAL_OVERRIDES_INTERVAL + ").")
-  private @Nullable String overridesInterval;
-
-  @Option(
-      names = TOKEN_KEY,
-      paramLabel = "FILE",
-      description =
-          "A file with the secret that signs the tokens of reservations, 32 bytes or more; or set"
-              + " SLUICE_TOKEN_KEY. All servers of a fleet need the same one. Without it the server"
-              + " knows only its own tokens, until it ends.")
-  private @Nullable Path tokenKey;
-
-  @Option(
       names = "--top-denied",
       description =
           "Keep the ids that each limit denied most in the last minutes, for the page and for"
               + " administrators. Off if not given: ids are often personal data.")
   private boolean topDenied;
-
-  @Option(names = "--request-log", description = "Log each request, with the client's address.")
-  private boolean requestLog;
 
   @Mixin private OtlpOptions otlp = new OtlpOptions();
 
@@ -308,7 +170,7 @@ final class ServeCommand implements Callable<Integer> {
         console,
         "listening on %s (%s store, %s)"
             .formatted(
-                addresses(service),
+                doors.addresses(service),
                 Stores.shown(store),
                 files.none() ? "sample limits" : "watching the limit files"));
     if (ignoresHangUp) { // behind the first line, which programs read
@@ -331,27 +193,17 @@ final class ServeCommand implements Callable<Integer> {
   /** The checks that look at nothing but the settings. */
   private List<Supplier<?>> withoutFiles() {
     List<Supplier<?>> checks = new ArrayList<>();
-    hosts.forEach(host -> checks.add(() -> host(host)));
-    origins.forEach(origin -> checks.add(() -> origin(origin)));
-    trustedProxies.forEach(proxy -> checks.add(() -> clientAddress(List.of(proxy))));
+    checks.addAll(doors.each(access, table.isSet()));
     checks.addAll(failureRules.each());
     checks.addAll(otlp.each());
     checks.addAll(
         List.<Supplier<?>>of(
             log::apply,
-            () -> address("--http", http),
-            () -> optionalAddress("--resp", resp),
-            () -> optionalAddress("--grpc", grpc),
-            this::proxyHeader,
-            this::snapshot,
-            this::rlsOverrides,
+            () -> Optional.ofNullable(snapshot.snapshot(store)),
             this::onMissing,
             failureRules::all,
-            () -> access.settings(overridesDb != null),
-            () -> Optional.ofNullable(tls.settings()),
-            () -> storePasswords.requireUsable(store, environment),
-            this::safeDoors,
-            this::ownPorts));
+            () -> access.settings(table.isSet()),
+            () -> storePasswords.requireUsable(store, environment)));
     return checks;
   }
 
@@ -359,11 +211,11 @@ final class ServeCommand implements Callable<Integer> {
   private List<Supplier<?>> withFiles() {
     return List.of(
         () -> files.forServer(rules),
-        () -> Optional.ofNullable(tls.files()),
+        doors.files(),
         () -> Optional.ofNullable(otlp.settings(environment)),
-        this::table,
+        () -> Optional.ofNullable(table.table()),
         () -> storePasswords.access(store),
-        this::tokenKey,
+        tokenKey::tokenKey,
         access::requireFiles);
   }
 
@@ -393,72 +245,12 @@ final class ServeCommand implements Callable<Integer> {
     }
   }
 
-  /** Two doors on one port: the system would say of the second one only that it is in use. */
-  private boolean ownPorts() {
-    Map<String, InetSocketAddress> doors = new LinkedHashMap<>();
-    addDoor("--http", http, doors);
-    addDoor("--resp", resp, doors);
-    addDoor("--grpc", grpc, doors);
-    Map<Integer, String> ports = new HashMap<>();
-    doors.forEach(
-        (option, address) -> {
-          String first =
-              address.getPort() == 0 ? null : ports.putIfAbsent(address.getPort(), option);
-          if (first != null && overlap(doors.get(first), address)) {
-            throw new InputException(
-                "%s: found port %s, which %s has already; give each door a port of its own"
-                    .formatted(option, address.getPort(), first));
-          }
-        });
-    return true;
-  }
-
-  private static void addDoor(
-      String option, @Nullable String text, Map<String, InetSocketAddress> doors) {
-    try {
-      InetSocketAddress address = optionalAddress(option, text);
-      if (address != null) {
-        doors.put(option, address);
-      }
-    } catch (InputException e) {
-      // told by another check
-    }
-  }
-
-  private static boolean overlap(@Nullable InetSocketAddress one, InetSocketAddress other) {
-    return one != null
-        && (one.equals(other)
-            || one.isUnresolved()
-            || one.getAddress().isAnyLocalAddress()
-            || other.isUnresolved()
-            || other.getAddress().isAnyLocalAddress());
-  }
-
-  private boolean safeDoors() {
-    try {
-      doors(tls.settings()).requireSafe(access.settings(overridesDb != null));
-      return true;
-    } catch (InsecureException e) {
-      throw new InputException(String.valueOf(e.getMessage()));
-    }
-  }
-
-  private Doors doors(@Nullable TlsFiles files) {
-    return new Doors(
-        http(clientAddress()),
-        optionalAddress("--resp", resp),
-        optionalAddress("--grpc", grpc),
-        rlsOverrides(),
-        files,
-        insecure);
-  }
-
   private ServerConfig config() {
     return new ServerConfig(
-        doors(tls.files()),
-        new Sources(files.forServer(rules), table(), required(), onMissing()),
+        doors.doors(access),
+        new Sources(files.forServer(rules), table.table(), required(), onMissing()),
         storage(),
-        access.control(overridesDb != null),
+        access.control(table.isSet()),
         new Telemetry(topDenied, otlp.settings(environment)));
   }
 
@@ -473,109 +265,10 @@ final class ServeCommand implements Callable<Integer> {
     FailureRule others = byLimit.remove("");
     return new Storage(
         storePasswords.access(store),
-        snapshot(),
-        tokenKey(),
+        snapshot.snapshot(store),
+        tokenKey.tokenKey(),
         others == null ? FailureRule.fail() : others,
         byLimit);
-  }
-
-  private ServerConfig.Http http(ClientAddress clientAddress) {
-    return new ServerConfig.Http(
-        address("--http", http),
-        clientAddress,
-        hosts.stream().map(ServeCommand::host).collect(Collectors.toSet()),
-        origins.stream().map(ServeCommand::origin).collect(Collectors.toSet()),
-        requestLog);
-  }
-
-  private static String host(String text) {
-    return one("--host", text, HOST, "a name such as sluice.example.com, without scheme and port");
-  }
-
-  private static String origin(String text) {
-    return one("--allow-origin", text, ORIGIN, "an origin such as https://example.com");
-  }
-
-  /** A value of a list; there may be spaces around its commas. */
-  private static String one(String option, String text, Pattern form, String expected) {
-    String one = text.strip();
-    if (!form.matcher(one).matches()) {
-      throw new InputException(
-          "%s: found %s, expected %s".formatted(option, SafeText.quote(one), expected));
-    }
-    return one;
-  }
-
-  private ProxyHeader proxyHeader() {
-    return switch (proxyHeader.toLowerCase(Locale.ROOT)) {
-      case "x-forwarded-for" -> ProxyHeader.X_FORWARDED_FOR;
-      case "forwarded" -> ProxyHeader.FORWARDED;
-      default ->
-          throw new InputException(
-              "--proxy-header: found %s, expected x-forwarded-for or forwarded"
-                  .formatted(SafeText.quote(proxyHeader)));
-    };
-  }
-
-  private ClientAddress clientAddress() {
-    return trustedProxies.isEmpty() ? ClientAddress.direct() : clientAddress(trustedProxies);
-  }
-
-  private ClientAddress clientAddress(List<String> proxies) {
-    ProxyHeader header = proxyHeader();
-    try {
-      return ClientAddress.behind(header, proxies.toArray(String[]::new));
-    } catch (IllegalArgumentException e) {
-      throw new InputException(
-          "--trusted-proxies: " + String.valueOf(e.getMessage()).replace("trusted proxies: ", ""));
-    }
-  }
-
-  private static InetSocketAddress address(String option, String text) {
-    try {
-      return HostPort.parse(text);
-    } catch (IllegalArgumentException e) {
-      throw new InputException(option + ": " + e.getMessage());
-    }
-  }
-
-  private static @Nullable InetSocketAddress optionalAddress(String option, @Nullable String text) {
-    return text == null ? null : address(option, text);
-  }
-
-  /** In the order in which the service opens its doors. */
-  private String addresses(Service service) {
-    String secure = tls.areSet() ? "s" : "";
-    List<String> schemes = new ArrayList<>(List.of("http" + secure));
-    if (resp != null) {
-      schemes.add("redis" + secure);
-    }
-    if (grpc != null) {
-      schemes.add("grpc" + secure);
-    }
-    List<InetSocketAddress> all = service.addresses();
-    List<String> shown = new ArrayList<>();
-    for (int i = 0; i < schemes.size(); i++) {
-      shown.add(schemes.get(i) + "://" + HostPort.format(all.get(i)));
-    }
-    return String.join(" and ", shown);
-  }
-
-  /** What holds if the option is not given: a client that may send one can refill a bucket. */
-  static String rlsOverrides(boolean hasTokens) {
-    return hasTokens ? "ignore" : "allow";
-  }
-
-  private OverridePolicy rlsOverrides() {
-    String policy = rlsOverrides == null ? rlsOverrides(access.hasTokens()) : rlsOverrides;
-    return switch (policy) {
-      case "allow" -> OverridePolicy.ALLOW;
-      case "ignore" -> OverridePolicy.IGNORE;
-      default ->
-          throw new InputException(
-              "--rls-overrides: found %s, expected allow or ignore"
-                  .formatted(SafeText.quote(policy)));
-    };
   }
 
   private MissingDefault onMissing() {
@@ -588,50 +281,6 @@ final class ServeCommand implements Callable<Integer> {
               "--missing-default: found %s, expected refuse, warn or allow"
                   .formatted(SafeText.quote(missingDefault)));
     };
-  }
-
-  private ServerConfig.@Nullable Table table() {
-    String period = overridesInterval == null ? USUAL_OVERRIDES_INTERVAL : overridesInterval;
-    Duration every = Periods.positive("--overrides-interval", period);
-    if (overridesDb == null && (overridesInterval != null || dbPassword != null)) {
-      throw new InputException(
-          "%s requires --overrides-db URL"
-              .formatted(dbPassword == null ? "--overrides-interval" : "--db-password-file"));
-    }
-    return overridesDb == null
-        ? null
-        : new ServerConfig.Table(
-            DatabaseOptions.source(overridesDb, DatabaseOptions.password(dbPassword)), every);
-  }
-
-  private ServerConfig.@Nullable Snapshot snapshot() {
-    String period = snapshotInterval == null ? USUAL_SNAPSHOT_INTERVAL : snapshotInterval;
-    Duration every = Periods.positive("--snapshot-interval", period);
-    if (snapshot == null) {
-      if (snapshotInterval != null) {
-        throw new InputException("--snapshot-interval requires --snapshot FILE");
-      }
-      return null;
-    }
-    if (!store.equals("memory")) {
-      throw new InputException(
-          "--snapshot works with the memory store only; %s persists its own buckets"
-              .formatted(Stores.shown(store)));
-    }
-    return new ServerConfig.Snapshot(snapshot, every);
-  }
-
-  /** Without a secret one of its own. */
-  private TokenKey tokenKey() {
-    String secret = Passwords.of(TOKEN_KEY, tokenKey, "SLUICE_TOKEN_KEY");
-    try {
-      return secret == null
-          ? TokenKey.random()
-          : TokenKey.of(secret.getBytes(StandardCharsets.UTF_8));
-    } catch (IllegalArgumentException e) {
-      throw new InputException(
-          "%s: %s".formatted(tokenKey == null ? "SLUICE_TOKEN_KEY" : TOKEN_KEY, e.getMessage()));
-    }
   }
 
   private static Service start(ServerConfig config) {

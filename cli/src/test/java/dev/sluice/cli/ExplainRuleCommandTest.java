@@ -107,6 +107,49 @@ final class ExplainRuleCommandTest {
   }
 
   @Test
+  void pathWithAnEscapedSlash_isExplainedByBothReadings() throws IOException {
+    rules =
+        write(
+            "paths.yml",
+            """
+            rules:
+              - {path: "/projects/{name}", limit: ApiCallsPerKey, id: "{path:name}"}
+              - {path: /projects/**, limit: LoginsPerIPAddress, id: "{ip}"}
+            """);
+    Cli run = explain("GET", "/projects/group%2Fname?x=%2F", "--client", "192.0.2.7");
+    assertThat(run.out().replace(rules, "rules.yml"))
+        .isEqualTo(
+            """
+            the path can be read in two ways: the request is charged what both rules say
+            read as /projects/group%2Fname:
+            rules.yml:2: this rule
+              ApiCallsPerKey group%2Fname (bucket 104:group%2Fname), cost 1: burst 10, then 5 per 1m
+            read as /projects/group/name:
+            rules.yml:2: not this rule: it is for the path /projects/{name}, not "/projects/group/name"
+            rules.yml:3: this rule
+              LoginsPerIPAddress 192.0.2.7 (bucket 101:192.0.2.7), cost 1: burst 3, then 3 per 1h
+            """);
+    assertThat(run.code()).isEqualTo(Exit.DONE);
+  }
+
+  @Test
+  void pathWithAnEscapedSlash_thatOneReadingCannotBeChargedFor_isRefused() throws IOException {
+    rules =
+        write(
+            "paths.yml",
+            """
+            rules:
+              - {path: "/projects/{name}", limit: ApiCallsPerKey, id: "{path:name}"}
+              - {path: /projects/**, limit: LoginsPerIPAddress, id: "{ip}"}
+            """);
+    Cli run = explain("GET", "/projects/group%2Fname");
+    assertThat(run.out()).contains(":3: cannot be charged: ");
+    assertThat(run.code()).isEqualTo(Exit.NO);
+    assertThat(explain("GET", "/projects/%2F/../%5C").out())
+        .startsWith("cannot be charged: the path");
+  }
+
+  @Test
   void descriptor_isExplainedRuleByRule() {
     Cli run = explain("--domain", "edge", "--entry", "user=alice", "--hits", "20");
     assertThat(run.out().replace(rules, "rules.yml"))

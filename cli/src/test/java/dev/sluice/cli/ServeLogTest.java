@@ -47,7 +47,12 @@ final class ServeLogTest {
               .send(
                   HttpRequest.newBuilder(URI.create(address.group() + "/healthz?a=%22")).build(),
                   BodyHandlers.discarding());
-      assertThat(until(err, "/healthz").get("message").asText()).contains("127.0.0.1");
+      JsonNode request = until(err, "/healthz");
+      assertThat(request.get("message").asText()).isEqualTo("127.0.0.1 GET /healthz?a=%22 200");
+      assertThat(request.get("client").asText()).isEqualTo("127.0.0.1");
+      assertThat(request.get("path").asText()).isEqualTo("/healthz?a=%22");
+      assertThat(request.get("status").asInt()).isEqualTo(200);
+      assertThat(request.get("micros").asLong()).isPositive();
 
       Files.writeString(limits, "ApiCallsPerKey: {burst: \"lots\", count: 1, period: 1h}\n");
       assertThat(until(err, "limits not loaded").get("level").asText()).isEqualTo("error");

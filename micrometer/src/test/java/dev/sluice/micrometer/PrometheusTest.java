@@ -68,6 +68,7 @@ class PrometheusTest {
     memory.metrics.overridesLoaded(Instant.now());
     memory.metrics.overridesFailed(3);
     memory.metrics.filesFailed(1);
+    memory.penalize();
     AtomicInteger turn = new AtomicInteger();
     try (LocalPrometheus prometheus =
         new LocalPrometheus(folder, memory.registry, redis.registry)) {

@@ -8,6 +8,7 @@ import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.Penalty;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
@@ -16,6 +17,7 @@ import dev.sluice.testkit.ManualTime;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
@@ -68,6 +70,14 @@ final class Watched {
     } catch (StoreException e) {
       store.broken = false;
     }
+  }
+
+  /** Imposes a penalty of a day. */
+  void penalize() {
+    Limits now = limits.get();
+    LimitName calls = now.catalogue().get("ApiCallsPerKey");
+    Instant end = Instant.now().plus(Duration.ofDays(1));
+    limits.replace(now.withPenalties(List.of(new Penalty(calls, "key-of-bob", end, 0, ""))));
   }
 
   /** Leaves room for a tenth of the buckets that the store may keep. */

@@ -84,9 +84,9 @@ public final class PlainRequest implements WebRequest {
   /** Makes a {@link PlainRequest}. Not thread-safe. */
   public static final class Builder {
     private final String method;
-    private final String path;
     private final @Nullable String query;
     private final Map<String, List<String>> headers = new TreeMap<>();
+    private String path;
     private @Nullable String peer;
     private @Nullable String user;
 
@@ -95,6 +95,19 @@ public final class PlainRequest implements WebRequest {
       this.method = method;
       this.path = WebPath.normalized(question < 0 ? target : target.substring(0, question));
       this.query = question < 0 ? null : target.substring(question + 1);
+    }
+
+    /**
+     * Takes another path than that of the target.
+     *
+     * @param normalized a path in the form of {@link WebRequest#path}, such as one of {@link
+     *     WebPath#readingsOfAny}
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder path(String normalized) {
+      this.path = normalized;
+      return this;
     }
 
     /**

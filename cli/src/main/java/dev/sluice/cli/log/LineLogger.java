@@ -5,12 +5,14 @@ import java.time.Instant;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Marker;
+import org.slf4j.event.DefaultLoggingEvent;
 import org.slf4j.event.Level;
+import org.slf4j.event.LoggingEvent;
 import org.slf4j.helpers.LegacyAbstractLogger;
-import org.slf4j.helpers.MessageFormatter;
+import org.slf4j.spi.LoggingEventAware;
 
 /** Writes what is worth a line to standard error. Thread-safe; a line is written in one piece. */
-final class LineLogger extends LegacyAbstractLogger {
+final class LineLogger extends LegacyAbstractLogger implements LoggingEventAware {
 
   private static final long serialVersionUID = 1;
 
@@ -89,9 +91,18 @@ final class LineLogger extends LegacyAbstractLogger {
       String pattern,
       Object @Nullable [] arguments,
       @Nullable Throwable thrown) {
-    String message = MessageFormatter.basicArrayFormat(pattern, arguments);
-    String line =
-        LogFormat.current().line(Instant.now(), level, name, String.valueOf(message), thrown);
-    System.err.println(line);
+    DefaultLoggingEvent event = new DefaultLoggingEvent(level, this);
+    event.setMessage(pattern);
+    if (arguments != null) {
+      event.addArguments(arguments);
+    }
+    event.setThrowable(thrown);
+    log(event);
+  }
+
+  /** As it stands: whether the level is enabled was asked before an event was made. */
+  @Override
+  public void log(LoggingEvent event) {
+    System.err.println(LogFormat.current().line(Instant.now(), event));
   }
 }

@@ -10,9 +10,11 @@ import java.io.UncheckedIOException;
 import java.time.Instant;
 import java.time.ZoneId;
 import java.time.format.DateTimeFormatter;
+import java.util.List;
 import java.util.Locale;
-import org.jspecify.annotations.Nullable;
-import org.slf4j.event.Level;
+import org.slf4j.event.KeyValuePair;
+import org.slf4j.event.LoggingEvent;
+import org.slf4j.helpers.MessageFormatter;
 
 /** How a line of the log looks. Thread-safe. */
 public enum LogFormat {
@@ -20,34 +22,39 @@ public enum LogFormat {
   /** {@code 2026-11-20T23:18:35.117Z INFO ReloadLog - limits loaded}, then a stack trace if any. */
   TEXT {
     @Override
-    String line(
-        Instant at, Level level, String logger, String message, @Nullable Throwable thrown) {
+    String line(Instant at, LoggingEvent event) {
+      Throwable thrown = event.getThrowable();
+      String logger = event.getLoggerName();
       String line =
           "%s %s %s - %s"
               .formatted(
                   TIME.format(at.atZone(ZoneId.systemDefault())),
-                  level,
+                  event.getLevel(),
                   logger.substring(logger.lastIndexOf('.') + 1),
-                  message);
+                  message(event));
       return thrown == null ? line : line + "\n" + stackTrace(thrown);
     }
   },
 
   /**
    * One object a line, with the fields {@code time} (UTC), {@code level}, {@code logger}, {@code
-   * message}, and {@code error} with a stack trace if any. No text can break out of its line.
+   * message}, those of the event, and {@code error} with a stack trace if any. No text can break
+   * out of its line.
    */
   JSON {
     @Override
-    String line(
-        Instant at, Level level, String logger, String message, @Nullable Throwable thrown) {
+    String line(Instant at, LoggingEvent event) {
+      Throwable thrown = event.getThrowable();
       StringWriter line = new StringWriter();
       try (JsonGenerator json = FACTORY.createGenerator(line)) {
         json.writeStartObject();
         json.writeStringField("time", at.toString());
-        json.writeStringField("level", level.name().toLowerCase(Locale.ROOT));
-        json.writeStringField("logger", logger);
-        json.writeStringField("message", message);
+        json.writeStringField("level", event.getLevel().name().toLowerCase(Locale.ROOT));
+        json.writeStringField("logger", event.getLoggerName());
+        json.writeStringField("message", message(event));
+        for (KeyValuePair pair : fields(event)) {
+          json.writePOJOField(pair.key, pair.value);
+        }
         if (thrown != null) {
           json.writeStringField("error", stackTrace(thrown));
         }
@@ -79,8 +86,17 @@ public enum LogFormat {
   }
 
   /** Returns a line without its end. */
-  abstract String line(
-      Instant at, Level level, String logger, String message, @Nullable Throwable thrown);
+  abstract String line(Instant at, LoggingEvent event);
+
+  private static String message(LoggingEvent event) {
+    return String.valueOf(
+        MessageFormatter.basicArrayFormat(event.getMessage(), event.getArgumentArray()));
+  }
+
+  private static List<KeyValuePair> fields(LoggingEvent event) {
+    List<KeyValuePair> pairs = event.getKeyValuePairs();
+    return pairs == null ? List.of() : pairs;
+  }
 
   private static String stackTrace(Throwable thrown) {
     StringWriter text = new StringWriter();

@@ -7,8 +7,10 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.time.Instant;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.DefaultLoggingEvent;
 import org.slf4j.event.Level;
 
 class LogFormatTest {
@@ -18,19 +20,19 @@ class LogFormatTest {
 
   @Test
   void text_ofAMessage_namesLevelAndClass() {
-    assertThat(LogFormat.TEXT.line(AT, Level.INFO, LOGGER, "limits loaded", null))
+    assertThat(LogFormat.TEXT.line(AT, event(Level.INFO, "limits loaded", null)))
         .matches("2026-11-2[01]T[0-9:.]+(Z|[+-][0-9:]+) INFO ReloadLog - limits loaded");
   }
 
   @Test
   void text_ofAFailure_endsWithItsStackTrace() {
-    assertThat(LogFormat.TEXT.line(AT, Level.ERROR, LOGGER, "failed", new IOException("gone")))
+    assertThat(LogFormat.TEXT.line(AT, event(Level.ERROR, "failed", new IOException("gone"))))
         .contains("ERROR ReloadLog - failed\njava.io.IOException: gone\n\tat ");
   }
 
   @Test
   void json_ofAMessageOfSeveralLines_isOneObjectOnOneLine() throws IOException {
-    String line = LogFormat.JSON.line(AT, Level.WARN, LOGGER, "a \"b\"\n{\"level\":\"x\"}", null);
+    String line = LogFormat.JSON.line(AT, event(Level.WARN, "a \"b\"\n{\"level\":\"x\"}", null));
 
     assertThat(line).doesNotContain("\n");
     JsonNode json = new ObjectMapper().readTree(line);
@@ -43,11 +45,33 @@ class LogFormatTest {
 
   @Test
   void json_ofAFailure_holdsItsStackTrace() throws IOException {
-    String line = LogFormat.JSON.line(AT, Level.ERROR, LOGGER, "failed", new IOException("gone"));
+    String line = LogFormat.JSON.line(AT, event(Level.ERROR, "failed", new IOException("gone")));
 
     assertThat(line).doesNotContain("\n");
     assertThat(new ObjectMapper().readTree(line).get("error").asText())
         .startsWith("java.io.IOException: gone\n\tat ");
+  }
+
+  @Test
+  void json_ofAnEventWithFields_hasThemWithTheirTypes() throws IOException {
+    DefaultLoggingEvent event = event(Level.INFO, "{} {}", null);
+    event.addArguments("GET", 200);
+    event.addKeyValue("path", "/a\"b");
+    event.addKeyValue("status", 200);
+
+    JsonNode json = new ObjectMapper().readTree(LogFormat.JSON.line(AT, event));
+    assertThat(json.get("message").asText()).isEqualTo("GET 200");
+    assertThat(json.get("path").asText()).isEqualTo("/a\"b");
+    assertThat(json.get("status").isInt()).isTrue();
+    assertThat(LogFormat.TEXT.line(AT, event)).endsWith("ReloadLog - GET 200");
+  }
+
+  private static DefaultLoggingEvent event(
+      Level level, String message, @Nullable Throwable thrown) {
+    DefaultLoggingEvent event = new DefaultLoggingEvent(level, new LineLogger(LOGGER));
+    event.setMessage(message);
+    event.setThrowable(thrown);
+    return event;
   }
 
   @Test

@@ -103,7 +103,8 @@ public final class Acts {
                 found ->
                     found.parts().stream()
                         .filter(part -> part.penalty() != null)
-                        .max(Comparator.comparing(Decision::resetIn)));
+                        .max(Comparator.comparing(Decision::resetIn)))
+            .exceptionally(failure -> Optional.empty()); // the reset itself was done
   }
 
   private List<Transaction> lookedUp(Act act, WireRequest wire, Caller anyCaller) {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.gcra.Effect.Op;
 import dev.sluice.server.SluiceServer;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
@@ -21,6 +22,8 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -443,6 +446,28 @@ final class HttpErrorsTest {
     }
   }
 
+  @Test
+  void resetOfAPenalizedId_isDone_whereItsPenaltyCantBeLookedUp() {
+    AtomicBoolean away = new AtomicBoolean();
+    try (BucketStore memory = BucketStore.inMemory();
+        TestServer failing =
+            new TestServer(SampleFixture.limits(), new ResetsOnly(memory, away::get))) {
+      HttpResponse<String> put =
+          failing.send(
+              "PUT",
+              "/v1/admin/penalties/LoginsPerIPAddress/192.0.2.7",
+              BodyPublishers.ofString("{\"for\":\"1h\"}"),
+              "application/json");
+      assertThat(put.statusCode()).as(put.body()).isLessThan(300);
+      away.set(true);
+      problem(failing.post("/v1/check", LOGIN), 503);
+
+      HttpResponse<String> answer = failing.post("/v1/reset", LOGIN);
+      assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
+      assertThat(TestServer.json(answer).get("reset").asBoolean()).isTrue();
+    }
+  }
+
   @CanIgnoreReturnValue
   private static JsonNode problem(HttpResponse<String> answer, int status) {
     assertThat(answer.statusCode()).as(answer.body()).isEqualTo(status);
@@ -454,6 +479,18 @@ final class HttpErrorsTest {
     assertThat(problem.get("title").asText()).isNotEmpty();
     assertThat(problem.get("detail").asText()).isNotEmpty();
     return problem;
+  }
+
+  /** A store that can be told to fail whatever is no reset. */
+  private record ResetsOnly(BucketStore memory, BooleanSupplier away) implements BucketStore {
+    @Override
+    public List<Reading> charge(List<Charge> charges) {
+      if (!away.getAsBoolean()
+          || charges.stream().allMatch(charge -> charge.effect().op() == Op.RESET)) {
+        return memory.charge(charges);
+      }
+      throw new StoreException("the store is away; nothing was charged");
+    }
   }
 
   /** A store whose every call ends badly. */
