@@ -461,12 +461,16 @@ final class Ledger {
     return store
         .chargeAsync(withdrawals)
         .whenComplete(
-            (readings, failure) ->
-                stored(
-                    Act.REFUND,
-                    withdrawals.size(),
-                    failure == null ? null : unwrapped(failure),
-                    start));
+            (readings, failure) -> {
+              if (failure == null) {
+                refundTracker.withdrawn(withdrawals, readings);
+              }
+              stored(
+                  Act.REFUND,
+                  withdrawals.size(),
+                  failure == null ? null : unwrapped(failure),
+                  start);
+            });
   }
 
   /** Returns the reading of a spend after the debt is forgiven. */

@@ -191,8 +191,12 @@ final class RefundStripe {
 
   private record Seen(long version, long untilNanos) {}
 
-  /** A refund or reset that was answered while spends were in flight. */
-  private record Answered(long at, long nowNanos, long byNanos, boolean reset) {}
+  /**
+   * A refund, reset or withdrawal that was answered while spends were in flight.
+   *
+   * @param aboveNanos moves only those that end after it, unsigned
+   */
+  private record Answered(long at, long nowNanos, long byNanos, boolean reset, long aboveNanos) {}
 
   /** A bucket. */
   private static final class Line {
@@ -314,7 +318,9 @@ final class RefundStripe {
     long byNanos = line.refundingNanos;
     boolean reset = line.resets > 0;
     for (Answered answered : line.answered) {
-      if (answered.at > stretch.opened && answered.nowNanos >= nowNanos) {
+      if (answered.at > stretch.opened
+          && answered.nowNanos >= nowNanos
+          && Long.compareUnsigned(tatAfterNanos, answered.aboveNanos) > 0) {
         byNanos += answered.byNanos;
         reset |= answered.reset;
       }
@@ -445,12 +451,38 @@ final class RefundStripe {
     line.order.shiftFrom(node -> wasSpentAfter(node, lowering, nowNanos), byNanos);
     settled(at);
     if (!line.inFlight.isEmpty()) {
-      line.answered.addLast(new Answered(++sequence, nowNanos, byNanos, reset));
+      line.answered.addLast(new Answered(++sequence, nowNanos, byNanos, reset, 0));
     }
     if (!reset) {
       long leftNanos = Long.compareUnsigned(afterNanos, nowNanos) < 0 ? nowNanos : afterNanos;
       lowerTo(line, leftNanos, lowering.sent);
     }
+  }
+
+  /**
+   * A withdrawal took back what lay behind all other spends, as far as the TAT told. If another
+   * process gave back before, stretches from here may have taken the TAT to where it was. Those end
+   * behind what the withdrawal left, and have lost as much.
+   */
+  void withdrawn(Charge charge, Reading found) {
+    Line line = lines.get(charge.key());
+    long nowNanos = found.nowNanos();
+    long afterNanos = charge.tatAfterNanos(nowNanos, found.tatNanos(), true);
+    long byNanos = found.tatNanos() - afterNanos;
+    if (line == null || byNanos == 0) {
+      return;
+    }
+    line.order.shiftFrom(
+        node -> endsAfter(node, afterNanos) && ((Stretch) node).spentAtNanos > nowNanos, byNanos);
+    line.order.shiftFrom(node -> endsAfter(node, afterNanos), -byNanos);
+    line.moved();
+    if (!line.inFlight.isEmpty()) {
+      line.answered.addLast(new Answered(++sequence, nowNanos, byNanos, false, afterNanos));
+    }
+  }
+
+  private static boolean endsAfter(TimeLine.Node node, long nanos) {
+    return Long.compareUnsigned(((Stretch) node).movedNanos(), nanos) > 0;
   }
 
   /** By what a refund did not give back. */

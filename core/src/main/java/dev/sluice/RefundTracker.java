@@ -151,6 +151,22 @@ final class RefundTracker {
     }
   }
 
+  /**
+   * After the store was asked to take spends back that nothing had followed.
+   *
+   * @param withdrawals what it was asked
+   * @param readings what it found
+   */
+  void withdrawn(List<Charge> withdrawals, List<Reading> readings) {
+    for (int i = 0; i < withdrawals.size(); i++) {
+      Charge charge = withdrawals.get(i);
+      RefundStripe stripe = stripe(charge.key());
+      synchronized (stripe) {
+        stripe.withdrawn(charge, readings.get(i));
+      }
+    }
+  }
+
   /** After the store said that it has not refunded or reset, and will not. */
   void refused(List<Lowering> lowerings) {
     for (Lowering lowering : lowerings) {

@@ -194,6 +194,48 @@ class RefundTrackerTest {
     assertThat(stretch.untilNanos()).isEqualTo(5_100);
   }
 
+  /** The store takes back 300 that ended at 6,400, and finds that TAT at 5,050. */
+  private void withdrawn() {
+    refundTracker.withdrawn(
+        List.of(new Charge("1:a", Op.WITHDRAW, 300, 1_000, 6_400)),
+        List.of(new Reading(5_050, 6_400)));
+  }
+
+  @Test
+  void withdrawn_whatStretchesTookTheTatTo_movesThem() {
+    Stretch below = placed(5_000, 6_100);
+    Stretch first = placed(5_010, 6_300);
+    Stretch second = placed(5_020, 6_400);
+    withdrawn();
+    assertThat(below.untilNanos()).isEqualTo(6_100);
+    assertThat(first.untilNanos()).isEqualTo(6_000);
+    assertThat(second.untilNanos()).isEqualTo(6_100);
+  }
+
+  @Test
+  void withdrawn_whileSpendsAreOnTheirWay_movesThoseThatItTookBack() {
+    List<Stretch> onTheirWay = new ArrayList<>();
+    for (int i = 0; i < 3; i++) {
+      onTheirWay.addAll(refundTracker.open(spend("1:a")));
+    }
+    withdrawn();
+    place(onTheirWay.get(0), 5_000, 6_100);
+    place(onTheirWay.get(1), 5_020, 6_400);
+    place(onTheirWay.get(2), 5_060, 6_200);
+    assertThat(onTheirWay.get(0).untilNanos()).isEqualTo(6_100);
+    assertThat(onTheirWay.get(1).untilNanos()).isEqualTo(6_100);
+    assertThat(onTheirWay.get(2).untilNanos()).isEqualTo(6_200);
+  }
+
+  @Test
+  void withdrawn_whatWasFollowed_movesNothing() {
+    Stretch stretch = placed(5_000, 6_500);
+    refundTracker.withdrawn(
+        List.of(new Charge("1:a", Op.WITHDRAW, 300, 1_000, 6_400)),
+        List.of(new Reading(5_050, 6_500)));
+    assertThat(stretch.untilNanos()).isEqualTo(6_500);
+  }
+
   @Test
   void send_aReset_letsAllLapse() {
     Stretch stretch = placed(5_000, 5_300);

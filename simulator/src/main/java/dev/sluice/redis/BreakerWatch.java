@@ -91,6 +91,12 @@ final class BreakerWatch {
     return calls.failures == 0 ? 0 : timing.nanoTime() - calls.firstFailure;
   }
 
+  /** Returns whether the next call that fails opens the breaker, since a probe closed it. */
+  boolean isOnTrial(String server) {
+    Calls calls = of(server);
+    return calls.onTrial || calls.maybeOnTrial;
+  }
+
   /** Returns what is wrong, null for nothing. A call is told of after what it leads to. */
   @Nullable String changed(String server, State state, String reason) {
     Calls calls = of(server);
@@ -102,7 +108,7 @@ final class BreakerWatch {
       return null;
     }
     calls.open = true;
-    return !calls.onTrial && !calls.maybeOnTrial && calls.failures < MOST_FAILURES - 1
+    return !isOnTrial(server) && calls.failures < MOST_FAILURES - 1
         ? "breaker: " + server + " was given up after " + (calls.failures + 1) + " failures"
         : null;
   }

@@ -105,6 +105,7 @@ final class StoreWatch implements RedisObserver {
     long aWhile = 2 * timeoutNanos + breakers.failingNanos(server);
     boolean inTrouble =
         at == null
+            || breakers.isOnTrial(server)
             || !at.isUp()
             || world.now() - at.lastTrouble() < aWhile
             || network.hadTroubleWith(at, aWhile);
