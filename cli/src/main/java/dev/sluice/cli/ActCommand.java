@@ -129,6 +129,10 @@ final class ActCommand implements Callable<Integer> {
           "--server: found %s too, expected none: the server has its own"
               .formatted(store == null ? "limit files" : "--store"));
     }
+    if (!passwords.none()) {
+      throw new InputException(
+          "--server: found a password of a store too, expected none: the server has its own");
+    }
     return ServerClient.of(url, tokenFile, tls.context(), console).ask(act, limit, id, cost);
   }
 
@@ -137,6 +141,11 @@ final class ActCommand implements Callable<Integer> {
       throw new InputException(
           "expected --server URL, such as --server http://127.0.0.1:8080, or --store STORE with the"
               + " limits to decide by");
+    }
+    if (tokenFile != null || !tls.none()) {
+      throw new InputException(
+          "--store: found %s too, expected none: it is for --server"
+              .formatted(tokenFile == null ? "--cacert, --cert or --key" : TokenFile.OPTION));
     }
     StoreAccess access = passwords.access(store);
     if (access.isMemory()) {

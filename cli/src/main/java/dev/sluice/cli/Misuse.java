@@ -193,7 +193,11 @@ final class Misuse {
     boolean whole =
         Stream.of(long.class, Long.class, int.class, Integer.class).anyMatch(one -> one == type);
     return "%s: found %s, expected %s"
-        .formatted(name, shown(value), whole ? "a whole number" : argument.paramLabel());
+        .formatted(name, shown(value), whole ? wholeNumber(value) : argument.paramLabel());
+  }
+
+  private static String wholeNumber(String found) {
+    return found.matches("[+-]?[0-9]+") ? "a whole number with fewer digits" : "a whole number";
   }
 
   private static String labels(Stream<? extends ArgSpec> arguments) {

@@ -25,7 +25,9 @@ import java.nio.channels.UnresolvedAddressException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
@@ -298,7 +300,11 @@ final class ServerClient {
               .formatted(server, TokenFile.OPTION));
     }
     if (detail != null && status >= FIRST_CLIENT_FAULT && status < FIRST_SERVER_FAULT) {
-      throw new InputException(asOption(field(body, "field"), detail, sent));
+      List<String> errors = errors(body);
+      throw new InputException(
+          errors.size() > 1
+              ? "%s mistakes: %s".formatted(errors.size(), String.join("; ", errors))
+              : asOption(field(body, "field"), detail, sent));
     }
     String incident = field(body, "incident");
     throw new ServerException(
@@ -338,6 +344,26 @@ final class ServerClient {
     return null;
   }
 
+  /** All mistakes of a request that has several. */
+  private static List<String> errors(String body) {
+    List<String> errors = new ArrayList<>();
+    try (JsonParser parser = JSON.createParser(body)) {
+      boolean inside = false;
+      for (JsonToken token = parser.nextToken(); token != null; token = parser.nextToken()) {
+        if (token == JsonToken.START_ARRAY || token == JsonToken.END_ARRAY) {
+          inside = token == JsonToken.START_ARRAY && "errors".equals(parser.currentName());
+        } else if (inside
+            && token == JsonToken.VALUE_STRING
+            && "detail".equals(parser.currentName())) {
+          errors.add(parser.getText());
+        }
+      }
+    } catch (IOException e) {
+      return List.of();
+    }
+    return errors;
+  }
+
   /** What a lost answer leaves open. */
   private static String lost(String method, String path) {
     if (method.equals("GET") || path.equals(pathOf(Act.CHECK))) {
@@ -365,14 +391,27 @@ final class ServerClient {
       return "no answer within %s s; %s".formatted(PATIENCE.toSeconds(), lost);
     }
     if (e instanceof ConnectException) {
-      return "connection refused; is the server running?";
+      String why = message(e);
+      return why.isEmpty() || why.contains("refused")
+          ? "connection refused; is the server running?"
+          : "no connection (%s)".formatted(why);
     }
     // In TLS 1.3, a client's certificate is refused after the client's side of the handshake.
     return "https".equals(server.getScheme())
         ? "the server closed the connection (%s); it may not accept the certificate of --cert; %s"
             .formatted(e.getMessage(), lost)
-        : "the connection failed (%s); is the server one with TLS, to ask by https://?"
-            .formatted(e.getMessage());
+        : "the connection failed (%s); %s; is the server one with TLS, to ask by https://?"
+            .formatted(e.getMessage(), lost);
+  }
+
+  /** The client of the JDK leaves the message to a cause. */
+  private static String message(IOException e) {
+    for (Throwable cause = e; cause != null; cause = cause.getCause()) {
+      if (cause.getMessage() != null) {
+        return cause.getMessage();
+      }
+    }
+    return "";
   }
 
   private static @Nullable SSLException tlsFailure(IOException e) {

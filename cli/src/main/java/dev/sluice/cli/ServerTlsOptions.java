@@ -49,6 +49,10 @@ final class ServerTlsOptions {
       description = "The key of that certificate, as PEM without a password.")
   private @Nullable Path key;
 
+  boolean none() {
+    return ca == null && certificate == null && key == null;
+  }
+
   /** What connections to a server are made with; null for Java's own. */
   @Nullable SSLContext context() {
     if ((certificate == null) != (key == null)) {

@@ -179,7 +179,10 @@ final class SimulateCommand implements Callable<Integer> {
         length == null ? longestFill.multipliedBy(USUAL_FILLS) : Periods.positive("--for", length);
     if (time.compareTo(Scenario.LONGEST) > 0) {
       throw new InputException(
-          "--for: found %s, expected at most 10 years".formatted(length == null ? time : length));
+          length == null
+              ? "--for TIME is needed: the time to fill the bucket (%s) times %s is more than 10 years"
+                  .formatted(Periods.brief(longestFill), USUAL_FILLS)
+              : "--for: found %s, expected at most 10 years".formatted(length));
     }
     Duration step = bin == null ? Scenario.usualBin(time) : Periods.positive("--bin", bin);
     List<ClientGroup> groups =

@@ -34,6 +34,10 @@ final class StorePasswordOptions {
       description = "A file with the password of the Sentinels; or set SLUICE_SENTINEL_PASSWORD.")
   private @Nullable Path sentinel;
 
+  boolean none() {
+    return store == null && sentinel == null;
+  }
+
   /** The address, with the passwords for it. */
   StoreAccess access(String address) {
     return access(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -16,9 +17,11 @@ import dev.sluice.testkit.ManualTime;
 import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.RedisBinary;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
+import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyStore;
@@ -217,6 +220,15 @@ final class ActCommandTest {
       assertThat(encrypted.err()).contains("is the server one without TLS, to ask by http://?");
       Cli both = act("spend", where, "--store", "redis://h");
       assertThat(both.err()).contains("--server: found --store too");
+      Cli password = act("spend", where, "--store-password-file", "p");
+      assertThat(password.err()).contains("--server: found a password of a store too");
+      Cli mistakes =
+          Cli.run("spend", "LoginsPerIPAddress", "lol", "--cost=-1", "--server", server.url());
+      assertThat(mistakes.code()).isEqualTo(Exit.BROKEN_INPUT);
+      assertThat(mistakes.err())
+          .startsWith("sluice: 2 mistakes: ")
+          .contains("is not an IP address", "; ", "must be >= 0")
+          .doesNotContain("see errors");
     }
   }
 
@@ -278,6 +290,37 @@ final class ActCommandTest {
         .isEqualTo("reset, the bucket is full" + end);
     assertThat(ActAnswer.parse("{\"allowed\":true,\"burst\":9," + penalty).text(Act.REFUND))
         .isEqualTo("given back" + end);
+  }
+
+  @Test
+  void answerThatIsLost_saysThatTheChargeIsUnknown() throws Exception {
+    try (ServerSocket server = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      CompletableFuture<Void> closed =
+          CompletableFuture.runAsync(
+              () -> {
+                try (Socket client = server.accept()) {
+                  var unused = client.getInputStream().read(new byte[1000]);
+                  client
+                      .getOutputStream()
+                      .write("HTTP/1.1 200 OK\r\nContent-Le".getBytes(US_ASCII));
+                } catch (IOException e) {
+                  throw new UncheckedIOException(e);
+                }
+              });
+      String url = "http://127.0.0.1:" + server.getLocalPort();
+      Cli lost = Cli.run("spend", "LoginsPerIPAddress", "192.0.2.7", "--server", url);
+      assertThat(lost.code()).isEqualTo(Exit.UNREACHABLE);
+      assertThat(lost.err()).contains("; whether anything was charged is unknown; ");
+      closed.get(10, TimeUnit.SECONDS);
+    }
+  }
+
+  @Test
+  void optionForAServer_isRefusedBesideAStore() throws IOException {
+    Cli token = run("redis://127.0.0.1:1", "check", "A", "b", "--token-file", "nowhere");
+    assertThat(token.err()).contains("--store: found --token-file too, expected none");
+    Cli tls = run("redis://127.0.0.1:1", "check", "A", "b", "--cacert", "nowhere");
+    assertThat(tls.err()).contains("--store: found --cacert, --cert or --key too");
   }
 
   @Test

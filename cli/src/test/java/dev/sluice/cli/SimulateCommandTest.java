@@ -171,6 +171,8 @@ final class SimulateCommandTest {
         "--limit=LoginsPerIPAddres | --limit: found \"LoginsPerIPAddres\", expected the name of a limit with a default, or COUNT/PERIOD such as 100/1h; did you mean \"LoginsPerIPAddress\"?",
         "--limit=1/100000h | --limit: found 1/100000h, whose bucket takes 100000h to fill, expected at most 10 years",
         "--limits=nowhere.yml --limit=LoginsPerIPAddress | nowhere.yml: there is no such file",
+        "--limit=100/1000d | --for TIME is needed: the time to fill the bucket (1000d) times 4 is more than 10 years",
+        "--seed=99999999999999999999 | --seed: found \"99999999999999999999\", expected a whole number with fewer digits",
         "--for=soon | --for: found \"soon\", expected a duration",
         "--for=0s | --for: found 0s, expected a duration > 0",
         "--for=100000h | --for: found 100000h, expected at most 10 years",

@@ -49,6 +49,9 @@ enum Charged {
     if (failure instanceof ChargedException its) {
       return its.charged() == this ? its : exception(its.what(), its);
     }
+    if (this == NOTHING && failure instanceof StoreException its && its.chargedNothing()) {
+      return its; // it says so itself
+    }
     return failure instanceof StoreException
         ? exception(String.valueOf(failure.getMessage()), failure)
         : failure;

@@ -65,6 +65,10 @@ final class Loading {
     }
     if (overrides.root != null) {
       DefaultsReader comparable = defaults.problems.mistaken() ? null : quotas;
+      if (snapshot.defaults() == null && files.otherwise != null) {
+        // These limits are to be served: without a file of defaults, there are none.
+        comparable = new DefaultsReader(known, defaults.problems);
+      }
       new OverridesReader(known, files.strictness, comparable, overrides.problems)
           .read(overrides.root)
           .forEach(limits::override);

@@ -48,6 +48,23 @@ class LimitFilesTest {
   }
 
   @Test
+  void overridesAlone_thatAreServed_warnOfALimitThatIsOpenForOthers() {
+    Path overrides =
+        TestFiles.write(
+            folder.resolve("overrides.yml"),
+            "- LoginsPerIPAddress: {burst: 9, count: 9, period: 1m, ids: [192.0.2.99]}\n");
+    LimitFiles alone = LimitFiles.builder().overrides(overrides).build();
+    assertThat(alone.lint()).isEmpty();
+    Limits samples = Limits.builder(Catalogue.samples()).build();
+    assertThat(LimitFiles.builder().overrides(overrides).otherwise(samples).build().lint())
+        .extracting(Problem::toString)
+        .containsExactly(
+            overrides
+                + ":1:3: warning: found overrides of LoginsPerIPAddress, which has no default: other"
+                + " ids are not limited");
+  }
+
+  @Test
   void lint_ofTheSeedsFiles_findsNothing() {
     assertThat(
             TestFiles.builder()

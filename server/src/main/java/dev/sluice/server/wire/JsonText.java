@@ -56,14 +56,17 @@ final class JsonText {
           .formatted(WireReader.LONGEST_TEXT);
     }
     JsonLocation at = e.getLocation();
-    String where =
-        at == null
-            ? ""
-            : " at line %s, column %s".formatted(at.getLineNr(), Math.max(at.getColumnNr(), 1));
+    String where = at == null ? "" : " at " + place(at);
     String why =
         e instanceof JsonEOFException
             ? "it ends before the object does; close every quote, bracket and brace"
             : "check quotes, commas and brackets";
     return "the text is not valid JSON%s: %s".formatted(where, why);
+  }
+
+  /** Without the line where it is the first one: the text may be a line of many itself. */
+  private static String place(JsonLocation at) {
+    String line = at.getLineNr() > 1 ? "line %s, ".formatted(at.getLineNr()) : "";
+    return line + "column " + Math.max(at.getColumnNr(), 1);
   }
 }
