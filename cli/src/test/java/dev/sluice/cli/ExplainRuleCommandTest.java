@@ -56,6 +56,17 @@ final class ExplainRuleCommandTest {
     return Files.writeString(folder.resolve(name), text).toString();
   }
 
+  /** One rule for each way to read a path with an escaped slash. */
+  private String rulesForPaths() throws IOException {
+    return write(
+        "paths.yml",
+        """
+        rules:
+          - {path: "/projects/{name}", limit: ApiCallsPerKey, id: "{path:name}"}
+          - {path: /projects/**, limit: LoginsPerIPAddress, id: "{ip}"}
+        """);
+  }
+
   private Cli explain(String... arguments) {
     List<String> all =
         new ArrayList<>(List.of("explain-rule", "--limits", limits, "--rules", rules));
@@ -108,14 +119,7 @@ final class ExplainRuleCommandTest {
 
   @Test
   void pathWithAnEscapedSlash_isExplainedByBothReadings() throws IOException {
-    rules =
-        write(
-            "paths.yml",
-            """
-            rules:
-              - {path: "/projects/{name}", limit: ApiCallsPerKey, id: "{path:name}"}
-              - {path: /projects/**, limit: LoginsPerIPAddress, id: "{ip}"}
-            """);
+    rules = rulesForPaths();
     Cli run = explain("GET", "/projects/group%2Fname?x=%2F", "--client", "192.0.2.7");
     assertThat(run.out().replace(rules, "rules.yml"))
         .isEqualTo(
@@ -134,14 +138,7 @@ final class ExplainRuleCommandTest {
 
   @Test
   void pathWithAnEscapedSlash_thatOneReadingCannotBeChargedFor_isRefused() throws IOException {
-    rules =
-        write(
-            "paths.yml",
-            """
-            rules:
-              - {path: "/projects/{name}", limit: ApiCallsPerKey, id: "{path:name}"}
-              - {path: /projects/**, limit: LoginsPerIPAddress, id: "{ip}"}
-            """);
+    rules = rulesForPaths();
     Cli run = explain("GET", "/projects/group%2Fname");
     assertThat(run.out()).contains(":3: cannot be charged: ");
     assertThat(run.code()).isEqualTo(Exit.NO);
