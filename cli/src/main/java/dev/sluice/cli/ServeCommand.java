@@ -192,8 +192,7 @@ final class ServeCommand implements Callable<Integer> {
 
   /** The checks that look at nothing but the settings. */
   private List<Supplier<?>> withoutFiles() {
-    List<Supplier<?>> checks = new ArrayList<>();
-    checks.addAll(doors.each(access, table.isSet()));
+    List<Supplier<?>> checks = new ArrayList<>(doors.each(access, table.isSet()));
     checks.addAll(failureRules.each());
     checks.addAll(otlp.each());
     checks.addAll(

@@ -49,9 +49,6 @@ enum Charged {
     if (failure instanceof ChargedException its) {
       return its.charged() == this ? its : exception(its.what(), its);
     }
-    if (this == NOTHING && failure instanceof StoreException its && its.chargedNothing()) {
-      return its; // it says so itself
-    }
     return failure instanceof StoreException
         ? exception(String.valueOf(failure.getMessage()), failure)
         : failure;
@@ -67,6 +64,11 @@ enum Charged {
   }
 
   StoreException exception(String message, @Nullable Throwable cause) {
-    return new ChargedException(message, this, cause);
+    String ending = after("");
+    String what = // a clock that fails, for example, says it itself
+        message.endsWith(ending)
+            ? message.substring(0, message.length() - ending.length())
+            : message;
+    return new ChargedException(what, this, cause);
   }
 }

@@ -9,10 +9,12 @@ import dev.sluice.Decision;
 import dev.sluice.Limiter;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Limits;
+import dev.sluice.store.StoreException;
 import dev.sluice.store.TimeSource;
 import dev.sluice.testkit.ManualTime;
 import java.net.URI;
 import java.time.Duration;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
 /** Clients that go by clocks of their own, on one bucket. */
@@ -96,6 +98,18 @@ final class ClientClockTest {
       assertThat(Spending.granted(quick, "a", 200)).isEqualTo(Spending.BURST);
       assertThat(Limiter.of(Spending.LIMITS, slow).refund(LIMIT, "a", 3).allowed()).isTrue();
       assertThat(Spending.granted(quick, "a", 200)).isEqualTo(3);
+    }
+  }
+
+  @Test
+  void clockBeforeTheEpoch_chargesNothing_andSaysSoOnce() {
+    AtomicLong now = new AtomicLong(5);
+    try (RedisStore store = builder("epoch-", "").clock(now::get).skew(Duration.ZERO).open()) {
+      now.set(-5);
+      assertThatThrownBy(() -> Limiter.of(Spending.LIMITS, store).spend(LIMIT, "a"))
+          .isInstanceOfSatisfying(
+              StoreException.class, e -> assertThat(e.chargedNothing()).isTrue())
+          .hasMessageEndingWith("; correct the TimeSource; nothing was charged");
     }
   }
 

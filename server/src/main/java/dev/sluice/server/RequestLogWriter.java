@@ -26,10 +26,11 @@ final class RequestLogWriter implements AccessLogWriter {
 
   @Override
   public void log(RequestLog log) {
-    boolean hasToken = log.requestHeaders().path().startsWith(WITH_TOKEN);
+    String path = log.requestHeaders().path();
+    boolean hasToken = path.startsWith(WITH_TOKEN);
     // Without this, SLF4J would write the fields into the text, before the message.
     if (logger instanceof LoggingEventAware) {
-      fields(log, hasToken ? MASKED : log.requestHeaders().path());
+      fields(log, hasToken ? MASKED : path);
     } else {
       (hasToken ? masked : common).log(log);
     }

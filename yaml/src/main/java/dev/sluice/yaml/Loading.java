@@ -56,19 +56,17 @@ final class Loading {
 
     KnownNames known = names(names, defaults);
     Limits.Builder limits = Limits.builder(known.catalogue());
-    DefaultsReader quotas = null;
+    DefaultsReader quotas = new DefaultsReader(known, defaults.problems);
     if (defaults.root != null) {
-      quotas = new DefaultsReader(known, defaults.problems);
       quotas.read(defaults.root);
       quotas.quotas().forEach((name, quota) -> limits.limit(name.name(), quota));
       quotas.unlimited().forEach(name -> limits.unlimited(name.name()));
     }
     if (overrides.root != null) {
-      DefaultsReader comparable = defaults.problems.mistaken() ? null : quotas;
-      if (snapshot.defaults() == null && files.otherwise != null) {
-        // These limits are to be served: without a file of defaults, there are none.
-        comparable = new DefaultsReader(known, defaults.problems);
-      }
+      // What is to be served has no defaults if there is no file of them.
+      boolean areKnown =
+          defaults.root != null || (snapshot.defaults() == null && files.otherwise != null);
+      DefaultsReader comparable = areKnown && !defaults.problems.mistaken() ? quotas : null;
       new OverridesReader(known, files.strictness, comparable, overrides.problems)
           .read(overrides.root)
           .forEach(limits::override);

@@ -3,6 +3,7 @@ package dev.sluice.server.http;
 
 import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.common.MediaType;
+import dev.sluice.server.Counted;
 import dev.sluice.server.RefusedException;
 import dev.sluice.server.reservation.TokenException;
 import dev.sluice.server.wire.Mistake;
@@ -203,8 +204,7 @@ record Fault(
     String detail = String.valueOf(wire.getMessage());
     int more = wire.count() - 1;
     if (more > 0) {
-      detail +=
-          " (and %s: see errors)".formatted(more == 1 ? "1 more mistake" : more + " more mistakes");
+      detail += " (and %s: see errors)".formatted(Counted.of(more, "more mistake"));
     }
     Fault fault =
         wire.unknownLimit() ? unknownLimit(wire.field(), detail) : invalid(wire.field(), detail);
