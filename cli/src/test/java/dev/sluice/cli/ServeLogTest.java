@@ -60,6 +60,29 @@ final class ServeLogTest {
   }
 
   @Test
+  void server_withOverridesAlone_warnsThatOthersAreNotLimited(@TempDir Path folder)
+      throws Exception {
+    Path overrides = folder.resolve("overrides.yml");
+    Files.writeString(
+        overrides, "- ApiCallsPerKey: {burst: 9, count: 9, period: 1m, ids: [key-of-ann]}\n");
+    try (CliProcess cli =
+            CliProcess.start(
+                "serve",
+                "--http",
+                "127.0.0.1:0",
+                "--overrides",
+                overrides.toString(),
+                "--log-format",
+                "json");
+        BufferedReader err = cli.err()) {
+      JsonNode loaded = until(err, "limits loaded: 0 defaults, 1 override");
+      assertThat(loaded.get("level").asText()).isEqualTo("warn");
+      assertThat(loaded.get("message").asText())
+          .contains("ApiCallsPerKey, which has no default: other ids are not limited");
+    }
+  }
+
+  @Test
   void format_thatIsUnknown_isRefused() {
     Cli result = Cli.run("serve", "--log-format", "xml");
 

@@ -95,7 +95,7 @@ public final class LimitFiles {
    * @return mistakes and warnings, sorted by file, line and column; none for flawless files
    */
   public List<Problem> lint() {
-    return Loading.of(this, read()).problems();
+    return Loading.lint(this, read()).problems();
   }
 
   /**

@@ -37,15 +37,23 @@ final class Loading {
   }
 
   private final LimitFiles files;
+  private final boolean isWhole;
   private final List<Problem> problems = new ArrayList<>();
   private boolean mistaken;
 
-  private Loading(LimitFiles files) {
+  private Loading(LimitFiles files, boolean isWhole) {
     this.files = files;
+    this.isWhole = isWhole;
   }
 
+  /** Reads files whose limits are to hold: what they do not say is not said elsewhere. */
   static Loaded of(LimitFiles files, Snapshot snapshot) {
-    return new Loading(files).run(snapshot);
+    return new Loading(files, true).run(snapshot);
+  }
+
+  /** Looks at files that may be a part of what is to hold. */
+  static Loaded lint(LimitFiles files, Snapshot snapshot) {
+    return new Loading(files, false).run(snapshot);
   }
 
   private Loaded run(Snapshot snapshot) {
@@ -63,9 +71,7 @@ final class Loading {
       quotas.unlimited().forEach(name -> limits.unlimited(name.name()));
     }
     if (overrides.root != null) {
-      // What is to be served has no defaults if there is no file of them.
-      boolean areKnown =
-          defaults.root != null || (snapshot.defaults() == null && files.otherwise != null);
+      boolean areKnown = defaults.root != null || (isWhole && snapshot.defaults() == null);
       DefaultsReader comparable = areKnown && !defaults.problems.mistaken() ? quotas : null;
       new OverridesReader(known, files.strictness, comparable, overrides.problems)
           .read(overrides.root)

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidIdException;
@@ -18,6 +19,8 @@ import dev.sluice.limit.Requirement.MissingDefault;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -48,15 +51,29 @@ class LimitFilesTest {
   }
 
   @Test
-  void overridesAlone_thatAreServed_warnOfALimitThatIsOpenForOthers() {
+  void overridesAlone_thatAreToHold_warnOfALimitThatIsOpenForOthers() {
     Path overrides =
         TestFiles.write(
             folder.resolve("overrides.yml"),
             "- LoginsPerIPAddress: {burst: 9, count: 9, period: 1m, ids: [192.0.2.99]}\n");
     LimitFiles alone = LimitFiles.builder().overrides(overrides).build();
     assertThat(alone.lint()).isEmpty();
-    Limits samples = Limits.builder(Catalogue.samples()).build();
-    assertThat(LimitFiles.builder().overrides(overrides).otherwise(samples).build().lint())
+    CurrentLimits current = new CurrentLimits(Limits.builder(Catalogue.samples()).build());
+    List<Problem> told = new ArrayList<>();
+    ReloadListener listener =
+        new ReloadListener() {
+          @Override
+          public void loaded(Instant at, Limits limits, List<Problem> warnings) {
+            told.addAll(warnings);
+          }
+
+          @Override
+          public void failed(Instant at, List<Problem> problems) {
+            told.addAll(problems);
+          }
+        };
+    alone.watch(current, Duration.ofDays(1), listener).close();
+    assertThat(told)
         .extracting(Problem::toString)
         .containsExactly(
             overrides
