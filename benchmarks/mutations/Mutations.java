@@ -19,8 +19,10 @@ public final class Mutations {
   private static final long SIMULATOR_SECONDS = 600; // it stops itself after a minute, or one of processor time
   private static final long TESTS_SECONDS = 300;
 
-  /** Leaves the tests out: {@code -Dsimulator.only}. */
-  private static final boolean SIMULATOR_ONLY = System.getProperty("simulator.only") != null;
+  /** {@code -Dsimulator.only} leaves the tests out, {@code -Dtests.only} the simulator. */
+  private static final boolean SIMULATES = System.getProperty("tests.only") == null;
+
+  private static final boolean TESTS = System.getProperty("simulator.only") == null;
 
   private record Mutation(
       String name, Path file, String before, String after, List<String> tests) {}
@@ -77,38 +79,65 @@ public final class Mutations {
     return String.join("\n", lines).strip();
   }
 
-  /** Returns whether each mutation was noticed by the simulator. */
+  /** Returns whether each mutation was noticed by the simulator, or by the tests if it is left out. */
   private boolean run(List<String> names) throws Exception {
+    List<Mutation> planted =
+        mutations.stream().filter(one -> names.isEmpty() || names.contains(one.name)).toList();
+    if (TESTS) {
+      requireThatTestsPass(planted);
+    }
     int bySimulator = 0;
     int byTests = 0;
-    int count = 0;
     System.out.printf("%-55s %-22s %s%n", "mutation", "simulator", "tests");
-    for (Mutation mutation : mutations) {
-      if (!names.isEmpty() && !names.contains(mutation.name)) {
-        continue;
-      }
+    for (Mutation mutation : planted) {
       String path = mutated(mutation) + File.pathSeparator + classPath;
-      Verdict simulated = java(path, simulator, SIMULATOR_SECONDS);
-      if (!simulated.ended) { // it says nothing: neither a seed nor that nothing was found
-        throw new IllegalStateException(mutation.name + ": the simulator did not end");
+      System.out.printf("%-55s ", mutation.name);
+      if (SIMULATES) {
+        Verdict simulated = simulated(mutation, path);
+        System.out.printf("%-22s ", simulated);
+        bySimulator += simulated.killed() ? 1 : 0;
       }
-      requireSeed(mutation, simulated);
-      count++;
-      bySimulator += simulated.killed() ? 1 : 0;
-      if (SIMULATOR_ONLY) {
-        System.out.printf("%-55s %s%n", mutation.name, simulated);
-        continue;
+      if (TESTS) {
+        Verdict tested = tested(mutation.tests, path);
+        System.out.print(tested);
+        byTests += tested.killed() ? 1 : 0;
       }
-      List<String> runTests = new ArrayList<>(List.of("RunTests"));
-      runTests.addAll(mutation.tests);
-      Verdict tested = java(path, runTests, TESTS_SECONDS);
-      System.out.printf("%-55s %-22s %s%n", mutation.name, simulated, tested);
-      byTests += tested.killed() ? 1 : 0;
+      System.out.println();
     }
-    System.out.printf(
-        "the simulator kills %d of %d%s%n",
-        bySimulator, count, SIMULATOR_ONLY ? "" : ", the tests " + byTests);
-    return bySimulator == count;
+    int count = planted.size();
+    if (SIMULATES) {
+      System.out.printf("the simulator kills %d of %d%n", bySimulator, count);
+    }
+    if (TESTS) {
+      System.out.printf("the tests kill %d of %d%n", byTests, count);
+    }
+    return (SIMULATES ? bySimulator : byTests) == count;
+  }
+
+  /** A test that fails without a mutation would seem to notice each of them. */
+  private void requireThatTestsPass(List<Mutation> planted) throws Exception {
+    for (List<String> tests : planted.stream().map(Mutation::tests).distinct().toList()) {
+      if (tested(tests, classPath).killed()) {
+        throw new IllegalStateException(
+            "the tests fail without a mutation:\n"
+                + String.join("\n", Files.readAllLines(work.resolve("last.log"))));
+      }
+    }
+  }
+
+  private Verdict simulated(Mutation mutation, String path) throws Exception {
+    Verdict verdict = java(path, simulator, SIMULATOR_SECONDS);
+    if (!verdict.ended) { // it says nothing: neither a seed nor that nothing was found
+      throw new IllegalStateException(mutation.name + ": the simulator did not end");
+    }
+    requireSeed(mutation, verdict);
+    return verdict;
+  }
+
+  private Verdict tested(List<String> tests, String path) throws Exception {
+    List<String> runTests = new ArrayList<>(List.of("RunTests"));
+    runTests.addAll(tests);
+    return java(path, runTests, TESTS_SECONDS);
   }
 
   /** A simulator that could not start has the same exit code as one that found something. */
