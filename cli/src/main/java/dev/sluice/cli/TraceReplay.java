@@ -18,6 +18,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 import java.util.stream.Collectors;
 
@@ -69,13 +70,13 @@ final class TraceReplay {
 
   private String replay(Lines lines, Console console) {
     WireRequest act = reader.read(lines.buffer(), lines.start(), lines.length());
-    act.requireSound();
     Act what = what(act);
-    time.set(at(act));
+    long at = at(act);
     List<Transaction> transactions =
         what == Act.RESET
             ? act.toResets(limits, MissingDefault.ALLOW)
             : act.toTransactions(limits, MissingDefault.ALLOW);
+    time.set(at);
     warnOfOpen(transactions, console);
     try {
       return switch (what) {
@@ -106,17 +107,19 @@ final class TraceReplay {
     }
   }
 
+  /** Returns when the act was recorded; 0 where that is a mistake, which the look-up throws. */
   private long at(WireRequest act) {
     Long at = act.at();
     if (at == null || at < 0) {
-      throw new WireException(
+      act.add(
           "at",
           "%s, expected nanoseconds since the epoch, not negative"
               .formatted(at == null ? "the time is missing" : "found " + at));
+      return 0;
     }
     long stepNanos = latestNanos - at;
     if (stepNanos > Stores.REPLAY_STEPS_BACK.toNanos()) {
-      throw new WireException(
+      act.add(
           "at",
           "found %s before the latest act so far, expected at most %s: buckets that were full then are forgotten; sort the trace by \"at\""
               .formatted(Duration.ofNanos(stepNanos), Stores.REPLAY_STEPS_BACK));
@@ -127,8 +130,8 @@ final class TraceReplay {
 
   private static Act what(WireRequest act) {
     Act what = act.act();
-    if (act.isBatch() && !"batchSpend".equals(act.op())) {
-      throw new WireException(
+    if (act.isBatch() && what.name().toLowerCase(Locale.ROOT).equals(act.op())) {
+      act.add(
           "transactions", "found a batch with the op " + act.op() + ", expected the op batchSpend");
     }
     return what;

@@ -174,6 +174,19 @@ final class ReplayCommandTest {
   }
 
   @Test
+  void allMistakesOfALine_areReportedAtOnce() throws IOException {
+    String file =
+        write(
+            "mistakes.jsonl",
+            "{'at':-1,'op':'spent','limit':'NewOrderPerAccount','costs':1}".replace('\'', '"'));
+    Cli run = replay(file);
+    assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(
+            run.err().lines().map(said -> said.replaceFirst("^(sluice: )?.*?:1: (\\w+): .*", "$2")))
+        .containsExactly("costs", "op", "at", "limit", "id");
+  }
+
+  @Test
   void binaryJunk_isRefused() throws IOException {
     Path file = folder.resolve("junk");
     Files.write(file, new byte[] {0, 1, 2, (byte) 0xff, (byte) 0xfe, 10, 0x7f, 0x45});

@@ -334,26 +334,25 @@ final class DecisionStream {
   private void decide(Line line, int offset, int length) {
     try {
       WireRequest wire = READER.read(lines, offset, length);
-      acts.requireSound(wire, caller);
+      Act act = wire.act();
       if (counted) {
         caller.countRequest();
       }
       counted = true; // the first one, with the request
       Stages.onEnd(
-          acts.send(wire.act(), wire, caller),
+          acts.send(act, wire, caller),
           (decision, failure) ->
               line.answered(
                   failure == null
-                      ? line(wire, decision)
-                      : Answers.line(
-                          Failures.fault(failure, wire.act() == Act.CHECK), line.number)));
+                      ? line(act, wire, decision)
+                      : Answers.line(Failures.fault(failure, act == Act.CHECK), line.number)));
     } catch (RuntimeException e) {
       line.answered(Answers.line(Failures.fault(e), line.number));
     }
   }
 
-  private static byte[] line(WireRequest wire, Optional<Decision> decision) {
-    return wire.act() == Act.RESET
+  private static byte[] line(Act act, WireRequest wire, Optional<Decision> decision) {
+    return act == Act.RESET
         ? Answers.line(json -> DecisionWriter.writeReset(decision, json))
         : Answers.line(json -> DecisionWriter.write(decision.orElseThrow(), wire.isBatch(), json));
   }

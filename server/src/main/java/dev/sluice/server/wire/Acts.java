@@ -13,7 +13,6 @@ import dev.sluice.server.access.AuditLog.Noted;
 import dev.sluice.server.access.Caller;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -122,27 +121,6 @@ public final class Acts {
       return transactions;
     } catch (IllegalArgumentException e) { // what access control refuses, it notes itself
       audit.refused(caller, door, String.valueOf(e.getMessage()));
-      throw e;
-    }
-  }
-
-  /**
-   * Throws the mistakes of a line that are already known, and notes it if it asks for an act that
-   * is noted.
-   *
-   * @param wire what the client has written
-   * @param caller who asks
-   * @throws WireException if there are any
-   */
-  public void requireSound(WireRequest wire, Caller caller) {
-    try {
-      wire.requireSound();
-    } catch (WireException e) {
-      for (Act act : Act.values()) {
-        if (AuditLog.notes(act) && act.name().toLowerCase(Locale.ROOT).equals(wire.op())) {
-          audit.refused(caller.about(wire.noted(act)), door, String.valueOf(e.getMessage()));
-        }
-      }
       throw e;
     }
   }

@@ -91,27 +91,38 @@ public final class WireRequest {
   }
 
   /**
-   * Returns the act that {@link #op} names.
+   * Returns the act that {@link #op} names. No word, another one, and {@code batchSpend} without
+   * transactions are mistakes; they are thrown with those that the look-up finds.
    *
-   * @return the act; {@code batchSpend}, the word of traces for several transactions, is a spend
-   * @throws WireException for no word, another one, or {@code batchSpend} without transactions
+   * @return the act; {@code batchSpend}, the word of traces for several transactions, is a spend,
+   *     and so is a mistake
    */
   public Act act() {
     Act act = op == null ? null : ACTS.get(op);
     if (act == null) {
-      throw new WireException(
+      add(
           "op",
           "%s, expected one of %s%s"
               .formatted(
                   op == null ? "the op is missing" : "found " + SafeText.quote(op),
                   String.join(", ", ACTS.keySet()),
                   op == null ? "" : Suggestion.didYouMean(op, List.copyOf(ACTS.keySet()))));
+      return Act.SPEND;
     }
     if (BATCH_SPEND.equals(op) && !isBatch()) {
-      throw new WireException(
-          "transactions", "the transactions are missing: the op batchSpend takes a list of them");
+      add("transactions", "the transactions are missing: the op batchSpend takes a list of them");
     }
     return act;
+  }
+
+  /**
+   * Adds a mistake that the reader of the request found, to be thrown with the others.
+   *
+   * @param field the path of the wrong field
+   * @param message what was found, and what was expected
+   */
+  public void add(String field, String message) {
+    mistakes.add(field, message);
   }
 
   /**
@@ -156,17 +167,6 @@ public final class WireRequest {
   }
 
   /**
-   * Throws the mistakes that are already known, before the look-up.
-   *
-   * @throws WireException if there are any
-   */
-  public void requireSound() {
-    if (!mistakes.none()) {
-      throw mistakes.exception();
-    }
-  }
-
-  /**
    * Looks the transactions of a check, spend or refund up. To be called once.
    *
    * @param limits the limits that hold now
@@ -200,7 +200,9 @@ public final class WireRequest {
     } else {
       lookUpBatch(batch, limits, onMissing, reset, found);
     }
-    requireSound();
+    if (!mistakes.none()) {
+      throw mistakes.exception();
+    }
     return found;
   }
 

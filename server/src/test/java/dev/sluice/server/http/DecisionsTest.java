@@ -121,6 +121,15 @@ final class DecisionsTest {
   }
 
   @Test
+  void allMistakesOfALine_areReportedAtOnce() throws Exception {
+    JsonNode answer = answers(send("{'op':'spent','limit':'ApiCallPerKey','costs':1}")).get(0);
+
+    assertThat(answer.get("status").intValue()).isEqualTo(400);
+    assertThat(answer.get("errors").findValuesAsText("field"))
+        .containsExactly("costs", "op", "limit", "id");
+  }
+
+  @Test
   void manyLines_areAllAnswered_inOrder() throws Exception {
     String line = "{'op':'check','limit':'ApiCallsPerKey','id':'%s','cost':0}\n";
     StringBuilder lines = new StringBuilder();

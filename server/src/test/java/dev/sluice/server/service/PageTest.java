@@ -53,6 +53,7 @@ final class PageTest {
 
   private static final Path AXE = Path.of("src/test/node/node_modules/axe-core/axe.min.js");
   private static final Look WIDE = new Look("wide", 1000, "screen", "light");
+  private static final String NEARLY_EMPTY = "[0-3] of 10 tokens";
   private static final HttpClient CLIENT = HttpClient.newHttpClient();
   private static final String HOSTILE =
       "\"><img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>";
@@ -191,10 +192,12 @@ final class PageTest {
 
     button("Send 5").click();
     until(() -> text(".stage").contains("6 allowed, 0 denied."));
+    // A token comes back each 6 s, and a busy browser may take some seconds for each step.
+    button("Send 5").click();
     button("Send 5").click();
     until(() -> text(".verdict").contains("✕ Denied"));
     assertThat(text(".headers")).contains("Retry-After", "too many logins (10)");
-    assertThat(text(".level-now")).startsWith("0 of");
+    assertThat(text(".level-now")).matches(NEARLY_EMPTY);
     assertThat(find(".timeline .ghost").getDomAttribute("visibility")).isEqualTo("visible");
     picture("page-3-denied");
 
@@ -203,7 +206,7 @@ final class PageTest {
     until(() -> find("#bucket-limit").findElements(By.tagName("option")).size() == 6);
     find("#bucket-limit").sendKeys("LoginsPerIP");
     find("#bucket-id").sendKeys(id + "\n");
-    until(() -> text(".level-now").equals("0 of 10 tokens"));
+    until(() -> text(".level-now").matches(NEARLY_EMPTY));
     assertThat(text(".result h2")).isEqualTo("LoginsPerIPAddress · " + id);
     assertThat(text(".facts")).contains("101:" + id, "when it is full");
     until(() -> browser.driver().findElements(By.cssSelector(".level path.line")).size() == 1);
@@ -213,7 +216,7 @@ final class PageTest {
     assertThat(text("dialog[open]")).contains("Reset this bucket?", id);
     picture("page-5-reset");
     button("Cancel").click();
-    assertThat(text(".level-now")).isEqualTo("0 of 10 tokens");
+    assertThat(text(".level-now")).matches(NEARLY_EMPTY);
     button("Reset").click();
     button("Reset it").click();
     until(() -> text(".level-now").equals("10 of 10 tokens"));
