@@ -88,7 +88,7 @@ public final class Mutations {
     }
     int bySimulator = 0;
     int byTests = 0;
-    System.out.printf("%-55s %-22s %s%n", "mutation", "simulator", "tests");
+    System.out.printf("%-55s %-22s %s%n", "mutation", SIMULATES ? "simulator" : "tests", SIMULATES && TESTS ? "tests" : "");
     for (Mutation mutation : planted) {
       String path = mutated(mutation) + File.pathSeparator + classPath;
       System.out.printf("%-55s ", mutation.name);
