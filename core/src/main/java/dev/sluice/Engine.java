@@ -164,17 +164,27 @@ final class Engine {
         plan,
         decided,
         e -> decided.apply(onFailure.decide(plan, e)),
-        rest ->
-            ledger.chargeAsync(
-                call,
-                rest.act(),
-                rest.charges(),
-                rest.depthNanos(),
-                (readings, failure) ->
-                    decided.apply(
-                        failure == null
-                            ? rest.decide(readings)
-                            : onFailure.decide(plan, storeException(failure)))));
+        rest -> {
+          Function<Throwable, Decision> failed =
+              failure -> decided.apply(onFailure.decide(plan, storeException(failure)));
+          return rest.act() == Act.REFUND
+              ? ledger.refundAsync(
+                  call,
+                  rest.charges(),
+                  (refunded, failure) ->
+                      failure == null
+                          ? decided.apply(rest.refunded(refunded))
+                          : failed.apply(failure))
+              : ledger.chargeAsync(
+                  call,
+                  rest.act(),
+                  rest.charges(),
+                  rest.depthNanos(),
+                  (readings, failure) ->
+                      failure == null
+                          ? decided.apply(rest.decide(readings))
+                          : failed.apply(failure));
+        });
   }
 
   private CompletionStage<Decision> decidedAtOnce(
@@ -196,7 +206,9 @@ final class Engine {
         }
         plan = looked.plan();
       }
-      return plan.decide(ledger.charge(call, plan.act(), plan.charges(), plan.depthNanos()));
+      return plan.act() == Act.REFUND
+          ? plan.refunded(ledger.refund(call, plan.charges()))
+          : plan.decide(ledger.charge(call, plan.act(), plan.charges(), plan.depthNanos()));
     } catch (StoreException e) {
       return onFailure.decide(plan, e);
     }

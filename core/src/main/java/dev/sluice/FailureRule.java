@@ -4,7 +4,9 @@ package dev.sluice;
 /**
  * The outcome of a check or spend when the store could not decide.
  *
- * <p>Such a decision is {@link Decision#degraded}. Refunds and resets have no rule: they fail.
+ * <p>Such a decision is {@link Decision#degraded}. Refunds and resets have no rule: they fail. The
+ * rule also decides for a caller that is interrupted while it waits for the store; the interrupt
+ * stays set.
  * Immutable and thread-safe.
  *
  * @see Limiter.Builder#onFailure(FailureRule)

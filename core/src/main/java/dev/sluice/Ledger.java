@@ -96,8 +96,7 @@ final class Ledger {
       return List.of();
     }
     if (act == Act.REFUND || act == Act.RESET) {
-      List<Lowering> lowerings = refundTracker.send(charges);
-      return asAsked(charges, lowerings, lower(call, act, lowerings));
+      return lower(call, act, refundTracker.send(charges));
     }
     long start = start();
     try {
@@ -112,6 +111,37 @@ final class Ledger {
       stored(act, charges.size(), e, start);
       throw e;
     }
+  }
+
+  /**
+   * A refund as it was sent: beside others under way it may give back less than was asked.
+   *
+   * @param sent the charges, in the order in which they were asked
+   * @param found what each found
+   */
+  record Refunded(List<Charge> sent, List<Reading> found) {}
+
+  /** Gives back what was taken outside of reservations and leases. */
+  Refunded refund(BucketStore call, List<Charge> charges) {
+    List<Lowering> lowerings = refundTracker.send(charges);
+    return new Refunded(
+        Lowering.charges(lowerings),
+        lowerings.isEmpty() ? List.of() : lower(call, Act.REFUND, lowerings));
+  }
+
+  /** The same without blocking. */
+  <T> CompletionStage<T> refundAsync(
+      BucketStore call, List<Charge> charges, BiFunction<Refunded, @Nullable Throwable, T> then) {
+    List<Lowering> lowerings = refundTracker.send(charges);
+    List<Charge> sent = Lowering.charges(lowerings);
+    return lowerings.isEmpty()
+        ? CompletableFuture.completedFuture(new Refunded(sent, List.of()))
+            .thenApply(none -> then.apply(none, null))
+        : lowerAsync(
+            call,
+            Act.REFUND,
+            lowerings,
+            (found, failure) -> then.apply(new Refunded(sent, found), failure));
   }
 
   /**
@@ -281,22 +311,6 @@ final class Ledger {
     return Cancellation.reaching(charged, done.thenApply(value -> value));
   }
 
-  /** Returns each refund's reading; one that gave back less than asked for found that much less. */
-  private static List<Reading> asAsked(
-      List<Charge> charges, List<Lowering> lowerings, List<Reading> found) {
-    List<Reading> readings = new ArrayList<>(found.size());
-    for (int i = 0; i < found.size(); i++) {
-      Reading reading = found.get(i);
-      long lessNanos = charges.get(i).incrementNanos() - lowerings.get(i).charge().incrementNanos();
-      boolean isFull = Gcra.aheadNanos(reading.nowNanos(), reading.tatNanos()) == 0;
-      readings.add(
-          lessNanos == 0 || isFull
-              ? reading
-              : new Reading(reading.nowNanos(), reading.tatNanos() + lessNanos));
-    }
-    return readings;
-  }
-
   private static boolean orThrow(List<Reading> readings, @Nullable Throwable failure) {
     if (failure != null) {
       throw new CompletionException(unwrapped(failure));
@@ -326,14 +340,7 @@ final class Ledger {
           .thenApply(none -> then.apply(List.of(), null));
     }
     if (act == Act.REFUND || act == Act.RESET) {
-      List<Lowering> lowerings = refundTracker.send(charges);
-      return lowerAsync(
-          call,
-          act,
-          lowerings,
-          (readings, failure) ->
-              then.apply(
-                  failure == null ? asAsked(charges, lowerings, readings) : readings, failure));
+      return lowerAsync(call, act, refundTracker.send(charges), then);
     }
     long start = start();
     CompletionStage<List<Reading>> charged =

@@ -265,6 +265,15 @@ record Plan(
 
   /** The decision of each transaction, in order. */
   List<Decision> decide(List<Reading> readings) {
+    return decide(charges, readings);
+  }
+
+  /** The same of a refund, which says what was given back, and not what was asked for. */
+  List<Decision> refunded(Ledger.Refunded refunded) {
+    return decide(refunded.sent(), refunded.found());
+  }
+
+  private List<Decision> decide(List<Charge> charged, List<Reading> readings) {
     List<Decision> decisions = new ArrayList<>(transactions.size());
     int next = 0;
     for (int i = 0; i < transactions.size(); i++) {
@@ -278,22 +287,24 @@ record Plan(
       Penalty penalty = penalties.at(i, found.nowNanos());
       decisions.add(
           penalty == null
-              ? decision(transaction, quota, charges.get(next), found)
-              : penalized(transaction, quota, penalty, found));
+              ? decision(transaction, quota, charged.get(next), found)
+              : penalized(transaction, quota, penalty, charged.get(next), found));
       next++;
     }
     return asHappened(decisions, Plan::limiting);
   }
 
-  private Decision penalized(Transaction transaction, Quota quota, Penalty penalty, Reading found) {
-    Effect effect = effect(transaction, quota);
+  private Decision penalized(
+      Transaction transaction, Quota quota, Penalty penalty, Charge charge, Reading found) {
+    long nowNanos = found.nowNanos();
+    long tatNanos = found.tatNanos();
     long untilNanos = penalty.untilNanos();
     return Decision.of(
         transaction,
         act == Act.REFUND
-            ? Answer.ofRefund(effect, quota, found.nowNanos(), found.tatNanos())
+            ? Answer.ofRefund(charge.effect(), quota, nowNanos, tatNanos)
                 .countingAsEmpty(untilNanos)
-            : Answer.ofPenalty(untilNanos, effect, quota, found.nowNanos(), found.tatNanos()),
+            : Answer.ofPenalty(untilNanos, effect(transaction, quota), quota, nowNanos, tatNanos),
         penalty);
   }
 

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 import dev.sluice.Ledger.Holding;
+import dev.sluice.Ledger.Refunded;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.RefundStripe.Lowering;
 import dev.sluice.RefundStripe.Stretch;
@@ -283,20 +284,39 @@ final class LedgerTest {
     assertThat(ledger.refundTracker().isLowering("1:a")).isFalse();
   }
 
-  /** The race: a younger reservation's refund is in flight, so a plain one gives back less. */
+  /** The race: a younger reservation's refund is in flight, so a plain one gives back nothing. */
   @Test
-  void refund_thatGivesBackLessThanAsked_isReadAsIfItsBucketHeldThatMuchLess() {
+  void refund_thatGivesBackLessThanAsked_tellsWhatWasSent() {
     Stretch first = ledger.refundTracker().open(List.of(SPEND)).get(0);
     ledger.refundTracker().place(first, new Reading(nowNanos, nowNanos + 500), nowNanos + 600);
     Lowering inFlight = Objects.requireNonNull(ledger.leave(first, 100, 1_000));
     assertThat(inFlight.charge().incrementNanos()).isEqualTo(100);
     var unused =
         store.memory.charge(List.of(new Charge("1:a", Op.SPEND, 700, 1_000, Effect.NO_END)));
-    Reading asAsked = new Reading(nowNanos, nowNanos + 700 + 100);
-    assertThat(ledger.charge(Act.REFUND, List.of(REFUND))).containsExactly(asAsked);
-    CompletionStage<List<Reading>> async =
-        ledger.chargeAsync(store, Act.REFUND, List.of(REFUND), 0, (readings, failure) -> readings);
-    assertThat(joined(async)).containsExactly(asAsked);
+    Refunded nothing =
+        new Refunded(
+            List.of(new Charge("1:a", Op.REFUND, 0, 1_000, Effect.NO_END)),
+            List.of(new Reading(nowNanos, nowNanos + 700)));
+    assertThat(ledger.refund(store, List.of(REFUND))).isEqualTo(nothing);
+    CompletionStage<Refunded> async =
+        ledger.refundAsync(store, List.of(REFUND), (refunded, failure) -> refunded);
+    assertThat(joined(async)).isEqualTo(nothing);
+  }
+
+  @Test
+  void refund_besideACancellationOfUnknownFate_saysThatNothingWasGivenBack() {
+    Limiter limiter = limiter(Duration.ZERO, 300);
+    assertThat(limiter.spend(NAME, "a", 9).allowed()).isTrue();
+    Reservation held = limiter.reserve(NAME, "a");
+    store.failure = timedOut;
+    assertThatThrownBy(held::cancel).isSameAs(timedOut);
+    store.failure = null;
+    for (Decision refund :
+        List.of(limiter.refund(NAME, "a", 1), joined(limiter.async().refund(NAME, "a", 1)))) {
+      assertThat(refund.allowed()).isFalse();
+      assertThat(refund.remaining()).isEqualTo(290);
+      assertThat(refund.resetIn()).isEqualTo(limiter.check(NAME, "a", 0).resetIn());
+    }
   }
 
   /** Only a refund that may still be decided on keeps a caller from giving its place up. */
@@ -317,12 +337,10 @@ final class LedgerTest {
     store.failure = timedOut;
     AtomicReference<Throwable> came = new AtomicReference<>();
     CompletionStage<Boolean> done =
-        ledger.chargeAsync(
+        ledger.refundAsync(
             store,
-            Act.REFUND,
             List.of(REFUND),
-            0,
-            (readings, failure) -> {
+            (refunded, failure) -> {
               came.set(failure);
               return true;
             });
