@@ -46,6 +46,7 @@ final class SharedCall {
   private final AtomicReference<@Nullable String> firstOutage = new AtomicReference<>();
   private final Queue<Asked> underWay = new ConcurrentLinkedQueue<>();
   private volatile boolean abandoned;
+  private volatile boolean refusedForAKey; // by a server that is there
 
   /**
    * A call that has not left yet.
@@ -191,6 +192,7 @@ final class SharedCall {
     }
     ServerFault fault = ServerFault.of(failure);
     if (fault.wasNotBegun() && (fault.passes() || requests.size() > 1)) {
+      refusedForAKey = true;
       apart();
       return;
     }
@@ -356,7 +358,8 @@ final class SharedCall {
   }
 
   /**
-   * Tells once what became of this call.
+   * Tells once what became of this call. One that was refused for a key, and then timed out, says
+   * that the server is there: a slot may be moving for longer than callers wait.
    *
    * @param outage why the server is not there, null where it is, whatever it said
    */
@@ -364,8 +367,9 @@ final class SharedCall {
     if (!ended.compareAndSet(false, true)) {
       return;
     }
+    boolean wasThere = result == Result.TIMED_OUT && refusedForAKey;
     if (server.breaker() == breaker) { // else nobody knows which of the two it was
-      if (outage == null) {
+      if (outage == null || wasThere) {
         breaker.answered();
       } else {
         breaker.failed(outage, start);

@@ -358,6 +358,20 @@ final class LaneTest {
     assertThatThrownBy(second::requireAsked).hasMessageContaining("elsewhere was given up");
   }
 
+  /** A slot that moves refuses several keys, which may take longer than callers wait. */
+  @Test
+  void callThatIsRefusedForItsKeys_andThenTimesOut_saysThatItsServerIsThere() {
+    breaker = breaker("there", 1);
+    Request refused = submit(SHORT);
+    fail(0, "TRYAGAIN moving");
+    assertThatThrownBy(refused::join).hasMessageContaining("timed out on there");
+    assertThat(told).containsExactly("there TIMED_OUT");
+    breaker.requireAsked();
+    Request unanswered = submit(SHORT);
+    assertThatThrownBy(unanswered::join).hasMessageContaining("timed out on there");
+    assertThatThrownBy(breaker::requireAsked).hasMessageContaining("there was given up");
+  }
+
   @Test
   void byAClientsClock_oneCallIsUnderWay() {
     Lane byOwnClock = lane(new ClientClock(TimeSource.system(), Duration.ZERO));

@@ -44,7 +44,7 @@ final class BreakerWatch {
    * Returns what is wrong, null for nothing.
    *
    * @param counts whether the call counts for certain: one does not whose slot got another master
-   *     while it was under way
+   *     while it was under way, nor one that a moving slot may have refused before it timed out
    */
   @Nullable String called(String server, Result result, long elapsedNanos, boolean counts) {
     Calls calls = of(server);
@@ -53,7 +53,7 @@ final class BreakerWatch {
         calls.firstFailure = timing.nanoTime();
       }
       calls.timeouts = 0; // at least
-      if (result == Result.ANSWERED && calls.onTrial) { // which may have ended the trial
+      if (calls.onTrial) { // it may have ended the trial
         calls.onTrial = false;
         calls.maybeOnTrial = true;
       }

@@ -118,6 +118,11 @@ final class SimulatedServer {
     return up && refuses && world.now() - refusesSince > 100_000_000;
   }
 
+  /** Returns whether it may have refused a call for its several keys since then. */
+  boolean refusedSeveral(long since) {
+    return refusesSeveralUntil > since;
+  }
+
   void runOutOfMemory(long nanos) {
     outOfMemoryUntil = world.now() + nanos;
   }

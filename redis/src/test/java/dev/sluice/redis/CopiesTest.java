@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.Limiter;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.testkit.servers.LocalRedis;
+import dev.sluice.testkit.servers.RedisBinary;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * What else a server makes of a bucket: a replica, the file of its commands, and that file written
+ * anew. Each has the same TAT and the same end, however late it was made.
+ */
+final class CopiesTest {
+
+  private static final String LIMIT = "Orders";
+  private static final Limits LIMITS =
+      Limits.builder(Catalogue.of(LimitName.builder(3, LIMIT).id(IdFormat.string()).build()))
+          .limit(LIMIT, Quota.per(20, Duration.ofMinutes(10)))
+          .build();
+  private static final List<String> KEYS = List.of("3:once", "3:twice", "3:back", "3:batch");
+
+  /** Two reads of a clock with little between them. */
+  private static final long READ_MILLIS = 200;
+
+  private static final String END =
+      "local t = redis.call('TIME') return redis.call('PTTL', KEYS[1])"
+          + " + t[1] * 1000 + math.floor(t[2] / 1000)";
+
+  private LocalRedis master;
+  private LocalRedis replica;
+
+  @BeforeEach
+  void start() {
+    master =
+        LocalRedis.start(RedisBinary.bundled(), "--appendonly", "yes", "--appendfsync", "always");
+    replica =
+        LocalRedis.start(RedisBinary.bundled(), "--replicaof", "127.0.0.1", "" + master.port());
+    await().until(() -> info(replica, "replication").contains("master_link_status:up"));
+  }
+
+  @AfterEach
+  void stop() {
+    replica.close();
+    master.close();
+  }
+
+  private static String info(LocalRedis server, String section) {
+    return String.valueOf(server.command("INFO", section));
+  }
+
+  /** The TAT of a bucket, and when its key ends. */
+  private record Bucket(String tat, long endMillis) {}
+
+  private static Map<String, Bucket> buckets(LocalRedis server) {
+    Map<String, Bucket> buckets = new LinkedHashMap<>();
+    for (String key : KEYS) {
+      String tat = String.valueOf(server.command("GET", key));
+      String end = String.valueOf(server.command("EVAL", END, "1", key));
+      buckets.put(key, new Bucket(tat, Long.parseLong(end)));
+    }
+    return buckets;
+  }
+
+  private static void assertSame(Map<String, Bucket> copy, Map<String, Bucket> original) {
+    for (String key : KEYS) {
+      assertThat(copy.get(key).tat()).as(key).isEqualTo(original.get(key).tat());
+      assertThat(copy.get(key).endMillis())
+          .as(key)
+          .isCloseTo(original.get(key).endMillis(), within(READ_MILLIS));
+    }
+  }
+
+  private static void spend(RedisStore store) {
+    Limiter limiter = Limiter.of(LIMITS, store);
+    assertThat(limiter.spend(LIMIT, "once", 3).allowed()).isTrue();
+    assertThat(limiter.spend(LIMIT, "twice", 19).allowed()).isTrue();
+    assertThat(limiter.spend(LIMIT, "twice").allowed()).isTrue();
+    assertThat(limiter.spend(LIMIT, "twice").allowed()).isFalse();
+    assertThat(limiter.spend(LIMIT, "back", 9).allowed()).isTrue();
+    assertThat(limiter.refund(LIMIT, "back", 2).allowed()).isTrue();
+    assertThat(
+            limiter
+                .spend(
+                    List.of(
+                        limiter.transaction(LIMIT, "batch"),
+                        limiter.transaction(LIMIT, "back").withCost(4)))
+                .allowed())
+        .isTrue();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"server", "client"})
+  void replica_reload_andRewrite_haveTheSameTatAndEnd(String clock) throws Exception {
+    RedisStoreBuilder builder = TestServers.fresh(master.uri()).prefix("");
+    if (clock.equals("client")) {
+      builder.clock(CopiesTest::nowNanos);
+    }
+    Map<String, Bucket> original;
+    try (RedisStore store = builder.open()) {
+      spend(store);
+      original = buckets(master);
+      assertThat(original.get("3:twice").endMillis())
+          .isGreaterThan(System.currentTimeMillis() + 500_000);
+      assertThat(master.command("WAIT", "1", "20000")).isEqualTo(1L);
+      TimeUnit.SECONDS.sleep(2); // by which a copy that counts anew from its own present is late
+    }
+    assertSame(buckets(replica), original);
+
+    assertThat(master.command("DEBUG", "LOADAOF")).isEqualTo("OK");
+    assertSame(buckets(master), original);
+
+    var unused = master.command("BGREWRITEAOF");
+    await().until(() -> info(master, "persistence").contains("aof_rewrite_in_progress:0"));
+    assertThat(master.command("DEBUG", "LOADAOF")).isEqualTo("OK");
+    assertSame(buckets(master), original);
+
+    assertThat(master.command("DEBUG", "RELOAD")).isEqualTo("OK");
+    assertSame(buckets(master), original);
+  }
+
+  private static long nowNanos() {
+    Instant now = Instant.now();
+    return TimeUnit.SECONDS.toNanos(now.getEpochSecond()) + now.getNano();
+  }
+}
