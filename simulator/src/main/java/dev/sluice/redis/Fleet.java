@@ -110,6 +110,14 @@ final class Fleet {
     return masters.get(index % masters.size());
   }
 
+  /** Returns whether a server may have refused a call for its several keys since then. */
+  boolean refusedSeveral(long since) {
+    SimulatedServer old = oldMaster;
+    return (old != null && old.refusedSeveral(since))
+        || Stream.concat(masters.stream(), replicas.stream())
+            .anyMatch(server -> server.refusedSeveral(since));
+  }
+
   /** Returns the server at an address, {@code s1} for the first host of {@code s1:1}. */
   @Nullable SimulatedServer named(String name) {
     return Stream.concat(masters.stream(), replicas.stream())

@@ -40,6 +40,7 @@ final class KnownBucket {
   private final Map<Integer, Alone> alone = new HashMap<>(); // by process
   private final Map<Integer, Deque<Long>> spentAt = new HashMap<>(); // by process
   private final Deque<Long> refundTicks = new ArrayDeque<>(); // the store's times, of the last ones
+  private final Deque<Given> givenBack = new ArrayDeque<>(); // the last ones
   int lowerings;
   @Nullable Lowered lowered; // the last one
   private final World world;
@@ -68,6 +69,9 @@ final class KnownBucket {
 
   /** A TAT that was lowered: by whom, when, and by how much. */
   record Lowered(int process, long moment, long nowNanos, long nanos) {}
+
+  /** A refund of a process, the bucket's time, and whether it gave anything back. */
+  record Given(int process, long nowNanos, boolean something) {}
 
   /** How much may be missing from a moment on, for a reason that the documentation names. */
   private record Allowance(long moment, long nanos) {}
@@ -124,6 +128,26 @@ final class KnownBucket {
       }
     }
     return last;
+  }
+
+  /** Notes what a plain refund did. */
+  void gaveBack(Given given) {
+    givenBack.addLast(given);
+    if (givenBack.size() > REFUNDS_KEPT) {
+      givenBack.removeFirst();
+    }
+  }
+
+  /** Returns whether no refund of this process at this time has done what its answer says. */
+  boolean contradicts(Given told) {
+    boolean known = false;
+    for (Given given : givenBack) {
+      if (given.equals(told)) {
+        return false;
+      }
+      known |= given.process == told.process && given.nowNanos == told.nowNanos;
+    }
+    return known;
   }
 
   /** A refund was decided on, with an effect or without. */

@@ -6,6 +6,7 @@ import dev.sluice.Transaction;
 import dev.sluice.Transaction.Kind;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Penalty;
+import dev.sluice.redis.KnownBucket.Given;
 import dev.sluice.redis.Reference.Granted;
 import dev.sluice.redis.World.Actor;
 import dev.sluice.store.StoreException;
@@ -412,7 +413,10 @@ final class Operation {
     return transaction.kind() == Kind.CHECK_AND_SPEND ? waitNanos : 0;
   }
 
-  /** After a refund: what was given back can't be told from the answer, what is there can. */
+  /**
+   * After a refund: how much was given back can't be told from the answer, what is there can, and
+   * whether anything was.
+   */
   void refunded(Decision decision) {
     end(decision);
     for (Decision part : decision.parts()) {
@@ -426,6 +430,13 @@ final class Operation {
         continue;
       }
       requireTold(part, transaction);
+      Given told = new Given(calls.process, nanos(part.decidedAt()), part.allowed());
+      requireStatement(
+          transaction.kind() != Kind.CHECK_ONLY
+                  && reference.contradicts(transaction.bucketKey(), told)
+              ? "was told of something given back, or of nothing, and it was the other"
+              : null,
+          part);
       if (part.penalty() == null) {
         requireStatement(Statements.wrongRefund(part, quota), part);
         requireLeft(part, transaction);

@@ -8,6 +8,7 @@ import dev.sluice.gcra.Effect.Op;
 import dev.sluice.gcra.Gcra;
 import dev.sluice.gcra.Quota;
 import dev.sluice.redis.Entry.Kind;
+import dev.sluice.redis.KnownBucket.Given;
 import dev.sluice.redis.KnownBucket.Lowered;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
@@ -125,6 +126,10 @@ final class Reference {
     }
     if (charge.op() == Op.REFUND) {
       bucket.refundedAt(nowNanos);
+      boolean wasInUse = Long.compareUnsigned(tatNanos, nowNanos) > 0;
+      if (charge.untilNanos() == Effect.NO_END) {
+        bucket.gaveBack(new Given(process, nowNanos, wasInUse && tatNanos != afterNanos));
+      }
     }
     if (charge.op().loosens()) {
       bucket.loosened.put(whoLoosens(bucket, by), world.now());
@@ -217,6 +222,11 @@ final class Reference {
     entry.lowerings = bucket.lowerings;
     entry.wasQuiet = bucket.isQuiet();
     bucket.add(entry);
+  }
+
+  /** Returns whether a refund has not done what its answer says, as far as that is known. */
+  boolean contradicts(String key, Given told) {
+    return bucket(key).contradicts(told);
   }
 
   /** A bucket of which one call spends, and no other. */

@@ -57,8 +57,7 @@ final class StoreWatch implements RedisObserver {
   public void called(String server, Result result, int batches, int charges, long elapsed) {
     long mostNanos = elapsed + elapsed / 1_000; // by the world's time, whatever the pace of its own
     long start = world.now() - mostNanos;
-    SimulatedServer at = fleet.named(server.split(":", 2)[0]);
-    boolean mayHaveRefused = result == Result.TIMED_OUT && at != null && at.refusedSeveral(start);
+    boolean mayHaveRefused = result == Result.TIMED_OUT && fleet.refusedSeveral(start);
     boolean counts = network.mastersSince() <= start && !mayHaveRefused;
     connects.called(server, result);
     require(breakers.called(server, result, elapsed, counts));
