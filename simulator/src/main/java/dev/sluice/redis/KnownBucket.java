@@ -22,6 +22,7 @@ final class KnownBucket {
 
   static final int UNKNOWN = -1;
   private static final int REFUNDS_KEPT = 32;
+  private static final int GIVEN_KEPT = 256;
   private static final int ENTRIES_BEFORE_PRUNING = 48;
   private static final long SETTLED_NANOS = 3_000_000_000L;
 
@@ -41,6 +42,7 @@ final class KnownBucket {
   private final Map<Integer, Deque<Long>> spentAt = new HashMap<>(); // by process
   private final Deque<Long> refundTicks = new ArrayDeque<>(); // the store's times, of the last ones
   private final Deque<Given> givenBack = new ArrayDeque<>(); // the last ones
+  private long forgottenUntil = Long.MIN_VALUE; // by the bucket's time
   int lowerings;
   @Nullable Lowered lowered; // the last one
   private final World world;
@@ -133,8 +135,8 @@ final class KnownBucket {
   /** Notes what a plain refund did. */
   void gaveBack(Given given) {
     givenBack.addLast(given);
-    if (givenBack.size() > REFUNDS_KEPT) {
-      givenBack.removeFirst();
+    if (givenBack.size() > GIVEN_KEPT) {
+      forgottenUntil = Math.max(forgottenUntil, givenBack.removeFirst().nowNanos);
     }
   }
 
@@ -147,7 +149,7 @@ final class KnownBucket {
       }
       known |= given.process == told.process && given.nowNanos == told.nowNanos;
     }
-    return known;
+    return known && told.nowNanos > forgottenUntil;
   }
 
   /** A refund was decided on, with an effect or without. */
