@@ -16,6 +16,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import okhttp3.Call;
 import okhttp3.OkHttpClient;
 import okhttp3.Request;
@@ -111,6 +112,23 @@ class ClientsTest {
     time.advance(Duration.ofNanos(1));
 
     assertThat(status(second)).isEqualTo(200);
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void send_answerWithoutAnId_isTheCallersAllTheSame(Clients client) throws Exception {
+    AtomicBoolean isAdmitted = new AtomicBoolean();
+    Pacer pacer =
+        Pacer.builder(limit, Duration.ZERO)
+            .time(time)
+            .id(uri -> isAdmitted.getAndSet(true) ? null : "partner")
+            .build();
+    server.refuseNext(Map.of("Retry-After", "30"));
+
+    try (LoggedLines logged = new LoggedLines(Pacer.class)) {
+      assertThat(client.sender(pacer).send(server.uri())).isEqualTo(429);
+      assertThat(logged.lines()).containsExactly("WARNING an answer could not be learned from");
+    }
   }
 
   @Test
