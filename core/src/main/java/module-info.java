@@ -21,6 +21,7 @@ module dev.sluice {
       dev.sluice.web;
   exports dev.sluice.text to
       dev.sluice.acme,
+      dev.sluice.outbound,
       dev.sluice.postgres,
       dev.sluice.redis,
       dev.sluice.web,

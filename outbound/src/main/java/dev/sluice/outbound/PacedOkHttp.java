@@ -14,7 +14,8 @@ import okhttp3.Response;
  * <p>Add it with {@code addInterceptor}: a call is then one request, however often OkHttp follows
  * redirects or connects again, and holds no connection while it waits. A call that would have to
  * wait for too long fails with a {@link RefusedRequestException}. A call that is cancelled, whose
- * {@code callTimeout} ends, or whose thread is interrupted, gives up its turn.
+ * {@code callTimeout} ends, or whose thread is interrupted, gives up its turn. A call that OkHttp
+ * answers from its cache waits for a turn all the same; from its answer nothing is learned.
  *
  * <p>Stateless and thread-safe. The thread of the call blocks while it waits: calls that were
  * enqueued are threads of OkHttp's dispatcher.
@@ -43,7 +44,10 @@ public final class PacedOkHttp {
       throw new InterruptedIOException("interrupted while waiting for the limit; nothing was sent");
     }
     Response response = chain.proceed(chain.request());
-    pacer.learn(response.request().url().uri(), response.code(), response::headers);
+    Response network = response.networkResponse();
+    if (network != null) { // a kept answer, or kept fields of one, say nothing new
+      pacer.learn(network.request().url().uri(), network.code(), network::headers);
+    }
     return response;
   }
 }

@@ -6,7 +6,10 @@ import dev.sluice.Decision;
 import dev.sluice.Limit;
 import dev.sluice.async.Stages;
 import dev.sluice.store.TimeSource;
+import dev.sluice.text.LogPace;
 import dev.sluice.web.RetryAdvice;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.net.URI;
 import java.time.Duration;
 import java.time.Instant;
@@ -17,6 +20,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -30,13 +35,16 @@ import org.jspecify.annotations.Nullable;
  * to a longest wait. What the other side answers is learned ({@link RetryAdvice}). After a {@code
  * Retry-After}, or a quota of which nothing is left, no request to this id leaves this process
  * before the time that the answer names. That pause is cut to a longest one. Those who wait stay in
- * line.
+ * line. At most 10,000 ids are paused at a time; what others ask for is left out then, and the log
+ * says so.
  *
  * <p>Thread-safe; no method blocks.
  */
 public final class Pacer {
 
+  private static final Logger LOG = System.getLogger(Pacer.class.getName());
   private static final int MOST_PAUSES = 10_000;
+  private static final long LOOK_NANOS = TimeUnit.SECONDS.toNanos(1);
   private static final Duration LONGEST_PAUSE = Duration.ofHours(1);
 
   private final Limit limit;
@@ -45,6 +53,9 @@ public final class Pacer {
   private final TimeSource time;
   private final long longestPauseNanos;
   private final Map<String, Long> pausedUntilNanos = new ConcurrentHashMap<>();
+  private final AtomicLong nextLookNanos = new AtomicLong();
+  private final LogPace failures;
+  private final LogPace leftOut;
 
   private Pacer(Builder builder) {
     this.limit = builder.limit;
@@ -52,6 +63,8 @@ public final class Pacer {
     this.id = builder.id;
     this.time = builder.time;
     this.longestPauseNanos = builder.longestPause.toNanos();
+    this.failures = new LogPace(time::nanos);
+    this.leftOut = new LogPace(time::nanos);
   }
 
   /**
@@ -76,6 +89,8 @@ public final class Pacer {
    * @param uri where it goes
    * @return complete when it may leave; fails with a {@link RefusedRequestException} at once if it
    *     would have to wait for longer than it may; to be cancelled to give up
+   * @throws IllegalArgumentException if the URI has no host, or if the {@linkplain Builder#id id}
+   *     is null; what a function for ids throws is thrown too
    */
   public CompletableFuture<Void> admit(URI uri) {
     return admit(uri, maxWait);
@@ -87,50 +102,90 @@ public final class Pacer {
    * @param uri where it goes
    * @param atMost how long it may wait; the pacer's own longest wait holds too
    * @return as {@link #admit(URI)}
+   * @throws IllegalArgumentException as {@link #admit(URI)}
    */
   public CompletableFuture<Void> admit(URI uri, Duration atMost) {
     Duration wait = atMost.compareTo(maxWait) < 0 ? atMost : maxWait;
-    Admission admission = new Admission(id.apply(uri), wait.isNegative() ? Duration.ZERO : wait);
+    Admission admission = new Admission(idOf(uri), wait.isNegative() ? Duration.ZERO : wait);
     admission.proceed();
     return admission.result;
   }
 
+  private String idOf(URI uri) {
+    String found = id.apply(uri);
+    if (found == null) {
+      throw new IllegalArgumentException(
+          "id: found null for a URI of %s, expected an id of the limit".formatted(uri.getHost()));
+    }
+    return found;
+  }
+
   /**
-   * Learns from an answer.
+   * Learns from an answer. Never fails, so that its caller has the answer: what goes wrong, such as
+   * with a URI that has no id, is logged, once in ten seconds at most.
    *
    * @param uri where the request went
    * @param status the status code of the answer
    * @param fields the values of a field, by its name in lower case; empty where it is missing
    */
   public void learn(URI uri, int status, Function<String, List<String>> fields) {
-    long nowNanos = time.nanos();
-    Instant now = Instant.ofEpochSecond(0, nowNanos);
-    pause(uri, RetryAdvice.pause(status, fields, now), nowNanos);
+    heed(uri, now -> RetryAdvice.pause(status, fields, now));
   }
 
   /**
    * Lets no request to an id leave this process for a while, as the other side asked in words of
-   * its own protocol. A shorter pause does not end a longer one.
+   * its own protocol. A shorter pause does not end a longer one. Never fails, as {@link #learn}.
    *
    * @param uri where the request went that was answered so
    * @param pause how long; cut to the {@linkplain Builder#longestPause longest pause}; zero and
    *     less do nothing
    */
   public void pause(URI uri, Duration pause) {
-    pause(uri, pause, time.nanos());
+    heed(uri, now -> pause);
   }
 
-  private void pause(URI uri, Duration pause, long nowNanos) {
-    if (pause.isZero() || pause.isNegative()) {
-      return;
+  private void heed(URI uri, Function<Instant, Duration> asked) {
+    try {
+      long nowNanos = time.nanos();
+      Duration pause = asked.apply(Instant.ofEpochSecond(0, nowNanos));
+      if (!pause.isZero() && !pause.isNegative()) {
+        pause(idOf(uri), pause, nowNanos);
+      }
+    } catch (Throwable e) { // a class that is missing must not take an answer away
+      tell(failures, "an answer could not be learned from", e);
     }
+  }
+
+  private void pause(String paused, Duration pause, long nowNanos) {
     boolean isShort = pause.compareTo(Duration.ofNanos(longestPauseNanos)) < 0;
     long untilNanos = nowNanos + (isShort ? pause.toNanos() : longestPauseNanos);
-    if (pausedUntilNanos.size() >= MOST_PAUSES) {
+    if (pausedUntilNanos.containsKey(paused) || hasRoom(nowNanos)) {
+      pausedUntilNanos.merge(paused, untilNanos, Math::max);
+    } else {
+      String line = "%s ids are paused; what others ask for is left out".formatted(MOST_PAUSES);
+      tell(leftOut, line, null);
+    }
+  }
+
+  /** Looks for pauses that have ended, once a second at most: each look passes all of them. */
+  private boolean hasRoom(long nowNanos) {
+    long next = nextLookNanos.get();
+    if (pausedUntilNanos.size() >= MOST_PAUSES
+        && nowNanos >= next
+        && nextLookNanos.compareAndSet(next, nowNanos + LOOK_NANOS)) {
       pausedUntilNanos.values().removeIf(until -> until <= nowNanos);
     }
-    if (pausedUntilNanos.size() < MOST_PAUSES) {
-      pausedUntilNanos.merge(id.apply(uri), untilNanos, Math::max);
+    return pausedUntilNanos.size() < MOST_PAUSES;
+  }
+
+  private static void tell(LogPace pace, String line, @Nullable Throwable failure) {
+    try {
+      String more = pace.next();
+      if (more != null) {
+        LOG.log(Level.WARNING, line + more, failure);
+      }
+    } catch (Throwable e) {
+      // A log that fails as well can't be told of.
     }
   }
 
@@ -257,7 +312,8 @@ public final class Pacer {
     /**
      * Sets whose limit a request falls under; its host if not called.
      *
-     * @param newId an id of the limit for the URI of a request
+     * @param newId an id of the limit for the URI of a request, and for that of its answer, which
+     *     may be another one after redirects; never null
      * @return this
      */
     @CanIgnoreReturnValue

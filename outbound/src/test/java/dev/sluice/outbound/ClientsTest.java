@@ -16,13 +16,18 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import okhttp3.Cache;
 import okhttp3.Call;
 import okhttp3.OkHttpClient;
 import okhttp3.Request;
+import okhttp3.Response;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.web.reactive.function.client.WebClient;
@@ -111,6 +116,56 @@ class ClientsTest {
     time.advance(Duration.ofNanos(1));
 
     assertThat(status(second)).isEqualTo(200);
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void send_answerWithoutAnId_isTheCallersAllTheSame(Clients client) throws Exception {
+    AtomicBoolean isAdmitted = new AtomicBoolean();
+    Pacer pacer =
+        Pacer.builder(limit, Duration.ZERO)
+            .time(time)
+            .id(uri -> isAdmitted.getAndSet(true) ? null : "partner")
+            .build();
+    server.refuseNext(Map.of("Retry-After", "30"));
+
+    try (LoggedLines logged = new LoggedLines(Pacer.class)) {
+      assertThat(client.sender(pacer).send(server.uri())).isEqualTo(429);
+      assertThat(logged.lines()).containsExactly("WARNING an answer could not be learned from");
+    }
+  }
+
+  /** Kept as a whole, or but its fields, where the other side says that nothing has changed. */
+  @ParameterizedTest
+  @CsvSource({"max-age=3600, 1", "no-cache, 3"})
+  void okHttp_keptAnswer_pausesNobody(String cacheControl, int arrived, @TempDir Path folder)
+      throws Exception {
+    server.answerNext(
+        200,
+        Map.of(
+            "Cache-Control", cacheControl,
+            "ETag", "\"1\"",
+            "X-RateLimit-Remaining", "0",
+            "X-RateLimit-Reset", "60"));
+    server.answerNext(304, Map.of());
+    server.answerNext(304, Map.of());
+    try (Cache cache = new Cache(folder.toFile(), 1_000_000)) {
+      OkHttpClient client =
+          new OkHttpClient.Builder()
+              .addInterceptor(PacedOkHttp.interceptor(pacer(Duration.ZERO)))
+              .cache(cache)
+              .build();
+      for (int i = 0; i < 3; i++) {
+        Request request = new Request.Builder().url(server.uri().toURL()).build();
+        try (Response response = client.newCall(request).execute()) {
+          assertThat(response.code()).isEqualTo(200);
+          assertThat(response.body().bytes()).isEmpty();
+          assertThat(response.header("X-RateLimit-Remaining")).isEqualTo("0");
+        }
+        time.advance(i == 0 ? Duration.ofSeconds(60) : TOKEN);
+      }
+    }
+    assertThat(server.arrived()).isEqualTo(arrived);
   }
 
   @Test

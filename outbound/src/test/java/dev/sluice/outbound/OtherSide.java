@@ -10,12 +10,14 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** A real server that counts requests, and refuses those that it is told to. */
+/** A real server that counts requests, and answers as it is told to. */
 final class OtherSide implements AutoCloseable {
 
   private final HttpServer server;
   private final AtomicInteger arrived = new AtomicInteger();
-  private final ConcurrentLinkedQueue<Map<String, String>> refusals = new ConcurrentLinkedQueue<>();
+  private final ConcurrentLinkedQueue<Answer> answers = new ConcurrentLinkedQueue<>();
+
+  private record Answer(int status, Map<String, String> fields) {}
 
   private OtherSide(HttpServer server) {
     this.server = server;
@@ -29,11 +31,10 @@ final class OtherSide implements AutoCloseable {
         "/",
         exchange -> {
           side.arrived.incrementAndGet();
-          Map<String, String> refusal = side.refusals.poll();
-          if (refusal != null) {
-            refusal.forEach(exchange.getResponseHeaders()::set);
-          }
-          exchange.sendResponseHeaders(refusal == null ? 200 : 429, -1);
+          Answer next = side.answers.poll();
+          Answer answer = next == null ? new Answer(200, Map.of()) : next;
+          answer.fields().forEach(exchange.getResponseHeaders()::set);
+          exchange.sendResponseHeaders(answer.status(), -1);
           exchange.close();
         });
     side.server.start();
@@ -46,7 +47,11 @@ final class OtherSide implements AutoCloseable {
 
   /** Answers the next request with a 429 and these fields. */
   void refuseNext(Map<String, String> fields) {
-    refusals.add(fields);
+    answerNext(429, fields);
+  }
+
+  void answerNext(int status, Map<String, String> fields) {
+    answers.add(new Answer(status, fields));
   }
 
   int arrived() {

@@ -24,10 +24,14 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Requests to a real server, on a clock that the test moves. */
 class PacedHttpClientTest {
@@ -153,6 +157,30 @@ class PacedHttpClientTest {
     CompletableFuture<HttpResponse<Void>> waiting = send(client);
     time.advance(Duration.ofHours(1));
     assertThat(status(waiting)).isEqualTo(200);
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void sendAsync_answerWithoutAnId_isTheCallersAllTheSame(boolean isNull) throws Exception {
+    AtomicBoolean isAdmitted = new AtomicBoolean();
+    Function<URI, String> id =
+        uri -> {
+          if (!isAdmitted.getAndSet(true)) {
+            return "partner";
+          }
+          if (isNull) {
+            return null;
+          }
+          throw new NoClassDefFoundError("ids");
+        };
+    Pacer pacer = Pacer.builder(limit, Duration.ZERO).time(time).id(id).build();
+    refusals.add(Map.of("Retry-After", "30"));
+
+    try (LoggedLines logged = new LoggedLines(Pacer.class)) {
+      assertThat(status(send(PacedHttpClient.of(HttpClient.newHttpClient(), pacer))))
+          .isEqualTo(429);
+      assertThat(logged.lines()).hasSize(1);
+    }
   }
 
   @Test

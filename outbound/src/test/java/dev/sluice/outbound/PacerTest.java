@@ -2,6 +2,7 @@
 package dev.sluice.outbound;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.Limit;
 import dev.sluice.gcra.Quota;
@@ -71,5 +72,72 @@ class PacerTest {
     assertThat(admitted.isDone()).isEqualTo(seconds == 0);
     time.advance(Duration.ofSeconds(seconds));
     assertThat(admitted).isCompleted();
+  }
+
+  @Test
+  void admit_nullId_isRefusedInWords() {
+    Pacer withoutIds = Pacer.builder(limit, HOUR).time(time).id(uri -> null).build();
+
+    assertThatThrownBy(() -> withoutIds.admit(PARTNER))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage("id: found null for a URI of partner.example, expected an id of the limit");
+  }
+
+  @Test
+  void learn_whatFails_isLoggedNowAndThen() {
+    URI nowhere = URI.create("mailto:ann@partner.example");
+
+    try (LoggedLines logged = new LoggedLines(Pacer.class)) {
+      pacer.pause(nowhere, HOUR);
+      pacer.learn(PARTNER, 503, name -> List.of((String) null));
+      time.advance(Duration.ofSeconds(10));
+      pacer.pause(nowhere, HOUR);
+
+      assertThat(logged.lines())
+          .containsExactly(
+              "WARNING an answer could not be learned from",
+              "WARNING an answer could not be learned from (and 1 more like it since)");
+    }
+    assertThat(pacer.admit(PARTNER)).isCompleted();
+  }
+
+  private static URI partner(int i) {
+    return URI.create("http://partner" + i + ".example/");
+  }
+
+  @Test
+  void pause_ofTooManyIds_isLeftOutAndLogged_untilOneEnds() {
+    pacer.pause(partner(0), Duration.ofSeconds(1));
+    for (int i = 1; i < 10_000; i++) {
+      pacer.pause(partner(i), HOUR);
+    }
+
+    try (LoggedLines logged = new LoggedLines(Pacer.class)) {
+      pacer.pause(PARTNER, HOUR);
+      pacer.pause(PARTNER, HOUR);
+
+      assertThat(pacer.admit(PARTNER)).isCompleted();
+      assertThat(logged.lines())
+          .containsExactly("WARNING 10000 ids are paused; what others ask for is left out");
+
+      time.advance(Duration.ofSeconds(1));
+      pacer.pause(partner(10_000), HOUR);
+
+      assertThat(pacer.admit(partner(10_000))).isCompletedExceptionally();
+      assertThat(logged.lines()).hasSize(1);
+    }
+  }
+
+  @Test
+  void pause_ofAnIdThatIsPaused_countsAmongTooManyToo() {
+    for (int i = 0; i < 10_000; i++) {
+      pacer.pause(partner(i), Duration.ofSeconds(1));
+    }
+    pacer.pause(partner(0), HOUR);
+
+    time.advance(Duration.ofSeconds(1));
+
+    assertThat(pacer.admit(partner(0))).isCompletedExceptionally();
+    assertThat(pacer.admit(partner(1))).isCompleted();
   }
 }

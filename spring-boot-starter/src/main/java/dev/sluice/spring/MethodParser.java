@@ -12,6 +12,7 @@ import java.lang.reflect.AnnotatedElement;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.lang.reflect.Proxy;
+import java.math.BigDecimal;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashSet;
@@ -179,21 +180,34 @@ final class MethodParser {
     }
     long fixed = 0;
     if (cost instanceof SpelExpression spel && spel.getAST() instanceof Literal literal) {
-      Object value = literal.getLiteralValue().getValue();
-      fixed = value instanceof Number number ? number.longValue() : -1;
+      Long tokens = tokens(literal.getLiteralValue().getValue());
       cost = null;
       Quota quota = name == null ? null : limits.defaultFor(name);
-      if (fixed < 0) {
+      if (tokens == null) {
         problem("cost: found %s, expected a whole number".formatted(annotation.cost()));
-      } else if (quota != null && fixed > quota.burst()) {
+      } else if (quota != null && tokens > quota.burst()) {
         problem(
             "cost %s exceeds the burst (%s) of %s: no call could ever pass"
-                .formatted(fixed, quota.burst(), name));
+                .formatted(tokens, quota.burst(), name));
+      } else {
+        fixed = tokens;
       }
     }
     return problems.size() > before
         ? null
         : new Spend(annotation.limit(), id, cost, fixed, List.of(annotation.countOnlyOn()));
+  }
+
+  /** A cost; null unless it is a whole number of any type, or a text of one. */
+  static @Nullable Long tokens(@Nullable Object cost) {
+    try {
+      return cost instanceof Number number
+          ? new BigDecimal(number.toString()).longValueExact()
+          : Long.valueOf(
+              String.valueOf(cost).strip()); // no decimal: a long text would take minutes
+    } catch (ArithmeticException | NumberFormatException e) {
+      return null;
+    }
   }
 
   private @Nullable LimitName name(String limit) {

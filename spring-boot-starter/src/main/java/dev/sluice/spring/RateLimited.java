@@ -52,7 +52,10 @@ public @interface RateLimited {
   String[] id();
 
   /**
-   * How many tokens a call costs, as an expression that gives a whole number.
+   * How many tokens a call costs, as an expression that gives a whole number, 0 or more, of any
+   * type. A literal such as 0.5 is refused at start; a call that gives such a value fails with an
+   * {@link UnusableIdException}. Whole numbers divide as in Java: {@code #bytes / 1024} is 0 below
+   * 1024.
    *
    * @return an expression
    */

@@ -155,18 +155,14 @@ final class RateLimitedCall {
       Spend spend, MethodBasedEvaluationContext context, Limits limits) {
     List<String> parts = new ArrayList<>(spend.id().size());
     for (Expression part : spend.id()) {
-      Object value = value(spend, part, context, Object.class);
+      Object value = value(spend, part, context);
       if (value == null) {
         throw unusable(spend, "the id is null: " + part.getExpressionString());
       }
       parts.add(value.toString());
     }
     Expression cost = spend.cost();
-    Long tokens =
-        cost == null ? Long.valueOf(spend.fixedCost()) : value(spend, cost, context, Long.class);
-    if (tokens == null) {
-      throw unusable(spend, "the cost is null");
-    }
+    long tokens = cost == null ? spend.fixedCost() : tokens(spend, cost, context);
     try {
       String id =
           parts.size() == 1
@@ -178,10 +174,23 @@ final class RateLimitedCall {
     }
   }
 
-  private <T> @Nullable T value(
-      Spend spend, Expression expression, MethodBasedEvaluationContext context, Class<T> type) {
+  private long tokens(Spend spend, Expression cost, MethodBasedEvaluationContext context) {
+    Object value = value(spend, cost, context);
+    Long tokens = MethodParser.tokens(value);
+    if (tokens == null) {
+      Object found = value == null || value instanceof Number ? value : value.getClass().getName();
+      throw unusable(
+          spend,
+          "the cost is %s, expected a whole number: %s"
+              .formatted(found, cost.getExpressionString()));
+    }
+    return tokens;
+  }
+
+  private @Nullable Object value(
+      Spend spend, Expression expression, MethodBasedEvaluationContext context) {
     try {
-      return expression.getValue(context, type);
+      return expression.getValue(context);
     } catch (EvaluationException e) {
       if (e instanceof SpelEvaluationException wrong && MISTAKES.contains(wrong.getMessageCode())) {
         throw new IllegalStateException(

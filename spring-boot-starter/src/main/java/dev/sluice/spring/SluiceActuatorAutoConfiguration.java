@@ -17,6 +17,7 @@ import org.springframework.context.annotation.Configuration;
 @AutoConfiguration(after = SluiceAutoConfiguration.class)
 @ConditionalOnClass(Endpoint.class)
 @ConditionalOnBean(Limiter.class)
+@ConditionalOnProperty(prefix = SluiceProperties.PREFIX, name = "enabled", matchIfMissing = true)
 class SluiceActuatorAutoConfiguration {
 
   /** Only where endpoints are configured too. */

@@ -19,6 +19,7 @@ import org.springframework.core.env.Environment;
 @AutoConfiguration(after = SluiceAutoConfiguration.class)
 @ConditionalOnClass(DefaultPointcutAdvisor.class)
 @ConditionalOnBean(Limiter.class)
+@ConditionalOnProperty(prefix = SluiceProperties.PREFIX, name = "enabled", matchIfMissing = true)
 @ConditionalOnProperty(
     prefix = "sluice.annotation",
     name = "enabled",

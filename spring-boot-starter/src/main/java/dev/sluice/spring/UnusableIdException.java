@@ -3,8 +3,8 @@ package dev.sluice.spring;
 
 /**
  * Thrown when the arguments of a {@link RateLimited} call give an id that is null or malformed, or
- * a cost that its limit never lets pass. Spring MVC and WebFlux answer it as the filter does, with
- * a 400.
+ * a cost that can never pass or is not a whole number. Spring MVC and WebFlux answer it as the
+ * filter does, with a 400.
  */
 public final class UnusableIdException extends IllegalArgumentException {
 

@@ -9,6 +9,8 @@ import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
 import java.lang.reflect.InvocationHandler;
+import java.math.BigDecimal;
+import java.math.BigInteger;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
@@ -17,9 +19,12 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Stream;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.aop.ProxyMethodInvocation;
 import org.springframework.aop.framework.ProxyFactory;
@@ -79,6 +84,9 @@ class RateLimitedTest {
     int costly(String user, List<String> items) {
       return items.size();
     }
+
+    @RateLimited(limit = "PerUser", id = "#user", cost = "#cost")
+    void priced(String user, Object cost) {}
 
     @RateLimited(limit = "PerUser", id = "@tenants.current()")
     void ofBean() {}
@@ -196,6 +204,56 @@ class RateLimitedTest {
               .isInstanceOf(UnusableIdException.class);
           assertThatThrownBy(() -> service.costly("ann", List.of("a", "b", "c")))
               .isInstanceOf(UnusableIdException.class);
+
+          assertThat(left(limiter, "ann")).isEqualTo(2);
+        });
+  }
+
+  static Stream<Object> wholeCosts() {
+    return Stream.of(
+        1, (short) 1, 1.0, new BigDecimal("1.00"), BigInteger.ONE, new AtomicLong(1), "1", " 1 ");
+  }
+
+  @ParameterizedTest
+  @MethodSource("wholeCosts")
+  void wholeCost_ofAnyType_isSpent(Object cost) {
+    with(
+        (service, limiter) -> {
+          service.priced("ann", cost);
+
+          assertThat(left(limiter, "ann")).isEqualTo(1);
+        });
+  }
+
+  static Stream<Object> unusableCosts() {
+    return Stream.of(
+        0.5,
+        1.9f,
+        -0.5,
+        Double.NaN,
+        Double.POSITIVE_INFINITY,
+        1e30,
+        0x1p63,
+        Double.MIN_VALUE,
+        new BigDecimal("1.00000000000000000001"),
+        BigInteger.TWO.pow(64).add(BigInteger.ONE),
+        "0.5",
+        "many",
+        "9".repeat(1_000_000),
+        true,
+        List.of(0.5));
+  }
+
+  @ParameterizedTest
+  @MethodSource("unusableCosts")
+  void cost_thatIsNoWholeNumber_isRefused_andNothingIsSpent(Object cost) {
+    with(
+        (service, limiter) -> {
+          assertThatThrownBy(() -> service.priced("ann", cost))
+              .isInstanceOf(UnusableIdException.class)
+              .hasMessageContaining("@RateLimited(limit = \"PerUser\") on Service.priced: ")
+              .hasMessageContaining("expected a whole number")
+              .satisfies(e -> assertThat(e.getMessage()).hasSizeLessThan(300));
 
           assertThat(left(limiter, "ann")).isEqualTo(2);
         });
@@ -460,6 +518,18 @@ class RateLimitedTest {
     @RateLimited(limit = "PerUser", id = "#user", cost = "3")
     public void aboveTheBurst(String user) {}
 
+    @RateLimited(limit = "PerUser", id = "#user", cost = "0.5")
+    public void half(String user) {}
+
+    @RateLimited(limit = "PerUser", id = "#user", cost = "1.9f")
+    public void oneAndABit(String user) {}
+
+    @RateLimited(limit = "PerUser", id = "#user", cost = "1e30")
+    public void beyondALong(String user) {}
+
+    @RateLimited(limit = "PerUser", id = "#user", cost = "null")
+    public void ofNothing(String user) {}
+
     @RateLimited(
         limit = "PerUserPerIp",
         id = {"#user", "#user", "#user"})
@@ -498,6 +568,10 @@ class RateLimitedTest {
                     .contains(
                         "Wrong.noExpression: id: found \"#user..name\", which is not an expression")
                     .contains("Wrong.aboveTheBurst: cost 3 exceeds the burst (2) of PerUser")
+                    .contains("Wrong.half: cost: found 0.5, expected a whole number")
+                    .contains("Wrong.oneAndABit: cost: found 1.9f, expected a whole number")
+                    .contains("Wrong.beyondALong: cost: found 1e30, expected a whole number")
+                    .contains("Wrong.ofNothing: cost: found null, expected a whole number")
                     .contains("Wrong.partsOfTheId: found 3 expressions")
                     .contains("Wrong.fallbackIsMissing: fallback: there is no method nowhere")
                     .contains("Wrong.isFinal: found a private, static or final method")

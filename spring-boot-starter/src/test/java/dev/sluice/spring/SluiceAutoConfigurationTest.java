@@ -433,6 +433,29 @@ class SluiceAutoConfigurationTest {
         .run(context -> assertThat(context).doesNotHaveBean(Limiter.class));
   }
 
+  /** Even for limiters of the application. */
+  @Test
+  void switchedOff_startsWithBeansOfTheUser_andHasNoOthers() {
+    application
+        .withPropertyValues(
+            "sluice.enabled=false", "management.endpoints.web.exposure.include=sluice")
+        .withBean(MeterRegistry.class, SimpleMeterRegistry::new)
+        .withUserConfiguration(OwnBeans.class)
+        .withBean(
+            Limiter.class,
+            () ->
+                Limiter.builder(new CurrentLimits(new OwnBeans().limits()), BucketStore.inMemory())
+                    .build())
+        .run(
+            context -> {
+              assertThat(context).hasNotFailed();
+              assertThat(context)
+                  .doesNotHaveBean(RateLimitedMethods.class)
+                  .doesNotHaveBean(SluiceEndpoint.class)
+                  .doesNotHaveBean(LimiterMetrics.class);
+            });
+  }
+
   @Test
   void withoutLimits_starts() {
     application.run(context -> assertThat(context).hasSingleBean(Limiter.class));
