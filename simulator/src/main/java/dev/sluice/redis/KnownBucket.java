@@ -182,6 +182,11 @@ final class KnownBucket {
     tatNanos = afterNanos;
   }
 
+  /** Returns whether it had a TAT, then another one, and then the same again. */
+  boolean cameBackTo(long nanos) {
+    return changes.stream().filter(change -> change.beforeNanos == nanos).count() > 1;
+  }
+
   void lowered(int process, long nowNanos, long nanos) {
     lowerings++;
     lowered = new Lowered(process, world.now(), nowNanos, nanos);

@@ -178,7 +178,8 @@ final class Reference {
     if (charge.op() != Op.RESET && charge.op() != Op.FORGIVE && writes) {
       bucket.allowOutdated(process, tatNanos - afterNanos);
     }
-    boolean isLast = charge.op() == Op.WITHDRAW; // nothing lies behind it that could move
+    // Nothing lies behind a withdrawal that could move, unless it found the same TAT by chance.
+    boolean isLast = charge.op() == Op.WITHDRAW && !bucket.cameBackTo(tatNanos);
     if (!isLast && (charge.op() != Op.FORGIVE || writes)) {
       bucket.outdate(process);
     }
