@@ -5,7 +5,6 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
 import dev.sluice.text.GoDuration;
-import dev.sluice.text.SafeText;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.sql.SQLException;
@@ -51,7 +50,6 @@ public final class OverridesRefresher implements AutoCloseable {
 
   private static final Logger LOG = System.getLogger(OverridesRefresher.class.getName());
   private static final Duration FIRST_RETRY = Duration.ofMillis(250);
-  private static final int BAD_ROWS_LOGGED = 10;
   private static final long UNTIL_MEMORY_NANOS = 100_000_000;
 
   private final OverridesTable table;
@@ -65,6 +63,7 @@ public final class OverridesRefresher implements AutoCloseable {
       Executors.newSingleThreadScheduledExecutor(OverridesRefresher::daemon);
 
   private final Set<Class<?>> logged = ConcurrentHashMap.newKeySet();
+  private final BadRowLog badRows = new BadRowLog("overrides");
 
   /** The number of the read that began last. */
   private final AtomicLong reads = new AtomicLong();
@@ -74,7 +73,6 @@ public final class OverridesRefresher implements AutoCloseable {
   /** The number of the read that {@link #rows} are from. */
   private long inForce;
 
-  private List<BadRow> badLogged = List.of();
   private int failures;
 
   private OverridesRefresher(
@@ -243,7 +241,7 @@ public final class OverridesRefresher implements AutoCloseable {
     }
     Limits files = base.get();
     TableContent content = TableContent.of(read, files.catalogue());
-    logBad(content.bad());
+    badRows.log(content.bad());
     Duration next = backoff.jittered(interval);
     if (content.overrides().isEmpty() && !cleared) {
       LOG.log(
@@ -280,26 +278,6 @@ public final class OverridesRefresher implements AutoCloseable {
       message.run();
     } catch (Throwable e) {
       LOG.log(Level.ERROR, "a refresh listener threw an exception; refreshes go on", e);
-    }
-  }
-
-  /** Once for the same rows, however often they are read. */
-  private void logBad(List<BadRow> bad) {
-    if (bad.equals(badLogged)) {
-      return;
-    }
-    badLogged = bad;
-    bad.stream()
-        .limit(BAD_ROWS_LOGGED)
-        .forEach(
-            row ->
-                LOG.log(
-                    Level.WARNING,
-                    "left out a row of the table of overrides, {0}: {1}",
-                    SafeText.quote(row.bucketKey()),
-                    row.message()));
-    if (bad.size() > BAD_ROWS_LOGGED) {
-      LOG.log(Level.WARNING, "… and {0} rows more", bad.size() - BAD_ROWS_LOGGED);
     }
   }
 

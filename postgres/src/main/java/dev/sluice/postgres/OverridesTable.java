@@ -7,7 +7,6 @@ import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.text.SafeText;
-import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -64,7 +63,7 @@ public final class OverridesTable {
    */
   @CanIgnoreReturnValue
   public int migrate() throws SQLException {
-    return inTransaction(Migrations::apply);
+    return Transactions.run(source, Migrations::apply);
   }
 
   /**
@@ -95,7 +94,8 @@ public final class OverridesTable {
 
   /** Whether the table has a row, enabled or not. */
   boolean hasRows() throws SQLException {
-    return inTransaction(
+    return Transactions.run(
+        source,
         connection -> {
           try (PreparedStatement query =
                   connection.prepareStatement("SELECT 1 FROM rate_limit_overrides LIMIT 1");
@@ -128,7 +128,8 @@ public final class OverridesTable {
     // Always in the same order: two who write at once wait for each other's rows, and never both.
     List<LimitOverride> inOrder = new ArrayList<>(overrides);
     inOrder.sort(Comparator.comparing(OverridesTable::keyOf));
-    return inTransaction(
+    return Transactions.run(
+        source,
         connection -> {
           int added = 0;
           int disabled = 0;
@@ -182,7 +183,8 @@ public final class OverridesTable {
    */
   public boolean setEnabled(LimitName name, String overrideId, boolean enabled)
       throws SQLException {
-    return inTransaction(
+    return Transactions.run(
+        source,
         connection -> {
           try (PreparedStatement update =
               connection.prepareStatement(
@@ -198,7 +200,8 @@ public final class OverridesTable {
   }
 
   private List<OverrideRow> select(String sql) throws SQLException {
-    return inTransaction(
+    return Transactions.run(
+        source,
         connection -> {
           try (PreparedStatement query = connection.prepareStatement(sql)) {
             query.setFetchSize(ROWS_A_FETCH);
@@ -231,33 +234,5 @@ public final class OverridesTable {
         result.getBoolean("enabled"),
         comment == null ? "" : comment,
         updatedAt == null ? Instant.EPOCH : updatedAt.toInstant());
-  }
-
-  private <T> T inTransaction(Work<T> work) throws SQLException {
-    try (Connection connection = source.getConnection()) {
-      connection.setAutoCommit(false);
-      try {
-        T result = work.on(connection);
-        connection.commit();
-        return result;
-      } catch (SQLException | RuntimeException e) {
-        rollBack(connection, e);
-        throw e;
-      }
-    }
-  }
-
-  /** A connection that is broken can't; what broke it is what is told. */
-  private static void rollBack(Connection connection, Exception reason) {
-    try {
-      connection.rollback();
-    } catch (SQLException e) {
-      reason.addSuppressed(e);
-    }
-  }
-
-  /** The work to do on a connection. */
-  private interface Work<T> {
-    T on(Connection connection) throws SQLException;
   }
 }

@@ -18,7 +18,6 @@ import dev.sluice.testkit.ManualTime;
 import dev.sluice.testkit.servers.LocalPostgres;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
-import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -33,7 +32,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import javax.sql.DataSource;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -301,12 +299,12 @@ class OverridesRefresherTest {
   /** The database, whose first connection does something between its work and its end. */
   private DataSource slowToEnd(Ending first) {
     AtomicBoolean isFirst = new AtomicBoolean(true);
-    return proxy(
+    return Proxies.of(
         DataSource.class,
         source,
         (method, result) ->
             result instanceof Connection connection && isFirst.getAndSet(false)
-                ? proxy(
+                ? Proxies.of(
                     Connection.class,
                     connection,
                     (ended, none) -> {
@@ -316,20 +314,6 @@ class OverridesRefresherTest {
                       return none;
                     })
                 : result);
-  }
-
-  /** Changes what a method returned. */
-  private interface Answered {
-    @Nullable Object to(String method, @Nullable Object result) throws InterruptedException;
-  }
-
-  private static <T> T proxy(Class<T> type, T real, Answered answered) {
-    return type.cast(
-        Proxy.newProxyInstance(
-            type.getClassLoader(),
-            new Class<?>[] {type},
-            (self, method, arguments) ->
-                answered.to(method.getName(), method.invoke(real, arguments))));
   }
 
   /** Whether so many threads wait for a lock. */
