@@ -190,8 +190,7 @@ public final class OverridesRefresher implements AutoCloseable {
   private Duration refreshed() {
     try {
       long number = reads.incrementAndGet();
-      List<OverrideRow> read = table.enabledRows();
-      Duration next = loaded(number, read, read.isEmpty() && table.hasRows()).tell();
+      Duration next = loaded(number, table.enabledRows()).tell();
       if (!thread.isShutdown()) {
         firstLoad.complete(null); // the listener knows of it by now
       }
@@ -234,23 +233,23 @@ public final class OverridesRefresher implements AutoCloseable {
     }
   }
 
-  private synchronized Afterwards loaded(long number, List<OverrideRow> read, boolean cleared) {
+  private synchronized Afterwards loaded(long number, EnabledRows read) {
     failures = 0;
     if (thread.isShutdown()) {
       return new Afterwards(interval, () -> {});
     }
     Limits files = base.get();
-    TableContent content = TableContent.of(read, files.catalogue());
+    TableContent content = TableContent.of(read.rows(), files.catalogue());
     badRows.log(content.bad());
     Duration next = backoff.jittered(interval);
-    if (content.overrides().isEmpty() && !cleared) {
+    if (content.overrides().isEmpty() && !read.allDisabled()) {
       LOG.log(
           Level.WARNING,
           "the table of overrides has no valid row; the previous overrides stay in force");
       return new Afterwards(next, () -> listener.empty(Instant.now(), content.bad()));
     }
     if (number > inForce) { // else it may have missed what the one in force has found
-      rows = read;
+      rows = read.rows();
       inForce = number;
       target.replace(files.withOverrides(content.overrides()));
     }

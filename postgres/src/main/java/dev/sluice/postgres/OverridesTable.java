@@ -83,26 +83,25 @@ public final class OverridesTable {
    * @throws SQLException if the database did not answer, or there are more than {@link #MOST_ROWS}
    */
   public TableContent load() throws SQLException {
-    return TableContent.of(enabledRows(), catalogue);
+    return TableContent.of(enabledRows().rows(), catalogue);
   }
 
-  /** The rows that are enabled, good or bad, by key. */
-  List<OverrideRow> enabledRows() throws SQLException {
-    return select(
-        "SELECT " + COLUMNS + " FROM rate_limit_overrides WHERE enabled ORDER BY 1, 2 LIMIT ?");
-  }
-
-  /** Whether the table has a row, enabled or not. */
-  boolean hasRows() throws SQLException {
-    return Transactions.run(
-        source,
-        connection -> {
-          try (PreparedStatement query =
-                  connection.prepareStatement("SELECT 1 FROM rate_limit_overrides LIMIT 1");
-              ResultSet found = query.executeQuery()) {
-            return found.next();
-          }
-        });
+  /**
+   * The rows that are enabled, good or bad. A single statement sees one moment: a table that others
+   * empty and fill at the same time never looks like one whose rows are all disabled.
+   */
+  EnabledRows enabledRows() throws SQLException {
+    List<OverrideRow> found =
+        select(
+            """
+            (SELECT %1$s FROM rate_limit_overrides WHERE enabled LIMIT ?)
+            UNION ALL
+            (SELECT %1$s FROM rate_limit_overrides
+             WHERE NOT EXISTS (SELECT 1 FROM rate_limit_overrides WHERE enabled) LIMIT 1)
+            ORDER BY 1, 2"""
+                .formatted(COLUMNS));
+    boolean allDisabled = !found.isEmpty() && !found.get(0).enabled();
+    return new EnabledRows(allDisabled ? List.of() : found, allDisabled);
   }
 
   /**

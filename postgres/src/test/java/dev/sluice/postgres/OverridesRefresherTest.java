@@ -19,6 +19,7 @@ import dev.sluice.testkit.servers.LocalPostgres;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 import java.sql.Connection;
+import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
@@ -116,6 +117,60 @@ class OverridesRefresherTest {
     sql("DELETE FROM rate_limit_overrides");
     await().until(() -> recorder.empties >= 2);
     assertThat(burst("1")).isEqualTo(30);
+  }
+
+  /** As a job does that replaces all rows, and began before the read. */
+  @Test
+  void aTableThatGetsItsFirstRowDuringARead_keepsWhatIsThere() throws SQLException {
+    put("1", 30);
+    AtomicBoolean isEmptied = new AtomicBoolean();
+    DataSource filling =
+        afterEachQuery(
+            () -> {
+              if (isEmptied.getAndSet(false)) {
+                put("3", 30);
+              }
+            });
+    refresher =
+        OverridesRefresher.start(
+            new OverridesTable(filling, AcmeLimits.bundled().catalogue()),
+            files::get,
+            limits,
+            Duration.ofHours(1),
+            recorder);
+    await().until(() -> burst("1") == 30);
+
+    sql("TRUNCATE rate_limit_overrides");
+    isEmptied.set(true);
+    refresher.refreshNow();
+    assertThat(isEmptied).isFalse();
+    assertThat(burst("1")).isEqualTo(30);
+    assertThat(recorder.empties).isEqualTo(1);
+  }
+
+  /** The database, where something happens between each query and whatever is asked next. */
+  private DataSource afterEachQuery(Event event) {
+    return Proxies.of(
+        DataSource.class,
+        source,
+        (opened, connection) ->
+            connection instanceof Connection real
+                ? Proxies.of(
+                    Connection.class,
+                    real,
+                    (prepared, statement) ->
+                        statement instanceof PreparedStatement query
+                            ? Proxies.of(
+                                PreparedStatement.class,
+                                query,
+                                (asked, rows) -> {
+                                  if (asked.equals("executeQuery")) {
+                                    event.happens();
+                                  }
+                                  return rows;
+                                })
+                            : statement)
+                : connection);
   }
 
   @Test
@@ -291,13 +346,13 @@ class OverridesRefresherTest {
     assertThat(burst("1")).isEqualTo(31);
   }
 
-  /** Runs before the end of a connection. */
-  private interface Ending {
-    void run() throws InterruptedException;
+  /** What others do meanwhile. */
+  private interface Event {
+    void happens() throws Exception;
   }
 
   /** The database, whose first connection does something between its work and its end. */
-  private DataSource slowToEnd(Ending first) {
+  private DataSource slowToEnd(Event first) {
     AtomicBoolean isFirst = new AtomicBoolean(true);
     return Proxies.of(
         DataSource.class,
@@ -309,7 +364,7 @@ class OverridesRefresherTest {
                     connection,
                     (ended, none) -> {
                       if (ended.equals("close")) {
-                        first.run();
+                        first.happens();
                       }
                       return none;
                     })
