@@ -4,6 +4,7 @@ package dev.sluice.postgres;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
+import dev.sluice.text.Durations;
 import dev.sluice.text.GoDuration;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -81,14 +82,10 @@ public final class OverridesRefresher implements AutoCloseable {
       CurrentLimits target,
       Duration interval,
       RefreshListener listener) {
-    if (interval.isNegative() || interval.isZero()) {
-      throw new IllegalArgumentException(
-          "interval: found " + interval + ", expected a duration > 0");
-    }
     this.table = table;
     this.base = base;
     this.target = target;
-    this.interval = interval;
+    this.interval = Durations.positive("interval", interval);
     this.listener = listener;
     Duration firstRetry = interval.compareTo(FIRST_RETRY) < 0 ? interval : FIRST_RETRY;
     this.backoff =
@@ -103,11 +100,11 @@ public final class OverridesRefresher implements AutoCloseable {
    * @param base the limits of the files, and the names that may be overridden; called on each
    *     change, must not block
    * @param target what is replaced by the base with the table's overrides over it
-   * @param interval from the end of a read to the next; made up to half as long at random, so that
-   *     a fleet does not read at once
+   * @param interval from the end of a read to the next, more than zero and at most 292 years; made
+   *     up to half as long at random, so that a fleet does not read at once
    * @param listener told of every read; what it throws is logged
    * @return the refresher, to be closed
-   * @throws IllegalArgumentException if the interval is not positive
+   * @throws IllegalArgumentException for an interval out of its range
    */
   public static OverridesRefresher start(
       OverridesTable table,
@@ -174,9 +171,9 @@ public final class OverridesRefresher implements AutoCloseable {
     }
   }
 
-  /** On its own thread: where no memory is to be had, it waits for some. */
-  private void scheduleSurely(Duration wait) {
-    while (true) {
+  /** On its own thread: where no memory is to be had, it waits for some, until it is closed. */
+  void scheduleSurely(Duration wait) {
+    while (!thread.isShutdown()) {
       try {
         schedule(wait);
         return;

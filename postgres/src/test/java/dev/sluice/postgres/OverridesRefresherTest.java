@@ -36,6 +36,8 @@ import javax.sql.DataSource;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Overrides that change in a real PostgreSQL while a limiter runs. */
 class OverridesRefresherTest {
@@ -428,12 +430,37 @@ class OverridesRefresherTest {
     assertThat(burst("1")).isEqualTo(30);
   }
 
-  @Test
-  void anIntervalOfNothing_isRefused() {
+  @ParameterizedTest
+  @ValueSource(strings = {"PT0S", "PT-1S", "PT9223372036.854775808S"})
+  void anIntervalOutOfItsRange_isRefused(Duration interval) {
     assertThatThrownBy(
-            () -> OverridesRefresher.start(table, files::get, limits, Duration.ZERO, recorder))
+            () -> OverridesRefresher.start(table, files::get, limits, interval, recorder).close())
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessageContaining("interval");
+        .hasMessage("interval: found %s, expected a duration > 0 and at most 292 years", interval);
+  }
+
+  /** As for want of memory; the end interrupts, so that no wait lasts any more. */
+  @Test
+  void aReadThatCannotBeScheduled_isGivenUpAtTheEnd() throws Exception {
+    start(table);
+    Duration tooLong = Duration.ofSeconds(Long.MAX_VALUE);
+    Thread scheduling = new Thread(() -> refresher.scheduleSurely(tooLong));
+    scheduling.setDaemon(true);
+    scheduling.start();
+    refresher.close();
+    scheduling.interrupt();
+    scheduling.join(Duration.ofSeconds(10).toMillis());
+    assertThat(scheduling.isAlive()).isFalse();
+  }
+
+  @Test
+  void theLongestInterval_isTaken() throws SQLException {
+    put("1", 30);
+    Duration longest = Duration.ofNanos(Long.MAX_VALUE);
+    refresher = OverridesRefresher.start(table, files::get, limits, longest, recorder);
+    await().until(refresher::ready);
+    assertThat(burst("1")).isEqualTo(30);
+    assertThat(recorder.failures).isEmpty();
   }
 
   @Test
