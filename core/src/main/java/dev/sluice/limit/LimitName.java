@@ -215,6 +215,23 @@ public final class LimitName {
    * @throws InvalidIdException if the key has another number, or an id that is not canonical
    */
   public String overrideIdOf(String bucketKey) {
+    // Where an override's id is only spelled differently, its key has the transaction's spelling.
+    return idOf(bucketKey, overridesByPrefix() ? overrideId : id);
+  }
+
+  /**
+   * The id of the transactions that spend from the bucket of a key, as a table of penalties keeps
+   * it: the other way of {@link #bucketKey}.
+   *
+   * @param bucketKey number, ":" and the canonical id of a transaction
+   * @return the id
+   * @throws InvalidIdException if the key has another number, or an id that is not canonical
+   */
+  public String idOf(String bucketKey) {
+    return idOf(bucketKey, id);
+  }
+
+  private String idOf(String bucketKey, IdFormat form) {
     String prefix = number + ":";
     if (!bucketKey.startsWith(prefix)) {
       throw new InvalidIdException(
@@ -222,8 +239,6 @@ public final class LimitName {
               .formatted(SafeText.quote(bucketKey), name, SafeText.quote(prefix)));
     }
     String found = bucketKey.substring(prefix.length());
-    // Where an override's id is only spelled differently, its key has the transaction's spelling.
-    IdFormat form = overridesByPrefix() ? overrideId : id;
     String canonical = form.canonical(found, Strictness.LENIENT);
     if (!canonical.equals(found)) {
       throw new InvalidIdException(

@@ -154,4 +154,21 @@ class LimitNameTest {
         LimitName.builder(7, "A").id(IdFormat.ipAddress()).overrideId(IdFormat.string()).build();
     assertThat(spelled.keyOf("a:b", Strictness.STRICT)).isEqualTo("7:a:b");
   }
+
+  @Test
+  void idOf_isTheIdOfTransactions_alsoWhereOverridesNameItsFirstPartsOnly() {
+    LimitName byPrefix =
+        LimitName.builder(7, "A")
+            .id(IdFormat.joined(IdFormat.string(), IdFormat.ipAddress()))
+            .overrideId(IdFormat.string())
+            .build();
+    assertThat(byPrefix.idOf("7:alice:2001:db8::1")).isEqualTo("alice:2001:db8::1");
+    assertThatThrownBy(() -> byPrefix.idOf("7:alice")).isInstanceOf(InvalidIdException.class);
+    assertThatThrownBy(() -> byPrefix.idOf("8:alice:192.0.2.1"))
+        .isInstanceOf(InvalidIdException.class)
+        .hasMessageContaining("starts with \"7:\"");
+    assertThatThrownBy(() -> byPrefix.idOf("7:alice:2001:DB8::1"))
+        .isInstanceOf(InvalidIdException.class)
+        .hasMessageContaining("canonical form \"7:alice:2001:db8::1\"");
+  }
 }

@@ -38,13 +38,19 @@ public record OverrideRow(
    * @throws IllegalArgumentException if it can't be one, saying what was found and expected
    */
   public LimitOverride check(Catalogue catalogue) {
-    LimitName name = catalogue.find(limitNumber);
-    if (name == null) {
-      throw new IllegalArgumentException(
-          "limit_number: found %s, expected the number of a known limit".formatted(limitNumber));
-    }
+    LimitName name = limit(limitNumber, catalogue);
     String id = name.overrideIdOf(bucketKey);
     return new LimitOverride(
         name, id, Quota.of(burst, count, Duration.ofNanos(periodNanos)), comment);
+  }
+
+  /** The limit of a row; an {@link IllegalArgumentException} if there is none of that number. */
+  static LimitName limit(int number, Catalogue catalogue) {
+    LimitName name = catalogue.find(number);
+    if (name == null) {
+      throw new IllegalArgumentException(
+          "limit_number: found %s, expected the number of a known limit".formatted(number));
+    }
+    return name;
   }
 }

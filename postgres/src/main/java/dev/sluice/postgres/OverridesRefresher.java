@@ -4,8 +4,8 @@ package dev.sluice.postgres;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
+import dev.sluice.text.Durations;
 import dev.sluice.text.GoDuration;
-import dev.sluice.text.SafeText;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.sql.SQLException;
@@ -51,7 +51,6 @@ public final class OverridesRefresher implements AutoCloseable {
 
   private static final Logger LOG = System.getLogger(OverridesRefresher.class.getName());
   private static final Duration FIRST_RETRY = Duration.ofMillis(250);
-  private static final int BAD_ROWS_LOGGED = 10;
   private static final long UNTIL_MEMORY_NANOS = 100_000_000;
 
   private final OverridesTable table;
@@ -65,6 +64,7 @@ public final class OverridesRefresher implements AutoCloseable {
       Executors.newSingleThreadScheduledExecutor(OverridesRefresher::daemon);
 
   private final Set<Class<?>> logged = ConcurrentHashMap.newKeySet();
+  private final BadRowLog badRows = new BadRowLog("overrides");
 
   /** The number of the read that began last. */
   private final AtomicLong reads = new AtomicLong();
@@ -74,7 +74,6 @@ public final class OverridesRefresher implements AutoCloseable {
   /** The number of the read that {@link #rows} are from. */
   private long inForce;
 
-  private List<BadRow> badLogged = List.of();
   private int failures;
 
   private OverridesRefresher(
@@ -83,14 +82,10 @@ public final class OverridesRefresher implements AutoCloseable {
       CurrentLimits target,
       Duration interval,
       RefreshListener listener) {
-    if (interval.isNegative() || interval.isZero()) {
-      throw new IllegalArgumentException(
-          "interval: found " + interval + ", expected a duration > 0");
-    }
     this.table = table;
     this.base = base;
     this.target = target;
-    this.interval = interval;
+    this.interval = Durations.positive("interval", interval);
     this.listener = listener;
     Duration firstRetry = interval.compareTo(FIRST_RETRY) < 0 ? interval : FIRST_RETRY;
     this.backoff =
@@ -105,11 +100,11 @@ public final class OverridesRefresher implements AutoCloseable {
    * @param base the limits of the files, and the names that may be overridden; called on each
    *     change, must not block
    * @param target what is replaced by the base with the table's overrides over it
-   * @param interval from the end of a read to the next; made up to half as long at random, so that
-   *     a fleet does not read at once
+   * @param interval from the end of a read to the next, more than zero and at most 292 years; made
+   *     up to half as long at random, so that a fleet does not read at once
    * @param listener told of every read; what it throws is logged
    * @return the refresher, to be closed
-   * @throws IllegalArgumentException if the interval is not positive
+   * @throws IllegalArgumentException for an interval out of its range
    */
   public static OverridesRefresher start(
       OverridesTable table,
@@ -176,9 +171,9 @@ public final class OverridesRefresher implements AutoCloseable {
     }
   }
 
-  /** On its own thread: where no memory is to be had, it waits for some. */
-  private void scheduleSurely(Duration wait) {
-    while (true) {
+  /** On its own thread: where no memory is to be had, it waits for some, until it is closed. */
+  void scheduleSurely(Duration wait) {
+    while (!thread.isShutdown()) {
       try {
         schedule(wait);
         return;
@@ -192,8 +187,7 @@ public final class OverridesRefresher implements AutoCloseable {
   private Duration refreshed() {
     try {
       long number = reads.incrementAndGet();
-      List<OverrideRow> read = table.enabledRows();
-      Duration next = loaded(number, read, read.isEmpty() && table.hasRows()).tell();
+      Duration next = loaded(number, table.enabledRows()).tell();
       if (!thread.isShutdown()) {
         firstLoad.complete(null); // the listener knows of it by now
       }
@@ -236,23 +230,23 @@ public final class OverridesRefresher implements AutoCloseable {
     }
   }
 
-  private synchronized Afterwards loaded(long number, List<OverrideRow> read, boolean cleared) {
+  private synchronized Afterwards loaded(long number, EnabledRows read) {
     failures = 0;
     if (thread.isShutdown()) {
       return new Afterwards(interval, () -> {});
     }
     Limits files = base.get();
-    TableContent content = TableContent.of(read, files.catalogue());
-    logBad(content.bad());
+    TableContent content = TableContent.of(read.rows(), files.catalogue());
+    badRows.log(content.bad());
     Duration next = backoff.jittered(interval);
-    if (content.overrides().isEmpty() && !cleared) {
+    if (content.overrides().isEmpty() && !read.allDisabled()) {
       LOG.log(
           Level.WARNING,
           "the table of overrides has no valid row; the previous overrides stay in force");
       return new Afterwards(next, () -> listener.empty(Instant.now(), content.bad()));
     }
     if (number > inForce) { // else it may have missed what the one in force has found
-      rows = read;
+      rows = read.rows();
       inForce = number;
       target.replace(files.withOverrides(content.overrides()));
     }
@@ -280,26 +274,6 @@ public final class OverridesRefresher implements AutoCloseable {
       message.run();
     } catch (Throwable e) {
       LOG.log(Level.ERROR, "a refresh listener threw an exception; refreshes go on", e);
-    }
-  }
-
-  /** Once for the same rows, however often they are read. */
-  private void logBad(List<BadRow> bad) {
-    if (bad.equals(badLogged)) {
-      return;
-    }
-    badLogged = bad;
-    bad.stream()
-        .limit(BAD_ROWS_LOGGED)
-        .forEach(
-            row ->
-                LOG.log(
-                    Level.WARNING,
-                    "left out a row of the table of overrides, {0}: {1}",
-                    SafeText.quote(row.bucketKey()),
-                    row.message()));
-    if (bad.size() > BAD_ROWS_LOGGED) {
-      LOG.log(Level.WARNING, "… and {0} rows more", bad.size() - BAD_ROWS_LOGGED);
     }
   }
 

@@ -7,7 +7,6 @@ import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.text.SafeText;
-import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -64,7 +63,7 @@ public final class OverridesTable {
    */
   @CanIgnoreReturnValue
   public int migrate() throws SQLException {
-    return inTransaction(Migrations::apply);
+    return Transactions.run(source, Migrations::apply);
   }
 
   /**
@@ -84,25 +83,25 @@ public final class OverridesTable {
    * @throws SQLException if the database did not answer, or there are more than {@link #MOST_ROWS}
    */
   public TableContent load() throws SQLException {
-    return TableContent.of(enabledRows(), catalogue);
+    return TableContent.of(enabledRows().rows(), catalogue);
   }
 
-  /** The rows that are enabled, good or bad, by key. */
-  List<OverrideRow> enabledRows() throws SQLException {
-    return select(
-        "SELECT " + COLUMNS + " FROM rate_limit_overrides WHERE enabled ORDER BY 1, 2 LIMIT ?");
-  }
-
-  /** Whether the table has a row, enabled or not. */
-  boolean hasRows() throws SQLException {
-    return inTransaction(
-        connection -> {
-          try (PreparedStatement query =
-                  connection.prepareStatement("SELECT 1 FROM rate_limit_overrides LIMIT 1");
-              ResultSet found = query.executeQuery()) {
-            return found.next();
-          }
-        });
+  /**
+   * The rows that are enabled, good or bad. A single statement sees one moment: a table that others
+   * empty and fill at the same time never looks like one whose rows are all disabled.
+   */
+  EnabledRows enabledRows() throws SQLException {
+    List<OverrideRow> found =
+        select(
+            """
+            (SELECT %1$s FROM rate_limit_overrides WHERE enabled LIMIT ?)
+            UNION ALL
+            (SELECT %1$s FROM rate_limit_overrides
+             WHERE NOT EXISTS (SELECT 1 FROM rate_limit_overrides WHERE enabled) LIMIT 1)
+            ORDER BY 1, 2"""
+                .formatted(COLUMNS));
+    boolean allDisabled = !found.isEmpty() && !found.get(0).enabled();
+    return new EnabledRows(allDisabled ? List.of() : found, allDisabled);
   }
 
   /**
@@ -128,7 +127,8 @@ public final class OverridesTable {
     // Always in the same order: two who write at once wait for each other's rows, and never both.
     List<LimitOverride> inOrder = new ArrayList<>(overrides);
     inOrder.sort(Comparator.comparing(OverridesTable::keyOf));
-    return inTransaction(
+    return Transactions.run(
+        source,
         connection -> {
           int added = 0;
           int disabled = 0;
@@ -182,7 +182,8 @@ public final class OverridesTable {
    */
   public boolean setEnabled(LimitName name, String overrideId, boolean enabled)
       throws SQLException {
-    return inTransaction(
+    return Transactions.run(
+        source,
         connection -> {
           try (PreparedStatement update =
               connection.prepareStatement(
@@ -198,7 +199,8 @@ public final class OverridesTable {
   }
 
   private List<OverrideRow> select(String sql) throws SQLException {
-    return inTransaction(
+    return Transactions.run(
+        source,
         connection -> {
           try (PreparedStatement query = connection.prepareStatement(sql)) {
             query.setFetchSize(ROWS_A_FETCH);
@@ -231,33 +233,5 @@ public final class OverridesTable {
         result.getBoolean("enabled"),
         comment == null ? "" : comment,
         updatedAt == null ? Instant.EPOCH : updatedAt.toInstant());
-  }
-
-  private <T> T inTransaction(Work<T> work) throws SQLException {
-    try (Connection connection = source.getConnection()) {
-      connection.setAutoCommit(false);
-      try {
-        T result = work.on(connection);
-        connection.commit();
-        return result;
-      } catch (SQLException | RuntimeException e) {
-        rollBack(connection, e);
-        throw e;
-      }
-    }
-  }
-
-  /** A connection that is broken can't; what broke it is what is told. */
-  private static void rollBack(Connection connection, Exception reason) {
-    try {
-      connection.rollback();
-    } catch (SQLException e) {
-      reason.addSuppressed(e);
-    }
-  }
-
-  /** The work to do on a connection. */
-  private interface Work<T> {
-    T on(Connection connection) throws SQLException;
   }
 }

@@ -17,7 +17,7 @@ import javax.sql.DataSource;
 /**
  * The table {@code rate_limit_penalties}, which {@link OverridesTable#migrate} makes.
  *
- * <p>Thread-safe. Every method takes a connection of its own and one statement, and blocks on the
+ * <p>Thread-safe. Every method takes a connection of its own and one transaction, and blocks on the
  * database, up to the source's time-outs. It throws an {@link SQLException} if the database can't
  * be reached or does not have the table.
  */
@@ -33,6 +33,7 @@ public final class PenaltiesTable {
 
   private final DataSource source;
   private final int mostRows;
+  private final BadRowLog badRows = new BadRowLog("penalties");
 
   /**
    * A table in a database.
@@ -49,8 +50,9 @@ public final class PenaltiesTable {
   }
 
   /**
-   * Reads the penalties that end after an instant. Rows of limits that are not in the catalogue, or
-   * whose id has another form, are left out.
+   * Reads the penalties that end after an instant. Rows that can't be penalties are left out, and
+   * logged once. These are rows of limits that are not in the catalogue, and rows whose id is not
+   * in its canonical form: no decision would look it up.
    *
    * @param names the names that there are
    * @param after the instant
@@ -59,43 +61,50 @@ public final class PenaltiesTable {
    *     #MOST_ROWS}
    */
   public List<Penalty> load(Catalogue names, Instant after) throws SQLException {
-    try (Connection connection = source.getConnection();
-        PreparedStatement query =
-            connection.prepareStatement(
-                """
-                SELECT limit_number, bucket_key, until_ns, owed, comment
-                FROM rate_limit_penalties WHERE until_ns > ? ORDER BY 1, 2 LIMIT ?""")) {
+    List<BadRow> bad = new ArrayList<>();
+    List<Penalty> penalties =
+        Transactions.run(source, connection -> select(connection, names, after, bad));
+    badRows.log(bad);
+    return penalties;
+  }
+
+  private List<Penalty> select(
+      Connection connection, Catalogue names, Instant after, List<BadRow> bad) throws SQLException {
+    try (PreparedStatement query =
+        connection.prepareStatement(
+            """
+            SELECT limit_number, bucket_key, until_ns, owed, comment
+            FROM rate_limit_penalties WHERE until_ns > ? ORDER BY 1, 2 LIMIT ?""")) {
       query.setLong(1, nanos(after));
       query.setInt(2, mostRows + SLACK + 1);
       List<Penalty> penalties = new ArrayList<>();
       try (ResultSet row = query.executeQuery()) {
         while (row.next()) {
-          if (penalties.size() == mostRows + SLACK) {
+          if (penalties.size() + bad.size() == mostRows + SLACK) {
             throw new SQLException(
                 "rate_limit_penalties has more than %s rows, %s are allowed"
                     .formatted(mostRows + SLACK, mostRows));
           }
-          add(row, names, penalties);
+          String key = String.valueOf(row.getString("bucket_key"));
+          try {
+            penalties.add(penalty(row, key, names));
+          } catch (IllegalArgumentException e) {
+            bad.add(BadRow.of(key, e));
+          }
         }
       }
       return penalties;
     }
   }
 
-  private static void add(ResultSet row, Catalogue names, List<Penalty> penalties)
-      throws SQLException {
-    LimitName name = names.find(row.getInt("limit_number"));
-    String key = String.valueOf(row.getString("bucket_key"));
-    if (name == null || !key.startsWith(name.number() + ":")) {
-      return;
-    }
+  private static Penalty penalty(ResultSet row, String key, Catalogue names) throws SQLException {
+    LimitName name = OverrideRow.limit(row.getInt("limit_number"), names);
     long untilNanos = row.getLong("until_ns");
     Instant until =
         Instant.ofEpochSecond(untilNanos / NANOS_PER_SECOND, untilNanos % NANOS_PER_SECOND);
-    String id = key.substring(key.indexOf(':') + 1);
     String comment = row.getString("comment");
-    penalties.add(
-        new Penalty(name, id, until, row.getLong("owed"), comment == null ? "" : comment));
+    return new Penalty(
+        name, name.idOf(key), until, row.getLong("owed"), comment == null ? "" : comment);
   }
 
   /**
@@ -105,31 +114,37 @@ public final class PenaltiesTable {
    * @throws SQLException if the database fails, or there are {@link #MOST_ROWS} others
    */
   public void put(Penalty penalty) throws SQLException {
-    try (Connection connection = source.getConnection();
-        PreparedStatement upsert =
-            connection.prepareStatement(
-                """
-                INSERT INTO rate_limit_penalties
-                  (limit_number, bucket_key, until_ns, owed, comment)
-                SELECT ?, ?, ?, ?, ?
-                WHERE (SELECT count(*) FROM rate_limit_penalties) < ? OR EXISTS (
-                  SELECT 1 FROM rate_limit_penalties WHERE limit_number = ? AND bucket_key = ?)
-                ON CONFLICT (limit_number, bucket_key) DO UPDATE
-                  SET until_ns = excluded.until_ns, owed = excluded.owed,
-                      comment = excluded.comment, updated_at = now()""")) {
-      upsert.setInt(1, penalty.name().number());
-      upsert.setString(2, penalty.name().bucketKey(penalty.id()));
-      upsert.setLong(3, penalty.untilNanos());
-      upsert.setLong(4, penalty.owed());
-      upsert.setString(5, penalty.comment());
-      upsert.setInt(6, mostRows);
-      upsert.setInt(7, penalty.name().number());
-      upsert.setString(8, penalty.name().bucketKey(penalty.id()));
-      if (upsert.executeUpdate() == 0) {
-        throw new SQLException(
-            "rate_limit_penalties is full: it has %s rows, the most allowed; remove some"
-                .formatted(mostRows));
-      }
+    int written =
+        Transactions.run(
+            source,
+            connection -> {
+              try (PreparedStatement upsert =
+                  connection.prepareStatement(
+                      """
+                      INSERT INTO rate_limit_penalties
+                        (limit_number, bucket_key, until_ns, owed, comment)
+                      SELECT ?, ?, ?, ?, ?
+                      WHERE (SELECT count(*) FROM rate_limit_penalties) < ? OR EXISTS (
+                        SELECT 1 FROM rate_limit_penalties
+                        WHERE limit_number = ? AND bucket_key = ?)
+                      ON CONFLICT (limit_number, bucket_key) DO UPDATE
+                        SET until_ns = excluded.until_ns, owed = excluded.owed,
+                            comment = excluded.comment, updated_at = now()""")) {
+                upsert.setInt(1, penalty.name().number());
+                upsert.setString(2, penalty.name().bucketKey(penalty.id()));
+                upsert.setLong(3, penalty.untilNanos());
+                upsert.setLong(4, penalty.owed());
+                upsert.setString(5, penalty.comment());
+                upsert.setInt(6, mostRows);
+                upsert.setInt(7, penalty.name().number());
+                upsert.setString(8, penalty.name().bucketKey(penalty.id()));
+                return upsert.executeUpdate();
+              }
+            });
+    if (written == 0) {
+      throw new SQLException(
+          "rate_limit_penalties is full: it has %s rows, the most allowed; remove some"
+              .formatted(mostRows));
     }
   }
 
@@ -142,14 +157,17 @@ public final class PenaltiesTable {
    * @throws SQLException if the database fails
    */
   public boolean remove(LimitName name, String id) throws SQLException {
-    try (Connection connection = source.getConnection();
-        PreparedStatement delete =
-            connection.prepareStatement(
-                "DELETE FROM rate_limit_penalties WHERE limit_number = ? AND bucket_key = ?")) {
-      delete.setInt(1, name.number());
-      delete.setString(2, name.bucketKey(id));
-      return delete.executeUpdate() == 1;
-    }
+    return Transactions.run(
+        source,
+        connection -> {
+          try (PreparedStatement delete =
+              connection.prepareStatement(
+                  "DELETE FROM rate_limit_penalties WHERE limit_number = ? AND bucket_key = ?")) {
+            delete.setInt(1, name.number());
+            delete.setString(2, name.bucketKey(id));
+            return delete.executeUpdate() == 1;
+          }
+        });
   }
 
   /**
@@ -161,12 +179,15 @@ public final class PenaltiesTable {
    */
   @CanIgnoreReturnValue
   public int removeEnded(Instant before) throws SQLException {
-    try (Connection connection = source.getConnection();
-        PreparedStatement delete =
-            connection.prepareStatement("DELETE FROM rate_limit_penalties WHERE until_ns < ?")) {
-      delete.setLong(1, nanos(before));
-      return delete.executeUpdate();
-    }
+    return Transactions.run(
+        source,
+        connection -> {
+          try (PreparedStatement delete =
+              connection.prepareStatement("DELETE FROM rate_limit_penalties WHERE until_ns < ?")) {
+            delete.setLong(1, nanos(before));
+            return delete.executeUpdate();
+          }
+        });
   }
 
   private static long nanos(Instant instant) {

@@ -33,7 +33,7 @@ public record TableContent(List<LimitOverride> overrides, List<BadRow> bad) {
       try {
         overrides.add(row.check(catalogue));
       } catch (IllegalArgumentException e) {
-        bad.add(new BadRow(row.bucketKey(), String.valueOf(e.getMessage())));
+        bad.add(BadRow.of(row.bucketKey(), e));
       }
     }
     return new TableContent(overrides, bad);

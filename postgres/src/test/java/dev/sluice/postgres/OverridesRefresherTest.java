@@ -18,8 +18,8 @@ import dev.sluice.testkit.ManualTime;
 import dev.sluice.testkit.servers.LocalPostgres;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
-import java.lang.reflect.Proxy;
 import java.sql.Connection;
+import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
@@ -33,10 +33,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import javax.sql.DataSource;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Overrides that change in a real PostgreSQL while a limiter runs. */
 class OverridesRefresherTest {
@@ -118,6 +119,60 @@ class OverridesRefresherTest {
     sql("DELETE FROM rate_limit_overrides");
     await().until(() -> recorder.empties >= 2);
     assertThat(burst("1")).isEqualTo(30);
+  }
+
+  /** As a job does that replaces all rows, and began before the read. */
+  @Test
+  void aTableThatGetsItsFirstRowDuringARead_keepsWhatIsThere() throws SQLException {
+    put("1", 30);
+    AtomicBoolean isEmptied = new AtomicBoolean();
+    DataSource filling =
+        afterEachQuery(
+            () -> {
+              if (isEmptied.getAndSet(false)) {
+                put("3", 30);
+              }
+            });
+    refresher =
+        OverridesRefresher.start(
+            new OverridesTable(filling, AcmeLimits.bundled().catalogue()),
+            files::get,
+            limits,
+            Duration.ofHours(1),
+            recorder);
+    await().until(() -> burst("1") == 30);
+
+    sql("TRUNCATE rate_limit_overrides");
+    isEmptied.set(true);
+    refresher.refreshNow();
+    assertThat(isEmptied).isFalse();
+    assertThat(burst("1")).isEqualTo(30);
+    assertThat(recorder.empties).isEqualTo(1);
+  }
+
+  /** The database, where something happens between each query and whatever is asked next. */
+  private DataSource afterEachQuery(Event event) {
+    return Proxies.of(
+        DataSource.class,
+        source,
+        (opened, connection) ->
+            connection instanceof Connection real
+                ? Proxies.of(
+                    Connection.class,
+                    real,
+                    (prepared, statement) ->
+                        statement instanceof PreparedStatement query
+                            ? Proxies.of(
+                                PreparedStatement.class,
+                                query,
+                                (asked, rows) -> {
+                                  if (asked.equals("executeQuery")) {
+                                    event.happens();
+                                  }
+                                  return rows;
+                                })
+                            : statement)
+                : connection);
   }
 
   @Test
@@ -293,43 +348,29 @@ class OverridesRefresherTest {
     assertThat(burst("1")).isEqualTo(31);
   }
 
-  /** Runs before the end of a connection. */
-  private interface Ending {
-    void run() throws InterruptedException;
+  /** What others do meanwhile. */
+  private interface Event {
+    void happens() throws Exception;
   }
 
   /** The database, whose first connection does something between its work and its end. */
-  private DataSource slowToEnd(Ending first) {
+  private DataSource slowToEnd(Event first) {
     AtomicBoolean isFirst = new AtomicBoolean(true);
-    return proxy(
+    return Proxies.of(
         DataSource.class,
         source,
         (method, result) ->
             result instanceof Connection connection && isFirst.getAndSet(false)
-                ? proxy(
+                ? Proxies.of(
                     Connection.class,
                     connection,
                     (ended, none) -> {
                       if (ended.equals("close")) {
-                        first.run();
+                        first.happens();
                       }
                       return none;
                     })
                 : result);
-  }
-
-  /** Changes what a method returned. */
-  private interface Answered {
-    @Nullable Object to(String method, @Nullable Object result) throws InterruptedException;
-  }
-
-  private static <T> T proxy(Class<T> type, T real, Answered answered) {
-    return type.cast(
-        Proxy.newProxyInstance(
-            type.getClassLoader(),
-            new Class<?>[] {type},
-            (self, method, arguments) ->
-                answered.to(method.getName(), method.invoke(real, arguments))));
   }
 
   /** Whether so many threads wait for a lock. */
@@ -389,12 +430,37 @@ class OverridesRefresherTest {
     assertThat(burst("1")).isEqualTo(30);
   }
 
-  @Test
-  void anIntervalOfNothing_isRefused() {
+  @ParameterizedTest
+  @ValueSource(strings = {"PT0S", "PT-1S", "PT9223372036.854775808S"})
+  void anIntervalOutOfItsRange_isRefused(Duration interval) {
     assertThatThrownBy(
-            () -> OverridesRefresher.start(table, files::get, limits, Duration.ZERO, recorder))
+            () -> OverridesRefresher.start(table, files::get, limits, interval, recorder).close())
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessageContaining("interval");
+        .hasMessage("interval: found %s, expected a duration > 0 and at most 292 years", interval);
+  }
+
+  /** As for want of memory; the end interrupts, so that no wait lasts any more. */
+  @Test
+  void aReadThatCannotBeScheduled_isGivenUpAtTheEnd() throws Exception {
+    start(table);
+    Duration tooLong = Duration.ofSeconds(Long.MAX_VALUE);
+    Thread scheduling = new Thread(() -> refresher.scheduleSurely(tooLong));
+    scheduling.setDaemon(true);
+    scheduling.start();
+    refresher.close();
+    scheduling.interrupt();
+    scheduling.join(Duration.ofSeconds(10).toMillis());
+    assertThat(scheduling.isAlive()).isFalse();
+  }
+
+  @Test
+  void theLongestInterval_isTaken() throws SQLException {
+    put("1", 30);
+    Duration longest = Duration.ofNanos(Long.MAX_VALUE);
+    refresher = OverridesRefresher.start(table, files::get, limits, longest, recorder);
+    await().until(refresher::ready);
+    assertThat(burst("1")).isEqualTo(30);
+    assertThat(recorder.failures).isEmpty();
   }
 
   @Test

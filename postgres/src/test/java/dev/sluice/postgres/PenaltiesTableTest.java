@@ -9,7 +9,9 @@ import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Penalty;
 import dev.sluice.testkit.servers.LocalPostgres;
+import java.sql.Connection;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Instant;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.BeforeEach;
@@ -20,7 +22,12 @@ final class PenaltiesTableTest {
 
   private static final LimitName CALLS =
       LimitName.builder(1, "Calls").id(IdFormat.string()).build();
-  private static final Catalogue NAMES = Catalogue.of(CALLS);
+  private static final LimitName LOGINS =
+      LimitName.builder(101, "Logins")
+          .id(IdFormat.joined(IdFormat.string(), IdFormat.ipAddress()))
+          .overrideId(IdFormat.string())
+          .build();
+  private static final Catalogue NAMES = Catalogue.of(CALLS, LOGINS);
   private static final Instant NOW = Instant.parse("2026-11-22T10:00:00Z");
 
   private DataSource source;
@@ -76,5 +83,83 @@ final class PenaltiesTableTest {
     assertThat(table.load(Catalogue.of(), NOW)).isEmpty();
     assertThat(table.removeEnded(NOW)).isEqualTo(1);
     assertThat(table.removeEnded(NOW)).isZero();
+  }
+
+  /** As pools are often set: what nobody commits, they roll back. */
+  @Test
+  void connectionsThatDoNotCommitByThemselves_keepWhatIsWritten() throws SQLException {
+    DataSource pool =
+        Proxies.of(
+            DataSource.class,
+            source,
+            (method, result) -> {
+              if (result instanceof Connection connection) {
+                connection.setAutoCommit(false);
+              }
+              return result;
+            });
+    PenaltiesTable pooled = new PenaltiesTable(pool);
+    Penalty ban = new Penalty(CALLS, "a", NOW.plusSeconds(1), 0, "");
+    Penalty other = new Penalty(CALLS, "b", NOW.plusSeconds(1), 0, "");
+    Penalty over = new Penalty(CALLS, "c", NOW.minusSeconds(1), 0, "");
+    pooled.put(ban);
+    pooled.put(other);
+    pooled.put(over);
+    assertThat(table.load(NAMES, NOW.minusSeconds(2))).containsExactly(ban, other, over);
+    assertThat(pooled.remove(CALLS, "b")).isTrue();
+    assertThat(pooled.removeEnded(NOW)).isEqualTo(1);
+    assertThat(table.load(NAMES, NOW.minusSeconds(2))).containsExactly(ban);
+  }
+
+  /** No look-up would ever find them. */
+  @Test
+  void rowsThatCanBeNoPenalties_areLeftOut_andLoggedOnce() throws SQLException {
+    Penalty holds = new Penalty(LOGINS, "ann:2001:db8::1", NOW.plusSeconds(1), 0, "");
+    table.put(holds);
+    // As somebody may have made the table without our checks.
+    sql("CREATE TABLE unchecked AS TABLE rate_limit_penalties");
+    sql("DROP TABLE rate_limit_penalties");
+    sql("ALTER TABLE unchecked RENAME TO rate_limit_penalties");
+    insert(101, "101:ann:2001:DB8::1", 0);
+    insert(101, "101:ann", 0);
+    insert(101, "1:ann:192.0.2.1", 0);
+    insert(101, "101:bob:192.0.2.1", -1);
+    insert(77, "77:x", 0);
+    try (LoggedLines logged = new LoggedLines(BadRowLog.class)) {
+      assertThat(table.load(NAMES, NOW)).containsExactly(holds);
+      assertThat(table.load(NAMES, NOW)).containsExactly(holds);
+      assertThat(logged.lines())
+          .hasSize(5)
+          .allMatch(line -> line.startsWith("left out a row of the table of penalties, \""))
+          .anyMatch(line -> line.contains("canonical form \"101:ann:2001:db8::1\""))
+          .anyMatch(line -> line.contains("limit_number: found 77"));
+    }
+  }
+
+  /** Else the rows behind the bound would end unnoticed. */
+  @Test
+  void farTooManyRows_areRefused_alsoWhereSomeAreBad() throws SQLException {
+    sql(
+        "INSERT INTO rate_limit_penalties (limit_number, bucket_key, until_ns)"
+            + " SELECT 101, '101:u' || i || ':192.0.2.1', 9e18 FROM generate_series(1, 1001) AS i");
+    insert(77, "77:x", 0);
+    PenaltiesTable small = new PenaltiesTable(source, 1);
+    assertThatThrownBy(() -> small.load(NAMES, NOW))
+        .isInstanceOf(SQLException.class)
+        .hasMessageContaining("has more than 1001 rows, 1 are allowed");
+  }
+
+  private void insert(int number, String key, long owed) throws SQLException {
+    sql(
+        "INSERT INTO rate_limit_penalties (limit_number, bucket_key, until_ns, owed)"
+            + " VALUES (%s, '%s', %s, %s)"
+                .formatted(number, key, NOW.plusSeconds(1).toEpochMilli() * 1_000_000, owed));
+  }
+
+  private void sql(String statement) throws SQLException {
+    try (Connection connection = source.getConnection();
+        Statement work = connection.createStatement()) {
+      work.execute(statement);
+    }
   }
 }

@@ -19,6 +19,8 @@ final class LimitReload implements AutoCloseable {
 
   private static final Logger LOG = System.getLogger(LimitReload.class.getName());
 
+  private static final Duration LONGEST = Duration.ofNanos(Long.MAX_VALUE);
+
   private final @Nullable LimitFilesWatcher watcher;
 
   private LimitReload(@Nullable LimitFilesWatcher watcher) {
@@ -30,9 +32,9 @@ final class LimitReload implements AutoCloseable {
       @Nullable CurrentLimits limits,
       Duration interval,
       @Nullable ReloadMeters meters) {
-    if (interval.isNegative()) {
+    if (interval.isNegative() || interval.compareTo(LONGEST) > 0) {
       throw new SluiceConfigurationException(
-          List.of("sluice.files.reload: found %s, expected 0 or more".formatted(interval)),
+          List.of("sluice.files.reload: found %s, expected 0 to 292 years".formatted(interval)),
           "Write how often to look at the files, such as 10s, or 0 to read them once.");
     }
     return new LimitReload(

@@ -333,6 +333,7 @@ class SluiceAutoConfigurationTest {
         "sluice.on-failure.default=maybe        | sluice.on-failure.default: found \"maybe\" | Write fail",
         "sluice.on-failure.limits.Nope=allow    | sluice.on-failure.limits.Nope: | Write fail",
         "sluice.files.reload=-1s                | sluice.files.reload: found PT-1S | Write how often",
+        "sluice.files.reload=999999d            | sluice.files.reload: found PT23999976H | Write how often",
         "sluice.files.limits=classpath:none.yml | none.yml:1:1: | Correct the limit files",
       })
   void mistakeInAProperty_isAnalysed(String property, String problem, String action) {

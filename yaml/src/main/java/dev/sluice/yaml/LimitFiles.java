@@ -8,6 +8,7 @@ import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Requirement;
+import dev.sluice.text.Durations;
 import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Duration;
@@ -103,10 +104,10 @@ public final class LimitFiles {
    * leaves the limits as they are.
    *
    * @param target what is replaced
-   * @param interval how often to look
+   * @param interval how often to look, more than zero and at most 292 years
    * @param listener told of every load
    * @return the watcher, to be closed
-   * @throws IllegalArgumentException if the interval is not positive
+   * @throws IllegalArgumentException for an interval out of its range
    */
   public LimitFilesWatcher watch(CurrentLimits target, Duration interval, ReloadListener listener) {
     return LimitFilesWatcher.start(this, target, interval, listener, Clock.systemUTC());
@@ -300,17 +301,13 @@ public final class LimitFiles {
      * Sets how long to wait for each file; 5 seconds if not called. A file on a mount that does not
      * answer counts as one that can't be read.
      *
-     * @param timeout positive
+     * @param timeout more than zero and at most 292 years
      * @return this
-     * @throws IllegalArgumentException if it is not positive
+     * @throws IllegalArgumentException for a duration out of its range
      */
     @CanIgnoreReturnValue
     public Builder readTimeout(Duration timeout) {
-      if (timeout.isNegative() || timeout.isZero()) {
-        throw new IllegalArgumentException(
-            "readTimeout: found " + timeout + ", expected a duration > 0");
-      }
-      this.readTimeout = timeout;
+      this.readTimeout = Durations.positive("readTimeout", timeout);
       return this;
     }
 

@@ -5,6 +5,7 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.text.Durations;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.nio.file.Path;
@@ -95,13 +96,9 @@ public final class LimitFilesWatcher implements AutoCloseable {
       Duration interval,
       ReloadListener listener,
       Clock clock) {
-    if (interval.isNegative() || interval.isZero()) {
-      throw new IllegalArgumentException(
-          "interval: found " + interval + ", expected a duration > 0");
-    }
+    long nanos = Durations.positive("interval", interval).toNanos();
     LimitFilesWatcher watcher = new LimitFilesWatcher(files, target, listener, clock);
     watcher.reloadNow();
-    long nanos = interval.toNanos();
     var unusedFuture =
         watcher.poller.scheduleWithFixedDelay(watcher::look, nanos, nanos, TimeUnit.NANOSECONDS);
     return watcher;

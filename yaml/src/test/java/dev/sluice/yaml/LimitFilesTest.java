@@ -24,12 +24,23 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class LimitFilesTest {
 
   private static final Path VECTORS = TestFiles.folder("vectors");
 
   @TempDir Path folder;
+
+  @ParameterizedTest
+  @ValueSource(strings = {"PT0S", "PT-1S", "PT9223372036.854775808S"})
+  void readTimeout_outOfItsRange_isRefused(Duration timeout) {
+    assertThatThrownBy(() -> LimitFiles.builder().readTimeout(timeout))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage(
+            "readTimeout: found %s, expected a duration > 0 and at most 292 years", timeout);
+  }
 
   @Test
   void load_ofTheSeedsFiles_givesTheirLimits() {

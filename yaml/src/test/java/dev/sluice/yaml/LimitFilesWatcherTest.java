@@ -30,6 +30,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The polls are driven by the tests, but for the one test that is about the thread. */
 class LimitFilesWatcherTest {
@@ -542,11 +544,18 @@ class LimitFilesWatcherTest {
     assertThat(threaded.reloadNow()).isFalse();
   }
 
-  @Test
-  void watch_withoutAPositiveInterval_isRefused() {
-    assertThatThrownBy(() -> files().watch(current, Duration.ZERO, events).close())
+  @ParameterizedTest
+  @ValueSource(strings = {"PT0S", "PT-1S", "PT9223372036.854775808S"})
+  void watch_withAnIntervalOutOfItsRange_isRefused(Duration interval) {
+    assertThatThrownBy(() -> files().watch(current, interval, events).close())
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessage("interval: found PT0S, expected a duration > 0");
+        .hasMessage("interval: found %s, expected a duration > 0 and at most 292 years", interval);
+  }
+
+  @Test
+  void watch_withTheLongestInterval_isTaken() {
+    files().watch(current, Duration.ofNanos(Long.MAX_VALUE), events).close();
+    assertThat(burst(current.get())).isPositive();
   }
 
   private void poll(int times) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.otlp;
 
+import dev.sluice.text.Durations;
 import java.net.URI;
 import java.time.Duration;
 import java.util.Map;
@@ -10,7 +11,7 @@ import java.util.TreeSet;
  * Where metrics and traces are sent. Immutable.
  *
  * @param receiver the base of the receiver's URLs, such as {@code http://collector:4318}
- * @param interval how often metrics are sent, more than zero
+ * @param interval how often metrics are sent, more than zero and at most 292 years
  * @param traced the share of requests that are traced although their caller traces nothing, from 0
  *     to 1
  * @param headers of each message to the receiver, such as those with a key; never logged
@@ -27,7 +28,7 @@ public record OtlpSettings(
    * Makes the settings.
    *
    * @param receiver with the scheme http or https, and a host
-   * @param interval more than zero
+   * @param interval more than zero and at most 292 years
    * @param traced from 0 to 1
    * @param headers copied
    * @param attributes copied
@@ -43,9 +44,7 @@ public record OtlpSettings(
       throw new IllegalArgumentException(
           "found a password in the URL; send it as a header, which is not logged");
     }
-    if (interval.isZero() || interval.isNegative()) {
-      throw new IllegalArgumentException("found " + interval + ", expected a duration > 0");
-    }
+    interval = Durations.positive("interval", interval);
     if (!(traced >= 0 && traced <= 1)) {
       throw new IllegalArgumentException("found " + traced + ", expected 0 to 1");
     }

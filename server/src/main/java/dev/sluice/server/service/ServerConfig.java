@@ -11,6 +11,7 @@ import dev.sluice.server.otlp.OtlpSettings;
 import dev.sluice.server.reservation.TokenKey;
 import dev.sluice.server.rls.OverridePolicy;
 import dev.sluice.server.tls.TlsFiles;
+import dev.sluice.text.Durations;
 import dev.sluice.web.ClientAddress;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
@@ -243,9 +244,21 @@ public record ServerConfig(
    * A table of overrides, which win over those of the file.
    *
    * @param database where the table is
-   * @param every how often it is read, more than zero
+   * @param every how often it is read, more than zero and at most 292 years
    */
-  public record Table(DataSource database, Duration every) {}
+  public record Table(DataSource database, Duration every) {
+
+    /**
+     * Makes the settings.
+     *
+     * @param database where the table is
+     * @param every how often it is read
+     * @throws IllegalArgumentException for an interval out of its range
+     */
+    public Table {
+      every = Durations.positive("every", every);
+    }
+  }
 
   /**
    * Where the buckets are kept.
@@ -299,9 +312,21 @@ public record ServerConfig(
    * A file that keeps the buckets of the memory store over restarts.
    *
    * @param file read at the start, saved periodically and at the end
-   * @param every how often it is saved, more than zero
+   * @param every how often it is saved, more than zero and at most 292 years
    */
-  public record Snapshot(Path file, Duration every) {}
+  public record Snapshot(Path file, Duration every) {
+
+    /**
+     * Makes the settings.
+     *
+     * @param file read at the start, saved periodically and at the end
+     * @param every how often it is saved
+     * @throws IllegalArgumentException for an interval out of its range
+     */
+    public Snapshot {
+      every = Durations.positive("every", every);
+    }
+  }
 
   /**
    * Access control, where its acts are noted, and where changes at run time are kept.

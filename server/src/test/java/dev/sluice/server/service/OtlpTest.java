@@ -263,6 +263,9 @@ class OtlpTest {
         .doesNotContain("S3cret");
     assertThatThrownBy(() -> new OtlpSettings(receiver.uri(), INTERVAL, 1.1, Map.of(), Map.of()))
         .hasMessage("found 1.1, expected 0 to 1");
+    Duration tooLong = Duration.ofSeconds(Long.MAX_VALUE);
+    assertThatThrownBy(() -> new OtlpSettings(receiver.uri(), tooLong, 0, Map.of(), Map.of()))
+        .hasMessage("interval: found %s, expected a duration > 0 and at most 292 years", tooLong);
   }
 
   @Test

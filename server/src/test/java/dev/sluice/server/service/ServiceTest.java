@@ -9,6 +9,7 @@ import dev.sluice.limit.CurrentLimits.MissingDefaultException;
 import dev.sluice.limit.Requirement;
 import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.limit.UnknownLimitException;
+import dev.sluice.postgres.PostgresUrl;
 import dev.sluice.server.AddressException;
 import dev.sluice.server.HostPort;
 import dev.sluice.server.StoreAccess;
@@ -19,6 +20,7 @@ import dev.sluice.server.service.ServerConfig.Http;
 import dev.sluice.server.service.ServerConfig.Snapshot;
 import dev.sluice.server.service.ServerConfig.Sources;
 import dev.sluice.server.service.ServerConfig.Storage;
+import dev.sluice.server.service.ServerConfig.Table;
 import dev.sluice.server.service.ServerConfig.Telemetry;
 import dev.sluice.server.tls.ClientCertificates;
 import dev.sluice.server.tls.TlsFiles;
@@ -39,11 +41,13 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The service without the command line: its start, its end, and a start that fails half-way. */
 class ServiceTest {
@@ -142,6 +146,15 @@ class ServiceTest {
                     FailureRule.fail(),
                     Map.of()))
         .hasMessageContaining("a snapshot works with the memory store only");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"PT0S", "PT-1S", "PT9223372036.854775808S"})
+  void intervalsOutOfTheirRange_areRefused(Duration every) {
+    DataSource none = PostgresUrl.dataSource("postgresql://127.0.0.1:1/none");
+    String rule = "every: found %s, expected a duration > 0 and at most 292 years".formatted(every);
+    assertThatThrownBy(() -> new Table(none, every)).hasMessage(rule);
+    assertThatThrownBy(() -> new Snapshot(Path.of("buckets"), every)).hasMessage(rule);
   }
 
   /** TLS alone lets everybody in who trusts the certificate; a certificate of theirs does not. */

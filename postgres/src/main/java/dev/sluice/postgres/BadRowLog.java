@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.postgres;
+
+import dev.sluice.text.SafeText;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.util.List;
+
+/** Logs the rows of a table that a read left out. Thread-safe. */
+final class BadRowLog {
+
+  private static final Logger LOG = System.getLogger(BadRowLog.class.getName());
+  private static final int MOST_ROWS = 10;
+
+  private final String content;
+  private List<BadRow> logged = List.of();
+
+  /**
+   * Makes a log.
+   *
+   * @param content what the rows of the table are: overrides
+   */
+  BadRowLog(String content) {
+    this.content = content;
+  }
+
+  /** Once for the same rows, however often they are read. */
+  synchronized void log(List<BadRow> bad) {
+    if (bad.equals(logged)) {
+      return;
+    }
+    logged = bad;
+    bad.stream()
+        .limit(MOST_ROWS)
+        .forEach(
+            row ->
+                LOG.log(
+                    Level.WARNING,
+                    "left out a row of the table of {0}, {1}: {2}",
+                    content,
+                    SafeText.quote(row.bucketKey()),
+                    row.message()));
+    if (bad.size() > MOST_ROWS) {
+      LOG.log(Level.WARNING, "… and {0} rows more", bad.size() - MOST_ROWS);
+    }
+  }
+}
