@@ -27,14 +27,11 @@ import org.jspecify.annotations.Nullable;
 /** One connection: bytes to requests, requests to commands, replies to bytes. */
 final class RespConnection extends Client {
 
-  /** The most requests of one connection that wait for the store. */
-  static final int MAX_WAITING = 1024;
+  /** What requests of one connection may hold that wait for the store: 1,024 usual ones. */
+  private static final int MAX_WAITING_BYTES = 512 << 10;
 
   /** Replies are sent when there are so many bytes of them, and at the end of each read. */
   private static final int SEND_AT = 32 << 10;
-
-  /** About what a request holds that waits for the store. */
-  private static final int BYTES_OF_WAITING = 512;
 
   private static final long LINGER_MILLIS = 500;
   private static final long NEVER = Long.MIN_VALUE;
@@ -65,7 +62,7 @@ final class RespConnection extends Client {
     super(accepted);
     this.commands = commands;
     this.idleNanos = idleNanos;
-    this.replies = new Replies(channel.eventLoop(), this::goOn);
+    this.replies = new Replies(channel.eventLoop(), reader.request(), this::goOn);
     this.session =
         new Session(
             id,
@@ -90,7 +87,7 @@ final class RespConnection extends Client {
     answer();
   }
 
-  /** Replies that waited have been written, or the client has read some: there may be room. */
+  /** Replies that waited are known, or the client has read some: there may be room. */
   private void goOn() {
     if (channel.isActive()) {
       answer();
@@ -99,12 +96,13 @@ final class RespConnection extends Client {
 
   private void answer() {
     try {
+      while (channel.isWritable() && replies.writeKnown()) {
+        sendMuch();
+      }
       while (!ended && !isFull() && reader.next()) {
         call(reader.request());
         ended |= session.isEnding();
-        if (replies.writer().size() >= SEND_AT) {
-          send();
-        }
+        sendMuch();
       }
     } catch (ProtocolException e) {
       breaksProtocol(String.valueOf(e.getMessage()));
@@ -182,7 +180,13 @@ final class RespConnection extends Client {
   }
 
   private boolean isFull() {
-    return replies.waiting() >= MAX_WAITING || !channel.isWritable();
+    return replies.waitingBytes() >= MAX_WAITING_BYTES || !channel.isWritable();
+  }
+
+  private void sendMuch() {
+    if (replies.writer().size() >= SEND_AT) {
+      send();
+    }
   }
 
   private void send() {
@@ -203,7 +207,7 @@ final class RespConnection extends Client {
   private void account() {
     int held = reader.heldBytes();
     long unsent = unsentBytes();
-    long owed = held + unsent + (long) BYTES_OF_WAITING * replies.waiting();
+    long owed = held + unsent + replies.waitingBytes();
     if (owed > chargedBytes && !charge(owed - chargedBytes, owed > RequestReader.MAX_REQUEST)) {
       close("no room for what it holds; it held %s bytes");
       return;
