@@ -7,6 +7,7 @@ import dev.sluice.server.Traffic;
 import dev.sluice.server.access.Access;
 import dev.sluice.server.access.Identity;
 import io.netty.buffer.ByteBuf;
+import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelOutboundBuffer;
@@ -46,6 +47,11 @@ final class RespConnection extends Client {
   private boolean inputEnded;
   private boolean ended;
   private long chargedBytes;
+  private @Nullable ChannelFuture lastSent; // of those that were not written at once
+
+  // What the clock of waitsSinceNanos runs for: replies to be read, a request to be completed.
+  private @Nullable ChannelFuture awaitedReading;
+  private boolean awaitsRequest;
 
   // Written by the event loop, read by all.
   private volatile boolean busy;
@@ -95,11 +101,13 @@ final class RespConnection extends Client {
   }
 
   private void answer() {
+    boolean asked = false;
     try {
       while (channel.isWritable() && replies.writeKnown()) {
         sendMuch();
       }
       while (!ended && !isFull() && reader.next()) {
+        asked = true;
         call(reader.request());
         ended |= session.isEnding();
         sendMuch();
@@ -112,6 +120,7 @@ final class RespConnection extends Client {
     replies.settle();
     reader.keep();
     send();
+    awaitsRequest &= !asked;
     account();
     endIfDone();
   }
@@ -197,14 +206,18 @@ final class RespConnection extends Client {
     }
     ByteBuf out = channel.alloc().directBuffer(size);
     writer.moveTo(out);
-    var sent = channel.writeAndFlush(out);
+    ChannelFuture sent = channel.writeAndFlush(out);
     if (!sent.isDone()) { // the client reads slowly
-      sent.addListener(later -> account());
+      lastSent = sent;
+      sent.addListener(later -> channel.eventLoop().execute(this::account)); // until then unsent
     }
   }
 
   /** Charges what is held, and says how things stand to those who bound it. */
   private void account() {
+    if (!channel.isActive()) {
+      return; // all that was charged is given back
+    }
     int held = reader.heldBytes();
     long unsent = unsentBytes();
     long owed = held + unsent + replies.waitingBytes();
@@ -219,15 +232,25 @@ final class RespConnection extends Client {
     long now = System.nanoTime();
     quietSinceNanos = now;
     busy = owed > 0;
-    boolean waitsForClient = unsent > 0 || (held > 0 && replies.waiting() == 0);
-    if (!waitsForClient) {
-      waitsSinceNanos = NEVER;
-    } else if (waitsSinceNanos == NEVER) {
-      waitsSinceNanos = now;
-    }
+    await(unsent > 0, held > 0 && replies.waiting() == 0, now);
     boolean reads = ended || !isFull();
     if (channel.config().isAutoRead() != reads) {
       channel.config().setAutoRead(reads);
+    }
+  }
+
+  /**
+   * Notes since when the client is waited for. The clock begins anew when all has come that it ran
+   * for. A byte that is read now and then is no progress, nor is a new request.
+   */
+  private void await(boolean reading, boolean request, long now) {
+    boolean comes = awaitsRequest || (awaitedReading != null && !awaitedReading.isDone());
+    if (!reading && !request) {
+      waitsSinceNanos = NEVER;
+    } else if (waitsSinceNanos == NEVER || !comes) {
+      waitsSinceNanos = now;
+      awaitedReading = reading ? lastSent : null;
+      awaitsRequest = request;
     }
   }
 

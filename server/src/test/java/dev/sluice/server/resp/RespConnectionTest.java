@@ -17,7 +17,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** What a connection holds, and for how long, where its client reads as the test wants. */
@@ -32,6 +31,7 @@ final class RespConnectionTest {
   private final CommandTable commands = commands();
   private final Traffic traffic = new Traffic(BUDGET, 1_000, 1_000, Duration.ofSeconds(20));
   private final Wire wire = new Wire();
+  private final RespConnection connection = connect(wire);
 
   /** A network that takes as many buffers as it is told. */
   private static final class Wire extends EmbeddedChannel {
@@ -83,17 +83,13 @@ final class RespConnectionTest {
     return table;
   }
 
-  private void connect(Wire channel) {
+  private RespConnection connect(Wire channel) {
     Access access = Access.open(AuditLog.none(), new CompositeMeterRegistry());
     RespConnection made =
         traffic.admit(
             channel, client -> new RespConnection(client, commands, access, 1, Long.MAX_VALUE));
     channel.pipeline().addLast(made);
-  }
-
-  @BeforeEach
-  void connect() {
-    connect(wire);
+    return made;
   }
 
   @AfterEach
@@ -147,5 +143,75 @@ final class RespConnectionTest {
 
     assertThat(wire.taken().split("client setname|cluster", -1)).hasSizeGreaterThan(1_000);
     assertThat(wire.unsentBytes()).isZero();
+  }
+
+  @Test
+  void aClientThatStreams_isNotLate_whileItsRequestsAreCompleted() {
+    wire.sends("PING\r\nPI");
+    long before = System.nanoTime();
+    wire.sends("NG\r\nPI");
+    assertThat(connection.waitsForClientNanos(before)).isNotPositive();
+  }
+
+  @Test
+  void aRequestThatTricklesIn_isAsOldAsItsFirstByte() {
+    wire.sends("PING\r\nPI");
+    long before = System.nanoTime();
+    wire.sends("N");
+    assertThat(connection.waitsForClientNanos(before)).isPositive();
+  }
+
+  @Test
+  void aClientThatReadsAllThatWaited_isNotLate_whileMoreIsWritten() {
+    wire.takes(0);
+    wire.sends("PING\r\n");
+    long before = System.nanoTime();
+    wire.sends("PING\r\n");
+    wire.takes(1);
+    assertThat(wire.unsentBytes()).isPositive();
+    assertThat(connection.waitsForClientNanos(before)).isNotPositive();
+  }
+
+  /** Neither a part of what waits nor a new request is progress. */
+  @Test
+  void aClientThatReadsNowAndThen_isAsLateAsItsOldestReplies() {
+    wire.takes(0);
+    wire.sends("PING\r\n");
+    wire.sends("PING\r\n");
+    wire.sends("PING\r\n");
+    wire.takes(1);
+    long before = System.nanoTime();
+    wire.takes(1);
+    wire.sends("PING\r\n");
+    assertThat(connection.waitsForClientNanos(before)).isPositive();
+  }
+
+  @Test
+  void aClientThatHasReadAll_isWaitedForNoMore() {
+    wire.takes(0);
+    wire.sends("PING\r\n");
+    assertThat(connection.isIdle()).isFalse();
+    wire.takes(1);
+    assertThat(connection.waitsForClientNanos(System.nanoTime())).isZero();
+    assertThat(connection.isIdle()).isTrue();
+  }
+
+  /** Otherwise the budget would grow with each of them. */
+  @Test
+  void aClientThatGoesBeforeItReads_isGivenBackOnce() {
+    for (int i = 0; i < 200; i++) {
+      Wire gone = new Wire();
+      var unused = connect(gone);
+      gone.takes(0);
+      gone.sends(ECHO.repeat(3));
+      gone.finishAndReleaseAll();
+    }
+    wire.takes(0);
+    wire.sends("SLUICE.CHECK l i\r\n");
+    for (int i = 0; i < 400 && wire.isActive(); i++) {
+      wire.sends(ECHO);
+    }
+    wire.runPendingTasks();
+    assertThat(wire.isActive()).isFalse(); // it holds more than a client may
   }
 }
