@@ -45,6 +45,7 @@ final class RespConnection extends Client {
   private @Nullable Command last; // that was called
   private int uncounted; // calls of it
   private boolean inputEnded;
+  private boolean leaving; // no more is read from the network
   private boolean ended;
   private long chargedBytes;
   private @Nullable ChannelFuture lastSent; // of those that were not written at once
@@ -106,7 +107,7 @@ final class RespConnection extends Client {
       while (channel.isWritable() && replies.writeKnown()) {
         sendMuch();
       }
-      while (!ended && !isFull() && reader.next()) {
+      while (!ended && !isFull() && next()) {
         asked = true;
         call(reader.request());
         ended |= session.isEnding();
@@ -123,6 +124,13 @@ final class RespConnection extends Client {
     awaitsRequest &= !asked;
     account();
     endIfDone();
+  }
+
+  /** Finds the next request. That none is left is the end where no more is read. */
+  private boolean next() throws ProtocolException {
+    boolean found = reader.next();
+    ended |= !found && (inputEnded || leaving);
+    return found;
   }
 
   private void call(Request request) {
@@ -233,7 +241,7 @@ final class RespConnection extends Client {
     quietSinceNanos = now;
     busy = owed > 0;
     await(unsent > 0, held > 0 && replies.waiting() == 0, now);
-    boolean reads = ended || !isFull();
+    boolean reads = ended || (!leaving && !isFull());
     if (channel.config().isAutoRead() != reads) {
       channel.config().setAutoRead(reads);
     }
@@ -270,17 +278,15 @@ final class RespConnection extends Client {
   public void userEventTriggered(ChannelHandlerContext ctx, Object event) {
     if (event instanceof ChannelInputShutdownEvent) {
       inputEnded = true;
-      endIfDone();
+      goOn();
     }
   }
 
   /** A client that has closed its sending side still gets every reply. */
   private void endIfDone() {
-    boolean hasAsked = ended || (inputEnded && !isFull());
-    if (!hasAsked || replies.waiting() > 0 || !channel.isActive()) {
+    if (!ended || replies.waiting() > 0 || !channel.isActive()) {
       return;
     }
-    ended = true;
     var sent = channel.writeAndFlush(channel.alloc().buffer(0));
     if (inputEnded) {
       sent.addListener(ChannelFutureListener.CLOSE);
@@ -352,9 +358,9 @@ final class RespConnection extends Client {
   }
 
   private void leave() {
-    if (!ended) {
-      ended = true;
-      endIfDone();
+    if (!leaving) {
+      leaving = true;
+      goOn();
     }
   }
 }

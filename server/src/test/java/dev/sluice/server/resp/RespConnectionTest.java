@@ -9,8 +9,11 @@ import dev.sluice.server.access.AuditLog;
 import io.micrometer.core.instrument.composite.CompositeMeterRegistry;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.embedded.EmbeddedChannel;
+import io.netty.channel.socket.ChannelInputShutdownEvent;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -213,5 +216,25 @@ final class RespConnectionTest {
     }
     wire.runPendingTasks();
     assertThat(wire.isActive()).isFalse(); // it holds more than a client may
+  }
+
+  /** The network tells both at once, before the connection has gone on. */
+  @Test
+  void aClientThatEndsItsSide_whenThereIsRoomAgain_getsAllReplies() {
+    wire.pipeline()
+        .addFirst(
+            new ChannelInboundHandlerAdapter() {
+              @Override
+              public void channelWritabilityChanged(ChannelHandlerContext ctx) {
+                ctx.fireChannelWritabilityChanged();
+                ctx.fireUserEventTriggered(ChannelInputShutdownEvent.INSTANCE);
+              }
+            });
+    wire.takes(0);
+    wire.sends("COMMAND DOCS\r\n".repeat(100));
+    assertThat(calls("COMMAND")).isLessThan(100);
+    wire.takes(Integer.MAX_VALUE);
+    assertThat(calls("COMMAND")).isEqualTo(100);
+    assertThat(wire.isActive()).isFalse();
   }
 }
