@@ -20,9 +20,11 @@ final class Replies {
 
   private final ReplyWriter writer = new ReplyWriter();
   private final Executor connection;
-  private final Runnable whenWritten;
+  private final Request request;
+  private final Runnable whenKnown;
   private final Queue<Waiting<?>> waiting = new ArrayDeque<>();
   private final AtomicBoolean told = new AtomicBoolean();
+  private long waitingBytes;
   private @Nullable Gathered gathered;
   private boolean resp3;
 
@@ -30,16 +32,21 @@ final class Replies {
    * Makes the replies of a connection.
    *
    * @param connection runs what it is given on the connection's thread
-   * @param whenWritten called on that thread when replies that had waited have been written
+   * @param request the one that is being answered
+   * @param whenKnown called on that thread when {@link #writeKnown} has something to write
    */
-  Replies(Executor connection, Runnable whenWritten) {
+  Replies(Executor connection, Request request, Runnable whenKnown) {
     this.connection = connection;
-    this.whenWritten = whenWritten;
+    this.request = request;
+    this.whenKnown = whenKnown;
   }
 
   /** A reply that is not known yet, or waits for one that is not. */
   private record Waiting<T>(
-      CompletableFuture<T> answer, BiConsumer<? super T, ReplyWriter> writes, boolean resp3) {
+      CompletableFuture<T> answer,
+      BiConsumer<? super T, ReplyWriter> writes,
+      boolean resp3,
+      int bytes) {
 
     boolean isKnown() {
       return answer.isDone();
@@ -91,6 +98,11 @@ final class Replies {
     return waiting.size();
   }
 
+  /** About how many bytes of memory those requests hold. */
+  long waitingBytes() {
+    return waitingBytes;
+  }
+
   /** The bytes that were written and not sent yet. */
   ReplyWriter writer() {
     return writer;
@@ -103,7 +115,7 @@ final class Replies {
       writer.resp3(resp3);
       reply.accept(writer);
     } else {
-      waiting.add(new Waiting<>(CompletableFuture.completedFuture(reply), Consumer::accept, resp3));
+      add(CompletableFuture.completedFuture(reply), Consumer::accept);
     }
   }
 
@@ -120,30 +132,46 @@ final class Replies {
       writeNow(answer, reply, writer);
       return;
     }
-    waiting.add(new Waiting<>(answer, reply, resp3));
+    add(answer, reply);
     Stages.onEnd(answer, (known, failure) -> tell()); // at once if it is known by now
+  }
+
+  private <T> void add(CompletableFuture<T> answer, BiConsumer<? super T, ReplyWriter> reply) {
+    int bytes = request.bytesWhileWaiting();
+    waiting.add(new Waiting<>(answer, reply, resp3, bytes));
+    waitingBytes += bytes;
   }
 
   /** Many may become known at once: the connection's thread is told once. */
   private void tell() {
     if (told.compareAndSet(false, true)) {
-      connection.execute(this::writeKnown);
+      connection.execute(this::look);
     }
   }
 
-  private void writeKnown() {
-    told.set(false); // before the search: what becomes known from now on tells again
-    boolean written = false;
-    Waiting<?> next = waiting.peek();
-    while (next != null && next.isKnown()) {
-      waiting.remove();
-      next.write(writer);
-      written = true;
-      next = waiting.peek();
+  private void look() {
+    told.set(false); // before the look: what becomes known from now on tells again
+    Waiting<?> first = waiting.peek();
+    if (first != null && first.isKnown()) {
+      whenKnown.run();
     }
-    if (written) {
-      whenWritten.run();
+  }
+
+  /**
+   * Writes the first reply that waits. One at a time, since they may be large: the caller sends
+   * what is written, and stops while its client does not read.
+   *
+   * @return false if none waits, or the first is not known yet
+   */
+  boolean writeKnown() {
+    Waiting<?> first = waiting.peek();
+    if (first == null || !first.isKnown()) {
+      return false;
     }
+    waiting.remove();
+    waitingBytes -= first.bytes();
+    first.write(writer);
+    return true;
   }
 
   private static <T> void writeNow(

@@ -11,6 +11,10 @@ import java.util.Arrays;
 final class Request {
 
   private static final int USUAL_COUNT = 8;
+  private static final int BYTES_OF_WAITING = 512;
+
+  /** Four arguments are a transaction of a batch, with its decision. */
+  private static final int BYTES_OF_ARGUMENT = 75;
 
   private byte[] bytes = new byte[0];
   private int[] starts = new int[USUAL_COUNT];
@@ -38,6 +42,15 @@ final class Request {
     for (int i = 0; i < count; i++) {
       starts[i] += start;
     }
+  }
+
+  /** About what is held of the request while its reply waits, whatever the command keeps. */
+  int bytesWhileWaiting() {
+    int bytes = BYTES_OF_ARGUMENT * count;
+    for (int i = 0; i < count; i++) {
+      bytes += lengths[i];
+    }
+    return Math.max(BYTES_OF_WAITING, bytes);
   }
 
   /** How many arguments there are, with the command's name. */

@@ -7,6 +7,7 @@ import dev.sluice.server.Traffic;
 import dev.sluice.server.access.Access;
 import dev.sluice.server.access.Identity;
 import io.netty.buffer.ByteBuf;
+import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelOutboundBuffer;
@@ -27,14 +28,11 @@ import org.jspecify.annotations.Nullable;
 /** One connection: bytes to requests, requests to commands, replies to bytes. */
 final class RespConnection extends Client {
 
-  /** The most requests of one connection that wait for the store. */
-  static final int MAX_WAITING = 1024;
+  /** What requests of one connection may hold that wait for the store: 1,024 usual ones. */
+  private static final int MAX_WAITING_BYTES = 512 << 10;
 
   /** Replies are sent when there are so many bytes of them, and at the end of each read. */
   private static final int SEND_AT = 32 << 10;
-
-  /** About what a request holds that waits for the store. */
-  private static final int BYTES_OF_WAITING = 512;
 
   private static final long LINGER_MILLIS = 500;
   private static final long NEVER = Long.MIN_VALUE;
@@ -47,8 +45,14 @@ final class RespConnection extends Client {
   private @Nullable Command last; // that was called
   private int uncounted; // calls of it
   private boolean inputEnded;
+  private boolean leaving; // no more is read from the network
   private boolean ended;
   private long chargedBytes;
+  private @Nullable ChannelFuture lastSent; // of those that were not written at once
+
+  // What the clock of waitsSinceNanos runs for: replies to be read, a request to be completed.
+  private @Nullable ChannelFuture awaitedReading;
+  private boolean awaitsRequest;
 
   // Written by the event loop, read by all.
   private volatile boolean busy;
@@ -65,7 +69,7 @@ final class RespConnection extends Client {
     super(accepted);
     this.commands = commands;
     this.idleNanos = idleNanos;
-    this.replies = new Replies(channel.eventLoop(), this::goOn);
+    this.replies = new Replies(channel.eventLoop(), reader.request(), this::goOn);
     this.session =
         new Session(
             id,
@@ -90,7 +94,7 @@ final class RespConnection extends Client {
     answer();
   }
 
-  /** Replies that waited have been written, or the client has read some: there may be room. */
+  /** Replies that waited are known, or the client has read some: there may be room. */
   private void goOn() {
     if (channel.isActive()) {
       answer();
@@ -98,13 +102,16 @@ final class RespConnection extends Client {
   }
 
   private void answer() {
+    boolean asked = false;
     try {
-      while (!ended && !isFull() && reader.next()) {
+      while (channel.isWritable() && replies.writeKnown()) {
+        sendMuch();
+      }
+      while (!ended && !isFull() && next()) {
+        asked = true;
         call(reader.request());
         ended |= session.isEnding();
-        if (replies.writer().size() >= SEND_AT) {
-          send();
-        }
+        sendMuch();
       }
     } catch (ProtocolException e) {
       breaksProtocol(String.valueOf(e.getMessage()));
@@ -114,8 +121,16 @@ final class RespConnection extends Client {
     replies.settle();
     reader.keep();
     send();
+    awaitsRequest &= !asked;
     account();
     endIfDone();
+  }
+
+  /** Finds the next request. That none is left is the end where no more is read. */
+  private boolean next() throws ProtocolException {
+    boolean found = reader.next();
+    ended |= !found && (inputEnded || leaving);
+    return found;
   }
 
   private void call(Request request) {
@@ -182,7 +197,13 @@ final class RespConnection extends Client {
   }
 
   private boolean isFull() {
-    return replies.waiting() >= MAX_WAITING || !channel.isWritable();
+    return replies.waitingBytes() >= MAX_WAITING_BYTES || !channel.isWritable();
+  }
+
+  private void sendMuch() {
+    if (replies.writer().size() >= SEND_AT) {
+      send();
+    }
   }
 
   private void send() {
@@ -193,17 +214,21 @@ final class RespConnection extends Client {
     }
     ByteBuf out = channel.alloc().directBuffer(size);
     writer.moveTo(out);
-    var sent = channel.writeAndFlush(out);
+    ChannelFuture sent = channel.writeAndFlush(out);
     if (!sent.isDone()) { // the client reads slowly
-      sent.addListener(later -> account());
+      lastSent = sent;
+      sent.addListener(later -> channel.eventLoop().execute(this::account)); // until then unsent
     }
   }
 
   /** Charges what is held, and says how things stand to those who bound it. */
   private void account() {
+    if (!channel.isActive()) {
+      return; // all that was charged is given back
+    }
     int held = reader.heldBytes();
     long unsent = unsentBytes();
-    long owed = held + unsent + (long) BYTES_OF_WAITING * replies.waiting();
+    long owed = held + unsent + replies.waitingBytes();
     if (owed > chargedBytes && !charge(owed - chargedBytes, owed > RequestReader.MAX_REQUEST)) {
       close("no room for what it holds; it held %s bytes");
       return;
@@ -215,15 +240,25 @@ final class RespConnection extends Client {
     long now = System.nanoTime();
     quietSinceNanos = now;
     busy = owed > 0;
-    boolean waitsForClient = unsent > 0 || (held > 0 && replies.waiting() == 0);
-    if (!waitsForClient) {
-      waitsSinceNanos = NEVER;
-    } else if (waitsSinceNanos == NEVER) {
-      waitsSinceNanos = now;
-    }
-    boolean reads = ended || !isFull();
+    await(unsent > 0, held > 0 && replies.waiting() == 0, now);
+    boolean reads = ended || (!leaving && !isFull());
     if (channel.config().isAutoRead() != reads) {
       channel.config().setAutoRead(reads);
+    }
+  }
+
+  /**
+   * Notes since when the client is waited for. The clock begins anew when all has come that it ran
+   * for. A byte that is read now and then is no progress, nor is a new request.
+   */
+  private void await(boolean reading, boolean request, long now) {
+    boolean comes = awaitsRequest || (awaitedReading != null && !awaitedReading.isDone());
+    if (!reading && !request) {
+      waitsSinceNanos = NEVER;
+    } else if (waitsSinceNanos == NEVER || !comes) {
+      waitsSinceNanos = now;
+      awaitedReading = reading ? lastSent : null;
+      awaitsRequest = request;
     }
   }
 
@@ -243,17 +278,15 @@ final class RespConnection extends Client {
   public void userEventTriggered(ChannelHandlerContext ctx, Object event) {
     if (event instanceof ChannelInputShutdownEvent) {
       inputEnded = true;
-      endIfDone();
+      goOn();
     }
   }
 
   /** A client that has closed its sending side still gets every reply. */
   private void endIfDone() {
-    boolean hasAsked = ended || (inputEnded && !isFull());
-    if (!hasAsked || replies.waiting() > 0 || !channel.isActive()) {
+    if (!ended || replies.waiting() > 0 || !channel.isActive()) {
       return;
     }
-    ended = true;
     var sent = channel.writeAndFlush(channel.alloc().buffer(0));
     if (inputEnded) {
       sent.addListener(ChannelFutureListener.CLOSE);
@@ -325,9 +358,9 @@ final class RespConnection extends Client {
   }
 
   private void leave() {
-    if (!ended) {
-      ended = true;
-      endIfDone();
+    if (!leaving) {
+      leaving = true;
+      goOn();
     }
   }
 }

@@ -2,6 +2,7 @@
 package dev.sluice.server.tls;
 
 import io.netty.channel.Channel;
+import io.netty.handler.codec.ByteToMessageDecoder;
 import io.netty.handler.codec.http2.Http2SecurityUtil;
 import io.netty.handler.ssl.ApplicationProtocolConfig;
 import io.netty.handler.ssl.ApplicationProtocolConfig.Protocol;
@@ -88,6 +89,10 @@ public final class TlsIdentity {
 
   /** Makes the handler of one connection. */
   SslHandler handler(Channel channel, boolean speaksHttp) {
-    return (speaksHttp ? http : plain).newHandler(channel.alloc());
+    SslHandler handler = (speaksHttp ? http : plain).newHandler(channel.alloc());
+    // As it is, a handler keeps the network's buffers of a record that is not whole yet: each is
+    // 512 bytes or more, even for a single byte.
+    handler.setCumulator(ByteToMessageDecoder.MERGE_CUMULATOR);
+    return handler;
   }
 }

@@ -11,14 +11,18 @@ import dev.sluice.server.Aside;
 import dev.sluice.server.Traffic;
 import dev.sluice.server.resp.RespClient.Failure;
 import dev.sluice.store.BucketStore;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Reading;
 import dev.sluice.testkit.ManualTime;
 import java.io.EOFException;
 import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
@@ -47,13 +51,17 @@ final class RespBoundsTest {
   private TestRespServer server(long budgetBytes, int maxConnections, Duration late) {
     TestRespServer server =
         new TestRespServer(
-            Limits.builder(Catalogue.samples())
-                .limit("LoginsPerIPAddress", Quota.per(10, Duration.ofMinutes(1)))
-                .build(),
+            limits(),
             BucketStore.inMemory(new ManualTime()),
             new Traffic(budgetBytes, maxConnections, maxConnections, late));
     open.add(server);
     return server;
+  }
+
+  private static Limits limits() {
+    return Limits.builder(Catalogue.samples())
+        .limit("LoginsPerIPAddress", Quota.per(10, Duration.ofMinutes(1)))
+        .build();
   }
 
   private RespClient connect(TestRespServer server) {
@@ -217,6 +225,62 @@ final class RespBoundsTest {
     server.stop();
     for (CompletableFuture<String> one : all) {
       assertThat(one.get(20, TimeUnit.SECONDS)).isEqualTo("ended between replies");
+    }
+  }
+
+  /** More than may wait at once: the rest was read, and waits for its turn. */
+  @Test
+  void aServerThatStops_answersWhatWaitsForItsTurn() throws Exception {
+    HeldStore store = new HeldStore();
+    TestRespServer server = new TestRespServer(limits(), store, Traffic.usual());
+    open.add(server);
+    RespClient client = connect(server);
+    RespClient unfinished = connect(server);
+    client.raw("CL.THROTTLE k 9 9 9\r\n".repeat(2_000));
+    await().atMost(PATIENCE).until(() -> store.asked.get() == 1_024);
+    unfinished.raw("PI");
+    CompletableFuture<Void> stopped = Aside.run(server::stop);
+    assertThat(unfinished.isEnded()).isTrue(); // and the other one knows of the stop
+
+    store.held.complete(null);
+
+    int replies = 0;
+    while (isReplied(client)) {
+      replies++;
+    }
+    assertThat(replies).isEqualTo(store.asked.get()).isGreaterThan(1_024);
+    stopped.get(20, TimeUnit.SECONDS);
+  }
+
+  private static boolean isReplied(RespClient client) {
+    try {
+      return client.reply() instanceof List;
+    } catch (UncheckedIOException e) {
+      assertThat(e).hasCauseInstanceOf(EOFException.class);
+      return false;
+    }
+  }
+
+  /** The store in memory, which answers when it is told to. */
+  private static final class HeldStore implements BucketStore {
+    private final BucketStore memory = BucketStore.inMemory(new ManualTime());
+    private final CompletableFuture<@Nullable Void> held = new CompletableFuture<>();
+    private final AtomicInteger asked = new AtomicInteger();
+
+    @Override
+    public OptionalLong nowNanos() {
+      return memory.nowNanos();
+    }
+
+    @Override
+    public List<Reading> charge(List<Charge> batch) {
+      return memory.charge(batch);
+    }
+
+    @Override
+    public CompletionStage<List<Reading>> chargeAsync(List<Charge> batch) {
+      asked.incrementAndGet();
+      return held.thenApply(nothing -> charge(batch));
     }
   }
 
