@@ -6,8 +6,7 @@ package dev.sluice;
  *
  * <p>Such a decision is {@link Decision#degraded}. Refunds and resets have no rule: they fail. The
  * rule also decides for a caller that is interrupted while it waits for the store; the interrupt
- * stays set.
- * Immutable and thread-safe.
+ * stays set. Immutable and thread-safe.
  *
  * @see Limiter.Builder#onFailure(FailureRule)
  */

@@ -78,12 +78,16 @@ final class PacedCall<Q, A> extends ClientCall<Q, A> {
         : Duration.ofNanos(deadline.timeRemaining(TimeUnit.NANOSECONDS));
   }
 
+  /** A call that cannot be made is closed: nobody else would tell its caller. */
   private void leave(Listener<A> listener, Metadata headers) {
     Context before = context.attach();
     try {
       ClientCall<Q, A> made = call.get();
       made.start(listener, headers);
       drain(made);
+    } catch (RuntimeException | Error e) {
+      String what = "the call could not be started after it had waited for its turn";
+      close(listener, Status.INTERNAL.withDescription(what).withCause(e));
     } finally {
       context.detach(before);
     }
@@ -113,6 +117,10 @@ final class PacedCall<Q, A> extends ClientCall<Q, A> {
         cause instanceof CancellationException
             ? Status.CANCELLED.withDescription("cancelled while it waited for its turn")
             : Status.RESOURCE_EXHAUSTED.withDescription(cause.getMessage()).withCause(cause);
+    close(listener, status);
+  }
+
+  private void close(Listener<A> listener, Status status) {
     Executor executor = options.getExecutor(); // a blocking stub waits on one of its own
     Runnable end = () -> listener.onClose(status, new Metadata());
     if (executor == null) {

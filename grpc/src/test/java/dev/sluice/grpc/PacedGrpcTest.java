@@ -18,9 +18,12 @@ import dev.sluice.web.RequestLimiter;
 import dev.sluice.web.Rule;
 import dev.sluice.web.VaryBy;
 import io.grpc.CallOptions;
+import io.grpc.Channel;
 import io.grpc.ClientCall;
+import io.grpc.ClientInterceptors;
 import io.grpc.Context;
 import io.grpc.ManagedChannel;
+import io.grpc.MethodDescriptor;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.ClientCalls;
@@ -93,6 +96,33 @@ class PacedGrpcTest {
         .hasMessageStartingWith("RESOURCE_EXHAUSTED")
         .hasRootCauseInstanceOf(RefusedRequestException.class);
     assertThat(echo.heard()).isEqualTo(1);
+  }
+
+  /** Nobody else would tell: the exception ends in the stage that the call waited for. */
+  @Test
+  void call_thatCannotBeMade_isClosed() throws Exception {
+    start(TOKEN);
+    Channel broken =
+        new Channel() {
+          @Override
+          public <Q, A> ClientCall<Q, A> newCall(
+              MethodDescriptor<Q, A> method, CallOptions options) {
+            throw new IllegalStateException("no call");
+          }
+
+          @Override
+          public String authority() {
+            return "localhost";
+          }
+        };
+    Pacer pacer = Pacer.builder(limit, TOKEN).time(time).build();
+    Channel paced = ClientInterceptors.intercept(broken, PacedGrpc.interceptor(pacer));
+    Future<String> answer =
+        ClientCalls.futureUnaryCall(paced.newCall(Echo.SAY, CallOptions.DEFAULT), "one");
+
+    assertThatThrownBy(() -> heard(answer))
+        .hasMessageContaining("INTERNAL: the call could not be started")
+        .hasRootCauseMessage("no call");
   }
 
   @Test
