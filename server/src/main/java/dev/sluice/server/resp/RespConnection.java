@@ -248,8 +248,8 @@ final class RespConnection extends Client {
   }
 
   /**
-   * Notes since when the client is waited for. The clock begins anew when all has come that it ran
-   * for. A byte that is read now and then is no progress, nor is a new request.
+   * Notes since when the client is waited for. The clock starts again when all has come that it ran
+   * for: a byte that is read now and then does not do, nor does a new request.
    */
   private void await(boolean reading, boolean request, long now) {
     boolean comes = awaitsRequest || (awaitedReading != null && !awaitedReading.isDone());
