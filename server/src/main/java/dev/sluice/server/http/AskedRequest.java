@@ -83,13 +83,18 @@ final class AskedRequest implements WebRequest {
     return context.remoteAddress().getAddress().getHostAddress();
   }
 
+  /** The query behind our path, of the proxy or the client; null for none. */
+  @Nullable String writtenQuery() {
+    return queryOf(raw);
+  }
+
   /**
    * The query of the proxy's configuration, null for none.
    *
    * @throws WireException if it is the client's, which must not say what it is charged
    */
   @Nullable String ownQuery() {
-    String query = queryOf(raw);
+    String query = writtenQuery();
     for (String uri : request.headers().getAll(URI)) {
       if (query != null && !query.isEmpty() && query.equals(queryOf(uri))) {
         throw new WireException(

@@ -127,7 +127,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
       query =
           asked.isPathBehind() ? ForwardAuthQuery.NONE : ForwardAuthQuery.parse(asked.ownQuery());
     } catch (WireException e) {
-      return Failures.answer(e).toHttpResponse();
+      return inTheFormOf(asked, Failures.answer(e)).toHttpResponse();
     }
     return WholeResponse.of(
         decided(asked, query, AccessPart.caller(context))
@@ -334,11 +334,16 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     if (resource == null || request == null) {
       return answer;
     }
-    AskedRequest asked = AskedRequest.of(context, request, resource.clientAddress);
+    return inTheFormOf(AskedRequest.of(context, request, resource.clientAddress), answer);
+  }
+
+  /** A query that is also the client's must not say what is charged, but may say how to refuse. */
+  private static AggregatedHttpResponse inTheFormOf(
+      AskedRequest asked, AggregatedHttpResponse answer) {
     try {
       return asked.isPathBehind()
           ? answer
-          : inTheFormOf(ForwardAuthQuery.parse(asked.ownQuery()), answer);
+          : inTheFormOf(ForwardAuthQuery.parse(asked.writtenQuery()), answer);
     } catch (WireException e) {
       return answer; // a query with a mistake has no form
     }

@@ -7,8 +7,8 @@ import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.admin.RuntimeLimits;
 import java.io.IOException;
-import java.util.Collection;
 import java.util.List;
+import java.util.stream.Stream;
 
 /** {@code GET /v1/admin/overrides}: all overrides that are in force. */
 final class OverridesResource extends PagedResource<LimitOverride> {
@@ -23,8 +23,8 @@ final class OverridesResource extends PagedResource<LimitOverride> {
   }
 
   @Override
-  Collection<LimitOverride> of(Limits now, LimitName name) {
-    return now.overridesOf(name);
+  Stream<LimitOverride> of(Limits now, LimitName name) {
+    return now.overridesOf(name).stream();
   }
 
   @Override

@@ -15,13 +15,15 @@ import dev.sluice.server.access.Caller;
 import dev.sluice.server.wire.WireException;
 import dev.sluice.text.SafeText;
 import java.io.IOException;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
+import java.util.PriorityQueue;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 /**
  * A list of what is set for ids, by limit and id, in pages: {@code ?limit=NAME&most=N&after=LAST}.
@@ -49,7 +51,7 @@ abstract class PagedResource<T> extends Resource {
     this.field = field;
   }
 
-  abstract Collection<T> of(Limits now, LimitName name);
+  abstract Stream<T> of(Limits now, LimitName name);
 
   abstract String id(T one);
 
@@ -75,19 +77,27 @@ abstract class PagedResource<T> extends Resource {
             : List.of(caller.lookUp(List.of(wanted), () -> now.catalogue().get(wanted)));
     String after = query.get(AFTER, "");
     int most = most(query);
-    List<Item<T>> items = new ArrayList<>();
+    // The page and the entry behind it, the last one first: all together could fill the memory.
+    Queue<Item<T>> first = new PriorityQueue<>(Comparator.comparing(Item<T>::key).reversed());
     for (LimitName name : names) {
       if (caller.mayUse(name.name())) {
-        for (T one : of(now, name)) {
-          String key = name.name() + "/" + id(one);
-          if (key.compareTo(after) > 0) {
-            items.add(new Item<>(key, one));
-          }
-        }
+        of(now, name)
+            .map(one -> new Item<>(name.name() + "/" + id(one), one))
+            .filter(item -> item.key().compareTo(after) > 0)
+            .forEach(
+                item -> {
+                  first.add(item);
+                  if (first.size() > most + 1) {
+                    first.remove();
+                  }
+                });
       }
     }
-    items.sort(Comparator.comparing(Item::key));
-    List<Item<T>> page = items.subList(0, Math.min(most, items.size()));
+    boolean isLast = first.size() <= most;
+    if (!isLast) {
+      first.remove();
+    }
+    List<Item<T>> page = first.stream().sorted(Comparator.comparing(Item::key)).toList();
     return Answers.json(
         HttpStatus.OK,
         json -> {
@@ -97,7 +107,7 @@ abstract class PagedResource<T> extends Resource {
             write(item.one(), json);
           }
           json.writeEndArray();
-          if (page.size() < items.size()) {
+          if (!isLast) {
             json.writeStringField("next", page.get(page.size() - 1).key());
           }
           json.writeEndObject();

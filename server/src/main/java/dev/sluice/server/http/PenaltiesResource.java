@@ -7,7 +7,7 @@ import dev.sluice.limit.Limits;
 import dev.sluice.limit.Penalty;
 import dev.sluice.server.admin.RuntimeLimits;
 import java.io.IOException;
-import java.util.Collection;
+import java.util.stream.Stream;
 
 /** {@code GET /v1/admin/penalties}: all penalties that are in force. */
 final class PenaltiesResource extends PagedResource<Penalty> {
@@ -22,8 +22,8 @@ final class PenaltiesResource extends PagedResource<Penalty> {
   }
 
   @Override
-  Collection<Penalty> of(Limits now, LimitName name) {
-    return now.penaltiesOf(name).stream().filter(PenaltyResource::isInForce).toList();
+  Stream<Penalty> of(Limits now, LimitName name) {
+    return now.penaltiesOf(name).stream().filter(PenaltyResource::isInForce);
   }
 
   @Override

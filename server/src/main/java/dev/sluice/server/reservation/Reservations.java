@@ -37,8 +37,9 @@ import org.jspecify.annotations.Nullable;
  * is spent before anything is given back: where a server dies between the two, the tokens stay
  * spent, and none comes back twice.
  *
- * The server that made a reservation remembers it, the latest MOST_REMEMBERED ones, because a
- * Reservation is more exact than a Receipt: it knows what else was given back since.
+ * The server that made a reservation remembers it, because a Reservation is more exact than a
+ * Receipt: it knows what else was given back since. It remembers the latest ones, whose tokens have
+ * MOST_REMEMBERED characters together: the larger a reservation, the longer is its token.
  */
 
 /** Reserves for clients that hold a token, and gives back by that. Thread-safe; never blocks. */
@@ -56,7 +57,8 @@ public final class Reservations {
   /** How far the clocks of a fleet's servers may differ. */
   static final Duration CLOCK_SKEW = Duration.ofMinutes(5);
 
-  static final int MOST_REMEMBERED = 10_000;
+  /** In characters of tokens, for which the reservations take about eight times as many bytes. */
+  static final int MOST_REMEMBERED = 1 << 20;
 
   /** The limit of the buckets that say that a token was used; its number must never change. */
   private static final LimitName USED =
@@ -74,6 +76,7 @@ public final class Reservations {
   private final TimeSource time;
   private final SecureRandom random = new SecureRandom();
   private final Map<String, Remembered> remembered = new LinkedHashMap<>(); // under its own lock
+  private int rememberedSize; // under the same lock
 
   /**
    * Makes the reservations of a server.
@@ -95,7 +98,7 @@ public final class Reservations {
     this.time = time;
   }
 
-  private record Remembered(Reservation reservation, long expiresMillis) {}
+  private record Remembered(Reservation reservation, long expiresMillis, int size) {}
 
   /**
    * A decision, and what the client needs to take it back.
@@ -162,22 +165,34 @@ public final class Reservations {
             Base64.getUrlEncoder().withoutPadding().encodeToString(nonce),
             nowMillis() + life.toMillis(),
             parts);
-    remember(token, reservation);
-    return new Held(reservation.decision(), token.written(key), life);
+    String written = token.written(key);
+    remember(token.nonce(), new Remembered(reservation, token.expiresMillis(), written.length()));
+    return new Held(reservation.decision(), written, life);
   }
 
-  private void remember(Token token, Reservation reservation) {
+  private void remember(String nonce, Remembered latest) {
     long nowMillis = nowMillis();
     synchronized (remembered) {
-      remembered.put(token.nonce(), new Remembered(reservation, token.expiresMillis()));
+      remembered.put(nonce, latest);
+      rememberedSize += latest.size;
       Iterator<Remembered> oldest = remembered.values().iterator();
-      for (int i = 0; i < LOOKED_AT && oldest.hasNext(); i++) {
+      for (int i = 0;
+          oldest.hasNext() && (i < LOOKED_AT || rememberedSize > MOST_REMEMBERED);
+          i++) {
         Remembered one = oldest.next();
-        if (one.expiresMillis <= nowMillis || remembered.size() > MOST_REMEMBERED) {
+        if (one.expiresMillis <= nowMillis || rememberedSize > MOST_REMEMBERED) {
           oldest.remove();
+          rememberedSize -= one.size;
           one.reservation.close(); // the token is as good as before
         }
       }
+    }
+  }
+
+  /** What is remembered, in characters of tokens. */
+  int rememberedSize() {
+    synchronized (remembered) {
+      return rememberedSize;
     }
   }
 
@@ -200,7 +215,8 @@ public final class Reservations {
     if (leftMillis <= 0) {
       return failed(Reason.EXPIRED, "the token has expired: what it stands for stays spent");
     }
-    if (token.parts().isEmpty()) { // nothing that another server could give back
+    // What no store knows of: only the server that remembers it could give it back, and only once.
+    if (token.parts().isEmpty()) {
       return givenBack(token);
     }
     Quota once = Quota.of(1, 1, Duration.ofMillis(leftMillis).plus(CLOCK_SKEW));
@@ -216,6 +232,7 @@ public final class Reservations {
     Remembered own;
     synchronized (remembered) {
       own = remembered.remove(token.nonce());
+      rememberedSize -= own == null ? 0 : own.size;
     }
     if (own != null) {
       return own.reservation.cancelAsync();

@@ -29,7 +29,6 @@ import java.nio.charset.CharacterCodingException;
 import java.nio.charset.CharsetEncoder;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.CompletionStage;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
@@ -45,7 +44,6 @@ final class JsonService implements HttpService {
       JsonFormat.printer().omittingInsignificantWhitespace();
 
   private static final Pattern EXCEPTION = Pattern.compile("\\b[a-z]+\\.[a-zA-Z.]*Exception\\b");
-  private static final Pattern PLACE = Pattern.compile("at line \\d+ column \\d+");
 
   private final RateLimitRequests requests;
   private final RlsMeters meters;
@@ -103,6 +101,7 @@ final class JsonService implements HttpService {
   }
 
   private CompletionStage<RateLimitResponse> decide(ServiceRequestContext context, String json) {
+    JsonNumbers.requireBounded(json);
     RateLimitRequest.Builder request = RateLimitRequest.newBuilder();
     try {
       PARSER.merge(json, request);
@@ -114,14 +113,10 @@ final class JsonService implements HttpService {
         request.build(), AccessPart.caller(context), context.whenRequestCancelling());
   }
 
-  /** What is below JSON is told with the name of a class, and with advice for its callers. */
+  /** Some mistakes are told with the name of a class, and with advice for its callers. */
   private static String words(InvalidProtocolBufferException e) {
     String message = String.valueOf(e.getMessage());
-    if (!EXCEPTION.matcher(message).find()) {
-      return message;
-    }
-    Matcher place = PLACE.matcher(message);
-    return place.find() ? "not JSON " + place.group() : "not JSON";
+    return EXCEPTION.matcher(message).find() ? "a field has a value of another kind" : message;
   }
 
   private HttpResponse answer(RateLimitResponse response, long start) {

@@ -20,8 +20,8 @@ import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Envoy's rate limit service over gRPC, with health checks and reflection, and as JSON. Immutable
- * and thread-safe.
+ * Envoy's rate limit service over gRPC, with health checks and reflection. Immutable and
+ * thread-safe.
  */
 public final class RlsPart implements Part {
 
@@ -66,8 +66,16 @@ public final class RlsPart implements Part {
   public void addTo(ServerBuilder server) {
     server
         .service(grpc, library -> new PlainCalls(library, requests, meters))
-        .service(new LateGrpc(this::reflection, REFLECTION), Reflection::new)
-        .service("/json", json);
+        .service(new LateGrpc(this::reflection, REFLECTION), Reflection::new);
+  }
+
+  /**
+   * Returns the same service as JSON, for a port that answers more than gRPC.
+   *
+   * @return the part that adds {@code POST /json}
+   */
+  public Part json() {
+    return server -> server.service("/json", json);
   }
 
   private GrpcService grpc() {

@@ -10,6 +10,7 @@ import dev.sluice.server.http.HttpPart;
 import dev.sluice.server.http.MetricsPart;
 import dev.sluice.server.http.StatsPart;
 import dev.sluice.server.rls.OverridePolicy;
+import dev.sluice.server.rls.RlsPart;
 import dev.sluice.server.service.ServerConfig.Http;
 import java.util.List;
 
@@ -48,6 +49,7 @@ final class HttpDoor implements Door {
 
   /** All that answers on the port, behind who may ask. */
   List<Part> parts(Room room) {
+    RlsPart rls = GrpcDoor.part(room, overrides);
     return List.of(
         new AccessPart(room.access()),
         new HttpPart(
@@ -58,7 +60,8 @@ final class HttpDoor implements Door {
             room.access().audit(),
             room.generations()),
         new AdminPart(room.runtime(), room.access().audit()),
-        GrpcDoor.part(room, overrides),
+        rls,
+        rls.json(),
         new ForwardAuthPart(
             room.limiter(), room.onMissing(), settings.clientAddress(), room.meters()),
         stats,

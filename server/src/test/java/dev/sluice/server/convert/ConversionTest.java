@@ -295,7 +295,7 @@ final class ConversionTest {
       SluiceServer server =
           SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
               .unreadyPeriod(Duration.ZERO)
-              .part(RlsPart.builder(limiter, store::ping, new SimpleMeterRegistry()).build())
+              .part(RlsPart.builder(limiter, store::ping, new SimpleMeterRegistry()).build().json())
               .start();
       try {
         for (String passing : List.of("generic_key=checkout;user=bob", "user=bob")) {

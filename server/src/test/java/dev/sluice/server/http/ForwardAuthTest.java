@@ -551,6 +551,18 @@ final class ForwardAuthTest {
     assertThat(leaked.body()).contains("the query of the original request");
   }
 
+  /** A client that writes the query of nginx's configuration would get a 500 from nginx. */
+  @Test
+  void queryThatIsTheClients_isRefusedInItsForm() throws IOException {
+    startWithRules();
+    String query = "?deny=403";
+    HttpResponse<String> same =
+        get(query, "X-Forwarded-Method", "GET", "X-Forwarded-Uri", "/any" + query);
+    assertThat(same.statusCode()).isEqualTo(403);
+    assertThat(header(same, "X-RateLimit-Status")).isEqualTo("400");
+    assertThat(same.body()).contains("the query of the original request");
+  }
+
   @Test
   void peerThatIsNotTrusted_isNotBelieved() throws IOException {
     start(FailureRule.fail(), ClientAddress.direct(), true);

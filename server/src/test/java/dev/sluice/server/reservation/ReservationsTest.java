@@ -119,14 +119,47 @@ final class ReservationsTest {
   void cancel_afterManyOtherReservations_isStillKnown() {
     String token = token(4);
     List<Transaction> nothing = List.of(limiter.transaction(LOGINS, "b").withCost(0));
-    for (int i = 0; i <= Reservations.MOST_REMEMBERED; i++) {
-      here.reserve(nothing, LIFE).toCompletableFuture().join();
+    for (int size = 0; size <= Reservations.MOST_REMEMBERED; ) {
+      size += here.reserve(nothing, LIFE).toCompletableFuture().join().token().length();
     }
 
     cancel(here, token);
     assertRefused(here, token, Reason.USED);
 
     assertThat(remaining()).isEqualTo(10);
+  }
+
+  /** A reservation of many parts takes as much memory as many of one. */
+  @Test
+  void whatIsRemembered_isBoundedBySize_afterSmallOnesToo() {
+    for (int i = 0; i < 1_000; i++) {
+      token(0);
+    }
+    String last = "";
+    for (int i = 0; i < 300; i++) {
+      List<Transaction> many = new ArrayList<>();
+      for (int id = 0; id < 77; id++) {
+        many.add(limiter.transaction(LOGINS, Integer.toString(10_000 + 100 * i + id)));
+      }
+      Held held = here.reserve(many, LIFE).toCompletableFuture().join();
+      assertThat(held.token()).isNotNull();
+      last = held.token();
+      assertThat(here.rememberedSize()).isLessThanOrEqualTo(Reservations.MOST_REMEMBERED);
+    }
+    int full = here.rememberedSize();
+    assertThat(full).isGreaterThan(Reservations.MOST_REMEMBERED - Token.LONGEST);
+    cancel(here, last);
+    assertThat(here.rememberedSize()).isEqualTo(full - last.length());
+  }
+
+  @Test
+  void cancel_ofNothing_mayBeRepeated() {
+    limits.replace(Limits.builder(CATALOGUE).build());
+    String token = token(4);
+
+    cancel(here, token);
+    cancel(here, token);
+    cancel(there, token);
   }
 
   @Test

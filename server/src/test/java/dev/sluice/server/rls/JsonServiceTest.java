@@ -154,6 +154,55 @@ final class JsonServiceTest {
     }
   }
 
+  /** The library would write out all zeros of such a number. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "{\"hitsAddend\":1e100000000}",
+        "{\"hitsAddend\":\"1e300000000\"}",
+        "{\"hits_addend\":\"1E+100000000\"}",
+        "{\"hits\\u0041ddend\":1e100000000}",
+        "{\"hitsAddend\":[[\"1e100000000\"]]}",
+        "{\"hitsAddend\":\"\u0661e100000000\"}",
+        "{\"hitsAddend\":100000000000000000000000}",
+        "{\"domain\":\"e\",\"descriptors\":[{\"hitsAddend\":\"1e100000000\"}]}",
+        "{\"domain\":\"e\",\"descriptors\":[{\"hits_addend\":1e100000000}]}",
+        "{\"domain\":\"e\",\"descriptors\":[{\"limit\":{\"requestsPerUnit\":1e100000000}}]}",
+        "{\"domain\":\"e\",\"descriptors\":[{\"limit\":{\"requests_per_unit\":\"1e-100000000\"}}]}",
+        "{\"domain\":\"e\",\"descriptors\":[{\"limit\":{\"unit\":\"1e100000000\"}}]}"
+      })
+  void numbersWithAnExponent_orTooManyDigits_are400(String body) throws Exception {
+    try (BucketStore store = BucketStore.inMemory();
+        TestRlsServer server = new TestRlsServer(limits(), store)) {
+      HttpResponse<String> answer = send(server, "POST", body);
+      assertThat(answer.statusCode()).as(answer.body()).isEqualTo(400);
+      assertThat(JSON.readTree(answer.body()).get("detail").textValue())
+          .contains("expected a number of at most 20 digits without an exponent");
+    }
+  }
+
+  /** What the library reads leniently, it would also read numbers from. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"{hitsAddend:1e100000000}", "{'hitsAddend':1e100000000}", "{\"hitsAddend\"=1e9}"})
+  void textThatIsAlmostJson_isA400(String body) throws Exception {
+    try (BucketStore store = BucketStore.inMemory();
+        TestRlsServer server = new TestRlsServer(limits(), store)) {
+      HttpResponse<String> answer = send(server, "POST", body);
+      assertThat(answer.statusCode()).as(answer.body()).isEqualTo(400);
+      assertThat(answer.body()).contains("not JSON at line 1 column ");
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"1e100000000", "100000000000000000000000"})
+  void textsThatLookLikeNumbers_areIds(String id) throws Exception {
+    try (BucketStore store = BucketStore.inMemory();
+        TestRlsServer server = new TestRlsServer(limits(), store)) {
+      assertThat(send(server, "POST", ONE.replace("ann", id)).statusCode()).isEqualTo(200);
+    }
+  }
+
   @Test
   void deepNesting_isA400() throws Exception {
     try (BucketStore store = BucketStore.inMemory();

@@ -54,12 +54,14 @@ final class TestRlsServer implements AutoCloseable {
           }
           store.ping();
         };
-    RlsPart.Builder part = RlsPart.builder(limiter, ready, meters);
-    settings.accept(part);
+    RlsPart.Builder settable = RlsPart.builder(limiter, ready, meters);
+    settings.accept(settable);
+    RlsPart part = settable.build();
     SluiceServer.Builder builder =
         SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
             .part(new HttpPart(limiter, store))
-            .part(part.build())
+            .part(part)
+            .part(part.json())
             .traffic(traffic)
             .unreadyPeriod(Duration.ZERO);
     port.accept(builder);

@@ -327,6 +327,15 @@ final class ProxiesTest {
         .isEqualTo(200);
   }
 
+  /** Sluice takes it for a configuration that appends the client's query; no client gets a 500. */
+  @Test
+  @EnabledIf("dev.sluice.server.Programs#haveProxies")
+  void clientThatSendsTheQueryOfNginx_isToldItsMistake() throws IOException {
+    start(Proxy.NGINX);
+    assertThat(exchange(get("/any?deny=403")).status()).as(log()).isEqualTo(400);
+    assertThat(exchange(get("/any?deny=404")).status()).isEqualTo(200);
+  }
+
   @ParameterizedTest
   @EnumSource
   @EnabledIf("dev.sluice.server.Programs#haveProxies")

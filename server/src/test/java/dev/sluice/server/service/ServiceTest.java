@@ -75,6 +75,25 @@ class ServiceTest {
     }
   }
 
+  /** Who may reach the port of gRPC gets nothing else by it. */
+  @Test
+  void portOfGrpc_answersNoJson() throws Exception {
+    InetSocketAddress any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+    Doors doors = new Doors(Http.on(any), null, any, OverridePolicy.ALLOW, null, false);
+    try (Service service = Service.start(Configs.of(doors))) {
+      assertThat(json(service.addresses().get(0))).isEqualTo(400);
+      assertThat(json(service.addresses().get(1))).isEqualTo(404);
+    }
+  }
+
+  private static int json(InetSocketAddress port) throws Exception {
+    HttpRequest request =
+        HttpRequest.newBuilder(URI.create("http://" + HostPort.format(port) + "/json"))
+            .POST(BodyPublishers.ofString("{}"))
+            .build();
+    return HttpClient.newHttpClient().send(request, BodyHandlers.discarding()).statusCode();
+  }
+
   @Test
   void service_thatIsClosed_keepsItsBuckets_forTheNext(@TempDir Path folder) throws Exception {
     ServerConfig config = Configs.of(Configs.keptIn(folder.resolve("buckets")));

@@ -26,7 +26,9 @@ enum Door {
           post(
               "/v1/decisions",
               "{\"act\":\"spend\",\"limit\":\"LoginsPerIPAddress\",\"id\":\"x\"}\n"),
-          post("/json", "{\"domain\":\"d\",\"descriptors\":[{\"entries\":[{\"key\":\"k\"}]}]}"),
+          post(
+              "/json",
+              "{\"domain\":\"d\",\"hitsAddend\":1,\"descriptors\":[{\"entries\":[{\"key\":\"k\"}]}]}"),
           post("/v1/reservations", "{\"limit\":\"LoginsPerIPAddress\",\"id\":\"192.0.2.1\"}"),
           ascii("GET /v1/limits HTTP/1.1\r\nHost: localhost\r\n\r\n"));
     }

@@ -128,7 +128,16 @@ enum DoorAttack {
   private static final int MOST_FUZZ_ANSWER = 64 << 10;
   private static final int PATIENCE_MILLIS = 5_000;
   private static final List<String> SPLICES =
-      List.of("-1", "0", "9223372036854775807", "99999999999999999999", "\r\n", "\0", "%00", "$-1");
+      List.of(
+          "-1",
+          "0",
+          "9223372036854775807",
+          "99999999999999999999",
+          "1e300000000",
+          "\r\n",
+          "\0",
+          "%00",
+          "$-1");
 
   private final String text;
 
