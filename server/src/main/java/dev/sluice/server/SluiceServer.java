@@ -6,6 +6,7 @@ import com.linecorp.armeria.common.SessionProtocol;
 import com.linecorp.armeria.server.Server;
 import com.linecorp.armeria.server.ServerBuilder;
 import dev.sluice.server.tls.Tls;
+import dev.sluice.text.Durations;
 import io.micrometer.core.instrument.composite.CompositeMeterRegistry;
 import io.netty.channel.AdaptiveRecvByteBufAllocator;
 import io.netty.channel.ChannelConfig;
@@ -219,10 +220,11 @@ public final class SluiceServer implements AutoCloseable {
      *
      * @param timeout a positive duration
      * @return this
+     * @throws IllegalArgumentException if it is not, or is longer than 292 years
      */
     @CanIgnoreReturnValue
     public Builder idleTimeout(Duration timeout) {
-      this.idleTimeout = timeout;
+      this.idleTimeout = Durations.positive("idleTimeout", timeout);
       return this;
     }
 
@@ -231,10 +233,11 @@ public final class SluiceServer implements AutoCloseable {
      *
      * @param timeout a positive duration
      * @return this
+     * @throws IllegalArgumentException if it is not, or is longer than 292 years
      */
     @CanIgnoreReturnValue
     public Builder requestTimeout(Duration timeout) {
-      this.requestTimeout = timeout;
+      this.requestTimeout = Durations.positive("requestTimeout", timeout);
       return this;
     }
 

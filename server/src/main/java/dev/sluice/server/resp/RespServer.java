@@ -12,6 +12,7 @@ import dev.sluice.server.access.Access;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.tls.Tls;
+import dev.sluice.text.Durations;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -142,10 +143,11 @@ public final class RespServer implements AutoCloseable {
      *
      * @param timeout a positive duration
      * @return this
+     * @throws IllegalArgumentException if it is not, or is longer than 292 years
      */
     @CanIgnoreReturnValue
     public Builder idleTimeout(Duration timeout) {
-      this.idleTimeout = timeout;
+      this.idleTimeout = Durations.positive("idleTimeout", timeout);
       return this;
     }
 
